@@ -1,0 +1,69 @@
+//! The trait between the engine and a fingerprinter.
+
+use std::fmt;
+
+use crate::Segment;
+
+/// A fingerprinter that watches flows, one segment at a time.
+///
+/// The engine owns sources, decode, filter and the flow table; a protocol owns what it remembers of one flow
+/// and what it says. Several protocols watch the same flows by being fields of one that forwards to each.
+pub trait Protocol {
+    /// What is remembered of one flow. Dropped when the flow ends, is evicted or starts anew.
+    type Flow: Default;
+    /// What is reported.
+    type Event;
+
+    /// Whether a segment that belongs to no known flow is worth a place in the flow table and, if so, which
+    /// side sent it.
+    fn opens(&self, segment: &Segment<'_>) -> Option<Side>;
+
+    /// Takes the next segment of a flow, in capture order; retransmissions and all.
+    ///
+    /// `emit` takes an event and the side that it describes. After [`Interest::Done`] no further segment of
+    /// this flow comes, until a new connection starts on the same addresses with a fresh `flow`.
+    fn on_segment(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        flow: &mut Self::Flow,
+        emit: &mut impl FnMut(Side, Self::Event),
+    ) -> Interest;
+}
+
+/// One of the two ends of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// Who opened the flow.
+    Client,
+    /// Who was addressed.
+    Server,
+}
+
+impl Side {
+    /// The other end.
+    pub const fn peer(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        })
+    }
+}
+
+/// Whether an observer wants to see more of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// Keep the segments coming.
+    More,
+    /// Nothing further can be learned from this flow.
+    Done,
+}

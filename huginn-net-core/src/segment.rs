@@ -1,0 +1,152 @@
+//! What decode hands on: one TCP or UDP segment with the headers it came in.
+
+use std::net::{IpAddr, SocketAddr};
+
+use bitflags::bitflags;
+
+use crate::{Timestamp, TunnelPath};
+
+/// One TCP segment or UDP datagram, borrowed from its frame (or from the reassembly buffer of its fragments).
+#[derive(Clone, Copy, Debug)]
+pub struct Segment<'a> {
+    /// Capture time of the frame that completed it.
+    pub ts: Timestamp,
+    /// The innermost IP header.
+    pub ip: IpHeader,
+    /// The transport header.
+    pub transport: Transport<'a>,
+    /// The transport payload, bounded by the IP length and by what was captured.
+    pub payload: &'a [u8],
+    /// Payload bytes that the IP length announces and the capture does not hold (snap length).
+    pub payload_missing: u32,
+    /// The tags and tunnels around the innermost IP header.
+    pub tunnel: &'a TunnelPath,
+}
+
+impl Segment<'_> {
+    /// Address and port of the sender.
+    pub fn source(&self) -> SocketAddr {
+        SocketAddr::new(self.ip.src, self.transport.ports().0)
+    }
+
+    /// Address and port of the receiver.
+    pub fn destination(&self) -> SocketAddr {
+        SocketAddr::new(self.ip.dst, self.transport.ports().1)
+    }
+
+    /// The TCP header, if this is a TCP segment.
+    pub fn tcp(&self) -> Option<&TcpHeader<'_>> {
+        match &self.transport {
+            Transport::Tcp(tcp) => Some(tcp),
+            Transport::Udp(_) => None,
+        }
+    }
+}
+
+/// The fields of an IPv4 (RFC 791) or IPv6 (RFC 8200) header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IpHeader {
+    /// Sender.
+    pub src: IpAddr,
+    /// Receiver; of the same version as the sender.
+    pub dst: IpAddr,
+    /// Time to live, or hop limit.
+    pub ttl: u8,
+    /// Type of service, or traffic class: six bits of DSCP, two of ECN (RFC 2474, RFC 3168).
+    pub traffic_class: u8,
+    /// Header bytes, IPv4 options and IPv6 extension headers included.
+    pub header_len: u16,
+    /// Bytes of IPv4 options, or of IPv6 extension headers.
+    pub options_len: u16,
+    /// IPv4 identification; 0 for IPv6.
+    pub id: u16,
+    /// IPv4 "don't fragment" flag; false for IPv6.
+    pub dont_fragment: bool,
+    /// IPv4 reserved flag (RFC 3514 calls it "evil"); false for IPv6.
+    pub reserved_flag: bool,
+    /// IPv6 flow label; 0 for IPv4.
+    pub flow_label: u32,
+    /// Whether the datagram was put together from fragments.
+    pub reassembled: bool,
+}
+
+/// The transport header of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport<'a> {
+    /// TCP (RFC 9293).
+    Tcp(TcpHeader<'a>),
+    /// UDP (RFC 768).
+    Udp(UdpHeader),
+}
+
+impl Transport<'_> {
+    /// Source and destination port.
+    pub fn ports(&self) -> (u16, u16) {
+        match self {
+            Self::Tcp(tcp) => (tcp.src_port, tcp.dst_port),
+            Self::Udp(udp) => (udp.src_port, udp.dst_port),
+        }
+    }
+}
+
+/// The fields of a TCP header (RFC 9293, section 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpHeader<'a> {
+    /// Source port.
+    pub src_port: u16,
+    /// Destination port.
+    pub dst_port: u16,
+    /// Sequence number.
+    pub seq: u32,
+    /// Acknowledgement number, whether or not the ACK flag is set.
+    pub ack: u32,
+    /// Control bits.
+    pub flags: TcpFlags,
+    /// Window, unscaled.
+    pub window: u16,
+    /// Urgent pointer, whether or not the URG flag is set.
+    pub urgent: u16,
+    /// The raw options, padding included (up to 40 bytes).
+    pub options: &'a [u8],
+}
+
+impl TcpHeader<'_> {
+    /// Header length in bytes, options included: 20 to 60.
+    pub fn header_len(&self) -> usize {
+        self.options.len().saturating_add(20)
+    }
+}
+
+/// The fields of a UDP header that matter to an observer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UdpHeader {
+    /// Source port.
+    pub src_port: u16,
+    /// Destination port.
+    pub dst_port: u16,
+}
+
+bitflags! {
+    /// TCP control bits (RFC 9293, section 3.1), and the historic nonce sum bit (RFC 3540).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct TcpFlags: u16 {
+        /// No more data from the sender.
+        const FIN = 0x001;
+        /// Synchronise sequence numbers.
+        const SYN = 0x002;
+        /// Reset the connection.
+        const RST = 0x004;
+        /// Push.
+        const PSH = 0x008;
+        /// The acknowledgement number counts.
+        const ACK = 0x010;
+        /// The urgent pointer counts.
+        const URG = 0x020;
+        /// ECN echo (RFC 3168).
+        const ECE = 0x040;
+        /// Congestion window reduced (RFC 3168).
+        const CWR = 0x080;
+        /// Nonce sum (RFC 3540), today the AE bit of accurate ECN.
+        const NS = 0x100;
+    }
+}

@@ -1,0 +1,154 @@
+//! The tags and tunnels around a packet.
+
+use std::fmt;
+
+/// How many layers of tags and tunnels are followed; a packet with more is counted and left.
+pub const MAX_TUNNEL_LAYERS: usize = 8;
+
+/// One tag or tunnel header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TunnelLayer {
+    /// IEEE 802.1Q or 802.1ad tag: the VLAN identifier.
+    Vlan(u16),
+    /// MPLS (RFC 3032): the label.
+    Mpls(u32),
+    /// PPPoE (RFC 2516): the session.
+    Pppoe(u16),
+    /// GRE (RFC 2784, RFC 2890), and the enhanced GRE of PPTP (RFC 2637).
+    Gre,
+    /// ERSPAN: the session.
+    Erspan(u16),
+    /// VXLAN (RFC 7348): the network identifier.
+    Vxlan(u32),
+    /// Geneve (RFC 8926): the network identifier.
+    Geneve(u32),
+    /// GTP-U (3GPP TS 29.281): the tunnel endpoint identifier of this direction.
+    Gtpu(u32),
+    /// CAPWAP data (RFC 5415).
+    Capwap,
+    /// IPv4 in IPv4 (RFC 2003).
+    IpInIp,
+    /// IPv6 in IPv4 (RFC 4213).
+    SixInFour,
+    /// IPv4 in IPv6 (RFC 2473).
+    FourInSix,
+    /// IPv6 in IPv6 (RFC 2473).
+    SixInSix,
+    /// Teredo (RFC 4380).
+    Teredo,
+}
+
+impl TunnelLayer {
+    /// This layer as one word for the flow key.
+    ///
+    /// Labels that the two directions of a flow do not share (MPLS labels, GTP-U endpoint identifiers) are left
+    /// out, so that a request and its answer meet in one flow.
+    pub(crate) fn key_word(self) -> u64 {
+        let (kind, id) = match self {
+            Self::Vlan(id) => (1, u32::from(id)),
+            Self::Mpls(_) => (2, 0),
+            Self::Pppoe(id) => (3, u32::from(id)),
+            Self::Gre => (4, 0),
+            Self::Erspan(id) => (5, u32::from(id)),
+            Self::Vxlan(id) => (6, id),
+            Self::Geneve(id) => (7, id),
+            Self::Gtpu(_) => (8, 0),
+            Self::Capwap => (9, 0),
+            Self::IpInIp => (10, 0),
+            Self::SixInFour => (11, 0),
+            Self::FourInSix => (12, 0),
+            Self::SixInSix => (13, 0),
+            Self::Teredo => (14, 0),
+        };
+        (kind << 32) | u64::from(id)
+    }
+}
+
+impl fmt::Display for TunnelLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Vlan(id) => write!(f, "vlan:{id}"),
+            Self::Mpls(label) => write!(f, "mpls:{label}"),
+            Self::Pppoe(session) => write!(f, "pppoe:{session}"),
+            Self::Gre => f.write_str("gre"),
+            Self::Erspan(session) => write!(f, "erspan:{session}"),
+            Self::Vxlan(vni) => write!(f, "vxlan:{vni}"),
+            Self::Geneve(vni) => write!(f, "geneve:{vni}"),
+            Self::Gtpu(teid) => write!(f, "gtp-u:{teid}"),
+            Self::Capwap => f.write_str("capwap"),
+            Self::IpInIp => f.write_str("ipip"),
+            Self::SixInFour => f.write_str("6in4"),
+            Self::FourInSix => f.write_str("4in6"),
+            Self::SixInSix => f.write_str("6in6"),
+            Self::Teredo => f.write_str("teredo"),
+        }
+    }
+}
+
+/// The tags and tunnels around a packet, outermost first.
+#[derive(Clone, Copy)]
+pub struct TunnelPath {
+    layers: [TunnelLayer; MAX_TUNNEL_LAYERS],
+    len: u8,
+}
+
+impl TunnelPath {
+    /// No tag and no tunnel.
+    pub const EMPTY: Self = Self { layers: [TunnelLayer::Gre; MAX_TUNNEL_LAYERS], len: 0 };
+
+    /// The layers, outermost first.
+    pub fn layers(&self) -> &[TunnelLayer] {
+        self.layers.get(..usize::from(self.len)).unwrap_or(&[])
+    }
+
+    /// Whether there is no layer at all.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Adds an inner layer; false when [`MAX_TUNNEL_LAYERS`] are already held.
+    #[must_use]
+    pub fn push(&mut self, layer: TunnelLayer) -> bool {
+        match self.layers.get_mut(usize::from(self.len)) {
+            Some(slot) => {
+                *slot = layer;
+                self.len = self.len.saturating_add(1);
+                true
+            }
+            None => false,
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// The path folded into one word: 0 without layers.
+    pub(crate) fn key_word(&self) -> u64 {
+        self.layers().iter().fold(0, |word: u64, layer| {
+            // An odd multiplier (the fractional part of the golden ratio) makes the fold depend on the order.
+            (word ^ layer.key_word()).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+        })
+    }
+}
+
+impl Default for TunnelPath {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+impl PartialEq for TunnelPath {
+    fn eq(&self, other: &Self) -> bool {
+        self.layers() == other.layers()
+    }
+}
+
+impl Eq for TunnelPath {}
+
+impl fmt::Debug for TunnelPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.layers().iter().map(ToString::to_string)).finish()
+    }
+}
