@@ -39,6 +39,8 @@ impl LinkType {
     pub const PPP_ETHER: Self = Self(51);
     /// Raw IP, version told by the first nibble.
     pub const RAW: Self = Self(101);
+    /// Cisco's HDLC framing, or PPP, as the first byte tells.
+    pub const CISCO_HDLC: Self = Self(104);
     /// IEEE 802.11 without a radio header.
     pub const IEEE802_11: Self = Self(105);
     /// OpenBSD loopback: four bytes of address family in network byte order.

@@ -1,13 +1,82 @@
 //! Capture files, packet decode, flows and the engine under the Huginn-Net passive fingerprinters.
+//!
+//! A [`Source`] lends [`Frame`]s, a [`Decoder`] turns them into [`Segment`]s, and an [`Analyzer`] leads those
+//! past its [`Filter`] and flow table to a [`Protocol`], whose events go to a [`Sink`]. Fingerprints are computed
+//! by the protocols; this crate knows none.
+//!
+//! ```
+//! use huginn_net_core::{Analyzer, Event, Frame, Interest, LinkType, Protocol, Segment, Side, Timestamp};
+//!
+//! /// Reports the payload size of every UDP datagram.
+//! #[derive(Default)]
+//! struct Sizes;
+//!
+//! impl Protocol for Sizes {
+//!     type Flow = ();
+//!     type Event = usize;
+//!
+//!     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
+//!         segment.tcp().is_none().then_some(Side::Client)
+//!     }
+//!
+//!     fn on_segment(
+//!         &mut self,
+//!         segment: &Segment<'_>,
+//!         sender: Side,
+//!         _: &mut (),
+//!         emit: &mut impl FnMut(Side, usize),
+//!     ) -> Interest {
+//!         emit(sender, segment.payload.len());
+//!         Interest::More
+//!     }
+//! }
+//!
+//! // An IPv4 packet: a UDP datagram with three bytes of payload.
+//! let packet = [
+//!     0x45, 0, 0, 31, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, //
+//!     0, 53, 4, 0, 0, 11, 0, 0, b'a', b'b', b'c',
+//! ];
+//! let frame = Frame { ts: Timestamp::new(0, 0, 6), link: LinkType::RAW, data: &packet, wire_len: 31 };
+//! let mut events: Vec<Event<usize>> = Vec::new();
+//! let mut analyzer = Analyzer::<Sizes>::builder().build();
+//! let _ = analyzer.push(&frame, &mut events);
+//! let _ = analyzer.finish(&mut events);
+//! assert_eq!(events[0].kind, 3);
+//! assert_eq!(events[0].flow.client.to_string(), "192.0.2.1:53");
+//! ```
 
+mod analyzer;
+#[cfg(feature = "libpcap")]
+mod bpf;
+mod capture;
+mod cursor;
+mod decode;
+mod event;
+mod filter;
+mod flow_key;
+mod flow_table;
 mod frame;
 mod protocol;
 mod segment;
+mod source;
 mod timestamp;
 mod tunnel;
 
+pub use analyzer::{Analyzer, Builder, CancelToken, Counters};
+#[cfg(feature = "libpcap")]
+pub use bpf::{Bpf, BpfError};
+pub use capture::{CaptureError, CaptureReader, Compression, Defect, Part};
+pub use cursor::{Cursor, Truncated};
+pub use decode::{DecodeConfig, DecodeCounters, DecodeError, Decoder, Layer, decode_ip};
+pub use event::{Event, FlowId, Sink, TransportKind};
+pub use filter::Filter;
+pub use flow_key::FlowKey;
+pub use flow_table::{FlowCounters, FlowLimits};
 pub use frame::{Frame, LinkType};
+/// Networks in CIDR notation, for [`Filter`].
+pub use ipnet::IpNet;
 pub use protocol::{Interest, Protocol, Side};
 pub use segment::{IpHeader, Segment, TcpFlags, TcpHeader, Transport, UdpHeader};
+pub use source::{Frames, Source};
 pub use timestamp::Timestamp;
 pub use tunnel::{MAX_TUNNEL_LAYERS, TunnelLayer, TunnelPath};

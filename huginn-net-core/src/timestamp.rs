@@ -47,9 +47,7 @@ impl Timestamp {
 
     /// The part below a second, in nanoseconds.
     pub const fn subsec_nanos(self) -> u32 {
-        #[expect(clippy::cast_possible_truncation, reason = "the remainder is below 10^9")]
-        let nanos = (self.nanos % NANOS_PER_SECOND) as u32;
-        nanos
+        (self.nanos % NANOS_PER_SECOND) as u32
     }
 
     /// How many decimals of a second the capture records.
@@ -70,7 +68,8 @@ impl Timestamp {
         let (days, second_of_day) = (seconds / 86_400, seconds % 86_400);
         let shifted = days + 719_468;
         let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-        let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let year_of_era =
+            (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
         let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
         let month_from_march = (5 * day_of_year + 2) / 153;
         let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;

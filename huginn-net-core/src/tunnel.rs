@@ -37,6 +37,8 @@ pub enum TunnelLayer {
     SixInSix,
     /// Teredo (RFC 4380).
     Teredo,
+    /// Ethernet in IP (RFC 3378).
+    EtherIp,
 }
 
 impl TunnelLayer {
@@ -60,6 +62,7 @@ impl TunnelLayer {
             Self::FourInSix => (12, 0),
             Self::SixInSix => (13, 0),
             Self::Teredo => (14, 0),
+            Self::EtherIp => (15, 0),
         };
         (kind << 32) | u64::from(id)
     }
@@ -82,6 +85,7 @@ impl fmt::Display for TunnelLayer {
             Self::FourInSix => f.write_str("4in6"),
             Self::SixInSix => f.write_str("6in6"),
             Self::Teredo => f.write_str("teredo"),
+            Self::EtherIp => f.write_str("etherip"),
         }
     }
 }

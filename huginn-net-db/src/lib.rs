@@ -1,1 +1,44 @@
-//! x
+//! Signature databases in the syntax of p0f v3, and what they say of a signature.
+//!
+//! A [`Database`] is read from text, or is the one [built in](Database::builtin). It knows signatures, not packets.
+//!
+//! ```
+//! use huginn_net_db::Database;
+//! use huginn_net_tcp::TcpSignature;
+//!
+//! let database: Database = "
+//!     classes = unix
+//!
+//!     [tcp:request]
+//!     label = s:unix:Linux:3.11 and newer
+//!     sig   = *:64:0:*:mss*20,7:mss,sok,ts,nop,ws:df,id+:0
+//! "
+//! .parse()?;
+//! let signature: TcpSignature = "4:61+3:0:1460:mss*20,7:mss,sok,ts,nop,ws:df,id+:0".parse()?;
+//! let found = database.match_syn(&signature).expect("the signature is in the database");
+//! assert_eq!(found.label.to_string(), "Linux 3.11 and newer");
+//! assert_eq!(found.distance.to_string(), "3");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod builtin;
+mod cover;
+mod database;
+mod error;
+mod http_pattern;
+mod label;
+mod lint;
+mod parser;
+mod syntax;
+mod tcp_index;
+mod tcp_match;
+mod tcp_pattern;
+mod tcp_syntax;
+
+pub use database::{Database, Entry, LinkEntry, Stats};
+pub use error::{Error, Fault};
+pub use http_pattern::{HeaderPattern, HttpPattern, HttpVersion};
+pub use label::{Label, System, UserAgentSystem};
+pub use lint::{Contradiction, Lint, Remark};
+pub use tcp_match::{Distance, TcpMatch, TcpParams};
+pub use tcp_pattern::{TcpPattern, TtlPattern, WindowPattern};

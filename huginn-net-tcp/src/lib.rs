@@ -1,1 +1,43 @@
-//! x
+//! Passive TCP/IP fingerprints: the signature, the link and the distance of whoever sends a SYN or SYN+ACK.
+//!
+//! Semantics and texts are those of p0f v3. One packet is enough for a [`TcpSignature`]; a [`TcpObserver`] finds the
+//! packets that count in a capture, as a [`Protocol`](huginn_net_core::Protocol) of the engine in
+//! [`huginn_net_core`]. What a signature is the signature of, a database knows, not this crate.
+//!
+//! ```
+//! use huginn_net_tcp::{Handshake, Quirks, TcpSignature, WindowMultiple};
+//!
+//! // An IPv4 packet with the SYN of a Linux system.
+//! let packet = [
+//!     0x45, 0, 0, 60, 0x1c, 0x46, 0x40, 0, 61, 6, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, // IPv4
+//!     0xdc, 0xe2, 0, 80, 0x52, 0x4d, 0x98, 0x43, 0, 0, 0, 0, 0xa0, 2, 0x72, 0x10, 0, 0, 0, 0, // TCP
+//!     2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0x2e, 0x6b, 0xc4, 0, 0, 0, 0, 1, 3, 3, 7, // options
+//! ];
+//! let signature = TcpSignature::from_ip_packet(&packet)?;
+//! assert_eq!(signature.to_string(), "4:61+3:0:1460:mss*20,7:mss,sok,ts,nop,ws:df,id+:0");
+//! assert_eq!(signature.handshake, Handshake::Syn);
+//! assert_eq!(signature.window_multiple, Some(WindowMultiple::Mss(20)));
+//! assert_eq!(signature.quirks, Quirks::DF | Quirks::ID_NONZERO);
+//! assert_eq!(signature.distance(), 3);
+//! # Ok::<(), huginn_net_tcp::Error>(())
+//! ```
+
+mod distance;
+mod error;
+mod layout;
+mod mtu;
+mod observer;
+mod options;
+mod quirks;
+mod raw_sig;
+mod signature;
+mod window;
+
+pub use distance::{MAX_DISTANCE, distance, initial_ttl};
+pub use error::{Error, Field, ParseError};
+pub use layout::{LayoutError, OptionLayout};
+pub use mtu::Mtu;
+pub use observer::{TcpEvent, TcpFlow, TcpObserver};
+pub use quirks::{Quirks, UnknownQuirk};
+pub use signature::{Handshake, IpVersion, TcpSignature};
+pub use window::WindowMultiple;

@@ -1,1 +1,48 @@
-//! x
+//! Passive network fingerprinting: who is talking, from packets alone.
+//!
+//! [`HuginnNet`] analyses capture files, or frames from anywhere, and says which operating system, over which
+//! kind of link and at what distance sent them, with the semantics of p0f v3.
+//!
+//! ```
+//! use huginn_net::{CaptureReader, Event, Finding, HuginnNet};
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/curl-nginx.pcap");
+//! let mut analyzer = HuginnNet::builder().build();
+//! let mut events: Vec<Event> = Vec::new();
+//! let counters = analyzer.analyze(CaptureReader::open(path)?, &mut events)?;
+//! assert_eq!(counters.events, events.len() as u64);
+//! assert!(matches!(&events[0].kind, Finding::Tcp(syn) if syn.label().is_some_and(|label| &*label.name == "Linux")));
+//! # Ok::<(), huginn_net::CaptureError>(())
+//! ```
+//!
+//! The same, frame by frame, where frames come from elsewhere: [`HuginnNet::push`](Analyzer::push). To read one
+//! packet without flows or a database, see the crate `huginn-net-tcp` (here as [`tcp`]).
+
+mod community_id;
+mod finding;
+#[cfg(feature = "serde")]
+mod json;
+mod observers;
+mod p0f_log;
+
+pub use community_id::CommunityId;
+pub use finding::{Event, Finding, MtuFinding, TcpFinding};
+pub use huginn_net_core::{
+    Analyzer, Builder, CancelToken, CaptureError, CaptureReader, Counters, DecodeConfig, Filter, FlowId,
+    FlowLimits, Frame, Frames, IpNet, LinkType, Side, Sink, Source, Timestamp, TransportKind, TunnelLayer,
+    TunnelPath,
+};
+#[cfg(feature = "libpcap")]
+pub use huginn_net_core::{Bpf, BpfError};
+/// The signature database and its matching.
+pub use huginn_net_db as db;
+pub use huginn_net_db::{Database, Error as DatabaseError, Label};
+/// TCP/IP signatures.
+pub use huginn_net_tcp as tcp;
+#[cfg(feature = "serde")]
+pub use json::JsonEvent;
+pub use observers::{FlowState, Observers, Scope};
+pub use p0f_log::P0fLine;
+
+/// The analyzer of all protocols over one decode and one flow table.
+pub type HuginnNet = Analyzer<Observers>;

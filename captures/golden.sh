@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Makes the goldens of this folder from the reference tools, p0f and tshark (Debian packages of these names).
+#
+#   captures/golden.sh             write NAME.p0f and NAME.tshark for each capture
+#   captures/golden.sh --check     write nothing; fail if the committed ones differ from what the tools say
+#
+# NAME.p0f is the log of p0f 3.09b with this project's own database, in UTC. Captures on whose link type or
+# tunnel p0f is silent have none.
+# NAME.tshark lists every SYN and SYN+ACK, a line each, of the innermost headers:
+#   frame, source, port, destination, port, sequence number, acknowledgement number, TTL, window, MSS, window scale
+# with empty fields where an option is absent.
+set -euo pipefail
+export TZ=UTC LC_ALL=C
+
+here=$(cd "$(dirname "$0")" && pwd)
+database_folder=$here/../huginn-net-db/signatures
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+main() {
+    local out=$here name
+    if [ "${1:-}" = --check ]; then
+        out=$tmp/goldens
+        mkdir "$out"
+    else
+        rm -f "$here"/*.p0f "$here"/*.tshark
+    fi
+    cat "$database_folder"/*.fp >"$tmp/database.fp"
+    for capture in "$here"/*.pcap "$here"/*.pcapng; do
+        name=$(basename "${capture%.*}")
+        p0f_view "$capture" "$out/$name.p0f"
+        tshark_view "$capture" "$out/$name.tshark"
+    done
+    [ "$out" = "$here" ] || compare "$out"
+}
+
+p0f_view() {
+    # p0f appends to its log, and leaves none if it cannot read the file.
+    rm -f "$tmp/log"
+    if ! p0f -f "$tmp/database.fp" -r "$1" -o "$tmp/log" >"$tmp/p0f.out" 2>&1; then
+        if ! grep -q 'prepare_pcap()\|prepare_bpf()' "$tmp/p0f.out"; then
+            cat "$tmp/p0f.out" >&2
+            return 1
+        fi
+    fi
+    if [ -s "$tmp/log" ]; then cat "$tmp/log" >"$2"; fi
+}
+
+# The last occurrence of a field is the innermost; ip.* and ipv6.* both occur where one tunnels the other.
+tshark_view() {
+    # CAPWAP carries 802.11 headers as they are (RFC 5416), or with two bytes swapped, as Cisco does.
+    local swap=FALSE
+    case $1 in *swapped*) swap=TRUE ;; esac
+    # shellcheck disable=SC2046
+    tshark -r "$1" -o "capwap.swap_fc:$swap" -Y tcp.flags.syn==1 -T fields -E occurrence=l \
+        $(printf -- '-e %s ' frame.number frame.protocols ip.src ip.dst ip.ttl ipv6.src ipv6.dst ipv6.hlim \
+            tcp.srcport tcp.dstport tcp.seq_raw tcp.ack_raw tcp.window_size_value tcp.options.mss_val \
+            tcp.options.wscale.shift) 2>/dev/null |
+        awk -F '\t' -v OFS='\t' '{
+            inner = $2; sub(/:tcp.*/, "", inner)
+            if (inner ~ /ipv6(:ipv6\.[a-z]+)*$/) { $3 = $6; $4 = $7; $5 = $8 }
+            print $1, $3, $9, $4, $10, $11, $12, $5, $13, $14, $15
+        }' >"$2"
+}
+
+compare() {
+    local golden differ=0
+    for golden in "$1"/* "$here"/*.p0f "$here"/*.tshark; do
+        if ! diff -u "$here/$(basename "$golden")" "$1/$(basename "$golden")"; then differ=1; fi
+    done
+    return $differ
+}
+
+main "$@"

@@ -1,0 +1,25 @@
+//! How many hosts of each operating system a capture holds.
+//!
+//! `cargo run -p huginn-net --example count_systems captures/curl-nginx.pcap`
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+
+use huginn_net::{CaptureReader, Event, Finding, HuginnNet};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let path = std::env::args().nth(1).ok_or("which capture?")?;
+    let mut hosts: BTreeMap<String, BTreeSet<_>> = BTreeMap::new();
+    let mut analyzer = HuginnNet::builder().build();
+    let counters = analyzer.analyze(CaptureReader::open(path)?, &mut |event: Event| {
+        if let Finding::Tcp(finding) = &event.kind {
+            let system = finding.label().map_or_else(|| "unknown".to_owned(), ToString::to_string);
+            hosts.entry(system).or_default().insert(event.subject_addr().ip());
+        }
+    })?;
+    for (system, addresses) in &hosts {
+        println!("{:6} {system}", addresses.len());
+    }
+    println!("{:6} packets", counters.frames);
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use huginn_net::IpNet;
+
+/// Passive network fingerprinting: says, from packets alone, who is talking.
+#[derive(Debug, Parser)]
+#[command(name = "huginn-net", version, max_term_width = 100, propagate_version = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Analyse capture files
+    Pcap(PcapArguments),
+    /// Inspect a signature database
+    #[command(subcommand)]
+    Db(DbCommand),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PcapArguments {
+    /// Capture files: pcap or pcapng, each also .gz or .zst; '-' reads standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArguments,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
+
+/// What is analysed, and against what.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Analysis")]
+pub(crate) struct AnalysisArguments {
+    /// Signature database in p0f v3 syntax, instead of the built-in one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) db: Option<PathBuf>,
+
+    /// What to look for
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "tcp", value_name = "LIST")]
+    pub(crate) protocols: Vec<ProtocolArgument>,
+
+    /// Only packets that this BPF expression selects (pcap-filter(7); needs a build with the feature libpcap)
+    #[arg(long, value_name = "BPF")]
+    pub(crate) filter: Option<String>,
+
+    /// Only packets from or to this port; may be repeated
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Vec<u16>,
+
+    /// Only packets from or to this network (CIDR) or address; may be repeated
+    #[arg(long, value_name = "NET", value_parser = parse_net)]
+    pub(crate) net: Vec<IpNet>,
+
+    /// Stop after this many packets
+    #[arg(short, long, value_name = "N")]
+    pub(crate) count: Option<u64>,
+
+    /// Count wrong TCP and UDP checksums too (packets are never dropped for one)
+    #[arg(long)]
+    pub(crate) checksums: bool,
+}
+
+/// Where events go, and how they look.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArguments {
+    /// How events are written
+    #[arg(long, value_enum, default_value = "human")]
+    pub(crate) format: Format,
+
+    /// Write events to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Write the counters to standard error at the end, as one JSON object
+    #[arg(long)]
+    pub(crate) stats: bool,
+
+    /// No progress bar
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+
+    /// Say on standard error what each file held
+    #[arg(short, long, action = ArgAction::SetTrue)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProtocolArgument {
+    /// Operating systems, link types and distances from TCP SYN and SYN+ACK segments
+    Tcp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Blocks for people
+    Human,
+    /// JSON Lines, one event each
+    Json,
+    /// The log lines of p0f 3.09b
+    P0f,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DbCommand {
+    /// Count what a database holds
+    Stats {
+        /// Database in p0f v3 syntax [default: the built-in one]
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
+    /// Check databases: errors and doubtful places, by line and column
+    Lint {
+        /// Databases in p0f v3 syntax [default: the built-in one]
+        #[arg(value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// Look up a raw TCP signature, as --format p0f prints it in raw_sig
+    Match {
+        /// The signature, such as '4:64+0:0:1460:mss*44,7:mss,sok,ts,nop,ws:df,id+:0'
+        #[arg(value_name = "SIGNATURE")]
+        signature: String,
+        /// Take it for that of a SYN+ACK
+        #[arg(long)]
+        response: bool,
+        /// Database in p0f v3 syntax, instead of the built-in one
+        #[arg(long, value_name = "FILE")]
+        db: Option<PathBuf>,
+    },
+}
+
+/// A network in CIDR notation, or one address.
+fn parse_net(text: &str) -> Result<IpNet, String> {
+    let address = || text.parse().map(|address: std::net::IpAddr| IpNet::from(address));
+    text.parse()
+        .or_else(|_| address())
+        .map_err(|_| "not a network such as 192.0.2.0/24, nor an address".to_owned())
+}

@@ -1,0 +1,65 @@
+//! What can stop the program, as sentences and exit statuses.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+use huginn_net::{CaptureError, DatabaseError};
+
+/// A capture could not be read, ended malformed, or an answer could not be written.
+pub(crate) const FAILED: u8 = 1;
+/// The command line asks for what cannot be done.
+pub(crate) const USAGE: u8 = 2;
+
+/// Why the program stops.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// A capture ended with an error; what came before it was analysed.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// A file that is not a capture could not be read.
+    #[error("{path}: {source}")]
+    Read { path: String, source: io::Error },
+    /// A signature database is wrong.
+    #[error("{path}: {source}")]
+    Database { path: String, source: DatabaseError },
+    /// A raw signature is wrong.
+    #[error("signature '{text}': {source}")]
+    Signature { text: String, source: huginn_net::tcp::ParseError },
+    /// A filter expression is wrong.
+    #[cfg(feature = "libpcap")]
+    #[error(transparent)]
+    Bpf(#[from] huginn_net::BpfError),
+    /// A filter expression was given to a build that knows none.
+    #[cfg(not(feature = "libpcap"))]
+    #[error(
+        "--filter needs libpcap, which this build does without: install libpcap-dev and build with `--features libpcap`, or use --port and --net"
+    )]
+    NoBpf,
+    /// The file for events could not be made.
+    #[error("{path}: {source}")]
+    Create { path: String, source: io::Error },
+    /// Output could not be written.
+    #[error("cannot write output: {0}")]
+    Write(#[from] io::Error),
+}
+
+impl Failure {
+    pub(crate) fn status(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Capture(_) | Self::Write(_) => FAILED,
+            _ => USAGE,
+        })
+    }
+
+    /// Whether the reader of our output has gone, which is its right.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+/// Writes one line to standard error.
+#[expect(clippy::print_stderr, reason = "the one place that speaks to the user")]
+pub(crate) fn report(message: &dyn fmt::Display) {
+    eprintln!("huginn-net: {message}");
+}

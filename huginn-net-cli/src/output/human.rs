@@ -1,0 +1,111 @@
+//! Events as blocks that a person likes to read.
+
+use std::fmt::{self, Display};
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Effects, Style};
+use huginn_net::tcp::Handshake;
+use huginn_net::{Event, Finding, MtuFinding, Side, TcpFinding};
+
+/// Width of the column of field names.
+const NAME_WIDTH: usize = 11;
+
+/// The styles of the blocks.
+pub(super) struct Human {
+    heading: Style,
+    name: Style,
+    known: Style,
+    unknown: Style,
+}
+
+impl Human {
+    pub(super) fn new(colour: bool) -> Self {
+        if !colour {
+            let plain = Style::new();
+            return Self { heading: plain, name: plain, known: plain, unknown: plain };
+        }
+        Self {
+            heading: AnsiColor::Cyan.on_default().effects(Effects::BOLD),
+            name: Style::new().effects(Effects::DIMMED),
+            known: AnsiColor::Green.on_default().effects(Effects::BOLD),
+            unknown: AnsiColor::Yellow.on_default(),
+        }
+    }
+
+    /// Writes an event and the empty line after it.
+    pub(super) fn write(&self, out: &mut impl Write, event: &Event, file: Option<&str>) -> io::Result<()> {
+        let title = match &event.kind {
+            Finding::Tcp(finding) => match finding.signature.handshake {
+                Handshake::Syn => "SYN",
+                Handshake::SynAck => "SYN+ACK",
+            },
+            _ => "MTU",
+        };
+        let arrow = match event.subject {
+            Side::Client => "->",
+            Side::Server => "<-",
+        };
+        let Self { heading, .. } = self;
+        let (client, server) = (event.flow.client, event.flow.server);
+        writeln!(out, "{heading}{title}{heading:#}  {client} {arrow} {server}  {}", event.ts)?;
+        if let Some(file) = file {
+            self.field(out, "file", file)?;
+        }
+        if !event.flow.tunnel.is_empty() {
+            self.field(out, "tunnel", Joined(event.flow.tunnel.layers()))?;
+        }
+        self.field(out, &event.subject.to_string(), event.subject_addr().ip())?;
+        match &event.kind {
+            Finding::Tcp(finding) => self.tcp(out, finding)?,
+            Finding::Mtu(MtuFinding { mtu, link, .. }) => {
+                self.verdict(out, "link", link.as_deref())?;
+                self.field(out, "mtu", format_args!("{mtu} bytes"))?;
+            }
+            _ => {}
+        }
+        writeln!(out)
+    }
+
+    fn tcp(&self, out: &mut impl Write, finding: &TcpFinding) -> io::Result<()> {
+        let label = finding.label();
+        let name = if label.is_some_and(huginn_net::Label::is_tool) { "tool" } else { "system" };
+        self.verdict(out, name, label)?;
+        let bound = if finding.distance.at_most { "at most " } else { "" };
+        let plural = if finding.distance.hops == 1 { "" } else { "s" };
+        self.field(out, "distance", format_args!("{bound}{} hop{plural}", finding.distance.hops))?;
+        let remarks = finding.params.to_string();
+        if remarks != "none" {
+            self.field(out, "remarks", remarks)?;
+        }
+        self.field(out, "signature", finding.signature)
+    }
+
+    /// A field that says what the database knows.
+    fn verdict(&self, out: &mut impl Write, name: &str, value: Option<impl Display>) -> io::Result<()> {
+        let Self { known, unknown, .. } = self;
+        match value {
+            Some(value) => self.field(out, name, format_args!("{known}{value}{known:#}")),
+            None => self.field(out, name, format_args!("{unknown}unknown{unknown:#}")),
+        }
+    }
+
+    fn field(&self, out: &mut impl Write, name: &str, value: impl Display) -> io::Result<()> {
+        let style = self.name;
+        writeln!(out, "  {style}{name:NAME_WIDTH$}{style:#}{value}")
+    }
+}
+
+/// Values with commas between them.
+struct Joined<'a, T>(&'a [T]);
+
+impl<T: Display> Display for Joined<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, value) in self.0.iter().enumerate() {
+            if n > 0 {
+                f.write_str(", ")?;
+            }
+            value.fmt(f)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,250 @@
+//! The program from outside: output, exit status, and what it says of bad input.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const USAGE: i32 = 2;
+const FAILED: i32 = 1;
+
+fn captures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures")
+}
+
+fn capture(name: &str) -> String {
+    captures().join(name).display().to_string()
+}
+
+/// A path of this test's own.
+fn scratch(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("program");
+    fs::create_dir_all(&folder).unwrap();
+    folder.join(name).display().to_string()
+}
+
+fn scratch_file(name: &str, content: &[u8]) -> String {
+    let path = scratch(name);
+    fs::write(&path, content).unwrap();
+    path
+}
+
+fn program(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
+    command.args(args).env_remove("CLICOLOR_FORCE");
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    program(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+/// The events of a run that must succeed, as JSON.
+fn events(args: &[&str]) -> Vec<serde_json::Value> {
+    let output = run(&[&["pcap", "--format", "json"], args].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "");
+    text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A run that must fail with this status and one line that holds this.
+fn fails(args: &[&str], status: i32, wanted: &str) -> Output {
+    let output = run(args);
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{args:?}: {stderr}");
+    assert!(stderr.contains(wanted), "{args:?}: {stderr}");
+    if status == FAILED {
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    }
+    output
+}
+
+#[test]
+fn json_has_the_fields_of_every_event_and_those_of_its_kind() {
+    let events = events(&[&capture("curl-nginx.pcap")]);
+    let names: Vec<&str> = events.iter().take(4).map(|event| event["event"].as_str().unwrap()).collect();
+    assert_eq!(names, ["tcp_syn", "mtu", "tcp_syn_ack", "mtu"]);
+    let syn = events[0].as_object().unwrap();
+    let fields: Vec<&String> = syn.keys().collect();
+    for field in [
+        "ts",
+        "event",
+        "client",
+        "server",
+        "subject",
+        "community_id",
+        "sig",
+        "label",
+        "fuzzy",
+        "distance",
+        "params",
+    ] {
+        assert!(fields.iter().any(|name| *name == field), "{field} is missing in {fields:?}");
+    }
+    assert_eq!(fields.len(), 11, "{fields:?}");
+    assert_eq!(syn["subject"], "client");
+    assert_eq!(syn["label"]["name"], "Linux");
+    assert_eq!(syn["server"]["port"], 80);
+    assert_eq!(syn["ts"].as_str().unwrap().len(), "2026-11-21T00:00:00.000000Z".len());
+    assert_eq!(events[1]["mtu"], 1500);
+    assert_eq!(events[2]["subject"], "server");
+}
+
+#[test]
+fn compressed_and_piped_captures_say_the_same() {
+    let plain = run(&["pcap", &capture("curl-nginx.pcap")]).stdout;
+    assert!(text(&plain).starts_with("SYN  "), "{}", text(&plain));
+    for name in ["curl-nginx.pcap.gz", "curl-nginx.pcap.zst"] {
+        assert_eq!(text(&run(&["pcap", &capture(name)]).stdout), text(&plain), "{name}");
+    }
+    let mut child = program(&["pcap", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(&fs::read(capture("curl-nginx.pcap.gz")).unwrap()).unwrap();
+    assert_eq!(text(&child.wait_with_output().unwrap().stdout), text(&plain));
+}
+
+#[test]
+fn several_files_are_named_in_their_events() {
+    let path = capture("curl-nginx.pcap");
+    let one = events(&[&path]);
+    let two = events(&[&path, &path]);
+    assert_eq!(two.len(), 2 * one.len(), "flow state does not outlive a file");
+    assert!(one[0].get("file").is_none());
+    assert_eq!(two[0]["file"], path.as_str());
+}
+
+#[test]
+fn filters_and_counts_choose_packets() {
+    let path = capture("curl-nginx.pcap");
+    let all = events(&[&path]).len();
+    assert!(all > 2);
+    assert_eq!(events(&["--port", "80", &path]).len(), all);
+    assert_eq!(events(&["--port", "81", &path]).len(), 0);
+    assert_eq!(events(&["--net", "0.0.0.0/0", &path]).len(), all);
+    assert_eq!(events(&["--net", "2001:db8::/32", &path]).len(), 0);
+    assert_eq!(events(&["-c", "1", &path]).len(), 2);
+    assert_eq!(events(&["-c", "2", &path]).len(), 4);
+}
+
+#[test]
+fn stats_are_one_json_object_on_standard_error() {
+    let output = run(&["pcap", "--format", "json", "--stats", &capture("curl-nginx.pcap")]);
+    let counters: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();
+    let events = text(&output.stdout).lines().count();
+    assert_eq!(counters["events"], events);
+    assert!(counters["frames"].as_u64().unwrap() > 10);
+    assert!(counters["decode"].is_object() && counters["flows"].is_object());
+}
+
+#[test]
+fn events_go_to_a_file_when_told_so() {
+    let out = scratch("events.json");
+    let path = capture("curl-nginx.pcap");
+    let output = run(&["pcap", "--format", "json", "-o", &out, &path]);
+    assert!(output.status.success() && output.stdout.is_empty());
+    assert_eq!(fs::read(&out).unwrap(), run(&["pcap", "--format", "json", &path]).stdout);
+    fails(&["pcap", "-o", "/nonexistent/events", &path], USAGE, "/nonexistent/events: ");
+}
+
+#[test]
+fn colour_is_for_terminals() {
+    let path = capture("curl-nginx.pcap");
+    assert!(!run(&["pcap", &path]).stdout.contains(&0x1b));
+    let forced = program(&["pcap", &path]).env("CLICOLOR_FORCE", "1").output().unwrap();
+    assert!(forced.stdout.contains(&0x1b));
+    let refused = program(&["pcap", &path]).env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1").output().unwrap();
+    assert!(!refused.stdout.contains(&0x1b));
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    let path = capture("curl-nginx.pcap");
+    let many = vec![path.as_str(); 400];
+    let mut child = program(&[&["pcap"], &many[..]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+}
+
+#[test]
+fn what_is_no_capture_is_named_for_what_it_is() {
+    let folder = captures().display().to_string();
+    fails(&["pcap", &folder], FAILED, "is a directory");
+    fails(&["pcap", &scratch_file("empty.pcap", b"")], FAILED, "empty.pcap: ");
+    fails(&["pcap", &scratch_file("text.pcap", b"Hello, this is no capture.\n")], FAILED, "text.pcap: ");
+    fails(&["pcap", &scratch("missing.pcap")], FAILED, "missing.pcap: ");
+}
+
+#[test]
+fn a_damaged_capture_yields_what_came_before_and_one_error() {
+    let whole = fs::read(capture("curl-nginx.pcap")).unwrap();
+    let path = scratch_file("cut.pcap", &whole[..whole.len() - 1]);
+    let output = fails(&["pcap", "--format", "json", &path], FAILED, "cut.pcap: packet ");
+    assert!(text(&output.stderr).contains(" byte "), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout).lines().count(), events(&[&capture("curl-nginx.pcap")]).len());
+
+    // A section header block (28 bytes), then a block that claims 4 GiB.
+    let mut pcapng = vec![0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0];
+    pcapng.extend([0xff; 8]);
+    pcapng.extend([28, 0, 0, 0]);
+    pcapng.extend([6, 0, 0, 0, 0xfc, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+    let path = scratch_file("absurd.pcapng", &pcapng);
+    fails(&["pcap", &path], FAILED, "byte 28");
+}
+
+#[test]
+fn a_damaged_file_does_not_stop_the_next_one() {
+    let (bad, good) = (scratch_file("bad.pcap", b"x"), capture("curl-nginx.pcap"));
+    let output = fails(&["pcap", "--format", "json", &bad, &good], FAILED, "bad.pcap: ");
+    assert!(!output.stdout.is_empty());
+}
+
+#[test]
+fn wrong_usage_has_its_own_status() {
+    let path = capture("curl-nginx.pcap");
+    fails(&[], USAGE, "Usage");
+    fails(&["pcap"], USAGE, "FILE");
+    fails(&["pcap", "--net", "10.0.0.0/64", &path], USAGE, "10.0.0.0/64");
+    fails(&["pcap", "--port", "65536", &path], USAGE, "65536");
+    let db = scratch_file(
+        "wrong.fp",
+        b"classes = unix\n[tcp:request]\nlabel = s:unix:X:\nsig = *:64:0:*:mss*x,0:mss::0\n",
+    );
+    fails(&["pcap", "--db", &db, &path], USAGE, "line 4, column ");
+    fails(&["pcap", "--db", &scratch("missing.fp"), &path], USAGE, "missing.fp: ");
+}
+
+#[cfg(feature = "libpcap")]
+#[test]
+fn filter_expressions_choose_packets() {
+    let path = capture("curl-nginx.pcap");
+    let all = events(&[&path]).len();
+    assert_eq!(events(&["--filter", "tcp port 80", &path]).len(), all);
+    assert_eq!(events(&["--filter", "udp", &path]).len(), 0);
+    fails(&["pcap", "--filter", "tcp prot 80", &path], USAGE, "tcp prot 80");
+}
+
+#[cfg(not(feature = "libpcap"))]
+#[test]
+fn filter_expressions_need_a_feature_that_is_named() {
+    fails(&["pcap", "--filter", "tcp port 80", &capture("curl-nginx.pcap")], USAGE, "--features libpcap");
+}

@@ -1,0 +1,109 @@
+//! Filter expressions in the language of libpcap.
+
+use std::fmt;
+
+use pcap::{BpfProgram, Capture, Linktype};
+
+use crate::{Frame, LinkType};
+
+/// A filter expression (`pcap-filter(7)`), compiled by libpcap for each link type that occurs.
+///
+/// A frame of a link type that the expression cannot be compiled for (`ether host` on raw IP) does not pass.
+pub struct Bpf {
+    expression: String,
+    programs: Vec<(LinkType, Option<BpfProgram>)>,
+}
+
+impl Bpf {
+    /// Compiles an expression for Ethernet; other link types follow when they occur.
+    ///
+    /// # Errors
+    /// What libpcap says of an expression that it cannot read.
+    pub fn new(expression: impl Into<String>) -> Result<Self, BpfError> {
+        let expression = expression.into();
+        match compile(&expression, LinkType::ETHERNET) {
+            Ok(program) => Ok(Self { expression, programs: vec![(LinkType::ETHERNET, Some(program))] }),
+            Err(source) => Err(BpfError { expression, source }),
+        }
+    }
+
+    /// Whether the frame is to be analysed.
+    pub fn passes(&mut self, frame: &Frame<'_>) -> bool {
+        let known = self.programs.iter().position(|(link, _)| *link == frame.link);
+        let place = known.unwrap_or_else(|| {
+            self.programs.push((frame.link, compile(&self.expression, frame.link).ok()));
+            self.programs.len().saturating_sub(1)
+        });
+        match self.programs.get(place) {
+            Some((_, Some(program))) => program.filter(frame.data),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Debug for Bpf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Bpf").field(&self.expression).finish()
+    }
+}
+
+fn compile(expression: &str, link: LinkType) -> Result<BpfProgram, pcap::Error> {
+    Capture::dead(Linktype(i32::from(dlt(link))))?.compile(expression, true)
+}
+
+/// The `DLT_` number that libpcap uses inside for a `LINKTYPE_` of a file: they differ for raw IP alone among
+/// the types that are decoded here.
+fn dlt(link: LinkType) -> u16 {
+    match link {
+        LinkType::RAW | LinkType::RAW_OPENBSD => LinkType::RAW_BSD.0,
+        other => other.0,
+    }
+}
+
+/// A filter expression that libpcap could not compile.
+#[derive(Debug, thiserror::Error)]
+#[error("filter expression '{expression}': {source}")]
+#[non_exhaustive]
+pub struct BpfError {
+    /// The expression.
+    pub expression: String,
+    /// What libpcap says.
+    pub source: pcap::Error,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Timestamp;
+
+    /// An Ethernet frame with an empty UDP datagram from port 53 to port 1024.
+    const UDP_FRAME: &[u8] = &[
+        1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0x08, 0x00, 0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0,
+        0, 1, 10, 0, 0, 2, 0, 53, 4, 0, 0, 8, 0, 0,
+    ];
+
+    fn frame(link: LinkType, data: &[u8]) -> Frame<'_> {
+        Frame { ts: Timestamp::default(), link, data, wire_len: 42 }
+    }
+
+    #[test]
+    fn one_expression_serves_every_link_type() {
+        let mut bpf = Bpf::new("udp port 53").unwrap();
+        assert!(bpf.passes(&frame(LinkType::ETHERNET, UDP_FRAME)));
+        assert!(bpf.passes(&frame(LinkType::RAW, &UDP_FRAME[14..])));
+        assert!(!Bpf::new("tcp").unwrap().passes(&frame(LinkType::ETHERNET, UDP_FRAME)));
+    }
+
+    #[test]
+    fn an_expression_that_does_not_fit_the_link_type_selects_nothing() {
+        let mut bpf = Bpf::new("ether host 01:02:03:04:05:06").unwrap();
+        assert!(bpf.passes(&frame(LinkType::ETHERNET, UDP_FRAME)));
+        assert!(!bpf.passes(&frame(LinkType::RAW, &UDP_FRAME[14..])));
+    }
+
+    #[test]
+    fn a_bad_expression_is_named() {
+        let error = Bpf::new("tcp prot 80").unwrap_err();
+        assert!(error.to_string().starts_with("filter expression 'tcp prot 80': "), "{error}");
+    }
+}

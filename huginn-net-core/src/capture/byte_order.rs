@@ -1,0 +1,28 @@
+//! The byte order that a capture declares.
+
+use crate::{Cursor, Truncated};
+
+/// How numbers of several bytes are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ByteOrder {
+    Little,
+    Big,
+}
+
+impl ByteOrder {
+    #[inline]
+    pub(super) fn u16(self, cursor: &mut Cursor<'_>) -> Result<u16, Truncated> {
+        match self {
+            Self::Little => cursor.u16_le(),
+            Self::Big => cursor.u16_be(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn u32(self, cursor: &mut Cursor<'_>) -> Result<u32, Truncated> {
+        match self {
+            Self::Little => cursor.u32_le(),
+            Self::Big => cursor.u32_be(),
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Capture files: pcap and pcapng, plain or compressed, from a path or any reader.
+
+mod byte_order;
+mod error;
+mod foreign;
+mod input;
+mod pcap;
+mod pcapng;
+mod stream;
+mod zstd;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
+use std::path::Path;
+
+pub use error::{CaptureError, Compression, Defect, Part};
+
+use crate::{Frame, LinkType, Source, Timestamp};
+use error::Stop;
+use input::Input;
+use pcap::Pcap;
+use pcapng::Pcapng;
+use stream::Stream;
+
+/// The longest frame that is accepted, in bytes: libpcap's maximum snap length, which no capture tool exceeds.
+const MAX_FRAME_LEN: usize = 262_144;
+
+/// Lends the frames of a capture file, one after the other.
+///
+/// The format is told by content, never by name:
+/// - pcap with times in microseconds or nanoseconds, in either byte order, and the variant with 24-byte record
+///   headers of Alexey Kuznetzov's patched libpcap
+///   ([the format](https://datatracker.ietf.org/doc/draft-ietf-opsawg-pcap/));
+/// - pcapng in either byte order, with any number of sections and interfaces, each interface with its own link
+///   type and time resolution; enhanced, simple and obsolete packet blocks
+///   ([the format](https://datatracker.ietf.org/doc/draft-ietf-opsawg-pcapng/));
+/// - each of them compressed by gzip (RFC 1952) or Zstandard (RFC 8878), in any number of members or frames.
+///
+/// Frames borrow from one buffer, which is as long as the longest frame demands and never over 1.2 MiB; a
+/// decompressor adds its window, at most 128 MiB for Zstandard.
+///
+/// A damaged capture lends all that precedes the damage, then says what is wrong in exactly one error, and has
+/// ended after that.
+///
+/// ```
+/// use huginn_net_core::CaptureReader;
+///
+/// # fn main() -> Result<(), huginn_net_core::CaptureError> {
+/// let header = [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 101, 0, 0, 0];
+/// let packet = [0, 225, 11, 95, 1, 0, 0, 0, 1, 0, 0, 0, 20, 0, 0, 0, 0x45];
+/// let file: Vec<u8> = header.into_iter().chain(packet).collect();
+///
+/// let mut capture = CaptureReader::from_reader("a slice", std::io::Cursor::new(file))?;
+/// while let Some(frame) = capture.next_frame()? {
+///     assert_eq!(frame.ts.to_string(), "2020-07-13T04:20:16.000001Z");
+///     assert_eq!((frame.data, frame.wire_len), (&[0x45][..], 20));
+/// }
+/// assert_eq!(capture.packets(), 1);
+/// # Ok(())
+/// # }
+/// ```
+pub struct CaptureReader {
+    name: String,
+    stream: Stream,
+    format: Format,
+    packets: u64,
+    input_len: Option<u64>,
+    ended: bool,
+}
+
+enum Format {
+    Pcap(Pcap),
+    Pcapng(Pcapng),
+}
+
+/// Where a record at the stream's start holds its frame, and what it says of it.
+struct Record {
+    ts: Timestamp,
+    link: LinkType,
+    wire_len: u32,
+    /// Length of the whole record, headers and padding included; all of it is in the stream's buffer.
+    len: usize,
+    /// The frame within the record.
+    data: Range<usize>,
+}
+
+impl CaptureReader {
+    /// Opens a capture file. A named pipe will do as well.
+    ///
+    /// # Errors
+    /// If the path cannot be opened or is a directory, and those of [`from_reader`](Self::from_reader).
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, CaptureError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let opened = File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata)));
+        match opened {
+            Ok((_, metadata)) if metadata.is_dir() => Err(CaptureError::IsDirectory { name }),
+            Ok((file, metadata)) => {
+                let mut capture = Self::from_reader(name, file)?;
+                capture.input_len = metadata.is_file().then_some(metadata.len());
+                Ok(capture)
+            }
+            Err(source) => Err(CaptureError::Open { name, source }),
+        }
+    }
+
+    /// Reads a capture from any stream of bytes; `name` is what errors call it.
+    ///
+    /// The reader is asked for large pieces and needs no buffer of its own.
+    ///
+    /// # Errors
+    /// If the stream is empty, does not begin like a capture, or cannot be read or decompressed so far.
+    pub fn from_reader(
+        name: impl Into<String>,
+        reader: impl Read + Send + 'static,
+    ) -> Result<Self, CaptureError> {
+        let name = name.into();
+        let input = match Input::new(Box::new(reader)) {
+            Ok(input) => input,
+            Err(source) => return Err(CaptureError::Io { name, packet: 1, offset: 0, source }),
+        };
+        let mut stream = Stream::new(input);
+        match Format::probe(&mut stream) {
+            Ok(Some(format)) => Ok(Self { name, stream, format, packets: 0, input_len: None, ended: false }),
+            Ok(None) => Err(not_a_capture(name, &stream)),
+            Err(stop) => Err(locate(stop, name, 1, &stream)),
+        }
+    }
+
+    /// The next frame, or `None` at the end and after an error.
+    ///
+    /// # Errors
+    /// If the capture is damaged or cut, or cannot be read or decompressed any further.
+    pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
+        if self.ended {
+            return Ok(None);
+        }
+        let next = match &mut self.format {
+            Format::Pcap(pcap) => pcap.next(&mut self.stream),
+            Format::Pcapng(pcapng) => pcapng.next(&mut self.stream),
+        };
+        match next {
+            Ok(Some(record)) => {
+                self.packets = self.packets.saturating_add(1);
+                let data = self.stream.take(record.len).get(record.data).unwrap_or_default();
+                Ok(Some(Frame { ts: record.ts, link: record.link, data, wire_len: record.wire_len }))
+            }
+            Ok(None) => {
+                self.ended = true;
+                Ok(None)
+            }
+            Err(stop) => {
+                self.ended = true;
+                Err(locate(stop, self.name.clone(), self.packets.saturating_add(1), &self.stream))
+            }
+        }
+    }
+
+    /// How many frames were lent so far.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// How many bytes of the input were read so far, before decompression.
+    pub fn consumed(&self) -> u64 {
+        self.stream.input().consumed()
+    }
+
+    /// The length of the input in bytes, before decompression, where it is a regular file.
+    pub fn input_len(&self) -> Option<u64> {
+        self.input_len
+    }
+}
+
+impl Source for CaptureReader {
+    type Error = CaptureError;
+
+    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
+        CaptureReader::next_frame(self)
+    }
+}
+
+impl fmt::Debug for CaptureReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CaptureReader")
+            .field("name", &self.name)
+            .field("packets", &self.packets)
+            .field("consumed", &self.consumed())
+            .field("input_len", &self.input_len)
+            .field("ended", &self.ended)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Format {
+    /// Tells the format by the first bytes; `None` if they are of none.
+    fn probe(stream: &mut Stream) -> Result<Option<Self>, Stop> {
+        let head = stream.ensure(pcapng::PROBE_LEN)?;
+        if pcapng::probe(head) {
+            return Ok(Some(Self::Pcapng(Pcapng::new())));
+        }
+        Ok(Pcap::open(stream)?.map(Self::Pcap))
+    }
+}
+
+fn not_a_capture(name: String, stream: &Stream) -> CaptureError {
+    let head = stream.unread();
+    if head.is_empty() {
+        return CaptureError::Empty { name };
+    }
+    let head = head.iter().copied().take(error::HEAD_LEN).collect();
+    CaptureError::NotACapture { name, compression: stream.input().compression(), head }
+}
+
+/// Completes an error with its place.
+fn locate(stop: Stop, name: String, packet: u64, stream: &Stream) -> CaptureError {
+    let offset = stream.mark();
+    match stop {
+        Stop::Defect(defect) => CaptureError::Damaged { name, packet, offset, defect },
+        Stop::Read(source) => match stream.input().compression() {
+            Some(compression) if !stream.input().failed() => CaptureError::Decompress {
+                name,
+                packet,
+                offset,
+                compression,
+                reached: stream.reached(),
+                source,
+            },
+            _ => CaptureError::Io { name, packet, offset, source },
+        },
+    }
+}

@@ -1,0 +1,114 @@
+//! The classic pcap format.
+
+use super::byte_order::ByteOrder;
+use super::error::{Defect, Part, Stop};
+use super::stream::Stream;
+use super::{MAX_FRAME_LEN, Record};
+use crate::{Cursor, LinkType, Timestamp};
+
+const FILE_HEADER_LEN: usize = 24;
+const RECORD_HEADER_LEN: usize = 16;
+/// With an interface index, a protocol and a packet type behind the usual fields.
+const MODIFIED_RECORD_HEADER_LEN: usize = 24;
+
+const MAGIC_MICROS: u32 = 0xa1b2_c3d4;
+const MAGIC_NANOS: u32 = 0xa1b2_3c4d;
+const MAGIC_MODIFIED: u32 = 0xa1b2_cd34;
+
+const MICROS_PER_SECOND: u32 = 1_000_000;
+
+/// What the file header says of all records.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pcap {
+    order: ByteOrder,
+    nanos: bool,
+    record_header_len: usize,
+    link: LinkType,
+}
+
+impl Pcap {
+    /// Reads the file header; `None` if the first bytes are no magic number of this format.
+    pub(super) fn open(stream: &mut Stream) -> Result<Option<Self>, Stop> {
+        let mut head = Cursor::new(stream.ensure(FILE_HEADER_LEN)?);
+        let left = head.remaining();
+        let Ok(magic) = head.u32_be() else { return Ok(None) };
+        let Some((order, nanos, record_header_len)) = dialect(magic) else { return Ok(None) };
+        if left < FILE_HEADER_LEN {
+            return Err(Defect::cut(Part::FileHeader, FILE_HEADER_LEN, left).into());
+        }
+        let (major, minor) = (order.u16(&mut head)?, order.u16(&mut head)?);
+        // Older ones swap the two lengths of a record; nothing has written them since 1996.
+        if major != 2 || minor < 3 {
+            return Err(Defect::Version { major, minor }.into());
+        }
+        // Time zone, accuracy and snap length: the first two are always 0, and the last is no promise.
+        head.skip(12)?;
+        // The upper half tells of the frame check sequence.
+        let [_, _, high, low] = order.u32(&mut head)?.to_be_bytes();
+        let link = LinkType(u16::from_be_bytes([high, low]));
+        stream.take(FILE_HEADER_LEN);
+        Ok(Some(Self { order, nanos, record_header_len, link }))
+    }
+
+    /// Finds the next record.
+    #[inline]
+    pub(super) fn next(&self, stream: &mut Stream) -> Result<Option<Record>, Stop> {
+        stream.set_mark();
+        let header_len = self.record_header_len;
+        let mut head = Cursor::new(stream.ensure(header_len)?);
+        let left = head.remaining();
+        if left < header_len {
+            return if left == 0 {
+                Ok(None)
+            } else {
+                Err(Defect::cut(Part::RecordHeader, header_len, left).into())
+            };
+        }
+        let seconds = self.order.u32(&mut head)?;
+        let fraction = self.order.u32(&mut head)?;
+        let captured = self.order.u32(&mut head)?;
+        let original = self.order.u32(&mut head)?;
+        let data_len = captured as usize;
+        if data_len > MAX_FRAME_LEN {
+            return Err(Defect::FrameLength { len: captured, max: MAX_FRAME_LEN }.into());
+        }
+        let len = header_len.saturating_add(data_len);
+        let left = stream.ensure(len)?.len();
+        if left < len {
+            return Err(Defect::cut(Part::Record, data_len, left.saturating_sub(header_len)).into());
+        }
+        Ok(Some(Record {
+            ts: self.time(seconds, fraction),
+            link: self.link,
+            wire_len: original.max(captured),
+            len,
+            data: header_len..len,
+        }))
+    }
+
+    #[inline]
+    fn time(&self, seconds: u32, fraction: u32) -> Timestamp {
+        let seconds = u64::from(seconds);
+        if self.nanos {
+            return Timestamp::new(seconds, fraction, 9);
+        }
+        // Some writers leave a second or more in the fraction.
+        let seconds = seconds.saturating_add(u64::from(fraction / MICROS_PER_SECOND));
+        Timestamp::new(seconds, (fraction % MICROS_PER_SECOND).saturating_mul(1000), 6)
+    }
+}
+
+/// Byte order, whether times are in nanoseconds, and length of a record header, by the magic number (as read
+/// with the most significant byte first).
+fn dialect(magic: u32) -> Option<(ByteOrder, bool, usize)> {
+    let (order, magic) = match magic.to_be_bytes() {
+        [0xa1, ..] => (ByteOrder::Big, magic),
+        _ => (ByteOrder::Little, magic.swap_bytes()),
+    };
+    match magic {
+        MAGIC_MICROS => Some((order, false, RECORD_HEADER_LEN)),
+        MAGIC_NANOS => Some((order, true, RECORD_HEADER_LEN)),
+        MAGIC_MODIFIED => Some((order, false, MODIFIED_RECORD_HEADER_LEN)),
+        _ => None,
+    }
+}

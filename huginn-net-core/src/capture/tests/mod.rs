@@ -1,0 +1,1 @@
+//! Captures built byte by byte.

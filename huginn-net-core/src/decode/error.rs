@@ -1,0 +1,91 @@
+//! Why one IP packet could not be decoded.
+
+use std::fmt;
+
+/// Why [`decode_ip`](crate::decode_ip) found no segment in a packet.
+///
+/// Offsets are in bytes from the start of the packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The packet ends within a header.
+    #[error("{layer} header at offset {offset}: {needed} bytes needed, {had} there")]
+    Truncated {
+        /// Whose header it is.
+        layer: Layer,
+        /// Where the header starts.
+        offset: usize,
+        /// Bytes that the header takes.
+        needed: usize,
+        /// Bytes that are there.
+        had: usize,
+    },
+    /// A header field holds a value that cannot be.
+    #[error("{layer} header at offset {offset}: {field} cannot be {value}")]
+    BadField {
+        /// Whose header it is.
+        layer: Layer,
+        /// Where the header starts.
+        offset: usize,
+        /// The field, by its name in the RFC.
+        field: &'static str,
+        /// What it holds.
+        value: u32,
+    },
+    /// More IPv6 extension headers than are followed.
+    #[error("more than {limit} IPv6 extension headers")]
+    TooManyExtensions {
+        /// How many are followed.
+        limit: usize,
+    },
+    /// The packet is one fragment of a datagram.
+    #[error("fragment at byte {start} of its datagram, id {id:#x}")]
+    Fragment {
+        /// The datagram's identification.
+        id: u32,
+        /// Where the fragment belongs in the datagram's payload, in bytes.
+        start: u16,
+        /// Whether more fragments follow it.
+        more: bool,
+    },
+    /// The payload is neither TCP nor UDP.
+    #[error("IP protocol {protocol} is neither TCP nor UDP")]
+    OtherTransport {
+        /// The number in IANA's registry of protocol numbers.
+        protocol: u8,
+    },
+}
+
+/// The header that a [`DecodeError`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Layer {
+    /// An IP header of either version.
+    Ip,
+    /// IPv4 (RFC 791).
+    Ipv4,
+    /// IPv6 (RFC 8200).
+    Ipv6,
+    /// An IPv6 extension header (RFC 8200, section 4).
+    Ipv6Extension,
+    /// The IP authentication header (RFC 4302).
+    Authentication,
+    /// TCP (RFC 9293).
+    Tcp,
+    /// UDP (RFC 768).
+    Udp,
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ip => "IP",
+            Self::Ipv4 => "IPv4",
+            Self::Ipv6 => "IPv6",
+            Self::Ipv6Extension => "IPv6 extension",
+            Self::Authentication => "authentication",
+            Self::Tcp => "TCP",
+            Self::Udp => "UDP",
+        })
+    }
+}

@@ -1,0 +1,121 @@
+//! What an ethertype announces: IP, a tag, or an encapsulation.
+
+use super::counters::Stop;
+use super::{Next, Step, enter, ethernet, mpls, ppp};
+use crate::{Cursor, TunnelLayer, TunnelPath};
+
+pub(super) const IPV4: u16 = 0x0800;
+pub(super) const IPV6: u16 = 0x86dd;
+pub(super) const MPLS: u16 = 0x8847;
+pub(super) const MPLS_MULTICAST: u16 = 0x8848;
+/// Transparent Ethernet bridging (RFC 1701): a whole Ethernet frame.
+pub(super) const ETHERNET: u16 = 0x6558;
+/// PPP in GRE (RFC 2637).
+pub(super) const PPP: u16 = 0x880b;
+
+const ARP: u16 = 0x0806;
+const REVERSE_ARP: u16 = 0x8035;
+const VLAN: u16 = 0x8100;
+const PROVIDER_VLAN: u16 = 0x88a8;
+const QINQ_9100: u16 = 0x9100;
+const QINQ_9200: u16 = 0x9200;
+const PPPOE_DISCOVERY: u16 = 0x8863;
+const PPPOE_SESSION: u16 = 0x8864;
+const BACKBONE_SERVICE: u16 = 0x88e7;
+const FABRIC_PATH: u16 = 0x8903;
+const CISCO_METADATA: u16 = 0x8909;
+const VN_TAG: u16 = 0x8926;
+const E_TAG: u16 = 0x893f;
+const NSH: u16 = 0x894f;
+
+/// Reads what an ethertype announces.
+#[inline]
+pub(super) fn payload<'a>(ethertype: u16, data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
+    match ethertype {
+        IPV4 | IPV6 => Ok(Next::Ip(data)),
+        other => tag(other, data, path),
+    }
+}
+
+#[inline(never)]
+fn tag<'a>(ethertype: u16, data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
+    match ethertype {
+        VLAN | PROVIDER_VLAN | QINQ_9100 | QINQ_9200 => vlan(data, path),
+        MPLS | MPLS_MULTICAST => mpls::stack(data, path),
+        PPPOE_SESSION => ppp::pppoe(data, path),
+        ETHERNET => ethernet::frame(data, path),
+        ARP | REVERSE_ARP => Err(Stop::Arp),
+        PPPOE_DISCOVERY => Err(Stop::NotData),
+        NSH => service_header(data),
+        other => switch_tag(other, data, path),
+    }
+}
+
+/// Whether this is the type of a frame that an IP network has: IP, ARP or a tag before them.
+pub(super) fn is_network(ethertype: u16) -> bool {
+    matches!(
+        ethertype,
+        IPV4 | IPV6
+            | ARP
+            | VLAN
+            | PROVIDER_VLAN
+            | QINQ_9100
+            | QINQ_9200
+            | MPLS
+            | MPLS_MULTICAST
+            | PPPOE_SESSION
+    )
+}
+
+/// IEEE 802.1Q, clause 9.6. Identifier 0 means that the frame belongs to no VLAN, and is not recorded.
+fn vlan<'a>(data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
+    let mut cursor = Cursor::new(data);
+    let id = cursor.u16_be()? & 0x0fff;
+    let type_or_length = cursor.u16_be()?;
+    if id != 0 {
+        enter(path, TunnelLayer::Vlan(id))?;
+    }
+    ethernet::type_or_length(type_or_length, cursor.rest(), path)
+}
+
+/// Tags by which switches remember a port or a path: they tell no two networks apart, and are stepped over.
+fn switch_tag<'a>(ethertype: u16, data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
+    let mut cursor = Cursor::new(data);
+    match ethertype {
+        // The service tag of IEEE 802.1ah; then a frame without preamble.
+        BACKBONE_SERVICE => cursor.skip(4)?,
+        // The forwarding tag and time to live; then a frame.
+        FABRIC_PATH => cursor.skip(2)?,
+        // Version, length, and a security group option.
+        CISCO_METADATA => return after_tag(cursor, 6, path),
+        VN_TAG => return after_tag(cursor, 4, path),
+        // IEEE 802.1BR, clause 7.5.
+        E_TAG => return after_tag(cursor, 6, path),
+        _ => return Err(Stop::UnknownEthertype),
+    }
+    ethernet::frame(cursor.rest(), path)
+}
+
+fn after_tag<'a>(mut cursor: Cursor<'a>, len: usize, path: &mut TunnelPath) -> Step<'a> {
+    cursor.skip(len)?;
+    let type_or_length = cursor.u16_be()?;
+    ethernet::type_or_length(type_or_length, cursor.rest(), path)
+}
+
+/// The network service header (RFC 8300, section 2).
+fn service_header(data: &[u8]) -> Step<'_> {
+    let mut cursor = Cursor::new(data);
+    let flags_and_len = cursor.u16_be()?;
+    cursor.skip(1)?;
+    let protocol = cursor.u8()?;
+    let (is_oam, len) = (flags_and_len & 0x2000 != 0, usize::from(flags_and_len & 0x3f) << 2);
+    let Some(rest) = data.get(len.max(4)..) else { return Err(Stop::Short) };
+    match protocol {
+        _ if is_oam => Err(Stop::NotData),
+        1 | 2 => Ok(Next::Ip(rest)),
+        3 => Ok(Next::Network(ETHERNET, rest)),
+        4 => Ok(Next::Network(NSH, rest)),
+        5 => Ok(Next::Network(MPLS, rest)),
+        _ => Err(Stop::UnknownEthertype),
+    }
+}

@@ -1,0 +1,274 @@
+//! Datagrams of which some fragments have come (RFC 791, section 3.2; RFC 8200, section 4.5).
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::counters::{DecodeCounters, Stop, add};
+use super::error::DecodeError;
+use super::ip::{Fragment, IpPacket};
+use crate::{Cursor, IpHeader, Timestamp};
+
+/// The bytes that an IP length can announce.
+const MAX_DATAGRAM: usize = 65_535;
+
+/// How many incomplete datagrams are held, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) datagrams: usize,
+    pub(super) bytes: usize,
+    pub(super) timeout: Duration,
+}
+
+/// Incomplete datagrams, in bounded memory and on packet time.
+///
+/// Where fragments overlap, the bytes that came first stay. A fragment that contradicts the datagram's length, as
+/// far as it is known, is left out.
+#[derive(Debug)]
+pub(super) struct FragmentTable {
+    limits: Limits,
+    datagrams: HashMap<Key, Datagram>,
+    /// By the order in which they began: the first is the oldest.
+    by_age: BTreeMap<u64, Key>,
+    began: u64,
+    /// Memory that the datagrams take, in bytes.
+    held: usize,
+}
+
+/// What makes two fragments parts of one datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    src: IpAddr,
+    dst: IpAddr,
+    id: u32,
+    /// IPv4 only: the identification of IPv6 is one for all protocols.
+    protocol: u8,
+    tunnel: u64,
+}
+
+/// A datagram that is complete, with the header of its first fragment.
+pub(super) struct Whole {
+    header: IpHeader,
+    protocol: u8,
+    payload: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Datagram {
+    age: u64,
+    first_seen: Timestamp,
+    /// The header and the protocol that the fragment at byte 0 has.
+    first: Option<(IpHeader, u8)>,
+    /// What came, in the order in which it came and without what had come before. Memory follows the bytes that
+    /// really came: a lone fragment at the far end of its datagram is small.
+    bytes: Vec<u8>,
+    /// Where in the datagram these bytes belong.
+    runs: Vec<Run>,
+    /// One bit for each 8 bytes of the datagram that came: 8 bytes are the unit of fragmentation.
+    units: Vec<u64>,
+    /// Bits set in `units`.
+    units_held: usize,
+    /// Where the farthest fragment so far ends.
+    reach: usize,
+    /// The length of the payload: where the last fragment ends.
+    len: Option<usize>,
+}
+
+/// Bytes that lie together in the datagram.
+#[derive(Debug)]
+struct Run {
+    start: usize,
+    len: usize,
+}
+
+impl FragmentTable {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self { limits, datagrams: HashMap::new(), by_age: BTreeMap::new(), began: 0, held: 0 }
+    }
+
+    /// Takes a fragment and gives the whole datagram if this was its missing part.
+    pub(super) fn add(
+        &mut self,
+        ts: Timestamp,
+        tunnel: u64,
+        packet: &IpPacket<'_>,
+        counters: &mut DecodeCounters,
+    ) -> Result<Whole, Stop> {
+        self.expire(ts, counters);
+        let Some(fragment) = packet.fragment else { return Err(Stop::BadFragment) };
+        if packet.missing > 0 {
+            return Err(Stop::Short);
+        }
+        if !fits(packet, fragment) {
+            return Err(Stop::BadFragment);
+        }
+        let is_ipv4 = packet.header.src.is_ipv4();
+        let key = Key {
+            src: packet.header.src,
+            dst: packet.header.dst,
+            id: fragment.id,
+            protocol: if is_ipv4 { packet.protocol } else { 0 },
+            tunnel,
+        };
+        let datagram = self.datagrams.entry(key).or_insert_with(|| {
+            self.began = self.began.wrapping_add(1);
+            self.by_age.insert(self.began, key);
+            let datagram = Datagram::new(self.began, ts);
+            self.held = self.held.saturating_add(datagram.memory());
+            datagram
+        });
+        let before = datagram.memory();
+        let added = datagram.add(packet, fragment);
+        self.held = self.held.saturating_sub(before).saturating_add(datagram.memory());
+        if datagram.is_complete() {
+            if let Some(whole) = self.remove(&key).and_then(Datagram::whole) {
+                add(&mut counters.reassembled, 1);
+                return Ok(whole);
+            }
+        }
+        while self.datagrams.len() > self.limits.datagrams || self.held > self.limits.bytes {
+            let Some(oldest) = self.by_age.first_entry().map(|entry| *entry.get()) else { break };
+            self.remove(&oldest);
+            add(&mut counters.fragment_evictions, 1);
+        }
+        Err(if added { Stop::FragmentHeld } else { Stop::BadFragment })
+    }
+
+    /// Gives up what is incomplete at the end of a capture.
+    pub(super) fn clear(&mut self, counters: &mut DecodeCounters) {
+        add(&mut counters.fragment_leftovers, self.datagrams.len() as u64);
+        self.datagrams.clear();
+        self.by_age.clear();
+        self.held = 0;
+    }
+
+    fn expire(&mut self, now: Timestamp, counters: &mut DecodeCounters) {
+        let timeout = u64::try_from(self.limits.timeout.as_nanos()).unwrap_or(u64::MAX);
+        while let Some(oldest) = self.by_age.first_entry() {
+            let key = *oldest.get();
+            let first_seen = self.datagrams.get(&key).map_or(0, |datagram| datagram.first_seen.as_nanos());
+            if now.as_nanos().saturating_sub(first_seen) <= timeout {
+                return;
+            }
+            self.remove(&key);
+            add(&mut counters.fragment_timeouts, 1);
+        }
+    }
+
+    fn remove(&mut self, key: &Key) -> Option<Datagram> {
+        let datagram = self.datagrams.remove(key)?;
+        self.by_age.remove(&datagram.age);
+        self.held = self.held.saturating_sub(datagram.memory());
+        Some(datagram)
+    }
+}
+
+/// Whether any datagram can have this fragment: it does not end beyond what an IP length can announce, and all but
+/// the last end on a multiple of 8 bytes and hold something.
+fn fits(packet: &IpPacket<'_>, fragment: Fragment) -> bool {
+    let len = packet.payload.len();
+    // The length of IPv4 counts the whole header, that of IPv6 the extension headers.
+    let header =
+        if packet.header.src.is_ipv4() { packet.header.header_len } else { packet.header.options_len };
+    let end = usize::from(header).saturating_add(fragment.start.into()).saturating_add(len);
+    end <= MAX_DATAGRAM && (!fragment.more || len > 0 && len & 7 == 0)
+}
+
+impl Whole {
+    /// The datagram as a packet. Extension headers may be in what was fragmented.
+    pub(super) fn packet(&self) -> Result<IpPacket<'_>, DecodeError> {
+        let packet = IpPacket {
+            header: self.header,
+            protocol: self.protocol,
+            payload: &self.payload,
+            offset: usize::from(self.header.header_len),
+            missing: 0,
+            fragment: None,
+            checksum_is_correct: true,
+        };
+        packet.behind_extensions()
+    }
+}
+
+impl Datagram {
+    fn new(age: u64, first_seen: Timestamp) -> Self {
+        Self {
+            age,
+            first_seen,
+            first: None,
+            bytes: Vec::new(),
+            runs: Vec::new(),
+            units: Vec::new(),
+            units_held: 0,
+            reach: 0,
+            len: None,
+        }
+    }
+
+    /// Takes the bytes that are new; false if the fragment contradicts what is known.
+    fn add(&mut self, packet: &IpPacket<'_>, fragment: Fragment) -> bool {
+        let start = usize::from(fragment.start);
+        let end = start.saturating_add(packet.payload.len());
+        let contradicts = match self.len {
+            Some(len) if fragment.more => end > len,
+            Some(len) => end != len,
+            None if fragment.more => false,
+            None => self.reach > end,
+        };
+        if contradicts {
+            return false;
+        }
+        if !fragment.more {
+            self.len = Some(end);
+        }
+        if fragment.start == 0 && self.first.is_none() {
+            self.first = Some((packet.header, packet.protocol));
+        }
+        self.reach = self.reach.max(end);
+        self.units.resize(self.reach.div_ceil(8).div_ceil(64), 0);
+        for (unit, bytes) in (start >> 3..).zip(packet.payload.chunks(8)) {
+            self.add_unit(unit, bytes);
+        }
+        true
+    }
+
+    fn add_unit(&mut self, unit: usize, bytes: &[u8]) {
+        let bit = 1 << (unit & 63);
+        match self.units.get_mut(unit >> 6) {
+            Some(word) if *word & bit == 0 => *word |= bit,
+            _ => return,
+        }
+        self.units_held = self.units_held.saturating_add(1);
+        self.bytes.extend_from_slice(bytes);
+        let start = unit << 3;
+        match self.runs.last_mut() {
+            Some(run) if run.start.saturating_add(run.len) == start => {
+                run.len = run.len.saturating_add(bytes.len())
+            }
+            _ => self.runs.push(Run { start, len: bytes.len() }),
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.len.is_some_and(|len| self.units_held == len.div_ceil(8))
+    }
+
+    fn whole(self) -> Option<Whole> {
+        let (header, protocol) = self.first?;
+        let mut payload = vec![0; self.len?];
+        let mut bytes = Cursor::new(&self.bytes);
+        for run in &self.runs {
+            let source = bytes.take(run.len).ok()?;
+            payload.get_mut(run.start..)?.get_mut(..run.len)?.copy_from_slice(source);
+        }
+        Some(Whole { header: IpHeader { reassembled: true, ..header }, protocol, payload })
+    }
+
+    /// The memory that it takes, in bytes, not counting the tables' own.
+    fn memory(&self) -> usize {
+        size_of::<(Key, Self)>()
+            .saturating_add(self.bytes.capacity())
+            .saturating_add(self.runs.capacity().saturating_mul(size_of::<Run>()))
+            .saturating_add(self.units.capacity().saturating_mul(size_of::<u64>()))
+    }
+}

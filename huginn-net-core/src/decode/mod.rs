@@ -1,0 +1,323 @@
+//! The one path from a frame to segments.
+
+mod checksum;
+mod counters;
+mod error;
+mod ethernet;
+mod ethertype;
+mod fragments;
+mod gre;
+mod ip;
+mod link;
+mod mpls;
+mod ppp;
+mod transport;
+mod udp_tunnel;
+mod wifi;
+
+use std::time::Duration;
+
+pub use counters::DecodeCounters;
+pub use error::{DecodeError, Layer};
+
+use counters::{Stop, add};
+use fragments::{FragmentTable, Limits, Whole};
+use ip::{IpPacket, protocol};
+use transport::Datagram;
+
+use crate::{Frame, Segment, Timestamp, Transport, Truncated, TunnelLayer, TunnelPath};
+
+/// How many headers of one frame are followed, tags and tunnels and reassembled datagrams together.
+const MAX_STEPS: u8 = 64;
+
+/// Limits of decode, and what it verifies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecodeConfig {
+    /// Incomplete datagrams held at most (default 4,096). At the limit the oldest goes first.
+    pub max_fragment_datagrams: usize,
+    /// Bytes of memory that incomplete datagrams take at most (default 16 MiB). At the limit the oldest goes first.
+    pub max_fragment_bytes: usize,
+    /// How long after its first fragment a datagram may be completed, in packet time (default 30 seconds).
+    pub fragment_timeout: Duration,
+    /// Whether TCP and UDP checksums are verified and the wrong ones counted (default false). Nothing is ever
+    /// dropped for a checksum: most of those that a machine captures of its own packets are not filled in yet.
+    pub verify_checksums: bool,
+}
+
+impl Default for DecodeConfig {
+    fn default() -> Self {
+        Self {
+            max_fragment_datagrams: 4_096,
+            max_fragment_bytes: 16 << 20,
+            fragment_timeout: Duration::from_secs(30),
+            verify_checksums: false,
+        }
+    }
+}
+
+/// Turns frames into segments: link header, tags, tunnels, IP with its fragments, TCP and UDP.
+///
+/// A segment borrows its bytes from the frame; nothing is copied or allocated for a packet that is not a fragment.
+/// What gives no segment is [counted](Self::counters) by reason.
+#[derive(Debug)]
+pub struct Decoder {
+    fragments: FragmentTable,
+    path: TunnelPath,
+    counters: DecodeCounters,
+    verify_checksums: bool,
+}
+
+impl Decoder {
+    /// A decoder with these limits.
+    pub fn new(config: DecodeConfig) -> Self {
+        let limits = Limits {
+            datagrams: config.max_fragment_datagrams,
+            bytes: config.max_fragment_bytes,
+            timeout: config.fragment_timeout,
+        };
+        Self {
+            fragments: FragmentTable::new(limits),
+            path: TunnelPath::EMPTY,
+            counters: DecodeCounters::default(),
+            verify_checksums: config.verify_checksums,
+        }
+    }
+
+    /// Decodes one frame and hands its segments to `each`: none, one, or several of an 802.11 aggregate.
+    ///
+    /// In a tunnel only the innermost segment is handed on. A UDP datagram on a tunnel's port that is not strictly
+    /// of that tunnel's form is a segment itself.
+    pub fn decode(&mut self, frame: &Frame<'_>, each: &mut impl FnMut(&Segment<'_>)) {
+        self.decode_frame(frame, each);
+    }
+
+    /// What was counted since the decoder was made.
+    pub fn counters(&self) -> &DecodeCounters {
+        &self.counters
+    }
+
+    /// Tells that the capture has ended: incomplete datagrams are counted and forgotten.
+    pub fn finish(&mut self) {
+        self.fragments.clear(&mut self.counters);
+    }
+
+    fn decode_frame(&mut self, frame: &Frame<'_>, each: &mut dyn FnMut(&Segment<'_>)) {
+        add(&mut self.counters.frames, 1);
+        self.path.clear();
+        let cut = u32::try_from(frame.data.len()).is_ok_and(|len| len < frame.wire_len);
+        let mut walk = Walk { ts: frame.ts, cut, steps: MAX_STEPS, each };
+        let first = link::frame(frame, &mut self.path, cut);
+        if let Err(stop) = first.and_then(|next| self.follow(next, &mut walk)) {
+            self.counters.stopped(stop, cut);
+        }
+    }
+
+    /// Follows the headers to the transport. An error is the outcome of the packet, and not counted yet.
+    fn follow(&mut self, mut next: Next<'_>, walk: &mut Walk<'_>) -> Result<(), Stop> {
+        loop {
+            walk.steps = walk.steps.checked_sub(1).ok_or(Stop::TooDeep)?;
+            let packet = match next {
+                Next::Ip(data) => ip::packet(data)?,
+                Next::Whole(datagram) => datagram.packet()?,
+                Next::Network(ethertype, data) => {
+                    next = ethertype::payload(ethertype, data, &mut self.path)?;
+                    continue;
+                }
+                Next::Aggregate(data) => return self.aggregate(data, walk),
+            };
+            add(&mut self.counters.bad_ip_checksum, u64::from(!packet.checksum_is_correct));
+            next = match self.transport(&packet, walk)? {
+                Some(next) => next,
+                None => return Ok(()),
+            };
+        }
+    }
+
+    /// Hands on the segment in an IP packet, or gives what the packet carries in its place.
+    #[inline(always)]
+    fn transport<'a>(
+        &mut self,
+        packet: &IpPacket<'a>,
+        walk: &mut Walk<'_>,
+    ) -> Result<Option<Next<'a>>, Stop> {
+        if packet.fragment.is_some() {
+            return self.fragment(packet, walk).map(|()| None);
+        }
+        let datagram = match packet.protocol {
+            protocol::TCP => transport::tcp(packet)?,
+            protocol::UDP => {
+                let datagram = transport::udp(packet)?;
+                let announced = datagram.payload.len().saturating_add(datagram.missing as usize);
+                let ports = datagram.transport.ports();
+                if let Some((layer, step)) = udp_tunnel::recognise(ports, datagram.payload, announced) {
+                    enter(&mut self.path, layer)?;
+                    return step.map(Some);
+                }
+                datagram
+            }
+            _ => return self.tunnel(packet).map(Some),
+        };
+        self.hand_on(packet, datagram, walk);
+        Ok(None)
+    }
+
+    #[inline]
+    fn hand_on(&mut self, packet: &IpPacket<'_>, datagram: Datagram<'_>, walk: &mut Walk<'_>) {
+        let Datagram { transport, payload, missing } = datagram;
+        let counter = match transport {
+            Transport::Tcp(_) => &mut self.counters.tcp,
+            Transport::Udp(_) => &mut self.counters.udp,
+        };
+        add(counter, 1);
+        add(&mut self.counters.truncated_payload, u64::from(missing > 0));
+        if self.verify_checksums && !transport::checksum_is_correct(packet) {
+            add(&mut self.counters.bad_transport_checksum, 1);
+        }
+        (walk.each)(&Segment {
+            ts: walk.ts,
+            ip: packet.header,
+            transport,
+            payload,
+            payload_missing: missing,
+            tunnel: &self.path,
+        });
+    }
+
+    /// What an IP packet carries that is neither TCP nor UDP.
+    #[inline(never)]
+    fn tunnel<'a>(&mut self, packet: &IpPacket<'a>) -> Step<'a> {
+        let is_ipv4 = packet.header.src.is_ipv4();
+        let layer = match packet.protocol {
+            protocol::IPV4 if is_ipv4 => TunnelLayer::IpInIp,
+            protocol::IPV4 => TunnelLayer::FourInSix,
+            protocol::IPV6 if is_ipv4 => TunnelLayer::SixInFour,
+            protocol::IPV6 => TunnelLayer::SixInSix,
+            protocol::GRE => return gre::packet(packet.payload, &mut self.path),
+            protocol::ETHERIP => return ethernet::in_ip(packet.payload, &mut self.path),
+            protocol::MPLS_IN_IP => return Ok(Next::Network(ethertype::MPLS, packet.payload)),
+            protocol::ICMP | protocol::ICMPV6 => return Err(Stop::Icmp),
+            protocol::ESP => return Err(Stop::Encrypted),
+            _ => return Err(Stop::OtherTransport),
+        };
+        enter(&mut self.path, layer)?;
+        Ok(Next::Ip(packet.payload))
+    }
+
+    /// Holds a fragment, or follows the datagram that it makes whole.
+    #[inline(never)]
+    fn fragment(&mut self, packet: &IpPacket<'_>, walk: &mut Walk<'_>) -> Result<(), Stop> {
+        let datagram = self.fragments.add(walk.ts, self.path.key_word(), packet, &mut self.counters)?;
+        self.follow(Next::Whole(&datagram), walk)
+    }
+
+    /// Follows each part of an 802.11 aggregate. The outcome of the last is that of the frame.
+    #[inline(never)]
+    fn aggregate(&mut self, mut rest: &[u8], walk: &mut Walk<'_>) -> Result<(), Stop> {
+        let (path, steps) = (self.path, walk.steps);
+        loop {
+            let (part, behind) = wifi::part(rest)?;
+            let outcome = ethernet::llc(part).and_then(|next| self.follow(next, walk));
+            if behind.is_empty() {
+                return outcome;
+            }
+            if let Err(stop) = outcome {
+                self.counters.stopped(stop, walk.cut);
+            }
+            add(&mut self.counters.aggregated, 1);
+            (self.path, walk.steps, rest) = (path, steps, behind);
+        }
+    }
+}
+
+/// What one frame's decode carries along.
+struct Walk<'w> {
+    ts: Timestamp,
+    /// Whether the snap length cut the frame.
+    cut: bool,
+    /// Headers that may still be followed.
+    steps: u8,
+    each: &'w mut dyn FnMut(&Segment<'_>),
+}
+
+/// What the bytes behind a header are.
+#[derive(Clone, Copy)]
+enum Next<'a> {
+    /// An IP packet of either version.
+    Ip(&'a [u8]),
+    /// A datagram out of its fragments.
+    Whole(&'a Whole),
+    /// What an ethertype announces.
+    Network(u16, &'a [u8]),
+    /// The parts of an 802.11 aggregate.
+    Aggregate(&'a [u8]),
+}
+
+/// Where one header leads.
+type Step<'a> = Result<Next<'a>, Stop>;
+
+/// Records a tag or tunnel.
+fn enter(path: &mut TunnelPath, layer: TunnelLayer) -> Result<(), Stop> {
+    if path.push(layer) { Ok(()) } else { Err(Stop::TooDeep) }
+}
+
+impl From<Truncated> for Stop {
+    fn from(_: Truncated) -> Self {
+        Self::Short
+    }
+}
+
+impl From<DecodeError> for Stop {
+    #[cold]
+    fn from(error: DecodeError) -> Self {
+        match error {
+            DecodeError::Truncated { .. } => Self::Short,
+            DecodeError::BadField { .. } => Self::BadHeader,
+            DecodeError::TooManyExtensions { .. } => Self::TooDeep,
+            DecodeError::Fragment { .. } => Self::BadFragment,
+            DecodeError::OtherTransport { .. } => Self::OtherTransport,
+        }
+    }
+}
+
+/// Decodes one IP packet by itself, of either version: for those who have no capture but a packet.
+///
+/// Tunnels are not followed and fragments not put together. The time of the segment is zero.
+///
+/// ```
+/// use huginn_net_core::{DecodeError, decode_ip};
+///
+/// let packet = [
+///     0x45, 0, 0, 29, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, // IPv4
+///     0, 53, 4, 0, 0, 9, 0, 0, b'x', // UDP
+/// ];
+/// let segment = decode_ip(&packet)?;
+/// assert_eq!(segment.source().to_string(), "192.0.2.1:53");
+/// assert_eq!(segment.payload, b"x");
+///
+/// let error = decode_ip(&packet[..25]).unwrap_err();
+/// assert_eq!(error.to_string(), "UDP header at offset 20: 8 bytes needed, 5 there");
+/// # Ok::<_, DecodeError>(())
+/// ```
+///
+/// # Errors
+/// A header that is incomplete or contradicts itself, a fragment, or a payload that is neither TCP nor UDP. A
+/// payload that is shorter than announced is no error: [`Segment::payload_missing`] says by how much.
+pub fn decode_ip(packet: &[u8]) -> Result<Segment<'_>, DecodeError> {
+    let packet = ip::packet(packet)?;
+    if let Some(ip::Fragment { id, start, more }) = packet.fragment {
+        return Err(DecodeError::Fragment { id, start, more });
+    }
+    let Datagram { transport, payload, missing } = match packet.protocol {
+        protocol::TCP => transport::tcp(&packet)?,
+        protocol::UDP => transport::udp(&packet)?,
+        protocol => return Err(DecodeError::OtherTransport { protocol }),
+    };
+    Ok(Segment {
+        ts: Timestamp::default(),
+        ip: packet.header,
+        transport,
+        payload,
+        payload_missing: missing,
+        tunnel: &TunnelPath::EMPTY,
+    })
+}

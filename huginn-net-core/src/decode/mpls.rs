@@ -1,0 +1,41 @@
+//! MPLS label stacks (RFC 3032) and what they carry, which no field tells.
+
+use super::counters::Stop;
+use super::{Next, Step, enter, ethernet, ethertype};
+use crate::{TunnelLayer, TunnelPath};
+
+/// Reads the labels down to the bottom of the stack.
+pub(super) fn stack<'a>(mut data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
+    loop {
+        let Some((entry, rest)) = data.split_first_chunk() else { return Err(Stop::Short) };
+        let entry = u32::from_be_bytes(*entry);
+        enter(path, TunnelLayer::Mpls(entry >> 12))?;
+        data = rest;
+        if entry & 0x100 != 0 {
+            return payload(data, path);
+        }
+    }
+}
+
+/// The first nibble tells: an IP version, or that of a control word (RFC 4385, sections 3 and 5), or nothing.
+fn payload<'a>(data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
+    match data.first().map(|first| first >> 4) {
+        None => Err(Stop::Short),
+        Some(4 | 6) => Ok(Next::Ip(data)),
+        Some(1) => Err(Stop::NotData),
+        Some(0) if !is_frame(data) => ethernet::frame(data.get(CONTROL_WORD..).unwrap_or_default(), path),
+        Some(_) => ethernet::frame(data, path),
+    }
+}
+
+/// Bytes of a pseudowire's control word (RFC 4448, section 4.6).
+const CONTROL_WORD: usize = 4;
+
+/// Whether an Ethernet frame starts here, and not behind a control word: hardware addresses start with zeros, too.
+fn is_frame(data: &[u8]) -> bool {
+    let is_network_at = |at: usize| {
+        let field = data.get(at..).and_then(|rest| rest.first_chunk());
+        field.is_some_and(|bytes| ethertype::is_network(u16::from_be_bytes(*bytes)))
+    };
+    is_network_at(12) && !is_network_at(12 + CONTROL_WORD)
+}

@@ -1,0 +1,88 @@
+//! TCP (RFC 9293) and UDP (RFC 768) headers.
+
+use super::checksum;
+use super::error::{DecodeError, Layer};
+use super::ip::{IpPacket, bad_field, bound, protocol, truncated};
+use crate::{TcpFlags, TcpHeader, Transport, UdpHeader};
+
+/// A transport header with what it carries.
+pub(super) struct Datagram<'a> {
+    pub(super) transport: Transport<'a>,
+    pub(super) payload: &'a [u8],
+    /// Payload bytes that were announced and not captured.
+    pub(super) missing: u32,
+}
+
+#[inline]
+pub(super) fn tcp<'a>(packet: &IpPacket<'a>) -> Result<Datagram<'a>, DecodeError> {
+    const FIXED: usize = 20;
+    let data = packet.payload;
+    let Some((fixed, rest)) = data.split_first_chunk::<FIXED>() else {
+        return Err(truncated(Layer::Tcp, packet.offset, FIXED, data.len()));
+    };
+    let offset_and_flags = u16::from_be_bytes([fixed[12], fixed[13]]);
+    let header_len = usize::from(offset_and_flags >> 12) << 2;
+    let Some(options_len) = header_len.checked_sub(FIXED) else {
+        return Err(bad_field(Layer::Tcp, packet.offset, "Data Offset", u32::from(offset_and_flags >> 12)));
+    };
+    let Some((options, payload)) = rest.split_at_checked(options_len) else {
+        return Err(truncated(Layer::Tcp, packet.offset, header_len, data.len()));
+    };
+    let transport = Transport::Tcp(TcpHeader {
+        src_port: u16::from_be_bytes([fixed[0], fixed[1]]),
+        dst_port: u16::from_be_bytes([fixed[2], fixed[3]]),
+        seq: u32::from_be_bytes([fixed[4], fixed[5], fixed[6], fixed[7]]),
+        ack: u32::from_be_bytes([fixed[8], fixed[9], fixed[10], fixed[11]]),
+        flags: TcpFlags::from_bits_truncate(offset_and_flags),
+        window: u16::from_be_bytes([fixed[14], fixed[15]]),
+        urgent: u16::from_be_bytes([fixed[18], fixed[19]]),
+        options,
+    });
+    Ok(Datagram { transport, payload, missing: packet.missing })
+}
+
+#[inline]
+pub(super) fn udp<'a>(packet: &IpPacket<'a>) -> Result<Datagram<'a>, DecodeError> {
+    const HEADER: usize = 8;
+    let Some((header, rest)) = packet.payload.split_first_chunk::<HEADER>() else {
+        return Err(truncated(Layer::Udp, packet.offset, HEADER, packet.payload.len()));
+    };
+    let ip_announced = rest.len().saturating_add(usize::try_from(packet.missing).unwrap_or(usize::MAX));
+    let len = u16::from_be_bytes([header[4], header[5]]);
+    let announced = match usize::from(len).checked_sub(HEADER) {
+        Some(announced) => announced.min(ip_announced),
+        // A datagram too long for the field (RFC 2675), or left to the network card.
+        None if len == 0 => ip_announced,
+        None => return Err(bad_field(Layer::Udp, packet.offset, "Length", len.into())),
+    };
+    let (payload, missing) = bound(rest, announced);
+    let transport = Transport::Udp(UdpHeader {
+        src_port: u16::from_be_bytes([header[0], header[1]]),
+        dst_port: u16::from_be_bytes([header[2], header[3]]),
+    });
+    Ok(Datagram { transport, payload, missing })
+}
+
+/// Whether the transport checksum is right, or cannot be told: the payload is incomplete, UDP carries none, or IP
+/// has options. One of these may be a source route, and then the sum covers the final destination (RFC 8200,
+/// section 8.1; RFC 1122, section 3.2.1.8).
+pub(super) fn checksum_is_correct(packet: &IpPacket<'_>) -> bool {
+    let data = packet.payload;
+    if packet.missing > 0 || packet.header.options_len > 0 {
+        return true;
+    }
+    if packet.protocol == protocol::UDP {
+        let Some(&[_, _, _, _, len_high, len_low, sum_high, sum_low]) = data.first_chunk() else {
+            return true;
+        };
+        let len = usize::from(u16::from_be_bytes([len_high, len_low]));
+        if [sum_high, sum_low] == [0, 0] {
+            return true;
+        }
+        let covered = if len == 0 { data } else { data.get(..len).unwrap_or(data) };
+        return checksum::pseudo_header(&packet.header, protocol::UDP, covered.len())
+            .add(covered)
+            .is_correct();
+    }
+    checksum::pseudo_header(&packet.header, packet.protocol, data.len()).add(data).is_correct()
+}

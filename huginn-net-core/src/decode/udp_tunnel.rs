@@ -1,0 +1,147 @@
+//! Tunnels in UDP. A port alone proves nothing: a datagram whose first bytes are not strictly those of the tunnel
+//! is an ordinary one.
+
+use super::counters::Stop;
+use super::{Next, Step, ethertype, wifi};
+use crate::{Cursor, TunnelLayer};
+
+const GTPU: u16 = 2152;
+const TEREDO: u16 = 3544;
+const VXLAN: u16 = 4789;
+const CAPWAP_DATA: u16 = 5247;
+const GENEVE: u16 = 6081;
+/// VXLAN as Linux had it before the port was assigned.
+const VXLAN_LINUX: u16 = 8472;
+
+/// A tunnel header that was recognised, with what it carries.
+pub(super) type Recognised<'a> = Option<(TunnelLayer, Step<'a>)>;
+
+/// Looks for a tunnel's header. `announced` is the length of the whole payload, of which a part may be captured.
+#[inline]
+pub(super) fn recognise(ports: (u16, u16), payload: &[u8], announced: usize) -> Recognised<'_> {
+    let by_port = |port| match port {
+        GTPU | TEREDO | VXLAN | CAPWAP_DATA | GENEVE | VXLAN_LINUX => by_header(port, payload, announced),
+        _ => None,
+    };
+    by_port(ports.1).or_else(|| by_port(ports.0))
+}
+
+#[inline(never)]
+fn by_header(port: u16, payload: &[u8], announced: usize) -> Recognised<'_> {
+    match port {
+        GTPU => gtpu(payload, announced),
+        TEREDO => teredo(payload, announced),
+        CAPWAP_DATA => capwap(payload),
+        GENEVE => geneve(payload),
+        _ => vxlan(payload),
+    }
+}
+
+/// RFC 7348, section 5: the I flag alone, and zeros in what is reserved.
+fn vxlan(payload: &[u8]) -> Recognised<'_> {
+    let [0x08, 0, 0, 0, a, b, c, 0, frame @ ..] = payload else { return None };
+    let network = u32::from_be_bytes([0, *a, *b, *c]);
+    Some((TunnelLayer::Vxlan(network), Ok(Next::Network(ethertype::ETHERNET, frame))))
+}
+
+/// RFC 8926, section 3.4: version 0, zeros in what is reserved, options that fit, and a payload that is known.
+fn geneve(payload: &[u8]) -> Recognised<'_> {
+    const RESERVED: u8 = 0x3f;
+    const IS_CONTROL: u8 = 0x80;
+    let [version_and_len, flags, high, low, a, b, c, 0, rest @ ..] = payload else { return None };
+    let inner = u16::from_be_bytes([*high, *low]);
+    let is_known = inner == ethertype::ETHERNET || ethertype::is_network(inner);
+    if version_and_len >> 6 != 0 || flags & RESERVED != 0 || !is_known {
+        return None;
+    }
+    let options_len = usize::from(version_and_len & 0x3f) << 2;
+    let step = match rest.get(options_len..)? {
+        _ if flags & IS_CONTROL != 0 => Err(Stop::NotData),
+        rest => Ok(Next::Network(inner, rest)),
+    };
+    Some((TunnelLayer::Geneve(u32::from_be_bytes([0, *a, *b, *c])), step))
+}
+
+/// 3GPP TS 29.281, section 5: version 1, GTP and not GTP', a G-PDU that fits, with an IP packet in it.
+fn gtpu(payload: &[u8], announced: usize) -> Recognised<'_> {
+    const HEADER: usize = 8;
+    const G_PDU: u8 = 255;
+    const OPTIONAL_FIELDS: u8 = 0x07;
+    const EXTENSION: u8 = 0x04;
+    let mut cursor = Cursor::new(payload);
+    let [flags, kind] = cursor.array().ok()?;
+    let len = usize::from(cursor.u16_be().ok()?);
+    let endpoint = cursor.u32_be().ok()?;
+    if flags & 0xf8 != 0x30 || kind != G_PDU || len.saturating_add(HEADER) > announced {
+        return None;
+    }
+    let rest = cursor.rest();
+    let mut cursor = Cursor::new(rest.get(..len).unwrap_or(rest));
+    if flags & OPTIONAL_FIELDS != 0 {
+        cursor.skip(3).ok()?;
+        let mut next = cursor.u8().ok()?;
+        while next != 0 && flags & EXTENSION != 0 {
+            // Counted in fours of bytes, the length and the next type included (section 5.2.1).
+            let len = usize::from(cursor.u8().ok()?) << 2;
+            cursor.skip(len.checked_sub(2)?).ok()?;
+            next = cursor.u8().ok()?;
+        }
+    }
+    let packet = cursor.rest();
+    matches!(packet.first()? >> 4, 4 | 6).then_some((TunnelLayer::Gtpu(endpoint), Ok(Next::Ip(packet))))
+}
+
+/// RFC 5415, section 4.3: version 0, not in DTLS, zeros in what is reserved, a header that fits.
+fn capwap(payload: &[u8]) -> Recognised<'_> {
+    const IS_NATIVE: u32 = 0x100;
+    const IS_FRAGMENT: u32 = 0x80;
+    const IS_KEEP_ALIVE: u32 = 0x08;
+    const RESERVED: u32 = 0x07;
+    const BINDING_802_11: u32 = 1;
+    let mut cursor = Cursor::new(payload);
+    let preamble = cursor.u8().ok()?;
+    let fields = cursor.u24_be().ok()?;
+    cursor.skip(2).ok()?;
+    let fragment_offset = cursor.u16_be().ok()?;
+    let header_len = usize::try_from(fields >> 19).ok()? << 2;
+    if preamble != 0 || header_len < cursor.position() || fields & RESERVED != 0 || fragment_offset & 7 != 0 {
+        return None;
+    }
+    let frame = payload.get(header_len..)?;
+    let step = if fields & IS_KEEP_ALIVE != 0 {
+        Err(Stop::NotData)
+    } else if fields & IS_FRAGMENT != 0 {
+        Err(Stop::LinkFragment)
+    } else if fields & IS_NATIVE == 0 {
+        Ok(Next::Network(ethertype::ETHERNET, frame))
+    } else if fields >> 9 & 0x1f == BINDING_802_11 {
+        wifi::tunnelled(frame)
+    } else {
+        Err(Stop::UnknownEthertype)
+    };
+    Some((TunnelLayer::Capwap, step))
+}
+
+/// RFC 4380, section 5.1.1: an authentication header, an origin indication, both or neither; then IPv6 up to the
+/// very end of the datagram.
+fn teredo(payload: &[u8], announced: usize) -> Recognised<'_> {
+    const IPV6_HEADER: usize = 40;
+    let mut cursor = Cursor::new(payload);
+    if payload.starts_with(&[0, 1]) {
+        cursor.skip(2).ok()?;
+        let [id_len, authentication_len] = cursor.array().ok()?;
+        cursor.skip(usize::from(id_len)).ok()?;
+        cursor.skip(usize::from(authentication_len)).ok()?;
+        // Nonce and confirmation.
+        cursor.skip(9).ok()?;
+    }
+    if cursor.rest().starts_with(&[0, 0]) {
+        cursor.skip(8).ok()?;
+    }
+    let packet = cursor.rest();
+    let announced = announced.saturating_sub(cursor.position());
+    let [first, _, _, _, high, low, ..] = packet else { return None };
+    let payload_len = usize::from(u16::from_be_bytes([*high, *low]));
+    let is_ipv6 = first >> 4 == 6 && payload_len.saturating_add(IPV6_HEADER) == announced;
+    is_ipv6.then_some((TunnelLayer::Teredo, Ok(Next::Ip(packet))))
+}

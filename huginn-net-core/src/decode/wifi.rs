@@ -1,0 +1,127 @@
+//! IEEE 802.11 data frames, with and without a radiotap header.
+
+use super::counters::Stop;
+use super::{Next, Step, ethernet};
+use crate::{Cursor, Truncated};
+
+/// Reads a radiotap header (radiotap.org) and the frame behind it. `cut`: whether the snap length took the end.
+pub(super) fn radiotap(data: &[u8], cut: bool) -> Step<'_> {
+    let mut cursor = Cursor::new(data);
+    let [version, _] = cursor.array()?;
+    let len = usize::from(cursor.u16_le()?);
+    let Some((header, mut body)) = data.split_at_checked(len) else { return Err(Stop::Short) };
+    if version != 0 {
+        return Err(Stop::BadHeader);
+    }
+    let flags = radiotap_flags(header).unwrap_or(0);
+    if flags & RADIOTAP_FCS != 0 && !cut {
+        body = body.split_last_chunk::<4>().map_or(body, |(body, _)| body);
+    }
+    frame(body, flags & RADIOTAP_PAD != 0)
+}
+
+/// The frame check sequence is at the end.
+const RADIOTAP_FCS: u8 = 0x10;
+/// The 802.11 header is padded to a multiple of four bytes.
+const RADIOTAP_PAD: u8 = 0x20;
+
+/// The "flags" field: it comes behind the words that say which fields there are, and a time stamp aligned to eight.
+fn radiotap_flags(header: &[u8]) -> Option<u8> {
+    let mut cursor = Cursor::new(header);
+    cursor.skip(4).ok()?;
+    let present = cursor.u32_le().ok()?;
+    let mut word = present;
+    while word & 0x8000_0000 != 0 {
+        word = cursor.u32_le().ok()?;
+    }
+    if present & 2 == 0 {
+        return None;
+    }
+    let mut at = cursor.position();
+    if present & 1 != 0 {
+        at = at.next_multiple_of(8).saturating_add(8);
+    }
+    header.get(at).copied()
+}
+
+/// Frame control (IEEE 802.11, clause 9.2.4.1), as a little-endian word.
+mod control {
+    pub(super) const VERSION: u16 = 0x0003;
+    pub(super) const TYPE: u16 = 0x000c;
+    pub(super) const DATA: u16 = 0x0008;
+    pub(super) const NO_DATA: u16 = 0x0040;
+    pub(super) const QOS: u16 = 0x0080;
+    pub(super) const TO_AND_FROM_DS: u16 = 0x0300;
+    pub(super) const MORE_FRAGMENTS: u16 = 0x0400;
+    pub(super) const PROTECTED: u16 = 0x4000;
+    pub(super) const HT_CONTROL: u16 = 0x8000;
+}
+
+/// Reads an 802.11 frame. `padded`: whether its header is padded to a multiple of four bytes.
+pub(super) fn frame(data: &[u8], padded: bool) -> Step<'_> {
+    let mut cursor = Cursor::new(data);
+    let control = cursor.u16_le()?;
+    behind_control(control, cursor, Cursor::u16_le, padded)
+}
+
+/// The same for a frame out of a controller's tunnel, where some access points send its words with their bytes
+/// swapped. Frame control tells: that of a data frame makes sense in one order only.
+pub(super) fn tunnelled(data: &[u8]) -> Step<'_> {
+    let is_data = |control| control & (control::VERSION | control::TYPE) == control::DATA;
+    let mut cursor = Cursor::new(data);
+    let control = cursor.u16_le()?;
+    if !is_data(control) && is_data(control.swap_bytes()) {
+        return behind_control(control.swap_bytes(), cursor, Cursor::u16_be, false);
+    }
+    behind_control(control, cursor, Cursor::u16_le, false)
+}
+
+fn behind_control<'a>(
+    control: u16,
+    mut cursor: Cursor<'a>,
+    word: fn(&mut Cursor<'a>) -> Result<u16, Truncated>,
+    padded: bool,
+) -> Step<'a> {
+    if control & control::VERSION != 0 {
+        return Err(Stop::BadHeader);
+    }
+    if control & control::TYPE != control::DATA || control & control::NO_DATA != 0 {
+        return Err(Stop::NotData);
+    }
+    // Duration and three addresses.
+    cursor.skip(20)?;
+    let sequence = word(&mut cursor)?;
+    if control & control::TO_AND_FROM_DS == control::TO_AND_FROM_DS {
+        cursor.skip(6)?;
+    }
+    let mut is_aggregate = false;
+    if control & control::QOS != 0 {
+        is_aggregate = word(&mut cursor)? & 0x80 != 0;
+        if control & control::HT_CONTROL != 0 {
+            cursor.skip(4)?;
+        }
+    }
+    if control & control::PROTECTED != 0 {
+        return Err(Stop::Encrypted);
+    }
+    if control & control::MORE_FRAGMENTS != 0 || sequence & 0x000f != 0 {
+        return Err(Stop::LinkFragment);
+    }
+    if padded {
+        cursor.skip(cursor.position().wrapping_neg() & 3)?;
+    }
+    if is_aggregate { Ok(Next::Aggregate(cursor.rest())) } else { ethernet::llc(cursor.rest()) }
+}
+
+/// One part of an aggregate (A-MSDU, clause 9.3.2.2), and what follows it and its padding.
+pub(super) fn part(data: &[u8]) -> Result<(&[u8], &[u8]), Stop> {
+    let Some((header, rest)) = data.split_first_chunk::<{ ethernet::HEADER }>() else {
+        return Err(Stop::Short);
+    };
+    let len = usize::from(u16::from_be_bytes([header[12], header[13]]));
+    let Some((part, rest)) = rest.split_at_checked(len) else { return Ok((rest, &[])) };
+    let padding = len.saturating_add(ethernet::HEADER).wrapping_neg() & 3;
+    let rest = rest.get(padding..).unwrap_or_default();
+    // What could not even hold a header is padding, or a check sequence that nothing announced.
+    Ok((part, if rest.len() < ethernet::HEADER { &[] } else { rest }))
+}

@@ -1,0 +1,109 @@
+//! What an analyzer reports, and to whom.
+
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+
+use crate::{Segment, Side, Timestamp, Transport, TunnelPath};
+
+/// Something learned from a flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Event<K> {
+    /// Capture time of the packet that told it.
+    pub ts: Timestamp,
+    /// The flow that it was seen on.
+    pub flow: FlowId,
+    /// Whom it describes.
+    pub subject: Side,
+    /// What was learned.
+    pub kind: K,
+}
+
+impl<K> Event<K> {
+    pub(crate) fn of(segment: &Segment<'_>, sender: Side, subject: Side, kind: K) -> Self {
+        Self { ts: segment.ts, flow: FlowId::of(segment, sender), subject, kind }
+    }
+
+    /// The same event with another account of what was learned.
+    pub fn map<T>(self, f: impl FnOnce(K) -> T) -> Event<T> {
+        Event { ts: self.ts, flow: self.flow, subject: self.subject, kind: f(self.kind) }
+    }
+
+    /// Address and port of whom it describes.
+    pub fn subject_addr(&self) -> SocketAddr {
+        match self.subject {
+            Side::Client => self.flow.client,
+            Side::Server => self.flow.server,
+        }
+    }
+}
+
+/// A flow by its ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FlowId {
+    /// Who opened it.
+    pub client: SocketAddr,
+    /// Who was addressed.
+    pub server: SocketAddr,
+    /// What it runs over.
+    pub transport: TransportKind,
+    /// The tags and tunnels around it.
+    pub tunnel: TunnelPath,
+}
+
+impl FlowId {
+    /// The flow of a segment that `sender` sent.
+    pub fn of(segment: &Segment<'_>, sender: Side) -> Self {
+        let (client, server) = match sender {
+            Side::Client => (segment.source(), segment.destination()),
+            Side::Server => (segment.destination(), segment.source()),
+        };
+        let transport = match segment.transport {
+            Transport::Tcp(_) => TransportKind::Tcp,
+            Transport::Udp(_) => TransportKind::Udp,
+        };
+        Self { client, server, transport, tunnel: *segment.tunnel }
+    }
+}
+
+/// A transport protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TransportKind {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+impl TransportKind {
+    /// The protocol number in an IP header (IANA).
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Tcp => 6,
+            Self::Udp => 17,
+        }
+    }
+}
+
+/// Takes events as they come.
+///
+/// A closure that takes an event is a sink, and so is a `Vec`.
+pub trait Sink<E> {
+    /// Takes one event. [`ControlFlow::Break`] stops the analysis.
+    fn event(&mut self, event: E) -> ControlFlow<()>;
+}
+
+impl<E> Sink<E> for Vec<E> {
+    fn event(&mut self, event: E) -> ControlFlow<()> {
+        self.push(event);
+        ControlFlow::Continue(())
+    }
+}
+
+impl<E, F: FnMut(E)> Sink<E> for F {
+    fn event(&mut self, event: E) -> ControlFlow<()> {
+        self(event);
+        ControlFlow::Continue(())
+    }
+}

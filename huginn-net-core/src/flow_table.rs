@@ -1,0 +1,311 @@
+//! The flows in sight, in bounded memory and on packet time.
+
+use std::time::Duration;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use std::hash::BuildHasher;
+
+use crate::{FlowKey, Timestamp};
+
+/// How many flows are held, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowLimits {
+    /// Flows held at most (default 524,288). At the limit the flow that was idle for longest goes first.
+    pub max_flows: usize,
+    /// A flow without a packet for this long, in packet time, has ended (default 5 minutes).
+    pub idle_timeout: Duration,
+    /// For this long after a SYN, in packet time, an equal SYN is its retransmission (default 30 seconds);
+    /// later it opens the flow anew.
+    pub syn_lifetime: Duration,
+}
+
+impl Default for FlowLimits {
+    fn default() -> Self {
+        Self {
+            max_flows: 1 << 19,
+            idle_timeout: Duration::from_secs(300),
+            syn_lifetime: Duration::from_secs(30),
+        }
+    }
+}
+
+/// What became of the flows so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct FlowCounters {
+    /// Flows opened, restarts of a known 4-tuple included.
+    pub opened: u64,
+    /// Flows opened anew on a 4-tuple that was still held.
+    pub restarted: u64,
+    /// Flows that ended by being idle for too long.
+    pub expired: u64,
+    /// Flows given up because the table was full.
+    pub evicted: u64,
+    /// Flows held at present.
+    pub held: u64,
+}
+
+/// Flows by key: a hash index into a slab of entries, which a list links from the most to the least recently
+/// seen. Nothing is allocated for a flow once the slab has grown to its working size.
+#[derive(Debug)]
+pub(crate) struct FlowTable<F> {
+    index: HashTable<u32>,
+    hasher: RandomState,
+    entries: Vec<Entry<F>>,
+    vacant: u32,
+    newest: u32,
+    oldest: u32,
+    capacity: u32,
+    idle_nanos: u64,
+    counters: FlowCounters,
+}
+
+#[derive(Debug)]
+struct Entry<F> {
+    key: FlowKey,
+    last_seen: u64,
+    /// Towards the least recently seen.
+    older: u32,
+    /// Towards the most recently seen; of a vacant entry, the next vacant one.
+    newer: u32,
+    /// Absent in a vacant entry.
+    flow: Option<F>,
+}
+
+/// The place of a flow in the table, good until the table is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot(u32);
+
+/// The end of a list.
+const NONE: u32 = u32::MAX;
+
+impl<F> FlowTable<F> {
+    pub(crate) fn new(limits: &FlowLimits) -> Self {
+        Self {
+            index: HashTable::new(),
+            hasher: RandomState::default(),
+            entries: Vec::new(),
+            vacant: NONE,
+            newest: NONE,
+            oldest: NONE,
+            capacity: u32::try_from(limits.max_flows).unwrap_or(NONE).clamp(1, NONE.saturating_sub(1)),
+            idle_nanos: u64::try_from(limits.idle_timeout.as_nanos()).unwrap_or(u64::MAX),
+            counters: FlowCounters::default(),
+        }
+    }
+
+    pub(crate) fn counters(&self) -> FlowCounters {
+        FlowCounters { held: self.index.len() as u64, ..self.counters }
+    }
+
+    /// The flow at a place.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, slot: Slot) -> Option<&mut F> {
+        self.entries.get_mut(slot.0 as usize)?.flow.as_mut()
+    }
+
+    /// Puts a new flow in the place of one with the same key.
+    pub(crate) fn restart(&mut self, slot: Slot, flow: F) {
+        if let Some(held) = self.get_mut(slot) {
+            *held = flow;
+        }
+        self.counters.opened = self.counters.opened.saturating_add(1);
+        self.counters.restarted = self.counters.restarted.saturating_add(1);
+    }
+
+    /// Ends every flow.
+    pub(crate) fn clear(&mut self) {
+        self.index.clear();
+        self.entries.clear();
+        (self.vacant, self.newest, self.oldest) = (NONE, NONE, NONE);
+    }
+
+    /// Ends the flows that have been idle for too long at `now`.
+    #[inline]
+    pub(crate) fn expire(&mut self, now: Timestamp) {
+        while let Some(entry) = self.entries.get(self.oldest as usize) {
+            if now.as_nanos().saturating_sub(entry.last_seen) <= self.idle_nanos {
+                return;
+            }
+            self.remove_oldest();
+            self.counters.expired = self.counters.expired.saturating_add(1);
+        }
+    }
+
+    /// The flow of `key`, which from now on is the most recently seen.
+    #[inline]
+    pub(crate) fn touch(&mut self, key: &FlowKey, now: Timestamp) -> Option<Slot> {
+        let hash = self.hasher.hash_one(key);
+        let entries = &self.entries;
+        let slot =
+            *self.index.find(hash, |&slot| entries.get(slot as usize).is_some_and(|e| e.key == *key))?;
+        if slot != self.newest {
+            self.unlink(slot);
+            self.link_newest(slot);
+        }
+        let entry = self.entries.get_mut(slot as usize)?;
+        entry.last_seen = now.as_nanos();
+        Some(Slot(slot))
+    }
+
+    /// Puts in a flow that [`touch`](Self::touch) did not find. At the limit the oldest idle one goes.
+    pub(crate) fn insert(&mut self, key: FlowKey, now: Timestamp, flow: F) -> Option<Slot> {
+        if self.index.len() >= self.capacity as usize {
+            self.remove_oldest();
+            self.counters.evicted = self.counters.evicted.saturating_add(1);
+        }
+        self.counters.opened = self.counters.opened.saturating_add(1);
+        let entry = Entry { key, last_seen: now.as_nanos(), older: NONE, newer: NONE, flow: Some(flow) };
+        let slot = self.vacant;
+        let slot = match self.entries.get_mut(slot as usize) {
+            Some(vacant) => {
+                self.vacant = vacant.newer;
+                *vacant = entry;
+                slot
+            }
+            None => {
+                let slot = u32::try_from(self.entries.len()).ok()?;
+                self.entries.push(entry);
+                slot
+            }
+        };
+        let (entries, hasher) = (&self.entries, &self.hasher);
+        let rehash = |slot: &u32| entries.get(*slot as usize).map_or(0, |entry| hasher.hash_one(entry.key));
+        self.index.insert_unique(hasher.hash_one(key), slot, rehash);
+        self.link_newest(slot);
+        Some(Slot(slot))
+    }
+
+    fn remove_oldest(&mut self) {
+        let slot = self.oldest;
+        let Some(entry) = self.entries.get(slot as usize) else { return };
+        let hash = self.hasher.hash_one(entry.key);
+        if let Ok(found) = self.index.find_entry(hash, |&candidate| candidate == slot) {
+            found.remove();
+        }
+        self.unlink(slot);
+        if let Some(entry) = self.entries.get_mut(slot as usize) {
+            entry.flow = None;
+            entry.newer = self.vacant;
+            self.vacant = slot;
+        }
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        let Some(entry) = self.entries.get(slot as usize) else { return };
+        let (older, newer) = (entry.older, entry.newer);
+        match self.entries.get_mut(newer as usize) {
+            Some(entry) => entry.older = older,
+            None => self.newest = older,
+        }
+        match self.entries.get_mut(older as usize) {
+            Some(entry) => entry.newer = newer,
+            None => self.oldest = newer,
+        }
+    }
+
+    fn link_newest(&mut self, slot: u32) {
+        let newest = self.newest;
+        if let Some(entry) = self.entries.get_mut(slot as usize) {
+            (entry.older, entry.newer) = (newest, NONE);
+        }
+        match self.entries.get_mut(newest as usize) {
+            Some(entry) => entry.newer = slot,
+            None => self.oldest = slot,
+        }
+        self.newest = slot;
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::new(seconds, 0, 0)
+    }
+
+    fn table(max_flows: usize, idle_seconds: u64) -> FlowTable<u32> {
+        let idle_timeout = Duration::from_secs(idle_seconds);
+        FlowTable::new(&FlowLimits { max_flows, idle_timeout, ..FlowLimits::default() })
+    }
+
+    #[test]
+    fn an_idle_flow_ends_on_packet_time_and_not_before() {
+        let mut table = table(10, 300);
+        let key = FlowKey::numbered(1);
+        table.insert(key, at(100), 7);
+        table.expire(at(400));
+        assert!(table.touch(&key, at(400)).is_some());
+        table.expire(at(700));
+        assert!(table.touch(&key, at(700)).is_some(), "touching renews");
+        table.expire(at(1001));
+        assert!(table.touch(&key, at(1001)).is_none());
+        assert_eq!(table.counters().expired, 1);
+    }
+
+    #[test]
+    fn the_least_recently_seen_goes_first_at_the_limit() {
+        let mut table = table(3, 300);
+        for n in 0..3 {
+            table.insert(FlowKey::numbered(n), at(u64::from(n)), n);
+        }
+        table.touch(&FlowKey::numbered(0), at(3));
+        table.insert(FlowKey::numbered(3), at(4), 3);
+        let held: Vec<bool> = (0..4).map(|n| table.touch(&FlowKey::numbered(n), at(5)).is_some()).collect();
+        assert_eq!(held, [true, false, true, true]);
+        assert_eq!(
+            table.counters(),
+            FlowCounters { opened: 4, evicted: 1, held: 3, ..FlowCounters::default() }
+        );
+    }
+
+    #[test]
+    fn a_million_flows_use_no_more_entries_than_the_limit() {
+        let mut table = table(1000, 300);
+        for n in 0..1_000_000 {
+            table.insert(FlowKey::numbered(n), at(0), n);
+        }
+        assert_eq!(table.entries.len(), 1000);
+        assert_eq!(table.counters().evicted, 999_000);
+    }
+
+    proptest! {
+        /// Against a plain list that is searched from one end to the other.
+        #[test]
+        fn behaves_like_a_list_in_order_of_last_sight(steps in prop::collection::vec((0_u32..40, 0_u64..30), 1..400)) {
+            let mut table = table(12, 60);
+            let mut list: VecDeque<(u32, u64)> = VecDeque::new();
+            let mut now = 0;
+            for (n, pause) in steps {
+                now += pause;
+                table.expire(at(now));
+                list.retain(|(_, seen)| now - seen <= 60);
+                let slot = table.touch(&FlowKey::numbered(n), at(now));
+                let known = list.iter().position(|(held, _)| *held == n);
+                prop_assert_eq!(slot.is_some(), known.is_some());
+                match (slot, known) {
+                    (Some(slot), Some(place)) => {
+                        prop_assert_eq!(table.get_mut(slot).copied(), Some(n));
+                        list.remove(place);
+                    }
+                    _ => {
+                        table.insert(FlowKey::numbered(n), at(now), n);
+                        if list.len() == 12 {
+                            list.pop_front();
+                        }
+                    }
+                }
+                list.push_back((n, now));
+                prop_assert_eq!(table.counters().held, list.len() as u64);
+            }
+        }
+    }
+}

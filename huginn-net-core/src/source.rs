@@ -1,0 +1,45 @@
+//! Where frames come from.
+
+use std::convert::Infallible;
+use std::marker::PhantomData;
+
+use crate::Frame;
+
+/// Lends one frame after the other.
+pub trait Source {
+    /// Why no further frame can be had.
+    type Error;
+
+    /// The next frame, or `None` at the end. After an error the source has ended.
+    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Self::Error>;
+}
+
+impl<S: Source + ?Sized> Source for &mut S {
+    type Error = S::Error;
+
+    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Self::Error> {
+        (**self).next_frame()
+    }
+}
+
+/// An iterator of frames as a [`Source`].
+#[derive(Clone, Debug)]
+pub struct Frames<'a, I> {
+    frames: I,
+    lifetime: PhantomData<Frame<'a>>,
+}
+
+impl<'a, I: Iterator<Item = Frame<'a>>> Frames<'a, I> {
+    /// A source of the frames that the iterator yields.
+    pub fn new(frames: impl IntoIterator<Item = Frame<'a>, IntoIter = I>) -> Self {
+        Self { frames: frames.into_iter(), lifetime: PhantomData }
+    }
+}
+
+impl<'a, I: Iterator<Item = Frame<'a>>> Source for Frames<'a, I> {
+    type Error = Infallible;
+
+    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Infallible> {
+        Ok(self.frames.next())
+    }
+}

@@ -1,0 +1,289 @@
+//! The engine through its public API, with protocols made up for the purpose.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+use std::net::Ipv4Addr;
+use std::ops::ControlFlow;
+
+use huginn_net_core::{
+    Analyzer, Event, Filter, FlowLimits, Frame, Frames, Interest, LinkType, Protocol, Segment, Side, Sink,
+    TcpFlags, Timestamp,
+};
+
+const CLIENT: ([u8; 4], u16) = ([10, 0, 0, 1], 40_000);
+const SERVER: ([u8; 4], u16) = ([192, 0, 2, 1], 80);
+
+/// An IPv4 packet with a TCP segment (RFC 791, RFC 9293).
+fn tcp(src: ([u8; 4], u16), dst: ([u8; 4], u16), flags: TcpFlags, seq: u32, payload: &[u8]) -> Vec<u8> {
+    let mut packet = vec![0x45, 0, 0, 0, 0, 1, 0x40, 0, 64, 6, 0, 0];
+    packet.extend(src.0);
+    packet.extend(dst.0);
+    packet.extend(src.1.to_be_bytes());
+    packet.extend(dst.1.to_be_bytes());
+    packet.extend(seq.to_be_bytes());
+    packet.extend([0, 0, 0, 0, 0x50, flags.bits() as u8, 0x20, 0, 0, 0, 0, 0]);
+    packet.extend(payload);
+    let length = u16::try_from(packet.len()).unwrap();
+    packet[2..4].copy_from_slice(&length.to_be_bytes());
+    packet
+}
+
+fn frame(seconds: u64, packet: &[u8]) -> Frame<'_> {
+    Frame {
+        ts: Timestamp::new(seconds, 0, 6),
+        link: LinkType::RAW,
+        data: packet,
+        wire_len: packet.len() as u32,
+    }
+}
+
+fn syn(seq: u32) -> Vec<u8> {
+    tcp(CLIENT, SERVER, TcpFlags::SYN, seq, b"")
+}
+
+fn client_says(payload: &[u8]) -> Vec<u8> {
+    tcp(CLIENT, SERVER, TcpFlags::ACK, 1, payload)
+}
+
+fn server_says(payload: &[u8]) -> Vec<u8> {
+    tcp(SERVER, CLIENT, TcpFlags::ACK, 1, payload)
+}
+
+fn run<P: Protocol + Default>(packets: &[(u64, Vec<u8>)]) -> Vec<(Side, P::Event)> {
+    let mut analyzer = Analyzer::<P>::builder().build();
+    let mut events: Vec<Event<P::Event>> = Vec::new();
+    let frames = packets.iter().map(|(seconds, packet)| frame(*seconds, packet));
+    let counters = analyzer.analyze(Frames::new(frames), &mut events).unwrap();
+    assert_eq!(counters.events, events.len() as u64);
+    assert_eq!(counters.frames, packets.len() as u64);
+    events.into_iter().map(|event| (event.subject, event.kind)).collect()
+}
+
+/// Numbers the segments of each flow that begins with a SYN.
+#[derive(Default)]
+struct Numbers;
+
+impl Protocol for Numbers {
+    type Flow = u32;
+    type Event = u32;
+
+    fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
+        segment.tcp().is_some_and(|tcp| tcp.flags == TcpFlags::SYN).then_some(Side::Client)
+    }
+
+    fn on_segment(
+        &mut self,
+        _: &Segment<'_>,
+        sender: Side,
+        flow: &mut u32,
+        emit: &mut impl FnMut(Side, u32),
+    ) -> Interest {
+        *flow += 1;
+        emit(sender, *flow);
+        Interest::More
+    }
+}
+
+/// Reports the first payload byte of a flow and wants no more, wherever the flow is picked up.
+#[derive(Default)]
+struct FirstByte;
+
+impl Protocol for FirstByte {
+    type Flow = ();
+    type Event = u8;
+
+    fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
+        Some(if segment.payload.first() == Some(&b'S') { Side::Server } else { Side::Client })
+    }
+
+    fn on_segment(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        (): &mut (),
+        emit: &mut impl FnMut(Side, u8),
+    ) -> Interest {
+        match segment.payload.first() {
+            Some(byte) => {
+                emit(sender, *byte);
+                Interest::Done
+            }
+            None => Interest::More,
+        }
+    }
+}
+
+/// Two protocols that know nothing of each other over one table.
+#[derive(Default)]
+struct Both(Numbers, FirstByte);
+
+#[derive(Debug, PartialEq)]
+enum Either {
+    Number(u32),
+    Byte(u8),
+}
+
+impl Protocol for Both {
+    type Flow = (u32, Option<()>);
+    type Event = Either;
+
+    fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
+        self.0.opens(segment).or_else(|| self.1.opens(segment))
+    }
+
+    fn on_segment(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        (numbers, byte_done): &mut Self::Flow,
+        emit: &mut impl FnMut(Side, Either),
+    ) -> Interest {
+        let more = self.0.on_segment(segment, sender, numbers, &mut |side, n| emit(side, Either::Number(n)));
+        if byte_done.is_none() {
+            let interest =
+                self.1.on_segment(segment, sender, &mut (), &mut |side, b| emit(side, Either::Byte(b)));
+            *byte_done = (interest == Interest::Done).then_some(());
+        }
+        more
+    }
+}
+
+#[test]
+fn segments_of_both_directions_meet_in_one_flow() {
+    let events = run::<Numbers>(&[(0, syn(1)), (0, server_says(b"")), (0, client_says(b"x"))]);
+    assert_eq!(events, [(Side::Client, 1), (Side::Server, 2), (Side::Client, 3)]);
+}
+
+#[test]
+fn a_retransmitted_syn_continues_the_flow_and_any_other_starts_it_anew() {
+    let numbers =
+        |packets: &[(u64, Vec<u8>)]| -> Vec<u32> { run::<Numbers>(packets).iter().map(|e| e.1).collect() };
+    assert_eq!(numbers(&[(0, syn(1)), (3, syn(1)), (9, syn(1))]), [1, 2, 3], "retransmissions");
+    assert_eq!(numbers(&[(0, syn(1)), (3, syn(2))]), [1, 1], "another sequence number");
+    assert_eq!(numbers(&[(0, syn(1)), (31, syn(1))]), [1, 1], "too late for a retransmission");
+    let backwards = tcp(SERVER, CLIENT, TcpFlags::SYN, 1, b"");
+    assert_eq!(numbers(&[(0, syn(1)), (0, backwards)]), [1, 1], "from the other side");
+    for end in [TcpFlags::FIN | TcpFlags::ACK, TcpFlags::RST | TcpFlags::ACK] {
+        let end = tcp(SERVER, CLIENT, end, 1, b"");
+        assert_eq!(numbers(&[(0, syn(1)), (0, end), (1, syn(1))]), [1, 2, 1], "after the end");
+    }
+    let nonsense = tcp(SERVER, CLIENT, TcpFlags::RST | TcpFlags::FIN, 1, b"");
+    assert_eq!(numbers(&[(0, syn(1)), (0, nonsense), (1, syn(1))]), [1, 2, 3], "no end");
+}
+
+#[test]
+fn a_flow_without_packets_for_the_idle_timeout_is_forgotten() {
+    let forgotten = run::<Numbers>(&[(0, syn(1)), (301, client_says(b""))]);
+    assert_eq!(forgotten, [(Side::Client, 1)]);
+    let kept = run::<Numbers>(&[(0, syn(1)), (300, client_says(b"")), (600, client_says(b""))]);
+    assert_eq!(kept.len(), 3);
+}
+
+#[test]
+fn an_observer_that_is_done_sees_the_next_connection_and_nothing_before() {
+    let events = run::<FirstByte>(&[
+        (0, client_says(b"a")),
+        (0, client_says(b"b")),
+        (0, server_says(b"c")),
+        (0, syn(7)),
+        (0, client_says(b"d")),
+    ]);
+    assert_eq!(events, [(Side::Client, b'a'), (Side::Client, b'd')]);
+}
+
+#[test]
+fn the_protocol_says_who_is_who_in_a_flow_met_half_way() {
+    let packets = [server_says(b"S")];
+    let mut events: Vec<Event<u8>> = Vec::new();
+    let mut analyzer = Analyzer::<FirstByte>::builder().build();
+    analyzer.analyze(Frames::new(packets.iter().map(|packet| frame(0, packet))), &mut events).unwrap();
+    let flow = &events[0].flow;
+    assert_eq!(
+        (events[0].subject, flow.client.port(), flow.server.port()),
+        (Side::Server, CLIENT.1, SERVER.1)
+    );
+    assert_eq!(events[0].subject_addr(), flow.server);
+    assert_eq!(flow.server.ip(), Ipv4Addr::from(SERVER.0));
+}
+
+#[test]
+fn two_protocols_share_one_flow_table() {
+    let events = run::<Both>(&[(0, syn(1)), (0, server_says(b"S")), (0, client_says(b"x"))]);
+    let kinds: Vec<Either> = events.into_iter().map(|(_, kind)| kind).collect();
+    assert_eq!(kinds, [Either::Number(1), Either::Number(2), Either::Byte(b'S'), Either::Number(3)]);
+}
+
+#[test]
+fn a_filter_keeps_both_directions_or_neither() {
+    let other = tcp(CLIENT, ([192, 0, 2, 2], 81), TcpFlags::SYN, 1, b"");
+    let packets = [syn(1), server_says(b""), other];
+    let seen = |filter: Filter| {
+        let mut analyzer = Analyzer::<Numbers>::builder().filter(filter).build();
+        let mut events: Vec<Event<u32>> = Vec::new();
+        let frames = packets.iter().map(|packet| frame(0, packet));
+        let counters = analyzer.analyze(Frames::new(frames), &mut events).unwrap();
+        assert_eq!(counters.segments_filtered, 3 - events.len() as u64);
+        events.len()
+    };
+    assert_eq!(seen(Filter::new()), 3);
+    assert_eq!(seen(Filter::new().port(80)), 2);
+    assert_eq!(seen(Filter::new().port(80).port(81)), 3);
+    assert_eq!(seen(Filter::new().net("192.0.2.2/32".parse().unwrap())), 1);
+    assert_eq!(seen(Filter::new().net("10.0.0.0/8".parse().unwrap()).port(9)), 0);
+    assert_eq!(seen(Filter::new().net("2001:db8::/32".parse().unwrap())), 0);
+}
+
+/// Takes so many events and breaks.
+struct Limited(usize);
+
+impl<E> Sink<E> for Limited {
+    fn event(&mut self, _: E) -> ControlFlow<()> {
+        self.0 -= 1;
+        if self.0 == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+#[test]
+fn a_sink_that_breaks_stops_the_analysis() {
+    let packets: Vec<_> = (0..10).map(syn).collect();
+    let mut analyzer = Analyzer::<Numbers>::builder().build();
+    let frames = packets.iter().map(|packet| frame(0, packet));
+    let counters = analyzer.analyze(Frames::new(frames), &mut Limited(4)).unwrap();
+    assert_eq!((counters.frames, counters.events), (4, 4));
+}
+
+#[test]
+fn a_cancelled_analysis_takes_no_further_frame() {
+    let packets: Vec<_> = (0..10).map(syn).collect();
+    let mut analyzer = Analyzer::<Numbers>::builder().build();
+    let token = analyzer.cancel_token();
+    let mut seen = 0;
+    let frames = packets.iter().map(|packet| frame(0, packet));
+    let counters = analyzer.analyze(Frames::new(frames), &mut |_: Event<u32>| {
+        seen += 1;
+        if seen == 3 {
+            token.cancel();
+        }
+    });
+    assert_eq!(counters.unwrap().frames, 3);
+}
+
+#[test]
+fn flows_are_capped_and_counted_and_forgotten_between_captures() {
+    let limits = FlowLimits { max_flows: 2, ..FlowLimits::default() };
+    let packets: Vec<_> = (0..5).map(|n| tcp(([10, 0, 0, n], 1), SERVER, TcpFlags::SYN, 1, b"")).collect();
+    let mut analyzer = Analyzer::<Numbers>::builder().flow_limits(limits).build();
+    let mut events: Vec<Event<u32>> = Vec::new();
+    for packet in &packets {
+        let _ = analyzer.push(&frame(0, packet), &mut events);
+    }
+    let flows = analyzer.counters().flows;
+    assert_eq!((flows.opened, flows.evicted, flows.held), (5, 3, 2));
+    let _ = analyzer.finish(&mut events);
+    assert_eq!(analyzer.counters().flows.held, 0);
+}

@@ -1,0 +1,98 @@
+; Consoles, appliances, gateways and embedded stacks.
+
+[tcp:request]
+
+; The console's stack comes from FreeBSD, with a window of 32768. nDPI test capture
+; nintendo.pcap (baas.nintendo.com).
+label = s:unix:Nintendo Switch:
+sig   = *:64:0:*:32768,6:mss,nop,ws,sok,ts:df,id+:0
+
+; Cisco documents 4128 bytes as the default of "ip tcp window-size"; only the MSS is sent,
+; TTL 255.
+label = s:other:Cisco IOS:
+sig   = *:255:0:*:4128,0:mss::0
+
+; The defaults of opt.h in lwIP 2.1 (TCP_MSS 536, TCP_WND 4 segments, TTL 255, no scaling,
+; SACK or timestamps) and of ESP-IDF (MSS 1440, TTL 64).
+label = s:other:lwIP:
+sig   = 4:255:0:536:mss*4,0:mss::0
+sig   = 4:255:0:536:mss*4,0:mss:id-:0
+sig   = 4:64:0:1440:mss*4,0:mss::0
+sig   = 4:64:0:1440:mss*4,0:mss:id-:0
+sig   = 4:255:0:1460:mss*4,0:mss::0
+sig   = 4:255:0:1460:mss*4,0:mss:id-:0
+
+[tcp:response]
+
+; The NAT gateway of VMware Workstation ends each connection itself and answers with 64240
+; and the MSS alone, no DF. Gateways with addresses 00:50:56 before guests with 00:0c:29 in
+; Zeek test capture content-range-gap.pcap, Suricata's krb5-frag.pcap and nDPI's
+; anydesk.pcapng.
+label = s:other:VMware NAT:
+sig   = 4:128:0:1460:mss*44,0:mss::0
+
+; Recorded with slirp4netns 1.2 and libslirp 4.7. The first packet's ID is 0.
+label = s:other:libslirp:(QEMU or VirtualBox user network)
+sig   = 4:64:0:1460:65535,0:mss::0
+sig   = 4:64:0:1460:65535,0:mss:id-:0
+
+; Citrix documents 8190 as the default of bufferSize in a TCP profile, and scale 4 where it
+; is on; TTL 255. Zeek test captures smtp.pcap and zero-length-bodies-with-drops.pcap.
+label = s:other:NetScaler:
+sig   = *:255:0:*:8190,0:mss:df,id+:0
+sig   = 4:255:0:*:8190,0:mss::0
+sig   = *:255:0:*:8190,0:mss,nop,nop,sok:df,id+:0
+sig   = 4:255:0:*:8190,0:mss,nop,nop,sok::0
+sig   = *:255:0:*:8190,*:mss,nop,ws,nop,nop,sok:df,id+:0
+sig   = 4:255:0:*:8190,*:mss,nop,ws,nop,nop,sok::0
+
+; Addresses 142.250/15, 172.217/16 and 173.194/16 in nDPI test captures sites.pcapng,
+; android.pcap and google_meet.pcapng: Linux's order with TTL 128 and a scale of 8.
+label = s:other:Google:(front end)
+sig   = 4:128:0:*:65535,8:mss,sok,ts,nop,ws::0
+sig   = 4:128:0:*:65535,8:mss,sok,ts,nop,ws:df:0
+sig   = 4:128:0:*:mss*44,8:mss,sok,ts,nop,ws::0
+sig   = 4:128:0:*:65535,8:mss,nop,nop,sok,nop,ws:df:0
+sig   = 4:128:0:*:65535,8:mss,nop,nop,sok,nop,ws::0
+sig   = 4:128:0:*:mss*44,8:mss,nop,nop,sok,nop,ws::0
+sig   = 6:128:0:*:65535,8:mss,sok,ts,nop,ws:flow:0
+; Earlier front ends: TTL 64, no DF, 30 or 31 segments. Addresses 74.125/16 and 173.194/16
+; of 2013 and 2014 (mx.google.com in nDPI's and Zeek's smtp-starttls.pcap), 172.217/16 of
+; 2017 (nDPI test captures wechat.pcap and youtubeupload.pcap); 65535 in Zeek test capture
+; google-cert-repeat.pcap.
+sig   = 4:64:0:1430:mss*30,6:mss,sok,ts,nop,ws::0
+sig   = 4:64:0:1430:mss*30,7:mss,sok,ts,nop,ws::0
+sig   = 4:64:0:1380:mss*31,7:mss,sok,ts,nop,ws::0
+sig   = 4:64:0:1380:mss*31,8:mss,sok,ts,nop,ws::0
+sig   = 4:64:0:1380:mss*31,8:mss,nop,nop,sok,nop,ws::0
+sig   = 4:64:0:1430:65535,8:mss,sok,ts,nop,ws::0
+
+; Addresses 13.226.244.x, 52.84.223.x, 108.138.x.x in nDPI test captures dazn.pcapng and
+; sites.pcapng: Linux's order with TTL 255, no DF.
+label = s:other:Amazon CloudFront:
+sig   = 4:255:0:1440:65535,8:mss,sok,ts,nop,ws::0
+sig   = 4:255:0:1440:65535,9:mss,sok,ts,nop,ws::0
+
+; The app ends each connection on the phone, with a link of 10000 bytes and a window of
+; 1024. nDPI test captures hls.pcapng and dingtalk.pcap: clients 10.215.173.1, which is
+; VPN_IP_ADDRESS in PCAPdroid's CaptureService, as 10000 is its VPN_MTU.
+label = s:other:PCAPdroid:(Android VPN service)
+sig   = 4:64:0:9960:1024,9:mss,ws,eol+0:df:0
+
+; All servers answer alike, with TTL 16 and no options, to a phone that is 10.8.0.1: nDPI
+; test captures EAQ.pcap, waze.pcap, webex.pcap and cloudflare-warp.pcap.
+label = s:other:Android VPN service:
+sig   = 4:16:0:0:65535,0::df,id+:0
+
+; As the SYN.
+label = s:other:Cisco IOS:
+sig   = *:255:0:*:4128,0:mss::0
+
+; As the SYN: lwIP answers with what it would offer.
+label = s:other:lwIP:
+sig   = 4:255:0:536:mss*4,0:mss::0
+sig   = 4:255:0:536:mss*4,0:mss:id-:0
+sig   = 4:64:0:1440:mss*4,0:mss::0
+sig   = 4:64:0:1440:mss*4,0:mss:id-:0
+sig   = 4:255:0:1460:mss*4,0:mss::0
+sig   = 4:255:0:1460:mss*4,0:mss:id-:0

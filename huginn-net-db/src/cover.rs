@@ -1,0 +1,65 @@
+//! Whether a signature leaves a later one anything to match.
+
+use huginn_net_tcp::{IpVersion, WindowMultiple};
+
+use crate::tcp_match::Fit;
+use crate::{Entry, TcpPattern, WindowPattern};
+
+impl Entry<TcpPattern> {
+    /// Whether `later`, of the same option layout and length of IP options, can never be found because this one is
+    /// found first.
+    ///
+    /// As in p0f, `later` is matched as though it were a packet, which its initial TTL stands for.
+    pub(crate) fn covers(&self, later: &Self) -> bool {
+        let is_found_first = !self.label.generic || later.label.generic;
+        is_found_first && self.pattern.covers(&later.pattern)
+    }
+
+    /// Whether p0f, too, sees that this one covers `later`, which it does. Files that p0f takes, its own among them,
+    /// hold signatures of which it does not see it.
+    pub(crate) fn is_seen_to_cover(&self, later: &Self) -> bool {
+        use WindowPattern::{Any, Modulo, Multiple};
+        let quirks = self.pattern.quirks_for(later.pattern.version.unwrap_or(IpVersion::V6));
+        let windows_are_compared = match (self.pattern.window, later.pattern.window) {
+            (Any, Modulo(_) | Multiple(_)) => false,
+            (Modulo(earlier), Modulo(later)) => earlier == later,
+            _ => true,
+        };
+        !self.label.generic && quirks == later.pattern.quirks && windows_are_compared
+    }
+}
+
+impl TcpPattern {
+    fn covers(&self, later: &Self) -> bool {
+        takes_all(self.mss, later.mss)
+            && takes_all(self.scale, later.scale)
+            && takes_all(self.payload, later.payload)
+            && self.ttl.fit(later.ttl.initial) == Some(Fit::Exact)
+            && self.window_covers(later)
+            && [IpVersion::V4, IpVersion::V6]
+                .into_iter()
+                .filter(|&version| takes_all(later.version, Some(version)))
+                .all(|version| self.quirks_for(version) == later.quirks_for(version))
+    }
+
+    fn window_covers(&self, later: &Self) -> bool {
+        use WindowPattern::{Any, Bytes, Modulo, Multiple};
+        match (self.window, later.window) {
+            (Any, _) => true,
+            (Modulo(bytes), Bytes(window) | Modulo(window)) => window.checked_rem(bytes) == Some(0),
+            (Multiple(multiple), Bytes(window)) => multiple_of_mss(window, later.mss) == Some(multiple),
+            (window, later) => window == later,
+        }
+    }
+}
+
+/// Whether a field that may be a wildcard takes whatever `later` takes.
+fn takes_all<T: PartialEq>(earlier: Option<T>, later: Option<T>) -> bool {
+    earlier.is_none() || earlier == later
+}
+
+/// The multiple that such a window is seen as, whatever else the packet holds.
+fn multiple_of_mss(window: u16, mss: Option<u16>) -> Option<WindowMultiple> {
+    let mss = mss.filter(|&mss| mss >= 100 && window != 0 && window.checked_rem(mss) == Some(0))?;
+    window.checked_div(mss).map(WindowMultiple::Mss)
+}

@@ -1,0 +1,169 @@
+//! A signature database, read once and shared.
+
+use std::collections::HashMap;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use huginn_net_tcp::{Mtu, TcpSignature};
+
+use crate::tcp_index::TcpIndex;
+use crate::{Error, HttpPattern, Label, TcpMatch, TcpPattern, UserAgentSystem, parser};
+
+/// A database of signatures in the syntax of p0f v3 (the README of p0f, section 5).
+///
+/// It is read once, owns all that it holds and is never changed: share it behind an [`Arc`].
+#[derive(Clone, Debug, Default)]
+pub struct Database {
+    pub(crate) classes: Vec<Arc<str>>,
+    pub(crate) user_agent_systems: Vec<UserAgentSystem>,
+    pub(crate) labels: Vec<Arc<Label>>,
+    pub(crate) links: Vec<LinkEntry>,
+    pub(crate) link_by_mtu: HashMap<Mtu, Arc<str>, RandomState>,
+    pub(crate) tcp_request: TcpIndex,
+    pub(crate) tcp_response: TcpIndex,
+    pub(crate) http_request: Vec<Entry<HttpPattern>>,
+    pub(crate) http_response: Vec<Entry<HttpPattern>>,
+}
+
+/// A signature with its label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Entry<P> {
+    /// The signature.
+    pub pattern: P,
+    /// What it is the signature of.
+    pub label: Arc<Label>,
+    /// Its line in the file, counted from 1.
+    pub line: u32,
+}
+
+/// A kind of link, known by its transmission unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LinkEntry {
+    /// The transmission unit.
+    pub mtu: Mtu,
+    /// The kind of link.
+    pub link: Arc<str>,
+    /// Its line in the file, counted from 1.
+    pub line: u32,
+}
+
+/// How much a database holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Classes of systems.
+    pub classes: usize,
+    /// Labels of systems and software.
+    pub labels: usize,
+    /// Transmission units.
+    pub mtu: usize,
+    /// Signatures of SYNs.
+    pub tcp_request: usize,
+    /// Signatures of SYN+ACKs.
+    pub tcp_response: usize,
+    /// Signatures of HTTP requests.
+    pub http_request: usize,
+    /// Signatures of HTTP responses.
+    pub http_response: usize,
+}
+
+impl Database {
+    /// Reads a database.
+    ///
+    /// # Errors
+    /// The first line that cannot be read, or whose signature can never be reached.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        parser::parse(text)
+    }
+
+    /// Reads a database from bytes. What is not UTF-8, as labels and HTTP values in old files may be, is replaced by
+    /// U+FFFD.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        Self::parse(&String::from_utf8_lossy(bytes))
+    }
+
+    /// What sent a SYN, if known.
+    ///
+    /// A specific signature is better than a generic one, which is better than a fuzzy match; of equals the first in
+    /// the file is taken. User-space tools are not matched in a fuzzy way.
+    pub fn match_syn(&self, signature: &TcpSignature) -> Option<TcpMatch> {
+        self.tcp_request.find(signature)
+    }
+
+    /// What sent a SYN+ACK, if known; see [`Self::match_syn`].
+    pub fn match_syn_ack(&self, signature: &TcpSignature) -> Option<TcpMatch> {
+        self.tcp_response.find(signature)
+    }
+
+    /// The kind of link that has this transmission unit, if known.
+    pub fn match_mtu(&self, mtu: Mtu) -> Option<Arc<str>> {
+        self.link_by_mtu.get(&mtu).cloned()
+    }
+
+    /// How much it holds.
+    pub fn stats(&self) -> Stats {
+        Stats {
+            classes: self.classes.len(),
+            labels: self.labels.len(),
+            mtu: self.links.len(),
+            tcp_request: self.tcp_request().len(),
+            tcp_response: self.tcp_response().len(),
+            http_request: self.http_request.len(),
+            http_response: self.http_response.len(),
+        }
+    }
+
+    /// The classes of systems, as `classes` lists them.
+    pub fn classes(&self) -> &[Arc<str>] {
+        &self.classes
+    }
+
+    /// The systems that User-Agent strings are searched for, as `ua_os` lists them.
+    pub fn user_agent_systems(&self) -> &[UserAgentSystem] {
+        &self.user_agent_systems
+    }
+
+    /// The labels of all sections but `[mtu]`, in the order of the file.
+    pub fn labels(&self) -> &[Arc<Label>] {
+        &self.labels
+    }
+
+    /// The section `[mtu]`.
+    pub fn links(&self) -> &[LinkEntry] {
+        &self.links
+    }
+
+    /// The sections `[tcp:request]`.
+    pub fn tcp_request(&self) -> &[Entry<TcpPattern>] {
+        self.tcp_request.entries()
+    }
+
+    /// The sections `[tcp:response]`.
+    pub fn tcp_response(&self) -> &[Entry<TcpPattern>] {
+        self.tcp_response.entries()
+    }
+
+    /// The sections `[http:request]`.
+    pub fn http_request(&self) -> &[Entry<HttpPattern>] {
+        &self.http_request
+    }
+
+    /// The sections `[http:response]`.
+    pub fn http_response(&self) -> &[Entry<HttpPattern>] {
+        &self.http_response
+    }
+}
+
+impl FromStr for Database {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Self::parse(text)
+    }
+}

@@ -1,0 +1,180 @@
+//! What an HTTP signature in the database asks of a request or response.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::Error;
+use crate::Fault;
+use crate::syntax::{Part, Trouble};
+use crate::tcp_pattern::OrAny;
+
+/// An HTTP signature of the database.
+///
+/// [`Display`](fmt::Display) and [`FromStr`] use the syntax of p0f's README, section 5: `ver:horder:habsent:expsw`.
+///
+/// ```
+/// use huginn_net_db::{HttpPattern, HttpVersion};
+///
+/// let text = "1:Host,Connection=[keep-alive],?Referer:Keep-Alive:Chrom";
+/// let pattern: HttpPattern = text.parse()?;
+/// assert_eq!(pattern.version, Some(HttpVersion::V1_1));
+/// assert!(pattern.headers[2].optional);
+/// assert_eq!(pattern.to_string(), text);
+/// # Ok::<(), huginn_net_db::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct HttpPattern {
+    /// HTTP version; `None` for both.
+    pub version: Option<HttpVersion>,
+    /// Headers that must occur in this order, others between them or not.
+    pub headers: Vec<HeaderPattern>,
+    /// Headers that must not occur.
+    pub absent: Vec<Box<str>>,
+    /// What the software claims, somewhere in its User-Agent or Server header, to be; `None` where nothing is
+    /// expected.
+    pub software: Option<Box<str>>,
+}
+
+/// One header of an [`HttpPattern`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct HeaderPattern {
+    /// Its name; case counts.
+    pub name: Box<str>,
+    /// What its value must contain; `None` for anything.
+    pub value: Option<Box<str>>,
+    /// Whether it may be missing (written `?Name`); it must then occur nowhere else.
+    pub optional: bool,
+}
+
+/// A version of HTTP that a signature can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HttpVersion {
+    /// HTTP/1.0, written `0`.
+    V1_0,
+    /// HTTP/1.1, written `1`.
+    V1_1,
+}
+
+impl FromStr for HttpPattern {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Self::parse(Part::line(text)).map_err(|trouble| trouble.in_line(1, text))
+    }
+}
+
+/// How many headers each list of a signature may hold (as in p0f).
+const MAX_HEADERS: usize = 32;
+
+impl HttpPattern {
+    pub(crate) fn parse(text: Part<'_>) -> Result<Self, Trouble> {
+        let too_few = |found| text.trouble(Fault::HttpFieldCount { found });
+        let (version, rest) = text.split_once(':').ok_or_else(|| too_few(1))?;
+        let version = match version.text {
+            "0" => Some(HttpVersion::V1_0),
+            "1" => Some(HttpVersion::V1_1),
+            "*" => None,
+            other => return Err(version.trouble(Fault::HttpVersion { value: other.into() })),
+        };
+        let (headers, rest) = parse_headers(rest)?;
+        let rest = rest.ok_or_else(|| too_few(2))?;
+        let (absent, software) = rest.split_once(':').ok_or_else(|| too_few(3))?;
+        let absent = parse_absent(absent)?;
+        let more = software.split(':').count();
+        if more > 1 {
+            return Err(too_few(more.saturating_add(3)));
+        }
+        let software = Some(software.text).filter(|software| !software.is_empty()).map(Into::into);
+        Ok(Self { version, headers, absent, software })
+    }
+}
+
+/// The headers up to the next colon, and what follows that; a value in brackets may hold commas and colons.
+fn parse_headers(mut rest: Part<'_>) -> Result<(Vec<HeaderPattern>, Option<Part<'_>>), Trouble> {
+    let mut headers = Vec::new();
+    if let Some(after) = rest.strip_prefix(":") {
+        return Ok((headers, Some(after)));
+    }
+    loop {
+        let (header, after) = parse_header(rest)?;
+        if headers.len() == MAX_HEADERS {
+            return Err(rest.trouble(Fault::TooManyHeaders { max: MAX_HEADERS }));
+        }
+        headers.push(header);
+        match after.strip_prefix(",") {
+            Some(next) => rest = next,
+            None if after.text.is_empty() => return Ok((headers, None)),
+            None => return Ok((headers, Some(after.strip_prefix(":").ok_or_else(|| bad_name(rest))?))),
+        }
+    }
+}
+
+/// `Name`, `?Name`, `Name=[value]` or `?Name=[value]`, and what follows.
+fn parse_header(text: Part<'_>) -> Result<(HeaderPattern, Part<'_>), Trouble> {
+    let optional = text.strip_prefix("?");
+    let (name, rest) = optional.unwrap_or(text).take_while(is_header_character);
+    if name.text.is_empty() {
+        return Err(bad_name(text));
+    }
+    let (value, rest) = match rest.strip_prefix("=") {
+        Some(value) => value.bracketed().map(|(value, rest)| (Some(value.text.into()), rest))?,
+        None => (None, rest),
+    };
+    Ok((HeaderPattern { name: name.text.into(), value, optional: optional.is_some() }, rest))
+}
+
+fn parse_absent(text: Part<'_>) -> Result<Vec<Box<str>>, Trouble> {
+    if text.text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names = text.split(',').enumerate().map(|(index, name)| {
+        if index == MAX_HEADERS {
+            return Err(name.trouble(Fault::TooManyHeaders { max: MAX_HEADERS }));
+        }
+        if name.text.is_empty() || !name.text.chars().all(is_header_character) {
+            return Err(bad_name(name));
+        }
+        Ok(name.text.into())
+    });
+    names.collect()
+}
+
+fn is_header_character(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '-' || c == '_'
+}
+
+fn bad_name(text: Part<'_>) -> Trouble {
+    let (name, _) = text.take_while(|c| c != ',' && c != ':');
+    text.trouble(Fault::HeaderName { name: name.text.into() })
+}
+
+impl fmt::Display for HttpPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", OrAny(self.version))?;
+        let mut separator = "";
+        for header in &self.headers {
+            write!(f, "{separator}{header}")?;
+            separator = ",";
+        }
+        write!(f, ":{}:{}", self.absent.join(","), self.software.as_deref().unwrap_or(""))
+    }
+}
+
+impl fmt::Display for HeaderPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", if self.optional { "?" } else { "" }, self.name)?;
+        match &self.value {
+            Some(value) => write!(f, "=[{value}]"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for HttpVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V1_0 => "0",
+            Self::V1_1 => "1",
+        })
+    }
+}

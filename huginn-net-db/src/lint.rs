@@ -1,0 +1,227 @@
+//! What is allowed in a signature file and still hardly meant.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use huginn_net_tcp::{Handshake, Mtu, Quirks};
+
+use crate::tcp_index::TcpIndex;
+use crate::{Database, System, TcpPattern, WindowPattern};
+
+/// A remark on a signature file that can be read.
+///
+/// [`Display`](fmt::Display) is one sentence with its line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lint {
+    /// The line that it is about, counted from 1.
+    pub line: u32,
+    /// What is remarkable.
+    pub remark: Remark,
+}
+
+/// What is remarkable in a signature file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Remark {
+    /// A signature that can never be reached, since another one is always preferred. (Where p0f sees it, too, it is
+    /// [an error](crate::Error::Covered).)
+    Unreachable {
+        /// The line of the other one.
+        other: u32,
+    },
+    /// A signature that no packet fits, since its fields contradict each other.
+    Contradiction(Contradiction),
+    /// A transmission unit that is listed before.
+    RepeatedMtu {
+        /// The transmission unit.
+        mtu: Mtu,
+        /// The line that counts.
+        earlier: u32,
+    },
+    /// A label without signatures.
+    EmptyLabel,
+    /// A tool whose `sys` lists nothing.
+    ToolWithoutSystems,
+    /// A name in `sys` that no label of a system has.
+    UnknownSystem {
+        /// The name.
+        name: Box<str>,
+    },
+}
+
+/// Fields of a TCP signature that do not go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Contradiction {
+    /// A maximum segment size without the option.
+    MssWithoutOption,
+    /// A window scale without the option.
+    ScaleWithoutOption,
+    /// A multiple of a maximum segment size, without the option.
+    MultipleWithoutMss,
+    /// `exws`, and a scale that is not over 14; or the reverse.
+    Scale,
+    /// `ts1-` or `ts2+` without the option.
+    TimestampWithoutOption,
+    /// `ts2+` on a SYN+ACK, where it is no quirk.
+    PeerTimestampOfSynAck,
+    /// `opt+` without an end of the options and more than one byte after it.
+    NothingAfterEol,
+    /// `id+` without `df`, or `id-` with it.
+    Id,
+    /// `ack+` on a SYN+ACK, or `ack-` on a SYN.
+    Ack,
+    /// `uptr+` with `urgf+`.
+    Urgent,
+}
+
+impl Database {
+    /// What is allowed in its text and still hardly meant, by line.
+    pub fn lint(&self) -> Vec<Lint> {
+        let mut lints = Vec::new();
+        for (index, handshake) in
+            [(&self.tcp_request, Handshake::Syn), (&self.tcp_response, Handshake::SynAck)]
+        {
+            lint_reach(index, &mut lints);
+            let contradictory = index.entries().iter().filter_map(|entry| {
+                let contradiction = contradiction(&entry.pattern, handshake)?;
+                Some(Lint { line: entry.line, remark: Remark::Contradiction(contradiction) })
+            });
+            lints.extend(contradictory);
+        }
+        self.lint_links(&mut lints);
+        self.lint_labels(&mut lints);
+        lints.sort_by_key(|lint| lint.line);
+        lints
+    }
+
+    fn lint_links(&self, lints: &mut Vec<Lint>) {
+        let mut first: HashMap<Mtu, u32> = HashMap::new();
+        for link in &self.links {
+            let earlier = *first.entry(link.mtu).or_insert(link.line);
+            if earlier != link.line {
+                lints.push(Lint { line: link.line, remark: Remark::RepeatedMtu { mtu: link.mtu, earlier } });
+            }
+        }
+    }
+
+    fn lint_labels(&self, lints: &mut Vec<Lint>) {
+        let tcp = self.tcp_request().iter().chain(self.tcp_response()).map(|entry| entry.label.line);
+        let http = self.http_request.iter().chain(&self.http_response).map(|entry| entry.label.line);
+        let used: HashSet<u32> = tcp.chain(http).collect();
+        let systems: HashSet<&str> =
+            self.labels.iter().filter(|label| !label.is_tool()).map(|label| label.name.as_ref()).collect();
+        for label in &self.labels {
+            let mut remark = |remark| lints.push(Lint { line: label.line, remark });
+            if !used.contains(&label.line) {
+                remark(Remark::EmptyLabel);
+            }
+            if label.is_tool() && label.systems.is_empty() {
+                remark(Remark::ToolWithoutSystems);
+            }
+            for system in &label.systems {
+                match system {
+                    System::Name(name) if !systems.contains(name.as_ref()) => {
+                        remark(Remark::UnknownSystem { name: name.as_ref().into() });
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+fn lint_reach(index: &TcpIndex, lints: &mut Vec<Lint>) {
+    let mut reported = HashSet::new();
+    for covered in index.covered() {
+        if reported.insert(covered.line) {
+            lints.push(Lint { line: covered.line, remark: Remark::Unreachable { other: covered.other } });
+        }
+    }
+}
+
+/// Option kinds (IANA, "TCP Option Kind Numbers").
+const MSS: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const TIMESTAMP: u8 = 8;
+
+fn contradiction(pattern: &TcpPattern, handshake: Handshake) -> Option<Contradiction> {
+    let quirks = pattern.quirks;
+    let malformed = quirks.contains(Quirks::BAD);
+    let has = |kind: u8| pattern.layout.kinds().contains(&kind);
+    let is_multiple = matches!(pattern.window, WindowPattern::Multiple(_));
+    let large_scale = pattern.scale.is_none_or(|scale| scale > 14);
+    let small_scale = pattern.scale.is_none_or(|scale| scale <= 14);
+    let stamps = Quirks::OWN_TIMESTAMP_ZERO | Quirks::PEER_TIMESTAMP_NONZERO;
+    let ids = quirks & (Quirks::DF | Quirks::ID_NONZERO | Quirks::ID_ZERO);
+    let foreign_ack = match handshake {
+        Handshake::Syn => Quirks::ACK_ZERO,
+        Handshake::SynAck => Quirks::ACK_NONZERO,
+    };
+    let checks = [
+        (pattern.mss.is_some_and(|mss| mss != 0) && !has(MSS), Contradiction::MssWithoutOption),
+        (
+            pattern.scale.is_some_and(|scale| scale != 0) && !has(WINDOW_SCALE),
+            Contradiction::ScaleWithoutOption,
+        ),
+        (is_multiple && !has(MSS), Contradiction::MultipleWithoutMss),
+        (
+            if quirks.contains(Quirks::EXCESSIVE_SCALE) { !large_scale } else { !small_scale },
+            Contradiction::Scale,
+        ),
+        (quirks.intersects(stamps) && !has(TIMESTAMP), Contradiction::TimestampWithoutOption),
+        (
+            handshake == Handshake::SynAck && quirks.contains(Quirks::PEER_TIMESTAMP_NONZERO),
+            Contradiction::PeerTimestampOfSynAck,
+        ),
+        (
+            quirks.contains(Quirks::AFTER_EOL) && pattern.layout.eol_padding() < 2 && !malformed,
+            Contradiction::NothingAfterEol,
+        ),
+        (ids == Quirks::ID_NONZERO || ids.contains(Quirks::DF | Quirks::ID_ZERO), Contradiction::Id),
+        (quirks.intersects(foreign_ack), Contradiction::Ack),
+        (quirks.contains(Quirks::URG | Quirks::URGENT_NONZERO), Contradiction::Urgent),
+    ];
+    checks.into_iter().find(|(holds, _)| *holds).map(|(_, contradiction)| contradiction)
+}
+
+impl fmt::Display for Lint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.remark)
+    }
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable { other } => {
+                write!(f, "the signature can never be reached, the one in line {other} is preferred")
+            }
+            Self::Contradiction(contradiction) => write!(f, "no packet has this signature: {contradiction}"),
+            Self::RepeatedMtu { mtu, earlier } => {
+                write!(f, "MTU {mtu} is listed in line {earlier}, which counts")
+            }
+            Self::EmptyLabel => f.write_str("the label has no signatures"),
+            Self::ToolWithoutSystems => f.write_str("the label of class '!' lists no systems in sys"),
+            Self::UnknownSystem { name } => write!(f, "sys: no label of a system is named '{name}'"),
+        }
+    }
+}
+
+impl fmt::Display for Contradiction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::MssWithoutOption => "an MSS, but the layout has no mss",
+            Self::ScaleWithoutOption => "a window scale, but the layout has no ws",
+            Self::MultipleWithoutMss => "the window is a multiple, but the layout has no mss",
+            Self::Scale => "exws goes with a scale over 14, and the other way round",
+            Self::TimestampWithoutOption => "ts1- or ts2+, but the layout has no ts",
+            Self::PeerTimestampOfSynAck => "ts2+ does not occur on a SYN+ACK",
+            Self::NothingAfterEol => "opt+ needs eol+2 or more",
+            Self::Id => "id+ goes with df, id- without",
+            Self::Ack => "a SYN has no ack-, a SYN+ACK no ack+",
+            Self::Urgent => "uptr+ and urgf+ exclude each other",
+        })
+    }
+}

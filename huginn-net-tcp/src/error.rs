@@ -1,0 +1,111 @@
+//! What can be wrong with a packet or with the text of a signature.
+
+use std::fmt;
+
+use huginn_net_core::{DecodeError, TcpFlags};
+
+use crate::{LayoutError, UnknownQuirk};
+
+/// Why a packet has no TCP signature.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The bytes are no IP packet with a transport header.
+    #[error("not an IP packet")]
+    Decode(#[from] DecodeError),
+    /// The packet is not TCP.
+    #[error("the packet is not TCP")]
+    NotTcp,
+    /// The segment is neither a SYN nor a SYN+ACK.
+    #[error("the segment is neither a SYN nor a SYN+ACK (flags {:#05x})", flags.bits())]
+    NotHandshake {
+        /// Its flags.
+        flags: TcpFlags,
+    },
+}
+
+/// Why a text is no `raw_sig`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParseError {
+    /// Not eight parts between colons.
+    #[error("{found} fields, not the 8 of ver:ttl+dist:olen:mss:win,scale:olayout:quirks:pclass")]
+    FieldCount {
+        /// How many there are.
+        found: usize,
+    },
+    /// A field that cannot be read. Wildcards are for patterns, not for what was seen.
+    #[error("{field}: '{value}' is not {}", field.observed())]
+    Field {
+        /// Which one.
+        field: Field,
+        /// What it holds.
+        value: Box<str>,
+    },
+    /// The option layout cannot be read.
+    #[error("option layout: {0}")]
+    Layout(#[from] LayoutError),
+    /// The quirks cannot be read.
+    #[error("quirks: {0}")]
+    Quirks(#[from] UnknownQuirk),
+}
+
+/// A field of a TCP signature. [`Display`](fmt::Display) is its name in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Field {
+    /// `ver`.
+    Version,
+    /// `ttl` or `ittl`.
+    Ttl,
+    /// `olen`.
+    IpOptionsLen,
+    /// `mss`.
+    Mss,
+    /// `wsize`.
+    Window,
+    /// `scale`.
+    Scale,
+    /// `olayout`.
+    Layout,
+    /// `quirks`.
+    Quirks,
+    /// `pclass`.
+    Payload,
+}
+
+impl Field {
+    pub(crate) fn error(self, value: &str) -> ParseError {
+        ParseError::Field { field: self, value: value.into() }
+    }
+
+    /// What an observed value of this field looks like.
+    fn observed(self) -> &'static str {
+        match self {
+            Self::Version => "4 or 6",
+            Self::Ttl => "TTL+distance or TTL+?, each up to 255",
+            Self::IpOptionsLen => "a number up to 65535",
+            Self::Mss => "a number up to 65535",
+            Self::Window => "a number up to 65535, 'mss*N' or 'mtu*N' with ',' and a scale behind",
+            Self::Scale => "a number up to 255",
+            Self::Layout => "a list of TCP options",
+            Self::Quirks => "a list of quirks",
+            Self::Payload => "'0' or '+'",
+        }
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Version => "IP version",
+            Self::Ttl => "TTL",
+            Self::IpOptionsLen => "IP option length",
+            Self::Mss => "MSS",
+            Self::Window => "window",
+            Self::Scale => "window scale",
+            Self::Layout => "option layout",
+            Self::Quirks => "quirks",
+            Self::Payload => "payload class",
+        })
+    }
+}

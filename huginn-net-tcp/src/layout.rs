@@ -1,0 +1,237 @@
+//! The order of the options of a segment.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::str::FromStr;
+
+use crate::options::kind;
+use crate::raw_sig::decimal;
+
+/// The kinds of the TCP options of one segment in their order, and the bytes after the end of the list.
+///
+/// [`Display`](fmt::Display) and [`FromStr`] use the grammar of p0f's README, section 5, field `olayout`: `mss`,
+/// `nop`, `ws`, `sok`, `sack`, `ts`, `?N` for any other kind `N`, and `eol+N`, which ends the list, for an explicit
+/// end followed by `N` bytes.
+///
+/// ```
+/// use huginn_net_tcp::OptionLayout;
+///
+/// let layout: OptionLayout = "mss,nop,?34,eol+2".parse()?;
+/// assert_eq!(layout.kinds(), [2, 1, 34, 0]);
+/// assert_eq!(layout.eol_padding(), 2);
+/// assert_eq!(layout.to_string(), "mss,nop,?34,eol+2");
+/// # Ok::<(), huginn_net_tcp::LayoutError>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct OptionLayout {
+    /// Zero from `len` on, so that equal layouts are equal bytes.
+    kinds: [u8; OptionLayout::MAX_OPTIONS],
+    len: u8,
+    eol_padding: u8,
+}
+
+impl OptionLayout {
+    /// How many options are read at most; a segment with more counts as malformed (as in p0f).
+    pub const MAX_OPTIONS: usize = 24;
+
+    /// No option at all.
+    pub const EMPTY: Self = Self { kinds: [0; Self::MAX_OPTIONS], len: 0, eol_padding: 0 };
+
+    /// The option kinds (IANA numbers) in their order, an explicit end of the list included.
+    pub fn kinds(&self) -> &[u8] {
+        self.kinds.get(..usize::from(self.len)).unwrap_or(&[])
+    }
+
+    /// Bytes after an explicit end of the list; 0 without one.
+    pub fn eol_padding(&self) -> u8 {
+        self.eol_padding
+    }
+
+    /// Adds an option; false when [`Self::MAX_OPTIONS`] are already held.
+    #[must_use]
+    pub(crate) fn push(&mut self, kind: u8) -> bool {
+        let Some(slot) = self.kinds.get_mut(usize::from(self.len)) else { return false };
+        *slot = kind;
+        self.len = self.len.saturating_add(1);
+        true
+    }
+
+    pub(crate) fn set_eol_padding(&mut self, bytes: usize) {
+        self.eol_padding = u8::try_from(bytes).unwrap_or(u8::MAX);
+    }
+
+    /// The least number of option bytes in a header that holds these options.
+    pub(crate) fn min_bytes(&self) -> u16 {
+        let bytes = self.kinds().iter().fold(u16::from(self.eol_padding), |bytes, &kind| {
+            bytes.saturating_add(match kind {
+                kind::EOL | kind::NOP => 1,
+                kind::MSS => 4,
+                kind::WINDOW_SCALE => 3,
+                kind::SACK | kind::TIMESTAMP => 10,
+                _ => 2,
+            })
+        });
+        bytes.next_multiple_of(4)
+    }
+}
+
+impl Default for OptionLayout {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+impl Hash for OptionLayout {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write(self.kinds());
+        state.write_u16(u16::from_be_bytes([self.len, self.eol_padding]));
+    }
+}
+
+/// The kinds that p0f names.
+const NAMES: [(u8, &str); 6] = [
+    (kind::NOP, "nop"),
+    (kind::MSS, "mss"),
+    (kind::WINDOW_SCALE, "ws"),
+    (kind::SACK_PERMITTED, "sok"),
+    (kind::SACK, "sack"),
+    (kind::TIMESTAMP, "ts"),
+];
+
+impl fmt::Display for OptionLayout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        for kind in self.kinds() {
+            f.write_str(separator)?;
+            separator = ",";
+            match NAMES.iter().find(|(named, _)| named == kind) {
+                Some((_, name)) => f.write_str(name)?,
+                None if *kind == kind::EOL => write!(f, "eol+{}", self.eol_padding)?,
+                None => write!(f, "?{kind}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for OptionLayout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OptionLayout({self})")
+    }
+}
+
+impl FromStr for OptionLayout {
+    type Err = LayoutError;
+
+    fn from_str(text: &str) -> Result<Self, LayoutError> {
+        let mut layout = Self::EMPTY;
+        if text.is_empty() {
+            return Ok(layout);
+        }
+        let mut offset = 0_usize;
+        let mut ended = false;
+        for name in text.split(',') {
+            if ended {
+                return Err(LayoutError::AfterEol { name: name.into(), offset });
+            }
+            let unknown = || LayoutError::UnknownOption { name: name.into(), offset };
+            let kind = if let Some(padding) = name.strip_prefix("eol+") {
+                layout.eol_padding = decimal(padding).ok_or_else(unknown)?;
+                ended = true;
+                kind::EOL
+            } else if let Some(number) = name.strip_prefix('?') {
+                decimal(number).filter(|&kind| kind != kind::EOL).ok_or_else(unknown)?
+            } else {
+                let named = NAMES.iter().find(|(_, known)| *known == name);
+                named.map(|(kind, _)| *kind).ok_or_else(unknown)?
+            };
+            if !layout.push(kind) {
+                return Err(LayoutError::TooMany { offset });
+            }
+            offset = offset.saturating_add(name.len()).saturating_add(1);
+        }
+        Ok(layout)
+    }
+}
+
+/// Why a text is no option layout. Offsets are in bytes from its start.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LayoutError {
+    /// An option that is none.
+    #[error("'{name}' is none of nop, mss, ws, sok, sack, ts, ?N and eol+N with N up to 255")]
+    UnknownOption {
+        /// The option.
+        name: Box<str>,
+        /// Where it begins.
+        offset: usize,
+    },
+    /// An option after `eol+N`.
+    #[error("'{name}' stands after the end of the options")]
+    AfterEol {
+        /// The option.
+        name: Box<str>,
+        /// Where it begins.
+        offset: usize,
+    },
+    /// More than [`OptionLayout::MAX_OPTIONS`] options.
+    #[error("more than {max} options", max = OptionLayout::MAX_OPTIONS)]
+    TooMany {
+        /// Where the first one too many begins.
+        offset: usize,
+    },
+}
+
+impl LayoutError {
+    /// Where in the text the trouble begins, in bytes.
+    pub fn offset(&self) -> usize {
+        match self {
+            Self::UnknownOption { offset, .. } | Self::AfterEol { offset, .. } | Self::TooMany { offset } => {
+                *offset
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn display_and_parse_are_inverse() {
+        for text in ["", "mss", "mss,sok,ts,nop,ws", "nop,eol+255", "sack,?0255,?6,eol+0", "?8"] {
+            let layout: OptionLayout = text.parse().unwrap();
+            assert_eq!(layout.to_string().parse(), Ok(layout));
+        }
+        assert_eq!("?8,?0255".parse::<OptionLayout>().unwrap().to_string(), "ts,?255");
+        let full = vec!["nop"; 24].join(",");
+        assert_eq!(full.parse::<OptionLayout>().unwrap().to_string(), full);
+    }
+
+    #[test]
+    fn errors_tell_what_and_where() {
+        // p0f 3.09b refuses all of these but `?0`, `?` and the trailing comma, which it takes for the number 0
+        // and for nothing.
+        for (text, name, offset) in [
+            ("mss,xx", "xx", 4),
+            ("mss,,ws", "", 4),
+            ("mss,", "", 4),
+            ("eol", "eol", 0),
+            ("eol+256", "eol+256", 0),
+            ("eol++1", "eol++1", 0),
+            ("nop,?256", "?256", 4),
+            ("?", "?", 0),
+            ("?0", "?0", 0),
+            ("?-1", "?-1", 0),
+            ("MSS", "MSS", 0),
+            ("mss, ws", " ws", 4),
+        ] {
+            let error = LayoutError::UnknownOption { name: name.into(), offset };
+            assert_eq!(text.parse::<OptionLayout>(), Err(error), "{text}");
+        }
+        let error = LayoutError::AfterEol { name: "mss".into(), offset: 6 };
+        assert_eq!("eol+0,mss".parse::<OptionLayout>(), Err(error));
+        let error = vec!["nop"; 25].join(",").parse::<OptionLayout>().unwrap_err();
+        assert_eq!((error.offset(), error.to_string()), (96, "more than 24 options".into()));
+    }
+}

@@ -1,0 +1,143 @@
+//! The TCP handshakes of a capture, watched flow by flow.
+
+use huginn_net_core::{Interest, Protocol, Segment, Side, TcpFlags, TcpHeader};
+
+use crate::{Handshake, Mtu, TcpSignature};
+
+/// Reports the signatures and link sizes of both ends of each TCP connection whose SYN it sees.
+///
+/// What counts is what counts for p0f: a retransmitted SYN is not news; a SYN+ACK is, once, from the side that was
+/// addressed; an ACK before it, a FIN or an RST ends the handshake, and the same SYN after that is news again.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TcpObserver;
+
+/// What a [`TcpObserver`] learns. The event's subject is whom it describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TcpEvent {
+    /// The signature of a client's SYN.
+    Syn(TcpSignature),
+    /// The signature of a server's SYN+ACK.
+    SynAck(TcpSignature),
+    /// The link of whom the signature just before was of; only if that told a maximum segment size.
+    Mtu(Mtu),
+    /// The SYN of p0f's tool `p0f-sendsyn`; see [`TcpSignature::is_sendsyn`]. Tells nothing of a link.
+    SendsynProbe(TcpSignature),
+    /// What the server answered to it.
+    SendsynResponse(TcpSignature),
+}
+
+/// What a [`TcpObserver`] remembers of one flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TcpFlow {
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    /// No SYN yet, or the handshake ended without a SYN+ACK, or the connection ended.
+    #[default]
+    Closed,
+    /// A SYN is waiting for its SYN+ACK.
+    SynSeen { mss: u16, sendsyn: bool },
+    /// The SYN+ACK was seen.
+    Answered,
+}
+
+impl TcpFlow {
+    /// Takes the connection for ended, so that its SYN is news when it comes again and its SYN+ACK is not.
+    ///
+    /// p0f does so once it took either side for a user-space tool: such a tool has no connections.
+    pub fn end(&mut self) {
+        self.phase = Phase::Closed;
+    }
+}
+
+impl Protocol for TcpObserver {
+    type Flow = TcpFlow;
+    type Event = TcpEvent;
+
+    fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
+        let handshake = Handshake::of(segment.tcp()?.flags)?;
+        (handshake == Handshake::Syn).then_some(Side::Client)
+    }
+
+    fn on_segment(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        flow: &mut TcpFlow,
+        emit: &mut impl FnMut(Side, TcpEvent),
+    ) -> Interest {
+        let Some(tcp) = segment.tcp() else { return Interest::Done };
+        match Handshake::of(tcp.flags) {
+            Some(Handshake::Syn) => on_syn(segment, sender, flow, emit),
+            Some(Handshake::SynAck) => on_syn_ack(segment, sender, flow, emit),
+            None => {
+                if closes(tcp) || flow.phase != Phase::Answered && acknowledges(tcp) {
+                    flow.phase = Phase::Closed;
+                }
+            }
+        }
+        match flow.phase {
+            Phase::Answered => Interest::Done,
+            Phase::Closed | Phase::SynSeen { .. } => Interest::More,
+        }
+    }
+}
+
+fn on_syn(segment: &Segment<'_>, sender: Side, flow: &mut TcpFlow, emit: &mut impl FnMut(Side, TcpEvent)) {
+    // The engine hands a SYN that begins another connection to a flow of its own: here it can only be the first
+    // or its retransmission.
+    if flow.phase != Phase::Closed || sender != Side::Client {
+        return;
+    }
+    let Some(signature) = TcpSignature::from_segment(segment, None) else { return };
+    let sendsyn = signature.is_sendsyn();
+    flow.phase = Phase::SynSeen { mss: signature.mss, sendsyn };
+    if sendsyn {
+        emit(Side::Client, TcpEvent::SendsynProbe(signature));
+    } else {
+        emit(Side::Client, TcpEvent::Syn(signature));
+        emit_mtu(Side::Client, &signature, emit);
+    }
+}
+
+fn on_syn_ack(
+    segment: &Segment<'_>,
+    sender: Side,
+    flow: &mut TcpFlow,
+    emit: &mut impl FnMut(Side, TcpEvent),
+) {
+    let Phase::SynSeen { mss, sendsyn } = flow.phase else { return };
+    if sender != Side::Server {
+        return;
+    }
+    let Some(signature) = TcpSignature::from_segment(segment, Some(mss)) else { return };
+    if sendsyn {
+        flow.phase = Phase::Closed;
+        emit(Side::Server, TcpEvent::SendsynResponse(signature));
+    } else {
+        flow.phase = Phase::Answered;
+        emit(Side::Server, TcpEvent::SynAck(signature));
+        emit_mtu(Side::Server, &signature, emit);
+    }
+}
+
+fn emit_mtu(subject: Side, signature: &TcpSignature, emit: &mut impl FnMut(Side, TcpEvent)) {
+    if let Some(mtu) = Mtu::from_mss(signature.version, signature.mss) {
+        emit(subject, TcpEvent::Mtu(mtu));
+    }
+}
+
+/// ACK alone, of the flags that tell a segment's part in the connection.
+fn acknowledges(tcp: &TcpHeader<'_>) -> bool {
+    let part = TcpFlags::SYN | TcpFlags::ACK | TcpFlags::FIN | TcpFlags::RST;
+    tcp.flags & part == TcpFlags::ACK
+}
+
+/// FIN or RST; both at once, or either with SYN, is nonsense and ends nothing.
+fn closes(tcp: &TcpHeader<'_>) -> bool {
+    let end = tcp.flags & (TcpFlags::SYN | TcpFlags::FIN | TcpFlags::RST);
+    end == TcpFlags::FIN || end == TcpFlags::RST
+}

@@ -1,0 +1,110 @@
+//! TCP options: their layout, and the values that a signature needs.
+
+use std::ops::RangeInclusive;
+
+use crate::{OptionLayout, Quirks};
+
+/// Option kinds (IANA, "TCP Option Kind Numbers").
+pub(crate) mod kind {
+    pub(crate) const EOL: u8 = 0;
+    pub(crate) const NOP: u8 = 1;
+    pub(crate) const MSS: u8 = 2;
+    pub(crate) const WINDOW_SCALE: u8 = 3;
+    pub(crate) const SACK_PERMITTED: u8 = 4;
+    pub(crate) const SACK: u8 = 5;
+    pub(crate) const TIMESTAMP: u8 = 8;
+}
+
+/// The largest window scale that RFC 7323, section 2.3, allows.
+const MAX_SCALE: u8 = 14;
+
+/// What the option bytes of one segment say; of an option that occurs twice, the later one counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    pub(crate) layout: OptionLayout,
+    /// 0 when absent.
+    pub(crate) mss: u16,
+    /// 0 when absent.
+    pub(crate) scale: u8,
+    /// 0 when absent.
+    pub(crate) timestamp: u32,
+    pub(crate) quirks: Quirks,
+}
+
+impl Options {
+    /// Reads the option bytes as p0f does: with as much good will towards wrong lengths, and no more.
+    ///
+    /// `is_syn`: whether the segment is a SYN without ACK, where nothing of the peer can be echoed yet.
+    pub(crate) fn parse(bytes: &[u8], is_syn: bool) -> Self {
+        let mut options = Self::default();
+        let mut rest = bytes;
+        while let Some((&kind, body)) = rest.split_first() {
+            let after = if options.layout.push(kind) { options.take(kind, body, is_syn) } else { None };
+            let Some(after) = after else {
+                options.quirks |= Quirks::BAD;
+                break;
+            };
+            rest = after;
+        }
+        options
+    }
+
+    /// Takes one option, whose kind stands before `body`, and tells what follows it; `None` where nothing behind
+    /// it can be told apart.
+    fn take<'a>(&mut self, kind: u8, body: &'a [u8], is_syn: bool) -> Option<&'a [u8]> {
+        match kind {
+            kind::EOL => {
+                self.layout.set_eol_padding(body.len());
+                // p0f 3.09b never looks at the last byte, and signatures are gathered with it.
+                let looked_at = body.split_last().map_or(body, |(_, before)| before);
+                self.flag(Quirks::AFTER_EOL, looked_at.iter().any(|&byte| byte != 0));
+                Some(&[])
+            }
+            kind::NOP => Some(body),
+            kind::MSS => {
+                let (&[len, high, low], after) = body.split_first_chunk()?;
+                self.expect(len == 4);
+                self.mss = u16::from_be_bytes([high, low]);
+                Some(after)
+            }
+            kind::WINDOW_SCALE => {
+                let (&[len, scale], after) = body.split_first_chunk()?;
+                self.expect(len == 3);
+                self.scale = scale;
+                self.flag(Quirks::EXCESSIVE_SCALE, scale > MAX_SCALE);
+                Some(after)
+            }
+            kind::SACK_PERMITTED => {
+                let (&len, after) = body.split_first()?;
+                self.expect(len == 2);
+                Some(after)
+            }
+            kind::SACK => skip(body, 10..=34),
+            kind::TIMESTAMP => {
+                let (&[len, o0, o1, o2, o3, p0, p1, p2, p3], after) = body.split_first_chunk()?;
+                self.expect(len == 10);
+                self.timestamp = u32::from_be_bytes([o0, o1, o2, o3]);
+                self.flag(Quirks::OWN_TIMESTAMP_ZERO, self.timestamp == 0);
+                self.flag(Quirks::PEER_TIMESTAMP_NONZERO, is_syn && [p0, p1, p2, p3] != [0; 4]);
+                Some(after)
+            }
+            _ => skip(body, 2..=40),
+        }
+    }
+
+    fn expect(&mut self, length_is_right: bool) {
+        self.flag(Quirks::BAD, !length_is_right);
+    }
+
+    fn flag(&mut self, quirk: Quirks, present: bool) {
+        if present {
+            self.quirks |= quirk;
+        }
+    }
+}
+
+/// What follows an option whose length byte (kind and length counted) is the first of `body`.
+fn skip(body: &[u8], lengths: RangeInclusive<u8>) -> Option<&[u8]> {
+    let len = body.first().filter(|len| lengths.contains(len))?;
+    body.get(usize::from(*len).checked_sub(1)?..)
+}

@@ -1,0 +1,149 @@
+//! `raw_sig`, the text of an observed signature:
+//! `ver:ttl+dist:olen:mss:win,scale:olayout:quirks:pclass` (p0f's README, section 5).
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::options::kind;
+use crate::signature::SENDSYN_MSS;
+use crate::window::Units;
+use crate::{
+    Field, Handshake, IpVersion, MAX_DISTANCE, OptionLayout, ParseError, Quirks, TcpSignature, WindowMultiple,
+};
+
+impl fmt::Display for TcpSignature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}+", self.version, self.ttl)?;
+        match self.distance() {
+            distance if distance > MAX_DISTANCE => f.write_str("?")?,
+            distance => write!(f, "{distance}")?,
+        }
+        write!(f, ":{}:", self.ip_options_len)?;
+        // A server that echoes p0f-sendsyn's odd size has no size of its own to tell.
+        if self.handshake == Handshake::SynAck && self.mss == SENDSYN_MSS {
+            f.write_str("*:")?;
+        } else {
+            write!(f, "{}:", self.mss)?;
+        }
+        match self.window_multiple {
+            Some(multiple) => write!(f, "{multiple}")?,
+            None => write!(f, "{}", self.window)?,
+        }
+        let payload = if self.has_payload { '+' } else { '0' };
+        write!(f, ",{}:{}:{}:{payload}", self.scale, self.layout, self.quirks)
+    }
+}
+
+/// Reads a `raw_sig` back.
+///
+/// It is taken for that of a SYN, unless its MSS is `*`, which p0f prints for a SYN+ACK that echoes the one of
+/// `p0f-sendsyn`; set [`TcpSignature::handshake`] where you know better. The distance after the TTL may be missing
+/// and is not compared with the TTL. A window given as a multiple is computed back.
+impl FromStr for TcpSignature {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let fields: Vec<&str> = text.split(':').collect();
+        let &[version, ttl, ip_options_len, mss, window_and_scale, layout, quirks, payload] =
+            fields.as_slice()
+        else {
+            return Err(ParseError::FieldCount { found: fields.len() });
+        };
+        let (window, scale) =
+            window_and_scale.split_once(',').ok_or_else(|| Field::Window.error(window_and_scale))?;
+        let (handshake, mss) = match mss {
+            "*" => (Handshake::SynAck, SENDSYN_MSS),
+            _ => (Handshake::Syn, number(Field::Mss, mss)?),
+        };
+        let version = match version {
+            "4" => IpVersion::V4,
+            "6" => IpVersion::V6,
+            _ => return Err(Field::Version.error(version)),
+        };
+        let mut signature = Self {
+            handshake,
+            version,
+            ttl: parse_ttl(ttl)?,
+            ip_options_len: number(Field::IpOptionsLen, ip_options_len)?,
+            mss,
+            window: 0,
+            window_multiple: None,
+            scale: number(Field::Scale, scale)?,
+            layout: OptionLayout::from_str(layout)?,
+            quirks: Quirks::from_str(quirks)?,
+            has_payload: match payload {
+                "0" => false,
+                "+" => true,
+                _ => return Err(Field::Payload.error(payload)),
+            },
+            traffic_class: 0,
+            timestamp: 0,
+        };
+        match parse_multiple(window) {
+            Some(multiple) => {
+                let units = signature.units();
+                signature.window = units.window_of(multiple);
+                signature.window_multiple = Some(multiple);
+            }
+            None => signature.window = number(Field::Window, window)?,
+        }
+        Ok(signature)
+    }
+}
+
+impl TcpSignature {
+    /// The units of its window, as far as its text tells them.
+    fn units(&self) -> Units {
+        let ip_header: u16 = match self.version {
+            IpVersion::V4 => 20,
+            IpVersion::V6 => 40,
+        };
+        Units {
+            version: self.version,
+            mss: self.mss,
+            has_timestamp: self.layout.kinds().contains(&kind::TIMESTAMP)
+                && !self.quirks.contains(Quirks::OWN_TIMESTAMP_ZERO),
+            header_bytes: ip_header
+                .saturating_add(self.ip_options_len)
+                .saturating_add(20)
+                .saturating_add(self.layout.min_bytes()),
+            peer_mss: 0,
+        }
+    }
+}
+
+/// `64`, `60+4` or `80+?`.
+fn parse_ttl(text: &str) -> Result<u8, ParseError> {
+    let (ttl, distance) = text.split_once('+').unwrap_or((text, "?"));
+    if distance != "?" && decimal::<u8>(distance).is_none() {
+        return Err(Field::Ttl.error(text));
+    }
+    decimal(ttl).ok_or_else(|| Field::Ttl.error(text))
+}
+
+/// `mss*N` or `mtu*N`, N not 0.
+fn parse_multiple(text: &str) -> Option<WindowMultiple> {
+    let factor = |digits| decimal(digits).filter(|&factor| factor != 0);
+    match text.strip_prefix("mss*") {
+        Some(digits) => factor(digits).map(WindowMultiple::Mss),
+        None => text.strip_prefix("mtu*").and_then(factor).map(WindowMultiple::Mtu),
+    }
+}
+
+fn number<T: FromStr>(field: Field, text: &str) -> Result<T, ParseError> {
+    decimal(text).ok_or_else(|| field.error(text))
+}
+
+/// A number of ASCII digits alone: `FromStr` of integers would take a sign.
+pub(crate) fn decimal<T: FromStr>(text: &str) -> Option<T> {
+    if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
+}
+
+impl fmt::Display for IpVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V4 => "4",
+            Self::V6 => "6",
+        })
+    }
+}

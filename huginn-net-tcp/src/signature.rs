@@ -1,0 +1,151 @@
+//! What one SYN or SYN+ACK tells about the system that sent it.
+
+use std::net::IpAddr;
+
+use huginn_net_core::{IpHeader, Segment, TcpFlags, decode_ip};
+
+use crate::options::Options;
+use crate::window::Units;
+use crate::{Error, OptionLayout, Quirks, WindowMultiple, distance};
+
+/// The TCP/IP signature of one SYN or SYN+ACK: observed values only, never a wildcard.
+///
+/// [`Display`](std::fmt::Display) writes p0f's `raw_sig`, character for character; [`FromStr`](std::str::FromStr)
+/// reads it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TcpSignature {
+    /// Which of the two segments of a handshake it was.
+    pub handshake: Handshake,
+    /// IP version.
+    pub version: IpVersion,
+    /// Time to live, or hop limit, as received.
+    pub ttl: u8,
+    /// Bytes of IPv4 options, or of IPv6 extension headers.
+    pub ip_options_len: u16,
+    /// Maximum segment size in bytes; 0 when absent.
+    pub mss: u16,
+    /// Window in bytes, unscaled.
+    pub window: u16,
+    /// The window as a multiple of a segment or packet size, by p0f's list of such sizes.
+    pub window_multiple: Option<WindowMultiple>,
+    /// Window scale (a power of two); 0 when absent.
+    pub scale: u8,
+    /// The options in their order.
+    pub layout: OptionLayout,
+    /// Oddities of the headers.
+    pub quirks: Quirks,
+    /// Whether there is data behind the headers.
+    pub has_payload: bool,
+    /// Type of service or traffic class: six bits of DSCP, two of ECN.
+    pub traffic_class: u8,
+    /// Own timestamp (RFC 7323, TSval); 0 when absent, zero, or read from a `raw_sig`, which does not tell it.
+    pub timestamp: u32,
+}
+
+impl TcpSignature {
+    /// The signature of a SYN or SYN+ACK; `None` for any other segment.
+    ///
+    /// `peer_mss` is the maximum segment size of the SYN that a SYN+ACK answers, if known: some systems size their
+    /// window by it. It plays no part for a SYN.
+    pub fn from_segment(segment: &Segment<'_>, peer_mss: Option<u16>) -> Option<Self> {
+        let tcp = segment.tcp()?;
+        let handshake = Handshake::of(tcp.flags)?;
+        let options = Options::parse(tcp.options, handshake == Handshake::Syn);
+        let version = IpVersion::of(&segment.ip);
+        let units = Units {
+            version,
+            mss: options.mss,
+            has_timestamp: options.timestamp != 0,
+            header_bytes: u16::try_from(tcp.header_len()).unwrap_or(60).saturating_add(segment.ip.header_len),
+            peer_mss: peer_mss.filter(|_| handshake == Handshake::SynAck).unwrap_or(0),
+        };
+        Some(Self {
+            handshake,
+            version,
+            ttl: segment.ip.ttl,
+            ip_options_len: segment.ip.options_len,
+            mss: options.mss,
+            window: tcp.window,
+            window_multiple: units.divide(tcp.window),
+            scale: options.scale,
+            layout: options.layout,
+            quirks: Quirks::of_headers(segment, tcp) | options.quirks,
+            has_payload: !segment.payload.is_empty() || segment.payload_missing > 0,
+            traffic_class: segment.ip.traffic_class,
+            timestamp: options.timestamp,
+        })
+    }
+
+    /// The signature of the SYN or SYN+ACK in one IP packet, which begins with its IP header.
+    ///
+    /// # Errors
+    /// The bytes are no IP packet, or it holds something else than a SYN or SYN+ACK.
+    pub fn from_ip_packet(packet: &[u8]) -> Result<Self, Error> {
+        let segment = decode_ip(packet)?;
+        let tcp = segment.tcp().ok_or(Error::NotTcp)?;
+        Self::from_segment(&segment, None).ok_or(Error::NotHandshake { flags: tcp.flags })
+    }
+
+    /// Hops between the sender and here, if it used the initial TTL that is most likely; see
+    /// [`distance`](crate::distance()).
+    pub fn distance(&self) -> u8 {
+        distance(self.ttl)
+    }
+
+    /// The differentiated services code point: the six high bits of [`Self::traffic_class`].
+    pub fn dscp(&self) -> u8 {
+        self.traffic_class >> 2
+    }
+
+    /// Whether this is the SYN of p0f's own tool `p0f-sendsyn`, which asks a server for its SYN+ACK signatures: it
+    /// is known by its window and maximum segment size.
+    pub fn is_sendsyn(&self) -> bool {
+        self.handshake == Handshake::Syn && self.window == SENDSYN_WINDOW && self.mss == SENDSYN_MSS
+    }
+}
+
+const SENDSYN_WINDOW: u16 = 1337;
+pub(crate) const SENDSYN_MSS: u16 = 1331;
+
+/// The two segments of a TCP handshake that carry a signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Handshake {
+    /// The client's SYN.
+    Syn,
+    /// The server's answer.
+    SynAck,
+}
+
+impl Handshake {
+    /// Which one a segment with these flags is, if either: SYN with FIN or RST is none.
+    pub fn of(flags: TcpFlags) -> Option<Self> {
+        let kind = flags & (TcpFlags::SYN | TcpFlags::ACK | TcpFlags::FIN | TcpFlags::RST);
+        if kind == TcpFlags::SYN {
+            Some(Self::Syn)
+        } else if kind == TcpFlags::SYN | TcpFlags::ACK {
+            Some(Self::SynAck)
+        } else {
+            None
+        }
+    }
+}
+
+/// A version of the Internet Protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IpVersion {
+    /// IPv4 (RFC 791).
+    V4,
+    /// IPv6 (RFC 8200).
+    V6,
+}
+
+impl IpVersion {
+    /// The version of a header.
+    pub fn of(ip: &IpHeader) -> Self {
+        match ip.src {
+            IpAddr::V4(_) => Self::V4,
+            IpAddr::V6(_) => Self::V6,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Windows as multiples of a segment or packet size.
+
+use std::fmt;
+
+use crate::IpVersion;
+
+/// How often a maximum segment size or a transmission unit fits, without rest, into a window.
+///
+/// Systems size their first window in whole segments; the factor is theirs, the unit is the network's.
+/// [`Display`](fmt::Display) is p0f's: `mss*4`, `mtu*4`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WindowMultiple {
+    /// So many segments.
+    Mss(u16),
+    /// So many packets.
+    Mtu(u16),
+}
+
+impl WindowMultiple {
+    /// How often.
+    pub const fn factor(self) -> u16 {
+        match self {
+            Self::Mss(factor) | Self::Mtu(factor) => factor,
+        }
+    }
+}
+
+impl fmt::Display for WindowMultiple {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mss(factor) => write!(f, "mss*{factor}"),
+            Self::Mtu(factor) => write!(f, "mtu*{factor}"),
+        }
+    }
+}
+
+/// A window is compared with a maximum segment size of at least this many bytes only.
+const MIN_MSS: u16 = 100;
+/// The largest factor that is told: more of a size (of one byte, then) is no multiple to speak of (as in p0f).
+const MAX_FACTOR: u32 = 32_767;
+/// Bytes that a timestamp option and its padding take from every segment.
+const TIMESTAMP_BYTES: u32 = 12;
+/// Bytes of an IPv4 and a TCP header without options.
+pub(crate) const IPV4_HEADERS: u32 = 40;
+/// Bytes of an IPv6 and a TCP header without options.
+pub(crate) const IPV6_HEADERS: u32 = 60;
+
+/// The sizes that a window may be a multiple of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Units {
+    pub(crate) version: IpVersion,
+    /// The segment's own maximum segment size; 0 when absent.
+    pub(crate) mss: u16,
+    /// Whether the segment's own timestamp is there and not zero.
+    pub(crate) has_timestamp: bool,
+    /// Bytes of the IP and TCP headers, all options included.
+    pub(crate) header_bytes: u16,
+    /// On a SYN+ACK, the maximum segment size of the SYN; else 0.
+    pub(crate) peer_mss: u16,
+}
+
+impl Units {
+    /// The first unit, in p0f's order, that divides the window without rest.
+    pub(crate) fn divide(&self, window: u16) -> Option<WindowMultiple> {
+        if window == 0 {
+            return None;
+        }
+        let window = u32::from(window);
+        self.in_order().find_map(|unit| {
+            if window.checked_rem(unit.bytes) != Some(0) {
+                return None;
+            }
+            let factor = window.checked_div(unit.bytes).filter(|&factor| factor <= MAX_FACTOR)?;
+            u16::try_from(factor).ok().map(unit.multiple)
+        })
+    }
+
+    /// A window that is this multiple: the one of the first unit that gives it, or, where a unit that is not known
+    /// here has given it (the peer's), the largest that the factor divides.
+    pub(crate) fn window_of(&self, multiple: WindowMultiple) -> u16 {
+        let factor = multiple.factor();
+        self.in_order()
+            .filter_map(|unit| u16::try_from(unit.bytes.checked_mul(u32::from(factor))?).ok())
+            .find(|&window| self.divide(window) == Some(multiple))
+            .unwrap_or_else(|| u16::MAX.checked_div(factor).unwrap_or(0).saturating_mul(factor))
+    }
+
+    fn in_order(&self) -> impl Iterator<Item = Unit> {
+        let known = self.mss >= MIN_MSS;
+        let is_v6 = self.version == IpVersion::V6;
+        let mss = u32::from(self.mss);
+        let peer_mss = u32::from(self.peer_mss);
+        let less_timestamp = |mss: u32| mss.saturating_sub(TIMESTAMP_BYTES);
+        [
+            Unit::mss(known, mss),
+            Unit::mss(known && self.has_timestamp, less_timestamp(mss)),
+            Unit::mss(known, 1460),
+            Unit::mss(known, 1448),
+            Unit::mss(known && is_v6, 1440),
+            Unit::mss(known && is_v6, 1428),
+            Unit::mtu(known, mss.saturating_add(IPV4_HEADERS)),
+            Unit::mtu(known, mss.saturating_add(u32::from(self.header_bytes))),
+            Unit::mtu(known && is_v6, mss.saturating_add(IPV6_HEADERS)),
+            Unit::mtu(known, 1500),
+            Unit::mss(known, peer_mss),
+            Unit::mss(known, less_timestamp(peer_mss)),
+        ]
+        .into_iter()
+    }
+}
+
+/// One candidate: its size in bytes, 0 where it does not apply, and what a window of so many of them is called.
+struct Unit {
+    bytes: u32,
+    multiple: fn(u16) -> WindowMultiple,
+}
+
+impl Unit {
+    fn mss(applies: bool, bytes: u32) -> Self {
+        Self { bytes: if applies { bytes } else { 0 }, multiple: WindowMultiple::Mss }
+    }
+
+    fn mtu(applies: bool, bytes: u32) -> Self {
+        Self { bytes: if applies { bytes } else { 0 }, multiple: WindowMultiple::Mtu }
+    }
+}

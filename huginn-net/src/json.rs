@@ -1,0 +1,118 @@
+//! Events as flat JSON objects.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use huginn_net_core::TunnelPath;
+use huginn_net_db::Label;
+use huginn_net_tcp::Handshake;
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, SerializeStruct, Serializer};
+
+use crate::{CommunityId, Event, Finding, MtuFinding, TcpFinding};
+
+/// Serialises an event as one flat object: the fields that every event has, then those of its kind.
+///
+/// Absent values are `null`; `tunnel` and `file` are left out where there is none.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonEvent<'a> {
+    /// The event.
+    pub event: &'a Event,
+    /// The file it comes from, where several are read.
+    pub file: Option<&'a str>,
+}
+
+impl Serialize for JsonEvent<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { event, file } = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("ts", &Text(&event.ts))?;
+        map.serialize_entry("event", name(&event.kind))?;
+        map.serialize_entry("client", &Endpoint(event.flow.client))?;
+        map.serialize_entry("server", &Endpoint(event.flow.server))?;
+        map.serialize_entry("subject", &Text(&event.subject))?;
+        if !event.flow.tunnel.is_empty() {
+            map.serialize_entry("tunnel", &Layers(&event.flow.tunnel))?;
+        }
+        map.serialize_entry("community_id", &Text(&CommunityId::of(&event.flow)))?;
+        if let Some(file) = file {
+            map.serialize_entry("file", file)?;
+        }
+        match &event.kind {
+            Finding::Tcp(finding) => tcp_entries(&mut map, finding)?,
+            Finding::Mtu(MtuFinding { mtu, link }) => {
+                map.serialize_entry("mtu", &mtu.0)?;
+                map.serialize_entry("link", &link.as_deref())?;
+            }
+        }
+        map.end()
+    }
+}
+
+/// The name of this kind of event.
+fn name(finding: &Finding) -> &'static str {
+    match finding {
+        Finding::Tcp(finding) => match finding.signature.handshake {
+            Handshake::Syn => "tcp_syn",
+            Handshake::SynAck => "tcp_syn_ack",
+        },
+        Finding::Mtu(_) => "mtu",
+    }
+}
+
+fn tcp_entries<M: SerializeMap>(map: &mut M, finding: &TcpFinding) -> Result<(), M::Error> {
+    let TcpFinding { signature, distance, params, .. } = finding;
+    map.serialize_entry("sig", &Text(signature))?;
+    map.serialize_entry("label", &finding.label().map(JsonLabel))?;
+    map.serialize_entry("fuzzy", &params.fuzzy)?;
+    map.serialize_entry("distance", &distance.hops)?;
+    map.serialize_entry("params", &Text(params))
+}
+
+/// A value as its text.
+struct Text<'a, T>(&'a T);
+
+impl<T: fmt::Display> Serialize for Text<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self.0)
+    }
+}
+
+/// `{"ip": "...", "port": n}`.
+struct Endpoint(SocketAddr);
+
+impl Serialize for Endpoint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Endpoint", 2)?;
+        object.serialize_field("ip", &Text(&self.0.ip()))?;
+        object.serialize_field("port", &self.0.port())?;
+        object.end()
+    }
+}
+
+/// The layers of a tunnel, outermost first.
+struct Layers<'a>(&'a TunnelPath);
+
+impl Serialize for Layers<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let layers = self.0.layers();
+        let mut list = serializer.serialize_seq(Some(layers.len()))?;
+        for layer in layers {
+            list.serialize_element(&Text(layer))?;
+        }
+        list.end()
+    }
+}
+
+/// `{"class", "name", "flavor", "generic"}`.
+struct JsonLabel<'a>(&'a Label);
+
+impl Serialize for JsonLabel<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Label", 4)?;
+        object.serialize_field("class", self.0.class.as_deref().unwrap_or("!"))?;
+        object.serialize_field("name", &*self.0.name)?;
+        object.serialize_field("flavor", &self.0.flavor.as_deref())?;
+        object.serialize_field("generic", &self.0.generic)?;
+        object.end()
+    }
+}

@@ -1,0 +1,109 @@
+//! All protocols over one flow.
+
+use std::sync::Arc;
+
+use huginn_net_core::{Interest, Protocol, Segment, Side};
+use huginn_net_db::{Database, Label};
+use huginn_net_tcp::{Handshake, TcpEvent, TcpFlow, TcpObserver};
+
+use crate::{Finding, MtuFinding, TcpFinding};
+
+/// The protocols to run and the database to look up what they see.
+///
+/// The default runs every protocol with the built-in database.
+#[derive(Clone, Debug)]
+pub struct Observers {
+    tcp: Option<TcpObserver>,
+    database: Arc<Database>,
+    scope: Scope,
+}
+
+/// How much is reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// All that is seen.
+    #[default]
+    Full,
+    /// No more of a flow than p0f 3.09b reports: the first packet of a user-space tool ends it.
+    P0f,
+}
+
+impl Observers {
+    /// Looks up in this database.
+    #[must_use]
+    pub fn database(self, database: Arc<Database>) -> Self {
+        Self { database, ..self }
+    }
+
+    /// Runs TCP fingerprints, or leaves them out.
+    #[must_use]
+    pub fn tcp(self, run: bool) -> Self {
+        Self { tcp: run.then(TcpObserver::default), ..self }
+    }
+
+    /// Reports this much.
+    #[must_use]
+    pub fn scope(self, scope: Scope) -> Self {
+        Self { scope, ..self }
+    }
+}
+
+impl Default for Observers {
+    fn default() -> Self {
+        Self { tcp: Some(TcpObserver), database: Database::builtin(), scope: Scope::default() }
+    }
+}
+
+/// What is remembered of one flow, per protocol.
+#[derive(Debug, Default)]
+pub struct FlowState {
+    tcp: TcpFlow,
+    /// The side whose handshake a user-space tool made: its options tell nothing of a link.
+    by_tool: Option<Side>,
+}
+
+impl Protocol for Observers {
+    type Flow = FlowState;
+    type Event = Finding;
+
+    fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
+        self.tcp.as_ref()?.opens(segment)
+    }
+
+    fn on_segment(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        flow: &mut FlowState,
+        emit: &mut impl FnMut(Side, Finding),
+    ) -> Interest {
+        let Some(tcp) = &mut self.tcp else { return Interest::Done };
+        let database = &self.database;
+        let FlowState { tcp: state, by_tool } = flow;
+        let interest = tcp.on_segment(segment, sender, state, &mut |side, event| {
+            let (signature, sendsyn) = match event {
+                TcpEvent::Syn(signature) | TcpEvent::SynAck(signature) => (signature, false),
+                TcpEvent::SendsynProbe(signature) | TcpEvent::SendsynResponse(signature) => (signature, true),
+                TcpEvent::Mtu(_) if *by_tool == Some(side) => return,
+                TcpEvent::Mtu(mtu) => {
+                    return emit(side, Finding::Mtu(MtuFinding { mtu, link: database.match_mtu(mtu) }));
+                }
+                _ => return,
+            };
+            let matched = match signature.handshake {
+                Handshake::Syn => database.match_syn(&signature),
+                Handshake::SynAck => database.match_syn_ack(&signature),
+            };
+            let finding = TcpFinding::new(signature, matched, sendsyn);
+            if finding.label().is_some_and(Label::is_tool) {
+                *by_tool = Some(side);
+            }
+            emit(side, Finding::Tcp(finding));
+        });
+        if self.scope == Scope::P0f && by_tool.take().is_some() {
+            state.end();
+            return Interest::More;
+        }
+        interest
+    }
+}

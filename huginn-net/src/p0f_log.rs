@@ -1,0 +1,81 @@
+//! Events as the log lines of p0f 3.09b.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+
+use huginn_net_core::{Side, Timestamp};
+use huginn_net_tcp::Handshake;
+
+use crate::{Event, Finding, MtuFinding, TcpFinding};
+
+/// Displays an event as p0f 3.09b logs it, character for character, with the time in UTC.
+#[derive(Clone, Copy, Debug)]
+pub struct P0fLine<'a>(pub &'a Event);
+
+impl fmt::Display for P0fLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let event = self.0;
+        let module = match &event.kind {
+            Finding::Tcp(finding) => match (finding.signature.handshake, finding.sendsyn) {
+                (Handshake::Syn, false) => "syn",
+                (Handshake::SynAck, false) => "syn+ack",
+                (Handshake::Syn, true) => "sendsyn probe",
+                (Handshake::SynAck, true) => "sendsyn response",
+            },
+            Finding::Mtu(_) => "mtu",
+        };
+        let subject = match event.subject {
+            Side::Client => "cli",
+            Side::Server => "srv",
+        };
+        let (time, client, server) =
+            (Time(event.ts), Endpoint(event.flow.client), Endpoint(event.flow.server));
+        write!(f, "[{time}] mod={module}|cli={client}|srv={server}|subj={subject}|")?;
+        match &event.kind {
+            Finding::Tcp(finding) => write_tcp(f, finding),
+            Finding::Mtu(MtuFinding { mtu, link }) => {
+                write!(f, "link={}|raw_mtu={mtu}", link.as_deref().unwrap_or(UNKNOWN))
+            }
+        }
+    }
+}
+
+/// What p0f prints for what it does not know.
+const UNKNOWN: &str = "???";
+
+fn write_tcp(f: &mut fmt::Formatter<'_>, finding: &TcpFinding) -> fmt::Result {
+    let TcpFinding { signature, distance, params, .. } = finding;
+    match finding.label() {
+        Some(label) if label.is_tool() || finding.sendsyn => write!(f, "app={}", label)?,
+        Some(label) => write!(f, "os={}", label)?,
+        None => write!(f, "os={UNKNOWN}")?,
+    }
+    write!(f, "|dist={distance}|params={params}|raw_sig={signature}")
+}
+
+/// `YYYY/MM/DD HH:MM:SS`.
+struct Time(Timestamp);
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (year, month, day, hour, minute, second) = self.0.civil();
+        write!(f, "{year:04}/{month:02}/{day:02} {hour:02}:{minute:02}:{second:02}")
+    }
+}
+
+/// `address/port`, with IPv6 addresses as eight groups without leading zeros and without `::`.
+struct Endpoint(SocketAddr);
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.ip() {
+            IpAddr::V4(v4) => write!(f, "{v4}")?,
+            IpAddr::V6(v6) => {
+                for (n, group) in v6.segments().iter().enumerate() {
+                    write!(f, "{}{group:x}", if n == 0 { "" } else { ":" })?;
+                }
+            }
+        }
+        write!(f, "/{}", self.0.port())
+    }
+}

@@ -1,0 +1,120 @@
+//! The captures of `captures/` against what p0f and tshark say of them.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use huginn_net::tcp::TcpSignature;
+use huginn_net::{CaptureReader, DecodeConfig, Event, HuginnNet, Observers, P0fLine, Scope};
+use huginn_net_core::{Decoder, Segment, TcpFlags, TcpHeader, Transport};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures")
+}
+
+/// The captures that have a golden with this extension, and its lines.
+fn goldens(extension: &str) -> Vec<(PathBuf, Vec<String>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder()).unwrap() {
+        let golden = entry.unwrap().path();
+        if golden.extension().is_some_and(|found| found == extension) {
+            let capture = ["pcap", "pcapng"].map(|kind| golden.with_extension(kind));
+            let capture = capture.into_iter().find(|path| path.exists()).unwrap();
+            let lines = fs::read_to_string(&golden).unwrap().lines().map(str::to_owned).collect();
+            found.push((capture, lines));
+        }
+    }
+    assert!(found.len() > 10, "the goldens are missing");
+    found.sort();
+    found
+}
+
+/// Every SYN and SYN+ACK, as `golden.sh` has tshark list them.
+fn handshakes(capture: &Path) -> Vec<String> {
+    let mut reader = CaptureReader::open(capture).unwrap();
+    let mut decoder = Decoder::new(DecodeConfig::default());
+    let mut rows = Vec::new();
+    let mut number = 0;
+    while let Some(frame) = reader.next_frame().unwrap() {
+        number += 1;
+        decoder.decode(&frame, &mut |segment| {
+            if segment.tcp().is_some_and(|tcp| tcp.flags.contains(TcpFlags::SYN)) {
+                rows.push(format!("{number}\t{}", row(segment)));
+            }
+        });
+    }
+    rows
+}
+
+fn row(segment: &Segment<'_>) -> String {
+    // tshark lists segments that no signature is made of, too: SYN with FIN or RST.
+    let tcp = TcpHeader { flags: TcpFlags::SYN, ..*segment.tcp().unwrap() };
+    let plain = Segment { transport: Transport::Tcp(tcp), ..*segment };
+    let signature = TcpSignature::from_segment(&plain, None).unwrap();
+    let kinds = signature.layout.kinds();
+    let option = |kind: u8, value: u32| if kinds.contains(&kind) { value.to_string() } else { String::new() };
+    let (src, dst) = (segment.source(), segment.destination());
+    [
+        src.ip().to_string(),
+        src.port().to_string(),
+        dst.ip().to_string(),
+        dst.port().to_string(),
+        tcp.seq.to_string(),
+        tcp.ack.to_string(),
+        segment.ip.ttl.to_string(),
+        tcp.window.to_string(),
+        option(2, signature.mss.into()),
+        option(3, signature.scale.into()),
+    ]
+    .join("\t")
+}
+
+#[test]
+fn decode_finds_the_handshakes_that_tshark_finds() {
+    for (capture, want) in goldens("tshark") {
+        // tshark makes something of headers that contradict themselves; p0f is the judge of those.
+        if capture.ends_with("odd-syns.pcap") {
+            continue;
+        }
+        let got = handshakes(&capture);
+        let differ = got.iter().zip(&want).find(|(got, want)| got != want);
+        assert_eq!(differ, None, "{}", capture.display());
+        assert_eq!(got.len(), want.len(), "{}", capture.display());
+    }
+}
+
+/// The lines of the kinds that this project prints, each with how often it occurs.
+fn counted(lines: impl IntoIterator<Item = String>) -> BTreeMap<String, i32> {
+    let mut counts = BTreeMap::new();
+    for line in lines {
+        if ["] mod=syn|", "] mod=syn+ack|", "] mod=mtu|"].iter().any(|module| line.contains(module)) {
+            *counts.entry(line).or_default() += 1;
+        }
+    }
+    counts
+}
+
+#[test]
+fn the_p0f_format_is_what_p0f_logs() {
+    for (capture, golden) in goldens("p0f") {
+        let mut lines = Vec::new();
+        let mut analyzer = HuginnNet::builder_with(Observers::default().scope(Scope::P0f)).build();
+        let mut sink = |event: Event| lines.push(P0fLine(&event).to_string());
+        analyzer.analyze(CaptureReader::open(&capture).unwrap(), &mut sink).unwrap();
+        let (lines, mut golden) = (counted(lines), counted(golden));
+        // p0f learns the length of the link header from the first packets; these vary it.
+        if ["made-ppp.pcap", "made-wifi.pcap"].iter().any(|name| capture.ends_with(name)) {
+            let known = golden.len();
+            golden.extend(lines.clone());
+            assert!(known < golden.len());
+        }
+        assert_eq!(lines, golden, "{}", capture.display());
+    }
+}

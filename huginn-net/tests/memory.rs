@@ -1,0 +1,44 @@
+//! Memory stays bounded, whatever comes. Alone in its file: the peak is that of the process.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+use std::fs;
+
+use huginn_net::{Event, Frame, HuginnNet, LinkType, Timestamp};
+
+/// An IPv4 packet with a bare SYN (RFC 791, RFC 9293), from an address that the test fills in.
+const SYN: [u8; 44] = [
+    0x45, 0, 0, 44, 0, 1, 0x40, 0, 64, 6, 0, 0, 0, 0, 0, 0, 192, 0, 2, 1, // IPv4
+    0x9c, 0x40, 0, 80, 0, 0, 0, 1, 0, 0, 0, 0, 0x60, 2, 0x04, 0, 0, 0, 0, 0, // TCP
+    2, 4, 5, 0xb4, // MSS 1460
+];
+
+/// Peak resident memory of this process, in KiB (proc(5)).
+fn peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn four_million_flows_of_one_packet_fit_in_256_mib() {
+    let mut analyzer = HuginnNet::builder().build();
+    let mut events = 0_u64;
+    let mut sink = |_: Event| events += 1;
+    let mut packet = SYN;
+    for n in 0..4_000_000_u32 {
+        packet[12..16].copy_from_slice(&n.to_be_bytes());
+        let ts = Timestamp::new(1_700_000_000, n / 1000, 9);
+        let _ = analyzer.push(&Frame { ts, link: LinkType::RAW, data: &packet, wire_len: 44 }, &mut sink);
+    }
+    let flows = analyzer.counters().flows;
+    assert_eq!((flows.opened, flows.evicted + flows.held), (4_000_000, 4_000_000));
+    assert_eq!(events, 8_000_000, "an event for each SYN and each MTU");
+    assert!(peak() < 256 << 10, "{} KiB", peak());
+}
