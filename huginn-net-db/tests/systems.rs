@@ -5,7 +5,7 @@
 //! of the named software.
 
 use huginn_net_db::{Database, TcpMatch};
-use huginn_net_tcp::TcpSignature;
+use huginn_net_tcp::{ParseError, TcpSignature};
 
 /// Observed signature; name and flavor of the label; source.
 type Row = (&'static str, &'static str, &'static str);
@@ -236,13 +236,13 @@ const SYN_ACK: &[Row] = &[
 ];
 
 #[test]
-fn syn_of_known_systems() {
-    check(SYN, Database::match_syn);
+fn syn_of_known_systems() -> Result<(), ParseError> {
+    check(SYN, Database::match_syn)
 }
 
 #[test]
-fn syn_ack_of_known_systems() {
-    check(SYN_ACK, Database::match_syn_ack);
+fn syn_ack_of_known_systems() -> Result<(), ParseError> {
+    check(SYN_ACK, Database::match_syn_ack)
 }
 
 #[test]
@@ -256,12 +256,16 @@ fn every_label_has_its_evidence() {
     }
 }
 
-fn check(rows: &[Row], find: impl Fn(&Database, &TcpSignature) -> Option<TcpMatch>) {
+fn check(
+    rows: &[Row],
+    find: impl Fn(&Database, &TcpSignature) -> Option<TcpMatch>,
+) -> Result<(), ParseError> {
     let database = Database::builtin();
     for (text, expected, source) in rows {
-        let signature: TcpSignature = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+        let signature: TcpSignature = text.parse()?;
         let found = find(&database, &signature);
         let label = found.map_or_else(|| UNKNOWN.to_owned(), |found| found.label.to_string());
         assert_eq!(label, *expected, "{text} ({source})");
     }
+    Ok(())
 }

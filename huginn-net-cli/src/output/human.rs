@@ -16,24 +16,35 @@ pub(super) struct Human {
     name: Style,
     known: Style,
     unknown: Style,
+    /// Whether a block was written, from which the next one stands apart.
+    begun: bool,
 }
 
 impl Human {
     pub(super) fn new(colour: bool) -> Self {
         if !colour {
             let plain = Style::new();
-            return Self { heading: plain, name: plain, known: plain, unknown: plain };
+            return Self { heading: plain, name: plain, known: plain, unknown: plain, begun: false };
         }
         Self {
             heading: AnsiColor::Cyan.on_default().effects(Effects::BOLD),
             name: Style::new().effects(Effects::DIMMED),
             known: AnsiColor::Green.on_default().effects(Effects::BOLD),
             unknown: AnsiColor::Yellow.on_default(),
+            begun: false,
         }
     }
 
-    /// Writes an event and the empty line after it.
-    pub(super) fn write(&self, out: &mut impl Write, event: &Event, file: Option<&str>) -> io::Result<()> {
+    /// Writes an event, after an empty line unless it is the first.
+    pub(super) fn write(
+        &mut self,
+        out: &mut impl Write,
+        event: &Event,
+        file: Option<&str>,
+    ) -> io::Result<()> {
+        if std::mem::replace(&mut self.begun, true) {
+            writeln!(out)?;
+        }
         let title = match &event.kind {
             Finding::Tcp(finding) => match finding.signature.handshake {
                 Handshake::Syn => "SYN",
@@ -56,14 +67,13 @@ impl Human {
         }
         self.field(out, &event.subject.to_string(), event.subject_addr().ip())?;
         match &event.kind {
-            Finding::Tcp(finding) => self.tcp(out, finding)?,
+            Finding::Tcp(finding) => self.tcp(out, finding),
             Finding::Mtu(MtuFinding { mtu, link, .. }) => {
                 self.verdict(out, "link", link.as_deref())?;
-                self.field(out, "mtu", format_args!("{mtu} bytes"))?;
+                self.field(out, "mtu", format_args!("{mtu} bytes"))
             }
-            _ => {}
+            _ => Ok(()),
         }
-        writeln!(out)
     }
 
     fn tcp(&self, out: &mut impl Write, finding: &TcpFinding) -> io::Result<()> {

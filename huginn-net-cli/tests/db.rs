@@ -1,0 +1,94 @@
+//! `huginn-net db` from outside.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Written for this test.
+const DATABASE: &str = "\
+classes = unix
+
+[mtu]
+label = Ethernet
+sig   = 1500
+
+[tcp:request]
+label = s:unix:Example:1
+sig   = *:64:0:1460:mss*10,7:mss,sok,ts,nop,ws:df,id+:0
+
+[tcp:response]
+label = g:unix:Example:
+sig   = *:64:0:*:*,*:mss:df:0
+";
+
+fn db(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_huginn-net")).arg("db").args(args).output().unwrap()
+}
+
+fn stdout(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).unwrap()
+}
+
+fn database(name: &str, text: &str) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("db");
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn stats_count_the_signatures_of_each_section() {
+    let output = db(&["stats", &database("stats.fp", DATABASE)]);
+    let counts: Vec<Vec<&str>> =
+        stdout(&output).lines().map(|line| line.split_whitespace().take(2).collect()).collect();
+    for wanted in
+        [["classes", "1"], ["mtu", "1"], ["tcp:request", "1"], ["tcp:response", "1"], ["http:request", "0"]]
+    {
+        assert!(counts.iter().any(|row| *row == wanted), "{wanted:?} in {counts:?}");
+    }
+    assert!(stdout(&db(&["stats"])).contains("tcp:request"), "the built-in one");
+}
+
+#[test]
+fn match_finds_what_the_database_says() {
+    let path = database("match.fp", DATABASE);
+    let of = |args: &[&str]| stdout(&db(&[&["match", "--db", &path], args].concat())).to_owned();
+    let request = "4:61+3:0:1460:mss*10,7:mss,sok,ts,nop,ws:df,id+:0";
+    let found = of(&[request]);
+    for line in
+        ["label      Example 1", "class      unix", "kind       specific", "distance   3", "line       9"]
+    {
+        assert!(found.lines().any(|found| found == line), "{line}\n{found}");
+    }
+    assert!(of(&["4:61+3:0:1460:mss*10,7:mss,sok,ts,nop,ws:df:0"]).contains("fuzzy      yes"));
+    assert_eq!(of(&["--response", request]), "no match\n");
+    assert!(of(&["--response", "4:64+0:0:1460:1024,0:mss:df:0"]).contains("kind       generic"));
+    let wrong = db(&["match", "4:61+3:0"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(!wrong.stderr.is_empty());
+}
+
+#[test]
+fn lint_says_what_is_wrong_and_where() {
+    let clean = db(&["lint", &database("clean.fp", DATABASE)]);
+    assert_eq!((clean.status.code(), stdout(&clean)), (Some(0), ""));
+    let built_in = db(&["lint"]);
+    assert_eq!((built_in.status.code(), stdout(&built_in)), (Some(0), ""));
+
+    let wrong = db(&["lint", &database("wrong.fp", &DATABASE.replace("mss*10", "mss*x"))]);
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(stdout(&wrong).contains("wrong.fp: error: line 9, column "), "{}", stdout(&wrong));
+
+    let twice = "sig = *:64:0:1460:100,0:mss::0\n";
+    let covered = DATABASE.replace("[tcp:response]", &format!("{twice}{twice}[tcp:response]"));
+    let covered = db(&["lint", &database("covered.fp", &covered)]);
+    assert_eq!(covered.status.code(), Some(1));
+    assert!(stdout(&covered).contains("error: line 12: "), "{}", stdout(&covered));
+
+    let empty = DATABASE.replace("[tcp:request]", "[tcp:request]\nlabel = s:unix:Empty:\n");
+    let empty = db(&["lint", &database("empty.fp", &empty)]);
+    assert_eq!(empty.status.code(), Some(0));
+    assert!(stdout(&empty).contains("line 8"), "{}", stdout(&empty));
+}
