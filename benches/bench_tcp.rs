@@ -5,7 +5,9 @@
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
     clippy::indexing_slicing,
+    clippy::print_stdout,
     clippy::unwrap_used,
+    missing_docs,
     reason = "a benchmark may panic"
 )]
 
@@ -87,13 +89,13 @@ fn whole_packets(c: &mut Criterion) {
             black_box(bytes)
         });
     });
-    group.bench_function("analyse", |b| b.iter(|| analyse(&packets, &mut |event| drop(black_box(event)))));
+    group.bench_function("analyse", |b| b.iter(|| analyse(&packets, &mut |event| _ = black_box(event))));
     group.bench_function("analyse and match", |b| {
         b.iter(|| {
             analyse(&packets, &mut |event| match event {
-                TcpEvent::Syn(signature) => drop(black_box(database.match_syn(signature))),
-                TcpEvent::SynAck(signature) => drop(black_box(database.match_syn_ack(signature))),
-                TcpEvent::Mtu(mtu) => drop(black_box(database.match_mtu(*mtu))),
+                TcpEvent::Syn(signature) => _ = black_box(database.match_syn(signature)),
+                TcpEvent::SynAck(signature) => _ = black_box(database.match_syn_ack(signature)),
+                TcpEvent::Mtu(mtu) => _ = black_box(database.match_mtu(*mtu)),
                 _ => {}
             })
         });

@@ -1,6 +1,7 @@
 //! One IP packet in hexadecimal on the command line, its TCP signature on standard output.
 //!
 //! `cargo run -p huginn-net-tcp --example one_packet 4500003c...`
+#![allow(clippy::print_stdout, reason = "that is what it is for")]
 
 use std::error::Error;
 
@@ -18,7 +19,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn bytes(hex: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u32>> = hex.chars().map(|digit| digit.to_digit(16)).collect();
+    let digits: Option<Vec<u8>> =
+        hex.chars().map(|digit| digit.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
     let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
-    Some(digits.chunks_exact(2).filter_map(|pair| u8::try_from(pair[0] << 4 | pair[1]).ok()).collect())
+    Some(digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect())
 }

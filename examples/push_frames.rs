@@ -1,8 +1,9 @@
 //! Frames that a program already has, pushed one by one: no file, no thread, no clock.
 //!
 //! `cargo run -p huginn-net --example push_frames`
+#![allow(clippy::print_stdout, reason = "that is what it is for")]
 
-use huginn_net::{Event, Frame, HuginnNet, LinkType, Timestamp};
+use huginn_net::{Event, Frame, HuginnNet, LinkType, P0fLine, Timestamp};
 
 /// A SYN of Windows 11 and the SYN+ACK of a Linux server, as raw IP packets.
 const PACKETS: [&[u8]; 2] = [
@@ -20,7 +21,7 @@ const PACKETS: [&[u8]; 2] = [
 
 fn main() {
     let mut analyzer = HuginnNet::builder().build();
-    let mut print = |event: Event| println!("{} {}: {:?}", event.ts, event.subject_addr(), event.kind);
+    let mut print = |event: Event| println!("{}", P0fLine(&event));
     for (millis, packet) in (0..).step_by(20).zip(PACKETS) {
         let ts = Timestamp::new(1_700_000_000, millis * 1_000_000, 3);
         let wire_len = packet.len().try_into().unwrap_or(u32::MAX);

@@ -5,7 +5,6 @@ use std::fmt;
 
 use huginn_net_tcp::{Handshake, Mtu, Quirks};
 
-use crate::tcp_index::TcpIndex;
 use crate::{Database, System, TcpPattern, WindowPattern};
 
 /// A remark on a signature file that can be read.
@@ -83,7 +82,8 @@ impl Database {
         for (index, handshake) in
             [(&self.tcp_request, Handshake::Syn), (&self.tcp_response, Handshake::SynAck)]
         {
-            lint_reach(index, &mut lints);
+            let unreachable = |(line, other)| Lint { line, remark: Remark::Unreachable { other } };
+            lints.extend(index.covered().map(unreachable));
             let contradictory = index.entries().iter().filter_map(|entry| {
                 let contradiction = contradiction(&entry.pattern, handshake)?;
                 Some(Lint { line: entry.line, remark: Remark::Contradiction(contradiction) })
@@ -128,15 +128,6 @@ impl Database {
                     _ => {}
                 }
             }
-        }
-    }
-}
-
-fn lint_reach(index: &TcpIndex, lints: &mut Vec<Lint>) {
-    let mut reported = HashSet::new();
-    for covered in index.covered() {
-        if reported.insert(covered.line) {
-            lints.push(Lint { line: covered.line, remark: Remark::Unreachable { other: covered.other } });
         }
     }
 }

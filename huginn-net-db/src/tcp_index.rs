@@ -13,8 +13,9 @@ use crate::{Entry, Error, TcpMatch, TcpPattern, WindowPattern};
 pub(crate) struct TcpIndex {
     /// In the order of the file.
     entries: Vec<Entry<TcpPattern>>,
+    /// Beside each of `entries`: the line of one that leaves it nothing to match, though p0f takes both.
+    covered_by: Vec<Option<u32>>,
     buckets: HashMap<Key, Bucket, RandomState>,
-    covered: Vec<Covered>,
 }
 
 /// What a packet and its signature always have in common.
@@ -33,22 +34,15 @@ struct Bucket(Vec<(Asked, u32)>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Asked(u32);
 
-/// A signature that can never be reached, taken all the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Covered {
-    pub(crate) line: u32,
-    /// The line of the one that covers it.
-    pub(crate) other: u32,
-}
-
 impl TcpIndex {
     pub(crate) fn entries(&self) -> &[Entry<TcpPattern>] {
         &self.entries
     }
 
-    /// Signatures that others leave nothing to match, though p0f takes them; some more than once.
-    pub(crate) fn covered(&self) -> &[Covered] {
-        &self.covered
+    /// The lines of signatures that can never be reached, though p0f takes them, and of those that cover them.
+    pub(crate) fn covered(&self) -> impl Iterator<Item = (u32, u32)> {
+        let both = self.entries.iter().zip(&self.covered_by);
+        both.filter_map(|(entry, covered_by)| Some((entry.line, (*covered_by)?)))
     }
 
     /// Adds a signature behind all others.
@@ -63,18 +57,22 @@ impl TcpIndex {
             quirks: pattern.quirks & RIGID,
         };
         let bucket = self.buckets.entry(key).or_default();
-        for earlier in bucket.places().filter_map(|place| self.entries.get(place as usize)) {
+        let mut covered_by = None;
+        for place in bucket.places() {
+            let both = self.entries.get(place as usize).zip(self.covered_by.get_mut(place as usize));
+            let Some((earlier, earlier_is_covered_by)) = both else { continue };
             if earlier.covers(&entry) {
                 if earlier.is_seen_to_cover(&entry) {
                     return Err(Error::Covered { line: entry.line, earlier: earlier.line });
                 }
-                self.covered.push(Covered { line: entry.line, other: earlier.line });
+                covered_by.get_or_insert(earlier.line);
             } else if earlier.label.generic && !entry.label.generic && entry.covers(earlier) {
-                self.covered.push(Covered { line: earlier.line, other: entry.line });
+                earlier_is_covered_by.get_or_insert(entry.line);
             }
         }
         bucket.push(pattern, u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
         self.entries.push(entry);
+        self.covered_by.push(covered_by);
         Ok(())
     }
 
@@ -161,5 +159,45 @@ impl Bucket {
 
     fn places(&self) -> impl Iterator<Item = u32> {
         self.0.iter().map(|(_, place)| *place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use huginn_net_tcp::IpVersion;
+
+    use super::*;
+    use crate::Database;
+
+    /// A packet that a signature asks for.
+    fn packet_of(pattern: &TcpPattern) -> TcpSignature {
+        let version = pattern.version.unwrap_or(IpVersion::V4);
+        let window = match pattern.window {
+            WindowPattern::Any => "1".into(),
+            WindowPattern::Modulo(bytes) => bytes.to_string(),
+            window => window.to_string(),
+        };
+        let TcpPattern { ttl, ip_options_len, mss, scale, layout, .. } = pattern;
+        let (mss, scale) = (mss.unwrap_or(1_460), scale.unwrap_or(7));
+        let quirks = pattern.quirks_for(version);
+        let payload = if pattern.payload == Some(true) { '+' } else { '0' };
+        let initial = ttl.initial;
+        format!("{version}:{initial}:{ip_options_len}:{mss}:{window},{scale}:{layout}:{quirks}:{payload}")
+            .parse()
+            .unwrap()
+    }
+
+    #[test]
+    fn a_packet_is_compared_with_a_handful_of_signatures() {
+        let database = Database::builtin();
+        for index in [&database.tcp_request, &database.tcp_response] {
+            for entry in index.entries() {
+                let packet = packet_of(&entry.pattern);
+                let mut compared = Vec::new();
+                index.each_candidate(&packet, |_, candidate| compared.push(candidate.line));
+                assert!(compared.contains(&entry.line), "{}", entry.pattern);
+                assert!(compared.len() <= 12, "{}: {compared:?}", entry.pattern);
+            }
+        }
     }
 }

@@ -1,8 +1,7 @@
 //! Passive TCP/IP fingerprints: the signature, the link and the distance of whoever sends a SYN or SYN+ACK.
 //!
-//! Semantics and texts are those of p0f v3. One packet is enough for a [`TcpSignature`]; a [`TcpObserver`] finds the
-//! packets that count in a capture, as a [`Protocol`](huginn_net_core::Protocol) of the engine in
-//! [`huginn_net_core`]. What a signature is the signature of, a database knows, not this crate.
+//! Semantics and texts are those of p0f v3. One packet is enough for a [`TcpSignature`]; [`HuginnNetTcp`] finds the
+//! packets that count among all others. What a signature is the signature of, a database knows, not this crate.
 //!
 //! ```
 //! use huginn_net_tcp::{Handshake, Quirks, TcpSignature, WindowMultiple};
@@ -37,7 +36,7 @@ pub use distance::{MAX_DISTANCE, distance, initial_ttl};
 pub use error::{Error, Field, ParseError};
 pub use layout::{LayoutError, OptionLayout};
 pub use mtu::Mtu;
-pub use observer::{TcpEvent, TcpFlow, TcpObserver};
+pub use observer::{HuginnNetTcp, TcpEvent, TcpFlow, TcpObserver};
 pub use quirks::{Quirks, UnknownQuirk};
 pub use signature::{Handshake, IpVersion, TcpSignature};
 pub use window::WindowMultiple;

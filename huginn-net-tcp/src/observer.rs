@@ -1,8 +1,30 @@
 //! The TCP handshakes of a capture, watched flow by flow.
 
-use huginn_net_core::{Interest, Protocol, Segment, Side, TcpFlags, TcpHeader};
+use huginn_net_core::{Analyzer, Interest, Protocol, Segment, Side, TcpFlags, TcpHeader};
 
 use crate::{Handshake, Mtu, TcpSignature};
+
+/// The analyzer of TCP handshakes alone.
+///
+/// ```
+/// use huginn_net_core::{Event, Frame, LinkType, Timestamp};
+/// use huginn_net_tcp::{HuginnNetTcp, TcpEvent};
+///
+/// // An IPv4 packet with the SYN of a Linux system.
+/// let packet = [
+///     0x45, 0, 0, 60, 0x1c, 0x46, 0x40, 0, 61, 6, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, // IPv4
+///     0xdc, 0xe2, 0, 80, 0x52, 0x4d, 0x98, 0x43, 0, 0, 0, 0, 0xa0, 2, 0x72, 0x10, 0, 0, 0, 0, // TCP
+///     2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0x2e, 0x6b, 0xc4, 0, 0, 0, 0, 1, 3, 3, 7, // options
+/// ];
+/// let frame = Frame { ts: Timestamp::new(0, 0, 6), link: LinkType::RAW, data: &packet, wire_len: 60 };
+/// let mut events: Vec<Event<TcpEvent>> = Vec::new();
+/// let mut analyzer = HuginnNetTcp::builder().build();
+/// let _ = analyzer.push(&frame, &mut events);
+/// let _ = analyzer.finish(&mut events);
+/// assert!(matches!(events[0].kind, TcpEvent::Syn(signature) if signature.mss == 1460));
+/// assert!(matches!(events[1].kind, TcpEvent::Mtu(mtu) if mtu.0 == 1500));
+/// ```
+pub type HuginnNetTcp = Analyzer<TcpObserver>;
 
 /// Reports the signatures and link sizes of both ends of each TCP connection whose SYN it sees.
 ///

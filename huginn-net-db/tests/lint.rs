@@ -1,0 +1,79 @@
+//! Remarks on files that can be read.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use huginn_net_db::Database;
+
+fn lints(file: &str) -> Vec<String> {
+    Database::parse(file).unwrap().lint().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn labels_and_links_are_looked_at() {
+    let file = "\
+classes = win,unix
+[mtu]
+label = a
+sig = 1500
+label = b
+sig = 1500
+[tcp:request]
+label = s:unix:Empty:
+label = s:unix:Linux:
+sig = *:64:0:*:*,0:mss:df:0
+label = s:!:Bare:
+sys =
+sig = *:64:0:*:*,0:mss,nop:df:0
+label = s:!:Lost:
+sys = Linux,@win,Linus
+sig = *:64:0:*:*,0:mss,sok:df:0
+label = s:!:Cut short:
+";
+    assert_eq!(
+        lints(file),
+        [
+            "line 6: MTU 1500 is listed in line 4, which counts",
+            "line 8: the label has no signatures",
+            "line 11: the label of class '!' lists no systems in sys",
+            "line 14: sys: no label of a system is named 'Linus'",
+            "line 17: the label has no signatures",
+            "line 17: the label of class '!' lists no systems in sys",
+        ]
+    );
+}
+
+#[test]
+fn signatures_that_contradict_themselves_are_told() {
+    for (section, sig, want) in [
+        ("request", "*:64:0:1460:*,0:sok:df:0", Some("an MSS, but the layout has no mss")),
+        ("request", "*:64:0:0:*,0:sok:df:0", None),
+        ("request", "*:64:0:*:*,7:mss:df:0", Some("a window scale, but the layout has no ws")),
+        ("request", "*:64:0:*:*,*:mss:df:0", None),
+        ("request", "*:64:0:*:mss*4,0:sok:df:0", Some("the window is a multiple, but the layout has no mss")),
+        ("request", "*:64:0:*:*,15:ws:df:0", Some("exws goes with a scale over 14, and the other way round")),
+        (
+            "request",
+            "*:64:0:*:*,14:ws:exws:0",
+            Some("exws goes with a scale over 14, and the other way round"),
+        ),
+        ("request", "*:64:0:*:*,15:ws:exws:0", None),
+        ("request", "*:64:0:*:*,*:ws:exws:0", None),
+        ("request", "*:64:0:*:*,0:mss:ts1-:0", Some("ts1- or ts2+, but the layout has no ts")),
+        ("request", "*:64:0:*:*,0:ts:ts2+:0", None),
+        ("response", "*:64:0:*:*,0:ts:ts2+:0", Some("ts2+ does not occur on a SYN+ACK")),
+        ("request", "*:64:0:*:*,0:eol+1:opt+:0", Some("opt+ needs eol+2 or more")),
+        ("request", "*:64:0:*:*,0:eol+2:opt+:0", None),
+        ("request", "*:64:0:*:*,0:mss:id+:0", Some("id+ goes with df, id- without")),
+        ("request", "*:64:0:*:*,0:mss:df,id-:0", Some("id+ goes with df, id- without")),
+        ("request", "*:64:0:*:*,0:mss:ack-:0", Some("a SYN has no ack-, a SYN+ACK no ack+")),
+        ("request", "*:64:0:*:*,0:mss:ack+:0", None),
+        ("response", "*:64:0:*:*,0:mss:ack+:0", Some("a SYN has no ack-, a SYN+ACK no ack+")),
+        ("response", "*:64:0:*:*,0:mss:ack-:0", None),
+        ("request", "*:64:0:*:*,0:mss:uptr+,urgf+:0", Some("uptr+ and urgf+ exclude each other")),
+    ] {
+        let file = format!("classes = unix\n[tcp:{section}]\nlabel = s:unix:A:\nsig = {sig}\n");
+        let want: Vec<String> =
+            want.iter().map(|what| format!("line 4: no packet has this signature: {what}")).collect();
+        assert_eq!(lints(&file), want, "{sig}");
+    }
+}
