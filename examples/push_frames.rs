@@ -22,8 +22,8 @@ const PACKETS: [&[u8]; 2] = [
 fn main() {
     let mut analyzer = HuginnNet::builder().build();
     let mut print = |event: Event| println!("{}", P0fLine(&event));
-    for (millis, packet) in (0..).step_by(20).zip(PACKETS) {
-        let ts = Timestamp::new(1_700_000_000, millis * 1_000_000, 3);
+    for (nanos, packet) in (0..).step_by(20_000_000).zip(PACKETS) {
+        let ts = Timestamp::new(1_700_000_000, nanos, 3);
         let wire_len = packet.len().try_into().unwrap_or(u32::MAX);
         let _ = analyzer.push(&Frame { ts, link: LinkType::RAW, data: packet, wire_len }, &mut print);
     }

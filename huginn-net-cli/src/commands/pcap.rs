@@ -1,7 +1,7 @@
 //! `huginn-net pcap`: capture files.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use huginn_net::{
@@ -91,7 +91,7 @@ impl Source for Watched<'_> {
     }
 }
 
-fn tell(path: &PathBuf, before: &Counters, after: &Counters) {
+fn tell(path: &Path, before: &Counters, after: &Counters) {
     let frames = after.frames.saturating_sub(before.frames);
     let events = after.events.saturating_sub(before.events);
     failure::report(&format_args!("{}: {frames} packets, {events} events", path.display()));
