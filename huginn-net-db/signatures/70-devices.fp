@@ -1,4 +1,8 @@
 ; Consoles, appliances, gateways and embedded stacks.
+;
+; Xbox One and its successors run the kernel of Windows and send what it sends (Nmap has one
+; fingerprint for Windows 10 and Xbox One), so that they are Windows here. What "Nmap
+; observed" means is told in 50-bsd.fp.
 
 [tcp:request]
 
@@ -6,6 +10,15 @@
 ; nintendo.pcap (baas.nintendo.com).
 label = s:unix:Nintendo Switch:
 sig   = *:64:0:*:32768,6:mss,nop,ws,sok,ts:df,id+:0
+
+; Half the space of 16 bits as the window, SACK alone of the options, and on the handheld an MSS of
+; 1360 (Nmap observed the same MSS in its answers). Known to p0f.
+label = s:other:Nintendo 3DS:
+sig   = 4:64:0:1360:32768,0:mss,nop,nop,sok:df,id+:0
+
+; As the 3DS, with the MSS of Ethernet. Known to p0f.
+label = s:other:Nintendo Wii:
+sig   = 4:64:0:1460:32768,0:mss,nop,nop,sok:df,id+:0
 
 ; Cisco documents 4128 bytes as the default of "ip tcp window-size"; only the MSS is sent,
 ; TTL 255.
@@ -23,6 +36,34 @@ sig   = 4:255:0:1460:mss*4,0:mss::0
 sig   = 4:255:0:1460:mss*4,0:mss:id-:0
 
 [tcp:response]
+
+; The stack offers an MSS of 1360 and SACK, never scaling or timestamps. Nmap observed system
+; version 10.7.0.
+label = s:other:Nintendo 3DS:
+sig   = 4:64:0:1360:65535,0:mss,nop,nop,sok:df,id+:0
+
+; The stack is NetBSD's, with timestamps from 0 and an ID, and a window of 64 KiB. Nmap
+; observed version 3.55. Version 4.80 has scale 1, but so have an Apple base station and the
+; BlackBerry tablet.
+label = s:unix:PlayStation 3:
+sig   = 4:64:0:*:65535,0:mss,nop,ws,nop,nop,ts,sok,nop,nop:df,id+,ts1-:0
+sig   = 4:64:0:*:65535,0:mss,nop,ws,sok,nop,nop:df,id+:0
+
+; MSS 1304, 63 KiB, no other option. Nmap observed three, modified to run XBMC.
+label = s:other:Xbox:(the first)
+sig   = 4:64:0:1304:64512,0:mss::0
+
+; No timestamps, even to a client that offers them. 60000 is 40 packets of Ethernet's MTU.
+; Nmap observed 6.6 and 6.5 (10000 bytes), 7 (60000) and devices built on them.
+label = s:other:VxWorks:6 or 7
+sig   = 4:64:0:*:10000,0:nop,nop,mss,sok,nop,ws:df,id+:0
+sig   = 4:64:0:*:10000,0:nop,nop,mss,sok,nop,ws::0
+sig   = 4:64:0:*:mtu*40,0:mss,nop,ws:df,id+:0
+
+; The order of HP-UX with TTL 255. Nmap has nine fingerprints, none of another maker.
+label = s:other:2Wire:(home gateway)
+sig   = 4:255:0:*:32768,0:mss,nop,nop,sok,ws,nop,nop,nop,ts:df,id+:0
+sig   = 4:255:0:*:32768,0:mss,nop,nop,sok,ws,nop:df,id+:0
 
 ; The NAT gateway of VMware Workstation ends each connection itself and answers with 64240
 ; and the MSS alone, no DF. Gateways with addresses 00:50:56 before guests with 00:0c:29 in

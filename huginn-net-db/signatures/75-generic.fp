@@ -69,6 +69,7 @@ sig   = *:64:0:*:65535,0:mss,nop,ws,nop,nop,ts,sok,eol+1:ecn,flow:0
 sig   = *:64:0:*:65535,1:mss,nop,ws,nop,nop,ts,sok,eol+1:ecn,flow:0
 sig   = 4:64:0:*:65535,0:mss:df:0
 sig   = 4:64:0:*:65535,0:mss:df,id+:0
+sig   = 4:64:0:*:65535,*:mss,nop,ws,nop,nop,ts:df,id+:0
 
 ; As the SYN.
 label = g:unix:FreeBSD:

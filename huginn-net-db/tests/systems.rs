@@ -1,8 +1,8 @@
 //! What the built-in database says of packets whose sender is known.
 //!
 //! Each row is an observed signature, the name and flavor that it must get, and where it was seen: a public capture in
-//! which the sender names itself (its User-Agent, banner or SMB dialogue, an address that only it has), or a recording
-//! of the named software.
+//! which the sender names itself (its User-Agent, banner or SMB dialogue, an address that only it has), a recording of
+//! the named software, its source, or an answer that Nmap's OS detection observed of it ("Nmap: NAME").
 
 use huginn_net_db::{Database, TcpMatch};
 use huginn_net_tcp::{ParseError, TcpSignature};
@@ -143,7 +143,14 @@ const SYN: &[Row] = &[
         "Zeek qi_internet_*.pcap: curl",
     ),
     ("4:54+10:0:1460:32768,6:mss,nop,ws,sok,nop,nop,nop,nop,ts:df:0", "NetBSD 4 or newer", "Zeek ipv4.pcap"),
+    (
+        "4:64+0:0:1460:57344,5:mss,nop,ws,nop,nop,sok,nop,nop,ts:df:0",
+        "DragonFly BSD 4 or newer",
+        "tcp_output() of DragonFly",
+    ),
     ("4:64+0:0:1360:32768,6:mss,nop,ws,sok,ts:df,id+:0", "Nintendo Switch", "nDPI nintendo.pcap"),
+    ("4:64+0:0:1360:32768,0:mss,nop,nop,sok:df,id+:0", "Nintendo 3DS", "known to p0f"),
+    ("4:64+0:0:1460:32768,0:mss,nop,nop,sok:df,id+:0", "Nintendo Wii", "known to p0f"),
     // Tools
     ("4:42+22:0:1460:1024,0:mss::0", "Nmap SYN scan", "Nmap 7.93"),
     ("4:44+20:0:1460:3,10:ws,nop,mss,sok,nop,nop:ecn,uptr+:0", "Nmap OS detection", "Nmap 7.93 -O"),
@@ -206,6 +213,44 @@ const SYN_ACK: &[Row] = &[
     ("4:64+0:0:1460:57344,0:mss,nop,ws,nop,nop,ts:df,id+:0", "FreeBSD 4", "Zeek mixed-vlan-mpls.pcap"),
     ("4:53+11:0:1452:65535,9:mss,nop,ws,sok,ts::0", "FreeBSD", "nDPI whatsapp_login_chat.pcap"),
     ("4:54+10:0:1460:32768,6:mss,nop,ws,nop,nop,ts,sok,nop,nop:df:0", "NetBSD 4 or newer", "Zeek ipv4.pcap"),
+    ("4:64+0:0:1460:32768,3:mss,nop,ws,sok,nop,nop:df:0", "NetBSD 4 or newer", "Nmap: NetBSD 7.0"),
+    (
+        "4:64+0:0:1460:32768,0:mss,nop,ws,nop,nop,ts,sok,nop,nop:df,id+,ts1-:0",
+        "NetBSD 3-4, or QNX 6.5",
+        "Nmap: NetBSD 4.0",
+    ),
+    (
+        "4:64+0:0:1460:65535,1:mss,nop,ws,nop,nop,ts,nop,nop,sok:df,id+:0",
+        "FreeBSD 5-6",
+        "Nmap: FreeBSD 5.3 - 5.5",
+    ),
+    (
+        "4:64+0:0:1460:57344,5:mss,nop,ws,nop,nop,ts,nop,nop,sok:df:0",
+        "DragonFly BSD 4 or newer",
+        "Nmap: DragonFly BSD 4.6",
+    ),
+    (
+        "4:64+0:0:1460:57344,5:mss,nop,ws,nop,nop,ts,nop,nop,sok::0",
+        "DragonFly BSD 2 or newer",
+        "Nmap: DragonFly BSD 2.11",
+    ),
+    ("4:64+0:0:1460:57344,0:mss,nop,ws,nop,nop,sok::0", "DragonFly BSD 1", "Nmap: DragonFly BSD 1.10.1"),
+    ("4:64+0:0:1460:32768,3:mss,nop,ws,nop,nop,ts,sok,nop,nop:df,id+:0", "QNX 7", "Nmap: QNX RTOS 7.0.0"),
+    (
+        "4:64+0:0:1460:65535,6:mss,nop,ws,nop,nop,ts,sok,nop,nop:df,id+:0",
+        "QNX (BlackBerry 10)",
+        "Nmap: BlackBerry 10",
+    ),
+    ("4:60+4:0:1460:64436,1:sok,ts,mss,nop,ws:df,id+:0", "Solaris 11, or illumos", "Nmap: Oracle Solaris 11"),
+    (
+        "4:60+4:0:1460:32804,5:mss,nop,nop,sok,nop,ws:df,id+:0",
+        "Solaris 11, or illumos",
+        "Nmap: Joyent SmartOS",
+    ),
+    ("4:64+0:0:1460:mss*4,1:sok,ts,mss,nop,ws:df:0", UNKNOWN, "Nmap: Linux 2.6.26 - 2.6.27"),
+    ("4:64+0:0:1460:32768,0:mss,nop,nop,sok,ws,nop,nop,nop,ts:df,id+:0", "HP-UX 11", "Nmap: HP-UX B.11.31"),
+    ("4:60+4:0:1460:65535,2:mss,nop,ws,nop,nop,ts:df,id+:0", "AIX 5.2-7.1", "Nmap: IBM AIX 7.1"),
+    ("4:60+4:0:1460:mss*42,0:mss,nop,ws,nop,nop,ts,nop,nop,sok:df,id+:0", "IRIX 6.5", "Nmap: SGI IRIX 6.5"),
     (
         "4:55+9:0:1460:mss*34,0:nop,nop,ts,mss,nop,ws,nop,nop,sok::0",
         "Solaris 10 or newer",
@@ -216,6 +261,18 @@ const SYN_ACK: &[Row] = &[
         "Solaris 2.6-9",
         "Arkime smtp-subject-windows.pcap",
     ),
+    // Consoles and embedded systems
+    ("4:64+0:0:1360:65535,0:mss,nop,nop,sok:df,id+:0", "Nintendo 3DS", "Nmap: Nintendo 3DS, version 10.7.0"),
+    (
+        "4:64+0:0:1460:65535,0:mss,nop,ws,nop,nop,ts,sok,nop,nop:df,id+,ts1-:0",
+        "PlayStation 3",
+        "Nmap: PlayStation 3, version 3.55",
+    ),
+    ("4:64+0:0:1304:64512,0:mss::0", "Xbox (the first)", "Nmap: Xbox with XBMC"),
+    ("4:128+0:0:1460:8192,8:mss,nop,ws,sok,ts:df,id+:0", VISTA_TO_10, "Nmap: Windows 10 or Xbox One"),
+    ("4:64+0:0:1460:mtu*40,0:mss,nop,ws:df,id+:0", "VxWorks 6 or 7", "Nmap: VxWorks 7"),
+    ("4:64+0:0:1426:10000,0:nop,nop,mss,sok,nop,ws:df,id+:0", "VxWorks 6 or 7", "Nmap: VxWorks 6.6"),
+    ("4:255+0:0:1460:32768,0:mss,nop,nop,sok,ws,nop:df,id+:0", "2Wire (home gateway)", "Nmap: 2Wire 2701HG"),
     // Gateways and front ends
     ("4:128+0:0:1460:mss*44,0:mss::0", "VMware NAT", "Zeek content-range-gap.pcap: gateway 00:50:56"),
     (

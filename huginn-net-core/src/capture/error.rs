@@ -58,9 +58,11 @@ pub enum CaptureError {
         /// What is wrong.
         defect: Defect,
     },
-    /// Decompression failed; what could be decompressed before has been used.
+    /// Decompression failed; what could be decompressed before has been used, but for up to 32 KiB where the data
+    /// are not cut but wrong.
     #[error(
-        "{name}: packet {packet} at byte {offset}: {compression} data end or are damaged after {reached} uncompressed bytes: {source}"
+        "{name}: packet {packet} at byte {offset}: \
+         {compression} data cannot be decompressed past byte {reached}: {source}"
     )]
     Decompress {
         /// What the capture is called.
@@ -271,7 +273,7 @@ impl From<io::Error> for Stop {
 }
 
 impl From<Truncated> for Stop {
-    /// A block is long enough to be one, yet not for its fixed fields.
+    /// Lengths are checked before fields are read; should one be too short all the same, its block is.
     fn from(truncated: Truncated) -> Self {
         Self::Defect(Defect::cut(Part::Block, truncated.needed, truncated.left))
     }

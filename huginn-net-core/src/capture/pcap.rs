@@ -18,7 +18,7 @@ const MAGIC_MODIFIED: u32 = 0xa1b2_cd34;
 const MICROS_PER_SECOND: u32 = 1_000_000;
 
 /// What the file header says of all records.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Pcap {
     order: ByteOrder,
     nanos: bool,

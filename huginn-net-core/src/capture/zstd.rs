@@ -1,6 +1,8 @@
 //! Zstandard frames (RFC 8878), one after the other.
 
+use std::error::Error;
 use std::io::{self, BufRead, ErrorKind, Read};
+use std::iter;
 
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
@@ -48,10 +50,10 @@ impl<R: BufRead> ZstdDecoder<R> {
                 })) => {
                     let mut skipped = Read::by_ref(&mut self.source).take(u64::from(length));
                     if io::copy(&mut skipped, &mut io::sink())? < u64::from(length) {
-                        return Err(io::Error::new(ErrorKind::UnexpectedEof, "incomplete skippable frame"));
+                        return Err(incomplete());
                     }
                 }
-                Err(error) => return Err(io::Error::other(error)),
+                Err(error) => return Err(reason(error)),
             }
         }
     }
@@ -61,7 +63,7 @@ impl<R: BufRead> ZstdDecoder<R> {
         if !self.frame.is_finished() {
             return match self.frame.decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBlocks(1)) {
                 Ok(_) => Ok(State::InFrame),
-                Err(error) => Err(io::Error::other(error)),
+                Err(error) => Err(reason(error)),
             };
         }
         match self.frame.get_checksum_from_data() {
@@ -99,4 +101,18 @@ impl<R: BufRead> Read for ZstdDecoder<R> {
             });
         }
     }
+}
+
+/// Why a frame cannot be decoded: that of the reader below, if it was the reader.
+fn reason(error: FrameDecoderError) -> io::Error {
+    let mut chain = iter::successors(Some(&error as &(dyn Error + 'static)), |&error| error.source());
+    match chain.find_map(|error| error.downcast_ref::<io::Error>()).map(io::Error::kind) {
+        Some(ErrorKind::UnexpectedEof) => incomplete(),
+        Some(kind) => io::Error::new(kind, error),
+        None => io::Error::new(ErrorKind::InvalidData, error),
+    }
+}
+
+fn incomplete() -> io::Error {
+    io::Error::new(ErrorKind::UnexpectedEof, "incomplete frame")
 }

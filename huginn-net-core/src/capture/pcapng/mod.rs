@@ -26,7 +26,6 @@ const BLOCK_HEADER_LEN: usize = 8;
 /// The length once more, behind the body.
 const BLOCK_TRAILER_LEN: usize = 4;
 const MIN_BLOCK_LEN: usize = 12;
-/// Header, byte-order magic, version, section length, trailer.
 const MIN_SECTION_HEADER_LEN: usize = 28;
 
 /// The longest block that is held in memory: a frame of the greatest length, and its options. Other blocks are
@@ -113,20 +112,17 @@ impl Pcapng {
             };
         }
         let kind = self.order.u32(&mut head)?;
-        let least = if kind == SECTION_HEADER {
+        if kind == SECTION_HEADER {
             self.begin_section(stream)?;
-            MIN_SECTION_HEADER_LEN
-        } else {
-            MIN_BLOCK_LEN
-        };
+        }
         let mut head = Cursor::new(stream.unread());
         head.skip(4)?;
         let stated = self.order.u32(&mut head)?;
-        let len = (stated as usize).saturating_add(3) & !3;
-        if len < least {
-            return Err(Defect::BlockLength { len: stated, min: least }.into());
+        let min = min_len(kind);
+        if (stated as usize) < min {
+            return Err(Defect::BlockLength { len: stated, min }.into());
         }
-        Ok(Some(Block { kind, stated, len }))
+        Ok(Some(Block { kind, stated, len: (stated as usize).saturating_add(3) & !3 }))
     }
 
     #[cold]
@@ -253,6 +249,18 @@ impl Pcapng {
             len: 0,
             data: start..start.saturating_add(data_len),
         })
+    }
+}
+
+/// The length of a block of this type that has no options and no data.
+#[inline]
+fn min_len(kind: u32) -> usize {
+    match kind {
+        ENHANCED_PACKET | OBSOLETE_PACKET => 32,
+        INTERFACE_DESCRIPTION => 20,
+        SIMPLE_PACKET => 16,
+        SECTION_HEADER => MIN_SECTION_HEADER_LEN,
+        _ => MIN_BLOCK_LEN,
     }
 }
 

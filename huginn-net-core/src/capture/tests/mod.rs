@@ -1,1 +1,75 @@
-//! Captures built byte by byte.
+//! Captures built byte by byte; what is expected of them was confirmed with tshark 4.0.17 and tcpdump 4.99.3
+//! where those read such a capture.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    reason = "small numbers of our own"
+)]
+
+mod bytes;
+mod compressed;
+mod damage;
+mod inputs;
+mod pcap;
+mod pcapng;
+
+use std::io::Cursor;
+
+use super::{CaptureError, CaptureReader, Defect};
+
+/// A frame, kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Packet {
+    ts: String,
+    link: u16,
+    data: Vec<u8>,
+    wire_len: u32,
+}
+
+fn packet(ts: &str, link: u16, data: &[u8], wire_len: u32) -> Packet {
+    Packet { ts: ts.to_owned(), link, data: data.to_vec(), wire_len }
+}
+
+/// All packets of a capture and its error, if any; sees to it that there is nothing after either.
+fn read(bytes: impl Into<Vec<u8>>) -> (Vec<Packet>, Option<CaptureError>) {
+    match CaptureReader::from_reader("x.pcap", Cursor::new(bytes.into())) {
+        Ok(capture) => drain(capture),
+        Err(error) => (Vec::new(), Some(error)),
+    }
+}
+
+fn drain(mut capture: CaptureReader) -> (Vec<Packet>, Option<CaptureError>) {
+    let mut packets = Vec::new();
+    let error = loop {
+        match capture.next_frame() {
+            Ok(Some(frame)) => packets.push(Packet {
+                ts: frame.ts.to_string(),
+                link: frame.link.0,
+                data: frame.data.to_vec(),
+                wire_len: frame.wire_len,
+            }),
+            Ok(None) => break None,
+            Err(error) => break Some(error),
+        }
+    };
+    assert_eq!(capture.packets(), packets.len() as u64);
+    for _ in 0..3 {
+        assert!(matches!(capture.next_frame(), Ok(None)));
+    }
+    (packets, error)
+}
+
+/// All packets of a capture without an error.
+fn read_whole(bytes: impl Into<Vec<u8>>) -> Vec<Packet> {
+    let (packets, error) = read(bytes);
+    assert!(error.is_none(), "{error:?}");
+    packets
+}
+
+/// Packet number, offset and defect of the error that a capture ends with.
+fn defect(bytes: impl Into<Vec<u8>>) -> (u64, u64, Defect) {
+    match read(bytes).1 {
+        Some(CaptureError::Damaged { packet, offset, defect, .. }) => (packet, offset, defect),
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,128 @@
+//! Files, pipes and other readers.
+
+use std::fs;
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::PathBuf;
+
+use super::bytes::{pcap, pcapng};
+use super::compressed::gzip;
+use super::{drain, read_whole};
+use crate::{CaptureError, CaptureReader, Source};
+
+/// Gives out a few bytes at a time, with interruptions, then ends or fails.
+struct Trickle {
+    bytes: Vec<u8>,
+    at: usize,
+    reads: usize,
+    failure: Option<ErrorKind>,
+}
+
+impl Read for Trickle {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.reads += 1;
+        if self.reads.is_multiple_of(3) {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        let rest = &self.bytes[self.at..];
+        let len = rest.len().min(out.len()).min(1 + self.reads % 5);
+        match self.failure {
+            Some(kind) if len == 0 => Err(kind.into()),
+            _ => {
+                out[..len].copy_from_slice(&rest[..len]);
+                self.at += len;
+                Ok(len)
+            }
+        }
+    }
+}
+
+fn trickle(bytes: &[u8], failure: Option<ErrorKind>) -> Result<CaptureReader, CaptureError> {
+    CaptureReader::from_reader("a pipe", Trickle { bytes: bytes.to_vec(), at: 0, reads: 0, failure })
+}
+
+/// A file of this test alone, removed in the end.
+struct TempFile(PathBuf);
+
+impl TempFile {
+    fn new(name: &str, bytes: &[u8]) -> Self {
+        let path = std::env::temp_dir().join(format!("huginn-{}-{name}", std::process::id()));
+        fs::write(&path, bytes).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for TempFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn short_and_interrupted_reads_change_nothing() {
+    for file in [pcap(&[60, 0, 1514]).0, pcapng().0] {
+        let want = read_whole(file.clone());
+        for bytes in [gzip(&file), file] {
+            let (packets, error) = drain(trickle(&bytes, None).unwrap());
+            assert!(error.is_none(), "{error:?}");
+            assert_eq!(packets, want);
+        }
+    }
+}
+
+#[test]
+fn frames_come_as_soon_as_they_are_complete() {
+    let (file, ends) = pcap(&[60, 90]);
+    let (reader, mut writer) = io::pipe().unwrap();
+    writer.write_all(&file[..ends[0]]).unwrap();
+    let mut capture = CaptureReader::from_reader("a pipe", reader).unwrap();
+    assert_eq!(capture.next_frame().unwrap().unwrap().data.len(), 60);
+    writer.write_all(&file[ends[0]..]).unwrap();
+    assert_eq!(capture.next_frame().unwrap().unwrap().data.len(), 90);
+    drop(writer);
+    assert!(capture.next_frame().unwrap().is_none());
+}
+
+#[test]
+fn a_failing_reader_is_told_from_damage() {
+    let (file, ends) = pcap(&[60, 90]);
+    for bytes in [gzip(&file)[..60].to_vec(), file[..ends[0] + 20].to_vec()] {
+        let outcome = trickle(&bytes, Some(ErrorKind::ConnectionReset));
+        let error = outcome.map_or_else(Some, |capture| drain(capture).1);
+        match error {
+            Some(CaptureError::Io { name, source, .. }) => {
+                assert_eq!(name, "a pipe");
+                assert_eq!(source.kind(), ErrorKind::ConnectionReset);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(matches!(trickle(b"", Some(ErrorKind::TimedOut)), Err(CaptureError::Io { offset: 0, .. })));
+}
+
+#[test]
+fn progress_counts_the_bytes_of_the_file() {
+    let (file, _) = pcap(&[1000; 2000]);
+    for bytes in [gzip(&file), file] {
+        let temp = TempFile::new(&format!("progress-{}", bytes.len()), &bytes);
+        let mut capture = CaptureReader::open(&temp.0).unwrap();
+        assert_eq!(capture.input_len(), Some(bytes.len() as u64));
+        let mut before = 0;
+        while Source::next_frame(&mut capture).unwrap().is_some() {
+            assert!(capture.consumed() >= before);
+            before = capture.consumed();
+        }
+        assert_eq!((capture.consumed(), capture.packets()), (bytes.len() as u64, 2000));
+    }
+}
+
+#[test]
+fn paths_that_are_no_capture_files() {
+    let directory = std::env::temp_dir();
+    let error = CaptureReader::open(&directory).unwrap_err();
+    assert!(matches!(&error, CaptureError::IsDirectory { .. }));
+    assert_eq!(error.to_string(), format!("{}: is a directory, not a capture file", directory.display()));
+
+    let error = CaptureReader::open("/nonexistent/x.pcap").unwrap_err();
+    assert!(matches!(&error, CaptureError::Open { source, .. } if source.kind() == ErrorKind::NotFound));
+    assert!(error.to_string().starts_with("/nonexistent/x.pcap: cannot be opened: "));
+}

@@ -1,0 +1,102 @@
+//! The classic format.
+
+use super::bytes::{Bytes, pcap_header, pcap_record};
+use super::{defect, packet, read_whole};
+use crate::capture::byte_order::ByteOrder::{Big, Little};
+use crate::capture::{Defect, Part};
+
+const MICROS: u32 = 0xa1b2_c3d4;
+const NANOS: u32 = 0xa1b2_3c4d;
+const MODIFIED: u32 = 0xa1b2_cd34;
+
+#[test]
+fn every_magic_number_in_both_byte_orders() {
+    for order in [Little, Big] {
+        for (magic, first, second) in [
+            (MICROS, "2020-09-13T12:26:40.000007Z", "2020-09-13T12:26:41.999999Z"),
+            (NANOS, "2020-09-13T12:26:40.000000007Z", "2020-09-13T12:26:41.000999999Z"),
+            (MODIFIED, "2020-09-13T12:26:40.000007Z", "2020-09-13T12:26:41.999999Z"),
+        ] {
+            let mut file = pcap_header(order, magic, 1);
+            for (seconds, fraction, data, wire) in
+                [(1_600_000_000, 7, &b"abc"[..], 3), (1_600_000_001, 999_999, b"defgh", 1500)]
+            {
+                let record = pcap_record(order, seconds, fraction, data, wire);
+                let (head, data) = record.split_at(16);
+                file.extend_from_slice(head);
+                if magic == MODIFIED {
+                    // Interface index, protocol, packet type and padding.
+                    file.extend(Bytes::new(order).u32(2).u16(0x0800).raw(&[4, 0]).done());
+                }
+                file.extend_from_slice(data);
+            }
+            assert_eq!(read_whole(file), [packet(first, 1, b"abc", 3), packet(second, 1, b"defgh", 1500)]);
+        }
+    }
+}
+
+#[test]
+fn link_type_is_the_lower_half_of_its_field() {
+    // The upper half: frame check sequence of four bytes present.
+    for (network, link) in [(0, 0), (101, 101), (0x1400_0001, 1), (0xf000_0114, 276)] {
+        let file = [pcap_header(Little, MICROS, network), pcap_record(Little, 0, 0, b"x", 1)].concat();
+        assert_eq!(read_whole(file), [packet("1970-01-01T00:00:00.000000Z", link, b"x", 1)]);
+    }
+}
+
+#[test]
+fn odd_records_are_read_as_they_are_meant() {
+    let file = [
+        pcap_header(Little, MICROS, 1),
+        pcap_record(Little, 1, 0, b"", 0),
+        pcap_record(Little, 1, 0, b"", 60),
+        // More captured than was on the wire.
+        pcap_record(Little, 1, 0, &[7; 60], 40),
+        // More than a second in the fraction.
+        pcap_record(Little, 1, 2_500_000, b"", 0),
+        pcap_record(Little, u32::MAX, u32::MAX, b"", 0),
+        pcap_record(Little, 1, 0, &vec![1; 262_144], u32::MAX),
+    ];
+    let packets = read_whole(file.concat());
+    let seen: Vec<_> = packets.iter().map(|p| (p.ts.as_str(), p.data.len(), p.wire_len)).collect();
+    assert_eq!(
+        seen,
+        [
+            ("1970-01-01T00:00:01.000000Z", 0, 0),
+            ("1970-01-01T00:00:01.000000Z", 0, 60),
+            ("1970-01-01T00:00:01.000000Z", 60, 60),
+            ("1970-01-01T00:00:03.500000Z", 0, 0),
+            ("2106-02-07T07:39:49.967295Z", 0, 0),
+            ("1970-01-01T00:00:01.000000Z", 262_144, u32::MAX),
+        ]
+    );
+}
+
+#[test]
+fn a_capture_without_packets_is_fine() {
+    assert_eq!(read_whole(pcap_header(Big, NANOS, 1)), []);
+}
+
+#[test]
+fn defects_name_packet_offset_and_values() {
+    let header = pcap_header(Big, MICROS, 1);
+    let good = pcap_record(Big, 1, 0, &[7; 60], 60);
+    let too_long = Bytes::new(Big).u32s(&[1, 0, 262_145, 262_145]).raw(&[0; 1000]).done();
+    assert_eq!(
+        defect([&header[..], &good, &too_long].concat()),
+        (2, 24 + 76, Defect::FrameLength { len: 262_145, max: 262_144 })
+    );
+    assert_eq!(
+        defect([&header[..], &good, &good, &good[..72]].concat()),
+        (3, 24 + 2 * 76, Defect::Cut { part: Part::Record, needed: 60, left: 56 })
+    );
+    assert_eq!(
+        defect([&header[..], &good, &good[..15]].concat()),
+        (2, 24 + 76, Defect::Cut { part: Part::RecordHeader, needed: 16, left: 15 })
+    );
+    assert_eq!(defect(&header[..23]), (1, 0, Defect::Cut { part: Part::FileHeader, needed: 24, left: 23 }));
+    for (major, minor) in [(1, 4), (2, 2), (3, 0), (0x0200, 0x0400)] {
+        let file = Bytes::new(Big).u32(MICROS).u16(major).u16(minor).raw(&[0; 16]).done();
+        assert_eq!(defect(file), (1, 0, Defect::Version { major, minor }));
+    }
+}

@@ -1,0 +1,204 @@
+//! The pcapng format.
+
+use super::bytes::{Bytes, block, enhanced, interface, option, section, simple};
+use super::{Packet, defect, packet, read, read_whole};
+use crate::capture::byte_order::ByteOrder::{self, Big, Little};
+use crate::capture::{Defect, Part};
+
+const ETHERNET: u16 = 1;
+const RAW: u16 = 101;
+
+/// A capture of one section with one Ethernet interface.
+fn capture(order: ByteOrder, blocks: &[Vec<u8>]) -> Vec<u8> {
+    [section(order), interface(order, ETHERNET, 0, &[]), blocks.concat()].concat()
+}
+
+fn times(packets: &[Packet]) -> Vec<&str> {
+    packets.iter().map(|packet| packet.ts.as_str()).collect()
+}
+
+#[test]
+fn interfaces_have_their_own_link_type_and_clock() {
+    for order in [Little, Big] {
+        let offset = Bytes::new(order);
+        let offset = match order {
+            Little => offset.raw(&1_500_000_000_i64.to_le_bytes()),
+            Big => offset.raw(&1_500_000_000_i64.to_be_bytes()),
+        };
+        let file = [
+            section(order),
+            interface(order, ETHERNET, 0, &[option(order, 2, b"eth0")]),
+            enhanced(order, 0, 1_600_000_000_000_001, b"one", 3),
+            interface(order, RAW, 96, &[option(order, 9, &[9])]),
+            interface(order, 113, 0, &[option(order, 9, &[0x94]), option(order, 14, &offset.done())]),
+            enhanced(order, 1, 1_600_000_000_000_000_002, b"four", 1500),
+            enhanced(order, 2, 100_000_000 << 20, b"fives", 5),
+            enhanced(order, 0, 1_600_000_000_000_003, b"", 0),
+        ];
+        let want = [
+            packet("2020-09-13T12:26:40.000001Z", ETHERNET, b"one", 3),
+            packet("2020-09-13T12:26:40.000000002Z", RAW, b"four", 1500),
+            packet("2020-09-13T12:26:40.0000000Z", 113, b"fives", 5),
+            packet("2020-09-13T12:26:40.000003Z", ETHERNET, b"", 0),
+        ];
+        assert_eq!(read_whole(file.concat()), want);
+    }
+}
+
+#[test]
+fn sections_start_anew_and_may_change_the_byte_order() {
+    let first = capture(Little, &[enhanced(Little, 0, 1, b"ab", 2)]);
+    let second =
+        [section(Big), interface(Big, RAW, 0, &[option(Big, 9, &[9])]), enhanced(Big, 0, 2, b"cd", 2)];
+    let third = capture(Little, &[enhanced(Little, 0, 3, b"ef", 2)]);
+    assert_eq!(
+        read_whole([first, second.concat(), third].concat()),
+        [
+            packet("1970-01-01T00:00:00.000001Z", ETHERNET, b"ab", 2),
+            packet("1970-01-01T00:00:00.000000002Z", RAW, b"cd", 2),
+            packet("1970-01-01T00:00:00.000003Z", ETHERNET, b"ef", 2),
+        ]
+    );
+    // The second section has not described an interface.
+    let orphan = [capture(Little, &[]), section(Big), enhanced(Big, 0, 1, b"x", 1)].concat();
+    assert_eq!(defect(orphan), (1, 28 + 20 + 28, Defect::UnknownInterface { id: 0, known: 0 }));
+}
+
+#[test]
+fn simple_packets_take_time_from_before_and_snap_length_from_the_interface() {
+    let file = [
+        section(Big),
+        interface(Big, RAW, 4, &[]),
+        simple(Big, b"abc", 3),
+        enhanced(Big, 0, 5_000_000, b"", 0),
+        simple(Big, b"abcd", 9),
+        simple(Big, b"", 0),
+    ];
+    assert_eq!(
+        read_whole(file.concat()),
+        [
+            packet("1970-01-01T00:00:00Z", RAW, b"abc", 3),
+            packet("1970-01-01T00:00:05.000000Z", RAW, b"", 0),
+            packet("1970-01-01T00:00:05.000000Z", RAW, b"abcd", 9),
+            packet("1970-01-01T00:00:05.000000Z", RAW, b"", 0),
+        ]
+    );
+}
+
+#[test]
+fn obsolete_packet_blocks_are_packets() {
+    for order in [Little, Big] {
+        let body = Bytes::new(order).u16(0).u16(0xffff).u32s(&[0, 1_000_001, 5, 60]).raw(b"abcde").done();
+        let file = capture(order, &[block(order, 2, &body)]);
+        assert_eq!(read_whole(file), [packet("1970-01-01T00:00:01.000001Z", ETHERNET, b"abcde", 60)]);
+    }
+}
+
+#[test]
+fn what_is_of_no_concern_is_read_past() {
+    let with_options = {
+        let fixed = Bytes::new(Little).u32s(&[0, 0, 7, 3, 3]).raw(b"abc").padded();
+        let options = [option(Little, 1, b"a comment"), option(Little, 2, &[0; 4]), option(Little, 0, b"")];
+        block(Little, 6, &fixed.raw(&options.concat()).done())
+    };
+    let file = capture(
+        Little,
+        &[
+            // Name resolution, interface statistics, secrets, custom, unknown, the empty block.
+            block(Little, 4, &[1; 40]),
+            block(Little, 5, &[2; 12]),
+            block(Little, 10, &[3; 80_000]),
+            block(Little, 0xbad, &[4; 7]),
+            block(Little, 0x7fff_ffff, &vec![5; 20 << 20]),
+            block(Little, 0, b""),
+            with_options,
+        ],
+    );
+    assert_eq!(read_whole(file), [packet("1970-01-01T00:00:00.000007Z", ETHERNET, b"abc", 3)]);
+}
+
+#[test]
+fn odd_blocks_are_read_as_they_are_meant() {
+    let more_captured_than_sent = enhanced(Little, 0, 1, &[9; 60], 40);
+    // A length that leaves the padding out, though it is there.
+    let mut unaligned = enhanced(Little, 0, 2, &[9; 61], 61);
+    let len = unaligned.len();
+    unaligned[4] = 32 + 61;
+    let mut unaligned_twice = unaligned.clone();
+    unaligned_twice[len - 4] = 32 + 61;
+    let file = capture(
+        Little,
+        &[more_captured_than_sent, unaligned, unaligned_twice, enhanced(Little, 0, 3, b"", 0)],
+    );
+    let packets = read_whole(file);
+    assert_eq!(
+        times(&packets),
+        [
+            "1970-01-01T00:00:00.000001Z",
+            "1970-01-01T00:00:00.000002Z",
+            "1970-01-01T00:00:00.000002Z",
+            "1970-01-01T00:00:00.000003Z"
+        ]
+    );
+    assert_eq!(packets[0].wire_len, 60);
+}
+
+#[test]
+fn defects_name_packet_offset_and_values() {
+    let good = enhanced(Little, 0, 1, &[7; 60], 60);
+    let after_good = 28 + 20 + 92;
+    let edited = |at: usize, value: u32| {
+        let mut bad = good.clone();
+        bad[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        bad
+    };
+    let raw_block = |kind: u32, len: u32| Bytes::new(Little).u32s(&[kind, len]).raw(&[0; 64]).done();
+    let section_with = |magic: u32, major: u16| {
+        let body = Bytes::new(Little).u32(magic).u16(major).u16(7).raw(&[0xff; 8]).done();
+        block(Little, 0x0a0d_0d0a, &body)
+    };
+    let long_frame = enhanced(Little, 0, 1, &vec![1; 262_145], 262_145);
+    for (bad, want) in [
+        (edited(4, 0), Defect::BlockLength { len: 0, min: 32 }),
+        (edited(4, 31), Defect::BlockLength { len: 31, min: 32 }),
+        (raw_block(0x55, 11), Defect::BlockLength { len: 11, min: 12 }),
+        (raw_block(3, 12), Defect::BlockLength { len: 12, min: 16 }),
+        (raw_block(1, 16), Defect::BlockLength { len: 16, min: 20 }),
+        (edited(4, 2_000_000), Defect::BlockTooLong { len: 2_000_000, max: 1 << 20 }),
+        (edited(88, 12), Defect::BlockTrailer { len: 92, trailer: 12 }),
+        (edited(8, 1), Defect::UnknownInterface { id: 1, known: 1 }),
+        (edited(20, 61), Defect::FrameBeyondBlock { len: 61, room: 60 }),
+        (edited(20, u32::MAX), Defect::FrameBeyondBlock { len: u32::MAX, room: 60 }),
+        (long_frame, Defect::FrameLength { len: 262_145, max: 262_144 }),
+        (simple(Little, &[1; 8], 9), Defect::FrameBeyondBlock { len: 9, room: 8 }),
+        (section_with(0x1a2b_3c4e, 1), Defect::ByteOrderMagic { found: 0x4e3c_2b1a }),
+        (section_with(0x1a2b_3c4d, 2), Defect::Version { major: 2, minor: 7 }),
+        (
+            interface(Little, 1, 0, &[option(Little, 9, &[6, 6])]),
+            Defect::OptionLength { code: 9, len: 2, left: 4 },
+        ),
+        (
+            interface(Little, 1, 0, &[option(Little, 14, &[0; 4])]),
+            Defect::OptionLength { code: 14, len: 4, left: 4 },
+        ),
+        (
+            interface(Little, 1, 0, &[Bytes::new(Little).u16(2).u16(100).u32(0).done()]),
+            Defect::OptionLength { code: 2, len: 100, left: 4 },
+        ),
+        (good[..91].to_vec(), Defect::Cut { part: Part::Block, needed: 92, left: 91 }),
+        (good[..11].to_vec(), Defect::Cut { part: Part::BlockHeader, needed: 12, left: 11 }),
+        (raw_block(0x55, u32::MAX - 3), Defect::Cut { part: Part::Block, needed: 0xffff_fffc, left: 72 }),
+    ] {
+        assert_eq!(defect(capture(Little, &[good.clone(), bad])), (2, after_good, want));
+    }
+}
+
+#[test]
+fn interfaces_are_capped() {
+    let many = interface(Little, 1, 0, &[]).repeat(65_536);
+    let last = enhanced(Little, 65_535, 0, b"x", 1);
+    let full = [section(Little), many].concat();
+    assert_eq!(read([&full[..], &last].concat()).0.len(), 1);
+    let over = [full, interface(Little, 1, 0, &[])].concat();
+    assert_eq!(defect(over).2, Defect::TooManyInterfaces { max: 65_536 });
+}
