@@ -13,18 +13,19 @@ const MIN_ETHERTYPE: u16 = 0x0600;
 
 /// Reads an Ethernet frame.
 #[inline]
-pub(super) fn frame<'a>(data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
+pub(super) fn frame(data: &[u8]) -> Step<'_> {
     let Some((header, rest)) = data.split_first_chunk::<HEADER>() else { return Err(Stop::Short) };
-    type_or_length(u16::from_be_bytes([header[12], header[13]]), rest, path)
+    type_or_length(u16::from_be_bytes([header[12], header[13]]), rest)
 }
 
 /// Reads what follows the ethertype or length field, of the frame or of a tag in it.
 #[inline]
-pub(super) fn type_or_length<'a>(value: u16, rest: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
-    if value >= MIN_ETHERTYPE {
-        return ethertype::payload(value, rest, path);
+pub(super) fn type_or_length(value: u16, rest: &[u8]) -> Step<'_> {
+    match value {
+        ethertype::IPV4 | ethertype::IPV6 => Ok(Next::Ip(rest)),
+        MIN_ETHERTYPE.. => Ok(Next::Network(value, rest)),
+        _ => llc(rest.get(..usize::from(value)).unwrap_or(rest)),
     }
-    llc(rest.get(..usize::from(value)).unwrap_or(rest))
 }
 
 /// Reads Ethernet in IP (RFC 3378): version 3 and a reserved field of zero, then a frame.
@@ -32,7 +33,7 @@ pub(super) fn in_ip<'a>(data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
     match data {
         [0x30, 0x00, rest @ ..] => {
             enter(path, TunnelLayer::EtherIp)?;
-            frame(rest, path)
+            frame(rest)
         }
         [] | [_] => Err(Stop::Short),
         _ => Err(Stop::BadHeader),

@@ -29,25 +29,17 @@ const E_TAG: u16 = 0x893f;
 const NSH: u16 = 0x894f;
 
 /// Reads what an ethertype announces.
-#[inline]
 pub(super) fn payload<'a>(ethertype: u16, data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
     match ethertype {
         IPV4 | IPV6 => Ok(Next::Ip(data)),
-        other => tag(other, data, path),
-    }
-}
-
-#[inline(never)]
-fn tag<'a>(ethertype: u16, data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
-    match ethertype {
         VLAN | PROVIDER_VLAN | QINQ_9100 | QINQ_9200 => vlan(data, path),
         MPLS | MPLS_MULTICAST => mpls::stack(data, path),
         PPPOE_SESSION => ppp::pppoe(data, path),
-        ETHERNET => ethernet::frame(data, path),
+        ETHERNET => ethernet::frame(data),
         ARP | REVERSE_ARP => Err(Stop::Arp),
         PPPOE_DISCOVERY => Err(Stop::NotData),
         NSH => service_header(data),
-        other => switch_tag(other, data, path),
+        other => switch_tag(other, data),
     }
 }
 
@@ -75,11 +67,11 @@ fn vlan<'a>(data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
     if id != 0 {
         enter(path, TunnelLayer::Vlan(id))?;
     }
-    ethernet::type_or_length(type_or_length, cursor.rest(), path)
+    ethernet::type_or_length(type_or_length, cursor.rest())
 }
 
 /// Tags by which switches remember a port or a path: they tell no two networks apart, and are stepped over.
-fn switch_tag<'a>(ethertype: u16, data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
+fn switch_tag(ethertype: u16, data: &[u8]) -> Step<'_> {
     let mut cursor = Cursor::new(data);
     match ethertype {
         // The service tag of IEEE 802.1ah; then a frame without preamble.
@@ -87,19 +79,19 @@ fn switch_tag<'a>(ethertype: u16, data: &'a [u8], path: &mut TunnelPath) -> Step
         // The forwarding tag and time to live; then a frame.
         FABRIC_PATH => cursor.skip(2)?,
         // Version, length, and a security group option.
-        CISCO_METADATA => return after_tag(cursor, 6, path),
-        VN_TAG => return after_tag(cursor, 4, path),
+        CISCO_METADATA => return after_tag(cursor, 6),
+        VN_TAG => return after_tag(cursor, 4),
         // IEEE 802.1BR, clause 7.5.
-        E_TAG => return after_tag(cursor, 6, path),
+        E_TAG => return after_tag(cursor, 6),
         _ => return Err(Stop::UnknownEthertype),
     }
-    ethernet::frame(cursor.rest(), path)
+    ethernet::frame(cursor.rest())
 }
 
-fn after_tag<'a>(mut cursor: Cursor<'a>, len: usize, path: &mut TunnelPath) -> Step<'a> {
+fn after_tag(mut cursor: Cursor<'_>, len: usize) -> Step<'_> {
     cursor.skip(len)?;
     let type_or_length = cursor.u16_be()?;
-    ethernet::type_or_length(type_or_length, cursor.rest(), path)
+    ethernet::type_or_length(type_or_length, cursor.rest())
 }
 
 /// The network service header (RFC 8300, section 2).

@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::counters::{DecodeCounters, Stop, add};
-use super::error::DecodeError;
 use super::ip::{Fragment, IpPacket};
 use crate::{Cursor, IpHeader, Timestamp};
 
@@ -175,18 +174,16 @@ fn fits(packet: &IpPacket<'_>, fragment: Fragment) -> bool {
 }
 
 impl Whole {
-    /// The datagram as a packet. Extension headers may be in what was fragmented.
-    pub(super) fn packet(&self) -> Result<IpPacket<'_>, DecodeError> {
-        let packet = IpPacket {
+    /// The datagram as a packet.
+    pub(super) fn packet(&self) -> IpPacket<'_> {
+        IpPacket {
             header: self.header,
             protocol: self.protocol,
             payload: &self.payload,
             offset: usize::from(self.header.header_len),
             missing: 0,
             fragment: None,
-            checksum_is_correct: true,
-        };
-        packet.behind_extensions()
+        }
     }
 }
 

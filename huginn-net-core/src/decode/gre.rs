@@ -82,7 +82,7 @@ fn pptp(flags: u16, mut cursor: Cursor<'_>) -> Step<'_> {
 
 fn erspan_1<'a>(data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
     enter(path, TunnelLayer::Erspan(0))?;
-    ethernet::frame(data, path)
+    ethernet::frame(data)
 }
 
 fn erspan_2<'a>(mut cursor: Cursor<'a>, path: &mut TunnelPath) -> Step<'a> {
@@ -93,7 +93,7 @@ fn erspan_2<'a>(mut cursor: Cursor<'a>, path: &mut TunnelPath) -> Step<'a> {
         return Err(Stop::BadHeader);
     }
     enter(path, TunnelLayer::Erspan(session))?;
-    ethernet::frame(cursor.rest(), path)
+    ethernet::frame(cursor.rest())
 }
 
 fn erspan_3<'a>(mut cursor: Cursor<'a>, path: &mut TunnelPath) -> Step<'a> {
@@ -111,7 +111,7 @@ fn erspan_3<'a>(mut cursor: Cursor<'a>, path: &mut TunnelPath) -> Step<'a> {
     }
     enter(path, TunnelLayer::Erspan(session))?;
     match frame_type {
-        0 => ethernet::frame(cursor.rest(), path),
+        0 => ethernet::frame(cursor.rest()),
         2 => Ok(Next::Ip(cursor.rest())),
         _ => Err(Stop::UnknownEthertype),
     }

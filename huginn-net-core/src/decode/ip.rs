@@ -32,9 +32,13 @@ pub(super) mod protocol {
 }
 
 /// An IP header with what it carries.
+///
+/// `H` is [`IpHeader`], or the bytes that it is read from when, and where, it is needed. A packet on the usual path
+/// is handed from function to function, and copying a header that was just written field by field would cost more
+/// than all the rest of decode: the processor has to wait until the fields have left its store buffer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct IpPacket<'a> {
-    pub(super) header: IpHeader,
+pub(super) struct IpPacket<'a, H = IpHeader> {
+    pub(super) header: H,
     /// What the payload is.
     pub(super) protocol: u8,
     /// What comes after the headers, bounded by the IP length and by what was captured.
@@ -45,9 +49,36 @@ pub(super) struct IpPacket<'a> {
     pub(super) missing: u32,
     /// Set if the payload is but a fragment.
     pub(super) fragment: Option<Fragment>,
-    /// IPv4: whether the header checksum is right.
-    pub(super) checksum_is_correct: bool,
 }
+
+/// Where an [`IpHeader`] comes from.
+pub(super) trait Header: Copy {
+    fn read(self) -> IpHeader;
+}
+
+impl Header for IpHeader {
+    fn read(self) -> IpHeader {
+        self
+    }
+}
+
+/// The bytes of an IPv4 header, options included.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ipv4<'a> {
+    fixed: &'a [u8; IPV4_HEADER],
+    options: &'a [u8],
+}
+
+/// The bytes of an IPv6 header.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ipv6<'a> {
+    first: &'a [u8; 8],
+    src: &'a [u8; 16],
+    dst: &'a [u8; 16],
+}
+
+const IPV4_HEADER: usize = 20;
+const IPV6_HEADER: usize = 40;
 
 /// Which part of a datagram's payload a fragment holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,28 +89,34 @@ pub(super) struct Fragment {
     pub(super) more: bool,
 }
 
-/// Reads the headers of an IP packet; the version is the one that the first nibble tells.
+/// A version of IP.
+pub(super) enum Version {
+    V4,
+    V6,
+}
+
+/// The version that the first nibble tells.
 #[inline]
-pub(super) fn packet(data: &[u8]) -> Result<IpPacket<'_>, DecodeError> {
+pub(super) fn version(data: &[u8]) -> Result<Version, DecodeError> {
     match data.first().map(|first| first >> 4) {
-        Some(4) => ipv4(data),
-        Some(6) => ipv6(data),
-        Some(version) => Err(bad_field(Layer::Ip, 0, "version", version.into())),
+        Some(4) => Ok(Version::V4),
+        Some(6) => Ok(Version::V6),
+        Some(version) => Err(bad_field(Layer::Ip, 0, "Version", version.into())),
         None => Err(truncated(Layer::Ip, 0, 1, 0)),
     }
 }
 
+/// Reads an IPv4 header.
 #[inline]
-fn ipv4(data: &[u8]) -> Result<IpPacket<'_>, DecodeError> {
-    const FIXED: usize = 20;
-    let Some(fixed) = data.first_chunk::<FIXED>() else {
-        return Err(truncated(Layer::Ipv4, 0, FIXED, data.len()));
+pub(super) fn ipv4(data: &[u8]) -> Result<IpPacket<'_, Ipv4<'_>>, DecodeError> {
+    let Some((fixed, rest)) = data.split_first_chunk::<IPV4_HEADER>() else {
+        return Err(truncated(Layer::Ipv4, 0, IPV4_HEADER, data.len()));
     };
     let header_len = usize::from(fixed[0] & 0x0f) << 2;
-    let Some(options_len) = header_len.checked_sub(FIXED) else {
+    let Some(options_len) = header_len.checked_sub(IPV4_HEADER) else {
         return Err(bad_field(Layer::Ipv4, 0, "IHL", u32::from(fixed[0] & 0x0f)));
     };
-    let Some((header, rest)) = data.split_at_checked(header_len) else {
+    let Some((options, rest)) = rest.split_at_checked(options_len) else {
         return Err(truncated(Layer::Ipv4, 0, header_len, data.len()));
     };
     let total_len = u16::from_be_bytes([fixed[2], fixed[3]]);
@@ -90,115 +127,136 @@ fn ipv4(data: &[u8]) -> Result<IpPacket<'_>, DecodeError> {
         None => return Err(bad_field(Layer::Ipv4, 0, "Total Length", total_len.into())),
     };
     let (payload, missing) = bound(rest, announced);
-    let id = u16::from_be_bytes([fixed[4], fixed[5]]);
     let flags_and_offset = u16::from_be_bytes([fixed[6], fixed[7]]);
-    let start = (flags_and_offset & 0x1fff) << 3;
-    let more = flags_and_offset & 0x2000 != 0;
-    let checksum = match options_len {
-        // The usual length is known to the compiler, which then needs no loop.
-        0 => Sum::default().add(fixed),
-        _ => Sum::default().add(header),
-    };
-    let packet = IpPacket {
-        header: IpHeader {
+    let fragment = (flags_and_offset & 0x3fff != 0).then(|| Fragment {
+        id: u32::from(u16::from_be_bytes([fixed[4], fixed[5]])),
+        start: (flags_and_offset & 0x1fff) << 3,
+        more: flags_and_offset & 0x2000 != 0,
+    });
+    let header = Ipv4 { fixed, options };
+    Ok(IpPacket { header, protocol: fixed[9], payload, offset: header_len, missing, fragment })
+}
+
+impl Ipv4<'_> {
+    /// Whether the header checksum is right.
+    #[inline]
+    pub(super) fn checksum_is_correct(self) -> bool {
+        Sum::default().add(self.fixed).add(self.options).is_correct()
+    }
+}
+
+impl Header for Ipv4<'_> {
+    #[inline]
+    fn read(self) -> IpHeader {
+        let Self { fixed, options } = self;
+        IpHeader {
             src: IpAddr::V4(Ipv4Addr::new(fixed[12], fixed[13], fixed[14], fixed[15])),
             dst: IpAddr::V4(Ipv4Addr::new(fixed[16], fixed[17], fixed[18], fixed[19])),
             ttl: fixed[8],
             traffic_class: fixed[1],
-            header_len: short(header_len),
-            options_len: short(options_len),
-            id,
-            dont_fragment: flags_and_offset & 0x4000 != 0,
-            reserved_flag: flags_and_offset & 0x8000 != 0,
+            header_len: short(options.len().saturating_add(IPV4_HEADER)),
+            options_len: short(options.len()),
+            id: u16::from_be_bytes([fixed[4], fixed[5]]),
+            dont_fragment: fixed[6] & 0x40 != 0,
+            reserved_flag: fixed[6] & 0x80 != 0,
             flow_label: 0,
             reassembled: false,
-        },
-        protocol: fixed[9],
-        payload,
-        offset: header_len,
-        missing,
-        fragment: (more || start != 0).then_some(Fragment { id: id.into(), start, more }),
-        checksum_is_correct: checksum.is_correct(),
-    };
-    if packet.protocol == protocol::AUTHENTICATION && packet.fragment.is_none() {
-        return packet.behind_extensions();
+        }
     }
-    Ok(packet)
 }
 
+/// Reads an IPv6 header.
 #[inline]
-fn ipv6(data: &[u8]) -> Result<IpPacket<'_>, DecodeError> {
-    const FIXED: usize = 40;
-    let Some((first, src, dst, rest)) = split_ipv6(data) else {
-        return Err(truncated(Layer::Ipv6, 0, FIXED, data.len()));
+pub(super) fn ipv6(data: &[u8]) -> Result<IpPacket<'_, Ipv6<'_>>, DecodeError> {
+    let Some((header, rest)) = Ipv6::split(data) else {
+        return Err(truncated(Layer::Ipv6, 0, IPV6_HEADER, data.len()));
     };
-    let version_class_label = u32::from_be_bytes([first[0], first[1], first[2], first[3]]);
-    let announced = match u16::from_be_bytes([first[4], first[5]]) {
+    let announced = match u16::from_be_bytes([header.first[4], header.first[5]]) {
         // As in IPv4: left to the network card.
         0 => rest.len(),
         payload_len => usize::from(payload_len),
     };
     let (payload, missing) = bound(rest, announced);
-    let [_, traffic_class, _, _] = (version_class_label >> 4).to_be_bytes();
-    let packet = IpPacket {
-        header: IpHeader {
+    Ok(IpPacket { header, protocol: header.first[6], payload, offset: IPV6_HEADER, missing, fragment: None })
+}
+
+impl<'a> Ipv6<'a> {
+    #[inline]
+    fn split(data: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let (first, rest) = data.split_first_chunk()?;
+        let (src, rest) = rest.split_first_chunk()?;
+        let (dst, rest) = rest.split_first_chunk()?;
+        Some((Self { first, src, dst }, rest))
+    }
+}
+
+impl Header for Ipv6<'_> {
+    #[inline]
+    fn read(self) -> IpHeader {
+        let Self { first, src, dst } = self;
+        let version_class_label = u32::from_be_bytes([first[0], first[1], first[2], first[3]]);
+        let [_, traffic_class, _, _] = (version_class_label >> 4).to_be_bytes();
+        IpHeader {
             src: IpAddr::V6(Ipv6Addr::from(*src)),
             dst: IpAddr::V6(Ipv6Addr::from(*dst)),
             ttl: first[7],
             traffic_class,
-            header_len: short(FIXED),
+            header_len: short(IPV6_HEADER),
             options_len: 0,
             id: 0,
             dont_fragment: false,
             reserved_flag: false,
             flow_label: version_class_label & 0x000f_ffff,
             reassembled: false,
-        },
-        protocol: first[6],
-        payload,
-        offset: FIXED,
-        missing,
-        fragment: None,
-        checksum_is_correct: true,
-    };
-    if packet.protocol != protocol::TCP && packet.protocol != protocol::UDP {
-        return packet.behind_extensions();
+        }
     }
-    Ok(packet)
 }
 
-type Ipv6Parts<'a> = (&'a [u8; 8], &'a [u8; 16], &'a [u8; 16], &'a [u8]);
-
-#[inline]
-fn split_ipv6(data: &[u8]) -> Option<Ipv6Parts<'_>> {
-    let (first, rest) = data.split_first_chunk()?;
-    let (src, rest) = rest.split_first_chunk()?;
-    let (dst, rest) = rest.split_first_chunk()?;
-    Some((first, src, dst, rest))
+impl<'a, H: Header> IpPacket<'a, H> {
+    /// The packet with its header read.
+    pub(super) fn read(self) -> IpPacket<'a> {
+        let Self { header, protocol, payload, offset, missing, fragment } = self;
+        IpPacket { header: header.read(), protocol, payload, offset, missing, fragment }
+    }
 }
 
 impl IpPacket<'_> {
+    /// Whether the payload starts with an extension header.
+    pub(super) fn is_extended(&self) -> bool {
+        use protocol::{
+            AUTHENTICATION, DESTINATION_OPTIONS, FRAGMENT, HIP, HOP_BY_HOP, MOBILITY, ROUTING, SHIM6,
+        };
+        self.fragment.is_none()
+            && match self.protocol {
+                AUTHENTICATION => true,
+                FRAGMENT | HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS | MOBILITY | HIP | SHIM6 => {
+                    self.header.src.is_ipv6()
+                }
+                _ => false,
+            }
+    }
+
     /// The packet behind its extension headers: at the transport, or at the part of it that a fragment holds.
     ///
     /// The fragment header is not counted in the header's length: the datagram does not have it once it is whole
     /// (RFC 8200, section 4.5), and one that was whole all along (an atomic fragment, RFC 6946) is treated alike.
     /// Neither is the authentication header in IPv4, where it is no option.
-    #[inline(never)]
     pub(super) fn behind_extensions(mut self) -> Result<Self, DecodeError> {
-        let is_ipv6 = self.header.src.is_ipv6();
-        for _ in 0..MAX_EXTENSIONS {
+        for _ in 0..=MAX_EXTENSIONS {
+            if !self.is_extended() {
+                return Ok(self);
+            }
             let kind = self.protocol;
             let layer = match kind {
                 protocol::AUTHENTICATION => Layer::Authentication,
-                protocol::FRAGMENT if is_ipv6 => Layer::Ipv6Extension,
-                kind if is_ipv6 && is_extension(kind) => Layer::Ipv6Extension,
-                _ => return Ok(self),
+                _ => Layer::Ipv6Extension,
             };
             let too_short = |needed| truncated(layer, self.offset, needed, self.payload.len());
             let Some(head) = self.payload.first_chunk::<8>() else { return Err(too_short(8)) };
             let len = match kind {
                 protocol::FRAGMENT => 8,
                 protocol::AUTHENTICATION => usize::from(head[1]).saturating_add(2) << 2,
+                // The common format (RFC 6564, section 4).
                 _ => usize::from(head[1]).saturating_add(1) << 3,
             };
             let Some((_, payload)) = self.payload.split_at_checked(len) else { return Err(too_short(len)) };
@@ -211,21 +269,14 @@ impl IpPacket<'_> {
                 if more || start != 0 {
                     let id = u32::from_be_bytes([head[4], head[5], head[6], head[7]]);
                     self.fragment = Some(Fragment { id, start, more });
-                    return Ok(self);
                 }
-            } else if is_ipv6 {
+            } else if self.header.src.is_ipv6() {
                 self.header.header_len = self.header.header_len.saturating_add(short(len));
                 self.header.options_len = self.header.options_len.saturating_add(short(len));
             }
         }
         Err(DecodeError::TooManyExtensions { limit: MAX_EXTENSIONS })
     }
-}
-
-/// Extension headers of the common format (RFC 6564, section 4).
-fn is_extension(kind: u8) -> bool {
-    use protocol::{DESTINATION_OPTIONS, HIP, HOP_BY_HOP, MOBILITY, ROUTING, SHIM6};
-    matches!(kind, HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS | MOBILITY | HIP | SHIM6)
 }
 
 /// The announced part of what is there, and how much is not.

@@ -8,7 +8,7 @@ use crate::{Cursor, Frame, LinkType, TunnelPath};
 #[inline]
 pub(super) fn frame<'a>(frame: &Frame<'a>, path: &mut TunnelPath, cut: bool) -> Step<'a> {
     match frame.link {
-        LinkType::ETHERNET => ethernet::frame(frame.data, path),
+        LinkType::ETHERNET => ethernet::frame(frame.data),
         _ => other(frame, path, cut),
     }
 }

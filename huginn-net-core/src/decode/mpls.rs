@@ -12,19 +12,19 @@ pub(super) fn stack<'a>(mut data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
         enter(path, TunnelLayer::Mpls(entry >> 12))?;
         data = rest;
         if entry & 0x100 != 0 {
-            return payload(data, path);
+            return payload(data);
         }
     }
 }
 
 /// The first nibble tells: an IP version, or that of a control word (RFC 4385, sections 3 and 5), or nothing.
-fn payload<'a>(data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
+fn payload(data: &[u8]) -> Step<'_> {
     match data.first().map(|first| first >> 4) {
         None => Err(Stop::Short),
         Some(4 | 6) => Ok(Next::Ip(data)),
         Some(1) => Err(Stop::NotData),
-        Some(0) if !is_frame(data) => ethernet::frame(data.get(CONTROL_WORD..).unwrap_or_default(), path),
-        Some(_) => ethernet::frame(data, path),
+        Some(0) if !is_frame(data) => ethernet::frame(data.get(CONTROL_WORD..).unwrap_or_default()),
+        Some(_) => ethernet::frame(data),
     }
 }
 

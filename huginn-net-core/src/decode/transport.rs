@@ -5,62 +5,89 @@ use super::error::{DecodeError, Layer};
 use super::ip::{IpPacket, bad_field, bound, protocol, truncated};
 use crate::{TcpFlags, TcpHeader, Transport, UdpHeader};
 
-/// A transport header with what it carries.
-pub(super) struct Datagram<'a> {
-    pub(super) transport: Transport<'a>,
+/// What a transport header carries. `H` is what the header is read from when it is needed, as of
+/// [`IpPacket`](super::ip::IpPacket).
+pub(super) struct Datagram<'a, H> {
+    pub(super) header: H,
     pub(super) payload: &'a [u8],
     /// Payload bytes that were announced and not captured.
     pub(super) missing: u32,
 }
 
+/// Where a [`Transport`] comes from.
+pub(super) trait Header<'a>: Copy {
+    fn read(self) -> Transport<'a>;
+}
+
+/// The bytes of a TCP header.
+#[derive(Clone, Copy)]
+pub(super) struct Tcp<'a> {
+    fixed: &'a [u8; TCP_HEADER],
+    options: &'a [u8],
+}
+
+const TCP_HEADER: usize = 20;
+const UDP_HEADER: usize = 8;
+
+/// Reads a TCP header.
 #[inline]
-pub(super) fn tcp<'a>(packet: &IpPacket<'a>) -> Result<Datagram<'a>, DecodeError> {
-    const FIXED: usize = 20;
+pub(super) fn tcp<'a, H>(packet: &IpPacket<'a, H>) -> Result<Datagram<'a, Tcp<'a>>, DecodeError> {
     let data = packet.payload;
-    let Some((fixed, rest)) = data.split_first_chunk::<FIXED>() else {
-        return Err(truncated(Layer::Tcp, packet.offset, FIXED, data.len()));
+    let Some((fixed, rest)) = data.split_first_chunk::<TCP_HEADER>() else {
+        return Err(truncated(Layer::Tcp, packet.offset, TCP_HEADER, data.len()));
     };
-    let offset_and_flags = u16::from_be_bytes([fixed[12], fixed[13]]);
-    let header_len = usize::from(offset_and_flags >> 12) << 2;
-    let Some(options_len) = header_len.checked_sub(FIXED) else {
-        return Err(bad_field(Layer::Tcp, packet.offset, "Data Offset", u32::from(offset_and_flags >> 12)));
+    let header_len = usize::from(fixed[12] >> 4) << 2;
+    let Some(options_len) = header_len.checked_sub(TCP_HEADER) else {
+        return Err(bad_field(Layer::Tcp, packet.offset, "Data Offset", u32::from(fixed[12] >> 4)));
     };
     let Some((options, payload)) = rest.split_at_checked(options_len) else {
         return Err(truncated(Layer::Tcp, packet.offset, header_len, data.len()));
     };
-    let transport = Transport::Tcp(TcpHeader {
-        src_port: u16::from_be_bytes([fixed[0], fixed[1]]),
-        dst_port: u16::from_be_bytes([fixed[2], fixed[3]]),
-        seq: u32::from_be_bytes([fixed[4], fixed[5], fixed[6], fixed[7]]),
-        ack: u32::from_be_bytes([fixed[8], fixed[9], fixed[10], fixed[11]]),
-        flags: TcpFlags::from_bits_truncate(offset_and_flags),
-        window: u16::from_be_bytes([fixed[14], fixed[15]]),
-        urgent: u16::from_be_bytes([fixed[18], fixed[19]]),
-        options,
-    });
-    Ok(Datagram { transport, payload, missing: packet.missing })
+    Ok(Datagram { header: Tcp { fixed, options }, payload, missing: packet.missing })
 }
 
+impl<'a> Header<'a> for Tcp<'a> {
+    #[inline]
+    fn read(self) -> Transport<'a> {
+        let Self { fixed, options } = self;
+        Transport::Tcp(TcpHeader {
+            src_port: u16::from_be_bytes([fixed[0], fixed[1]]),
+            dst_port: u16::from_be_bytes([fixed[2], fixed[3]]),
+            seq: u32::from_be_bytes([fixed[4], fixed[5], fixed[6], fixed[7]]),
+            ack: u32::from_be_bytes([fixed[8], fixed[9], fixed[10], fixed[11]]),
+            flags: TcpFlags::from_bits_truncate(u16::from_be_bytes([fixed[12], fixed[13]])),
+            window: u16::from_be_bytes([fixed[14], fixed[15]]),
+            urgent: u16::from_be_bytes([fixed[18], fixed[19]]),
+            options,
+        })
+    }
+}
+
+/// Reads a UDP header.
 #[inline]
-pub(super) fn udp<'a>(packet: &IpPacket<'a>) -> Result<Datagram<'a>, DecodeError> {
-    const HEADER: usize = 8;
-    let Some((header, rest)) = packet.payload.split_first_chunk::<HEADER>() else {
-        return Err(truncated(Layer::Udp, packet.offset, HEADER, packet.payload.len()));
+pub(super) fn udp<'a, H>(packet: &IpPacket<'a, H>) -> Result<Datagram<'a, UdpHeader>, DecodeError> {
+    let Some((header, rest)) = packet.payload.split_first_chunk::<UDP_HEADER>() else {
+        return Err(truncated(Layer::Udp, packet.offset, UDP_HEADER, packet.payload.len()));
     };
     let ip_announced = rest.len().saturating_add(usize::try_from(packet.missing).unwrap_or(usize::MAX));
     let len = u16::from_be_bytes([header[4], header[5]]);
-    let announced = match usize::from(len).checked_sub(HEADER) {
+    let announced = match usize::from(len).checked_sub(UDP_HEADER) {
         Some(announced) => announced.min(ip_announced),
         // A datagram too long for the field (RFC 2675), or left to the network card.
         None if len == 0 => ip_announced,
         None => return Err(bad_field(Layer::Udp, packet.offset, "Length", len.into())),
     };
     let (payload, missing) = bound(rest, announced);
-    let transport = Transport::Udp(UdpHeader {
-        src_port: u16::from_be_bytes([header[0], header[1]]),
-        dst_port: u16::from_be_bytes([header[2], header[3]]),
-    });
-    Ok(Datagram { transport, payload, missing })
+    let src_port = u16::from_be_bytes([header[0], header[1]]);
+    let dst_port = u16::from_be_bytes([header[2], header[3]]);
+    Ok(Datagram { header: UdpHeader { src_port, dst_port }, payload, missing })
+}
+
+impl Header<'_> for UdpHeader {
+    #[inline]
+    fn read(self) -> Transport<'static> {
+        Transport::Udp(self)
+    }
 }
 
 /// Whether the transport checksum is right, or cannot be told: the payload is incomplete, UDP carries none, or IP

@@ -2,8 +2,9 @@
 //! is an ordinary one.
 
 use super::counters::Stop;
+use super::transport::Datagram;
 use super::{Next, Step, ethertype, wifi};
-use crate::{Cursor, TunnelLayer};
+use crate::{Cursor, TunnelLayer, UdpHeader};
 
 const GTPU: u16 = 2152;
 const TEREDO: u16 = 3544;
@@ -16,18 +17,21 @@ const VXLAN_LINUX: u16 = 8472;
 /// A tunnel header that was recognised, with what it carries.
 pub(super) type Recognised<'a> = Option<(TunnelLayer, Step<'a>)>;
 
-/// Looks for a tunnel's header. `announced` is the length of the whole payload, of which a part may be captured.
+/// Looks for a tunnel's header in a datagram from or to a tunnel's port.
 #[inline]
-pub(super) fn recognise(ports: (u16, u16), payload: &[u8], announced: usize) -> Recognised<'_> {
+pub(super) fn recognise<'a>(datagram: &Datagram<'a, UdpHeader>) -> Recognised<'a> {
     let by_port = |port| match port {
-        GTPU | TEREDO | VXLAN | CAPWAP_DATA | GENEVE | VXLAN_LINUX => by_header(port, payload, announced),
+        GTPU | TEREDO | VXLAN | CAPWAP_DATA | GENEVE | VXLAN_LINUX => by_header(port, datagram),
         _ => None,
     };
-    by_port(ports.1).or_else(|| by_port(ports.0))
+    by_port(datagram.header.dst_port).or_else(|| by_port(datagram.header.src_port))
 }
 
 #[inline(never)]
-fn by_header(port: u16, payload: &[u8], announced: usize) -> Recognised<'_> {
+fn by_header<'a>(port: u16, datagram: &Datagram<'a, UdpHeader>) -> Recognised<'a> {
+    let payload = datagram.payload;
+    // The length of the whole payload, of which only a part may have been captured.
+    let announced = payload.len().saturating_add(usize::try_from(datagram.missing).unwrap_or(usize::MAX));
     match port {
         GTPU => gtpu(payload, announced),
         TEREDO => teredo(payload, announced),
