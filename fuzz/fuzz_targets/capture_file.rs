@@ -1,0 +1,23 @@
+//! Any bytes as a capture file: every frame is read, the end is reached, and an error is the last thing said.
+#![no_main]
+
+use std::io::Cursor;
+
+use huginn_net_core::CaptureReader;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(mut capture) = CaptureReader::from_reader("fuzz", Cursor::new(data.to_vec())) else { return };
+    let mut frames = 0;
+    let outcome = loop {
+        match capture.next_frame() {
+            Ok(Some(_)) => frames += 1,
+            end => break end.map(|_| ()),
+        }
+    };
+    if let Err(error) = outcome {
+        assert!(!error.to_string().is_empty());
+    }
+    assert_eq!(capture.packets(), frames);
+    assert!(matches!(capture.next_frame(), Ok(None)), "it ends once");
+});

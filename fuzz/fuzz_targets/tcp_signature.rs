@@ -1,0 +1,12 @@
+//! Any bytes as an IP packet; the signature of a SYN or SYN+ACK reads back from its text.
+#![no_main]
+
+use huginn_net_tcp::TcpSignature;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(signature) = TcpSignature::from_ip_packet(data) else { return };
+    let text = signature.to_string();
+    let read: TcpSignature = text.parse().expect("what was written can be read");
+    assert_eq!(read.to_string(), text);
+});
