@@ -34,8 +34,8 @@ pub(super) mod protocol {
 /// An IP header with what it carries.
 ///
 /// `H` is [`IpHeader`], or the bytes that it is read from when, and where, it is needed. A packet on the usual path
-/// is handed from function to function, and copying a header that was just written field by field would cost more
-/// than all the rest of decode: the processor has to wait until the fields have left its store buffer.
+/// is handed from function to function, and copying a header that was just written field by field costs nearly as
+/// much as all the rest of decode: the processor waits until the fields have left its store buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IpPacket<'a, H = IpHeader> {
     pub(super) header: H,

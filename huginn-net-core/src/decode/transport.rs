@@ -92,7 +92,7 @@ impl Header<'_> for UdpHeader {
 
 /// Whether the transport checksum is right, or cannot be told: the payload is incomplete, UDP carries none, or IP
 /// has options. One of these may be a source route, and then the sum covers the final destination (RFC 8200,
-/// section 8.1; RFC 1122, section 3.2.1.8).
+/// section 8.1).
 pub(super) fn checksum_is_correct(packet: &IpPacket<'_>) -> bool {
     let data = packet.payload;
     if packet.missing > 0 || packet.header.options_len > 0 {

@@ -58,8 +58,7 @@ proptest! {
     fn any_bytes_of_any_link_type(
         frames in prop::collection::vec((any_link(), prop::collection::vec(any::<u8>(), 0..300), 0_u32..400), 1..8),
     ) {
-        let mut config = DecodeConfig::default();
-        config.verify_checksums = true;
+        let config = DecodeConfig { verify_checksums: true, ..DecodeConfig::default() };
         let mut decoder = Decoder::new(config);
         for (link, data, wire_len) in &frames {
             push(&mut decoder, &Frame { ts: Timestamp::default(), link: *link, data, wire_len: *wire_len });
@@ -68,8 +67,7 @@ proptest! {
 
     #[test]
     fn any_spoiled_frames(frames in prop::collection::vec(spoiled(), 1..8), cut in 0_u32..2) {
-        let mut config = DecodeConfig::default();
-        config.verify_checksums = true;
+        let config = DecodeConfig { verify_checksums: true, ..DecodeConfig::default() };
         let mut decoder = Decoder::new(config);
         for (link, data) in &frames {
             let wire_len = u32::try_from(data.len()).unwrap() + cut;

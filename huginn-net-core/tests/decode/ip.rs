@@ -170,8 +170,7 @@ fn other_protocols_are_counted() {
 
 #[test]
 fn wrong_checksums_are_counted_and_nothing_else() {
-    let mut config = DecodeConfig::default();
-    config.verify_checksums = true;
+    let config = DecodeConfig { verify_checksums: true, ..DecodeConfig::default() };
     let mut decoder = Decoder::new(config);
     let mut decode = |packet: &[u8]| {
         let mut segments = 0;

@@ -1,7 +1,6 @@
 //! From frames to segments, through the public interface.
 #![allow(
     clippy::arithmetic_side_effects,
-    clippy::field_reassign_with_default,
     clippy::indexing_slicing,
     clippy::unwrap_used,
     reason = "in a test, a panic is a failure"
