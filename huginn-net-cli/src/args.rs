@@ -60,7 +60,7 @@ pub(crate) struct AnalysisArguments {
     pub(crate) net: Vec<IpNet>,
 
     /// Stop after this many packets
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
 
     /// Count wrong TCP and UDP checksums too (packets are never dropped for one)

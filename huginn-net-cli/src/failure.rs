@@ -1,7 +1,7 @@
 //! What can stop the program, as sentences and exit statuses.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use huginn_net::{CaptureError, DatabaseError};
@@ -36,6 +36,9 @@ pub(crate) enum Failure {
         "--filter needs libpcap, which this build does without: install libpcap-dev and build with `--features libpcap`, or use --port and --net"
     )]
     NoBpf,
+    /// The file for events is one of those to be read.
+    #[error("{path}: is both input and output")]
+    OverInput { path: String },
     /// The file for events could not be made.
     #[error("{path}: {source}")]
     Create { path: String, source: io::Error },
@@ -58,8 +61,7 @@ impl Failure {
     }
 }
 
-/// Writes one line to standard error.
-#[expect(clippy::print_stderr, reason = "the one place that speaks to the user")]
+/// Writes one line to standard error; where nobody can be told, the exit status still tells.
 pub(crate) fn report(message: &dyn fmt::Display) {
-    eprintln!("huginn-net: {message}");
+    let _ = writeln!(io::stderr().lock(), "huginn-net: {message}");
 }

@@ -60,7 +60,11 @@ impl<P: Protocol> Analyzer<P> {
     /// Analyses one frame. What it tells goes to the sink at once.
     ///
     /// Breaks when the sink does; the frame is then only partly analysed.
-    pub fn push(&mut self, frame: &Frame<'_>, sink: &mut impl Sink<Event<P::Event>>) -> ControlFlow<()> {
+    pub fn push(
+        &mut self,
+        frame: &Frame<'_>,
+        sink: &mut (impl Sink<Event<P::Event>> + ?Sized),
+    ) -> ControlFlow<()> {
         self.frames = self.frames.saturating_add(1);
         self.bytes = self.bytes.saturating_add(frame.data.len() as u64);
         #[cfg(feature = "libpcap")]
@@ -80,10 +84,10 @@ impl<P: Protocol> Analyzer<P> {
         flow
     }
 
-    /// Tells that no further frame comes and says what can only be said then.
+    /// Tells that no further frame comes. No protocol so far has anything left to say then.
     ///
     /// Flows and fragments are forgotten, counters are kept: the analyzer is ready for another capture.
-    pub fn finish(&mut self, _sink: &mut impl Sink<Event<P::Event>>) -> ControlFlow<()> {
+    pub fn finish(&mut self, _sink: &mut (impl Sink<Event<P::Event>> + ?Sized)) -> ControlFlow<()> {
         self.decoder.finish();
         self.watch.flows.clear();
         ControlFlow::Continue(())
@@ -97,7 +101,7 @@ impl<P: Protocol> Analyzer<P> {
     pub fn analyze<S: Source>(
         &mut self,
         mut source: S,
-        sink: &mut impl Sink<Event<P::Event>>,
+        sink: &mut (impl Sink<Event<P::Event>> + ?Sized),
     ) -> Result<Counters, S::Error> {
         let outcome = loop {
             if self.cancel.is_cancelled() {
@@ -247,7 +251,11 @@ struct Watch<P: Protocol> {
 }
 
 impl<P: Protocol> Watch<P> {
-    fn segment(&mut self, segment: &Segment<'_>, sink: &mut impl Sink<Event<P::Event>>) -> ControlFlow<()> {
+    fn segment(
+        &mut self,
+        segment: &Segment<'_>,
+        sink: &mut (impl Sink<Event<P::Event>> + ?Sized),
+    ) -> ControlFlow<()> {
         if !self.filter.passes(segment) {
             self.segments_filtered = self.segments_filtered.saturating_add(1);
             return ControlFlow::Continue(());
@@ -279,12 +287,15 @@ impl<P: Protocol> Watch<P> {
     }
 
     /// Whether a segment on a known 4-tuple is the first of another connection: a SYN that retransmits nothing.
+    ///
+    /// A retransmission renews the time that the next one has.
     fn starts_anew(&mut self, slot: Slot, segment: &Segment<'_>, sender_is_low: bool) -> bool {
         let Some(seq) = opening_seq(segment) else { return false };
         let Some(flow) = self.flows.get_mut(slot) else { return false };
-        let Some((first_seq, first_seen)) = flow.syn else { return true };
-        let age = segment.ts.as_nanos().saturating_sub(first_seen);
-        flow.closed || seq != first_seq || flow.client_is_low != sender_is_low || age > self.syn_lifetime
+        let Some((first_seq, last_seen)) = &mut flow.syn else { return true };
+        let age = segment.ts.as_nanos().saturating_sub(*last_seen);
+        *last_seen = segment.ts.as_nanos();
+        flow.closed || seq != *first_seq || flow.client_is_low != sender_is_low || age > self.syn_lifetime
     }
 
     /// Opens a flow if the protocol wants it, in the place of the `known` one of the same key.
@@ -321,7 +332,7 @@ impl<P: Protocol> Watch<P> {
 #[derive(Debug)]
 struct Flow<S> {
     state: S,
-    /// Sequence number and time (ns) of the SYN that opened it.
+    /// Sequence number of the SYN that opened it, and when (ns) it was last seen.
     syn: Option<(u32, u64)>,
     /// Whether the client is the low end of the key.
     client_is_low: bool,

@@ -9,6 +9,7 @@ use crate::{Frame, LinkType};
 /// A filter expression (`pcap-filter(7)`), compiled by libpcap for each link type that occurs.
 ///
 /// A frame of a link type that the expression cannot be compiled for (`ether host` on raw IP) does not pass.
+/// `len`, `greater` and `less` see the captured length, not that on the wire.
 pub struct Bpf {
     expression: String,
     programs: Vec<(LinkType, Option<BpfProgram>)>,
@@ -35,7 +36,9 @@ impl Bpf {
             self.programs.len().saturating_sub(1)
         });
         match self.programs.get(place) {
-            Some((_, Some(program))) => program.filter(frame.data),
+            Some((_, Some(program))) => {
+                program.filter(frame.data.get(link_header(frame.link)..).unwrap_or_default())
+            }
             _ => false,
         }
     }
@@ -51,11 +54,17 @@ fn compile(expression: &str, link: LinkType) -> Result<BpfProgram, pcap::Error> 
     Capture::dead(Linktype(i32::from(dlt(link))))?.compile(expression, true)
 }
 
+/// The header that is taken off before the program runs. BSD loopback writes its address family in the way of the
+/// machine that captured, where libpcap asks for that of the machine that reads; the packet behind it tells the same.
+fn link_header(link: LinkType) -> usize {
+    if matches!(link, LinkType::NULL | LinkType::LOOP) { 4 } else { 0 }
+}
+
 /// The `DLT_` number that libpcap uses inside for a `LINKTYPE_` of a file: they differ for raw IP alone among
 /// the types that are decoded here.
 fn dlt(link: LinkType) -> u16 {
     match link {
-        LinkType::RAW | LinkType::RAW_OPENBSD => LinkType::RAW_BSD.0,
+        LinkType::RAW | LinkType::RAW_OPENBSD | LinkType::NULL | LinkType::LOOP => LinkType::RAW_BSD.0,
         other => other.0,
     }
 }
@@ -90,6 +99,11 @@ mod tests {
     fn one_expression_serves_every_link_type() {
         let mut bpf = Bpf::new("udp port 53").unwrap();
         assert!(bpf.passes(&frame(LinkType::ETHERNET, UDP_FRAME)));
+        let mut loopback = vec![0, 0, 0, 2];
+        loopback.extend(&UDP_FRAME[14..]);
+        assert!(
+            bpf.passes(&frame(LinkType::NULL, &loopback)) && bpf.passes(&frame(LinkType::LOOP, &loopback))
+        );
         assert!(bpf.passes(&frame(LinkType::RAW, &UDP_FRAME[14..])));
         assert!(!Bpf::new("tcp").unwrap().passes(&frame(LinkType::ETHERNET, UDP_FRAME)));
     }

@@ -20,6 +20,11 @@ pub struct Event<K> {
 }
 
 impl<K> Event<K> {
+    /// An event of a flow.
+    pub fn new(ts: Timestamp, flow: FlowId, subject: Side, kind: K) -> Self {
+        Self { ts, flow, subject, kind }
+    }
+
     pub(crate) fn of(segment: &Segment<'_>, sender: Side, subject: Side, kind: K) -> Self {
         Self { ts: segment.ts, flow: FlowId::of(segment, sender), subject, kind }
     }

@@ -15,8 +15,8 @@ pub struct FlowLimits {
     pub max_flows: usize,
     /// A flow without a packet for this long, in packet time, has ended (default 5 minutes).
     pub idle_timeout: Duration,
-    /// For this long after a SYN, in packet time, an equal SYN is its retransmission (default 30 seconds);
-    /// later it opens the flow anew.
+    /// For this long after a SYN, in packet time, an equal SYN is its retransmission (default 130 seconds, twice
+    /// the longest pause of Linux); later it opens the flow anew.
     pub syn_lifetime: Duration,
 }
 
@@ -25,7 +25,7 @@ impl Default for FlowLimits {
         Self {
             max_flows: 1 << 19,
             idle_timeout: Duration::from_secs(300),
-            syn_lifetime: Duration::from_secs(30),
+            syn_lifetime: Duration::from_secs(130),
         }
     }
 }
@@ -123,14 +123,21 @@ impl<F> FlowTable<F> {
     }
 
     /// Ends the flows that have been idle for too long at `now`.
+    ///
+    /// Where time has stepped back by more than that, a flow starts to be idle now: none is lost, none stays for ever.
     #[inline]
     pub(crate) fn expire(&mut self, now: Timestamp) {
+        let now = now.as_nanos();
         while let Some(entry) = self.entries.get(self.oldest as usize) {
-            if now.as_nanos().saturating_sub(entry.last_seen) <= self.idle_nanos {
+            if now.abs_diff(entry.last_seen) <= self.idle_nanos {
                 return;
             }
-            self.remove_oldest();
-            self.counters.expired = self.counters.expired.saturating_add(1);
+            if entry.last_seen < now {
+                self.remove_oldest();
+                self.counters.expired = self.counters.expired.saturating_add(1);
+            } else {
+                self.renew(self.oldest, now);
+            }
         }
     }
 
@@ -141,12 +148,7 @@ impl<F> FlowTable<F> {
         let entries = &self.entries;
         let slot =
             *self.index.find(hash, |&slot| entries.get(slot as usize).is_some_and(|e| e.key == *key))?;
-        if slot != self.newest {
-            self.unlink(slot);
-            self.link_newest(slot);
-        }
-        let entry = self.entries.get_mut(slot as usize)?;
-        entry.last_seen = now.as_nanos();
+        self.renew(slot, now.as_nanos());
         Some(Slot(slot))
     }
 
@@ -176,6 +178,17 @@ impl<F> FlowTable<F> {
         self.index.insert_unique(hasher.hash_one(key), slot, rehash);
         self.link_newest(slot);
         Some(Slot(slot))
+    }
+
+    #[inline]
+    fn renew(&mut self, slot: u32, now: u64) {
+        if slot != self.newest {
+            self.unlink(slot);
+            self.link_newest(slot);
+        }
+        if let Some(entry) = self.entries.get_mut(slot as usize) {
+            entry.last_seen = now;
+        }
     }
 
     fn remove_oldest(&mut self) {
@@ -252,6 +265,18 @@ mod tests {
     }
 
     #[test]
+    fn a_time_stamp_far_in_the_future_keeps_no_flow_for_ever() {
+        let mut table = table(10, 300);
+        table.insert(FlowKey::numbered(1), at(1_000_000), 1);
+        table.insert(FlowKey::numbered(2), at(1000), 2);
+        table.expire(at(1100));
+        assert_eq!(table.counters().held, 2, "time stepped back");
+        table.expire(at(1301));
+        table.expire(at(1401));
+        assert_eq!((table.counters().held, table.counters().expired), (0, 2));
+    }
+
+    #[test]
     fn the_least_recently_seen_goes_first_at_the_limit() {
         let mut table = table(3, 300);
         for n in 0..3 {
@@ -280,14 +305,19 @@ mod tests {
     proptest! {
         /// Against a plain list that is searched from one end to the other.
         #[test]
-        fn behaves_like_a_list_in_order_of_last_sight(steps in prop::collection::vec((0_u32..40, 0_u64..30), 1..400)) {
+        fn behaves_like_a_list_in_order_of_last_sight(steps in prop::collection::vec((0_u32..40, -90_i64..110), 1..400)) {
             let mut table = table(12, 60);
             let mut list: VecDeque<(u32, u64)> = VecDeque::new();
-            let mut now = 0;
+            let mut now = 10_000_u64;
             for (n, pause) in steps {
-                now += pause;
+                now = now.saturating_add_signed(pause);
                 table.expire(at(now));
-                list.retain(|(_, seen)| now - seen <= 60);
+                while let Some((held, seen)) = list.front().copied().filter(|(_, seen)| now.abs_diff(*seen) > 60) {
+                    list.pop_front();
+                    if seen > now {
+                        list.push_back((held, now));
+                    }
+                }
                 let slot = table.touch(&FlowKey::numbered(n), at(now));
                 let known = list.iter().position(|(held, _)| *held == n);
                 prop_assert_eq!(slot.is_some(), known.is_some());

@@ -1,6 +1,7 @@
 //! The tags and tunnels around a packet.
 
 use std::fmt;
+use std::net::IpAddr;
 
 /// How many layers of tags and tunnels are followed; a packet with more is counted and left.
 pub const MAX_TUNNEL_LAYERS: usize = 8;
@@ -95,11 +96,13 @@ impl fmt::Display for TunnelLayer {
 pub struct TunnelPath {
     layers: [TunnelLayer; MAX_TUNNEL_LAYERS],
     len: u8,
+    /// What tells this path from others in a flow's key; 0 without layers.
+    key: u64,
 }
 
 impl TunnelPath {
     /// No tag and no tunnel.
-    pub const EMPTY: Self = Self { layers: [TunnelLayer::Gre; MAX_TUNNEL_LAYERS], len: 0 };
+    pub const EMPTY: Self = Self { layers: [TunnelLayer::Gre; MAX_TUNNEL_LAYERS], len: 0, key: 0 };
 
     /// The layers, outermost first.
     pub fn layers(&self) -> &[TunnelLayer] {
@@ -118,6 +121,7 @@ impl TunnelPath {
             Some(slot) => {
                 *slot = layer;
                 self.len = self.len.saturating_add(1);
+                self.mark(layer.key_word());
                 true
             }
             None => false,
@@ -126,14 +130,33 @@ impl TunnelPath {
 
     pub(crate) fn clear(&mut self) {
         self.len = 0;
+        self.key = 0;
     }
 
-    /// The path folded into one word: 0 without layers.
+    /// Folds another distinction of the tunnel into its key: a word that both directions share.
+    pub(crate) fn mark(&mut self, word: u64) {
+        // An odd multiplier (the fractional part of the golden ratio) makes the fold depend on the order.
+        self.key = (self.key ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    }
+
+    /// Tells a tunnel from others of its kind by its two ends.
+    pub(crate) fn mark_ends(&mut self, one: IpAddr, other: IpAddr) {
+        let end = |address| {
+            let bits = match address {
+                IpAddr::V4(v4) => u128::from(v4.to_bits()),
+                IpAddr::V6(v6) => v6.to_bits(),
+            };
+            #[expect(clippy::cast_possible_truncation, reason = "the halves of a word")]
+            let halves = ((bits >> 64) as u64, bits as u64);
+            (halves.0.rotate_left(32) ^ halves.1).wrapping_add(1).wrapping_mul(0xd6e8_feb8_6659_fd93)
+        };
+        // The sum does not tell who sent.
+        self.mark(end(one).wrapping_add(end(other)));
+    }
+
+    /// The path as one word: 0 without layers.
     pub(crate) fn key_word(&self) -> u64 {
-        self.layers().iter().fold(0, |word: u64, layer| {
-            // An odd multiplier (the fractional part of the golden ratio) makes the fold depend on the order.
-            (word ^ layer.key_word()).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
-        })
+        self.key
     }
 }
 

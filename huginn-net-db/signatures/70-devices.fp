@@ -11,15 +11,6 @@
 label = s:unix:Nintendo Switch:
 sig   = *:64:0:*:32768,6:mss,nop,ws,sok,ts:df,id+:0
 
-; Half the space of 16 bits as the window, SACK alone of the options, and on the handheld an MSS of
-; 1360 (Nmap observed the same MSS in its answers). Known to p0f.
-label = s:other:Nintendo 3DS:
-sig   = 4:64:0:1360:32768,0:mss,nop,nop,sok:df,id+:0
-
-; As the 3DS, with the MSS of Ethernet. Known to p0f.
-label = s:other:Nintendo Wii:
-sig   = 4:64:0:1460:32768,0:mss,nop,nop,sok:df,id+:0
-
 ; Cisco documents 4128 bytes as the default of "ip tcp window-size"; only the MSS is sent,
 ; TTL 255.
 label = s:other:Cisco IOS:

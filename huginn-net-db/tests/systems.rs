@@ -149,8 +149,6 @@ const SYN: &[Row] = &[
         "tcp_output() of DragonFly",
     ),
     ("4:64+0:0:1360:32768,6:mss,nop,ws,sok,ts:df,id+:0", "Nintendo Switch", "nDPI nintendo.pcap"),
-    ("4:64+0:0:1360:32768,0:mss,nop,nop,sok:df,id+:0", "Nintendo 3DS", "known to p0f"),
-    ("4:64+0:0:1460:32768,0:mss,nop,nop,sok:df,id+:0", "Nintendo Wii", "known to p0f"),
     // Tools
     ("4:42+22:0:1460:1024,0:mss::0", "Nmap SYN scan", "Nmap 7.93"),
     ("4:44+20:0:1460:3,10:ws,nop,mss,sok,nop,nop:ecn,uptr+:0", "Nmap OS detection", "Nmap 7.93 -O"),

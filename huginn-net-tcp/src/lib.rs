@@ -32,6 +32,9 @@ mod raw_sig;
 mod signature;
 mod window;
 
+/// Frames, flows and the engine: what a [`TcpObserver`] works in.
+pub use huginn_net_core as core;
+
 pub use distance::{MAX_DISTANCE, distance, initial_ttl};
 pub use error::{Error, Field, ParseError};
 pub use layout::{LayoutError, OptionLayout};

@@ -35,7 +35,8 @@ pub struct TcpFinding {
 }
 
 impl TcpFinding {
-    pub(crate) fn new(signature: TcpSignature, matched: Option<TcpMatch>, sendsyn: bool) -> Self {
+    /// A signature and what the database says of it.
+    pub fn new(signature: TcpSignature, matched: Option<TcpMatch>, sendsyn: bool) -> Self {
         let distance = matched.as_ref().map_or_else(|| Distance::guess(&signature), |found| found.distance);
         let params = TcpParams::of(&signature, matched.as_ref());
         Self { signature, matched, distance, params, sendsyn }

@@ -27,6 +27,8 @@ mod p0f_log;
 
 pub use community_id::CommunityId;
 pub use finding::{Event, Finding, MtuFinding, TcpFinding};
+/// Frames, flows and the engine: all that the types here are made of.
+pub use huginn_net_core as core;
 pub use huginn_net_core::{
     Analyzer, Builder, CancelToken, CaptureError, CaptureReader, Counters, DecodeConfig, Filter, FlowId,
     FlowLimits, Frame, Frames, IpNet, LinkType, Side, Sink, Source, Timestamp, TransportKind, TunnelLayer,

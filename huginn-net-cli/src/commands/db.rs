@@ -9,7 +9,7 @@ use huginn_net::tcp::{Handshake, TcpSignature};
 
 use crate::args::DbCommand;
 use crate::commands::database;
-use crate::failure::{FAILED, Failure};
+use crate::failure::{self, FAILED, Failure};
 
 pub(crate) fn run(command: DbCommand) -> Result<ExitCode, Failure> {
     match command {
@@ -56,7 +56,10 @@ fn lint(files: &[PathBuf]) -> Result<ExitCode, Failure> {
                 writeln!(out, "{name}: error: {source}")?;
                 failed = true;
             }
-            Err(failure) => return Err(failure),
+            Err(failure) => {
+                failure::report(&failure);
+                failed = true;
+            }
         }
     }
     Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })

@@ -3,9 +3,11 @@
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use huginn_net::{
-    CaptureError, CaptureReader, Counters, DecodeConfig, Filter, Frame, HuginnNet, Observers, Scope, Source,
+    CaptureError, CaptureReader, Counters, DecodeConfig, Filter, FlowLimits, Frame, HuginnNet, Observers,
+    Scope, Source,
 };
 
 use crate::args::{AnalysisArguments, Format, PcapArguments, ProtocolArgument};
@@ -15,6 +17,7 @@ use crate::output::{EventWriter, Progress};
 
 pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
     let mut analyzer = analyzer(&args.analysis, args.output.format)?;
+    refuse_own_input(&args)?;
     let mut events = EventWriter::create(&args.output)?;
     let mut left = args.analysis.count.unwrap_or(u64::MAX);
     let mut damaged = false;
@@ -22,14 +25,17 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
         if left == 0 {
             break;
         }
-        events.name_file((args.files.len() > 1).then(|| path.display().to_string()));
+        events.name_file((args.files.len() > 1).then(|| name_of(path)));
         let before = analyzer.counters();
         let outcome = open(path).and_then(|reader| {
             let progress = Progress::of(&reader, args.output.quiet || events.is_on_terminal());
+            // What comes through a pipe may be long in coming.
+            events.write_at_once(reader.input_len().is_none());
             analyzer.analyze(Watched { reader, left: &mut left, progress }, &mut events)
         });
         events.check()?;
         if let Err(error) = outcome {
+            events.flush()?;
             failure::report(&error);
             damaged = true;
         }
@@ -37,23 +43,60 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
             tell(path, &before, &analyzer.counters());
         }
     }
-    events.finish()?;
+    events.flush()?;
     if args.output.stats {
         write_counters(&analyzer.counters())?;
     }
     Ok(if damaged { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
+/// An output file that is also read would be empty before it is read.
+fn refuse_own_input(args: &PcapArguments) -> Result<(), Failure> {
+    let Some(output) = args.output.output.as_deref().and_then(|path| path.canonicalize().ok()) else {
+        return Ok(());
+    };
+    match args
+        .files
+        .iter()
+        .find(|path| path.canonicalize().is_ok_and(|path| path == output && path.is_file()))
+    {
+        Some(path) => Err(Failure::OverInput { path: name_of(path) }),
+        None => Ok(()),
+    }
+}
+
+/// A path as text: bytes that are not UTF-8, and control characters, as `\xNN`.
+fn name_of(path: &Path) -> String {
+    let mut name = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        for character in chunk.valid().chars() {
+            if character.is_control() {
+                name.extend(format!("\\x{:02x}", u32::from(character)).chars());
+            } else {
+                name.push(character);
+            }
+        }
+        for byte in chunk.invalid() {
+            name.extend(format!("\\x{byte:02x}").chars());
+        }
+    }
+    name
+}
+
 /// What is to be done with packets, from what was typed.
 fn analyzer(args: &AnalysisArguments, format: Format) -> Result<HuginnNet, Failure> {
     let filter = args.port.iter().fold(Filter::new(), |filter, port| filter.port(*port));
     let filter = args.net.iter().fold(filter, |filter, net| filter.net(*net));
+    let p0f = format == Format::P0f;
+    // p0f forgets a flow half a minute after its SYN, which then is news if it comes again.
+    let syn_lifetime = if p0f { Duration::from_secs(30) } else { FlowLimits::default().syn_lifetime };
     let observers = Observers::default()
         .database(database(args.db.as_deref())?)
         .tcp(args.protocols.contains(&ProtocolArgument::Tcp))
-        .scope(if format == Format::P0f { Scope::P0f } else { Scope::Full });
+        .scope(if p0f { Scope::P0f } else { Scope::Full });
     let builder = HuginnNet::builder_with(observers)
         .decode(DecodeConfig { verify_checksums: args.checksums, ..DecodeConfig::default() })
+        .flow_limits(FlowLimits { syn_lifetime, ..FlowLimits::default() })
         .filter(filter);
     let Some(expression) = &args.filter else { return Ok(builder.build()) };
     #[cfg(feature = "libpcap")]
@@ -94,11 +137,13 @@ impl Source for Watched<'_> {
 fn tell(path: &Path, before: &Counters, after: &Counters) {
     let frames = after.frames.saturating_sub(before.frames);
     let events = after.events.saturating_sub(before.events);
-    failure::report(&format_args!("{}: {frames} packets, {events} events", path.display()));
+    failure::report(&format_args!("{}: {frames} packets, {events} events", name_of(path)));
 }
 
 fn write_counters(counters: &Counters) -> Result<(), Failure> {
     let mut line = serde_json::to_vec(counters).map_err(io::Error::from)?;
     line.push(b'\n');
-    Ok(io::stderr().lock().write_all(&line)?)
+    // Where nobody can be told, the analysis was done all the same.
+    let _ = io::stderr().lock().write_all(&line);
+    Ok(())
 }

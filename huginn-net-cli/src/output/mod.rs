@@ -21,6 +21,8 @@ pub(crate) struct EventWriter {
     human: human::Human,
     file: Option<String>,
     on_terminal: bool,
+    /// Whether each event is written out as it comes.
+    at_once: bool,
     outcome: io::Result<()>,
 }
 
@@ -43,6 +45,7 @@ impl EventWriter {
             human: human::Human::new(colour),
             file: None,
             on_terminal,
+            at_once: on_terminal,
             outcome: Ok(()),
         })
     }
@@ -62,7 +65,12 @@ impl EventWriter {
         Ok(std::mem::replace(&mut self.outcome, Ok(()))?)
     }
 
-    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+    /// Whether events shall not wait for others before they are written out; on a terminal they never do.
+    pub(crate) fn write_at_once(&mut self, at_once: bool) {
+        self.at_once = at_once || self.on_terminal;
+    }
+
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         Ok(self.out.flush()?)
     }
 
@@ -80,7 +88,8 @@ impl EventWriter {
 
 impl Sink<Event> for EventWriter {
     fn event(&mut self, event: Event) -> ControlFlow<()> {
-        match self.write(&event) {
+        let written = self.write(&event).and_then(|()| if self.at_once { self.out.flush() } else { Ok(()) });
+        match written {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 self.outcome = Err(error);

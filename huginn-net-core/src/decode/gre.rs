@@ -35,7 +35,7 @@ fn plain<'a>(flags: u16, protocol: u16, mut cursor: Cursor<'a>, path: &mut Tunne
         cursor.skip(4)?;
     }
     if flags & KEY != 0 {
-        cursor.skip(4)?;
+        path.mark(cursor.u32_be()?.into());
     }
     if flags & SEQUENCE != 0 {
         cursor.skip(4)?;

@@ -25,7 +25,7 @@ use fragments::{FragmentTable, Limits, Whole};
 use ip::{IpPacket, Version, protocol};
 use transport::Datagram;
 
-use crate::{Frame, Segment, Timestamp, Truncated, TunnelLayer, TunnelPath};
+use crate::{Frame, IpHeader, Segment, Timestamp, Truncated, TunnelLayer, TunnelPath};
 
 /// How many headers of one frame are followed, tags and tunnels and reassembled datagrams together.
 const MAX_STEPS: u8 = 64;
@@ -172,6 +172,9 @@ impl Decoder {
             protocol::UDP => {
                 let datagram = transport::udp(packet)?;
                 if let Some((layer, step)) = udp_tunnel::recognise(&datagram) {
+                    if layer != TunnelLayer::Teredo {
+                        self.mark_ends(&packet.header.read());
+                    }
                     enter(&mut self.path, layer)?;
                     return step.map(Some);
                 }
@@ -199,6 +202,12 @@ impl Decoder {
         (walk.each)(&segment(walk.ts, packet, datagram, &self.path));
     }
 
+    /// Lets the ends of a tunnel tell it from others, whose inner addresses may be the same. Not so where IPv6 crosses
+    /// IPv4 (6in4, Teredo): the inner addresses are global, and an answer may come through another relay.
+    fn mark_ends(&mut self, outer: &IpHeader) {
+        self.path.mark_ends(outer.src, outer.dst);
+    }
+
     /// What an IP packet carries that is neither TCP nor UDP.
     #[inline(never)]
     fn other<'a>(&mut self, packet: IpPacket<'a>, walk: &mut Walk<'_>) -> Result<Option<Next<'a>>, Stop> {
@@ -207,6 +216,9 @@ impl Decoder {
             return self.transport(&packet.behind_extensions()?, walk);
         }
         let is_ipv4 = packet.header.src.is_ipv4();
+        if !(is_ipv4 && packet.protocol == protocol::IPV6) {
+            self.mark_ends(&packet.header);
+        }
         let layer = match packet.protocol {
             protocol::IPV4 if is_ipv4 => TunnelLayer::IpInIp,
             protocol::IPV4 => TunnelLayer::FourInSix,
