@@ -117,7 +117,7 @@ pub(crate) enum DbCommand {
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
     },
-    /// Check databases: errors and doubtful places, by line and column
+    /// Check databases: errors by line and column, doubtful places by line
     Lint {
         /// Databases in p0f v3 syntax [default: the built-in one]
         #[arg(value_name = "FILE")]

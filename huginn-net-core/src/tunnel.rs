@@ -179,3 +179,29 @@ impl fmt::Debug for TunnelPath {
         f.debug_list().entries(self.layers().iter().map(ToString::to_string)).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ends_of_a_tunnel_tell_it_from_others_in_both_directions() {
+        let key = |one: &str, other: &str, gre_key: u64| {
+            let mut path = TunnelPath::EMPTY;
+            path.mark_ends(one.parse().unwrap(), other.parse().unwrap());
+            path.mark(gre_key);
+            assert!(path.push(TunnelLayer::Gre));
+            path.key_word()
+        };
+        let there = key("192.0.2.1", "192.0.2.2", 100);
+        assert_eq!(there, key("192.0.2.2", "192.0.2.1", 100));
+        for other in [
+            key("192.0.2.1", "192.0.2.3", 100),
+            key("192.0.2.1", "192.0.2.2", 200),
+            key("2001:db8::1", "2001:db8::2", 100),
+            key("192.0.2.0", "192.0.2.3", 100),
+        ] {
+            assert_ne!(there, other);
+        }
+    }
+}

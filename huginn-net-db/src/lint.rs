@@ -23,7 +23,7 @@ pub struct Lint {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remark {
-    /// A signature that can never be reached, since another one is always preferred. (Where p0f sees it, too, it is
+    /// A signature that never matches exactly, since another one is always preferred. (Where p0f sees it, too, it is
     /// [an error](crate::Error::Covered).)
     Unreachable {
         /// The line of the other one.
@@ -170,7 +170,12 @@ fn contradiction(pattern: &TcpPattern, handshake: Handshake) -> Option<Contradic
             quirks.contains(Quirks::AFTER_EOL) && pattern.layout.eol_padding() < 2 && !malformed,
             Contradiction::NothingAfterEol,
         ),
-        (ids == Quirks::ID_NONZERO || ids.contains(Quirks::DF | Quirks::ID_ZERO), Contradiction::Id),
+        // A signature for both versions fits IPv6 packets, of which these quirks are not asked.
+        (
+            pattern.version.is_some()
+                && (ids == Quirks::ID_NONZERO || ids.contains(Quirks::DF | Quirks::ID_ZERO)),
+            Contradiction::Id,
+        ),
         (quirks.intersects(foreign_ack), Contradiction::Ack),
         (quirks.contains(Quirks::URG | Quirks::URGENT_NONZERO), Contradiction::Urgent),
     ];
@@ -187,7 +192,10 @@ impl fmt::Display for Remark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreachable { other } => {
-                write!(f, "the signature can never be reached, the one in line {other} is preferred")
+                write!(
+                    f,
+                    "what fits the signature exactly fits the one in line {other} as well, which is preferred"
+                )
             }
             Self::Contradiction(contradiction) => write!(f, "no packet has this signature: {contradiction}"),
             Self::RepeatedMtu { mtu, earlier } => {

@@ -38,7 +38,8 @@ impl fmt::Display for TcpSignature {
 ///
 /// It is taken for that of a SYN, unless its MSS is `*`, which p0f prints for a SYN+ACK that echoes the one of
 /// `p0f-sendsyn`; set [`TcpSignature::handshake`] where you know better. The distance after the TTL may be missing
-/// and is not compared with the TTL. A window given as a multiple is computed back.
+/// and is not compared with the TTL. A window given as a multiple is computed back,
+/// and one given in bytes becomes a multiple where an observed one would.
 impl FromStr for TcpSignature {
     type Err = ParseError;
 
@@ -85,7 +86,10 @@ impl FromStr for TcpSignature {
                 signature.window = units.window_of(multiple);
                 signature.window_multiple = Some(multiple);
             }
-            None => signature.window = number(Field::Window, window)?,
+            None => {
+                signature.window = number(Field::Window, window)?;
+                signature.window_multiple = signature.units().divide(signature.window);
+            }
         }
         Ok(signature)
     }

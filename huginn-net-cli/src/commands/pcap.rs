@@ -127,10 +127,15 @@ impl Source for Watched<'_> {
     type Error = CaptureError;
 
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
-        let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
-        *self.left = left;
+        if *self.left == 0 {
+            return Ok(None);
+        }
         self.progress.step(&self.reader);
-        self.reader.next_frame()
+        let frame = self.reader.next_frame()?;
+        if frame.is_some() {
+            *self.left = self.left.saturating_sub(1);
+        }
+        Ok(frame)
     }
 }
 

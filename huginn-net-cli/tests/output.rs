@@ -1,0 +1,148 @@
+//! What the program writes, to the letter. Labels and signatures are those of the goldens of p0f, Community IDs those
+//! of the reference implementation (the Python package `communityid` 1.5).
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn capture(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures").join(name).display().to_string()
+}
+
+fn scratch(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("output");
+    fs::create_dir_all(&folder).unwrap();
+    folder.join(name).display().to_string()
+}
+
+fn program(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
+    command.arg("pcap").args(args).env_remove("CLICOLOR_FORCE");
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    program(args).output().unwrap()
+}
+
+fn stdout(args: &[&str]) -> String {
+    String::from_utf8(run(args).stdout).unwrap()
+}
+
+#[test]
+fn json_of_a_tunnel_a_tool_an_unknown_and_ipv6() {
+    let tunnel = stdout(&["--format", "json", "-c", "1", &capture("made-nested.pcap")]);
+    let lines: Vec<&str> = tunnel.lines().collect();
+    let [syn, mtu] = lines[..] else { panic!("{tunnel}") };
+    assert_eq!(
+        syn,
+        r#"{"ts":"2026-11-21T05:22:25.218187000Z","event":"tcp_syn","client":{"ip":"192.0.2.1","port":50000},"server":{"ip":"192.0.2.2","port":80},"subject":"client","tunnel":["vlan:100","vlan:12","vxlan:42"],"community_id":"1:5iReh5vU04+ltQ+09vSHoDgPWW4=","sig":"4:64+0:0:1460:mss*44,10:mss,sok,ts,nop,ws:df,id+:0","label":{"class":"unix","name":"Linux","flavor":"4.20 or newer","generic":false},"fuzzy":false,"distance":0,"params":"none"}"#
+    );
+    assert_eq!(
+        mtu,
+        r#"{"ts":"2026-11-21T05:22:25.218187000Z","event":"mtu","client":{"ip":"192.0.2.1","port":50000},"server":{"ip":"192.0.2.2","port":80},"subject":"client","tunnel":["vlan:100","vlan:12","vxlan:42"],"community_id":"1:5iReh5vU04+ltQ+09vSHoDgPWW4=","mtu":1500,"link":"Ethernet"}"#
+    );
+    assert_eq!(
+        stdout(&["--format", "json", "-c", "1", &capture("nmap-syn.pcap")]).trim_end(),
+        r#"{"ts":"2026-11-21T05:22:51.054965Z","event":"tcp_syn","client":{"ip":"192.0.2.1","port":47767},"server":{"ip":"192.0.2.2","port":443},"subject":"client","community_id":"1:bBFNXCvh9/MYH1s++GkDjki4G5M=","sig":"4:54+10:0:1460:1024,0:mss::0","label":{"class":"!","name":"Nmap","flavor":"SYN scan","generic":false},"fuzzy":false,"distance":10,"params":"random_ttl"}"#
+    );
+    let odd = stdout(&["--format", "json", &capture("odd-syns.pcap")]);
+    assert!(odd.contains(
+        r#""sig":"4:64+0:0:1460:65535,7:mss,sok,ts,nop,ws:df,id+,0+:0","label":null,"fuzzy":false,"#
+    ));
+    assert!(odd.contains(r#""link":null}"#));
+    let v6 = stdout(&["--format", "json", "-c", "1", &capture("curl-nginx-ipv6.pcap")]);
+    assert!(v6.contains(r#""client":{"ip":"2001:db8::1","port":58688}"#), "{v6}");
+    assert!(v6.contains(r#""community_id":"1:Tjs0fU827NEweInoT8ShpV55klE=""#), "{v6}");
+}
+
+#[test]
+fn blocks_for_people() {
+    assert_eq!(
+        stdout(&["-c", "2", &capture("nmap-syn.pcap")]),
+        "\
+SYN  192.0.2.1:47767 -> 192.0.2.2:443  2026-11-21T05:22:51.054965Z
+  client     192.0.2.1
+  tool       Nmap SYN scan
+  distance   at most 10 hops
+  remarks    random_ttl
+  signature  4:54+10:0:1460:1024,0:mss::0
+
+SYN+ACK  192.0.2.1:47767 <- 192.0.2.2:443  2026-11-21T05:22:51.054990Z
+  server     192.0.2.2
+  system     Linux 4.20 or newer
+  distance   0 hops
+  signature  4:64+0:0:1460:mss*44,0:mss:df:0
+
+MTU  192.0.2.1:47767 <- 192.0.2.2:443  2026-11-21T05:22:51.054990Z
+  server     192.0.2.2
+  link       Ethernet
+  mtu        1500 bytes
+"
+    );
+    let nested = stdout(&["-c", "1", &capture("made-nested.pcap")]);
+    assert!(nested.contains("\n  tunnel     vlan:100, vlan:12, vxlan:42\n"), "{nested}");
+    assert!(stdout(&[&capture("odd-syns.pcap")]).contains("\n  system     unknown\n"));
+}
+
+#[test]
+fn what_answers_a_tool_is_reported_but_not_in_p0f_format() {
+    let path = capture("nmap-syn.pcap");
+    assert!(stdout(&["--format", "json", &path]).contains(r#""event":"tcp_syn_ack""#));
+    let p0f = stdout(&["--format", "p0f", &path]);
+    assert!(p0f.contains("|app=Nmap SYN scan|") && !p0f.contains("mod=syn+ack|"), "{p0f}");
+}
+
+#[test]
+fn flow_state_does_not_outlive_a_file() {
+    // The file header and the first two records: a handshake without its end.
+    let whole = fs::read(capture("curl-nginx.pcap")).unwrap();
+    let record = |at: usize| 16 + u32::from_le_bytes(whole[at + 8..at + 12].try_into().unwrap()) as usize;
+    let end = 24 + record(24);
+    let end = end + record(end);
+    let path = scratch("handshake.pcap");
+    fs::write(&path, &whole[..end]).unwrap();
+    let count = |files: &[&str]| stdout(&[&["--format", "json"], files].concat()).lines().count();
+    assert_eq!((count(&[&path]), count(&[&path, &path])), (4, 8));
+    assert_eq!(
+        stdout(&["--format", "json", "-c", "3", &path, &path]).lines().count(),
+        6,
+        "packets of all files"
+    );
+}
+
+#[test]
+fn options_do_what_they_say() {
+    let path = capture("curl-nginx.pcap");
+    assert!(!stdout(&["--net", "192.0.2.1", &path]).is_empty());
+    let counters = |args: &[&str]| -> serde_json::Value {
+        serde_json::from_slice(&run(&[&["--stats", "-o", "/dev/null"], args].concat()).stderr).unwrap()
+    };
+    // Offload leaves the checksums of these packets to a network card that is not there.
+    assert!(counters(&["--checksums", &path])["decode"]["bad_transport_checksum"].as_u64().unwrap() > 0);
+    assert_eq!(counters(&[&path])["decode"]["bad_transport_checksum"], 0);
+    let told = run(&["-v", &path]);
+    assert!(String::from_utf8(told.stderr).unwrap().ends_with("curl-nginx.pcap: 32 packets, 12 events\n"));
+    assert_eq!(run(&["-c", "0", &path]).status.code(), Some(2));
+}
+
+#[test]
+fn a_capture_is_not_overwritten_by_its_events() {
+    let path = scratch("same.pcap");
+    fs::copy(capture("curl-nginx.pcap"), &path).unwrap();
+    let output = run(&["-o", &path, &path]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(fs::read(&path).unwrap(), fs::read(capture("curl-nginx.pcap")).unwrap());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_standard_error_changes_no_status() {
+    for (args, status) in [(vec!["/nonexistent"], 1), (vec!["--stats", "-o", "/dev/null"], 0)] {
+        let path = capture("curl-nginx.pcap");
+        let args = if status == 0 { [args, vec![&path]].concat() } else { args };
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        assert_eq!(program(&args).stderr(Stdio::from(full)).status().unwrap().code(), Some(status));
+    }
+}
