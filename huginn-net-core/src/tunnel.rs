@@ -148,9 +148,11 @@ impl TunnelPath {
             };
             #[expect(clippy::cast_possible_truncation, reason = "the halves of a word")]
             let halves = ((bits >> 64) as u64, bits as u64);
-            (halves.0.rotate_left(32) ^ halves.1).wrapping_add(1).wrapping_mul(0xd6e8_feb8_6659_fd93)
+            let spread =
+                (halves.0.rotate_left(32) ^ halves.1).wrapping_add(1).wrapping_mul(0xd6e8_feb8_6659_fd93);
+            (spread ^ (spread >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93)
         };
-        // The sum does not tell who sent.
+        // The sum does not tell who sent, and each end is mixed so that it does tell which two.
         self.mark(end(one).wrapping_add(end(other)));
     }
 
