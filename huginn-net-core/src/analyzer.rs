@@ -270,7 +270,7 @@ impl<P: Protocol> Watch<P> {
         let Some(flow) = slot.and_then(|slot| self.flows.get_mut(slot)) else {
             return ControlFlow::Continue(());
         };
-        flow.closed |= closes(segment);
+        flow.closed |= segment.tcp().is_some_and(|tcp| tcp.flags.closes());
         if flow.interest == Interest::Done {
             return ControlFlow::Continue(());
         }
@@ -352,12 +352,4 @@ fn opening_seq(segment: &Segment<'_>) -> Option<u32> {
     let tcp = segment.tcp()?;
     let kind = tcp.flags & (TcpFlags::SYN | TcpFlags::ACK | TcpFlags::FIN | TcpFlags::RST);
     (kind == TcpFlags::SYN).then_some(tcp.seq)
-}
-
-/// Whether a segment ends its connection: FIN or RST, and not the nonsense of both or of either with SYN.
-fn closes(segment: &Segment<'_>) -> bool {
-    segment.tcp().is_some_and(|tcp| {
-        let kind = tcp.flags & (TcpFlags::SYN | TcpFlags::FIN | TcpFlags::RST);
-        kind == TcpFlags::FIN || kind == TcpFlags::RST
-    })
 }

@@ -151,3 +151,12 @@ bitflags! {
         const NS = 0x100;
     }
 }
+
+impl TcpFlags {
+    /// Whether a segment with these flags ends its connection: FIN or RST. Both at once, or either with SYN, is
+    /// nonsense and ends nothing.
+    pub fn closes(self) -> bool {
+        let end = self & (Self::SYN | Self::FIN | Self::RST);
+        end == Self::FIN || end == Self::RST
+    }
+}

@@ -96,7 +96,7 @@ impl Protocol for TcpObserver {
             Some(Handshake::Syn) => on_syn(segment, sender, flow, emit),
             Some(Handshake::SynAck) => on_syn_ack(segment, sender, flow, emit),
             None => {
-                if closes(tcp) || flow.phase != Phase::Answered && acknowledges(tcp) {
+                if tcp.flags.closes() || flow.phase != Phase::Answered && acknowledges(tcp) {
                     flow.phase = Phase::Closed;
                 }
             }
@@ -156,10 +156,4 @@ fn emit_mtu(subject: Side, signature: &TcpSignature, emit: &mut impl FnMut(Side,
 fn acknowledges(tcp: &TcpHeader<'_>) -> bool {
     let part = TcpFlags::SYN | TcpFlags::ACK | TcpFlags::FIN | TcpFlags::RST;
     tcp.flags & part == TcpFlags::ACK
-}
-
-/// FIN or RST; both at once, or either with SYN, is nonsense and ends nothing.
-fn closes(tcp: &TcpHeader<'_>) -> bool {
-    let end = tcp.flags & (TcpFlags::SYN | TcpFlags::FIN | TcpFlags::RST);
-    end == TcpFlags::FIN || end == TcpFlags::RST
 }
