@@ -49,7 +49,8 @@ impl FlowKey {
     }
 }
 
-fn word(address: IpAddr) -> u128 {
+/// An address as a number.
+pub(crate) fn word(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(v4) => u128::from(v4.to_bits()),
         IpAddr::V6(v6) => v6.to_bits(),

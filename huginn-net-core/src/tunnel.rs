@@ -3,6 +3,8 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use crate::flow_key;
+
 /// How many layers of tags and tunnels are followed; a packet with more is counted and left.
 pub const MAX_TUNNEL_LAYERS: usize = 8;
 
@@ -142,10 +144,7 @@ impl TunnelPath {
     /// Tells a tunnel from others of its kind by its two ends.
     pub(crate) fn mark_ends(&mut self, one: IpAddr, other: IpAddr) {
         let end = |address| {
-            let bits = match address {
-                IpAddr::V4(v4) => u128::from(v4.to_bits()),
-                IpAddr::V6(v6) => v6.to_bits(),
-            };
+            let bits = flow_key::word(address);
             #[expect(clippy::cast_possible_truncation, reason = "the halves of a word")]
             let halves = ((bits >> 64) as u64, bits as u64);
             let spread =

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
+use huginn_net_tcp::kind::{MSS, TIMESTAMP, WINDOW_SCALE};
 use huginn_net_tcp::{Handshake, Mtu, Quirks};
 
 use crate::{Database, System, TcpPattern, WindowPattern};
@@ -131,11 +132,6 @@ impl Database {
         }
     }
 }
-
-/// Option kinds (IANA, "TCP Option Kind Numbers").
-const MSS: u8 = 2;
-const WINDOW_SCALE: u8 = 3;
-const TIMESTAMP: u8 = 8;
 
 fn contradiction(pattern: &TcpPattern, handshake: Handshake) -> Option<Contradiction> {
     let quirks = pattern.quirks;

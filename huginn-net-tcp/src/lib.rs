@@ -40,6 +40,7 @@ pub use error::{Error, Field, ParseError};
 pub use layout::{LayoutError, OptionLayout};
 pub use mtu::Mtu;
 pub use observer::{HuginnNetTcp, TcpEvent, TcpFlow, TcpObserver};
+pub use options::kind;
 pub use quirks::{Quirks, UnknownQuirk};
 pub use signature::{Handshake, IpVersion, TcpSignature};
 pub use window::WindowMultiple;

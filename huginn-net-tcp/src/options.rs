@@ -5,14 +5,21 @@ use std::ops::RangeInclusive;
 use crate::{OptionLayout, Quirks};
 
 /// Option kinds (IANA, "TCP Option Kind Numbers").
-pub(crate) mod kind {
-    pub(crate) const EOL: u8 = 0;
-    pub(crate) const NOP: u8 = 1;
-    pub(crate) const MSS: u8 = 2;
-    pub(crate) const WINDOW_SCALE: u8 = 3;
-    pub(crate) const SACK_PERMITTED: u8 = 4;
-    pub(crate) const SACK: u8 = 5;
-    pub(crate) const TIMESTAMP: u8 = 8;
+pub mod kind {
+    /// End of the option list (RFC 9293).
+    pub const EOL: u8 = 0;
+    /// No operation (RFC 9293).
+    pub const NOP: u8 = 1;
+    /// Maximum segment size (RFC 9293).
+    pub const MSS: u8 = 2;
+    /// Window scale (RFC 7323).
+    pub const WINDOW_SCALE: u8 = 3;
+    /// Selective acknowledgements are permitted (RFC 2018).
+    pub const SACK_PERMITTED: u8 = 4;
+    /// Selective acknowledgement (RFC 2018).
+    pub const SACK: u8 = 5;
+    /// Timestamps (RFC 7323).
+    pub const TIMESTAMP: u8 = 8;
 }
 
 /// The largest window scale that RFC 7323, section 2.3, allows.

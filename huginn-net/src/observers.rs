@@ -29,10 +29,9 @@ pub enum Scope {
 }
 
 impl Observers {
-    /// Looks up in this database.
-    #[must_use]
-    pub fn database(self, database: Arc<Database>) -> Self {
-        Self { database, ..self }
+    /// Every protocol, with this database.
+    pub fn new(database: Arc<Database>) -> Self {
+        Self { tcp: Some(TcpObserver), database, scope: Scope::default() }
     }
 
     /// Runs TCP fingerprints, or leaves them out.
@@ -50,7 +49,7 @@ impl Observers {
 
 impl Default for Observers {
     fn default() -> Self {
-        Self { tcp: Some(TcpObserver), database: Database::builtin(), scope: Scope::default() }
+        Self::new(Database::builtin())
     }
 }
 

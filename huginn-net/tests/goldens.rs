@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use huginn_net::tcp::TcpSignature;
+use huginn_net::tcp::{TcpSignature, kind};
 use huginn_net::{CaptureReader, DecodeConfig, Event, HuginnNet, Observers, P0fLine, Scope};
 use huginn_net_core::{Decoder, Segment, TcpFlags, TcpHeader, Transport};
 
@@ -70,8 +70,8 @@ fn row(segment: &Segment<'_>) -> String {
         tcp.ack.to_string(),
         segment.ip.ttl.to_string(),
         tcp.window.to_string(),
-        option(2, signature.mss.into()),
-        option(3, signature.scale.into()),
+        option(kind::MSS, signature.mss.into()),
+        option(kind::WINDOW_SCALE, signature.scale.into()),
     ]
     .join("\t")
 }

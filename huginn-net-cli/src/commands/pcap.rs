@@ -71,13 +71,13 @@ fn name_of(path: &Path) -> String {
     for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
         for character in chunk.valid().chars() {
             if character.is_control() {
-                name.extend(format!("\\x{:02x}", u32::from(character)).chars());
+                name.push_str(&format!("\\x{:02x}", u32::from(character)));
             } else {
                 name.push(character);
             }
         }
         for byte in chunk.invalid() {
-            name.extend(format!("\\x{byte:02x}").chars());
+            name.push_str(&format!("\\x{byte:02x}"));
         }
     }
     name
@@ -90,8 +90,7 @@ fn analyzer(args: &AnalysisArguments, format: Format) -> Result<HuginnNet, Failu
     let p0f = format == Format::P0f;
     // p0f forgets a flow half a minute after its SYN, which then is news if it comes again.
     let syn_lifetime = if p0f { Duration::from_secs(30) } else { FlowLimits::default().syn_lifetime };
-    let observers = Observers::default()
-        .database(database(args.db.as_deref())?)
+    let observers = Observers::new(database(args.db.as_deref())?)
         .tcp(args.protocols.contains(&ProtocolArgument::Tcp))
         .scope(if p0f { Scope::P0f } else { Scope::Full });
     let builder = HuginnNet::builder_with(observers)
