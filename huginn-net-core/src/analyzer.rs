@@ -267,7 +267,7 @@ impl<P: Protocol> Watch<P> {
             Some(slot) if !self.starts_anew(slot, segment, sender_is_low) => Some(slot),
             _ => self.open(known, key, segment, sender_is_low),
         };
-        let Some(flow) = slot.and_then(|slot| self.flows.get_mut(slot)) else {
+        let Some((slot, flow)) = slot.and_then(|slot| Some((slot, self.flows.get_mut(slot)?))) else {
             return ControlFlow::Continue(());
         };
         flow.closed |= segment.tcp().is_some_and(|tcp| tcp.flags.closes());
@@ -275,6 +275,7 @@ impl<P: Protocol> Watch<P> {
             return ControlFlow::Continue(());
         }
         let sender = flow.sender(sender_is_low);
+        let held = P::held(&flow.state);
         let mut outcome = ControlFlow::Continue(());
         let events = &mut self.events;
         flow.interest = self.protocol.on_segment(segment, sender, &mut flow.state, &mut |subject, kind| {
@@ -283,6 +284,10 @@ impl<P: Protocol> Watch<P> {
                 outcome = sink.event(Event::of(segment, sender, subject, kind));
             }
         });
+        let holds = P::held(&flow.state);
+        if holds != held {
+            self.flows.note_held(slot, holds);
+        }
         outcome
     }
 

@@ -18,6 +18,9 @@ pub struct FlowLimits {
     /// For this long after a SYN, in packet time, an equal SYN is its retransmission (default 130 seconds, twice
     /// the longest pause of Linux); later it opens the flow anew.
     pub syn_lifetime: Duration,
+    /// Memory that all flows together may take up beside their entries (default 256 MiB): bytes of messages that are
+    /// not whole yet. At the limit the flow that was idle for longest goes first.
+    pub max_held_bytes: usize,
 }
 
 impl Default for FlowLimits {
@@ -26,6 +29,7 @@ impl Default for FlowLimits {
             max_flows: 1 << 19,
             idle_timeout: Duration::from_secs(300),
             syn_lifetime: Duration::from_secs(130),
+            max_held_bytes: 256 << 20,
         }
     }
 }
@@ -43,8 +47,12 @@ pub struct FlowCounters {
     pub expired: u64,
     /// Flows given up because the table was full.
     pub evicted: u64,
+    /// Flows given up because all of them together took up too much memory.
+    pub evicted_for_memory: u64,
     /// Flows held at present.
     pub held: u64,
+    /// Memory that they take up at present beside their entries, in bytes.
+    pub held_bytes: u64,
 }
 
 /// Flows by key: a hash index into a slab of entries, which a list links from the most to the least recently
@@ -59,6 +67,8 @@ pub(crate) struct FlowTable<F> {
     oldest: u32,
     capacity: u32,
     idle_nanos: u64,
+    held_bytes: usize,
+    max_held_bytes: usize,
     counters: FlowCounters,
 }
 
@@ -66,6 +76,8 @@ pub(crate) struct FlowTable<F> {
 struct Entry<F> {
     key: FlowKey,
     last_seen: u64,
+    /// Memory that the flow takes up beside its entry, in bytes.
+    held: u32,
     /// Towards the least recently seen.
     older: u32,
     /// Towards the most recently seen; of a vacant entry, the next vacant one.
@@ -92,12 +104,14 @@ impl<F> FlowTable<F> {
             oldest: NONE,
             capacity: u32::try_from(limits.max_flows).unwrap_or(NONE).clamp(1, NONE.saturating_sub(1)),
             idle_nanos: u64::try_from(limits.idle_timeout.as_nanos()).unwrap_or(u64::MAX),
+            held_bytes: 0,
+            max_held_bytes: limits.max_held_bytes,
             counters: FlowCounters::default(),
         }
     }
 
     pub(crate) fn counters(&self) -> FlowCounters {
-        FlowCounters { held: self.index.len() as u64, ..self.counters }
+        FlowCounters { held: self.index.len() as u64, held_bytes: self.held_bytes as u64, ..self.counters }
     }
 
     /// The flow at a place.
@@ -106,8 +120,22 @@ impl<F> FlowTable<F> {
         self.entries.get_mut(slot.0 as usize)?.flow.as_mut()
     }
 
+    /// Notes how much memory a flow takes up now beside its entry. At the limit the oldest idle ones go.
+    #[inline]
+    pub(crate) fn note_held(&mut self, slot: Slot, bytes: usize) {
+        let Some(entry) = self.entries.get_mut(slot.0 as usize) else { return };
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let before = std::mem::replace(&mut entry.held, bytes);
+        self.held_bytes = self.held_bytes.saturating_sub(before as usize).saturating_add(bytes as usize);
+        while self.held_bytes > self.max_held_bytes && self.oldest != NONE {
+            self.remove_oldest();
+            self.counters.evicted_for_memory = self.counters.evicted_for_memory.saturating_add(1);
+        }
+    }
+
     /// Puts a new flow in the place of one with the same key.
     pub(crate) fn restart(&mut self, slot: Slot, flow: F) {
+        self.note_held(slot, 0);
         if let Some(held) = self.get_mut(slot) {
             *held = flow;
         }
@@ -119,6 +147,7 @@ impl<F> FlowTable<F> {
     pub(crate) fn clear(&mut self) {
         self.index.clear();
         self.entries.clear();
+        self.held_bytes = 0;
         (self.vacant, self.newest, self.oldest) = (NONE, NONE, NONE);
     }
 
@@ -159,7 +188,8 @@ impl<F> FlowTable<F> {
             self.counters.evicted = self.counters.evicted.saturating_add(1);
         }
         self.counters.opened = self.counters.opened.saturating_add(1);
-        let entry = Entry { key, last_seen: now.as_nanos(), older: NONE, newer: NONE, flow: Some(flow) };
+        let entry =
+            Entry { key, last_seen: now.as_nanos(), held: 0, older: NONE, newer: NONE, flow: Some(flow) };
         let slot = self.vacant;
         let slot = match self.entries.get_mut(slot as usize) {
             Some(vacant) => {
@@ -203,6 +233,8 @@ impl<F> FlowTable<F> {
             entry.flow = None;
             entry.newer = self.vacant;
             self.vacant = slot;
+            let held = std::mem::take(&mut entry.held) as usize;
+            self.held_bytes = self.held_bytes.saturating_sub(held);
         }
     }
 
@@ -300,6 +332,33 @@ mod tests {
         }
         assert_eq!(table.entries.len(), 1000);
         assert_eq!(table.counters().evicted, 999_000);
+    }
+
+    #[test]
+    fn flows_that_take_up_too_much_memory_go_oldest_first() {
+        let mut table =
+            FlowTable::new(&FlowLimits { max_flows: 10, max_held_bytes: 1000, ..FlowLimits::default() });
+        for n in 0..5 {
+            let slot = table.insert(FlowKey::numbered(n), at(0), n).unwrap();
+            table.note_held(slot, 100);
+            table.note_held(slot, 300);
+        }
+        let held: Vec<bool> = (0..5).map(|n| table.touch(&FlowKey::numbered(n), at(0)).is_some()).collect();
+        assert_eq!(held, [false, false, true, true, true]);
+        let counters = table.counters();
+        assert_eq!((counters.evicted_for_memory, counters.held_bytes), (2, 900));
+        let slot = table.touch(&FlowKey::numbered(4), at(0)).unwrap();
+        table.restart(slot, 4);
+        assert_eq!(table.counters().held_bytes, 600, "a flow that starts anew holds nothing");
+        table.note_held(slot, 2000);
+        assert_eq!(
+            (table.counters().held, table.counters().held_bytes),
+            (0, 0),
+            "one that is too big alone goes"
+        );
+        table.insert(FlowKey::numbered(9), at(0), 9);
+        table.clear();
+        assert_eq!(table.counters().held_bytes, 0);
     }
 
     proptest! {

@@ -57,6 +57,7 @@ mod flow_key;
 mod flow_table;
 mod frame;
 mod protocol;
+mod reassembly;
 mod segment;
 mod source;
 mod timestamp;
@@ -76,6 +77,7 @@ pub use frame::{Frame, LinkType};
 /// Networks in CIDR notation, for [`Filter`].
 pub use ipnet::IpNet;
 pub use protocol::{Interest, Protocol, Side};
+pub use reassembly::{Reassembler, TcpStream, first_byte};
 pub use segment::{IpHeader, Segment, TcpFlags, TcpHeader, Transport, UdpHeader};
 pub use source::{Frames, Source};
 pub use timestamp::Timestamp;

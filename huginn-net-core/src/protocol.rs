@@ -29,6 +29,14 @@ pub trait Protocol {
         flow: &mut Self::Flow,
         emit: &mut impl FnMut(Side, Self::Event),
     ) -> Interest;
+
+    /// The memory that a flow takes up beside itself, in bytes: what has been seen of messages not yet whole.
+    ///
+    /// The engine adds it up, and ends the flows that were idle for longest when it is more than
+    /// [`FlowLimits::max_held_bytes`](crate::FlowLimits::max_held_bytes).
+    fn held(_flow: &Self::Flow) -> usize {
+        0
+    }
 }
 
 /// One of the two ends of a flow.

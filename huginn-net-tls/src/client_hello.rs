@@ -1,0 +1,287 @@
+//! The ClientHello.
+
+use std::borrow::Cow;
+
+use huginn_net_core::Cursor;
+
+use crate::extension::extension_type as kind;
+use crate::handshake::{self, CLIENT_HELLO, at};
+use crate::{AlpnList, Error, Extensions, Field, Transport, U16List, Version, is_grease};
+
+/// A ClientHello (RFC 8446, section 4.1.2; of DTLS: RFC 6347, section 4.2.1), borrowed or owned.
+///
+/// What must be there is checked once; after that every part can be read. Extensions are read leniently: one that is
+/// cut off, or lies about its length, does not lose those before it, and [`is_well_formed`](Self::is_well_formed)
+/// tells. Of an extension that comes twice the first counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientHello<'a> {
+    message: Cow<'a, [u8]>,
+    transport: Transport,
+    layout: Layout,
+}
+
+/// Where the parts of a message are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Layout {
+    version: Span,
+    random: Span,
+    session_id: Span,
+    cookie: Span,
+    cipher_suites: Span,
+    compression_methods: Span,
+    extensions: Span,
+    server_name: Span,
+    supported_groups: Span,
+    ec_point_formats: Span,
+    signature_algorithms: Span,
+    alpn: Span,
+    supported_versions: Span,
+    encrypted_client_hello: Span,
+    well_formed: bool,
+}
+
+/// A part of a message; one that begins at its very start, where the header is, is absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Span {
+    start: u32,
+    len: u32,
+}
+
+impl<'a> ClientHello<'a> {
+    /// Reads a handshake message, its header of four bytes included. DTLS has another header and a cookie: its message
+    /// is given with the header that TLS would give it.
+    ///
+    /// Bytes behind the message are left alone.
+    ///
+    /// # Errors
+    /// A message that is cut off within what is mandatory, or is no ClientHello.
+    pub fn from_message(message: &'a [u8], transport: Transport) -> Result<Self, Error> {
+        let body = handshake::body(message, CLIENT_HELLO)?;
+        let end = body.position().saturating_add(body.remaining());
+        let layout = Layout::of(body, transport)?;
+        Ok(Self { message: Cow::Borrowed(message.get(..end).unwrap_or(message)), transport, layout })
+    }
+
+    /// The same hello with bytes of its own.
+    pub fn into_owned(self) -> ClientHello<'static> {
+        let Self { message, transport, layout } = self;
+        ClientHello { message: Cow::Owned(message.into_owned()), transport, layout }
+    }
+
+    /// The handshake message, its header included.
+    pub fn message(&self) -> &[u8] {
+        &self.message
+    }
+
+    /// What it came over.
+    pub fn transport(&self) -> Transport {
+        self.transport
+    }
+
+    /// The version: the highest of the extension supported_versions, GREASE aside; without that extension, that of the
+    /// hello itself.
+    pub fn version(&self) -> Version {
+        let offered = self.supported_versions().filter(|version| !is_grease(*version)).map(Version);
+        offered.max_by_key(|version| version.rank()).unwrap_or_else(|| self.legacy_version())
+    }
+
+    /// `legacy_version`: that of the hello itself.
+    pub fn legacy_version(&self) -> Version {
+        Version(self.numbers(self.layout.version).next().unwrap_or_default())
+    }
+
+    /// `random`, 32 bytes.
+    pub fn random(&self) -> &[u8] {
+        self.part(self.layout.random)
+    }
+
+    /// `legacy_session_id`.
+    pub fn session_id(&self) -> &[u8] {
+        self.part(self.layout.session_id)
+    }
+
+    /// The cookie of DTLS 1.0 and 1.2; empty in TLS.
+    pub fn cookie(&self) -> &[u8] {
+        self.part(self.layout.cookie)
+    }
+
+    /// `cipher_suites`, GREASE and signalling values included.
+    pub fn cipher_suites(&self) -> U16List<'_> {
+        self.numbers(self.layout.cipher_suites)
+    }
+
+    /// `legacy_compression_methods`.
+    pub fn compression_methods(&self) -> &[u8] {
+        self.part(self.layout.compression_methods)
+    }
+
+    /// The extensions in the order of the wire, GREASE included.
+    pub fn extensions(&self) -> Extensions<'_> {
+        Extensions::new(self.part(self.layout.extensions))
+    }
+
+    /// What the first extension of this type holds.
+    pub fn extension(&self, kind: u16) -> Option<&[u8]> {
+        self.extensions().find(|extension| extension.kind == kind).map(|extension| extension.data)
+    }
+
+    /// Whether there is an extension server_name, whatever it holds.
+    pub fn has_server_name(&self) -> bool {
+        self.layout.server_name.is_present()
+    }
+
+    /// The host name in the extension server_name (RFC 6066, section 3), as it stands.
+    pub fn server_name(&self) -> Option<&[u8]> {
+        let mut cursor = Cursor::new(self.part(self.layout.server_name));
+        cursor.skip(2).ok()?;
+        loop {
+            let kind = cursor.u8().ok()?;
+            let len = cursor.u16_be().ok()?;
+            let name = cursor.take(usize::from(len)).ok()?;
+            if kind == 0 {
+                return Some(name);
+            }
+        }
+    }
+
+    /// The protocols of the extension application_layer_protocol_negotiation (RFC 7301), as they stand.
+    pub fn alpn(&self) -> AlpnList<'_> {
+        AlpnList::new(self.list(self.layout.alpn, 2))
+    }
+
+    /// The versions of the extension supported_versions, GREASE included.
+    pub fn supported_versions(&self) -> U16List<'_> {
+        U16List::new(self.list(self.layout.supported_versions, 1))
+    }
+
+    /// The groups of the extension supported_groups, GREASE included.
+    pub fn supported_groups(&self) -> U16List<'_> {
+        U16List::new(self.list(self.layout.supported_groups, 2))
+    }
+
+    /// The signature schemes of the extension signature_algorithms, GREASE included.
+    pub fn signature_algorithms(&self) -> U16List<'_> {
+        U16List::new(self.list(self.layout.signature_algorithms, 2))
+    }
+
+    /// The formats of the extension ec_point_formats.
+    pub fn ec_point_formats(&self) -> &[u8] {
+        self.list(self.layout.ec_point_formats, 1)
+    }
+
+    /// Whether there is an extension encrypted_client_hello (RFC 9849), be it a real one or GREASE: that cannot be told.
+    pub fn has_ech(&self) -> bool {
+        self.layout.encrypted_client_hello.is_present()
+    }
+
+    /// Whether the extensions fill the message, and themselves their block.
+    pub fn is_well_formed(&self) -> bool {
+        self.layout.well_formed
+    }
+
+    fn part(&self, span: Span) -> &[u8] {
+        span.of(&self.message)
+    }
+
+    fn numbers(&self, span: Span) -> U16List<'_> {
+        U16List::new(self.part(span))
+    }
+
+    /// The list that an extension holds, without the `prefix` bytes of length before it; what is there of it, if the
+    /// length is more.
+    fn list(&self, span: Span, prefix: usize) -> &[u8] {
+        let data = self.part(span);
+        let (len, list) = data.split_at_checked(prefix).unwrap_or_default();
+        let len = len.iter().fold(0_usize, |len, byte| len.wrapping_shl(8) | usize::from(*byte));
+        list.get(..len).unwrap_or(list)
+    }
+}
+
+impl Layout {
+    fn of(mut body: Cursor<'_>, transport: Transport) -> Result<Self, Error> {
+        let mut layout = Self {
+            version: Span::fixed(&mut body, 2, Field::Version)?,
+            random: Span::fixed(&mut body, 32, Field::Random)?,
+            session_id: Span::short(&mut body, Field::SessionId)?,
+            ..Self::default()
+        };
+        if transport == Transport::Dtls {
+            layout.cookie = Span::short(&mut body, Field::Cookie)?;
+        }
+        layout.cipher_suites = Span::long(&mut body, Field::CipherSuites)?;
+        layout.compression_methods = Span::short(&mut body, Field::CompressionMethods)?;
+        layout.read_extensions(body);
+        Ok(layout)
+    }
+
+    fn read_extensions(&mut self, mut body: Cursor<'_>) {
+        if body.is_empty() {
+            self.well_formed = true;
+            return;
+        }
+        let Ok(announced) = body.u16_be() else { return };
+        let start = body.position();
+        let block = body.rest().get(..usize::from(announced)).unwrap_or(body.rest());
+        self.extensions = Span::new(start, block.len());
+        let mut extensions = Extensions::new(block);
+        while let Some(extension) = extensions.next() {
+            let before =
+                block.len().saturating_sub(extensions.rest().len()).saturating_sub(extension.data.len());
+            let span = Span::new(start.saturating_add(before), extension.data.len());
+            if let Some(place) = self.place_of(extension.kind) {
+                if !place.is_present() {
+                    *place = span;
+                }
+            }
+        }
+        self.well_formed = extensions.rest().is_empty() && body.remaining() == usize::from(announced);
+    }
+
+    fn place_of(&mut self, extension: u16) -> Option<&mut Span> {
+        Some(match extension {
+            kind::SERVER_NAME => &mut self.server_name,
+            kind::SUPPORTED_GROUPS => &mut self.supported_groups,
+            kind::EC_POINT_FORMATS => &mut self.ec_point_formats,
+            kind::SIGNATURE_ALGORITHMS => &mut self.signature_algorithms,
+            kind::ALPN => &mut self.alpn,
+            kind::SUPPORTED_VERSIONS => &mut self.supported_versions,
+            kind::ENCRYPTED_CLIENT_HELLO => &mut self.encrypted_client_hello,
+            _ => return None,
+        })
+    }
+}
+
+impl Span {
+    /// A part of a message, none of which is longer than what 32 bits count.
+    fn new(start: usize, len: usize) -> Self {
+        let number = |value| u32::try_from(value).unwrap_or(u32::MAX);
+        Self { start: number(start), len: number(len) }
+    }
+
+    fn fixed(cursor: &mut Cursor<'_>, len: usize, field: Field) -> Result<Self, Error> {
+        let start = cursor.position();
+        cursor.skip(len).map_err(at(field))?;
+        Ok(Self::new(start, len))
+    }
+
+    /// A part after a length of one byte.
+    fn short(cursor: &mut Cursor<'_>, field: Field) -> Result<Self, Error> {
+        let len = cursor.u8().map_err(at(field))?;
+        Self::fixed(cursor, usize::from(len), field)
+    }
+
+    /// A part after a length of two bytes.
+    fn long(cursor: &mut Cursor<'_>, field: Field) -> Result<Self, Error> {
+        let len = cursor.u16_be().map_err(at(field))?;
+        Self::fixed(cursor, usize::from(len), field)
+    }
+
+    const fn is_present(self) -> bool {
+        self.start != 0
+    }
+
+    fn of(self, message: &[u8]) -> &[u8] {
+        let start = self.start as usize;
+        message.get(start..start.saturating_add(self.len as usize)).unwrap_or_default()
+    }
+}

@@ -1,0 +1,73 @@
+//! Why bytes are no hello.
+
+use std::fmt;
+
+use huginn_net_core::Truncated;
+
+/// Bytes that are not what they should be. That they are not all there yet is no error where more can come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A handshake message ends within a field.
+    #[error("{field}: {source}")]
+    Truncated {
+        /// The field.
+        field: Field,
+        /// Where it began in the message, its header counted, how much it needed and how much was there.
+        source: Truncated,
+    },
+    /// A handshake message of another type (RFC 8446, section 4).
+    #[error("handshake message of type {0}, which is not the hello asked for")]
+    NotHello(u8),
+    /// A handshake message longer than any ClientHello can be.
+    #[error("handshake message of {announced} bytes: a ClientHello has {max} at most", max = crate::handshake::MAX_BODY)]
+    TooLong {
+        /// The length in its header, in bytes.
+        announced: usize,
+    },
+    /// No TLS record (RFC 8446, section 5.1) of a handshake.
+    #[error("at offset {offset}: no TLS record with a handshake message: begins with {header:02x?}")]
+    NotRecord {
+        /// Where the record should begin, in bytes.
+        offset: usize,
+        /// The five bytes there.
+        header: [u8; 5],
+    },
+}
+
+/// A part of a hello (RFC 8446, sections 4.1.2 and 4.1.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Field {
+    /// Type and length of the message.
+    Header,
+    /// The message behind its header.
+    Body,
+    /// `legacy_version`.
+    Version,
+    /// `random`.
+    Random,
+    /// `legacy_session_id`.
+    SessionId,
+    /// The cookie of DTLS (RFC 6347, section 4.2.1).
+    Cookie,
+    /// `cipher_suites`, or the one that the server chose.
+    CipherSuites,
+    /// `legacy_compression_methods`, or the one that the server chose.
+    CompressionMethods,
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Header => "message header",
+            Self::Body => "message body",
+            Self::Version => "version",
+            Self::Random => "random",
+            Self::SessionId => "session id",
+            Self::Cookie => "cookie",
+            Self::CipherSuites => "cipher suites",
+            Self::CompressionMethods => "compression methods",
+        })
+    }
+}

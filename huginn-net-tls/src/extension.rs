@@ -1,0 +1,129 @@
+//! The lists of a hello: extensions, and numbers of two bytes.
+
+use std::iter::FusedIterator;
+
+/// Extension types that fingerprints look at (IANA, "TLS ExtensionType Values").
+pub mod extension_type {
+    /// RFC 6066, section 3.
+    pub const SERVER_NAME: u16 = 0x0000;
+    /// RFC 8422, section 5.1.1; RFC 7919.
+    pub const SUPPORTED_GROUPS: u16 = 0x000a;
+    /// RFC 8422, section 5.1.2.
+    pub const EC_POINT_FORMATS: u16 = 0x000b;
+    /// RFC 8446, section 4.2.3.
+    pub const SIGNATURE_ALGORITHMS: u16 = 0x000d;
+    /// RFC 7301.
+    pub const ALPN: u16 = 0x0010;
+    /// RFC 7685.
+    pub const PADDING: u16 = 0x0015;
+    /// RFC 5077.
+    pub const SESSION_TICKET: u16 = 0x0023;
+    /// RFC 8446, section 4.2.11.
+    pub const PRE_SHARED_KEY: u16 = 0x0029;
+    /// RFC 8446, section 4.2.10.
+    pub const EARLY_DATA: u16 = 0x002a;
+    /// RFC 8446, section 4.2.1.
+    pub const SUPPORTED_VERSIONS: u16 = 0x002b;
+    /// Encrypted Client Hello (RFC 9849).
+    pub const ENCRYPTED_CLIENT_HELLO: u16 = 0xfe0d;
+}
+
+/// An extension (RFC 8446, section 4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extension<'a> {
+    /// Its type.
+    pub kind: u16,
+    /// What it holds, without type and length.
+    pub data: &'a [u8],
+}
+
+/// The extensions of a hello in the order of the wire, up to the first one that is cut off.
+#[derive(Clone, Debug)]
+pub struct Extensions<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Extensions<'a> {
+    /// The extensions of a block, without the length before it.
+    pub(crate) const fn new(block: &'a [u8]) -> Self {
+        Self { rest: block }
+    }
+
+    /// What is left of the block: after the last extension, what is no whole extension.
+    pub(crate) const fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+}
+
+impl<'a> Iterator for Extensions<'a> {
+    type Item = Extension<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Extension<'a>> {
+        let ([kind_high, kind_low, len_high, len_low], body) = self.rest.split_first_chunk()?;
+        let len = usize::from(u16::from_be_bytes([*len_high, *len_low]));
+        let (data, rest) = body.split_at_checked(len)?;
+        self.rest = rest;
+        Some(Extension { kind: u16::from_be_bytes([*kind_high, *kind_low]), data })
+    }
+}
+
+impl FusedIterator for Extensions<'_> {}
+
+/// A list of numbers of two bytes, in the order of the wire. An odd byte at its end is left out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct U16List<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> U16List<'a> {
+    /// The numbers in these bytes.
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+}
+
+impl Iterator for U16List<'_> {
+    type Item = u16;
+
+    #[inline]
+    fn next(&mut self) -> Option<u16> {
+        let (first, rest) = self.rest.split_first_chunk()?;
+        self.rest = rest;
+        Some(u16::from_be_bytes(*first))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let len = self.rest.len() / 2;
+        (len, Some(len))
+    }
+}
+
+impl ExactSizeIterator for U16List<'_> {}
+impl FusedIterator for U16List<'_> {}
+
+/// The protocol names of an ALPN extension (RFC 7301, section 3.1), up to the first one that is cut off.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AlpnList<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> AlpnList<'a> {
+    /// The names in a list, without the length before it.
+    pub(crate) const fn new(list: &'a [u8]) -> Self {
+        Self { rest: list }
+    }
+}
+
+impl<'a> Iterator for AlpnList<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let (len, body) = self.rest.split_first()?;
+        let (name, rest) = body.split_at_checked(usize::from(*len))?;
+        self.rest = rest;
+        Some(name)
+    }
+}
+
+impl FusedIterator for AlpnList<'_> {}

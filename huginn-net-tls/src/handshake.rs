@@ -1,0 +1,173 @@
+//! Handshake messages (RFC 8446, section 4): a type, a length of three bytes, a body.
+
+use std::ops::ControlFlow;
+
+use huginn_net_core::{Cursor, Truncated};
+
+use crate::{Error, Field};
+
+/// Message types (IANA, "TLS HandshakeType").
+pub(crate) const CLIENT_HELLO: u8 = 1;
+pub(crate) const SERVER_HELLO: u8 = 2;
+
+/// Bytes of a message before its body.
+pub(crate) const HEADER_LEN: usize = 4;
+/// The longest body that a ClientHello can have: every list as long as its length field allows; of them the cookie is
+/// DTLS's (RFC 6347, section 4.2.1).
+pub(crate) const MAX_BODY: usize =
+    2 + 32 + (1 + 0xff) + (1 + 0xff) + (2 + 0xffff) + (1 + 0xff) + (2 + 0xffff);
+/// The longest message that can be a hello.
+pub(crate) const MAX_MESSAGE: usize = HEADER_LEN + MAX_BODY;
+
+/// The body of a message, and a cursor that stands at its beginning.
+///
+/// Bytes behind the message are left alone.
+pub(crate) fn body<'a>(message: &'a [u8], kind: u8) -> Result<Cursor<'a>, Error> {
+    let mut cursor = Cursor::new(message);
+    let [found, a, b, c] = cursor.array().map_err(at(Field::Header))?;
+    if found != kind {
+        return Err(Error::NotHello(found));
+    }
+    let announced = body_len([a, b, c]);
+    if announced > MAX_BODY {
+        return Err(Error::TooLong { announced });
+    }
+    let mut whole = cursor;
+    whole.skip(announced).map_err(at(Field::Body))?;
+    let mut body = Cursor::new(message.get(..whole.position()).unwrap_or(message));
+    body.skip(HEADER_LEN).map_err(at(Field::Header))?;
+    Ok(body)
+}
+
+/// Says in which field bytes ended.
+pub(crate) fn at(field: Field) -> impl Fn(Truncated) -> Error {
+    move |source| Error::Truncated { field, source }
+}
+
+fn body_len([a, b, c]: [u8; 3]) -> usize {
+    u32::from_be_bytes([0, a, b, c]) as usize
+}
+
+/// Joins the hellos of a handshake from its bytes in order, however they are cut. Only a message that is not whole is
+/// copied.
+#[derive(Debug, Default)]
+pub(crate) struct MessageJoiner {
+    held: Vec<u8>,
+}
+
+impl MessageJoiner {
+    /// Takes the next bytes and hands on each hello that is now whole, its header included.
+    ///
+    /// # Errors
+    /// A message that is no hello, or that is longer than any: nothing after it is of interest.
+    pub(crate) fn push(
+        &mut self,
+        mut bytes: &[u8],
+        each: &mut (impl FnMut(&[u8]) + ?Sized),
+    ) -> Result<(), Error> {
+        if !self.held.is_empty() {
+            match self.fill(bytes)? {
+                ControlFlow::Continue(()) => return Ok(()),
+                ControlFlow::Break(rest) => bytes = rest,
+            }
+            each(&self.held);
+            self.held.clear();
+        }
+        loop {
+            let len = match message_len(bytes)? {
+                Some(len) if bytes.len() >= len => len,
+                _ => break,
+            };
+            let (message, rest) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
+            each(message);
+            bytes = rest;
+        }
+        self.held.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// The memory that a message not yet whole takes up, in bytes.
+    pub(crate) fn held(&self) -> usize {
+        self.held.capacity()
+    }
+
+    /// Adds bytes to the message held. Breaks with those that follow it once it is whole.
+    fn fill<'a>(&mut self, bytes: &'a [u8]) -> Result<ControlFlow<&'a [u8]>, Error> {
+        let missing = HEADER_LEN.saturating_sub(self.held.len());
+        let (header, rest) = bytes.split_at_checked(missing).unwrap_or((bytes, &[]));
+        self.held.extend_from_slice(header);
+        let Some(len) = message_len(&self.held)? else { return Ok(ControlFlow::Continue(())) };
+        let missing = len.saturating_sub(self.held.len());
+        match rest.split_at_checked(missing) {
+            Some((body, rest)) => {
+                self.held.extend_from_slice(body);
+                Ok(ControlFlow::Break(rest))
+            }
+            None => {
+                self.held.extend_from_slice(rest);
+                Ok(ControlFlow::Continue(()))
+            }
+        }
+    }
+}
+
+/// The length of the hello that begins here, header included; none if its header is not whole.
+fn message_len(bytes: &[u8]) -> Result<Option<usize>, Error> {
+    if let Some(&kind) = bytes.first() {
+        if !matches!(kind, CLIENT_HELLO | SERVER_HELLO) {
+            return Err(Error::NotHello(kind));
+        }
+    }
+    let Some([_, a, b, c]) = bytes.first_chunk() else { return Ok(None) };
+    let announced = body_len([*a, *b, *c]);
+    if announced > MAX_BODY {
+        return Err(Error::TooLong { announced });
+    }
+    Ok(Some(HEADER_LEN.saturating_add(announced)))
+}
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod tests {
+    use super::*;
+
+    fn message(kind: u8, len: usize) -> Vec<u8> {
+        let mut bytes = vec![kind];
+        bytes.extend(&u32::try_from(len).unwrap().to_be_bytes()[1..]);
+        bytes.extend((0..len).map(|n| u8::try_from(n % 251).unwrap()));
+        bytes
+    }
+
+    #[test]
+    fn hellos_are_joined_wherever_they_are_cut() {
+        let messages = [message(1, 0), message(2, 300), message(1, 7)];
+        let bytes = messages.concat();
+        for step in 1..=bytes.len() {
+            let (mut joiner, mut found) = (MessageJoiner::default(), Vec::new());
+            for piece in bytes.chunks(step) {
+                joiner.push(piece, &mut |message| found.push(message.to_vec())).unwrap();
+            }
+            assert_eq!(found, messages, "in steps of {step}");
+        }
+    }
+
+    #[test]
+    fn a_message_that_is_whole_is_not_copied() {
+        let (mut joiner, mut found) = (MessageJoiner::default(), 0);
+        joiner.push(&message(1, 500), &mut |_| found += 1).unwrap();
+        assert_eq!((found, joiner.held()), (1, 0));
+    }
+
+    #[test]
+    fn what_is_no_hello_ends_it_after_the_hellos_before_it() {
+        let mut found = 0;
+        let bytes = [message(2, 70), message(11, 3000)].concat();
+        let outcome = MessageJoiner::default().push(&bytes, &mut |_| found += 1);
+        assert_eq!((outcome, found), (Err(Error::NotHello(11)), 1));
+        let lies = [1, 0xff, 0xff, 0xff];
+        assert_eq!(
+            MessageJoiner::default().push(&lies, &mut |_| {}),
+            Err(Error::TooLong { announced: 0xff_ffff })
+        );
+    }
+}

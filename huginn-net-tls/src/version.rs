@@ -1,0 +1,69 @@
+//! Protocol versions.
+
+use std::fmt;
+
+/// The number of a TLS or DTLS version, as on the wire.
+///
+/// Displays as the two characters that JA4 has for it: `13`, `12`, `11`, `10`, `s3`, `s2`, `d1`, `d2`, `d3`, and `00`
+/// for every other number, the drafts of TLS 1.3 among them.
+///
+/// ```
+/// use huginn_net_tls::Version;
+///
+/// assert_eq!(Version::TLS_1_3.to_string(), "13");
+/// assert_eq!(Version(0x7f1c).to_string(), "00");
+/// assert!(Version::DTLS_1_2.rank() > Version::DTLS_1_0.rank());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Version(pub u16);
+
+impl Version {
+    /// SSL 2.0.
+    pub const SSL_2: Self = Self(0x0002);
+    /// SSL 3.0 (RFC 6101).
+    pub const SSL_3: Self = Self(0x0300);
+    /// TLS 1.0 (RFC 2246).
+    pub const TLS_1_0: Self = Self(0x0301);
+    /// TLS 1.1 (RFC 4346).
+    pub const TLS_1_1: Self = Self(0x0302);
+    /// TLS 1.2 (RFC 5246).
+    pub const TLS_1_2: Self = Self(0x0303);
+    /// TLS 1.3 (RFC 8446).
+    pub const TLS_1_3: Self = Self(0x0304);
+    /// DTLS 1.0 (RFC 4347).
+    pub const DTLS_1_0: Self = Self(0xfeff);
+    /// DTLS 1.2 (RFC 6347).
+    pub const DTLS_1_2: Self = Self(0xfefd);
+    /// DTLS 1.3 (RFC 9147).
+    pub const DTLS_1_3: Self = Self(0xfefc);
+
+    /// The two characters of JA4.
+    pub const fn ja4(self) -> &'static str {
+        match self {
+            Self::TLS_1_3 => "13",
+            Self::TLS_1_2 => "12",
+            Self::TLS_1_1 => "11",
+            Self::TLS_1_0 => "10",
+            Self::SSL_3 => "s3",
+            Self::SSL_2 => "s2",
+            Self::DTLS_1_0 => "d1",
+            Self::DTLS_1_2 => "d2",
+            Self::DTLS_1_3 => "d3",
+            Self(_) => "00",
+        }
+    }
+
+    /// Orders versions from old to new: DTLS counts downwards, from 0xfeff.
+    pub const fn rank(self) -> u16 {
+        match self.0 {
+            number @ 0xfe00..=0xfeff => 0xfdff_u16.wrapping_sub(number),
+            number => number,
+        }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.ja4())
+    }
+}
