@@ -21,7 +21,11 @@ const PACKETS: [&[u8]; 2] = [
 
 fn main() {
     let mut analyzer = HuginnNet::builder().build();
-    let mut print = |event: Event| println!("{}", P0fLine(&event));
+    let mut print = |event: Event| {
+        if let Some(line) = P0fLine::of(&event) {
+            println!("{line}");
+        }
+    };
     for (nanos, packet) in (0..).step_by(20_000_000).zip(PACKETS) {
         let ts = Timestamp::new(1_700_000_000, nanos, 3);
         let wire_len = packet.len().try_into().unwrap_or(u32::MAX);

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::flow_table::{FlowTable, Slot};
 use crate::{
     DecodeConfig, DecodeCounters, Decoder, Event, Filter, FlowCounters, FlowKey, FlowLimits, Frame, Interest,
-    Protocol, Segment, Side, Sink, Source, TcpFlags,
+    Protocol, Segment, Side, Sink, Source,
 };
 
 /// Runs a [`Protocol`] over frames: decode, filter, flow table, protocol, sink.
@@ -352,9 +352,7 @@ impl<S> Flow<S> {
     }
 }
 
-/// The sequence number of a segment that asks for a connection: SYN without ACK, FIN or RST.
+/// The sequence number of a segment that asks for a connection.
 fn opening_seq(segment: &Segment<'_>) -> Option<u32> {
-    let tcp = segment.tcp()?;
-    let kind = tcp.flags & (TcpFlags::SYN | TcpFlags::ACK | TcpFlags::FIN | TcpFlags::RST);
-    (kind == TcpFlags::SYN).then_some(tcp.seq)
+    segment.tcp().filter(|tcp| tcp.flags.opens()).map(|tcp| tcp.seq)
 }

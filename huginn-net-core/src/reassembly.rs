@@ -167,6 +167,11 @@ impl TcpStream {
         Self { start, bytes: Reassembler::new() }
     }
 
+    /// Tells the sequence number of the first byte, if nothing has been known of this direction.
+    pub fn begin_at(&mut self, seq: u32) {
+        self.start.get_or_insert(seq);
+    }
+
     /// Bytes delivered or given up so far.
     pub const fn position(&self) -> u64 {
         self.bytes.position()

@@ -153,6 +153,11 @@ bitflags! {
 }
 
 impl TcpFlags {
+    /// Whether a segment with these flags asks for a connection: SYN without ACK, FIN or RST.
+    pub fn opens(self) -> bool {
+        self & (Self::SYN | Self::ACK | Self::FIN | Self::RST) == Self::SYN
+    }
+
     /// Whether a segment with these flags ends its connection: FIN or RST. Both at once, or either with SYN, is
     /// nonsense and ends nothing.
     pub fn closes(self) -> bool {

@@ -33,6 +33,9 @@ pub enum Error {
         /// The five bytes there.
         header: [u8; 5],
     },
+    /// A QUIC packet that tells nothing.
+    #[error(transparent)]
+    Quic(#[from] crate::quic::QuicError),
 }
 
 /// A part of a hello (RFC 8446, sections 4.1.2 and 4.1.3).

@@ -16,8 +16,6 @@ pub(crate) const HEADER_LEN: usize = 4;
 /// DTLS's (RFC 6347, section 4.2.1).
 pub(crate) const MAX_BODY: usize =
     2 + 32 + (1 + 0xff) + (1 + 0xff) + (2 + 0xffff) + (1 + 0xff) + (2 + 0xffff);
-/// The longest message that can be a hello.
-pub(crate) const MAX_MESSAGE: usize = HEADER_LEN + MAX_BODY;
 
 /// The body of a message, and a cursor that stands at its beginning.
 ///
@@ -112,7 +110,7 @@ impl MessageJoiner {
 }
 
 /// The length of the hello that begins here, header included; none if its header is not whole.
-fn message_len(bytes: &[u8]) -> Result<Option<usize>, Error> {
+pub(crate) fn message_len(bytes: &[u8]) -> Result<Option<usize>, Error> {
     if let Some(&kind) = bytes.first() {
         if !matches!(kind, CLIENT_HELLO | SERVER_HELLO) {
             return Err(Error::NotHello(kind));

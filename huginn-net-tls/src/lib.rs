@@ -4,9 +4,17 @@ mod client_hello;
 mod error;
 mod extension;
 mod grease;
-#[allow(dead_code)]
 mod handshake;
+mod hello;
+mod ja3;
+mod ja4;
+pub mod names;
+mod observer;
+pub mod quic;
+mod record;
 mod server_hello;
+mod sslv2;
+mod stream;
 mod transport;
 mod version;
 
@@ -14,6 +22,12 @@ pub use client_hello::ClientHello;
 pub use error::{Error, Field};
 pub use extension::{AlpnList, Extension, Extensions, U16List, extension_type};
 pub use grease::is_grease;
+pub use ja3::{Ja3, Ja3Hash, Ja3s};
+pub use ja4::{Ja4, Ja4Field, Ja4Form, Ja4Hash, Ja4Head, Ja4ParseError, Ja4Raw};
+pub use observer::{
+    HelloCounters, HuginnNetTls, StreamCounters, TlsClient, TlsCounters, TlsEvent, TlsFlow, TlsObserver,
+    TlsServer,
+};
 pub use server_hello::ServerHello;
 pub use transport::Transport;
 pub use version::Version;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use huginn_net_db::{Distance, Label, TcpMatch, TcpParams};
 use huginn_net_tcp::{Mtu, TcpSignature};
+use huginn_net_tls::{TlsClient, TlsServer};
 
 /// Something learned from a flow, with the flow and the moment.
 pub type Event = huginn_net_core::Event<Finding>;
@@ -16,6 +17,10 @@ pub enum Finding {
     Tcp(TcpFinding),
     /// The maximum segment size tells the kind of link.
     Mtu(MtuFinding),
+    /// A ClientHello tells the TLS client, over TCP, QUIC or DTLS.
+    TlsClient(TlsClient),
+    /// A ServerHello tells what a TLS server chose.
+    TlsServer(TlsServer),
 }
 
 /// A TCP/IP signature, and what the database says of it.

@@ -6,9 +6,10 @@ use std::net::SocketAddr;
 use huginn_net_core::TunnelPath;
 use huginn_net_db::Label;
 use huginn_net_tcp::Handshake;
+use huginn_net_tls::{AlpnList, TlsClient, TlsServer};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, SerializeStruct, Serializer};
 
-use crate::{CommunityId, Event, Finding, MtuFinding, TcpFinding};
+use crate::{CommunityId, Escaped, Event, Finding, MtuFinding, TcpFinding};
 
 /// Serialises an event as one flat object: the fields that every event has, then those of its kind.
 ///
@@ -43,6 +44,8 @@ impl Serialize for JsonEvent<'_> {
                 map.serialize_entry("mtu", &mtu.0)?;
                 map.serialize_entry("link", &link.as_deref())?;
             }
+            Finding::TlsClient(client) => tls_client_entries(&mut map, client)?,
+            Finding::TlsServer(server) => tls_server_entries(&mut map, server)?,
         }
         map.end()
     }
@@ -56,6 +59,8 @@ fn name(finding: &Finding) -> &'static str {
             Handshake::SynAck => "tcp_syn_ack",
         },
         Finding::Mtu(_) => "mtu",
+        Finding::TlsClient(_) => "tls_client",
+        Finding::TlsServer(_) => "tls_server",
     }
 }
 
@@ -66,6 +71,54 @@ fn tcp_entries<M: SerializeMap>(map: &mut M, finding: &TcpFinding) -> Result<(),
     map.serialize_entry("fuzzy", &params.fuzzy)?;
     map.serialize_entry("distance", &distance.hops)?;
     map.serialize_entry("params", &Text(params))
+}
+
+fn tls_client_entries<M: SerializeMap>(map: &mut M, client: &TlsClient) -> Result<(), M::Error> {
+    let TlsClient { hello, retry, .. } = client;
+    let raws = [hello.ja4_r(), hello.ja4_ro(), hello.ja4_s1r()];
+    map.serialize_entry("transport", &Text(&hello.transport()))?;
+    map.serialize_entry("version", &Text(&hello.version()))?;
+    map.serialize_entry("sni", &hello.server_name().map(Wire))?;
+    map.serialize_entry("alpn", &WireList(hello.alpn()))?;
+    map.serialize_entry("ech", &hello.has_ech())?;
+    map.serialize_entry("retry", retry)?;
+    for (raw, (name, name_of_raw)) in
+        raws.iter().zip([("ja4", "ja4_r"), ("ja4_o", "ja4_ro"), ("ja4_s1", "ja4_s1r")])
+    {
+        map.serialize_entry(name, &Text(&raw.ja4()))?;
+        map.serialize_entry(name_of_raw, &Text(raw))?;
+    }
+    map.serialize_entry("ja3", &Text(&hello.ja3()))?;
+    map.serialize_entry("ja3_hash", &Text(&hello.ja3_hash()))
+}
+
+fn tls_server_entries<M: SerializeMap>(map: &mut M, server: &TlsServer) -> Result<(), M::Error> {
+    let TlsServer { hello, .. } = server;
+    map.serialize_entry("transport", &Text(&hello.transport()))?;
+    map.serialize_entry("version", &Text(&hello.version()))?;
+    map.serialize_entry("cipher", &Text(&format_args!("{:04x}", hello.cipher_suite())))?;
+    map.serialize_entry("alpn", &hello.alpn().map(Wire))?;
+    map.serialize_entry("retry", &hello.is_retry_request())?;
+    map.serialize_entry("ja3s", &Text(&hello.ja3s()))?;
+    map.serialize_entry("ja3s_hash", &Text(&hello.ja3s_hash()))
+}
+
+/// Bytes of the wire as text.
+struct Wire<'a>(&'a [u8]);
+
+impl Serialize for Wire<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&Escaped(self.0))
+    }
+}
+
+/// A list of them.
+struct WireList<'a>(AlpnList<'a>);
+
+impl Serialize for WireList<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.map(Wire))
+    }
 }
 
 /// A value as its text.

@@ -19,6 +19,7 @@
 //! packet without flows or a database, see the crate `huginn-net-tcp` (here as [`tcp`]).
 
 mod community_id;
+mod escaped;
 mod finding;
 #[cfg(feature = "serde")]
 mod json;
@@ -26,6 +27,7 @@ mod observers;
 mod p0f_log;
 
 pub use community_id::CommunityId;
+pub use escaped::Escaped;
 pub use finding::{Event, Finding, MtuFinding, TcpFinding};
 /// Frames, flows and the engine: all that the types here are made of.
 pub use huginn_net_core as core;
@@ -41,9 +43,12 @@ pub use huginn_net_db as db;
 pub use huginn_net_db::{Database, Error as DatabaseError, Label};
 /// TCP/IP signatures.
 pub use huginn_net_tcp as tcp;
+/// TLS over TCP, QUIC and DTLS: hellos, JA4 and JA3.
+pub use huginn_net_tls as tls;
+pub use huginn_net_tls::{TlsClient, TlsServer};
 #[cfg(feature = "serde")]
 pub use json::JsonEvent;
-pub use observers::{FlowState, Observers, Scope};
+pub use observers::{FlowState, Observers, ProtocolCounters, Scope};
 pub use p0f_log::P0fLine;
 
 /// The analyzer of all protocols over one decode and one flow table.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use huginn_net_core::{Interest, Protocol, Segment, Side};
 use huginn_net_db::{Database, Label};
 use huginn_net_tcp::{Handshake, TcpEvent, TcpFlow, TcpObserver};
+use huginn_net_tls::{TlsCounters, TlsEvent, TlsFlow, TlsObserver};
 
 use crate::{Finding, MtuFinding, TcpFinding};
 
@@ -14,6 +15,7 @@ use crate::{Finding, MtuFinding, TcpFinding};
 #[derive(Clone, Debug)]
 pub struct Observers {
     tcp: Option<TcpObserver>,
+    tls: Option<TlsObserver>,
     database: Arc<Database>,
     scope: Scope,
 }
@@ -31,13 +33,19 @@ pub enum Scope {
 impl Observers {
     /// Every protocol, with this database.
     pub fn new(database: Arc<Database>) -> Self {
-        Self { tcp: Some(TcpObserver), database, scope: Scope::default() }
+        Self { tcp: Some(TcpObserver), tls: Some(TlsObserver::default()), database, scope: Scope::default() }
     }
 
     /// Runs TCP fingerprints, or leaves them out.
     #[must_use]
     pub fn tcp(self, run: bool) -> Self {
         Self { tcp: run.then(TcpObserver::default), ..self }
+    }
+
+    /// Runs TLS fingerprints, or leaves them out.
+    #[must_use]
+    pub fn tls(self, run: bool) -> Self {
+        Self { tls: run.then(TlsObserver::default), ..self }
     }
 
     /// Reports this much.
@@ -53,12 +61,24 @@ impl Default for Observers {
     }
 }
 
+/// What the protocols counted, beside the engine's own [`Counters`](huginn_net_core::Counters).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct ProtocolCounters {
+    /// TLS over TCP, QUIC and DTLS.
+    pub tls: TlsCounters,
+}
+
 /// What is remembered of one flow, per protocol.
 #[derive(Debug, Default)]
 pub struct FlowState {
     tcp: TcpFlow,
+    tls: TlsFlow,
     /// The side whose handshake a user-space tool made: its options tell nothing of a link.
     by_tool: Option<Side>,
+    tcp_done: bool,
+    tls_done: bool,
 }
 
 impl Protocol for Observers {
@@ -66,7 +86,8 @@ impl Protocol for Observers {
     type Event = Finding;
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
-        self.tcp.as_ref()?.opens(segment)
+        let tcp = self.tcp.as_ref().and_then(|tcp| tcp.opens(segment));
+        tcp.or_else(|| self.tls.as_ref()?.opens(segment))
     }
 
     fn on_segment(
@@ -76,9 +97,36 @@ impl Protocol for Observers {
         flow: &mut FlowState,
         emit: &mut impl FnMut(Side, Finding),
     ) -> Interest {
+        if !flow.tcp_done {
+            flow.tcp_done = self.on_tcp(segment, sender, flow, emit) == Interest::Done;
+        }
+        if !flow.tls_done {
+            flow.tls_done = self.on_tls(segment, sender, &mut flow.tls, emit) == Interest::Done;
+        }
+        if flow.tcp_done && flow.tls_done { Interest::Done } else { Interest::More }
+    }
+
+    fn held(flow: &FlowState) -> usize {
+        TlsObserver::held(&flow.tls)
+    }
+}
+
+impl Observers {
+    /// What the protocols counted since they were made.
+    pub fn counters(&self) -> ProtocolCounters {
+        ProtocolCounters { tls: self.tls.as_ref().map(TlsObserver::counters).unwrap_or_default() }
+    }
+
+    fn on_tcp(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        flow: &mut FlowState,
+        emit: &mut impl FnMut(Side, Finding),
+    ) -> Interest {
         let Some(tcp) = &mut self.tcp else { return Interest::Done };
         let database = &self.database;
-        let FlowState { tcp: state, by_tool } = flow;
+        let FlowState { tcp: state, by_tool, .. } = flow;
         let interest = tcp.on_segment(segment, sender, state, &mut |side, event| {
             let (signature, sendsyn) = match event {
                 TcpEvent::Syn(signature) | TcpEvent::SynAck(signature) => (signature, false),
@@ -104,5 +152,20 @@ impl Protocol for Observers {
             return Interest::More;
         }
         interest
+    }
+
+    fn on_tls(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        flow: &mut TlsFlow,
+        emit: &mut impl FnMut(Side, Finding),
+    ) -> Interest {
+        let Some(tls) = &mut self.tls else { return Interest::Done };
+        tls.on_segment(segment, sender, flow, &mut |side, event| match event {
+            TlsEvent::Client(client) => emit(side, Finding::TlsClient(client)),
+            TlsEvent::Server(server) => emit(side, Finding::TlsServer(server)),
+            _ => {}
+        })
     }
 }

@@ -10,19 +10,41 @@ use crate::{Event, Finding, MtuFinding, TcpFinding};
 
 /// Displays an event as p0f 3.09b logs it, character for character, with the time in UTC.
 #[derive(Clone, Copy, Debug)]
-pub struct P0fLine<'a>(pub &'a Event);
+pub struct P0fLine<'a> {
+    event: &'a Event,
+    finding: Logged<'a>,
+}
+
+/// What p0f knows.
+#[derive(Clone, Copy, Debug)]
+enum Logged<'a> {
+    Tcp(&'a TcpFinding),
+    Mtu(&'a MtuFinding),
+}
+
+impl<'a> P0fLine<'a> {
+    /// The line of an event; none for what p0f knows nothing of.
+    pub fn of(event: &'a Event) -> Option<Self> {
+        let finding = match &event.kind {
+            Finding::Tcp(finding) => Logged::Tcp(finding),
+            Finding::Mtu(finding) => Logged::Mtu(finding),
+            Finding::TlsClient(_) | Finding::TlsServer(_) => return None,
+        };
+        Some(Self { event, finding })
+    }
+}
 
 impl fmt::Display for P0fLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let event = self.0;
-        let module = match &event.kind {
-            Finding::Tcp(finding) => match (finding.signature.handshake, finding.sendsyn) {
+        let Self { event, finding } = self;
+        let module = match finding {
+            Logged::Tcp(finding) => match (finding.signature.handshake, finding.sendsyn) {
                 (Handshake::Syn, false) => "syn",
                 (Handshake::SynAck, false) => "syn+ack",
                 (Handshake::Syn, true) => "sendsyn probe",
                 (Handshake::SynAck, true) => "sendsyn response",
             },
-            Finding::Mtu(_) => "mtu",
+            Logged::Mtu(_) => "mtu",
         };
         let subject = match event.subject {
             Side::Client => "cli",
@@ -31,9 +53,9 @@ impl fmt::Display for P0fLine<'_> {
         let (time, client, server) =
             (Time(event.ts), Endpoint(event.flow.client), Endpoint(event.flow.server));
         write!(f, "[{time}] mod={module}|cli={client}|srv={server}|subj={subject}|")?;
-        match &event.kind {
-            Finding::Tcp(finding) => write_tcp(f, finding),
-            Finding::Mtu(MtuFinding { mtu, link }) => {
+        match finding {
+            Logged::Tcp(finding) => write_tcp(f, finding),
+            Logged::Mtu(MtuFinding { mtu, link }) => {
                 write!(f, "link={}|raw_mtu={mtu}", link.as_deref().unwrap_or(UNKNOWN))
             }
         }

@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use huginn_net::{
     CaptureError, CaptureReader, Counters, DecodeConfig, Filter, FlowLimits, Frame, HuginnNet, Observers,
-    Scope, Source,
+    ProtocolCounters, Scope, Source,
 };
+
+use serde::Serialize;
 
 use crate::args::{AnalysisArguments, Format, PcapArguments, ProtocolArgument};
 use crate::commands::database;
@@ -45,7 +47,7 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
     }
     events.flush()?;
     if args.output.stats {
-        write_counters(&analyzer.counters())?;
+        write_counters(&analyzer)?;
     }
     Ok(if damaged { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
@@ -92,6 +94,7 @@ fn analyzer(args: &AnalysisArguments, format: Format) -> Result<HuginnNet, Failu
     let syn_lifetime = if p0f { Duration::from_secs(30) } else { FlowLimits::default().syn_lifetime };
     let observers = Observers::new(database(args.db.as_deref())?)
         .tcp(args.protocols.contains(&ProtocolArgument::Tcp))
+        .tls(args.protocols.contains(&ProtocolArgument::Tls) && !p0f)
         .scope(if p0f { Scope::P0f } else { Scope::Full });
     let builder = HuginnNet::builder_with(observers)
         .decode(DecodeConfig { verify_checksums: args.checksums, ..DecodeConfig::default() })
@@ -144,8 +147,18 @@ fn tell(path: &Path, before: &Counters, after: &Counters) {
     failure::report(&format_args!("{}: {frames} packets, {events} events", name_of(path)));
 }
 
-fn write_counters(counters: &Counters) -> Result<(), Failure> {
-    let mut line = serde_json::to_vec(counters).map_err(io::Error::from)?;
+/// The counters of the engine and of the protocols, as one object.
+#[derive(Serialize)]
+struct AllCounters {
+    #[serde(flatten)]
+    engine: Counters,
+    #[serde(flatten)]
+    protocols: ProtocolCounters,
+}
+
+fn write_counters(analyzer: &HuginnNet) -> Result<(), Failure> {
+    let all = AllCounters { engine: analyzer.counters(), protocols: analyzer.protocol().counters() };
+    let mut line = serde_json::to_vec(&all).map_err(io::Error::from)?;
     line.push(b'\n');
     // Where nobody can be told, the analysis was done all the same.
     let _ = io::stderr().lock().write_all(&line);

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Effects, Style};
 use huginn_net::tcp::Handshake;
-use huginn_net::{Event, Finding, MtuFinding, Side, TcpFinding};
+use huginn_net::tls::{Transport, Version};
+use huginn_net::{Escaped, Event, Finding, MtuFinding, Side, TcpFinding, TlsClient, TlsServer};
 
 /// Width of the column of field names.
 const NAME_WIDTH: usize = 11;
@@ -50,6 +51,8 @@ impl Human {
                 Handshake::Syn => "SYN",
                 Handshake::SynAck => "SYN+ACK",
             },
+            Finding::TlsClient(_) => "ClientHello",
+            Finding::TlsServer(_) => "ServerHello",
             _ => "MTU",
         };
         let arrow = match event.subject {
@@ -72,8 +75,40 @@ impl Human {
                 self.verdict(out, "link", link.as_deref())?;
                 self.field(out, "mtu", format_args!("{mtu} bytes"))
             }
+            Finding::TlsClient(client) => self.tls_client(out, client),
+            Finding::TlsServer(server) => self.tls_server(out, server),
             _ => Ok(()),
         }
+    }
+
+    fn tls_client(&self, out: &mut impl Write, client: &TlsClient) -> io::Result<()> {
+        let TlsClient { hello, retry, .. } = client;
+        let Self { known, .. } = self;
+        let again = if *retry { ", asked for again" } else { "" };
+        self.field(out, "protocol", format_args!("{}{again}", protocol(hello.transport(), hello.version())))?;
+        if let Some(name) = hello.server_name() {
+            self.field(out, "server name", format_args!("{:#}", Escaped(name)))?;
+        }
+        let alpn: Vec<String> = hello.alpn().map(|name| format!("{:#}", Escaped(name))).collect();
+        if !alpn.is_empty() {
+            self.field(out, "alpn", Joined(&alpn))?;
+        }
+        if hello.has_ech() {
+            self.field(out, "ech", "encrypted hello, or GREASE")?;
+        }
+        self.field(out, "ja4", format_args!("{known}{}{known:#}", hello.ja4()))?;
+        self.field(out, "ja3", hello.ja3_hash())
+    }
+
+    fn tls_server(&self, out: &mut impl Write, server: &TlsServer) -> io::Result<()> {
+        let TlsServer { hello, .. } = server;
+        let again = if hello.is_retry_request() { ", asks for another hello" } else { "" };
+        self.field(out, "protocol", format_args!("{}{again}", protocol(hello.transport(), hello.version())))?;
+        self.field(out, "cipher", format_args!("{:04x}", hello.cipher_suite()))?;
+        if let Some(name) = hello.alpn() {
+            self.field(out, "alpn", format_args!("{:#}", Escaped(name)))?;
+        }
+        self.field(out, "ja3s", hello.ja3s_hash())
     }
 
     fn tcp(&self, out: &mut impl Write, finding: &TcpFinding) -> io::Result<()> {
@@ -102,6 +137,26 @@ impl Human {
     fn field(&self, out: &mut impl Write, name: &str, value: impl Display) -> io::Result<()> {
         let style = self.name;
         writeln!(out, "  {style}{name:NAME_WIDTH$}{style:#}{value}")
+    }
+}
+
+/// What is spoken, for people: `TLS 1.3 over QUIC`.
+fn protocol(transport: Transport, version: Version) -> impl Display {
+    let name = match version {
+        Version::SSL_2 => "SSL 2.0",
+        Version::SSL_3 => "SSL 3.0",
+        Version::TLS_1_0 => "TLS 1.0",
+        Version::TLS_1_1 => "TLS 1.1",
+        Version::TLS_1_2 => "TLS 1.2",
+        Version::TLS_1_3 => "TLS 1.3",
+        Version::DTLS_1_0 => "DTLS 1.0",
+        Version::DTLS_1_2 => "DTLS 1.2",
+        Version::DTLS_1_3 => "DTLS 1.3",
+        Version(_) => "TLS of another version",
+    };
+    match transport {
+        Transport::Quic => format!("{name} over QUIC"),
+        Transport::Tcp | Transport::Dtls => name.to_owned(),
     }
 }
 

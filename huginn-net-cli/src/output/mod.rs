@@ -81,7 +81,10 @@ impl EventWriter {
                 serde_json::to_writer(&mut self.out, &JsonEvent { event, file: self.file.as_deref() })?;
                 self.out.write_all(b"\n")
             }
-            Format::P0f => writeln!(self.out, "{}", P0fLine(event)),
+            Format::P0f => match P0fLine::of(event) {
+                Some(line) => writeln!(self.out, "{line}"),
+                None => Ok(()),
+            },
         }
     }
 }

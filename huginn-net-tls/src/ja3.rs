@@ -1,0 +1,185 @@
+//! JA3 and JA3S, the older fingerprints of TLS clients and servers.
+//!
+//! The definition is the `README.md` of Salesforce's `ja3`: decimal numbers in the order of the wire, `-` between
+//! numbers and `,` between fields, and the MD5 of that text.
+
+use std::fmt::{self, Write};
+use std::str;
+
+use md5::{Digest, Md5};
+use smallvec::SmallVec;
+
+use crate::{ClientHello, ServerHello, is_grease};
+
+/// Text being made. That of a usual hello needs no heap.
+type Text = SmallVec<[u8; 1024]>;
+
+/// A JA3: version of the hello itself, cipher suites, extensions, groups and point formats, GREASE left out. It is text
+/// only when it is displayed.
+///
+/// ```
+/// use huginn_net_tls::{ClientHello, Transport};
+///
+/// let message = [
+///     1, 0, 0, 53, 3, 3, // a ClientHello of TLS 1.2
+///     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29,
+///     30, 31, 32, 0, // random, no session
+///     0, 4, 0x13, 1, 0x13, 3, 1, 0, // two cipher suites, one compression method
+///     0, 8, 0, 10, 0, 4, 0, 2, 0, 29, // supported_groups: x25519
+/// ];
+/// let hello = ClientHello::from_message(&message, Transport::Tcp)?;
+/// assert_eq!(hello.ja3().to_string(), "771,4865-4867,10,29,");
+/// assert_eq!(hello.ja3_hash(), hello.ja3().hash());
+/// # Ok::<(), huginn_net_tls::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Ja3<'a> {
+    hello: &'a ClientHello<'a>,
+}
+
+/// A JA3S: version of the hello itself, cipher suite, extensions. It is text only when it is displayed.
+#[derive(Clone, Copy, Debug)]
+pub struct Ja3s<'a> {
+    hello: &'a ServerHello<'a>,
+}
+
+/// The MD5 of a JA3 or JA3S. Displays as 32 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ja3Hash(pub [u8; 16]);
+
+impl ClientHello<'_> {
+    /// JA3.
+    pub fn ja3(&self) -> Ja3<'_> {
+        Ja3 { hello: self }
+    }
+
+    /// The hash of JA3.
+    pub fn ja3_hash(&self) -> Ja3Hash {
+        self.ja3().hash()
+    }
+}
+
+impl ServerHello<'_> {
+    /// JA3S.
+    pub fn ja3s(&self) -> Ja3s<'_> {
+        Ja3s { hello: self }
+    }
+
+    /// The hash of JA3S.
+    pub fn ja3s_hash(&self) -> Ja3Hash {
+        self.ja3s().hash()
+    }
+}
+
+impl Ja3<'_> {
+    /// The MD5 of the text. None of the usual hellos needs heap for it.
+    pub fn hash(&self) -> Ja3Hash {
+        Ja3Hash::of(&self.text())
+    }
+
+    fn text(&self) -> Text {
+        let hello = self.hello;
+        let known = |number: &u16| !is_grease(*number);
+        let mut text = Text::new();
+        push_number(&mut text, hello.legacy_version().0);
+        push_field(&mut text, hello.cipher_suites().filter(known));
+        push_field(&mut text, hello.extensions().map(|extension| extension.kind).filter(known));
+        push_field(&mut text, hello.supported_groups().filter(known));
+        push_field(&mut text, hello.ec_point_formats().iter().copied().map(u16::from));
+        text
+    }
+}
+
+impl Ja3s<'_> {
+    /// The MD5 of the text.
+    pub fn hash(&self) -> Ja3Hash {
+        Ja3Hash::of(&self.text())
+    }
+
+    fn text(&self) -> Text {
+        let mut text = Text::new();
+        push_number(&mut text, self.hello.legacy_version().0);
+        push_field(&mut text, [self.hello.cipher_suite()].into_iter());
+        push_field(&mut text, self.hello.extensions().map(|extension| extension.kind));
+        text
+    }
+}
+
+impl Ja3Hash {
+    fn of(text: &[u8]) -> Self {
+        Self(Md5::digest(text).into())
+    }
+}
+
+impl fmt::Display for Ja3<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(str::from_utf8(&self.text()).unwrap_or_default())
+    }
+}
+
+impl fmt::Display for Ja3s<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(str::from_utf8(&self.text()).unwrap_or_default())
+    }
+}
+
+impl fmt::Display for Ja3Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or_default();
+        for byte in self.0 {
+            f.write_char(digit(byte >> 4))?;
+            f.write_char(digit(byte & 0x0f))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Ja3Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ja3Hash({self})")
+    }
+}
+
+fn push_field(text: &mut Text, numbers: impl Iterator<Item = u16>) {
+    text.push(b',');
+    let empty = text.len();
+    for number in numbers {
+        if text.len() > empty {
+            text.push(b'-');
+        }
+        push_number(text, number);
+    }
+}
+
+fn push_number(text: &mut Text, number: u16) {
+    let mut digits = [0; 5];
+    let mut rest = number;
+    for place in digits.iter_mut().rev() {
+        *place = b'0'.wrapping_add(u8::try_from(rest % 10).unwrap_or_default());
+        rest /= 10;
+    }
+    let zeros = [10, 100, 1_000, 10_000].into_iter().filter(|power| number < *power).count();
+    text.extend_from_slice(digits.get(zeros..).unwrap_or_default());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Text, push_field, push_number};
+
+    #[test]
+    fn numbers_are_those_of_the_standard_library() {
+        for number in 0..=u16::MAX {
+            let mut text = Text::new();
+            push_number(&mut text, number);
+            assert_eq!(std::str::from_utf8(&text), Ok(number.to_string().as_str()));
+        }
+    }
+
+    #[test]
+    fn an_empty_field_keeps_its_comma() {
+        let mut text = Text::new();
+        push_field(&mut text, [].into_iter());
+        push_field(&mut text, [7, 0, 65_535].into_iter());
+        assert_eq!(text.as_slice(), b",,7-0-65535");
+    }
+}

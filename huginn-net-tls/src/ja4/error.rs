@@ -1,0 +1,156 @@
+//! Why a text is no JA4.
+
+use std::fmt;
+
+/// Why a text is no JA4, or no raw one. Offsets are in bytes from the beginning of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Ja4ParseError {
+    /// A character that cannot stand there.
+    #[error("offset {offset}, {field}: {found:?} is not {}", field.expected())]
+    Unexpected {
+        /// Where.
+        offset: usize,
+        /// The part that it would belong to.
+        field: Ja4Field,
+        /// The character.
+        found: char,
+    },
+    /// The text ends too early.
+    #[error("offset {offset}, {field}: the text ends where {} should follow", field.expected())]
+    Ended {
+        /// How long it is.
+        offset: usize,
+        /// The part that is not whole.
+        field: Ja4Field,
+    },
+}
+
+impl Ja4ParseError {
+    /// Where the text goes wrong, in bytes.
+    pub const fn offset(&self) -> usize {
+        match self {
+            Self::Unexpected { offset, .. } | Self::Ended { offset, .. } => *offset,
+        }
+    }
+}
+
+/// A part of a JA4. [`Display`](fmt::Display) is its name in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Ja4Field {
+    /// First character: transport.
+    Transport,
+    /// Characters two and three: version.
+    Version,
+    /// Fourth character: server name.
+    ServerName,
+    /// How many cipher suites there are.
+    CipherCount,
+    /// How many extensions there are.
+    ExtensionCount,
+    /// The two characters for ALPN.
+    Alpn,
+    /// What stands between the parts.
+    Separator,
+    /// JA4_b.
+    CipherHash,
+    /// JA4_c.
+    ExtensionHash,
+    /// The list of cipher suites.
+    CipherSuites,
+    /// The list of extensions.
+    Extensions,
+    /// The list of signature algorithms.
+    SignatureAlgorithms,
+    /// The end of the text.
+    End,
+}
+
+impl Ja4Field {
+    /// What should stand there.
+    fn expected(self) -> &'static str {
+        match self {
+            Self::Transport => "'t', 'q' or 'd'",
+            Self::Version => "one of 13 12 11 10 s3 s2 d1 d2 d3 00",
+            Self::ServerName => "'d' or 'i'",
+            Self::CipherCount | Self::ExtensionCount => "a count of two decimal digits",
+            Self::Alpn => "a letter or digit",
+            Self::Separator => "'_'",
+            Self::CipherHash | Self::ExtensionHash => "one of twelve hexadecimal digits in lower case",
+            Self::CipherSuites | Self::Extensions | Self::SignatureAlgorithms => {
+                "a number of four hexadecimal digits in lower case, with ',' between two"
+            }
+            Self::End => "the end of the text",
+        }
+    }
+}
+
+impl fmt::Display for Ja4Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Transport => "transport",
+            Self::Version => "version",
+            Self::ServerName => "server name",
+            Self::CipherCount => "cipher suite count",
+            Self::ExtensionCount => "extension count",
+            Self::Alpn => "ALPN",
+            Self::Separator => "separator",
+            Self::CipherHash => "cipher suite hash",
+            Self::ExtensionHash => "extension hash",
+            Self::CipherSuites => "cipher suites",
+            Self::Extensions => "extensions",
+            Self::SignatureAlgorithms => "signature algorithms",
+            Self::End => "end",
+        })
+    }
+}
+
+/// Walks over a text byte by byte and tells where it stopped.
+pub(super) struct Scanner<'a> {
+    text: &'a str,
+    offset: usize,
+}
+
+impl<'a> Scanner<'a> {
+    pub(super) const fn new(text: &'a str) -> Self {
+        Self { text, offset: 0 }
+    }
+
+    pub(super) fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.offset).copied()
+    }
+
+    /// The next byte, if it can stand there. It must be ASCII.
+    pub(super) fn take_if(&mut self, field: Ja4Field, can: impl Fn(u8) -> bool) -> Result<u8, Ja4ParseError> {
+        match self.peek() {
+            Some(byte) if can(byte) => {
+                self.offset = self.offset.saturating_add(1);
+                Ok(byte)
+            }
+            _ => Err(self.error(field)),
+        }
+    }
+
+    /// Digits in lower case and what they are worth.
+    pub(super) fn hex(&mut self, field: Ja4Field) -> Result<u8, Ja4ParseError> {
+        let digit = self.take_if(field, |byte| super::hex::value_of(byte).is_some())?;
+        Ok(super::hex::value_of(digit).unwrap_or_default())
+    }
+
+    pub(super) fn separator(&mut self) -> Result<(), Ja4ParseError> {
+        self.take_if(Ja4Field::Separator, |byte| byte == b'_').map(|_| ())
+    }
+
+    pub(super) fn end(&self) -> Result<(), Ja4ParseError> {
+        if self.peek().is_none() { Ok(()) } else { Err(self.error(Ja4Field::End)) }
+    }
+
+    pub(super) fn error(&self, field: Ja4Field) -> Ja4ParseError {
+        let offset = self.offset;
+        match self.text.get(offset..).and_then(|rest| rest.chars().next()) {
+            Some(found) => Ja4ParseError::Unexpected { offset, field, found },
+            None => Ja4ParseError::Ended { offset, field },
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! JA4_a: the part that can be read.
+
+use std::fmt;
+use std::str::{self, FromStr};
+
+use super::error::{Ja4Field, Ja4ParseError, Scanner};
+use super::hex;
+use crate::{ClientHello, Transport, Version};
+
+/// JA4_a: ten characters for transport, version, server name, the two counts, and ALPN.
+///
+/// ```
+/// use huginn_net_tls::{Ja4Head, Transport, Version};
+///
+/// let head: Ja4Head = "t13d1516h2".parse()?;
+/// assert_eq!((head.transport(), head.version()), (Transport::Tcp, Some(Version::TLS_1_3)));
+/// assert_eq!((head.has_server_name(), head.cipher_count(), head.extension_count()), (true, 15, 16));
+/// assert_eq!(head.alpn(), "h2");
+/// # Ok::<(), huginn_net_tls::Ja4ParseError>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ja4Head {
+    /// Always ASCII, each character one that its place may have.
+    text: [u8; Ja4Head::LEN],
+}
+
+/// A count has two digits and stops there.
+const MAX_COUNT: usize = 99;
+
+impl Ja4Head {
+    /// Characters in the text.
+    pub const LEN: usize = 10;
+
+    /// Of a hello, with the counts of what its form lists (server_name and ALPN always among it).
+    pub(super) fn of(hello: &ClientHello<'_>, cipher_count: usize, extension_count: usize) -> Self {
+        let [version_0, version_1] = characters(hello.version().ja4());
+        let server_name = if hello.has_server_name() { b'd' } else { b'i' };
+        let [ciphers_0, ciphers_1] = count(cipher_count);
+        let [extensions_0, extensions_1] = count(extension_count);
+        let [alpn_0, alpn_1] = alpn(hello.alpn().next().unwrap_or_default());
+        let transport = transport_letter(hello.transport());
+        Self {
+            text: [
+                transport,
+                version_0,
+                version_1,
+                server_name,
+                ciphers_0,
+                ciphers_1,
+                extensions_0,
+                extensions_1,
+                alpn_0,
+                alpn_1,
+            ],
+        }
+    }
+
+    /// What the hello came over.
+    pub fn transport(&self) -> Transport {
+        match self.text {
+            [b'q', ..] => Transport::Quic,
+            [b'd', ..] => Transport::Dtls,
+            _ => Transport::Tcp,
+        }
+    }
+
+    /// The version; none is one that JA4 has no name for, such as a draft's (`00`).
+    pub fn version(&self) -> Option<Version> {
+        let [_, first, second, ..] = self.text;
+        VERSIONS.into_iter().find(|version| characters(version.ja4()) == [first, second])
+    }
+
+    /// Whether there is an extension server_name (`d`).
+    pub fn has_server_name(&self) -> bool {
+        matches!(self.text, [_, _, _, b'd', ..])
+    }
+
+    /// How many cipher suites there are, GREASE aside; 99 may be more.
+    pub fn cipher_count(&self) -> u8 {
+        let [_, _, _, _, tens, ones, ..] = self.text;
+        number(tens, ones)
+    }
+
+    /// How many extensions there are, GREASE aside, server_name and ALPN included; 99 may be more.
+    pub fn extension_count(&self) -> u8 {
+        let [_, _, _, _, _, _, tens, ones, ..] = self.text;
+        number(tens, ones)
+    }
+
+    /// The two characters for the first ALPN value; `00` where there is none.
+    pub fn alpn(&self) -> &str {
+        self.as_str().get(8..).unwrap_or_default()
+    }
+
+    /// The ten characters.
+    pub fn as_str(&self) -> &str {
+        str::from_utf8(&self.text).unwrap_or_default()
+    }
+
+    pub(super) const fn as_bytes(&self) -> &[u8; Self::LEN] {
+        &self.text
+    }
+
+    pub(super) fn scan(scanner: &mut Scanner<'_>) -> Result<Self, Ja4ParseError> {
+        let mut text = [0; Self::LEN];
+        let [transport, version_0, version_1, server_name, ciphers @ .., alpn_0, alpn_1] = &mut text;
+        *transport = scanner.take_if(Ja4Field::Transport, |byte| b"tqd".contains(&byte))?;
+        [*version_0, *version_1] = scan_version(scanner)?;
+        *server_name = scanner.take_if(Ja4Field::ServerName, |byte| b"di".contains(&byte))?;
+        let [ciphers_0, ciphers_1, extensions_0, extensions_1] = ciphers;
+        for place in [ciphers_0, ciphers_1] {
+            *place = scanner.take_if(Ja4Field::CipherCount, |byte| byte.is_ascii_digit())?;
+        }
+        for place in [extensions_0, extensions_1] {
+            *place = scanner.take_if(Ja4Field::ExtensionCount, |byte| byte.is_ascii_digit())?;
+        }
+        for place in [alpn_0, alpn_1] {
+            *place = scanner.take_if(Ja4Field::Alpn, |byte| byte.is_ascii_alphanumeric())?;
+        }
+        Ok(Self { text })
+    }
+}
+
+impl fmt::Display for Ja4Head {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl fmt::Debug for Ja4Head {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ja4Head({self})")
+    }
+}
+
+impl FromStr for Ja4Head {
+    type Err = Ja4ParseError;
+
+    fn from_str(text: &str) -> Result<Self, Ja4ParseError> {
+        let mut scanner = Scanner::new(text);
+        let head = Self::scan(&mut scanner)?;
+        scanner.end()?;
+        Ok(head)
+    }
+}
+
+/// Those that the definition names.
+const VERSIONS: [Version; 9] = [
+    Version::TLS_1_3,
+    Version::TLS_1_2,
+    Version::TLS_1_1,
+    Version::TLS_1_0,
+    Version::SSL_3,
+    Version::SSL_2,
+    Version::DTLS_1_0,
+    Version::DTLS_1_2,
+    Version::DTLS_1_3,
+];
+
+fn scan_version(scanner: &mut Scanner<'_>) -> Result<[u8; 2], Ja4ParseError> {
+    let known = || VERSIONS.into_iter().map(|version| characters(version.ja4())).chain([*b"00"]);
+    let first = scanner.take_if(Ja4Field::Version, |byte| known().any(|[first, _]| first == byte))?;
+    let second =
+        scanner.take_if(Ja4Field::Version, |byte| known().any(|version| version == [first, byte]))?;
+    Ok([first, second])
+}
+
+fn characters(version: &'static str) -> [u8; 2] {
+    version.as_bytes().try_into().unwrap_or(*b"00")
+}
+
+const fn transport_letter(transport: Transport) -> u8 {
+    match transport {
+        Transport::Tcp => b't',
+        Transport::Quic => b'q',
+        Transport::Dtls => b'd',
+    }
+}
+
+fn count(number: usize) -> [u8; 2] {
+    let number = u8::try_from(number.min(MAX_COUNT)).unwrap_or_default();
+    [hex::digit(number / 10), hex::digit(number % 10)]
+}
+
+const fn number(tens: u8, ones: u8) -> u8 {
+    tens.wrapping_sub(b'0').wrapping_mul(10).wrapping_add(ones.wrapping_sub(b'0'))
+}
+
+/// First and last byte of an ALPN value; if either is not alphanumeric, the first and the last digit of the whole in
+/// hexadecimal.
+fn alpn(value: &[u8]) -> [u8; 2] {
+    let (Some(first), Some(last)) = (value.first(), value.last()) else { return *b"00" };
+    if first.is_ascii_alphanumeric() && last.is_ascii_alphanumeric() {
+        [*first, *last]
+    } else {
+        [hex::digit(first >> 4), hex::digit(last & 0x0f)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{alpn, count, number};
+
+    /// The rows of the definition, section "ALPN Extension Value", and real protocol names (IANA).
+    #[test]
+    fn alpn_is_first_and_last_character_or_digit() {
+        let rows: [(&[u8], &str); 13] = [
+            (b"h2", "h2"),
+            (b"http/1.1", "h1"),
+            (b"h", "hh"),
+            (b"", "00"),
+            (b"\xab", "ab"),
+            (b"\xab\xcd", "ad"),
+            (b"\x30\xab", "3b"),
+            (b"\x30\x31\xab\xcd", "3d"),
+            (b"\x30\xab\xcd\x31", "01"),
+            (b"\x0a\x0a", "0a"),
+            (b"/", "2f"),
+            (b"acme-tls/1", "a1"),
+            (b"h2\0", "60"),
+        ];
+        for (value, wanted) in rows {
+            assert_eq!(std::str::from_utf8(&alpn(value)), Ok(wanted), "{value:?}");
+        }
+    }
+
+    #[test]
+    fn counts_stop_at_99() {
+        for (value, wanted) in
+            [(0, b"00"), (6, b"06"), (10, b"10"), (99, b"99"), (100, b"99"), (32_767, b"99")]
+        {
+            assert_eq!(&count(value), wanted);
+        }
+        for value in 0..=99 {
+            let [tens, ones] = count(value);
+            assert_eq!(usize::from(number(tens, ones)), value);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! JA4 with its lists in full.
+
+use std::fmt;
+use std::str::{self, FromStr};
+
+use smallvec::SmallVec;
+
+use super::Ja4Form;
+use super::error::{Ja4Field, Ja4ParseError, Scanner};
+use super::fingerprint::{Ja4, Ja4Hash};
+use super::head::Ja4Head;
+use super::hex::{self, Text};
+use crate::extension::extension_type as kind;
+use crate::{ClientHello, is_grease};
+
+/// A JA4 with its lists in full: `ja4_r`, `ja4_ro` or `ja4_s1r`. Text is made only when it is displayed.
+///
+/// Read from a text, it is what the text says; whether the counts before the lists are theirs is not checked.
+///
+/// ```
+/// use huginn_net_tls::Ja4Raw;
+///
+/// let raw: Ja4Raw = "t13d0306h3_1301,1302,1303_000a,000d,002b,0033_0403,0804".parse()?;
+/// assert_eq!(raw.cipher_suites(), [0x1301, 0x1302, 0x1303]);
+/// assert_eq!(raw.signature_algorithms(), [0x0403, 0x0804]);
+/// assert_eq!(raw.ja4().cipher_hash().to_string(), "55b375c5d22e");
+/// assert_eq!(raw.to_string(), "t13d0306h3_1301,1302,1303_000a,000d,002b,0033_0403,0804");
+/// # Ok::<(), huginn_net_tls::Ja4ParseError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Ja4Raw {
+    head: Ja4Head,
+    cipher_suites: SmallVec<[u16; 128]>,
+    extensions: SmallVec<[u16; 64]>,
+    signature_algorithms: SmallVec<[u16; 64]>,
+}
+
+impl Ja4Raw {
+    pub(super) fn of(hello: &ClientHello<'_>, form: Ja4Form) -> Self {
+        let mut cipher_suites = SmallVec::new();
+        cipher_suites.extend(hello.cipher_suites().filter(|number| !is_grease(*number)));
+        let kinds = hello.extensions().map(|extension| extension.kind).filter(|kind| !is_grease(*kind));
+        let mut extensions = SmallVec::new();
+        match form {
+            Ja4Form::SessionStable => extensions.extend(kinds.filter(|kind| !changes_on_resumption(*kind))),
+            Ja4Form::Sorted | Ja4Form::Original => extensions.extend(kinds),
+        }
+        let mut signature_algorithms = SmallVec::new();
+        signature_algorithms.extend(hello.signature_algorithms().filter(|number| !is_grease(*number)));
+        let head = Ja4Head::of(hello, cipher_suites.len(), extensions.len());
+        let mut raw = Self { head, cipher_suites, extensions, signature_algorithms };
+        if form != Ja4Form::Original {
+            raw.sort();
+        }
+        raw
+    }
+
+    /// Makes of the original order the sorted one, without the extensions that JA4_a tells of.
+    fn sort(&mut self) {
+        self.extensions.retain(|kind| !matches!(*kind, kind::SERVER_NAME | kind::ALPN));
+        self.cipher_suites.sort_unstable();
+        self.extensions.sort_unstable();
+    }
+
+    /// The sorted form of an original one: of `ja4_ro` the `ja4_r`. A sorted one stays what it is.
+    #[must_use]
+    pub fn sorted(mut self) -> Self {
+        self.sort();
+        self
+    }
+
+    /// JA4_a.
+    pub const fn head(&self) -> Ja4Head {
+        self.head
+    }
+
+    /// The cipher suites.
+    pub fn cipher_suites(&self) -> &[u16] {
+        &self.cipher_suites
+    }
+
+    /// The types of the extensions.
+    pub fn extensions(&self) -> &[u16] {
+        &self.extensions
+    }
+
+    /// The signature algorithms, in the order of the wire in every form.
+    pub fn signature_algorithms(&self) -> &[u16] {
+        &self.signature_algorithms
+    }
+
+    /// The JA4 that has hashes in the place of these lists. None of the usual hellos needs heap for it.
+    pub fn ja4(&self) -> Ja4 {
+        let mut text = Text::new();
+        hex::push_list(&mut text, &self.cipher_suites);
+        let cipher_hash = Ja4Hash::of(&text);
+        text.clear();
+        if !self.extensions.is_empty() {
+            self.push_extensions(&mut text);
+        }
+        Ja4::new(self.head, cipher_hash, Ja4Hash::of(&text))
+    }
+
+    /// Extensions, and behind them signature algorithms where there are any.
+    fn push_extensions(&self, text: &mut Text) {
+        hex::push_list(text, &self.extensions);
+        if !self.signature_algorithms.is_empty() {
+            text.push(b'_');
+            hex::push_list(text, &self.signature_algorithms);
+        }
+    }
+}
+
+/// Those that a client adds when it resumes a session, and padding, whose presence hangs on the length of the rest.
+const fn changes_on_resumption(extension: u16) -> bool {
+    matches!(extension, kind::PADDING | kind::SESSION_TICKET | kind::PRE_SHARED_KEY | kind::EARLY_DATA)
+}
+
+impl fmt::Display for Ja4Raw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = Text::new();
+        text.extend_from_slice(self.head.as_bytes());
+        text.push(b'_');
+        hex::push_list(&mut text, &self.cipher_suites);
+        text.push(b'_');
+        self.push_extensions(&mut text);
+        f.write_str(str::from_utf8(&text).unwrap_or_default())
+    }
+}
+
+impl fmt::Debug for Ja4Raw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ja4Raw({self})")
+    }
+}
+
+impl FromStr for Ja4Raw {
+    type Err = Ja4ParseError;
+
+    fn from_str(text: &str) -> Result<Self, Ja4ParseError> {
+        let mut scanner = Scanner::new(text);
+        let head = Ja4Head::scan(&mut scanner)?;
+        scanner.separator()?;
+        let cipher_suites = scan_list(&mut scanner, Ja4Field::CipherSuites)?;
+        scanner.separator()?;
+        let extensions = scan_list(&mut scanner, Ja4Field::Extensions)?;
+        let mut signature_algorithms = SmallVec::new();
+        if scanner.peek().is_some() {
+            scanner.separator()?;
+            scan_numbers(&mut scanner, Ja4Field::SignatureAlgorithms, &mut signature_algorithms)?;
+            scanner.end()?;
+        }
+        Ok(Self { head, cipher_suites, extensions, signature_algorithms })
+    }
+}
+
+/// A list that may be empty.
+fn scan_list<L: Default + Extend<u16>>(
+    scanner: &mut Scanner<'_>,
+    field: Ja4Field,
+) -> Result<L, Ja4ParseError> {
+    let mut numbers = L::default();
+    if !matches!(scanner.peek(), None | Some(b'_')) {
+        scan_numbers(scanner, field, &mut numbers)?;
+    }
+    Ok(numbers)
+}
+
+fn scan_numbers(
+    scanner: &mut Scanner<'_>,
+    field: Ja4Field,
+    numbers: &mut impl Extend<u16>,
+) -> Result<(), Ja4ParseError> {
+    loop {
+        let mut number = 0;
+        for _ in 0..4 {
+            number = (number << 4) | u16::from(scanner.hex(field)?);
+        }
+        numbers.extend([number]);
+        match scanner.peek() {
+            Some(b',') => scanner.take_if(field, |byte| byte == b',')?,
+            None | Some(b'_') => return Ok(()),
+            Some(_) => return Err(scanner.error(field)),
+        };
+    }
+}

@@ -1,0 +1,214 @@
+//! Names for the numbers in a fingerprint.
+//!
+//! They are those of IANA's registries "TLS Parameters" and "TLS ExtensionType Values"; what is not registered has the
+//! name that its implementers use, and a draft or a company behind it.
+
+use tls_parser::TlsCipherSuite;
+
+/// The name of a cipher suite, or of a signalling value among them.
+///
+/// ```
+/// assert_eq!(huginn_net_tls::names::cipher_suite(0x1301), Some("TLS_AES_128_GCM_SHA256"));
+/// ```
+pub fn cipher_suite(number: u16) -> Option<&'static str> {
+    let registered = TlsCipherSuite::from_id(number).map(|suite| suite.name);
+    registered.or_else(|| look_up(UNREGISTERED_CIPHER_SUITES, number))
+}
+
+/// The name of an extension.
+///
+/// ```
+/// assert_eq!(huginn_net_tls::names::extension(0x0000), Some("server_name"));
+/// ```
+pub fn extension(kind: u16) -> Option<&'static str> {
+    look_up(EXTENSIONS, kind)
+}
+
+/// The name of a signature scheme; of what TLS 1.2 had before there were schemes, hash and algorithm (RFC 5246, section
+/// 7.4.1.4.1).
+///
+/// ```
+/// assert_eq!(huginn_net_tls::names::signature_scheme(0x0403), Some("ecdsa_secp256r1_sha256"));
+/// ```
+pub fn signature_scheme(number: u16) -> Option<&'static str> {
+    look_up(SIGNATURE_SCHEMES, number)
+}
+
+type Names = &'static [(u16, &'static str)];
+
+fn look_up(names: Names, number: u16) -> Option<&'static str> {
+    let at = names.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+    names.get(at).map(|(_, name)| *name)
+}
+
+/// By number.
+const UNREGISTERED_CIPHER_SUITES: Names = &[
+    (0xcc13, "ECDHE_RSA_WITH_CHACHA20_POLY1305 (draft)"),
+    (0xcc14, "ECDHE_ECDSA_WITH_CHACHA20_POLY1305 (draft)"),
+    (0xcc15, "DHE_RSA_WITH_CHACHA20_POLY1305 (draft)"),
+    (0xfefe, "SSL_RSA_FIPS_WITH_DES_CBC_SHA (Netscape)"),
+    (0xfeff, "SSL_RSA_FIPS_WITH_3DES_EDE_CBC_SHA (Netscape)"),
+];
+
+/// By number.
+const EXTENSIONS: Names = &[
+    (0x0000, "server_name"),
+    (0x0001, "max_fragment_length"),
+    (0x0002, "client_certificate_url"),
+    (0x0003, "trusted_ca_keys"),
+    (0x0004, "truncated_hmac"),
+    (0x0005, "status_request"),
+    (0x0006, "user_mapping"),
+    (0x0007, "client_authz"),
+    (0x0008, "server_authz"),
+    (0x0009, "cert_type"),
+    (0x000a, "supported_groups"),
+    (0x000b, "ec_point_formats"),
+    (0x000c, "srp"),
+    (0x000d, "signature_algorithms"),
+    (0x000e, "use_srtp"),
+    (0x000f, "heartbeat"),
+    (0x0010, "application_layer_protocol_negotiation"),
+    (0x0011, "status_request_v2"),
+    (0x0012, "signed_certificate_timestamp"),
+    (0x0013, "client_certificate_type"),
+    (0x0014, "server_certificate_type"),
+    (0x0015, "padding"),
+    (0x0016, "encrypt_then_mac"),
+    (0x0017, "extended_master_secret"),
+    (0x0018, "token_binding"),
+    (0x0019, "cached_info"),
+    (0x001a, "tls_lts"),
+    (0x001b, "compress_certificate"),
+    (0x001c, "record_size_limit"),
+    (0x001d, "pwd_protect"),
+    (0x001e, "pwd_clear"),
+    (0x001f, "password_salt"),
+    (0x0020, "ticket_pinning"),
+    (0x0021, "tls_cert_with_extern_psk"),
+    (0x0022, "delegated_credential"),
+    (0x0023, "session_ticket"),
+    (0x0024, "TLMSP"),
+    (0x0025, "TLMSP_proxying"),
+    (0x0026, "TLMSP_delegate"),
+    (0x0027, "supported_ekt_ciphers"),
+    (0x0028, "key_share (drafts of TLS 1.3)"),
+    (0x0029, "pre_shared_key"),
+    (0x002a, "early_data"),
+    (0x002b, "supported_versions"),
+    (0x002c, "cookie"),
+    (0x002d, "psk_key_exchange_modes"),
+    (0x002e, "ticket_early_data_info (drafts of TLS 1.3)"),
+    (0x002f, "certificate_authorities"),
+    (0x0030, "oid_filters"),
+    (0x0031, "post_handshake_auth"),
+    (0x0032, "signature_algorithms_cert"),
+    (0x0033, "key_share"),
+    (0x0034, "transparency_info"),
+    (0x0035, "connection_id (deprecated)"),
+    (0x0036, "connection_id"),
+    (0x0037, "external_id_hash"),
+    (0x0038, "external_session_id"),
+    (0x0039, "quic_transport_parameters"),
+    (0x003a, "ticket_request"),
+    (0x003b, "dnssec_chain"),
+    (0x003c, "sequence_number_encryption_algorithms"),
+    (0x003d, "rrc"),
+    (0x003e, "tls_flags"),
+    (0x3374, "next_protocol_negotiation"),
+    (0x4469, "application_settings (draft, old number)"),
+    (0x44cd, "application_settings (draft)"),
+    (0x754f, "channel_id (old number)"),
+    (0x7550, "channel_id"),
+    (0xca34, "trust_anchors (draft)"),
+    (0xfd00, "ech_outer_extensions"),
+    (0xfe0d, "encrypted_client_hello"),
+    (0xff01, "renegotiation_info"),
+    (0xffa5, "quic_transport_parameters (drafts)"),
+    (0xffce, "encrypted_server_name (draft)"),
+];
+
+/// By number.
+const SIGNATURE_SCHEMES: Names = &[
+    (0x0101, "md5, rsa"),
+    (0x0102, "md5, dsa"),
+    (0x0103, "md5, ecdsa"),
+    (0x0201, "rsa_pkcs1_sha1"),
+    (0x0202, "sha1, dsa"),
+    (0x0203, "ecdsa_sha1"),
+    (0x0301, "sha224, rsa"),
+    (0x0302, "sha224, dsa"),
+    (0x0303, "sha224, ecdsa"),
+    (0x0401, "rsa_pkcs1_sha256"),
+    (0x0402, "sha256, dsa"),
+    (0x0403, "ecdsa_secp256r1_sha256"),
+    (0x0420, "rsa_pkcs1_sha256_legacy"),
+    (0x0501, "rsa_pkcs1_sha384"),
+    (0x0502, "sha384, dsa"),
+    (0x0503, "ecdsa_secp384r1_sha384"),
+    (0x0520, "rsa_pkcs1_sha384_legacy"),
+    (0x0601, "rsa_pkcs1_sha512"),
+    (0x0602, "sha512, dsa"),
+    (0x0603, "ecdsa_secp521r1_sha512"),
+    (0x0620, "rsa_pkcs1_sha512_legacy"),
+    (0x0704, "eccsi_sha256"),
+    (0x0705, "iso_ibs1"),
+    (0x0706, "iso_ibs2"),
+    (0x0707, "iso_chinese_ibs"),
+    (0x0708, "sm2sig_sm3"),
+    (0x0709, "gostr34102012_256a"),
+    (0x070a, "gostr34102012_256b"),
+    (0x070b, "gostr34102012_256c"),
+    (0x070c, "gostr34102012_256d"),
+    (0x070d, "gostr34102012_512a"),
+    (0x070e, "gostr34102012_512b"),
+    (0x070f, "gostr34102012_512c"),
+    (0x0804, "rsa_pss_rsae_sha256"),
+    (0x0805, "rsa_pss_rsae_sha384"),
+    (0x0806, "rsa_pss_rsae_sha512"),
+    (0x0807, "ed25519"),
+    (0x0808, "ed448"),
+    (0x0809, "rsa_pss_pss_sha256"),
+    (0x080a, "rsa_pss_pss_sha384"),
+    (0x080b, "rsa_pss_pss_sha512"),
+    (0x081a, "ecdsa_brainpoolP256r1tls13_sha256"),
+    (0x081b, "ecdsa_brainpoolP384r1tls13_sha384"),
+    (0x081c, "ecdsa_brainpoolP512r1tls13_sha512"),
+    (0x0904, "mldsa44"),
+    (0x0905, "mldsa65"),
+    (0x0906, "mldsa87"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        EXTENSIONS, SIGNATURE_SCHEMES, UNREGISTERED_CIPHER_SUITES, cipher_suite, extension, signature_scheme,
+    };
+    use crate::extension_type as kind;
+
+    #[test]
+    fn tables_are_by_number_without_doubles() {
+        for names in [EXTENSIONS, SIGNATURE_SCHEMES, UNREGISTERED_CIPHER_SUITES] {
+            assert!(names.is_sorted_by(|left: &(u16, _), right| left.0 < right.0));
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_registries() {
+        let rows = [
+            (cipher_suite(0x00ff), Some("TLS_EMPTY_RENEGOTIATION_INFO_SCSV")),
+            (cipher_suite(0x5600), Some("TLS_FALLBACK_SCSV")),
+            (cipher_suite(0xcca9), Some("TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256")),
+            (cipher_suite(0xcc13), Some("ECDHE_RSA_WITH_CHACHA20_POLY1305 (draft)")),
+            (cipher_suite(0x0a0a), None),
+            (extension(kind::ALPN), Some("application_layer_protocol_negotiation")),
+            (extension(kind::ENCRYPTED_CLIENT_HELLO), Some("encrypted_client_hello")),
+            (extension(0xfafa), None),
+            (signature_scheme(0x0905), Some("mldsa65")),
+            (signature_scheme(0x0000), None),
+        ];
+        for (name, wanted) in rows {
+            assert_eq!(name, wanted);
+        }
+    }
+}

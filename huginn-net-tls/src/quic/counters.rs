@@ -1,0 +1,41 @@
+//! What became of the packets.
+
+use super::QuicError;
+use crate::Error;
+
+/// Counts of what QUIC flows held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct QuicCounters {
+    /// Initial packets opened and read.
+    pub opened: u64,
+    /// Initial packets that none of the keys known opened.
+    pub sealed: u64,
+    /// Packets, or frames in Initial packets, that are malformed.
+    pub malformed: u64,
+    /// Packets of versions unknown.
+    pub unknown_version: u64,
+    /// Initial packets with CRYPTO data for which there was no room, or that lay too far ahead.
+    pub crypto_refused: u64,
+    /// Initial packets with something else than a hello, or with one that is too long.
+    pub not_hello: u64,
+    /// Flows given up before a ClientHello was whole: too many Initial packets, too many of them sealed, or no more of
+    /// them.
+    pub given_up: u64,
+}
+
+impl QuicCounters {
+    pub(super) fn count(&mut self, outcome: Result<(), Error>) {
+        let counter = match outcome {
+            Ok(()) => &mut self.opened,
+            Err(Error::Quic(QuicError::Sealed)) => &mut self.sealed,
+            Err(Error::Quic(QuicError::UnknownVersion { .. })) => &mut self.unknown_version,
+            Err(Error::Quic(QuicError::Crypto { .. })) => &mut self.crypto_refused,
+            Err(Error::Quic(QuicError::GivenUp { .. })) => &mut self.given_up,
+            Err(Error::Quic(_)) => &mut self.malformed,
+            Err(_) => &mut self.not_hello,
+        };
+        *counter = counter.saturating_add(1);
+    }
+}

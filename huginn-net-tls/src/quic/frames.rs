@@ -1,0 +1,157 @@
+//! The frames of an Initial packet (RFC 9000, section 19).
+
+use huginn_net_core::{Cursor, Truncated};
+
+use super::QuicError;
+use super::packet::{take, varint};
+use super::version::FrameSet;
+
+/// Types of frames that an Initial packet may have (RFC 9000, section 12.4).
+mod kind {
+    pub(super) const PADDING: u64 = 0x00;
+    pub(super) const PING: u64 = 0x01;
+    pub(super) const ACK: u64 = 0x02;
+    pub(super) const ACK_ECN: u64 = 0x03;
+    pub(super) const CRYPTO: u64 = 0x06;
+    pub(super) const CONNECTION_CLOSE: u64 = 0x1c;
+    /// That of an application, which belongs elsewhere but is sent.
+    pub(super) const APPLICATION_CLOSE: u64 = 0x1d;
+}
+
+/// Types of Google's frames.
+mod google_kind {
+    pub(super) const PADDING: u8 = 0x00;
+    pub(super) const PING: u8 = 0x07;
+    pub(super) const CRYPTO: u8 = 0x08;
+    /// Below this bit stand the lengths of the fields.
+    pub(super) const ACK: u8 = 0x40;
+    pub(super) const LAST_ACK: u8 = 0x7f;
+    pub(super) const ACK_BLOCKS: u8 = 0x20;
+}
+
+/// The CRYPTO frames of a packet, each as the offset of its data in the stream, and the data. The first error ends it.
+pub(super) struct CryptoFrames<'a> {
+    cursor: Cursor<'a>,
+    frames: FrameSet,
+}
+
+/// A frame: what it carries of the CRYPTO stream, if it does.
+type Crypto<'a> = Option<(u64, &'a [u8])>;
+
+impl<'a> CryptoFrames<'a> {
+    pub(super) const fn of(payload: &'a [u8], frames: FrameSet) -> Self {
+        Self { cursor: Cursor::new(payload), frames }
+    }
+}
+
+impl<'a> Iterator for CryptoFrames<'a> {
+    type Item = Result<(u64, &'a [u8]), QuicError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.cursor.is_empty() {
+            let frame = match self.frames {
+                FrameSet::Ietf => read(&mut self.cursor),
+                FrameSet::Google => read_google(&mut self.cursor),
+            };
+            if let Some(crypto) = frame.transpose() {
+                return Some(crypto);
+            }
+        }
+        None
+    }
+}
+
+fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Crypto<'a>, QuicError> {
+    let offset = cursor.position();
+    match varint(cursor)? {
+        kind::PADDING => cursor.skip(leading_zeros(cursor.rest()))?,
+        kind::PING => {}
+        kind @ (kind::ACK | kind::ACK_ECN) => skip_ack(cursor, kind)?,
+        kind::CRYPTO => return Ok(Some(crypto(cursor)?)),
+        kind @ (kind::CONNECTION_CLOSE | kind::APPLICATION_CLOSE) => skip_close(cursor, kind)?,
+        kind => return Err(QuicError::Frame { kind, offset }),
+    }
+    Ok(None)
+}
+
+fn read_google<'a>(cursor: &mut Cursor<'a>) -> Result<Crypto<'a>, QuicError> {
+    let offset = cursor.position();
+    match cursor.u8()? {
+        google_kind::PADDING => cursor.skip(leading_zeros(cursor.rest()))?,
+        google_kind::PING => {}
+        google_kind::CRYPTO => return Ok(Some(crypto(cursor)?)),
+        kind @ google_kind::ACK..=google_kind::LAST_ACK => skip_google_ack(cursor, kind)?,
+        kind => return Err(QuicError::Frame { kind: kind.into(), offset }),
+    }
+    Ok(None)
+}
+
+/// RFC 9000, section 19.6.
+fn crypto<'a>(cursor: &mut Cursor<'a>) -> Result<(u64, &'a [u8]), Truncated> {
+    let offset = varint(cursor)?;
+    let len = varint(cursor)?;
+    Ok((offset, take(cursor, len)?))
+}
+
+/// RFC 9000, section 19.3.
+fn skip_ack(cursor: &mut Cursor<'_>, kind: u64) -> Result<(), Truncated> {
+    varint(cursor)?; // largest acknowledged
+    varint(cursor)?; // delay
+    let ranges = varint(cursor)?;
+    varint(cursor)?; // first range
+    // However many are announced: each takes two bytes, or is missing.
+    for _ in 0..ranges {
+        varint(cursor)?; // gap
+        varint(cursor)?; // length
+    }
+    if kind == kind::ACK_ECN {
+        for _ in 0..3 {
+            varint(cursor)?;
+        }
+    }
+    Ok(())
+}
+
+/// RFC 9000, section 19.19.
+fn skip_close(cursor: &mut Cursor<'_>, kind: u64) -> Result<(), Truncated> {
+    varint(cursor)?; // error code
+    if kind == kind::CONNECTION_CLOSE {
+        varint(cursor)?; // type of the frame at fault
+    }
+    let reason = varint(cursor)?;
+    take(cursor, reason)?;
+    Ok(())
+}
+
+/// Two bits of the type tell the length of the largest packet number, two that of the blocks between the gaps.
+fn skip_google_ack(cursor: &mut Cursor<'_>, kind: u8) -> Result<(), Truncated> {
+    const DELAY_LEN: usize = 2;
+    let len = |bits: u8| match bits & 3 {
+        0 => 1,
+        1 => 2,
+        2 => 4,
+        _ => 6,
+    };
+    cursor.skip(len(kind >> 2))?;
+    cursor.skip(DELAY_LEN)?;
+    let blocks = if kind & google_kind::ACK_BLOCKS == 0 { 0 } else { cursor.u8()? };
+    cursor.skip(len(kind))?;
+    for _ in 0..blocks {
+        cursor.skip(1)?; // gap
+        cursor.skip(len(kind))?;
+    }
+    for timestamp in 0..cursor.u8()? {
+        cursor.skip(1)?; // packet number, as a difference
+        cursor.skip(if timestamp == 0 { 4 } else { 2 })?;
+    }
+    Ok(())
+}
+
+/// Padding is up to a thousand bytes long: read in blocks while it can be.
+fn leading_zeros(bytes: &[u8]) -> usize {
+    const BLOCK: [u8; 32] = [0; 32];
+    let blocks = bytes.chunks_exact(BLOCK.len()).take_while(|block| *block == BLOCK).count();
+    let len = blocks.saturating_mul(BLOCK.len());
+    let tail = bytes.get(len..).unwrap_or(&[]);
+    tail.iter().take_while(|byte| **byte == 0).count().saturating_add(len)
+}

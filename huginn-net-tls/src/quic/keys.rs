@@ -1,0 +1,132 @@
+//! Keys of Initial packets (RFC 9001, section 5.2), and the removal of their protection (sections 5.3 and 5.4).
+
+use std::fmt;
+
+use aes::Aes128Enc;
+use aes::cipher::{BlockCipherEncrypt, KeyInit};
+use aes_gcm::AesGcm;
+use aes_gcm::aead::AeadInOut;
+use aes_gcm::aead::consts::U12;
+use hkdf::Hkdf;
+use huginn_net_core::Side;
+use sha2::Sha256;
+
+use super::packet::Initial;
+use super::version::Protection;
+
+pub(super) type Aes128Gcm = AesGcm<Aes128Enc, U12>;
+
+/// Bytes of an authentication tag.
+const TAG_LEN: usize = 16;
+
+/// What one side protects its Initial packets with. Not kept expanded: most flows have two packets to open with them,
+/// and hold them for longer than that.
+pub(super) struct Keys {
+    pub(super) key: [u8; 16],
+    pub(super) iv: [u8; 12],
+    pub(super) header: [u8; 16],
+}
+
+/// The payload of a packet.
+pub(super) struct Opened<'a> {
+    pub(super) number: u64,
+    pub(super) frames: &'a [u8],
+}
+
+impl Keys {
+    /// Derives a side's keys from the destination connection id of the client's first Initial packet.
+    ///
+    /// Never `None` in fact: HKDF fails on secrets and keys of other lengths only.
+    pub(super) fn derive(protection: &Protection, destination: &[u8], side: Side) -> Option<Self> {
+        let label: &[u8] = match side {
+            Side::Client => b"tls13 client in",
+            Side::Server => b"tls13 server in",
+        };
+        let initial = Hkdf::<Sha256>::new(Some(&protection.salt), destination);
+        let secret: [u8; 32] = expand_label(&initial, label)?;
+        let secret = Hkdf::<Sha256>::from_prk(&secret).ok()?;
+        let labels = protection.labels;
+        Some(Self {
+            key: expand_label(&secret, labels.key)?,
+            iv: expand_label(&secret, labels.iv)?,
+            header: expand_label(&secret, labels.header)?,
+        })
+    }
+
+    /// Removes the protection of a packet in a copy of it; none if it was not protected with these keys.
+    ///
+    /// `largest` is the largest packet number seen so far of the same side.
+    pub(super) fn open<'s>(
+        &self,
+        packet: &Initial<'_>,
+        largest: Option<u64>,
+        scratch: &'s mut Vec<u8>,
+    ) -> Option<Opened<'s>> {
+        scratch.clear();
+        scratch.extend_from_slice(packet.bytes);
+        let (number, number_len) = self.unmask_header(packet.number_offset, scratch)?;
+        let number = whole_number(number, number_len, largest);
+        let mut nonce = self.iv;
+        for (byte, number) in nonce.iter_mut().rev().zip(number.to_le_bytes()) {
+            *byte ^= number;
+        }
+        let header_len = packet.number_offset.checked_add(number_len)?;
+        let (header, sealed) = scratch.split_at_mut_checked(header_len)?;
+        let (frames, tag) = sealed.split_at_mut_checked(sealed.len().checked_sub(TAG_LEN)?)?;
+        let tag: [u8; TAG_LEN] = <[u8; TAG_LEN]>::try_from(&*tag).ok()?;
+        let cipher = Aes128Gcm::new(&self.key.into());
+        cipher.decrypt_inout_detached(&nonce.into(), header, (&mut *frames).into(), &tag.into()).ok()?;
+        Some(Opened { number, frames })
+    }
+
+    /// Removes the header protection (RFC 9001, section 5.4); returns the packet number as it is on the wire, and its
+    /// length.
+    fn unmask_header(&self, number_offset: usize, bytes: &mut [u8]) -> Option<(u64, usize)> {
+        let (header, protected) = bytes.split_at_mut_checked(number_offset)?;
+        // The sample begins where the packet number would end if it had four bytes.
+        let sample: [u8; 16] = *protected.get(4..)?.first_chunk()?;
+        let mut mask = sample.into();
+        Aes128Enc::new(&self.header.into()).encrypt_block(&mut mask);
+        let [first_mask, number_mask @ ..] = <[u8; 16]>::from(mask);
+        let first = header.first_mut()?;
+        *first ^= first_mask & 0x0f;
+        let number_len = usize::from(*first & 3).saturating_add(1);
+        let mut number = 0_u64;
+        for (byte, mask) in protected.iter_mut().zip(number_mask).take(number_len) {
+            *byte ^= mask;
+            number = number << 8 | u64::from(*byte);
+        }
+        Some((number, number_len))
+    }
+}
+
+/// Not the keys: they are public for whoever sees the packets, but long.
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keys").finish_non_exhaustive()
+    }
+}
+
+/// HKDF-Expand-Label (RFC 8446, section 7.1) with an empty context. The label has its prefix.
+fn expand_label<const N: usize>(secret: &Hkdf<Sha256>, label: &[u8]) -> Option<[u8; N]> {
+    let mut key = [0; N];
+    let len = u16::try_from(N).ok()?.to_be_bytes();
+    let label_len = [u8::try_from(label.len()).ok()?];
+    secret.expand_multi_info(&[&len, &label_len, label, &[0]], &mut key).ok()?;
+    Some(key)
+}
+
+/// The packet number whose low bytes these are (RFC 9000, appendix A.3): the one nearest to the next expected.
+pub(super) fn whole_number(number: u64, len: usize, largest: Option<u64>) -> u64 {
+    let Some(expected) = largest.map(|largest| largest.saturating_add(1)) else { return number };
+    let window = 1_u64 << len.saturating_mul(8).min(32);
+    let half = window >> 1;
+    let candidate = expected & !window.saturating_sub(1) | number;
+    if candidate.saturating_add(half) <= expected {
+        candidate.saturating_add(window)
+    } else if candidate > expected.saturating_add(half) && candidate >= window {
+        candidate.saturating_sub(window)
+    } else {
+        candidate
+    }
+}

@@ -1,0 +1,129 @@
+//! The packets of a datagram (RFC 9000, sections 12.2 and 17.2).
+
+use huginn_net_core::{Cursor, Truncated};
+
+use super::QuicError;
+use super::version::{LongType, Protection};
+
+/// The longest connection id of every version so far (RFC 9000, section 17.2).
+pub(super) const MAX_CONNECTION_ID: usize = 20;
+
+/// A packet.
+#[derive(Debug)]
+pub(super) enum Packet<'a> {
+    Initial(Initial<'a>),
+    ZeroRtt,
+    Handshake,
+    Retry,
+    VersionNegotiation,
+    /// A short header, padding, or no QUIC at all.
+    Other,
+}
+
+/// An Initial packet, still protected (RFC 9000, section 17.2.2).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Initial<'a> {
+    pub(super) version: u32,
+    pub(super) protection: &'static Protection,
+    /// Destination connection id.
+    pub(super) destination: &'a [u8],
+    pub(super) token: &'a [u8],
+    /// The packet, from its first byte to the last that its length counts.
+    pub(super) bytes: &'a [u8],
+    /// Where in it the packet number begins.
+    pub(super) number_offset: usize,
+}
+
+/// Whether a datagram begins as a client's first one does: with an Initial packet of a known version, or with the
+/// 0-RTT packet that overtook it.
+#[inline]
+pub(crate) fn looks_like_initial(datagram: &[u8]) -> bool {
+    let Some(&[first, a, b, c, d, id_len]) = datagram.first_chunk() else { return false };
+    first & 0xc0 == 0xc0
+        && usize::from(id_len) <= MAX_CONNECTION_ID
+        && Protection::of(u32::from_be_bytes([a, b, c, d])).is_some_and(|protection| {
+            matches!(protection.long_type(first), LongType::Initial | LongType::ZeroRtt)
+        })
+}
+
+/// The packets of a datagram. What cannot be read ends it.
+pub(super) struct Packets<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Packets<'a> {
+    pub(super) const fn of(datagram: &'a [u8]) -> Self {
+        Self { rest: datagram }
+    }
+}
+
+impl<'a> Iterator for Packets<'a> {
+    type Item = Result<Packet<'a>, QuicError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let bytes = std::mem::take(&mut self.rest);
+        if bytes.is_empty() {
+            return None;
+        }
+        let mut cursor = Cursor::new(bytes);
+        let packet = read(&mut cursor, bytes);
+        if matches!(packet, Ok(Packet::Initial(_) | Packet::ZeroRtt | Packet::Handshake)) {
+            self.rest = cursor.rest();
+        }
+        Some(packet)
+    }
+}
+
+fn read<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Result<Packet<'a>, QuicError> {
+    let first = cursor.u8()?;
+    if first & 0x80 == 0 {
+        return Ok(Packet::Other);
+    }
+    let version = cursor.u32_be()?;
+    if version == 0 {
+        return Ok(Packet::VersionNegotiation);
+    }
+    let protection = Protection::of(version).ok_or(QuicError::UnknownVersion { version })?;
+    let destination = connection_id(cursor)?;
+    connection_id(cursor)?;
+    match protection.long_type(first) {
+        LongType::Initial => {
+            let token_len = varint(cursor)?;
+            let token = take(cursor, token_len)?;
+            let len = varint(cursor)?;
+            let number_offset = cursor.position();
+            take(cursor, len)?;
+            let bytes = bytes.get(..cursor.position()).unwrap_or(bytes);
+            Ok(Packet::Initial(Initial { version, protection, destination, token, bytes, number_offset }))
+        }
+        LongType::ZeroRtt => Ok(skip_protected(cursor).map(|()| Packet::ZeroRtt)?),
+        LongType::Handshake => Ok(skip_protected(cursor).map(|()| Packet::Handshake)?),
+        LongType::Retry => Ok(Packet::Retry),
+    }
+}
+
+fn connection_id<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], QuicError> {
+    let len = usize::from(cursor.u8()?);
+    if len > MAX_CONNECTION_ID {
+        return Err(QuicError::ConnectionId { len });
+    }
+    Ok(cursor.take(len)?)
+}
+
+fn skip_protected(cursor: &mut Cursor<'_>) -> Result<(), Truncated> {
+    let len = varint(cursor)?;
+    take(cursor, len)?;
+    Ok(())
+}
+
+/// Reads a variable-length integer (RFC 9000, section 16): 0 to 2⁶² − 1.
+pub(super) fn varint(cursor: &mut Cursor<'_>) -> Result<u64, Truncated> {
+    let first = cursor.u8()?;
+    let more = cursor.take((1_usize << (first >> 6)).saturating_sub(1))?;
+    Ok(more.iter().fold(u64::from(first & 0x3f), |value, byte| value << 8 | u64::from(*byte)))
+}
+
+/// Reads as many bytes as an integer of the wire says.
+pub(super) fn take<'a>(cursor: &mut Cursor<'a>, len: u64) -> Result<&'a [u8], Truncated> {
+    cursor.take(usize::try_from(len).unwrap_or(usize::MAX))
+}

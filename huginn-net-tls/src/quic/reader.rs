@@ -1,0 +1,61 @@
+//! From the datagrams of a QUIC client to its ClientHello.
+
+use huginn_net_core::Side;
+
+use super::flow::{Found, QuicFlow};
+use crate::{ClientHello, Error, Transport};
+
+/// Finds the ClientHello in the datagrams of a QUIC client, in whatever order they come.
+///
+/// ```
+/// use huginn_net_tls::quic::ClientInitials;
+///
+/// // The datagram of RFC 9001, appendix A.2.
+/// let datagram =
+///     include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/quic/testdata/rfc9001-a2-client-initial.bin"));
+/// let mut initials = ClientInitials::new();
+/// if let Some(hello) = initials.push(datagram)? {
+///     assert_eq!(hello.server_name(), Some(&b"example.com"[..]));
+///     assert_eq!(hello.alpn().next(), Some(&b"alpn"[..]));
+/// }
+/// # assert!(ClientInitials::new().push(datagram)?.is_some());
+/// # Ok::<(), huginn_net_tls::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct ClientInitials {
+    flow: QuicFlow,
+    scratch: Vec<u8>,
+}
+
+impl ClientInitials {
+    /// A client of which nothing has been seen.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next datagram, the payload of UDP. Returns the ClientHello once it is whole, and `None` while it is not;
+    /// then a second one, if the server asked for it.
+    ///
+    /// # Errors
+    /// A packet in the datagram that cannot be read, or a hello that is malformed. The next datagram may be better.
+    pub fn push(&mut self, datagram: &[u8]) -> Result<Option<ClientHello<'static>>, Error> {
+        let mut failure = None;
+        let mut hello = None;
+        self.flow.take(
+            datagram,
+            Side::Client,
+            &mut self.scratch,
+            &mut |outcome| failure = outcome.err().or(failure),
+            &mut |found: Found<'_>| {
+                hello = Some(
+                    ClientHello::from_message(found.message, Transport::Quic).map(ClientHello::into_owned),
+                )
+            },
+        );
+        match (hello, failure) {
+            (Some(hello), _) => hello.map(Some),
+            (None, Some(error)) => Err(error),
+            (None, None) => Ok(None),
+        }
+    }
+}

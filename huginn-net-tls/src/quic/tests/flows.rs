@@ -1,0 +1,304 @@
+//! Flows as they happen.
+
+use huginn_net_core::{Interest, Side};
+use proptest::prelude::*;
+
+use super::seal::{Packet, crypto, other, version_negotiation};
+use super::{Run, looks_like_initial, message, retry_request};
+use crate::Error;
+use crate::quic::version::LongType;
+use crate::quic::{ClientInitials, QuicCounters, QuicError};
+
+const V1: u32 = 1;
+const V2: u32 = 0x6b33_43cf;
+const ID: [u8; 8] = *b"original";
+
+fn hello() -> Vec<u8> {
+    message(1, 300)
+}
+
+fn answer() -> Vec<u8> {
+    message(2, 86)
+}
+
+#[test]
+fn both_hellos_are_found_in_every_version_and_end_the_flow() {
+    let drafts = 0xff00_0016..=0xff00_0022;
+    let others = [
+        V1,
+        V2,
+        0xff02_0000,
+        0x709a_50c4,
+        0xface_b000,
+        0xface_b001,
+        0xface_b002,
+        0xface_b003,
+        0xface_b00e,
+        0xface_b00f,
+        0xface_b010,
+        0xabcd_0000,
+        0x1a2a_3a4a,
+    ];
+    for version in drafts.chain(others) {
+        let mut run = Run::default();
+        let datagram = Packet::client(version, &ID).seal(&crypto(0, &hello()));
+        assert!(looks_like_initial(&datagram), "{version:#x}");
+        assert_eq!(run.client(&datagram), Interest::More);
+        let answered = Packet::server(version, &ID).seal(&crypto(0, &answer()));
+        assert_eq!(run.server(&answered), Interest::Done);
+        assert_eq!(
+            run.found,
+            [(Side::Client, hello(), false), (Side::Server, answer(), false)],
+            "{version:#x}"
+        );
+        assert_eq!(run.flow.held(), 0);
+    }
+}
+
+#[test]
+fn the_frames_of_googles_versions() {
+    for version in [0x5430_3530, 0x5430_3531] {
+        let mut run = Run::default();
+        let frame = |message: &[u8]| [&[8, 0, 0x40, u8::try_from(message.len()).unwrap()], message].concat();
+        let hello = message(1, 200);
+        run.client(&Packet::client(version, &ID).seal(&[&[7][..], &frame(&hello), &[0; 50]].concat()));
+        // Acknowledged: number 1, two blocks, two time stamps.
+        let ack = [0x60, 1, 0, 0, 1, 1, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0];
+        let answered = Packet::server(version, &ID).seal(&[&ack[..], &frame(&answer())].concat());
+        assert_eq!(run.server(&answered), Interest::Done);
+        assert_eq!(run.found, [(Side::Client, hello, false), (Side::Server, answer(), false)]);
+    }
+}
+
+#[test]
+fn other_traffic_is_told_at_a_glance() {
+    let packet = Packet::client(V1, &ID).seal(&crypto(0, &hello()));
+    assert!(looks_like_initial(&packet));
+    assert!(looks_like_initial(&other(V1, LongType::ZeroRtt)));
+    for not in [
+        &[][..],
+        &packet[..5],
+        &other(V1, LongType::Handshake),
+        &version_negotiation(8),
+        &[0x40; 1200],
+        &[0xff; 1200],
+        &[0xc0, 0, 0, 0, 1, 21],
+        b"\xc3Q050\x08",
+    ] {
+        assert!(!looks_like_initial(not), "{not:02x?}");
+    }
+}
+
+#[test]
+fn the_keys_stay_while_the_connection_id_changes() {
+    let mut run = Run::default();
+    let hello = message(1, 2000);
+    run.client(&Packet::client(V1, &ID).seal(&crypto(0, &hello[..1000])));
+    let later = Packet { destination: b"the server's".to_vec(), number: 1, ..Packet::client(V1, &ID) };
+    run.client(&later.seal(&crypto(1000, &hello[1000..])));
+    assert_eq!(run.found, [(Side::Client, hello, false)]);
+}
+
+#[test]
+fn connection_ids_have_up_to_20_bytes() {
+    for len in [0, 1, 20] {
+        let mut run = Run::default();
+        let packet = Packet { source: vec![7; len], ..Packet::client(V1, &vec![3; len]) };
+        run.client(&packet.seal(&crypto(0, &hello())));
+        assert_eq!(run.found.len(), 1, "{len}");
+    }
+    for len in [21, 255] {
+        let packet = Packet { source: vec![7; len], ..Packet::client(V1, &ID) };
+        let outcome = ClientInitials::new().push(&packet.seal(&crypto(0, &hello())));
+        assert_eq!(outcome.unwrap_err(), Error::Quic(QuicError::ConnectionId { len }));
+    }
+}
+
+#[test]
+fn packets_of_one_datagram_are_all_read() {
+    let hello = message(1, 600);
+    let packet = |number, from: usize, to: usize| {
+        Packet { number, ..Packet::client(V1, &ID) }.seal(&crypto(from as u64, &hello[from..to]))
+    };
+    let first = other(V1, LongType::ZeroRtt);
+    let handshake = other(V1, LongType::Handshake);
+    let datagram = [first, packet(0, 300, 604), handshake, packet(1, 0, 300), vec![0; 400]].concat();
+    let mut run = Run::default();
+    run.client(&datagram);
+    assert_eq!(run.found, [(Side::Client, hello.clone(), false)]);
+    let counters = QuicCounters { opened: 2, ..QuicCounters::default() };
+    assert_eq!(run.counters, counters);
+}
+
+#[test]
+fn frames_around_the_hello_are_skipped() {
+    let hello = hello();
+    let ack = [2, 0x40, 9, 0, 1, 3, 0, 2];
+    let ack_ecn = [3, 5, 0, 0, 1, 1, 2, 3];
+    let close = [0x1c, 0x41, 0, 6, 2, b'n', b'o'];
+    let application_close = [0x1d, 1, 2, b'n', b'o'];
+    let payload = [
+        &[0; 70][..],
+        &[1],
+        &ack,
+        &crypto(100, &hello[100..]),
+        &ack_ecn,
+        &[1, 0],
+        &crypto(50, &[]),
+        &close,
+        &application_close,
+        &crypto(0, &hello[..100]),
+        &[0; 33],
+    ];
+    let mut run = Run::default();
+    run.client(&Packet::client(V1, &ID).seal(&payload.concat()));
+    assert_eq!(run.found, [(Side::Client, hello, false)]);
+}
+
+#[test]
+fn after_a_retry_the_keys_are_new_and_the_hello_is_not_news() {
+    let retried = Packet { token: vec![9; 300], number: 1, ..Packet::client(V1, b"of the retry") };
+    let mut run = Run::default();
+    run.client(&Packet::client(V1, &ID).seal(&crypto(0, &hello())));
+    run.server(&other(V1, LongType::Retry));
+    run.client(&retried.seal(&crypto(0, &hello())));
+    let answered = Packet::server(V1, b"of the retry").seal(&crypto(0, &answer()));
+    assert_eq!(run.server(&answered), Interest::Done);
+    assert_eq!(run.found, [(Side::Client, hello(), false), (Side::Server, answer(), false)]);
+
+    let mut run = Run::default();
+    run.client(&Packet::client(V1, &ID).seal(&crypto(0, &hello()[..100])));
+    run.client(&retried.seal(&crypto(0, &hello())));
+    assert_eq!(run.found, [(Side::Client, hello(), false)], "not whole before it");
+}
+
+#[test]
+fn a_connection_after_version_negotiation_or_another_one_is_news() {
+    let first = Packet::client(0x1a2a_3a4a, &ID).seal(&crypto(0, &hello()));
+    let mut run = Run::default();
+    run.client(&first);
+    run.server(&version_negotiation(200));
+    run.client(&Packet::client(V1, &ID).seal(&crypto(0, &message(1, 310))));
+    assert_eq!(run.found, [(Side::Client, hello(), false), (Side::Client, message(1, 310), false)]);
+
+    let mut run = Run::default();
+    run.client(&first);
+    run.client(&Packet::client(V1, b"another").seal(&crypto(0, &message(1, 310))));
+    assert_eq!(run.found[1], (Side::Client, message(1, 310), false));
+}
+
+/// RFC 9368, section 2.3: the server answers in another version, with keys from the same connection id.
+#[test]
+fn a_compatible_version_goes_on_with_the_same_streams() {
+    let hello = message(1, 1500);
+    let mut run = Run::default();
+    run.client(&Packet::client(V1, &ID).seal(&crypto(0, &hello[..1000])));
+    run.server(&Packet::server(V2, &ID).seal(&crypto(0, &answer())));
+    let later = Packet {
+        destination: b"server".to_vec(),
+        keys_from: ID.to_vec(),
+        number: 1,
+        ..Packet::client(V2, &ID)
+    };
+    assert_eq!(run.client(&later.seal(&crypto(1000, &hello[1000..]))), Interest::Done);
+    assert_eq!(run.found, [(Side::Server, answer(), false), (Side::Client, hello, false)]);
+}
+
+#[test]
+fn a_hello_retry_request_calls_for_two_more_hellos() {
+    let (first, second) = (hello(), message(1, 330));
+    let mut run = Run::default();
+    run.client(&Packet::client(V1, &ID).seal(&crypto(0, &first)));
+    let request = Packet::server(V1, &ID).seal(&crypto(0, &retry_request()));
+    assert_eq!(run.server(&request), Interest::More);
+    let packet = Packet { number: 1, ..Packet::client(V1, &ID) };
+    assert_eq!(run.client(&packet.seal(&crypto(first.len() as u64, &second))), Interest::More);
+    let packet = Packet { number: 1, ..Packet::server(V1, &ID) };
+    assert_eq!(run.server(&packet.seal(&crypto(retry_request().len() as u64, &answer()))), Interest::Done);
+    let hellos = [
+        (Side::Client, first, false),
+        (Side::Server, retry_request(), false),
+        (Side::Client, second, true),
+        (Side::Server, answer(), false),
+    ];
+    assert_eq!(run.found, hellos);
+}
+
+#[test]
+fn who_is_the_client_is_told_by_the_keys() {
+    let mut run = Run::default();
+    run.client(&Packet::server(V1, &ID).seal(&crypto(0, &answer())));
+    run.server(&Packet::client(V1, &ID).seal(&crypto(0, &hello())));
+    run.client(&Packet { number: 1, ..Packet::server(V1, &ID) }.seal(&crypto(0, &answer())));
+    assert_eq!(run.found, [(Side::Server, hello(), false), (Side::Client, answer(), false)]);
+    assert_eq!((run.counters.opened, run.counters.sealed), (2, 1));
+}
+
+#[test]
+fn packet_numbers_follow_from_those_before() {
+    let hello = message(1, 700);
+    let mut run = Run::default();
+    for (number, number_len) in
+        [(0, 1), (100, 1), (220, 1), (300, 1), (0x1_0000, 4), (0x1_0123, 2), (0x1_0124, 3)]
+    {
+        let start = run.counters.opened as usize * 100;
+        let piece = &hello[start..hello.len().min(start + 100 + usize::from(start == 600) * 4)];
+        run.client(
+            &Packet { number, number_len, ..Packet::client(V1, &ID) }.seal(&crypto(start as u64, piece)),
+        );
+    }
+    assert_eq!(run.found, [(Side::Client, hello, false)]);
+}
+
+#[test]
+fn a_flow_that_has_gone_on_to_other_packets_is_over() {
+    let mut run = Run::default();
+    run.client(&Packet::client(V1, &ID).seal(&crypto(0, &hello())));
+    for _ in 0..40 {
+        assert_eq!(
+            run.client(&other(V1, LongType::ZeroRtt)),
+            Interest::More,
+            "as long as the server is silent"
+        );
+    }
+    let mut datagrams = 1;
+    while run.server(&[0x41; 60]) == Interest::More {
+        datagrams += 1;
+    }
+    assert_eq!((datagrams, run.flow.held(), run.counters.given_up), (16, 0, 0));
+}
+
+proptest! {
+    /// However a hello is cut into frames, packets and datagrams, and whatever comes twice.
+    #[test]
+    fn pieces_in_any_order_make_the_same_hello(
+        len in 1_usize..5000,
+        cuts in prop::collection::vec((0_usize..5004, 1_usize..900, any::<bool>(), any::<bool>()), 0..20),
+        order in any::<u64>(),
+    ) {
+        let hello = message(1, len);
+        let even = (0..hello.len()).step_by(600).map(|start| (start, 600, true, true));
+        let mut pieces: Vec<_> = cuts.into_iter().chain(even).filter(|(start, ..)| *start < hello.len()).collect();
+        let mut seed = order;
+        pieces.sort_by_cached_key(|_| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            seed >> 33
+        });
+        let mut run = Run::default();
+        let (mut payload, mut datagram, mut number) = (Vec::new(), Vec::new(), 0);
+        for (start, len, ends_packet, ends_datagram) in pieces {
+            payload.extend(crypto(start as u64, &hello[start..hello.len().min(start + len)]));
+            if ends_packet || ends_datagram {
+                datagram.extend(Packet { number, ..Packet::client(V1, &ID) }.seal(&payload));
+                payload.clear();
+                number += 1;
+            }
+            if ends_datagram {
+                run.client(&datagram);
+                datagram.clear();
+            }
+        }
+        run.client(&[datagram, Packet { number, ..Packet::client(V1, &ID) }.seal(&payload)].concat());
+        prop_assert_eq!(run.found, [(Side::Client, hello, false)]);
+    }
+}

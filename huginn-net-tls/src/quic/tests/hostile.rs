@@ -1,0 +1,152 @@
+//! Flows as they should not be.
+
+use huginn_net_core::{Interest, Side};
+use proptest::prelude::*;
+
+use super::seal::{Packet, crypto, varint};
+use super::{Run, message};
+use crate::Error;
+use crate::quic::{ClientInitials, QuicCounters, QuicError};
+
+const ID: [u8; 8] = *b"original";
+
+fn packet(number: u32) -> Packet {
+    Packet { number, number_len: 2, ..Packet::client(1, &ID) }
+}
+
+#[test]
+fn a_thousand_packets_that_never_make_a_hello_are_bounded_and_counted() {
+    let mut run = Run::default();
+    let mut most = 0;
+    for number in 0..1000 {
+        // The first byte of the stream never comes.
+        let datagram = packet(number).seal(&crypto(1 + u64::from(number) * 1000, &[1; 1000]));
+        let interest = run.client(&datagram);
+        most = most.max(run.flow.held());
+        assert_eq!(interest == Interest::Done, number >= 255);
+    }
+    assert!((60_000..70_000).contains(&most), "{most} bytes held");
+    let counters = QuicCounters { opened: 61, crypto_refused: 195, given_up: 1, ..QuicCounters::default() };
+    assert_eq!((run.counters, run.flow.held()), (counters, 0));
+}
+
+#[test]
+fn a_hello_of_a_byte_a_packet_is_given_up() {
+    let mut run = Run::default();
+    let hello = message(1, 1000);
+    for (number, byte) in (0..).zip(&hello) {
+        run.client(&packet(number).seal(&crypto(number.into(), &[*byte])));
+    }
+    assert_eq!((run.found.len(), run.counters.given_up), (0, 1));
+}
+
+#[test]
+fn packets_that_do_not_open_are_not_tried_for_ever() {
+    for known in [false, true] {
+        let mut run = Run::default();
+        if known {
+            run.client(&packet(0).seal(&crypto(0, &message(1, 100)[..50])));
+        }
+        let mut damaged = packet(1).seal(&crypto(50, &message(1, 100)[50..]));
+        *damaged.last_mut().unwrap() ^= 1;
+        let tries = (1..1000).find(|_| run.client(&damaged) == Interest::Done);
+        assert_eq!((tries, run.counters.sealed, run.counters.given_up), (Some(16), 16, 1));
+        run.client(&packet(2).seal(&crypto(0, &message(1, 100))));
+        assert_eq!(run.counters.opened, u64::from(known), "done is done");
+    }
+}
+
+#[test]
+fn a_datagram_full_of_packets_that_do_not_open_ends_with_the_flow() {
+    let mut damaged = packet(1).seal(&[1]);
+    damaged[20] ^= 1;
+    let mut run = Run::default();
+    assert_eq!(run.client(&damaged.repeat(1000)), Interest::Done);
+    assert_eq!(run.counters.sealed, 16);
+}
+
+#[test]
+fn offsets_at_the_end_of_the_number_range_are_refused() {
+    for offset in [(1 << 62) - 1, (1 << 62) - 10, 1 << 40, 64 << 10] {
+        let outcome = ClientInitials::new().push(&packet(0).seal(&crypto(offset, &[1; 100])));
+        let error = QuicError::Crypto { offset, position: 0, window: 64 << 10 };
+        assert_eq!(outcome.unwrap_err(), Error::Quic(error));
+
+        let mut run = Run::default();
+        let hello = message(1, 100);
+        run.client(&packet(0).seal(&[crypto(offset, &[1; 100]), crypto(0, &hello)].concat()));
+        assert_eq!(run.found, [(Side::Client, hello, false)], "the rest of the packet is good");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let wrong = |payload: &[u8]| ClientInitials::new().push(&packet(0).seal(payload)).unwrap_err();
+    let frame = |kind, offset| Error::Quic(QuicError::Frame { kind, offset });
+    assert_eq!(wrong(&[1, 0, 0, 8, 0, 0]), frame(8, 3), "STREAM");
+    assert_eq!(wrong(&[0x40, 0x04]), frame(4, 0), "RESET_STREAM, in a longer encoding");
+    for cut in [&[1, 6, 0, 0x40][..], &[6, 0, 100, 1, 2, 3], &[1, 2, 0, 0], &[0x1c, 0, 0, 100]] {
+        assert!(matches!(wrong(cut), Error::Quic(QuicError::Truncated(_))), "{cut:?}");
+    }
+    let ranges = [&[2, 0, 0][..], &varint((1 << 62) - 1), &[0; 1000]].concat();
+    assert!(matches!(wrong(&ranges), Error::Quic(QuicError::Truncated(_))));
+    assert_eq!(wrong(&crypto(0, b"CHLO....")), Error::NotHello(b'C'));
+    assert_eq!(wrong(&crypto(0, &message(2, 90))), Error::NotHello(2), "a ServerHello of a client");
+
+    let damaged = [&[0xc0, 0, 0, 0, 1, 0, 0, 0, 0x14][..], &[0x55; 20]].concat();
+    assert_eq!(ClientInitials::new().push(&damaged).unwrap_err(), Error::Quic(QuicError::Sealed));
+    let unknown = Error::Quic(QuicError::UnknownVersion { version: 0x5130_3530 });
+    assert_eq!(ClientInitials::new().push(b"\xc0Q050").unwrap_err(), unknown);
+    let short = packet(0).seal(&crypto(0, &message(1, 300)));
+    for len in 1..short.len() {
+        assert!(ClientInitials::new().push(&short[..len]).is_err(), "cut after {len}");
+    }
+    assert!(matches!(ClientInitials::new().push(&[]), Ok(None)));
+}
+
+#[test]
+fn a_client_has_two_hellos_and_no_more() {
+    let mut run = Run::default();
+    run.client(&packet(0).seal(&crypto(0, &message(1, 60).repeat(10))));
+    assert_eq!(run.found.len(), 2);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_do_harm(
+        datagrams in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 0..200)), 0..20)
+    ) {
+        let mut run = Run::default();
+        for (by_client, datagram) in datagrams {
+            run.push(if by_client { Side::Client } else { Side::Server }, &datagram);
+        }
+    }
+
+    #[test]
+    fn no_header_does_harm(first in 0xc0_u8.., ids in 0_u8..30, rest in prop::collection::vec(any::<u8>(), 0..200)) {
+        for version in [1_u32, 0x6b33_43cf, 0x5430_3530] {
+            let datagram = [&[first][..], &version.to_be_bytes(), &[ids], &rest].concat();
+            let mut run = Run::default();
+            run.client(&datagram);
+            run.server(&datagram);
+        }
+    }
+
+    #[test]
+    fn no_frames_do_harm(
+        payloads in prop::collection::vec((any::<bool>(), prop::collection::vec(prop_oneof![0_u8..10, any::<u8>()], 0..200)), 0..10),
+        google in any::<bool>(),
+    ) {
+        let version = if google { 0x5430_3530 } else { 1 };
+        let mut run = Run::default();
+        run.client(&Packet::client(version, &ID).seal(&[0]));
+        for (number, (by_client, payload)) in (1..).zip(payloads) {
+            if by_client {
+                run.client(&Packet { number, ..Packet::client(version, &ID) }.seal(&payload));
+            } else {
+                run.server(&Packet { number, ..Packet::server(version, &ID) }.seal(&payload));
+            }
+            prop_assert_eq!(run.counters.sealed, 0);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Tests of the QUIC reader, over packets sealed here as RFC 9001 says.
+#![allow(clippy::arithmetic_side_effects)]
+
+mod flows;
+mod hostile;
+mod seal;
+mod vectors;
+
+use huginn_net_core::{Interest, Side};
+
+use super::flow::{Found, QuicFlow};
+use super::{QuicCounters, looks_like_initial};
+
+/// A flow and what was found in it.
+#[derive(Debug, Default)]
+struct Run {
+    flow: QuicFlow,
+    scratch: Vec<u8>,
+    counters: QuicCounters,
+    found: Vec<(Side, Vec<u8>, bool)>,
+}
+
+impl Run {
+    fn push(&mut self, sender: Side, datagram: &[u8]) -> Interest {
+        let found = &mut self.found;
+        self.flow.on_datagram(datagram, sender, &mut self.scratch, &mut self.counters, &mut |hello: Found<
+            '_,
+        >| {
+            found.push((hello.sender, hello.message.to_vec(), hello.retry));
+        })
+    }
+
+    fn client(&mut self, datagram: &[u8]) -> Interest {
+        self.push(Side::Client, datagram)
+    }
+
+    fn server(&mut self, datagram: &[u8]) -> Interest {
+        self.push(Side::Server, datagram)
+    }
+}
+
+/// A handshake message that is as long as a hello, and no more than that.
+fn message(kind: u8, len: usize) -> Vec<u8> {
+    let mut bytes = vec![kind];
+    bytes.extend(&u32::try_from(len).unwrap().to_be_bytes()[1..]);
+    bytes.extend((0..len).map(|n| u8::try_from(n % 251).unwrap()));
+    bytes
+}
+
+/// A ServerHello that asks for another ClientHello.
+fn retry_request() -> Vec<u8> {
+    let random = unhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c");
+    let body = [&[3, 3][..], &random, &[0, 0x13, 1, 0, 0, 0]].concat();
+    [&[2, 0, 0, u8::try_from(body.len()).unwrap()][..], &body].concat()
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    let digits: Vec<u32> = text.chars().filter_map(|digit| digit.to_digit(16)).collect();
+    digits.chunks(2).map(|pair| u8::try_from(pair[0] << 4 | pair[1]).unwrap()).collect()
+}

@@ -1,0 +1,100 @@
+//! The hello of SSL 2.0, in which clients of old offer TLS too (RFC 5246, appendix E.2).
+
+use huginn_net_core::Cursor;
+
+use crate::handshake::CLIENT_HELLO;
+use crate::record::Probe;
+
+/// Bytes of a record of SSL 2.0 before its message, when its high bit is set.
+const RECORD_HEADER_LEN: usize = 2;
+/// Bytes of a cipher spec.
+const SPEC_LEN: usize = 3;
+/// Bytes of a random of TLS.
+const RANDOM_LEN: usize = 32;
+
+/// Whether these bytes begin with a record in which a hello of SSL 2.0 is.
+pub(crate) fn probe(bytes: &[u8]) -> Probe {
+    let tests: [fn(u8) -> bool; 5] = [
+        |high| high & 0x80 != 0,
+        |_| true,
+        |kind| kind == CLIENT_HELLO,
+        |major| matches!(major, 0 | 3),
+        |minor| minor <= 4,
+    ];
+    match bytes.iter().zip(tests).all(|(byte, test)| test(*byte)) {
+        false => Probe::No,
+        true if bytes.len() < tests.len() => Probe::Unsure,
+        true => Probe::Yes,
+    }
+}
+
+/// The length of the record that begins here, its header included.
+pub(crate) fn record_len(bytes: &[u8]) -> Option<usize> {
+    let [high, low] = bytes.first_chunk()?;
+    let len = usize::from(u16::from_be_bytes([high & 0x7f, *low]));
+    Some(len.saturating_add(RECORD_HEADER_LEN))
+}
+
+/// The hello in a record as the ClientHello of TLS that says the same: the challenge is its random, right-aligned;
+/// of the cipher specs those that TLS knows are its cipher suites; there are no extensions.
+pub(crate) fn to_message(record: &[u8]) -> Option<Vec<u8>> {
+    let mut cursor = Cursor::new(record.get(..record_len(record)?)?);
+    cursor.skip(RECORD_HEADER_LEN).ok()?;
+    let [kind, major, minor] = cursor.array().ok()?;
+    let specs_len = cursor.u16_be().ok()?;
+    let session_id_len = cursor.u16_be().ok()?;
+    let challenge_len = cursor.u16_be().ok()?;
+    let specs = cursor.take(usize::from(specs_len)).ok()?;
+    let session_id = cursor.take(usize::from(session_id_len)).ok()?;
+    let challenge = cursor.take(usize::from(challenge_len)).ok()?;
+    let zeros = RANDOM_LEN.checked_sub(challenge.len())?;
+    if kind != CLIENT_HELLO || specs.is_empty() || specs.len() % SPEC_LEN != 0 || !cursor.is_empty() {
+        return None;
+    }
+    let suites: Vec<u8> =
+        specs.chunks(SPEC_LEN).filter_map(|spec| spec.strip_prefix(&[0])).flatten().copied().collect();
+    let mut body = vec![major, minor];
+    body.extend(std::iter::repeat_n(0, zeros));
+    body.extend_from_slice(challenge);
+    body.push(u8::try_from(session_id.len()).ok()?);
+    body.extend_from_slice(session_id);
+    body.extend_from_slice(&u16::try_from(suites.len()).ok()?.to_be_bytes());
+    body.extend_from_slice(&suites);
+    body.extend_from_slice(&[1, 0]);
+    let [_, len @ ..] = u32::try_from(body.len()).ok()?.to_be_bytes();
+    Some([&[CLIENT_HELLO], &len[..], &body].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ClientHello, Transport};
+
+    /// Made by hand after RFC 5246, appendix E.2: TLS 1.0, three suites of TLS and one of SSL 2.0, a challenge of 16.
+    fn record() -> Vec<u8> {
+        let specs = [0, 0, 0x35, 0x01, 0, 0x80, 0, 0, 0x0a, 0, 0, 0xff];
+        [&[0x80, 37, 1, 3, 1, 0, 12, 0, 0, 0, 16], &specs[..], &[0xc5; 16]].concat()
+    }
+
+    #[test]
+    fn says_the_same_as_a_hello_of_tls() {
+        let message = to_message(&record()).unwrap();
+        let hello = ClientHello::from_message(&message, Transport::Tcp).unwrap();
+        assert_eq!(hello.cipher_suites().collect::<Vec<_>>(), [0x0035, 0x000a, 0x00ff]);
+        assert_eq!((hello.version().ja4(), hello.extensions().count()), ("10", 0));
+        assert_eq!(hello.random(), [[0; 16], [0xc5; 16]].concat());
+        assert!(hello.is_well_formed());
+    }
+
+    #[test]
+    fn lengths_that_lie_make_it_no_hello() {
+        for (place, value) in [(1, 36), (6, 11), (6, 13), (6, 0), (8, 1), (10, 17), (10, 33), (2, 4)] {
+            let mut record = record();
+            record[place] = value;
+            assert_eq!(to_message(&record), None, "byte {place}");
+        }
+        for len in 0..record().len() {
+            assert_eq!(to_message(&record()[..len]), None, "cut after {len} bytes");
+        }
+    }
+}
