@@ -70,11 +70,16 @@ impl Reassembler {
         true
     }
 
+    /// The offset of the first piece held.
+    fn first_held(&self) -> Option<u64> {
+        self.held.first_key_value().map(|(&offset, _)| offset)
+    }
+
     /// Gives up the bytes that are missing before the first piece held, and delivers what follows them.
     ///
     /// Returns how many bytes were given up; 0 if nothing is held.
     pub fn skip_gap(&mut self, deliver: &mut (impl FnMut(&[u8]) + ?Sized)) -> u64 {
-        let Some((&first, _)) = self.held.first_key_value() else { return 0 };
+        let Some(first) = self.first_held() else { return 0 };
         let gap = first.saturating_sub(self.position);
         self.position = first;
         self.hand_on_around_held(&[], deliver);
@@ -159,12 +164,14 @@ pub struct TcpStream {
     /// The sequence number of the first byte.
     start: Option<u32>,
     bytes: Reassembler,
+    /// The offset up to which the receiver has told that it has the bytes.
+    acknowledged: u64,
 }
 
 impl TcpStream {
     /// A direction that begins at this sequence number, or with the first segment pushed.
     pub const fn new(start: Option<u32>) -> Self {
-        Self { start, bytes: Reassembler::new() }
+        Self { start, bytes: Reassembler::new(), acknowledged: 0 }
     }
 
     /// Tells the sequence number of the first byte, if nothing has been known of this direction.
@@ -191,11 +198,9 @@ impl TcpStream {
         deliver: &mut (impl FnMut(&[u8]) + ?Sized),
     ) -> bool {
         let seq = first_byte(tcp);
-        let start = *self.start.get_or_insert(seq);
+        self.begin_at(seq);
         let position = self.bytes.position();
-        #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits are what the wire counts")]
-        let next = start.wrapping_add(position as u32);
-        match seq.wrapping_sub(next).cast_signed() {
+        match self.ahead(seq) {
             ahead @ 0.. => {
                 let offset = position.saturating_add(u64::from(ahead.unsigned_abs()));
                 self.bytes.push(offset, payload, window, deliver)
@@ -206,6 +211,27 @@ impl TcpStream {
                 self.bytes.push(position, fresh, window, deliver)
             }
         }
+    }
+
+    /// Notes that the receiver has the bytes before this sequence number.
+    pub fn acknowledge(&mut self, ack: u32) {
+        if self.start.is_some() {
+            let ahead = u64::try_from(self.ahead(ack)).unwrap_or(0);
+            self.acknowledged = self.acknowledged.max(self.bytes.position().saturating_add(ahead));
+        }
+    }
+
+    /// Whether the receiver has what is missing before the first segment held: the capture lacks it, and it does not come
+    /// again.
+    pub fn lacks_acknowledged(&self) -> bool {
+        self.bytes.first_held().is_some_and(|first| first <= self.acknowledged)
+    }
+
+    /// How far a sequence number is after the next byte to be delivered.
+    fn ahead(&self, seq: u32) -> i32 {
+        #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits are what the wire counts")]
+        let next = self.start.unwrap_or_default().wrapping_add(self.bytes.position() as u32);
+        seq.wrapping_sub(next).cast_signed()
     }
 
     /// See [`Reassembler::skip_gap`].
@@ -295,6 +321,23 @@ mod tests {
         assert!(push(u32::MAX - 2, TcpFlags::ACK, b"?cde"));
         assert!(push(u32::MAX - 3, TcpFlags::ACK, b"?"), "old");
         assert_eq!(bytes, b"abcdefg");
+    }
+
+    #[test]
+    fn what_the_receiver_has_and_the_capture_lacks_is_known_to_be_lost() {
+        let mut stream = TcpStream::new(Some(u32::MAX));
+        let push = |stream: &mut TcpStream, seq| {
+            stream.push(&segment(seq, TcpFlags::ACK), b"abc", 1000, &mut |_| {})
+        };
+        stream.acknowledge(9);
+        assert!(!stream.lacks_acknowledged(), "nothing is held");
+        push(&mut stream, 10);
+        assert!(!stream.lacks_acknowledged(), "the byte at 9 may be on its way");
+        stream.acknowledge(5);
+        stream.acknowledge(10);
+        assert!(stream.lacks_acknowledged());
+        assert_eq!(stream.skip_gap(&mut |_| {}), 11);
+        assert!(!stream.lacks_acknowledged());
     }
 
     proptest! {

@@ -15,6 +15,7 @@ mod record;
 mod server_hello;
 mod sslv2;
 mod stream;
+mod tcp;
 mod transport;
 mod version;
 
@@ -25,9 +26,9 @@ pub use grease::is_grease;
 pub use ja3::{Ja3, Ja3Hash, Ja3s};
 pub use ja4::{Ja4, Ja4Field, Ja4Form, Ja4Hash, Ja4Head, Ja4ParseError, Ja4Raw};
 pub use observer::{
-    HelloCounters, HuginnNetTls, StreamCounters, TlsClient, TlsCounters, TlsEvent, TlsFlow, TlsObserver,
-    TlsServer,
+    HelloCounters, HuginnNetTls, TlsClient, TlsCounters, TlsEvent, TlsFlow, TlsObserver, TlsServer,
 };
 pub use server_hello::ServerHello;
+pub use tcp::StreamCounters;
 pub use transport::Transport;
 pub use version::Version;

@@ -1,13 +1,11 @@
 //! The hellos of a capture, watched flow by flow.
 
-use huginn_net_core::{
-    Analyzer, Interest, Protocol, Segment, Side, TcpFlags, TcpHeader, TcpStream, first_byte,
-};
+use huginn_net_core::{Analyzer, Interest, Protocol, Segment, Side, TcpFlags, TcpHeader, first_byte};
 
 use crate::hello::Hello;
 use crate::quic::{self, QuicCounters, QuicFlow};
 use crate::record;
-use crate::stream::HelloSearch;
+use crate::tcp::{Connection, StreamCounters, pick};
 use crate::{ClientHello, ServerHello, Transport};
 
 /// The analyzer of TLS alone.
@@ -75,17 +73,6 @@ pub struct HelloCounters {
     pub malformed: u64,
 }
 
-/// What TCP streams could not give.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[non_exhaustive]
-pub struct StreamCounters {
-    /// Segments that came too far ahead of what was missing to be held.
-    pub segments_refused: u64,
-    /// Gaps given up because too much was held behind them.
-    pub gaps: u64,
-}
-
 /// What a [`TlsObserver`] remembers of one flow.
 #[derive(Debug, Default)]
 pub struct TlsFlow {
@@ -99,29 +86,10 @@ enum State {
     /// No payload was seen.
     #[default]
     Fresh,
-    Stream(Box<StreamFlow>),
+    Stream(Box<Connection>),
     Quic(QuicFlow),
     Done,
 }
-
-/// A TCP connection: client and server.
-#[derive(Debug)]
-struct StreamFlow {
-    directions: [Direction; 2],
-    /// ClientHellos seen.
-    client_hellos: u8,
-    /// Whether the server has agreed to a handshake.
-    agreed: bool,
-}
-
-#[derive(Debug)]
-struct Direction {
-    stream: TcpStream,
-    search: HelloSearch,
-}
-
-/// Bytes that may be held of a direction before those that are missing.
-const WINDOW: usize = 1 << 17;
 
 impl TlsObserver {
     /// What was counted since the observer was made.
@@ -226,16 +194,16 @@ impl TlsObserver {
         if tcp.flags.contains(TcpFlags::ACK) {
             flow.begin(sender.peer(), tcp.ack);
         }
-        if payload.is_empty() {
-            return;
-        }
         if let State::Fresh = flow.state {
-            flow.state = State::Stream(Box::new(StreamFlow::new(flow.starts)));
+            if payload.is_empty() {
+                return;
+            }
+            flow.state = State::Stream(Box::new(Connection::new(flow.starts)));
         }
         let State::Stream(stream) = &mut flow.state else { return };
         let TlsCounters { hellos, tcp: counters, .. } = &mut self.counters;
-        stream.push(tcp, payload, sender, counters, &mut |hello, retry| {
-            emit(sender, hellos.event(hello, retry));
+        stream.on_segment(tcp, payload, sender, counters, &mut |side, hello, retry| {
+            emit(side, hellos.event(hello, retry));
         });
         if stream.is_done() {
             flow.state = State::Done;
@@ -250,71 +218,9 @@ impl TlsFlow {
             State::Fresh => {
                 pick(&mut self.starts, side).get_or_insert(seq);
             }
-            State::Stream(stream) => pick(&mut stream.directions, side).stream.begin_at(seq),
+            State::Stream(stream) => stream.begin(side, seq),
             State::Quic(_) | State::Done => {}
         }
-    }
-}
-
-impl StreamFlow {
-    fn new(starts: [Option<u32>; 2]) -> Self {
-        let directions = starts
-            .map(|start| Direction { stream: TcpStream::new(start), search: HelloSearch::from_start() });
-        Self { directions, client_hellos: 0, agreed: false }
-    }
-
-    fn push(
-        &mut self,
-        tcp: &TcpHeader<'_>,
-        payload: &[u8],
-        sender: Side,
-        counters: &mut StreamCounters,
-        found: &mut impl FnMut(Hello<'_>, bool),
-    ) {
-        let Self { directions, client_hellos, agreed } = self;
-        let Direction { stream, search } = pick(directions, sender);
-        if search.is_done() {
-            return;
-        }
-        let mut report = |hello: Hello<'_>| {
-            match &hello {
-                Hello::Client(_) => *client_hellos = client_hellos.saturating_add(1),
-                Hello::Server(hello) => *agreed |= !hello.is_retry_request(),
-            }
-            found(hello, *client_hellos > 1);
-        };
-        let whole = stream.push(tcp, payload, WINDOW, &mut |bytes| search.push(bytes, &mut report));
-        if whole {
-            return;
-        }
-        // What is missing is not coming any more: on with what came after it.
-        let held = stream.held();
-        search.gap();
-        let gap = stream.skip_gap(&mut |bytes| search.push(bytes, &mut report));
-        if held > 0 {
-            let _ = stream.push(tcp, payload, WINDOW, &mut |bytes| search.push(bytes, &mut report));
-        }
-        counters.segments_refused = counters.segments_refused.saturating_add(1);
-        counters.gaps = counters.gaps.saturating_add(u64::from(gap > 0));
-    }
-
-    fn is_done(&self) -> bool {
-        let [client, server] = &self.directions;
-        self.agreed && self.client_hellos > 0 || client.search.is_done() && server.search.is_done()
-    }
-
-    fn held(&self) -> usize {
-        let held = |direction: &Direction| direction.stream.held().saturating_add(direction.search.held());
-        let [client, server] = &self.directions;
-        size_of::<Self>().saturating_add(held(client)).saturating_add(held(server))
-    }
-}
-
-/// Of what there is for client and server, that of this side.
-fn pick<T>([client, server]: &mut [T; 2], side: Side) -> &mut T {
-    match side {
-        Side::Client => client,
-        Side::Server => server,
     }
 }
 
