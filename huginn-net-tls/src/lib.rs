@@ -1,4 +1,28 @@
-//! Passive TLS fingerprints.
+//! Passive TLS fingerprints: JA4 and JA3 of whoever says hello over TCP, QUIC and DTLS.
+//!
+//! From bytes, as a proxy has them: [`ClientHello::from_records`] reads what a TLS stream begins with,
+//! [`ClientHello::from_message`] a handshake message alone, [`quic::ClientInitials`] the datagrams of a QUIC client. A
+//! hello gives its fingerprints; text is made when one is displayed.
+//!
+//! ```
+//! use huginn_net_tls::{ClientHello, Ja4, Version};
+//!
+//! // What curl 7.88.1 with OpenSSL 3.0 sends.
+//! let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
+//! let hello = ClientHello::from_records(bytes)?.expect("a whole hello");
+//! assert_eq!(hello.version(), Version::TLS_1_3);
+//! assert_eq!(hello.alpn().next(), Some(&b"h2"[..]));
+//!
+//! let ja4 = hello.ja4();
+//! assert_eq!(ja4.to_string(), "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6");
+//! assert_eq!("t13d3112h2_e8f1e7e78f70_b26ce05bbdd6".parse::<Ja4>()?, ja4);
+//! assert!(hello.ja4_r().to_string().starts_with("t13d3112h2_002f,0033,0035,"));
+//! assert_eq!(hello.ja3_hash().to_string(), "0149f47eabf9a20d0893e2a44e5a6323");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! From packets: [`HuginnNetTls`] finds the hellos of both sides in frames, wherever a TCP stream turns to TLS, in
+//! whatever pieces and order they come.
 
 mod client_hello;
 mod error;

@@ -9,6 +9,18 @@ use crate::tcp::{Connection, StreamCounters, pick};
 use crate::{ClientHello, ServerHello, Transport};
 
 /// The analyzer of TLS alone.
+///
+/// ```
+/// use huginn_net_core::{CaptureReader, Event};
+/// use huginn_net_tls::{HuginnNetTls, TlsEvent};
+///
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls-go.pcap");
+/// let mut events: Vec<Event<TlsEvent>> = Vec::new();
+/// HuginnNetTls::builder().build().analyze(CaptureReader::open(path)?, &mut events)?;
+/// let TlsEvent::Client(client) = &events[0].kind else { panic!("the client speaks first") };
+/// assert_eq!(client.hello.ja4().to_string(), "t13d1314h2_f57a46bbacb6_fb48f8b98a29");
+/// # Ok::<(), huginn_net_core::CaptureError>(())
+/// ```
 pub type HuginnNetTls = Analyzer<TlsObserver>;
 
 /// Reports the hellos of both ends of each TLS handshake, over TCP, QUIC and DTLS.

@@ -166,7 +166,7 @@ impl<'a> ClientHello<'a> {
     /// // What curl with OpenSSL sends.
     /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
     /// let hello = ClientHello::from_records(bytes)?.expect("a whole hello");
-    /// assert_eq!(hello.server_name(), Some(&b"server.example"[..]));
+    /// assert_eq!(hello.server_name(), Some(&b"www.example.test"[..]));
     /// assert!(ClientHello::from_records(&bytes[..200])?.is_none());
     /// assert!(ClientHello::from_records(b"GET / HTTP/1.1").is_err());
     /// # Ok::<(), huginn_net_tls::Error>(())

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use huginn_net::tcp::{TcpSignature, kind};
-use huginn_net::{CaptureReader, DecodeConfig, Event, HuginnNet, Observers, P0fLine, Scope};
+use huginn_net::{CaptureReader, DecodeConfig, Event, Finding, HuginnNet, Observers, P0fLine, Scope};
 use huginn_net_core::{Decoder, Segment, TcpFlags, TcpHeader, Transport};
 
 fn folder() -> PathBuf {
@@ -117,5 +117,60 @@ fn the_p0f_format_is_what_p0f_logs() {
             assert!(known < golden.len());
         }
         assert_eq!(lines, golden, "{}", capture.display());
+    }
+}
+
+/// The events of a capture.
+fn events(capture: &Path) -> Vec<Event> {
+    let mut events = Vec::new();
+    HuginnNet::builder().build().analyze(CaptureReader::open(capture).unwrap(), &mut events).unwrap();
+    events
+}
+
+#[test]
+fn every_form_of_ja4_is_what_the_definition_says_of_what_tshark_dissects() {
+    for (capture, mut golden) in goldens("ja4") {
+        let mut rows: Vec<String> = Vec::new();
+        for event in events(&capture) {
+            let Finding::TlsClient(client) = &event.kind else { continue };
+            let (source, hello) = (event.subject_addr(), &client.hello);
+            let mut row = vec![source.ip().to_string(), source.port().to_string()];
+            for (hashed, raw) in [
+                (hello.ja4(), hello.ja4_r()),
+                (hello.ja4_o(), hello.ja4_ro()),
+                (hello.ja4_s1(), hello.ja4_s1r()),
+            ] {
+                row.extend([hashed.to_string(), raw.to_string()]);
+            }
+            rows.push(row.join("\t"));
+        }
+        rows.sort();
+        golden.sort();
+        assert_eq!(rows, golden, "{}", capture.display());
+    }
+}
+
+#[test]
+fn ja3_and_ja3s_are_what_tshark_says() {
+    for (capture, golden) in goldens("ja3") {
+        let mut golden: Vec<String> =
+            golden.iter().map(|row| row.split_once('\t').unwrap().1.to_owned()).collect();
+        let mut rows: Vec<String> = Vec::new();
+        for event in events(&capture) {
+            let (role, full, hash) = match &event.kind {
+                Finding::TlsClient(client) => {
+                    ("client", client.hello.ja3().to_string(), client.hello.ja3_hash().to_string())
+                }
+                Finding::TlsServer(server) => {
+                    ("server", server.hello.ja3s().to_string(), server.hello.ja3s_hash().to_string())
+                }
+                _ => continue,
+            };
+            let source = event.subject_addr();
+            rows.push(format!("{}\t{}\t{role}\t{full}\t{hash}", source.ip(), source.port()));
+        }
+        rows.sort();
+        golden.sort();
+        assert_eq!(rows, golden, "{}", capture.display());
     }
 }

@@ -20,8 +20,8 @@ pub struct QuicCounters {
     pub crypto_refused: u64,
     /// Initial packets with something else than a hello, or with one that is too long.
     pub not_hello: u64,
-    /// Flows given up before a ClientHello was whole: too many Initial packets, too many of them sealed, or no more of
-    /// them.
+    /// Flows given up before a ClientHello was whole: too many Initial packets, too many of them sealed, or
+    /// no more of them.
     pub given_up: u64,
 }
 

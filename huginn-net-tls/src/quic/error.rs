@@ -44,9 +44,6 @@ pub enum QuicError {
         /// How much is held at most, in bytes.
         window: usize,
     },
-    /// A stream of CRYPTO frames that does not begin with the hello of its side.
-    #[error("QUIC: handshake that is no TLS handshake, or a hello too much")]
-    Handshake,
     /// A flow with more Initial packets than a handshake needs, or too many that no key opens.
     #[error("QUIC: given up after {packets} Initial packets, {sealed} of them not opened")]
     GivenUp {

@@ -101,8 +101,8 @@ impl QuicFlow {
         })
     }
 
-    /// Does the work of [`on_datagram`](Self::on_datagram), and reports the outcome of each Initial packet and of what
-    /// cannot be read.
+    /// Does the work of [`on_datagram`](Self::on_datagram), and reports the outcome of each Initial packet
+    /// and of what cannot be read.
     pub(super) fn take(
         &mut self,
         datagram: &[u8],
@@ -199,8 +199,8 @@ impl Connection {
         }
     }
 
-    /// After a Retry the client sends the same hello again (RFC 9000, section 17.2.5.3), with a token: one already found
-    /// is not news. Everything else that was known is of another connection.
+    /// After a Retry the client sends the same hello again (RFC 9000, section 17.2.5.3), with a token: one
+    /// already found is not news. Everything else that was known is of another connection.
     fn follow(&mut self, previous: Box<Self>, packet: &Initial<'_>) {
         let crypto = previous.sent_by_client.crypto;
         if !packet.token.is_empty() && crypto.hellos > 0 {
@@ -273,8 +273,8 @@ impl Connection {
 }
 
 impl CryptoStream {
-    /// Takes a piece of the stream, and hands on the hellos of this kind that are now whole, with their count. Returns
-    /// false if it could not be kept.
+    /// Takes a piece of the stream, and hands on the hellos of this kind that are now whole, with their
+    /// count. Returns false if it could not be kept.
     fn push(
         &mut self,
         offset: u64,

@@ -29,7 +29,8 @@ mod google_kind {
     pub(super) const ACK_BLOCKS: u8 = 0x20;
 }
 
-/// The CRYPTO frames of a packet, each as the offset of its data in the stream, and the data. The first error ends it.
+/// The CRYPTO frames of a packet, each as the offset of its data in the stream, and the data. The first error
+/// ends it.
 pub(super) struct CryptoFrames<'a> {
     cursor: Cursor<'a>,
     frames: FrameSet,
@@ -123,7 +124,8 @@ fn skip_close(cursor: &mut Cursor<'_>, kind: u64) -> Result<(), Truncated> {
     Ok(())
 }
 
-/// Two bits of the type tell the length of the largest packet number, two that of the blocks between the gaps.
+/// Two bits of the type tell the length of the largest packet number, two that of the blocks between the
+/// gaps.
 fn skip_google_ack(cursor: &mut Cursor<'_>, kind: u8) -> Result<(), Truncated> {
     const DELAY_LEN: usize = 2;
     let len = |bits: u8| match bits & 3 {

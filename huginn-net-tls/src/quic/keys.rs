@@ -1,4 +1,5 @@
-//! Keys of Initial packets (RFC 9001, section 5.2), and the removal of their protection (sections 5.3 and 5.4).
+//! Keys of Initial packets (RFC 9001, section 5.2), and the removal of their protection (sections 5.3 and
+//! 5.4).
 
 use std::fmt;
 
@@ -19,8 +20,8 @@ pub(super) type Aes128Gcm = AesGcm<Aes128Enc, U12>;
 /// Bytes of an authentication tag.
 const TAG_LEN: usize = 16;
 
-/// What one side protects its Initial packets with. Not kept expanded: most flows have two packets to open with them,
-/// and hold them for longer than that.
+/// What one side protects its Initial packets with. Not kept expanded: most flows have two packets to open
+/// with them, and hold them for longer than that.
 pub(super) struct Keys {
     pub(super) key: [u8; 16],
     pub(super) iv: [u8; 12],
@@ -79,8 +80,8 @@ impl Keys {
         Some(Opened { number, frames })
     }
 
-    /// Removes the header protection (RFC 9001, section 5.4); returns the packet number as it is on the wire, and its
-    /// length.
+    /// Removes the header protection (RFC 9001, section 5.4); returns the packet number as it is on the wire,
+    /// and its length.
     fn unmask_header(&self, number_offset: usize, bytes: &mut [u8]) -> Option<(u64, usize)> {
         let (header, protected) = bytes.split_at_mut_checked(number_offset)?;
         // The sample begins where the packet number would end if it had four bytes.
@@ -116,7 +117,8 @@ fn expand_label<const N: usize>(secret: &Hkdf<Sha256>, label: &[u8]) -> Option<[
     Some(key)
 }
 
-/// The packet number whose low bytes these are (RFC 9000, appendix A.3): the one nearest to the next expected.
+/// The packet number whose low bytes these are (RFC 9000, appendix A.3): the one nearest to the next
+/// expected.
 pub(super) fn whole_number(number: u64, len: usize, largest: Option<u64>) -> u64 {
     let Some(expected) = largest.map(|largest| largest.saturating_add(1)) else { return number };
     let window = 1_u64 << len.saturating_mul(8).min(32);

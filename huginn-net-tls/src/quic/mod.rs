@@ -1,7 +1,8 @@
-//! Hellos in QUIC Initial packets (RFC 9000, RFC 9001, RFC 9369): [`ClientInitials`] reads the datagrams of a client.
+//! Hellos in QUIC Initial packets (RFC 9000, RFC 9001, RFC 9369): [`ClientInitials`] reads the datagrams of a
+//! client.
 //!
-//! Initial packets are protected with keys that follow from the packet itself; whoever sees a client's first packet
-//! can open it, and those that both sides send after it.
+//! Initial packets are protected with keys that follow from the packet itself; whoever sees a client's first
+//! packet can open it, and those that both sides send after it.
 
 mod counters;
 mod error;

@@ -34,8 +34,8 @@ pub(super) struct Initial<'a> {
     pub(super) number_offset: usize,
 }
 
-/// Whether a datagram begins as a client's first one does: with an Initial packet of a known version, or with the
-/// 0-RTT packet that overtook it.
+/// Whether a datagram begins as a client's first one does: with an Initial packet of a known version, or with
+/// the 0-RTT packet that overtook it.
 #[inline]
 pub(crate) fn looks_like_initial(datagram: &[u8]) -> bool {
     let Some(&[first, a, b, c, d, id_len]) = datagram.first_chunk() else { return false };

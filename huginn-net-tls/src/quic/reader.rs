@@ -11,8 +11,10 @@ use crate::{ClientHello, Error, Transport};
 /// use huginn_net_tls::quic::ClientInitials;
 ///
 /// // The datagram of RFC 9001, appendix A.2.
-/// let datagram =
-///     include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/quic/testdata/rfc9001-a2-client-initial.bin"));
+/// let datagram = include_bytes!(concat!(
+///     env!("CARGO_MANIFEST_DIR"),
+///     "/src/quic/testdata/rfc9001-a2-client-initial.bin"
+/// ));
 /// let mut initials = ClientInitials::new();
 /// if let Some(hello) = initials.push(datagram)? {
 ///     assert_eq!(hello.server_name(), Some(&b"example.com"[..]));
@@ -33,11 +35,12 @@ impl ClientInitials {
         Self::default()
     }
 
-    /// Takes the next datagram, the payload of UDP. Returns the ClientHello once it is whole, and `None` while it is not;
-    /// then a second one, if the server asked for it.
+    /// Takes the next datagram, the payload of UDP. Returns the ClientHello once it is whole, and `None` while it
+    /// is not; then a second one, if the server asked for it.
     ///
     /// # Errors
-    /// A packet in the datagram that cannot be read, or a hello that is malformed. The next datagram may be better.
+    /// A packet in the datagram that cannot be read, or a hello that is malformed. The next datagram may be
+    /// better.
     pub fn push(&mut self, datagram: &[u8]) -> Result<Option<ClientHello<'static>>, Error> {
         let mut failure = None;
         let mut hello = None;
@@ -47,9 +50,9 @@ impl ClientInitials {
             &mut self.scratch,
             &mut |outcome| failure = outcome.err().or(failure),
             &mut |found: Found<'_>| {
-                hello = Some(
-                    ClientHello::from_message(found.message, Transport::Quic).map(ClientHello::into_owned),
-                )
+                hello.get_or_insert_with(|| {
+                    ClientHello::from_message(found.message, Transport::Quic).map(ClientHello::into_owned)
+                });
             },
         );
         match (hello, failure) {

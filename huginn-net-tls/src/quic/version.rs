@@ -120,8 +120,8 @@ impl Protection {
             // "T050" and "T051".
             0x5430_3530 => &T050,
             0x5430_3531 => &T051,
-            // Reserved to provoke Version Negotiation (RFC 9000, section 15): no server knows the keys, so clients
-            // take those that they would use next.
+            // Reserved to provoke Version Negotiation (RFC 9000, section 15): no server knows the keys, so
+            // clients take those that they would use next.
             version if version & 0x0f0f_0f0f == 0x0a0a_0a0a => &V1,
             _ => return None,
         })

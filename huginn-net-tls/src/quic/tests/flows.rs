@@ -278,7 +278,8 @@ proptest! {
     ) {
         let hello = message(1, len);
         let even = (0..hello.len()).step_by(600).map(|start| (start, 600, true, true));
-        let mut pieces: Vec<_> = cuts.into_iter().chain(even).filter(|(start, ..)| *start < hello.len()).collect();
+        let mut pieces: Vec<_> =
+            cuts.into_iter().chain(even).filter(|(start, ..)| *start < hello.len()).collect();
         let mut seed = order;
         pieces.sort_by_cached_key(|_| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

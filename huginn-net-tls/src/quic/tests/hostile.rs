@@ -111,6 +111,11 @@ fn a_client_has_two_hellos_and_no_more() {
     assert_eq!(run.found.len(), 2);
 }
 
+/// Bytes of which many are types of frames.
+fn frame_bytes() -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(prop_oneof![0_u8..10, any::<u8>()], 0..200)
+}
+
 proptest! {
     #[test]
     fn no_bytes_do_harm(
@@ -123,7 +128,11 @@ proptest! {
     }
 
     #[test]
-    fn no_header_does_harm(first in 0xc0_u8.., ids in 0_u8..30, rest in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn no_header_does_harm(
+        first in 0xc0_u8..,
+        ids in 0_u8..30,
+        rest in prop::collection::vec(any::<u8>(), 0..200),
+    ) {
         for version in [1_u32, 0x6b33_43cf, 0x5430_3530] {
             let datagram = [&[first][..], &version.to_be_bytes(), &[ids], &rest].concat();
             let mut run = Run::default();
@@ -134,7 +143,7 @@ proptest! {
 
     #[test]
     fn no_frames_do_harm(
-        payloads in prop::collection::vec((any::<bool>(), prop::collection::vec(prop_oneof![0_u8..10, any::<u8>()], 0..200)), 0..10),
+        payloads in prop::collection::vec((any::<bool>(), frame_bytes()), 0..10),
         google in any::<bool>(),
     ) {
         let version = if google { 0x5430_3530 } else { 1 };

@@ -12,7 +12,8 @@ use crate::quic::version::Protection;
 /// The connection id of both appendices.
 const DESTINATION: [u8; 8] = [0x83, 0x94, 0xc8, 0xf0, 0x3e, 0x51, 0x57, 0x08];
 
-/// RFC 9001, appendix A.2: the CRYPTO frame of a client; padding up to 1162 bytes follows it. RFC 9369 has the same.
+/// RFC 9001, appendix A.2: the CRYPTO frame of a client; padding up to 1162 bytes follows it. RFC 9369 has
+/// the same.
 const CLIENT: &str = "060040f1010000ed0303ebf8fa56f12939b9584a3896472ec40bb863cfd3e868
     04fe3a47f06a2b69484c00000413011302010000c000000010000e00000b6578
     616d706c652e636f6dff01000100000a00080006001d00170018001000070005

@@ -1,0 +1,188 @@
+//! What a tool may have done to get another hash from the same lists: each deviation that is known is computed.
+
+use huginn_net::tls::Ja4Hash;
+use huginn_net::tls::extension_type::{
+    ALPN, EARLY_DATA, PADDING, PRE_SHARED_KEY, SERVER_NAME, SESSION_TICKET,
+};
+
+use super::HASH_OF_NOTHING;
+use super::lists::{Lists, written};
+
+/// Longer lists than any client sends are not searched.
+const MAX_LIST: usize = 150;
+
+/// As many deviations at once are tried.
+const MAX_DEVIATIONS: usize = 2;
+
+/// What a tool does, to be said of it; nothing, if it goes by the definition.
+type Deviation = Option<String>;
+
+/// What makes the hash of these cipher suites the one given.
+pub(super) fn ciphers(lists: &Lists, hash: Ja4Hash) -> Option<Vec<String>> {
+    let mut search = Search::new(hash, "cipher suites");
+    if lists.cipher_suites.len() > MAX_LIST {
+        return search.found;
+    }
+    for (change, list) in cipher_variants(&lists.cipher_suites) {
+        for (spelling, spell) in spellings() {
+            search.offer(&[&change, &spelling], || spell(&list));
+        }
+    }
+    search.found
+}
+
+/// What makes the hash of these extensions and signature algorithms the one given.
+pub(super) fn extensions(lists: &Lists, hash: Ja4Hash) -> Option<Vec<String>> {
+    let mut search = Search::new(hash, "extensions");
+    if lists.extensions.len() > MAX_LIST || lists.signature_algorithms.len() > MAX_LIST {
+        return search.found;
+    }
+    let algorithms = algorithm_variants(&lists.signature_algorithms);
+    for (told_of, list) in told_of_variants(&lists.extensions) {
+        for (change, list) in extension_variants(&list) {
+            for (spelling, spell) in spellings() {
+                for (tail_change, tail) in &algorithms {
+                    search.offer(&[&told_of, &change, &spelling, tail_change], || match tail {
+                        None => spell(&list),
+                        Some(tail) => format!("{}_{}", spell(&list), spell(tail)),
+                    });
+                }
+            }
+        }
+    }
+    search.found
+}
+
+/// Keeps the fewest deviations that lead to a hash.
+struct Search {
+    hash: Ja4Hash,
+    found: Option<Vec<String>>,
+}
+
+impl Search {
+    fn new(hash: Ja4Hash, of: &str) -> Self {
+        let nothing = || vec![format!("has the hash of nothing: it saw no {of}")];
+        Self { hash, found: (hash.to_string() == HASH_OF_NOTHING).then(nothing) }
+    }
+
+    fn offer(&mut self, deviations: &[&Deviation], text: impl FnOnce() -> String) {
+        let deviations: Vec<&String> = deviations.iter().filter_map(|deviation| deviation.as_ref()).collect();
+        let most = self.found.as_ref().map_or(MAX_DEVIATIONS, |found| found.len().saturating_sub(1));
+        if deviations.len() <= most && Ja4Hash::of(text()) == self.hash {
+            self.found = Some(deviations.into_iter().cloned().collect());
+        }
+    }
+}
+
+/// How the numbers of a list become text.
+type Spell = fn(&[u16]) -> String;
+
+fn spellings() -> [(Deviation, Spell); 6] {
+    let says = |words: &str| Some(format!("hashes a list {words}"));
+    [
+        (None, written),
+        (says("in upper case"), |list| written(list).to_uppercase()),
+        (says("without commas"), |list| written(list).replace(',', "")),
+        (says("with '-' for ','"), |list| written(list).replace(',', "-")),
+        (says("of decimal numbers"), |list| decimal(list, ",")),
+        (says("of decimal numbers with '-', as JA3 does"), |list| decimal(list, "-")),
+    ]
+}
+
+fn decimal(list: &[u16], separator: &str) -> String {
+    list.iter().map(u16::to_string).collect::<Vec<_>>().join(separator)
+}
+
+/// RFC 8701, section 2.
+fn grease_values() -> impl Iterator<Item = u16> + Clone {
+    (0x0a0a..=0xfafa).step_by(0x1010)
+}
+
+/// The list with more numbers in it, each where sorting puts it.
+fn sorted_with(list: &[u16], more: &[u16]) -> Vec<u16> {
+    let mut list = [list, more].concat();
+    list.sort_unstable();
+    list
+}
+
+fn without(list: &[u16], left_out: &[u16]) -> Vec<u16> {
+    list.iter().copied().filter(|number| !left_out.contains(number)).collect()
+}
+
+fn keeps_grease(values: &[u16], of: &str) -> Deviation {
+    Some(format!("keeps GREASE among its {of}, such as {}", written(values).replace(',', " and ")))
+}
+
+fn cipher_variants(list: &[u16]) -> Vec<(Deviation, Vec<u16>)> {
+    const SIGNALS: [u16; 2] = [0x00ff, 0x5600];
+    let mut variants = vec![
+        (None, list.to_vec()),
+        (Some("leaves out the signalling values 00ff and 5600".to_owned()), without(list, &SIGNALS)),
+    ];
+    for value in grease_values() {
+        variants.push((keeps_grease(&[value], "cipher suites"), sorted_with(list, &[value])));
+    }
+    variants
+}
+
+fn told_of_variants(list: &[u16]) -> Vec<(Deviation, Vec<u16>)> {
+    let mut variants = vec![(None, list.to_vec())];
+    for (told_of, words) in [
+        (&[SERVER_NAME, ALPN][..], "server_name and ALPN"),
+        (&[SERVER_NAME], "server_name"),
+        (&[ALPN], "ALPN"),
+    ] {
+        if !told_of.iter().any(|number| list.contains(number)) {
+            let words = format!("leaves {words} in the list of extensions");
+            variants.push((Some(words), sorted_with(list, told_of)));
+        }
+    }
+    variants
+}
+
+fn extension_variants(list: &[u16]) -> Vec<(Deviation, Vec<u16>)> {
+    const RESUMPTION: [u16; 4] = [PADDING, SESSION_TICKET, PRE_SHARED_KEY, EARLY_DATA];
+    let mut variants = vec![
+        (None, list.to_vec()),
+        (Some("is the form for resumed sessions (ja4_s1)".to_owned()), without(list, &RESUMPTION)),
+    ];
+    // Encrypted Client Hello and application settings, which many TLS libraries do not know.
+    let unknown = [0x4469, 0x44cd, 0xfe0d];
+    let known = without(list, &unknown);
+    if known.len().abs_diff(list.len()) > 1 {
+        let words = "leaves out extensions that its TLS library may not know: encrypted_client_hello, application_settings";
+        variants.push((Some(words.to_owned()), known));
+    }
+    for number in list {
+        variants.push((Some(format!("leaves out the extension {number:04x}")), without(list, &[*number])));
+    }
+    for first in grease_values() {
+        variants.push((keeps_grease(&[first], "extensions"), sorted_with(list, &[first])));
+        for second in grease_values().filter(|second| *second > first) {
+            let both = [first, second];
+            variants.push((keeps_grease(&both, "extensions"), sorted_with(list, &both)));
+        }
+    }
+    variants
+}
+
+/// What is behind the extensions: nothing, or an underscore and a list.
+fn algorithm_variants(list: &[u16]) -> Vec<(Deviation, Option<Vec<u16>>)> {
+    let own = (!list.is_empty()).then(|| list.to_vec());
+    let mut variants = vec![
+        (None, own),
+        (Some("has its signature algorithms sorted, not in the order of the wire".to_owned()), {
+            Some(sorted_with(list, &[]))
+        }),
+        (Some("leaves out the signature algorithms".to_owned()), None),
+        (Some("has an underscore and no signature algorithms behind it".to_owned()), Some(Vec::new())),
+    ];
+    for value in grease_values() {
+        for at in 0..=list.len() {
+            let (before, after) = list.split_at_checked(at).unwrap_or_default();
+            let list = [before, &[value], after].concat();
+            variants.push((keeps_grease(&[value], "signature algorithms"), Some(list)));
+        }
+    }
+    variants
+}

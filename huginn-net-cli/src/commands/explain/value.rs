@@ -1,0 +1,99 @@
+//! What can be explained.
+
+use std::str::FromStr;
+
+use huginn_net::tls::{Ja4, Ja4Head, Ja4ParseError, Ja4Raw};
+
+use super::{HASH_OF_NOTHING, lists};
+
+/// A JA4 as it was typed.
+#[derive(Clone, Debug)]
+pub(crate) struct Value {
+    form: Form,
+    /// How the text was not as the definition has it, though it could be read.
+    spelling: Vec<&'static str>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Form {
+    Hashed(Ja4),
+    Raw(Box<Ja4Raw>),
+}
+
+impl Value {
+    pub(super) const fn form(&self) -> &Form {
+        &self.form
+    }
+
+    pub(super) fn head(&self) -> Ja4Head {
+        match &self.form {
+            Form::Hashed(ja4) => ja4.head(),
+            Form::Raw(raw) => raw.head(),
+        }
+    }
+
+    /// With hashes in the place of lists.
+    pub(super) fn ja4(&self) -> Ja4 {
+        match &self.form {
+            Form::Hashed(ja4) => *ja4,
+            Form::Raw(raw) => raw.ja4(),
+        }
+    }
+
+    /// What about it is not as the definition has it, each to be said of a tool.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let mut remarks: Vec<String> = self.spelling.iter().map(|remark| (*remark).to_owned()).collect();
+        match &self.form {
+            Form::Hashed(ja4) => {
+                let parts = [(ja4.cipher_hash(), "cipher suites"), (ja4.extension_hash(), "extensions")];
+                for (_, of) in parts.iter().filter(|(hash, _)| hash.to_string() == HASH_OF_NOTHING) {
+                    remarks.push(format!("has the hash of nothing for no {of}, not 000000000000"));
+                }
+            }
+            Form::Raw(raw) => remarks.extend(lists::remarks(raw)),
+        }
+        remarks
+    }
+}
+
+/// Two spellings of other tools are read too: hexadecimal digits in upper case, and an underscore behind the last list.
+impl FromStr for Value {
+    type Err = Ja4ParseError;
+
+    fn from_str(text: &str) -> Result<Self, Ja4ParseError> {
+        let error = match form(text) {
+            Ok(form) => return Ok(Self { form, spelling: Vec::new() }),
+            Err(error) => error,
+        };
+        let mut spelling = Vec::new();
+        let mut repaired = lower_case(text);
+        if repaired != text {
+            spelling.push("writes hexadecimal digits in upper case");
+        }
+        if let Some(shorter) = repaired.strip_suffix('_').filter(|shorter| shorter.matches('_').count() == 2)
+        {
+            spelling.push("ends in an underscore, with no signature algorithms behind it");
+            repaired = shorter.to_owned();
+        }
+        form(&repaired).map(|form| Self { form, spelling }).map_err(|_| error)
+    }
+}
+
+/// The part behind the first underscore tells: only a hash is twelve digits without a comma.
+fn form(text: &str) -> Result<Form, Ja4ParseError> {
+    let second = text.split('_').nth(1).unwrap_or_default();
+    if second.len() == 12 && !second.contains(',') {
+        text.parse().map(Form::Hashed)
+    } else {
+        text.parse().map(|raw| Form::Raw(Box::new(raw)))
+    }
+}
+
+/// All but the two characters for ALPN, which have a case of their own.
+fn lower_case(text: &str) -> String {
+    let case_of = |(at, character): (usize, char)| match at {
+        8 | 9 => character,
+        _ => character.to_ascii_lowercase(),
+    };
+    text.char_indices().map(case_of).collect()
+}
