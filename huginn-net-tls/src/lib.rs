@@ -25,6 +25,8 @@
 //! whatever pieces and order they come.
 
 mod client_hello;
+mod datagram;
+mod dtls;
 mod error;
 mod extension;
 mod grease;
@@ -34,7 +36,11 @@ mod ja3;
 mod ja4;
 pub mod names;
 mod observer;
+mod openvpn;
+mod packet_order;
+mod packet_stream;
 pub mod quic;
+mod rdpudp;
 mod record;
 mod server_hello;
 mod sslv2;
@@ -50,7 +56,8 @@ pub use grease::is_grease;
 pub use ja3::{Ja3, Ja3Hash, Ja3s};
 pub use ja4::{Ja4, Ja4Field, Ja4Form, Ja4Hash, Ja4Head, Ja4ParseError, Ja4Raw};
 pub use observer::{
-    HelloCounters, HuginnNetTls, TlsClient, TlsCounters, TlsEvent, TlsFlow, TlsObserver, TlsServer,
+    DatagramCounters, HelloCounters, HuginnNetTls, TlsClient, TlsCounters, TlsEvent, TlsFlow, TlsObserver,
+    TlsServer,
 };
 pub use server_hello::ServerHello;
 pub use tcp::StreamCounters;

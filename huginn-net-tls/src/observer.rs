@@ -2,6 +2,7 @@
 
 use huginn_net_core::{Analyzer, Interest, Protocol, Segment, Side, TcpFlags, TcpHeader, first_byte};
 
+use crate::datagram::DatagramFlow;
 use crate::hello::Hello;
 use crate::quic::{self, QuicCounters, QuicFlow};
 use crate::record;
@@ -70,6 +71,17 @@ pub struct TlsCounters {
     pub tcp: StreamCounters,
     /// What became of QUIC's packets.
     pub quic: QuicCounters,
+    /// What became of the datagrams of DTLS and of others that carry TLS.
+    pub udp: DatagramCounters,
+}
+
+/// What flows of DTLS, of OpenVPN and of RDP over UDP could not give.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct DatagramCounters {
+    /// Fragments and packets that came too far ahead of what was missing to be held.
+    pub refused: u64,
 }
 
 /// The hellos reported.
@@ -100,6 +112,7 @@ enum State {
     Fresh,
     Stream(Box<Connection>),
     Quic(QuicFlow),
+    Datagrams(Box<DatagramFlow>),
     Done,
 }
 
@@ -134,7 +147,7 @@ impl Protocol for TlsObserver {
         }
         match flow.state {
             State::Done => Interest::Done,
-            State::Fresh | State::Stream(_) | State::Quic(_) => Interest::More,
+            State::Fresh | State::Stream(_) | State::Quic(_) | State::Datagrams(_) => Interest::More,
         }
     }
 
@@ -143,6 +156,7 @@ impl Protocol for TlsObserver {
             State::Fresh | State::Done => 0,
             State::Stream(stream) => stream.held(),
             State::Quic(quic) => quic.held(),
+            State::Datagrams(datagrams) => size_of::<DatagramFlow>().saturating_add(datagrams.held()),
         }
     }
 }
@@ -158,7 +172,7 @@ fn opens_tcp(tcp: &TcpHeader<'_>, payload: &[u8]) -> Option<Side> {
 /// A datagram that a client begins with opens a flow. Where the beginning was not seen, a well-known port is the server's.
 fn opens_udp((source, destination): (u16, u16), payload: &[u8]) -> Option<Side> {
     if !quic::looks_like_initial(payload) {
-        return None;
+        return DatagramFlow::opened_by(payload).map(|(sender, _)| sender);
     }
     Some(if source < 1024 && destination >= 1024 { Side::Server } else { Side::Client })
 }
@@ -172,19 +186,27 @@ impl TlsObserver {
         emit: &mut impl FnMut(Side, TlsEvent),
     ) {
         if let State::Fresh = flow.state {
-            if !quic::looks_like_initial(payload) {
+            flow.state = if quic::looks_like_initial(payload) {
+                State::Quic(QuicFlow::default())
+            } else if let Some((_, datagrams)) = DatagramFlow::opened_by(payload) {
+                State::Datagrams(Box::new(datagrams))
+            } else {
                 return;
-            }
-            flow.state = State::Quic(QuicFlow::default());
+            };
         }
         let state = &mut flow.state;
-        let Self { counters: TlsCounters { hellos, quic: counters, .. }, scratch } = self;
+        let Self { counters: TlsCounters { hellos, quic: counters, udp, .. }, scratch } = self;
         let interest = match state {
             State::Quic(quic) => quic.on_datagram(payload, sender, scratch, counters, &mut |found| {
                 if let Ok(hello) = Hello::from_message(found.message, Transport::Quic) {
                     emit(found.sender, hellos.event(hello, found.retry));
                 }
             }),
+            State::Datagrams(datagrams) => {
+                datagrams.on_datagram(payload, sender, &mut udp.refused, &mut |side, hello, retry| {
+                    emit(side, hellos.event(hello, retry));
+                })
+            }
             State::Fresh | State::Stream(_) | State::Done => return,
         };
         if interest == Interest::Done {
@@ -231,7 +253,7 @@ impl TlsFlow {
                 pick(&mut self.starts, side).get_or_insert(seq);
             }
             State::Stream(stream) => stream.begin(side, seq),
-            State::Quic(_) | State::Done => {}
+            State::Quic(_) | State::Datagrams(_) | State::Done => {}
         }
     }
 }

@@ -3,6 +3,8 @@
 use huginn_net_core::{Side, TcpFlags, TcpHeader, TcpStream};
 
 use crate::hello::Hello;
+use crate::openvpn::{self, OpenVpnStream};
+use crate::record::Probe;
 use crate::stream::HelloSearch;
 
 /// Bytes that may be held of a direction before those that are missing.
@@ -22,7 +24,16 @@ pub(crate) struct Connection {
 #[derive(Debug)]
 struct Direction {
     stream: TcpStream,
-    search: HelloSearch,
+    reader: Reader,
+}
+
+/// How the bytes of a direction are read.
+#[derive(Debug)]
+enum Reader {
+    /// Not known yet; with the first bytes.
+    Undecided(Vec<u8>),
+    Tls(HelloSearch),
+    OpenVpn(Box<OpenVpnStream>),
 }
 
 /// What TCP streams could not give.
@@ -39,8 +50,12 @@ pub struct StreamCounters {
 impl Connection {
     /// A connection of which the sequence numbers of the first bytes are known, or not.
     pub(crate) fn new(starts: [Option<u32>; 2]) -> Self {
-        let directions = starts
-            .map(|start| Direction { stream: TcpStream::new(start), search: HelloSearch::from_start() });
+        let reader = |start| match start {
+            Some(_) => Reader::Undecided(Vec::new()),
+            None => Reader::Tls(HelloSearch::from_start()),
+        };
+        let directions =
+            starts.map(|start| Direction { stream: TcpStream::new(start), reader: reader(start) });
         Self { directions, client_hellos: 0, agreed: false }
     }
 
@@ -79,12 +94,12 @@ impl Connection {
     /// Whether nothing further can be found.
     pub(crate) fn is_done(&self) -> bool {
         let [client, server] = &self.directions;
-        self.agreed && self.client_hellos > 0 || client.search.is_done() && server.search.is_done()
+        self.agreed && self.client_hellos > 0 || client.reader.is_done() && server.reader.is_done()
     }
 
     /// The memory that it takes up, in bytes.
     pub(crate) fn held(&self) -> usize {
-        let held = |direction: &Direction| direction.stream.held().saturating_add(direction.search.held());
+        let held = |direction: &Direction| direction.stream.held().saturating_add(direction.reader.held());
         let [client, server] = &self.directions;
         size_of::<Self>().saturating_add(held(client)).saturating_add(held(server))
     }
@@ -98,16 +113,16 @@ impl Direction {
         counters: &mut StreamCounters,
         found: &mut impl FnMut(Hello<'_>),
     ) {
-        let Self { stream, search } = self;
-        if search.is_done() {
+        let Self { stream, reader } = self;
+        if reader.is_done() {
             return;
         }
-        if !stream.push(tcp, payload, WINDOW, &mut |bytes| search.push(bytes, found)) {
+        if !stream.push(tcp, payload, WINDOW, &mut |bytes| reader.push(bytes, found)) {
             counters.segments_refused = counters.segments_refused.saturating_add(1);
             // Too much is held to wait any longer for what is missing.
             self.skip_gap(counters, found);
-            let Self { stream, search } = self;
-            stream.push(tcp, payload, WINDOW, &mut |bytes| search.push(bytes, found));
+            let Self { stream, reader } = self;
+            stream.push(tcp, payload, WINDOW, &mut |bytes| reader.push(bytes, found));
         }
         if self.stream.lacks_acknowledged() {
             self.skip_gap(counters, found);
@@ -123,11 +138,69 @@ impl Direction {
 
     /// Gives up what is missing before the first segment held.
     fn skip_gap(&mut self, counters: &mut StreamCounters, found: &mut impl FnMut(Hello<'_>)) {
-        let Self { stream, search } = self;
+        let Self { stream, reader } = self;
         if stream.held() > 0 {
             counters.gaps = counters.gaps.saturating_add(1);
-            search.gap();
-            stream.skip_gap(&mut |bytes| search.push(bytes, found));
+            reader.gap();
+            stream.skip_gap(&mut |bytes| reader.push(bytes, found));
+        }
+    }
+}
+
+impl Reader {
+    /// How a direction that begins with these bytes is read, if they are enough to tell.
+    fn of(bytes: &[u8]) -> Option<Self> {
+        match openvpn::stream_probe(bytes) {
+            Probe::Yes => Some(Self::OpenVpn(Box::default())),
+            Probe::No => Some(Self::Tls(HelloSearch::from_start())),
+            Probe::Unsure => None,
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8], found: &mut impl FnMut(Hello<'_>)) {
+        match self {
+            Self::Undecided(held) if held.is_empty() => match Self::of(bytes) {
+                Some(mut reader) => {
+                    reader.push(bytes, found);
+                    *self = reader;
+                }
+                None => held.extend_from_slice(bytes),
+            },
+            Self::Undecided(held) => {
+                held.extend_from_slice(bytes);
+                if let Some(mut reader) = Self::of(held) {
+                    reader.push(held, found);
+                    *self = reader;
+                }
+            }
+            Self::Tls(search) => search.push(bytes, found),
+            Self::OpenVpn(stream) => stream.push(bytes, &mut |hello, _| found(hello)),
+        }
+    }
+
+    /// Tells that bytes are missing here.
+    fn gap(&mut self) {
+        match self {
+            Self::Undecided(_) => *self = Self::Tls(HelloSearch::from_start()),
+            Self::Tls(search) => search.gap(),
+            // Where its next packet begins is not known.
+            Self::OpenVpn(_) => *self = Self::Tls(HelloSearch::default()),
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        match self {
+            Self::Undecided(_) => false,
+            Self::Tls(search) => search.is_done(),
+            Self::OpenVpn(stream) => stream.is_done(),
+        }
+    }
+
+    fn held(&self) -> usize {
+        match self {
+            Self::Undecided(held) => held.capacity(),
+            Self::Tls(search) => search.held(),
+            Self::OpenVpn(stream) => size_of::<OpenVpnStream>().saturating_add(stream.held()),
         }
     }
 }

@@ -1,0 +1,245 @@
+use huginn_net_core::{Interest, Side};
+use proptest::prelude::*;
+
+use super::*;
+use crate::datagram::tests::{DTLS, dialogue};
+
+/// What was found: who said it, the whole message, and whether it is a client's second hello.
+type Found = (Side, Vec<u8>, bool);
+
+const CLIENT_HELLO: u8 = 1;
+const SERVER_HELLO: u8 = 2;
+
+/// A ClientHello's body with one cipher suite.
+fn client_hello(random: u8, cookie: &[u8]) -> Vec<u8> {
+    let cookie_len = [u8::try_from(cookie.len()).unwrap()];
+    [&[0xfe, 0xfd][..], &[random; 32], &[0], &cookie_len, cookie, &[0, 2, 0xc0, 0x2b, 1, 0]].concat()
+}
+
+fn server_hello(random: [u8; 32]) -> Vec<u8> {
+    [&[0xfe, 0xfd][..], &random, &[0, 0xc0, 0x2b, 0]].concat()
+}
+
+/// The SHA-256 of "HelloRetryRequest" (RFC 8446, section 4.1.3).
+const RETRY_REQUEST: [u8; 32] = [
+    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, //
+    0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+];
+
+/// The message as TLS has it.
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    [&[kind], &u24(body.len())[..], body].concat()
+}
+
+fn u24(number: usize) -> [u8; 3] {
+    let [_, low @ ..] = u32::try_from(number).unwrap().to_be_bytes();
+    low
+}
+
+/// The bytes of a body from `start` to `end`, with the header of a fragment.
+fn fragment(kind: u8, seq: u16, body: &[u8], start: usize, end: usize) -> Vec<u8> {
+    let head = [&[kind][..], &u24(body.len()), &seq.to_be_bytes(), &u24(start), &u24(end - start)].concat();
+    [&head, &body[start..end]].concat()
+}
+
+fn record(kind: u8, epoch: u16, bytes: &[u8]) -> Vec<u8> {
+    let len = u16::try_from(bytes.len()).unwrap().to_be_bytes();
+    [&[kind, 0xfe, 0xfd][..], &epoch.to_be_bytes(), &[0; 6], &len, bytes].concat()
+}
+
+/// A datagram with the whole of a message.
+fn whole(kind: u8, seq: u16, body: &[u8]) -> Vec<u8> {
+    record(22, 0, &fragment(kind, seq, body, 0, body.len()))
+}
+
+#[derive(Default)]
+struct Watch {
+    flow: DtlsFlow,
+    refused: u64,
+    found: Vec<Found>,
+}
+
+impl Watch {
+    fn push(&mut self, sender: Side, datagram: &[u8]) -> Interest {
+        let Self { flow, refused, found } = self;
+        flow.on_datagram(datagram, sender, refused, &mut |sender, hello, retry| {
+            let message = match hello {
+                Hello::Client(hello) => hello.message().to_vec(),
+                Hello::Server(hello) => hello.message().to_vec(),
+            };
+            found.push((sender, message, retry));
+        })
+    }
+
+    fn client(&mut self, datagram: &[u8]) -> Interest {
+        self.push(Side::Client, datagram)
+    }
+
+    fn server(&mut self, datagram: &[u8]) -> Interest {
+        self.push(Side::Server, datagram)
+    }
+}
+
+#[test]
+fn a_hello_sent_again_is_not_news_and_another_handshake_on_the_same_ports_is() {
+    let (first, cookie, other) = (client_hello(1, b""), client_hello(1, b"cookie"), client_hello(2, b""));
+    let mut watch = Watch::default();
+    for (seq, hello) in [(0, &first), (0, &first), (1, &cookie), (0, &first), (1, &cookie), (0, &other)] {
+        assert_eq!(watch.client(&whole(CLIENT_HELLO, seq, hello)), Interest::More);
+    }
+    let found = [(&first, false), (&cookie, true), (&other, false)]
+        .map(|(hello, retry)| (Side::Client, message(CLIENT_HELLO, hello), retry));
+    assert_eq!(watch.found, found);
+    assert_eq!(watch.server(&whole(SERVER_HELLO, 1, &server_hello([9; 32]))), Interest::Done);
+}
+
+#[test]
+fn a_second_hello_is_known_by_its_number_or_by_its_cookie() {
+    let mut watch = Watch::default();
+    watch.client(&whole(CLIENT_HELLO, 0, &client_hello(1, b"")));
+    watch.client(&whole(CLIENT_HELLO, 0, &client_hello(1, b"cookie")));
+    assert_eq!(watch.found.iter().map(|(_, _, retry)| *retry).collect::<Vec<_>>(), [false, true]);
+}
+
+#[test]
+fn a_retry_request_ends_nothing_and_what_is_encrypted_does() {
+    let unified = |epoch: u8| vec![0x2c | epoch, 1, 2, 0, 3, 4, 5, 6];
+    let mut watch = Watch::default();
+    assert_eq!(watch.server(&record(23, 1, b"of an earlier association")), Interest::More);
+    watch.client(&whole(CLIENT_HELLO, 0, &client_hello(1, b"")));
+    assert_eq!(watch.client(&unified(1)), Interest::More, "early data");
+    assert_eq!(watch.server(&whole(SERVER_HELLO, 0, &server_hello(RETRY_REQUEST))), Interest::More);
+    assert_eq!(watch.client(&whole(CLIENT_HELLO, 1, &client_hello(1, b""))), Interest::More);
+    assert_eq!(watch.found.len(), 3);
+    assert!(watch.found[2].2, "the second hello");
+    for encrypted in [record(22, 1, b"Finished"), unified(2)] {
+        assert_eq!(watch.client(&encrypted), Interest::Done, "the server's hello was lost");
+    }
+    let server = [whole(SERVER_HELLO, 1, &server_hello([9; 32])), unified(2)].concat();
+    assert_eq!(watch.server(&server), Interest::Done);
+    assert_eq!(watch.found.len(), 4);
+}
+
+#[test]
+fn records_and_messages_share_a_datagram() {
+    let hello = server_hello([9; 32]);
+    let certificate = vec![0; 300];
+    let fragments =
+        [fragment(SERVER_HELLO, 1, &hello, 0, hello.len()), fragment(11, 2, &certificate, 0, 90)].concat();
+    let datagram = [record(21, 0, &[1, 0]), record(22, 0, &fragments)].concat();
+    let mut watch = Watch::default();
+    watch.server(&datagram);
+    assert_eq!(watch.found, [(Side::Server, message(SERVER_HELLO, &hello), false)]);
+}
+
+#[test]
+fn hellos_in_turn_channels_and_behind_capwap_headers_are_found() {
+    let datagram = whole(CLIENT_HELLO, 0, &client_hello(1, b""));
+    let len = u16::try_from(datagram.len()).unwrap().to_be_bytes();
+    let channel = [&[0x40, 0][..], &len, &datagram, &[0; 3]].concat();
+    let capwap = [&[1, 0, 0, 0][..], &datagram].concat();
+    for datagram in [datagram, channel, capwap] {
+        assert_eq!(hello_sender(&datagram), Some(Side::Client));
+        let mut watch = Watch::default();
+        watch.client(&datagram);
+        assert_eq!(watch.found.len(), 1);
+    }
+}
+
+#[test]
+fn the_sender_is_told_by_the_message() {
+    let body = client_hello(1, b"");
+    let first = whole(CLIENT_HELLO, 0, &body);
+    let with = |place: usize, byte: u8| {
+        let mut datagram = first.clone();
+        datagram[place] = byte;
+        datagram
+    };
+    let cases = [
+        (first.clone(), Some(Side::Client)),
+        (record(22, 0, &fragment(CLIENT_HELLO, 0, &body, 20, 30)), Some(Side::Client)),
+        (whole(SERVER_HELLO, 0, &server_hello([9; 32])), Some(Side::Server)),
+        (whole(3, 0, b"\xfe\xff\x04cook"), Some(Side::Server)),
+        (with(2, 0xff), Some(Side::Client)),
+        (with(0, 23), None),
+        (with(1, 3), None),
+        (with(4, 1), None),
+        (with(13, 11), None),
+        (first[..20].to_vec(), None),
+    ];
+    for (datagram, sender) in cases {
+        assert_eq!(hello_sender(&datagram), sender, "{datagram:02x?}");
+    }
+}
+
+#[test]
+fn lengths_that_lie_are_not_believed() {
+    let body = client_hello(1, b"");
+    let good = fragment(CLIENT_HELLO, 0, &body, 0, body.len());
+    let with = |place: usize, bytes: &[u8]| {
+        let mut fragment = good.clone();
+        fragment[place..place + bytes.len()].copy_from_slice(bytes);
+        record(22, 0, &fragment)
+    };
+    let lies = [
+        with(1, &[0xff; 3]),
+        with(1, &[0, 0, 33]),
+        with(1, &[2, 0, 0]),
+        with(6, &[0, 0, 1]),
+        with(6, &[0xff; 3]),
+        with(9, &[0xff; 3]),
+        with(9, &[0, 0, 0]),
+        record(22, 0, &good)[..13].to_vec(),
+    ];
+    for lie in lies {
+        let mut watch = Watch::default();
+        watch.client(&lie);
+        assert_eq!((watch.found.len(), watch.refused), (0, 0), "{lie:02x?}");
+        watch.client(&record(22, 0, &good));
+        assert_eq!(watch.found.len(), 1, "after {lie:02x?}");
+    }
+}
+
+#[test]
+fn hellos_that_never_become_whole_are_held_within_bounds() {
+    let body = vec![7; 100_000];
+    let mut watch = Watch::default();
+    for round in 0..3000_u16 {
+        let start = 100 + usize::from(round) * 30;
+        watch.client(&record(22, 0, &fragment(CLIENT_HELLO, 0, &body, start, start + 1)));
+    }
+    assert!(watch.flow.held() < 70_000, "{}", watch.flow.held());
+    assert!(watch.refused > 1900, "{}", watch.refused);
+    for seq in 1..3000 {
+        watch.client(&record(22, 0, &fragment(CLIENT_HELLO, seq, &body, 0, 60)));
+    }
+    assert!(watch.flow.held() < 1000, "{}", watch.flow.held());
+    assert!(watch.found.is_empty());
+}
+
+proptest! {
+    /// The hello of a recorded dialogue, in pieces that overlap, come twice, in any order, several in a datagram.
+    #[test]
+    fn any_fragments_that_cover_a_hello_give_it_once(
+        cuts in prop::collection::vec((0..215_usize, 1..60_usize), 0..20),
+        order in Just((0..43_usize).collect::<Vec<_>>()).prop_shuffle(),
+        in_a_record in 1..4_usize,
+    ) {
+        let body: Vec<u8> = dialogue(DTLS)[..2].iter().flat_map(|(_, datagram)| datagram[25..].to_vec()).collect();
+        prop_assert_eq!(body.len(), 0xdf);
+        let mut pieces: Vec<_> = cuts.iter().map(|(start, len)| (*start, (start + len).min(body.len()))).collect();
+        pieces.extend(order.iter().map(|n| (n * 5, n * 5 + 5)));
+        pieces.extend([(215, body.len())]);
+        let mut watch = Watch::default();
+        for pieces in pieces.chunks(in_a_record) {
+            let fragments: Vec<u8> = pieces
+                .iter()
+                .flat_map(|(start, end)| fragment(CLIENT_HELLO, 0, &body, *start, *end))
+                .collect();
+            prop_assert_eq!(watch.client(&record(22, 0, &fragments)), Interest::More);
+        }
+        prop_assert_eq!(watch.found, [(Side::Client, message(CLIENT_HELLO, &body), false)]);
+        prop_assert_eq!(watch.refused, 0);
+        prop_assert_eq!(watch.flow.held(), size_of::<DtlsFlow>());
+    }
+}

@@ -1,0 +1,105 @@
+//! TLS in OpenVPN's control channel, where OpenVPN leaves it in the clear.
+//!
+//! The format is that of OpenVPN's own page "OpenVPN Protocol" and of the draft "OpenVPN Wire Protocol". With `tls-crypt`
+//! the control channel is encrypted, and there is nothing to find.
+
+mod packet;
+mod stream;
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod tests;
+
+use huginn_net_core::{Interest, Side};
+
+use crate::hello::Hello;
+use crate::packet_stream::{PacketStream, PacketStreams};
+use packet::{Kind, Opening, Packet, SessionId};
+
+pub(crate) use packet::session_opener;
+pub(crate) use stream::{OpenVpnStream, stream_probe};
+
+/// Reads the hellos of a control channel over UDP.
+///
+/// A session with another id on the same ports starts from nothing.
+#[derive(Debug, Default)]
+pub(crate) struct OpenVpnFlow {
+    client: Option<Session>,
+    server: Option<Session>,
+    streams: PacketStreams,
+}
+
+impl OpenVpnFlow {
+    /// Takes the next datagram and hands on the hellos that are now whole, and whether each is a client's second one.
+    ///
+    /// `refused` counts the packets that cannot be held. There is no further interest once both sides have said hello,
+    /// or one that has sends data.
+    pub(crate) fn on_datagram(
+        &mut self,
+        datagram: &[u8],
+        sender: Side,
+        refused: &mut u64,
+        found: &mut impl FnMut(Side, Hello<'_>, bool),
+    ) -> Interest {
+        if Kind::of(datagram) == Kind::Data && self.streams.is_over(sender) {
+            return Interest::Done;
+        }
+        if let Some(opening) = self.other_session(datagram, sender) {
+            self.open(&opening);
+        }
+        let session = match sender {
+            Side::Client => self.client,
+            Side::Server => self.server,
+        };
+        let (Some(session), Some(stream)) = (session, self.streams.of(sender)) else { return Interest::More };
+        if let Some(packet) = session.parse(datagram) {
+            let kept = stream.push(packet.id, packet.tls, &mut |hello, retry| found(sender, hello, retry));
+            *refused = refused.saturating_add(u64::from(!kept));
+        }
+        self.streams.interest()
+    }
+
+    /// The memory that it takes up, in bytes.
+    pub(crate) fn held(&self) -> usize {
+        size_of::<Self>().saturating_add(self.streams.held())
+    }
+
+    fn other_session(&self, datagram: &[u8], sender: Side) -> Option<Opening> {
+        let session = match sender {
+            Side::Client => self.client,
+            Side::Server => self.server,
+        };
+        if session.is_some_and(|session| session.parse(datagram).is_some()) {
+            return None;
+        }
+        Opening::of(datagram).filter(|opening| opening.sender == sender)
+    }
+
+    fn open(&mut self, opening: &Opening) {
+        if opening.sender == Side::Client && self.client.is_some() {
+            *self = Self::default();
+        }
+        match opening.sender {
+            Side::Client => self.client = Some(Session::of(opening)),
+            Side::Server => self.server = Some(Session::of(opening)),
+        }
+        *self.streams.of(opening.sender) = Some(PacketStream::starting_at(opening.id));
+    }
+}
+
+/// A session of one side.
+#[derive(Clone, Copy, Debug)]
+struct Session {
+    id: SessionId,
+    auth_len: usize,
+}
+
+impl Session {
+    fn of(opening: &Opening) -> Self {
+        Self { id: opening.session, auth_len: opening.auth_len }
+    }
+
+    /// Reads a packet if it is of this session.
+    fn parse<'a>(&self, packet: &'a [u8]) -> Option<Packet<'a>> {
+        Packet::parse(packet, self.auth_len).filter(|packet| packet.session == self.id)
+    }
+}

@@ -1,0 +1,108 @@
+//! Packets of the control channel.
+
+use huginn_net_core::{Cursor, Side};
+
+use crate::record;
+
+/// Opcodes: the upper five bits of a packet's first byte.
+const HARD_RESET_CLIENT_V1: u8 = 1;
+const HARD_RESET_SERVER_V1: u8 = 2;
+const CONTROL_V1: u8 = 4;
+const DATA_V1: u8 = 6;
+const HARD_RESET_CLIENT_V2: u8 = 7;
+const HARD_RESET_SERVER_V2: u8 = 8;
+const DATA_V2: u8 = 9;
+
+pub(super) type SessionId = [u8; 8];
+
+/// What stands between session id and acknowledgements: nothing, or, with `tls-auth`, an HMAC of one of the usual
+/// lengths, a replay number and a time.
+const AUTH_LENS: [usize; 7] = [0, 16 + 8, 20 + 8, 28 + 8, 32 + 8, 48 + 8, 64 + 8];
+/// More packets are not acknowledged at once.
+const MAX_ACKS: u8 = 8;
+
+/// What the first byte says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The first packet of a session.
+    HardReset(Side),
+    /// TLS.
+    Control,
+    /// What goes through the tunnel, once the handshake is over.
+    Data,
+    /// Something of no account here: an acknowledgement, another key, an encrypted control channel.
+    Other,
+}
+
+impl Kind {
+    pub(super) fn of(packet: &[u8]) -> Self {
+        let Some(&first) = packet.first() else { return Self::Other };
+        match (first >> 3, first & 7) {
+            (HARD_RESET_CLIENT_V1 | HARD_RESET_CLIENT_V2, 0) => Self::HardReset(Side::Client),
+            (HARD_RESET_SERVER_V1 | HARD_RESET_SERVER_V2, 0) => Self::HardReset(Side::Server),
+            (CONTROL_V1, 0) => Self::Control,
+            (DATA_V1 | DATA_V2, _) => Self::Data,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// A hard reset, or a packet with TLS.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packet<'a> {
+    pub(super) session: SessionId,
+    /// The number by which packets are put in order.
+    pub(super) id: u32,
+    pub(super) tls: &'a [u8],
+}
+
+impl<'a> Packet<'a> {
+    /// Reads a packet, of which `auth_len` bytes are for authentication.
+    pub(super) fn parse(bytes: &'a [u8], auth_len: usize) -> Option<Self> {
+        if !matches!(Kind::of(bytes), Kind::HardReset(_) | Kind::Control) {
+            return None;
+        }
+        let mut cursor = Cursor::new(bytes);
+        cursor.skip(1).ok()?;
+        let session = cursor.array().ok()?;
+        cursor.skip(auth_len).ok()?;
+        let acks = cursor.u8().ok().filter(|acks| *acks <= MAX_ACKS)?;
+        if acks > 0 {
+            cursor.skip(usize::from(acks).saturating_mul(4)).ok()?;
+            cursor.skip(size_of::<SessionId>()).ok()?;
+        }
+        let id = cursor.u32_be().ok()?;
+        Some(Self { session, id, tls: cursor.rest() })
+    }
+}
+
+/// How a session begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Opening {
+    pub(super) sender: Side,
+    pub(super) session: SessionId,
+    pub(super) id: u32,
+    pub(super) auth_len: usize,
+}
+
+impl Opening {
+    /// Reads the first packet of a session: a hard reset, or one in which a record with a hello begins. How it is
+    /// authenticated follows from what makes sense of it.
+    pub(super) fn of(bytes: &[u8]) -> Option<Self> {
+        let kind = Kind::of(bytes);
+        AUTH_LENS.into_iter().find_map(|auth_len| {
+            let Packet { session, id, tls } = Packet::parse(bytes, auth_len)?;
+            let sender = match kind {
+                Kind::HardReset(sender) => (id == 0 && tls.is_empty()).then_some(sender)?,
+                Kind::Control => record::hello_sender(tls)?,
+                Kind::Data | Kind::Other => return None,
+            };
+            (session != [0; 8]).then_some(Self { sender, session, id, auth_len })
+        })
+    }
+}
+
+/// Who sent this datagram, if a session begins with it.
+pub(crate) fn session_opener(datagram: &[u8]) -> Option<Side> {
+    Opening::of(datagram).map(|opening| opening.sender)
+}

@@ -1,0 +1,191 @@
+use huginn_net_core::{Interest, Side};
+use proptest::prelude::*;
+
+use super::*;
+use crate::datagram::tests::{Found, dialogue, fingerprint};
+use crate::record::Probe;
+
+/// Recorded on loopback from OpenVPN 2.6.14: `--tls-client --proto tcp-client`.
+const TCP: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/openvpn-tcp.bin"));
+/// The client's JA3, by tshark.
+const CLIENT: &str = "b0ec87ac7424dc3b841dacb72db22a21";
+
+/// What stands for HMAC, replay number and time.
+const AUTH: [usize; 3] = [0, 28, 72];
+
+fn packet(opcode: u8, session: u8, auth_len: usize, acks: &[u32], id: u32, tls: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![opcode << 3];
+    bytes.extend([session; 8]);
+    bytes.extend(vec![0xa5; auth_len]);
+    bytes.push(u8::try_from(acks.len()).unwrap());
+    bytes.extend(acks.iter().flat_map(|id| id.to_be_bytes()));
+    if !acks.is_empty() {
+        bytes.extend([0xee; 8]);
+    }
+    bytes.extend(id.to_be_bytes());
+    bytes.extend_from_slice(tls);
+    bytes
+}
+
+/// The client's TLS record in the recorded dialogue.
+fn hello() -> Vec<u8> {
+    let stream: Vec<u8> = dialogue(TCP)
+        .iter()
+        .filter(|(side, _)| *side == Side::Client)
+        .flat_map(|(_, bytes)| *bytes)
+        .copied()
+        .collect();
+    let start = stream.windows(3).position(|bytes| bytes == [22, 3, 1]).unwrap();
+    let len = usize::from(u16::from_be_bytes([stream[start + 3], stream[start + 4]]));
+    stream[start..start + 5 + len].to_vec()
+}
+
+#[derive(Default)]
+struct Watch {
+    flow: OpenVpnFlow,
+    refused: u64,
+    found: Vec<Found>,
+}
+
+impl Watch {
+    fn push(&mut self, sender: Side, datagram: &[u8]) -> Interest {
+        let Self { flow, refused, found } = self;
+        flow.on_datagram(datagram, sender, refused, &mut |sender, hello, retry| {
+            found.push(fingerprint(sender, &hello, retry));
+        })
+    }
+
+    fn client(&mut self, datagram: &[u8]) -> Interest {
+        self.push(Side::Client, datagram)
+    }
+}
+
+#[test]
+fn a_hello_over_several_packets_in_any_order_is_found_however_they_are_authenticated() {
+    let hello = hello();
+    for auth_len in AUTH {
+        let reset = packet(7, 1, auth_len, &[], 0, &[]);
+        assert_eq!(session_opener(&reset), Some(Side::Client));
+        let parts: Vec<Vec<u8>> =
+            (1..).zip(hello.chunks(100)).map(|(id, part)| packet(4, 1, auth_len, &[0], id, part)).collect();
+        let mut watch = Watch::default();
+        watch.client(&reset);
+        watch.client(&reset);
+        for part in parts.iter().rev().chain(&parts) {
+            watch.client(part);
+        }
+        assert_eq!(watch.found, [(Side::Client, CLIENT.to_owned(), false)]);
+        assert_eq!(watch.refused, 0);
+    }
+}
+
+/// MikroTik's client sends a second reset, with a number of its own.
+#[test]
+fn resets_are_numbered_too() {
+    let hello = hello();
+    let mut watch = Watch::default();
+    watch.client(&packet(7, 1, 0, &[], 0, &[]));
+    watch.client(&packet(4, 1, 0, &[], 2, &hello));
+    assert_eq!(watch.found, []);
+    watch.client(&packet(7, 1, 0, &[0], 1, &[]));
+    assert_eq!(watch.found.len(), 1);
+}
+
+#[test]
+fn a_session_with_another_id_starts_from_nothing() {
+    let hello = hello();
+    let mut watch = Watch::default();
+    for session in [1, 1, 2] {
+        watch.client(&packet(7, session, 0, &[], 0, &[]));
+        watch.client(&packet(4, 3, 0, &[], 1, b"of no session"));
+        watch.client(&packet(4, session, 0, &[], 1, &hello));
+    }
+    assert_eq!(
+        watch.found,
+        [(Side::Client, CLIENT.to_owned(), false), (Side::Client, CLIENT.to_owned(), false)]
+    );
+}
+
+#[test]
+fn data_ends_it_once_its_sender_said_hello() {
+    let mut watch = Watch::default();
+    let data = [9 << 3, 0, 0, 1, 0x5a, 0x5a];
+    watch.client(&packet(7, 1, 0, &[], 0, &[]));
+    assert_eq!(watch.client(&data), Interest::More, "of an earlier session");
+    watch.client(&packet(4, 1, 0, &[], 1, &hello()));
+    assert_eq!(watch.client(&data), Interest::Done);
+}
+
+#[test]
+fn packets_that_are_none_open_nothing() {
+    let hello = hello();
+    let soft_reset = packet(3, 1, 0, &[], 0, &[]);
+    let acks = packet(4, 1, 0, &[0; 9], 1, &hello);
+    let no_hello = packet(4, 1, 0, &[], 1, b"\x17\x03\x03\x00\x20");
+    let no_session = packet(7, 0, 0, &[], 0, &[]);
+    let key = [&[7 << 3 | 1][..], &packet(7, 1, 0, &[], 0, &[])[1..]].concat();
+    let trailer = packet(7, 1, 0, &[], 0, b"?");
+    for packet in [soft_reset, acks, no_hello, no_session, key, trailer] {
+        assert_eq!(session_opener(&packet), None, "{packet:02x?}");
+    }
+    assert_eq!(session_opener(&packet(4, 1, 0, &[3, 4], 1, &hello)), Some(Side::Client));
+    assert_eq!(session_opener(&packet(8, 1, 36, &[0], 0, &[])), Some(Side::Server));
+}
+
+#[test]
+fn packets_that_never_come_in_order_are_held_within_bounds() {
+    let mut watch = Watch::default();
+    watch.client(&packet(7, 1, 0, &[], 0, &[]));
+    for id in 2..5000 {
+        watch.client(&packet(4, 1, 0, &[], id, &[0x16; 1300]));
+    }
+    assert!(watch.flow.held() < 70_000, "{}", watch.flow.held());
+    assert!(watch.refused > 4900);
+}
+
+#[test]
+fn a_stream_is_known_by_its_first_packet() {
+    let first = dialogue(TCP)[0].1;
+    assert_eq!(stream_probe(first), Probe::Yes);
+    for len in 0..first.len() {
+        assert_eq!(stream_probe(&first[..len]), Probe::Unsure, "{len} bytes");
+    }
+    for bytes in
+        [&b"GET / HTTP/1.1"[..], b"\x16\x03\x01", b"\x00\x0e\x39", b"\x00\x01\x38\x00", b"\xff", &[0; 20]]
+    {
+        assert_eq!(stream_probe(bytes), Probe::No, "{bytes:02x?}");
+    }
+}
+
+#[test]
+fn a_stream_is_read_however_it_is_cut() {
+    let stream: Vec<u8> = dialogue(TCP)
+        .iter()
+        .filter(|(side, _)| *side == Side::Client)
+        .flat_map(|(_, bytes)| *bytes)
+        .copied()
+        .collect();
+    for step in 1..stream.len() {
+        let (mut reader, mut found) = (OpenVpnStream::default(), Vec::new());
+        for piece in stream.chunks(step) {
+            reader.push(piece, &mut |hello, retry| found.push(fingerprint(Side::Client, &hello, retry)));
+        }
+        assert_eq!(found, [(Side::Client, CLIENT.to_owned(), false)], "in steps of {step}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_stream_panics_or_is_held_without_bound(
+        pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..20),
+        spoilt in any::<prop::sample::Index>(),
+    ) {
+        let (mut reader, mut start) = (OpenVpnStream::default(), dialogue(TCP)[0].1.to_vec());
+        *spoilt.get_mut(&mut start[..]) ^= 1;
+        let _ = stream_probe(&start);
+        for piece in [start].iter().chain(&pieces) {
+            reader.push(piece, &mut |_, _| {});
+            prop_assert!(reader.held() < 1 << 18);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Packets that a protocol numbers, put in order.
+
+use std::collections::BTreeMap;
+
+/// Hands on the payloads of packets in the order of their numbers, those that came too early once their turn has come.
+#[derive(Debug, Default)]
+pub(crate) struct PacketOrder {
+    next: u32,
+    early: BTreeMap<u32, Box<[u8]>>,
+    held: usize,
+}
+
+/// How far ahead of the next number one may be: more than OpenVPN and RDP send without an answer.
+const MAX_AHEAD: u32 = 64;
+/// Bytes that may be held.
+const MAX_HELD: usize = 1 << 16;
+/// What a payload costs beside its bytes: its part of a tree node, and what an allocation wastes.
+const OVERHEAD: usize = 64;
+
+impl PacketOrder {
+    /// An order in which this number comes next.
+    pub(crate) fn starting_at(next: u32) -> Self {
+        Self { next, ..Self::default() }
+    }
+
+    /// Takes a packet's payload, and delivers what is now in order.
+    ///
+    /// Returns false where it comes too early to be held. A packet that has been delivered is of no account.
+    pub(crate) fn push(&mut self, number: u32, payload: &[u8], deliver: &mut impl FnMut(&[u8])) -> bool {
+        if number > self.next {
+            return self.hold(number, payload);
+        }
+        if number == self.next {
+            deliver(payload);
+            self.next = self.next.saturating_add(1);
+            while let Some(payload) = self.early.remove(&self.next) {
+                self.held = self.held.saturating_sub(cost(&payload));
+                deliver(&payload);
+                self.next = self.next.saturating_add(1);
+            }
+        }
+        true
+    }
+
+    /// The memory that payloads held back take up, in bytes.
+    pub(crate) fn held(&self) -> usize {
+        self.held
+    }
+
+    fn hold(&mut self, number: u32, payload: &[u8]) -> bool {
+        if self.early.contains_key(&number) {
+            return true;
+        }
+        let held = self.held.saturating_add(cost(payload));
+        if number.saturating_sub(self.next) > MAX_AHEAD || held > MAX_HELD {
+            return false;
+        }
+        self.early.insert(number, payload.into());
+        self.held = held;
+        true
+    }
+}
+
+const fn cost(payload: &[u8]) -> usize {
+    payload.len().saturating_add(OVERHEAD)
+}
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn ordered(numbers: &[u32]) -> Vec<u8> {
+        let (mut order, mut bytes) = (PacketOrder::starting_at(1), Vec::new());
+        for number in numbers {
+            let payload = [u8::try_from(*number).unwrap()];
+            assert!(order.push(*number, &payload, &mut |payload| bytes.extend_from_slice(payload)));
+        }
+        bytes
+    }
+
+    #[test]
+    fn what_comes_too_far_ahead_or_is_too_much_is_refused() {
+        let mut order = PacketOrder::starting_at(7);
+        assert!(order.push(7 + MAX_AHEAD, b"", &mut |_| panic!("too early")));
+        assert!(!order.push(8 + MAX_AHEAD, b"", &mut |_| panic!("too early")));
+        let large = vec![0; 60_000];
+        assert!(order.push(9, &large, &mut |_| panic!("too early")));
+        assert!(!order.push(10, &large, &mut |_| panic!("too early")));
+        assert!(order.held() <= MAX_HELD);
+    }
+
+    #[test]
+    fn the_last_number_does_no_harm() {
+        let mut order = PacketOrder::starting_at(u32::MAX);
+        assert!(order.push(u32::MAX, b"x", &mut |_| {}));
+        assert!(order.push(u32::MAX - 1, b"y", &mut |_| panic!("delivered already")));
+    }
+
+    proptest! {
+        #[test]
+        fn any_order_gives_the_right_one(
+            numbers in Just((1..=60_u32).chain(1..=60).collect::<Vec<_>>()).prop_shuffle()
+        ) {
+            prop_assert_eq!(ordered(&numbers), (1..=60).collect::<Vec<u8>>());
+        }
+    }
+}

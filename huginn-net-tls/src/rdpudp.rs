@@ -1,0 +1,247 @@
+//! TLS over Remote Desktop's UDP transport, in both of its versions (MS-RDPEUDP and MS-RDPEUDP2).
+
+use std::borrow::Cow;
+
+use huginn_net_core::{Cursor, Interest, Side};
+
+use crate::hello::Hello;
+use crate::packet_stream::{PacketStream, PacketStreams};
+use crate::record;
+
+/// Who sent this datagram, if a record with a hello begins in it.
+pub(crate) fn hello_sender(datagram: &[u8]) -> Option<Side> {
+    Opening::of(datagram).map(|opening| opening.sender)
+}
+
+/// Reads the hellos of a connection over the reliable transport.
+///
+/// Of each side, it begins with the packet in which a record with a hello begins; what goes before it agrees on sizes.
+#[derive(Debug, Default)]
+pub(crate) struct RdpUdpFlow {
+    version: Option<Version>,
+    streams: PacketStreams,
+}
+
+impl RdpUdpFlow {
+    /// Takes the next datagram and hands on the hellos that are now whole, and whether each is a client's second one.
+    ///
+    /// `refused` counts the packets that cannot be held. There is no further interest once both sides have said hello.
+    pub(crate) fn on_datagram(
+        &mut self,
+        datagram: &[u8],
+        sender: Side,
+        refused: &mut u64,
+        found: &mut impl FnMut(Side, Hello<'_>, bool),
+    ) -> Interest {
+        if self.streams.of(sender).is_none() {
+            let Some(opening) = Opening::of(datagram).filter(|opening| opening.sender == sender) else {
+                return Interest::More;
+            };
+            self.version = Some(opening.version);
+            *self.streams.of(sender) = Some(PacketStream::starting_at(opening.number));
+        }
+        let (Some(version), Some(stream)) = (self.version, self.streams.of(sender)) else {
+            return Interest::More;
+        };
+        if let Some((number, payload)) = version.payload(datagram) {
+            let kept = stream.push(number, &payload, &mut |hello, retry| found(sender, hello, retry));
+            *refused = refused.saturating_add(u64::from(!kept));
+        }
+        self.streams.interest()
+    }
+
+    /// The memory that it takes up, in bytes.
+    pub(crate) fn held(&self) -> usize {
+        size_of::<Self>().saturating_add(self.streams.held())
+    }
+}
+
+/// The packet in which a record with a hello begins.
+struct Opening {
+    sender: Side,
+    version: Version,
+    number: u32,
+}
+
+impl Opening {
+    fn of(datagram: &[u8]) -> Option<Self> {
+        [Version::One, Version::Two].into_iter().find_map(|version| {
+            let (number, payload) = version.payload(datagram)?;
+            Some(Self { sender: record::hello_sender(&payload)?, version, number })
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    One,
+    Two,
+}
+
+impl Version {
+    /// What a datagram carries, and the number by which that is put in order; nothing if it carries nothing.
+    fn payload(self, datagram: &[u8]) -> Option<(u32, Cow<'_, [u8]>)> {
+        match self {
+            Self::One => payload_v1(datagram).map(|(number, payload)| (number, Cow::Borrowed(payload))),
+            Self::Two => payload_v2(datagram).map(|(number, payload)| (number, Cow::Owned(payload))),
+        }
+    }
+}
+
+/// Reads a datagram with RDPUDP_FEC_HEADER (MS-RDPEUDP, section 2.2.2.1) and what its flags announce.
+fn payload_v1(datagram: &[u8]) -> Option<(u32, &[u8])> {
+    const SYN: u16 = 0x0001;
+    const ACK: u16 = 0x0004;
+    const DATA: u16 = 0x0008;
+    const FEC: u16 = 0x0010;
+    const ACK_OF_ACKS: u16 = 0x0100;
+    /// The highest flag (RDPUDP_FLAG_SYNEX) and those below it.
+    const KNOWN: u16 = 0x1fff;
+
+    let mut cursor = Cursor::new(datagram);
+    cursor.skip(6).ok()?;
+    let flags = cursor.u16_be().ok()?;
+    if flags & !KNOWN != 0 || flags & (SYN | DATA | FEC) != DATA {
+        return None;
+    }
+    if flags & ACK != 0 {
+        let size = usize::from(cursor.u16_be().ok()?);
+        // The vector and its length fill a multiple of four bytes.
+        cursor.skip(size.saturating_add(2).next_multiple_of(4).saturating_sub(2)).ok()?;
+    }
+    if flags & ACK_OF_ACKS != 0 {
+        cursor.skip(4).ok()?;
+    }
+    cursor.skip(4).ok()?;
+    let number = cursor.u32_be().ok()?;
+    Some((number, cursor.rest()))
+}
+
+/// Reads a packet (MS-RDPEUDP2, section 2.2.1), whose parts stand in the order in which they are read here.
+fn payload_v2(datagram: &[u8]) -> Option<(u32, Vec<u8>)> {
+    const ACK: u16 = 0x001;
+    const DATA: u16 = 0x004;
+    const ACK_VECTOR: u16 = 0x008;
+    const ACK_OF_ACKS: u16 = 0x010;
+    const OVERHEAD_SIZE: u16 = 0x040;
+    const DELAY_ACK: u16 = 0x100;
+    /// PacketPrefixByte of a packet that is no dummy, and has more than seven bytes.
+    const PREFIX: u8 = 0xe0;
+    /// Its place, from which it changes with the first byte (section 3.1.1.1.5.2).
+    const PREFIX_PLACE: usize = 7;
+
+    if datagram.get(PREFIX_PLACE) != Some(&PREFIX) {
+        return None;
+    }
+    let mut packet = datagram.to_vec();
+    packet.swap(0, PREFIX_PLACE);
+    let mut cursor = Cursor::new(&packet);
+    cursor.skip(1).ok()?;
+    let flags = cursor.u16_le().ok()? & 0xfff;
+    if flags & DATA == 0 || flags & !(ACK | DATA | ACK_VECTOR | ACK_OF_ACKS | OVERHEAD_SIZE | DELAY_ACK) != 0
+    {
+        return None;
+    }
+    if flags & ACK != 0 {
+        cursor.skip(6).ok()?;
+        let delayed_acks = cursor.u8().ok()? & 0xf;
+        cursor.skip(usize::from(delayed_acks)).ok()?;
+    }
+    cursor.skip(if flags & OVERHEAD_SIZE != 0 { 1 } else { 0 }).ok()?;
+    cursor.skip(if flags & DELAY_ACK != 0 { 3 } else { 0 }).ok()?;
+    cursor.skip(if flags & ACK_OF_ACKS != 0 { 2 } else { 0 }).ok()?;
+    cursor.skip(2).ok()?;
+    if flags & ACK_VECTOR != 0 {
+        cursor.skip(2).ok()?;
+        let size = cursor.u8().ok()?;
+        cursor.skip(if size & 0x80 != 0 { 4 } else { 0 }).ok()?;
+        cursor.skip(usize::from(size & 0x7f)).ok()?;
+    }
+    let channel_number = cursor.u16_le().ok()?;
+    let start = cursor.position();
+    packet.drain(..start);
+    Some((u32::from(channel_number), packet))
+}
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod tests {
+    use super::*;
+
+    /// What curl sends with OpenSSL 3: a record with a ClientHello.
+    const HELLO: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
+
+    /// After the layout of the example in MS-RDPEUDP, section 4.2.3.
+    fn v1(number: u32, payload: &[u8]) -> Vec<u8> {
+        let number = number.to_be_bytes();
+        [
+            &[0xd6, 0xcf, 0x0a, 0xb8, 4, 0, 1, 0x0c][..],
+            &[0, 1, 4, 0],
+            &[0xd6, 0xcf, 0x0a, 0xb8],
+            &number,
+            &number,
+            payload,
+        ]
+        .concat()
+    }
+
+    /// Flags and what they announce, in the order of MS-RDPEUDP2, section 2.2.1, and the channel's number.
+    fn v2(flags: u16, announced: &[u8], number: u16, payload: &[u8]) -> Vec<u8> {
+        let flags = (flags | 0xc000).to_le_bytes();
+        let mut packet = [&[0xe0][..], &flags, announced, &number.to_le_bytes(), payload].concat();
+        packet.swap(0, 7);
+        packet
+    }
+
+    /// The packets as version 2 sends them with all that may stand before the data.
+    fn as_v2(number: u16, payload: &[u8]) -> [Vec<u8>; 4] {
+        let (ack, delayed) = ([1, 0, 2, 2, 2, 3, 0], [1, 0, 2, 2, 2, 3, 0x52, 9, 9]);
+        let sizes = [10, 1, 0xf4, 1, 100, 0];
+        [
+            v2(0x004, &[7, 0], number, payload),
+            v2(0x155, &[&ack[..], &sizes, &[7, 0]].concat(), number, payload),
+            v2(0x005, &[&delayed[..], &[7, 0]].concat(), number, payload),
+            v2(0x00c, &[7, 0, 5, 0, 0x82, 1, 1, 1, 2, 0xaa, 0xbb], number, payload),
+        ]
+    }
+
+    fn found(datagrams: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        let (mut flow, mut refused, mut found) = (RdpUdpFlow::default(), 0, Vec::new());
+        for datagram in datagrams {
+            let _ = flow.on_datagram(datagram, Side::Client, &mut refused, &mut |_, hello, _| {
+                let Hello::Client(hello) = hello else { panic!("a ClientHello") };
+                found.push(hello.message().to_vec());
+            });
+        }
+        assert_eq!(refused, 0);
+        found
+    }
+
+    #[test]
+    fn hellos_are_found_in_either_version_with_whatever_stands_before_them() {
+        let (head, tail) = HELLO.split_at(200);
+        let mut variants = vec![[v1(u32::MAX - 3, head), v1(u32::MAX - 2, tail)]];
+        variants.extend(as_v2(1, head).into_iter().zip(as_v2(2, tail)).map(|(head, tail)| [head, tail]));
+        for [head, tail] in variants {
+            assert_eq!(hello_sender(&head), Some(Side::Client), "{head:02x?}");
+            assert_eq!(found(&[head.clone(), tail.clone()]), [&HELLO[5..]]);
+            assert_eq!(found(&[head.clone(), head.clone(), tail]), [&HELLO[5..]], "sent again");
+            for len in 0..head.len() {
+                let _ = hello_sender(&head[..len]);
+            }
+        }
+    }
+
+    #[test]
+    fn dummies_and_what_carries_no_data_open_nothing() {
+        let good = v2(0x004, &[7, 0], 1, HELLO);
+        let mut dummy = good.clone();
+        dummy[7] = 0xf0;
+        let mut unknown = good;
+        unknown[1] |= 0x02;
+        let syn = [&[0xff, 0xff, 0xff, 0xff, 0, 0x40, 0x18, 1][..], &[0; 1224]].concat();
+        for datagram in [dummy, unknown, syn, v2(0x011, &[0; 9], 1, HELLO)] {
+            assert_eq!(hello_sender(&datagram), None);
+        }
+    }
+}
