@@ -44,7 +44,7 @@ impl DatagramFlow {
         }
     }
 
-    /// The memory that it takes up, in bytes.
+    /// The memory that it takes up beside itself, in bytes.
     pub(crate) fn held(&self) -> usize {
         match self {
             Self::Dtls(flow) => flow.held(),

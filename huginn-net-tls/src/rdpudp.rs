@@ -50,9 +50,9 @@ impl RdpUdpFlow {
         self.streams.interest()
     }
 
-    /// The memory that it takes up, in bytes.
+    /// The memory that packets and messages not yet whole take up, in bytes.
     pub(crate) fn held(&self) -> usize {
-        size_of::<Self>().saturating_add(self.streams.held())
+        self.streams.held()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Passive network fingerprinting: who is talking, from packets alone.
 //!
 //! [`HuginnNet`] analyses capture files, or frames from anywhere, and says which operating system, over which
-//! kind of link and at what distance sent them, with the semantics of p0f v3.
+//! kind of link and at what distance sent them, with the semantics of p0f v3, and which TLS client, by JA4 and JA3.
 //!
 //! ```
 //! use huginn_net::{CaptureReader, Event, Finding, HuginnNet};
@@ -16,7 +16,8 @@
 //! ```
 //!
 //! The same, frame by frame, where frames come from elsewhere: [`HuginnNet::push`](Analyzer::push). To read one
-//! packet without flows or a database, see the crate `huginn-net-tcp` (here as [`tcp`]).
+//! packet without flows or a database, see the crate `huginn-net-tcp` (here as [`tcp`]); to read a
+//! ClientHello from bytes, `huginn-net-tls` (here as [`tls`]).
 
 mod community_id;
 mod escaped;

@@ -87,7 +87,7 @@ impl Human {
         let again = if *retry { ", asked for again" } else { "" };
         self.field(out, "protocol", format_args!("{}{again}", protocol(hello.transport(), hello.version())))?;
         if let Some(name) = hello.server_name() {
-            self.field(out, "server name", format_args!("{:#}", Escaped(name)))?;
+            self.field(out, "sni", format_args!("{:#}", Escaped(name)))?;
         }
         let alpn: Vec<String> = hello.alpn().map(|name| format!("{:#}", Escaped(name))).collect();
         if !alpn.is_empty() {

@@ -67,7 +67,7 @@ impl DtlsFlow {
 
     /// The memory that messages not yet whole take up, in bytes.
     pub(crate) fn held(&self) -> usize {
-        size_of::<Self>().saturating_add(self.client.held()).saturating_add(self.server.held())
+        self.client.held().saturating_add(self.server.held())
     }
 
     fn on_fragment(

@@ -58,9 +58,9 @@ impl OpenVpnFlow {
         self.streams.interest()
     }
 
-    /// The memory that it takes up, in bytes.
+    /// The memory that packets and messages not yet whole take up, in bytes.
     pub(crate) fn held(&self) -> usize {
-        size_of::<Self>().saturating_add(self.streams.held())
+        self.streams.held()
     }
 
     fn other_session(&self, datagram: &[u8], sender: Side) -> Option<Opening> {
