@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use huginn_net::IpNet;
 
+use crate::commands::explain::ExplainCommand;
+
 /// Passive network fingerprinting: says, from packets alone, who is talking.
 #[derive(Debug, Parser)]
 #[command(name = "huginn-net", version, max_term_width = 100, propagate_version = true)]
@@ -20,6 +22,9 @@ pub(crate) enum Command {
     /// Inspect a signature database
     #[command(subcommand)]
     Db(DbCommand),
+    /// Say in words what a fingerprint holds
+    #[command(subcommand)]
+    Explain(ExplainCommand),
 }
 
 #[derive(Args, Debug)]

@@ -15,6 +15,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Pcap(args) => commands::pcap::run(args),
         Command::Db(command) => commands::db::run(command),
+        Command::Explain(command) => commands::explain::run(command),
     };
     match outcome {
         Ok(status) => status,

@@ -60,6 +60,8 @@ mod protocol;
 mod reassembly;
 mod segment;
 mod source;
+mod tcp_connection;
+mod tcp_stream;
 mod timestamp;
 mod tunnel;
 
@@ -77,8 +79,10 @@ pub use frame::{Frame, LinkType};
 /// Networks in CIDR notation, for [`Filter`].
 pub use ipnet::IpNet;
 pub use protocol::{Interest, Protocol, Side};
-pub use reassembly::{Reassembler, TcpStream, first_byte};
+pub use reassembly::Reassembler;
 pub use segment::{IpHeader, Segment, TcpFlags, TcpHeader, Transport, UdpHeader};
 pub use source::{Frames, Source};
+pub use tcp_connection::{TcpConnection, TcpStarts};
+pub use tcp_stream::{Piece, StreamCounters, TcpStream};
 pub use timestamp::Timestamp;
 pub use tunnel::{MAX_TUNNEL_LAYERS, TunnelLayer, TunnelPath};

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::{TcpFlags, TcpHeader};
-
 /// Puts the pieces of a byte stream in order: TCP segments, QUIC CRYPTO frames, fragments of a message.
 ///
 /// A piece in order is handed on at once and never copied. One that comes too early is held; of bytes that come
@@ -71,7 +69,7 @@ impl Reassembler {
     }
 
     /// The offset of the first piece held.
-    fn first_held(&self) -> Option<u64> {
+    pub(crate) fn first_held(&self) -> Option<u64> {
         self.held.first_key_value().map(|(&offset, _)| offset)
     }
 
@@ -156,95 +154,6 @@ const fn cost(piece: &[u8]) -> usize {
     piece.len().saturating_add(OVERHEAD)
 }
 
-/// One direction of a TCP connection: its bytes in order, from the SYN, or else from the first segment seen.
-///
-/// Sequence numbers wrap (RFC 9293, section 3.4): a segment is taken to lie within 2 GiB of what was delivered last.
-#[derive(Debug, Default)]
-pub struct TcpStream {
-    /// The sequence number of the first byte.
-    start: Option<u32>,
-    bytes: Reassembler,
-    /// The offset up to which the receiver has told that it has the bytes.
-    acknowledged: u64,
-}
-
-impl TcpStream {
-    /// A direction that begins at this sequence number, or with the first segment pushed.
-    pub const fn new(start: Option<u32>) -> Self {
-        Self { start, bytes: Reassembler::new(), acknowledged: 0 }
-    }
-
-    /// Tells the sequence number of the first byte, if nothing has been known of this direction.
-    pub fn begin_at(&mut self, seq: u32) {
-        self.start.get_or_insert(seq);
-    }
-
-    /// Bytes delivered or given up so far.
-    pub const fn position(&self) -> u64 {
-        self.bytes.position()
-    }
-
-    /// The memory that segments held back take up, in bytes.
-    pub const fn held(&self) -> usize {
-        self.bytes.held()
-    }
-
-    /// Takes a segment's payload, and delivers what is now in order: see [`Reassembler::push`].
-    pub fn push(
-        &mut self,
-        tcp: &TcpHeader<'_>,
-        payload: &[u8],
-        window: usize,
-        deliver: &mut (impl FnMut(&[u8]) + ?Sized),
-    ) -> bool {
-        let seq = first_byte(tcp);
-        self.begin_at(seq);
-        let position = self.bytes.position();
-        match self.ahead(seq) {
-            ahead @ 0.. => {
-                let offset = position.saturating_add(u64::from(ahead.unsigned_abs()));
-                self.bytes.push(offset, payload, window, deliver)
-            }
-            behind => {
-                let old = usize::try_from(behind.unsigned_abs()).unwrap_or(usize::MAX);
-                let fresh = payload.get(old..).unwrap_or(&[]);
-                self.bytes.push(position, fresh, window, deliver)
-            }
-        }
-    }
-
-    /// Notes that the receiver has the bytes before this sequence number.
-    pub fn acknowledge(&mut self, ack: u32) {
-        if self.start.is_some() {
-            let ahead = u64::try_from(self.ahead(ack)).unwrap_or(0);
-            self.acknowledged = self.acknowledged.max(self.bytes.position().saturating_add(ahead));
-        }
-    }
-
-    /// Whether the receiver has what is missing before the first segment held: the capture lacks it, and it does not come
-    /// again.
-    pub fn lacks_acknowledged(&self) -> bool {
-        self.bytes.first_held().is_some_and(|first| first <= self.acknowledged)
-    }
-
-    /// How far a sequence number is after the next byte to be delivered.
-    fn ahead(&self, seq: u32) -> i32 {
-        #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits are what the wire counts")]
-        let next = self.start.unwrap_or_default().wrapping_add(self.bytes.position() as u32);
-        seq.wrapping_sub(next).cast_signed()
-    }
-
-    /// See [`Reassembler::skip_gap`].
-    pub fn skip_gap(&mut self, deliver: &mut (impl FnMut(&[u8]) + ?Sized)) -> u64 {
-        self.bytes.skip_gap(deliver)
-    }
-}
-
-/// The sequence number of the first byte of payload: a SYN counts as one byte before it.
-pub fn first_byte(tcp: &TcpHeader<'_>) -> u32 {
-    tcp.seq.wrapping_add(u32::from(tcp.flags.contains(TcpFlags::SYN)))
-}
-
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects)]
 mod tests {
@@ -304,40 +213,6 @@ mod tests {
         assert_eq!((bytes.as_slice(), stream.position()), (&b"klm"[..], 13));
         assert_eq!(stream.skip_gap(&mut |_| {}), 7);
         assert_eq!((stream.skip_gap(&mut |_| {}), stream.held()), (0, 0));
-    }
-
-    fn segment(seq: u32, flags: TcpFlags) -> TcpHeader<'static> {
-        TcpHeader { src_port: 1, dst_port: 2, seq, ack: 0, flags, window: 0, urgent: 0, options: &[] }
-    }
-
-    #[test]
-    fn sequence_numbers_wrap_and_a_syn_may_carry_data() {
-        let (mut stream, mut bytes) = (TcpStream::default(), Vec::new());
-        let mut push = |seq, flags, payload: &[u8]| {
-            stream.push(&segment(seq, flags), payload, 1000, &mut |piece| bytes.extend_from_slice(piece))
-        };
-        assert!(push(u32::MAX - 4, TcpFlags::SYN, b"abc"));
-        assert!(push(1, TcpFlags::ACK, b"fg"));
-        assert!(push(u32::MAX - 2, TcpFlags::ACK, b"?cde"));
-        assert!(push(u32::MAX - 3, TcpFlags::ACK, b"?"), "old");
-        assert_eq!(bytes, b"abcdefg");
-    }
-
-    #[test]
-    fn what_the_receiver_has_and_the_capture_lacks_is_known_to_be_lost() {
-        let mut stream = TcpStream::new(Some(u32::MAX));
-        let push = |stream: &mut TcpStream, seq| {
-            stream.push(&segment(seq, TcpFlags::ACK), b"abc", 1000, &mut |_| {})
-        };
-        stream.acknowledge(9);
-        assert!(!stream.lacks_acknowledged(), "nothing is held");
-        push(&mut stream, 10);
-        assert!(!stream.lacks_acknowledged(), "the byte at 9 may be on its way");
-        stream.acknowledge(5);
-        stream.acknowledge(10);
-        assert!(stream.lacks_acknowledged());
-        assert_eq!(stream.skip_gap(&mut |_| {}), 11);
-        assert!(!stream.lacks_acknowledged());
     }
 
     proptest! {

@@ -7,6 +7,22 @@ use crate::hello::Hello;
 use crate::openvpn::{self, OpenVpnFlow};
 use crate::rdpudp::{self, RdpUdpFlow};
 
+/// What hellos come over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Carrier {
+    Dtls,
+    OpenVpn,
+    RdpUdp,
+}
+
+/// Who sent this datagram, if a flow with hellos begins with it, and what they come over.
+fn opening(payload: &[u8]) -> Option<(Side, Carrier)> {
+    let dtls = || dtls::hello_sender(payload).map(|sender| (sender, Carrier::Dtls));
+    let vpn = || openvpn::session_opener(payload).map(|sender| (sender, Carrier::OpenVpn));
+    let rdp = || rdpudp::hello_sender(payload).map(|sender| (sender, Carrier::RdpUdp));
+    dtls().or_else(vpn).or_else(rdp)
+}
+
 /// Reads the hellos of both sides of a UDP flow.
 #[derive(Debug)]
 pub(crate) enum DatagramFlow {
@@ -17,13 +33,15 @@ pub(crate) enum DatagramFlow {
 
 impl DatagramFlow {
     /// The flow that begins with this datagram, and who sent it; nothing if no hello is to be expected.
+    #[inline]
     pub(crate) fn opened_by(payload: &[u8]) -> Option<(Side, Self)> {
-        let dtls = || dtls::hello_sender(payload).map(|sender| (sender, Self::Dtls(DtlsFlow::default())));
-        let vpn =
-            || openvpn::session_opener(payload).map(|sender| (sender, Self::OpenVpn(OpenVpnFlow::default())));
-        let rdp =
-            || rdpudp::hello_sender(payload).map(|sender| (sender, Self::RdpUdp(RdpUdpFlow::default())));
-        dtls().or_else(vpn).or_else(rdp)
+        let (sender, carrier) = opening(payload)?;
+        let flow = match carrier {
+            Carrier::Dtls => Self::Dtls(DtlsFlow::default()),
+            Carrier::OpenVpn => Self::OpenVpn(OpenVpnFlow::default()),
+            Carrier::RdpUdp => Self::RdpUdp(RdpUdpFlow::default()),
+        };
+        Some((sender, flow))
     }
 
     /// Takes the next datagram and hands on the hellos that are now whole, who sent them, and whether each is a

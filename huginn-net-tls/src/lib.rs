@@ -60,6 +60,5 @@ pub use observer::{
     TlsServer,
 };
 pub use server_hello::ServerHello;
-pub use tcp::StreamCounters;
 pub use transport::Transport;
 pub use version::Version;

@@ -1,12 +1,12 @@
 //! The hellos of a capture, watched flow by flow.
 
-use huginn_net_core::{Analyzer, Interest, Protocol, Segment, Side, TcpFlags, TcpHeader, first_byte};
+use huginn_net_core::{Analyzer, Interest, Protocol, Segment, Side, StreamCounters, TcpHeader, TcpStarts};
 
 use crate::datagram::DatagramFlow;
 use crate::hello::Hello;
 use crate::quic::{self, QuicCounters, QuicFlow};
 use crate::record;
-use crate::tcp::{Connection, StreamCounters, pick};
+use crate::tcp::Connection;
 use crate::{ClientHello, ServerHello, Transport};
 
 /// The analyzer of TLS alone.
@@ -100,8 +100,7 @@ pub struct HelloCounters {
 /// What a [`TlsObserver`] remembers of one flow.
 #[derive(Debug, Default)]
 pub struct TlsFlow {
-    /// Sequence numbers of the first byte of client and server, as far as known.
-    starts: [Option<u32>; 2],
+    starts: TcpStarts,
     state: State,
 }
 
@@ -222,13 +221,8 @@ impl TlsObserver {
         flow: &mut TlsFlow,
         emit: &mut impl FnMut(Side, TlsEvent),
     ) {
-        if tcp.flags.contains(TcpFlags::SYN) {
-            flow.begin(sender, first_byte(tcp));
-        }
-        if tcp.flags.contains(TcpFlags::ACK) {
-            flow.begin(sender.peer(), tcp.ack);
-        }
         if let State::Fresh = flow.state {
+            flow.starts.learn(tcp, sender);
             if payload.is_empty() {
                 return;
             }
@@ -241,19 +235,6 @@ impl TlsObserver {
         });
         if stream.is_done() {
             flow.state = State::Done;
-        }
-    }
-}
-
-impl TlsFlow {
-    /// Notes where the bytes of a direction begin, unless that is known.
-    fn begin(&mut self, side: Side, seq: u32) {
-        match &mut self.state {
-            State::Fresh => {
-                pick(&mut self.starts, side).get_or_insert(seq);
-            }
-            State::Stream(stream) => stream.begin(side, seq),
-            State::Quic(_) | State::Datagrams(_) | State::Done => {}
         }
     }
 }

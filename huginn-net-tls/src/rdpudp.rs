@@ -130,18 +130,17 @@ fn payload_v2(datagram: &[u8]) -> Option<(u32, Vec<u8>)> {
     /// Its place, from which it changes with the first byte (section 3.1.1.1.5.2).
     const PREFIX_PLACE: usize = 7;
 
-    if datagram.get(PREFIX_PLACE) != Some(&PREFIX) {
+    const KNOWN: u16 = ACK | DATA | ACK_VECTOR | ACK_OF_ACKS | OVERHEAD_SIZE | DELAY_ACK;
+
+    let [_, low, high, _, _, _, _, PREFIX, ..] = datagram else { return None };
+    let flags = u16::from_le_bytes([*low, *high]) & 0xfff;
+    if flags & DATA == 0 || flags & !KNOWN != 0 {
         return None;
     }
     let mut packet = datagram.to_vec();
     packet.swap(0, PREFIX_PLACE);
     let mut cursor = Cursor::new(&packet);
-    cursor.skip(1).ok()?;
-    let flags = cursor.u16_le().ok()? & 0xfff;
-    if flags & DATA == 0 || flags & !(ACK | DATA | ACK_VECTOR | ACK_OF_ACKS | OVERHEAD_SIZE | DELAY_ACK) != 0
-    {
-        return None;
-    }
+    cursor.skip(1 + 2).ok()?;
     if flags & ACK != 0 {
         cursor.skip(6).ok()?;
         let delayed_acks = cursor.u8().ok()? & 0xf;

@@ -9,6 +9,7 @@ use huginn_net::Database;
 use crate::failure::Failure;
 
 pub(crate) mod db;
+pub(crate) mod explain;
 pub(crate) mod pcap;
 
 /// The database of a file, or the built-in one.

@@ -8,6 +8,7 @@
     reason = "a test may panic"
 )]
 
+mod conformance;
 mod parts;
 mod properties;
 
@@ -294,7 +295,7 @@ fn ja3_examples_of_the_definition() {
     }
 }
 
-/// tshark 4.0 gives the same for a hello of this shape.
+/// Salesforce, `README.md` of `ja3`: GREASE is left out of every list.
 #[test]
 fn ja3_leaves_out_grease_and_has_the_version_of_the_hello() {
     let text = "771,4865-4866-4867-49195-49199-49196-49200-52393-52392-49171-49172-156-157-47-53,\

@@ -166,7 +166,7 @@ impl Recomputed {
         if self.deviations.is_empty() {
             writeln!(
                 out,
-                "     nor with one or two of the known deviations; the order of the wire (ja4_o) is not tried"
+                "     nor with one or two known deviations; the order of ja4_o, a sorted form does not tell"
             )?;
         }
         for deviation in &self.deviations {

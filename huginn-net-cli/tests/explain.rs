@@ -1,0 +1,244 @@
+//! `huginn-net explain` from outside.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+use std::process::{Command, Output};
+
+/// The example of FoxIO's `technical_details/JA4.md`.
+const HASHED: &str = "t13d1516h2_8daaf6152771_e5627efa2ab1";
+const CIPHERS: &str = "002f,0035,009c,009d,1301,1302,1303,c013,c014,c02b,c02c,c02f,c030,cca8,cca9";
+const EXTENSIONS: &str = "0005,000a,000b,000d,0012,0015,0017,001b,0023,002b,002d,0033,4469,ff01";
+const ALGORITHMS: &str = "0403,0804,0401,0503,0805,0501,0806,0601";
+const ORIGINAL: &str = "t13d1516h2_1301,1302,1303,c02b,c02f,c02c,c030,cca9,cca8,c013,c014,009c,009d,002f,0035_\
+    001b,0000,0033,0010,4469,0017,002d,000d,0005,0023,0012,002b,ff01,000b,000a,0015_\
+    0403,0804,0401,0503,0805,0501,0806,0601";
+
+fn raw() -> String {
+    format!("t13d1516h2_{CIPHERS}_{EXTENSIONS}_{ALGORITHMS}")
+}
+
+fn explain(values: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_huginn-net")).args(["explain", "ja4"]).args(values).output().unwrap()
+}
+
+/// What it says on standard output, where it ends well.
+fn words(values: &[&str]) -> String {
+    let output = explain(values);
+    assert!(output.status.success(), "{values:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn says(text: &str, lines: &[&str]) {
+    for line in lines {
+        assert!(text.lines().any(|found| found.trim_start() == *line), "no line '{line}' in\n{text}");
+    }
+}
+
+#[test]
+fn hashes_are_told_part_by_part() {
+    says(
+        &words(&[HASHED]),
+        &[
+            "t             TLS over TCP",
+            "13            TLS 1.3",
+            "d             with the extension server_name",
+            "15            cipher suites, GREASE aside",
+            "16            extensions, GREASE aside, server_name and ALPN included",
+            "h2            first and last character of the first ALPN value: h2",
+            "8daaf6152771  hash of the cipher suites",
+            "e5627efa2ab1  hash of the extensions and signature algorithms",
+        ],
+    );
+    says(
+        &words(&["q00i0000dt_000000000000_e3b0c44298fc"]),
+        &[
+            "q             QUIC",
+            "00            a version that JA4 has no name for, such as a draft of TLS 1.3",
+            "i             without the extension server_name",
+            "dt            first and last character of the first ALPN value: dot",
+            "000000000000  no cipher suites",
+            "it has the hash of nothing for no extensions, not 000000000000",
+        ],
+    );
+}
+
+#[test]
+fn lists_are_told_by_name() {
+    let text = words(&[&raw()]);
+    says(
+        &text,
+        &[
+            "15 cipher suites",
+            "1301  TLS_AES_128_GCM_SHA256",
+            "14 extensions, without server_name and ALPN",
+            "002b  supported_versions",
+            "8 signature algorithms",
+            "0804  rsa_pss_rsae_sha256",
+            &format!("with hashes  {HASHED}"),
+        ],
+    );
+    assert!(!text.contains("Not by the definition"), "{text}");
+    says(
+        &words(&[ORIGINAL]),
+        &[
+            "16 extensions, in the order of the wire",
+            "with hashes  t13d1516h2_acb858a92679_18f69afefd3d",
+            &format!("sorted       {HASHED}"),
+        ],
+    );
+}
+
+#[test]
+fn a_malformed_value_is_wrong_usage_and_tells_where() {
+    for (value, offset) in
+        [("t14d", 2), ("t13d1516h2_8daaf6152771_e5627efa2ab", 35), ("t13d1516h2_1301,13", 18)]
+    {
+        let output = explain(&[value]);
+        assert_eq!(output.status.code(), Some(2), "{value}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains(&format!("offset {offset},")), "{error}");
+        assert_eq!(output.stdout, b"");
+    }
+}
+
+/// What tools do to the first part.
+#[test]
+fn deviations_of_the_first_part_are_named() {
+    let with = |head: &str| HASHED.replace("t13d1516h2", head);
+    let rows = [
+        (
+            "t13d1516h1",
+            "t13d1516ht",
+            "B has the first two characters of http/1.1, not the first and the last",
+        ),
+        (
+            "t13d1516xx",
+            "t13d1516x0",
+            "B fills an ALPN value of one character with 0, where it stands for both",
+        ),
+        (
+            "t13d1516h2",
+            "t13i1516h2",
+            "with as many extensions in both, B may take an IP address in server_name for no name; the definition \
+             asks for the extension alone",
+        ),
+        ("t13d1516h2", "t13d1616h2", "the lists are the same, so B may count GREASE"),
+        ("t13d1516h2", "t13d1518h2", "the lists are the same, so B may count GREASE"),
+        ("t13d1516h2", "t13d1514h2", "the lists are the same, so B may count without server_name and ALPN"),
+        (
+            "t13d1516h2",
+            "t12d1516h2",
+            "B may have the version of the hello itself, not the highest of supported_versions",
+        ),
+        ("t12d1516h2", "t10d1516h2", "B may have the version of the TLS record, not that of the hello"),
+        (
+            "t13d1516h2",
+            "q13d1516h2",
+            "one may go by the extension quic_transport_parameters (0039), not by what carried the hello",
+        ),
+    ];
+    for (definition, deviation, wanted) in rows {
+        let text = words(&[&with(definition), &with(deviation)]);
+        says(&text, &[wanted, "b  the same", "c  the same"]);
+        let turned = wanted.replace("B may", "A may").replace("B has", "A has").replace("B fills", "A fills");
+        says(&words(&[&with(deviation), &with(definition)]), &[&turned]);
+    }
+}
+
+/// Hashes that Python's `hashlib` has for what a tool that deviates hashes.
+#[test]
+fn deviations_of_the_lists_are_found_by_computing_them() {
+    let rows = [
+        ("8daaf6152771_0adf69b4533f", "B has its signature algorithms sorted, not in the order of the wire"),
+        ("8daaf6152771_a7826127fcf8", "B leaves server_name and ALPN in the list of extensions"),
+        ("6a824f026652_e5627efa2ab1", "B keeps GREASE among its cipher suites, such as 3a3a"),
+        ("8daaf6152771_f43e90038a36", "B keeps GREASE among its extensions, such as 1a1a and fafa"),
+        ("8daaf6152771_e6933462598d", "B keeps GREASE among its signature algorithms, such as 2a2a"),
+        ("8daaf6152771_6d807ffa2a79", "B leaves out the signature algorithms"),
+        ("8daaf6152771_9381a8ef4792", "B has an underscore and no signature algorithms behind it"),
+        ("8d0f5bff77f8_e5627efa2ab1", "B hashes a list in upper case"),
+        ("b7ed17d66830_e5627efa2ab1", "B hashes a list of decimal numbers with '-', as JA3 does"),
+        ("8daaf6152771_59204b37da4c", "B is the form for resumed sessions (ja4_s1)"),
+        ("8daaf6152771_e3b0c44298fc", "B has the hash of nothing: it saw no extensions"),
+    ];
+    for (hashes, wanted) in rows {
+        let hashed = format!("t13d1516h2_{hashes}");
+        says(&words(&[&raw(), &hashed]), &["a  the same", wanted]);
+        says(&words(&[&hashed, &raw()]), &[&wanted.replacen('B', "A", 1)]);
+    }
+    let two = words(&[&raw(), "t13d1516h2_8daaf6152771_5afd1c25efaa"]);
+    says(&two, &["B leaves server_name in the list of extensions"]);
+    says(&two, &["B has its signature algorithms sorted, not in the order of the wire"]);
+}
+
+/// Issue 40 of `FoxIO-LLC/ja4-nginx-module`: OpenSSL 3.5 does not tell the module of two extensions of Chrome 143.
+#[test]
+fn extensions_that_a_tls_library_hides_are_found() {
+    let chrome = format!(
+        "t13d1516h2_{CIPHERS}_0005,000a,000b,000d,0012,0017,001b,0023,002b,002d,0033,44cd,fe0d,ff01_{ALGORITHMS}"
+    );
+    says(
+        &words(&[&chrome, "t13d1514h2_8daaf6152771_bc9a4605e104"]),
+        &[
+            "a  extensions: 16 in A, 14 in B",
+            "b  the cipher suites give 8daaf6152771",
+            "B leaves out extensions that its TLS library may not know: encrypted_client_hello, application_settings",
+        ],
+    );
+}
+
+#[test]
+fn a_raw_form_gives_the_hashes_of_its_own() {
+    let given = ["a  the same", "b  the cipher suites give 8daaf6152771"];
+    says(&words(&[&raw(), HASHED]), &given);
+    says(&words(&[ORIGINAL, HASHED]), &given);
+    says(
+        &words(&["t13d1516h2_acb858a92679_18f69afefd3d", ORIGINAL]),
+        &["b  the cipher suites give acb858a92679 in the order of the wire"],
+    );
+}
+
+#[test]
+fn two_lists_differ_by_number_and_by_order() {
+    let fewer = raw().replace("c02b,", "").replace("4469", "44cd").replace("0403,0804", "0804,0403");
+    says(
+        &words(&[&raw(), &fewer]),
+        &[
+            "b  cipher suites:",
+            "only in A  c02b  TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+            "c  extensions:",
+            "only in A  4469  application_settings (draft, old number)",
+            "only in B  44cd  application_settings (draft)",
+            "c  signature algorithms: the same in another order",
+            "B counts 15 cipher suites where 14 are listed: perhaps with GREASE",
+        ],
+    );
+    let same = ["b  cipher suites: the same", "c  extensions: the same", "c  signature algorithms: the same"];
+    says(&words(&[&raw(), ORIGINAL]), &same);
+    let sorted = raw().replace(ALGORITHMS, "0401,0403,0501,0503,0601,0804,0805,0806");
+    says(&words(&[&raw(), &sorted]), &["B may sort them, where the order of the wire should stay"]);
+}
+
+#[test]
+fn what_is_not_by_the_definition_is_said_of_the_value_itself() {
+    let kept = raw().replace("_002f", "_1a1a,002f").replace("_0005", "_0000,0005");
+    says(
+        &words(&[&kept]),
+        &[
+            "it keeps GREASE among its cipher suites: 1a1a",
+            "it lists server_name (0000), which only the original order does",
+        ],
+    );
+    says(
+        &words(&[&HASHED.to_uppercase().replacen("T13D1516H2", "t13d1516h2", 1)]),
+        &["it writes hexadecimal digits in upper case"],
+    );
+    says(
+        &words(&[&format!("t13d1516h2_{CIPHERS}_{EXTENSIONS}_")]),
+        &["it ends in an underscore, with no signature algorithms behind it"],
+    );
+    says(
+        &words(&[&raw().replace("1516", "1514")]),
+        &["it counts 14 extensions where 16 are listed or told of: without server_name and ALPN"],
+    );
+}

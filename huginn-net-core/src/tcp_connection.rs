@@ -1,0 +1,115 @@
+//! Both directions of a TCP connection.
+
+use crate::tcp_stream::first_byte;
+use crate::{Piece, Side, StreamCounters, TcpFlags, TcpHeader, TcpStream};
+
+/// Both directions of a TCP connection, for a protocol that reads what is said in it.
+#[derive(Debug)]
+pub struct TcpConnection {
+    /// Client and server; absent where nobody listens.
+    streams: [Option<TcpStream>; 2],
+}
+
+/// Where the directions of a TCP connection begin, as far as is known before data come.
+///
+/// It costs little for the many connections in which none come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpStarts([Option<u32>; 2]);
+
+impl TcpStarts {
+    /// Learns from a segment: a SYN tells where its sender begins, an acknowledgement what the other side goes on with.
+    pub fn learn(&mut self, tcp: &TcpHeader<'_>, sender: Side) {
+        if tcp.flags.contains(TcpFlags::SYN) {
+            pick(&mut self.0, sender).get_or_insert(first_byte(tcp));
+        }
+        if tcp.flags.contains(TcpFlags::ACK) {
+            pick(&mut self.0, sender.peer()).get_or_insert(tcp.ack);
+        }
+    }
+}
+
+impl TcpConnection {
+    /// A connection that begins there.
+    pub fn new(starts: TcpStarts) -> Self {
+        Self { streams: starts.0.map(|start| Some(TcpStream::new(start))) }
+    }
+
+    /// Takes a segment of either side, and delivers what is now in order, with who sent it. At most `window` bytes of a
+    /// direction are held back.
+    pub fn on_segment(
+        &mut self,
+        tcp: &TcpHeader<'_>,
+        payload: &[u8],
+        sender: Side,
+        window: usize,
+        counters: &mut StreamCounters,
+        deliver: &mut impl FnMut(Side, Piece<'_>),
+    ) {
+        let receiver = sender.peer();
+        if let Some(stream) =
+            pick(&mut self.streams, receiver).as_mut().filter(|_| tcp.flags.contains(TcpFlags::ACK))
+        {
+            stream.begin_at(tcp.ack);
+            stream.acknowledge(tcp.ack, counters, &mut |piece| deliver(receiver, piece));
+        }
+        if let Some(stream) = pick(&mut self.streams, sender) {
+            if !payload.is_empty() {
+                stream.push(tcp, payload, window, counters, &mut |piece| deliver(sender, piece));
+            } else if tcp.flags.contains(TcpFlags::SYN) {
+                stream.begin_at(first_byte(tcp));
+            }
+        }
+    }
+
+    /// Stops listening to a side, and forgets what was held of it.
+    pub fn ignore(&mut self, side: Side) {
+        *pick(&mut self.streams, side) = None;
+    }
+
+    /// The memory that segments held back take up, in bytes.
+    pub fn held(&self) -> usize {
+        self.streams.iter().flatten().fold(0, |sum, stream| sum.saturating_add(stream.held()))
+    }
+}
+
+fn pick<T>([client, server]: &mut [T; 2], side: Side) -> &mut T {
+    match side {
+        Side::Client => client,
+        Side::Server => server,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(flags: TcpFlags, seq: u32, ack: u32) -> TcpHeader<'static> {
+        TcpHeader { src_port: 1, dst_port: 2, seq, ack, flags, window: 0, urgent: 0, options: &[] }
+    }
+
+    #[test]
+    fn a_side_that_was_not_heard_begins_where_the_other_has_come_to() {
+        let mut starts = TcpStarts::default();
+        starts.learn(&segment(TcpFlags::SYN, 99, 0), Side::Client);
+        let mut connection = TcpConnection::new(starts);
+        let (mut said, mut counters) = (Vec::new(), StreamCounters::default());
+        let mut push =
+            |connection: &mut TcpConnection, sender, seq, ack, payload: &[u8]| {
+                let tcp = segment(TcpFlags::ACK, seq, ack);
+                connection.on_segment(&tcp, payload, sender, 1000, &mut counters, &mut |side, piece| {
+                    match piece {
+                        Piece::Bytes(bytes) => said.push((side, bytes.to_vec())),
+                        Piece::Gap => said.push((side, b"|".to_vec())),
+                    }
+                });
+            };
+        push(&mut connection, Side::Client, 100, 500, b"a");
+        push(&mut connection, Side::Server, 502, 101, b"z");
+        assert_eq!(connection.held(), 65, "two bytes of the server are to come");
+        push(&mut connection, Side::Server, 500, 101, b"xy");
+        connection.ignore(Side::Client);
+        push(&mut connection, Side::Client, 101, 503, b"b");
+        let [client, server] = [Side::Client, Side::Server];
+        assert_eq!(said, [(client, b"a".to_vec()), (server, b"xy".to_vec()), (server, b"z".to_vec())]);
+    }
+}

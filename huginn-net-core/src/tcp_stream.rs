@@ -1,0 +1,216 @@
+//! One direction of a TCP connection.
+
+use crate::{Reassembler, TcpFlags, TcpHeader};
+
+/// One direction of a TCP connection: its bytes in order, from the SYN, or else from the first segment seen.
+///
+/// Sequence numbers wrap (RFC 9293, section 3.4): a segment is taken to lie within 2 GiB of what was delivered last.
+/// What the capture lacks is given up once the receiver has acknowledged it, or once too much is held behind it.
+#[derive(Debug, Default)]
+pub struct TcpStream {
+    /// The sequence number of the first byte.
+    start: Option<u32>,
+    bytes: Reassembler,
+    /// The offset up to which the receiver has told that it has the bytes.
+    acknowledged: u64,
+}
+
+/// The next of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// Bytes in order.
+    Bytes(&'a [u8]),
+    /// Bytes are missing here, and will not come.
+    Gap,
+}
+
+/// What TCP streams could not give.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct StreamCounters {
+    /// Segments that came too far ahead of what was missing to be held.
+    pub segments_refused: u64,
+    /// Gaps given up: the receiver had what the capture lacks, or too much was held behind them.
+    pub gaps: u64,
+}
+
+impl TcpStream {
+    /// A direction that begins at this sequence number, or with the first segment pushed.
+    pub const fn new(start: Option<u32>) -> Self {
+        Self { start, bytes: Reassembler::new(), acknowledged: 0 }
+    }
+
+    /// Tells the sequence number of the first byte, if nothing has been known of this direction.
+    pub fn begin_at(&mut self, seq: u32) {
+        self.start.get_or_insert(seq);
+    }
+
+    /// The memory that segments held back take up, in bytes.
+    pub const fn held(&self) -> usize {
+        self.bytes.held()
+    }
+
+    /// Takes a segment's payload, and delivers what is now in order. At most `window` bytes are held back: see
+    /// [`Reassembler::push`].
+    pub fn push(
+        &mut self,
+        tcp: &TcpHeader<'_>,
+        payload: &[u8],
+        window: usize,
+        counters: &mut StreamCounters,
+        deliver: &mut impl FnMut(Piece<'_>),
+    ) {
+        if !self.insert(tcp, payload, window, deliver) {
+            counters.segments_refused = counters.segments_refused.saturating_add(1);
+            self.skip_gap(counters, deliver);
+            let _ = self.insert(tcp, payload, window, deliver);
+        }
+        self.skip_lost(counters, deliver);
+    }
+
+    /// Takes what the receiver says: it has the bytes before this sequence number.
+    pub fn acknowledge(
+        &mut self,
+        ack: u32,
+        counters: &mut StreamCounters,
+        deliver: &mut impl FnMut(Piece<'_>),
+    ) {
+        if self.start.is_some() {
+            let ahead = u64::try_from(self.ahead(ack)).unwrap_or(0);
+            self.acknowledged = self.acknowledged.max(self.bytes.position().saturating_add(ahead));
+            self.skip_lost(counters, deliver);
+        }
+    }
+
+    fn insert(
+        &mut self,
+        tcp: &TcpHeader<'_>,
+        payload: &[u8],
+        window: usize,
+        deliver: &mut impl FnMut(Piece<'_>),
+    ) -> bool {
+        let seq = first_byte(tcp);
+        self.begin_at(seq);
+        let position = self.bytes.position();
+        let (offset, payload) = match self.ahead(seq) {
+            ahead @ 0.. => (position.saturating_add(u64::from(ahead.unsigned_abs())), payload),
+            behind => {
+                let old = usize::try_from(behind.unsigned_abs()).unwrap_or(usize::MAX);
+                (position, payload.get(old..).unwrap_or_default())
+            }
+        };
+        self.bytes.push(offset, payload, window, &mut |bytes| deliver(Piece::Bytes(bytes)))
+    }
+
+    /// Gives up what the receiver has and the capture lacks: it does not come again.
+    fn skip_lost(&mut self, counters: &mut StreamCounters, deliver: &mut impl FnMut(Piece<'_>)) {
+        while self.bytes.first_held().is_some_and(|first| first <= self.acknowledged) {
+            self.skip_gap(counters, deliver);
+        }
+    }
+
+    /// Gives up what is missing before the first segment held.
+    fn skip_gap(&mut self, counters: &mut StreamCounters, deliver: &mut impl FnMut(Piece<'_>)) {
+        if self.bytes.first_held().is_some() {
+            counters.gaps = counters.gaps.saturating_add(1);
+            deliver(Piece::Gap);
+            self.bytes.skip_gap(&mut |bytes| deliver(Piece::Bytes(bytes)));
+        }
+    }
+
+    /// How far a sequence number is after the next byte to be delivered.
+    fn ahead(&self, seq: u32) -> i32 {
+        #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits are what the wire counts")]
+        let next = self.start.unwrap_or_default().wrapping_add(self.bytes.position() as u32);
+        seq.wrapping_sub(next).cast_signed()
+    }
+}
+
+/// The sequence number of the first byte of payload: a SYN counts as one byte before it.
+pub(crate) fn first_byte(tcp: &TcpHeader<'_>) -> u32 {
+    tcp.seq.wrapping_add(u32::from(tcp.flags.contains(TcpFlags::SYN)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A stream and what it delivered, `|` for a gap.
+    #[derive(Default)]
+    struct Shown {
+        stream: TcpStream,
+        text: String,
+        counters: StreamCounters,
+    }
+
+    impl Shown {
+        fn segment(&mut self, seq: u32, flags: TcpFlags, payload: &[u8]) {
+            let tcp = TcpHeader {
+                src_port: 1,
+                dst_port: 2,
+                seq,
+                ack: 0,
+                flags,
+                window: 0,
+                urgent: 0,
+                options: &[],
+            };
+            let Self { stream, text, counters } = self;
+            stream.push(&tcp, payload, 1000, counters, &mut |piece| show(text, piece));
+        }
+
+        fn acknowledge(&mut self, ack: u32) {
+            let Self { stream, text, counters } = self;
+            stream.acknowledge(ack, counters, &mut |piece| show(text, piece));
+        }
+    }
+
+    fn show(text: &mut String, piece: Piece<'_>) {
+        match piece {
+            Piece::Bytes(bytes) => text.push_str(std::str::from_utf8(bytes).unwrap()),
+            Piece::Gap => text.push('|'),
+        }
+    }
+
+    #[test]
+    fn sequence_numbers_wrap_and_a_syn_may_carry_data() {
+        let mut shown = Shown::default();
+        shown.segment(u32::MAX - 4, TcpFlags::SYN, b"abc");
+        shown.segment(1, TcpFlags::ACK, b"fg");
+        shown.segment(u32::MAX - 2, TcpFlags::ACK, b"?cde");
+        shown.segment(u32::MAX - 3, TcpFlags::ACK, b"?");
+        assert_eq!(shown.text, "abcdefg");
+    }
+
+    #[test]
+    fn what_the_receiver_has_and_the_capture_lacks_is_given_up() {
+        let mut shown = Shown::default();
+        shown.stream.begin_at(u32::MAX);
+        shown.acknowledge(9);
+        shown.segment(10, TcpFlags::ACK, b"abc");
+        assert_eq!(shown.text, "", "the byte at 9 may be on its way");
+        shown.acknowledge(5);
+        shown.segment(20, TcpFlags::ACK, b"xyz");
+        shown.acknowledge(10);
+        assert_eq!(shown.text, "|abc");
+        shown.acknowledge(30);
+        assert_eq!((shown.text.as_str(), shown.counters.gaps), ("|abc|xyz", 2));
+        shown.segment(13, TcpFlags::ACK, b"late");
+        assert_eq!(shown.text, "|abc|xyz");
+    }
+
+    #[test]
+    fn a_gap_is_given_up_when_too_much_is_held_behind_it() {
+        let mut shown = Shown::default();
+        shown.stream.begin_at(0);
+        for n in 0..40_u32 {
+            shown.segment(10 + n * 20, TcpFlags::ACK, b"0123456789");
+        }
+        assert!(shown.text.starts_with("|0123456789"), "{}", shown.text);
+        assert!(shown.counters.segments_refused > 0 && shown.stream.held() <= 1000);
+        shown.segment(3_000_000, TcpFlags::ACK, b"far");
+        shown.segment(3_000_000, TcpFlags::ACK, b"far");
+        assert!(!shown.text.contains("far"), "out of the window");
+    }
+}

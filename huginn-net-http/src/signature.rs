@@ -1,0 +1,233 @@
+//! p0f's signature of a head (p0f's README, section 5: `ver:horder:habsent:expsw`).
+
+use std::fmt::{self, Write};
+use std::sync::Arc;
+
+use crate::headers::{Header, Headers};
+use crate::{HttpVersion, Request, Response, Role};
+
+/// Headers whose presence and value say nothing of the software: printed as `?Name`.
+const OPTIONAL_IN_REQUESTS: &[&str] = &[
+    "Cookie",
+    "Referer",
+    "Origin",
+    "Range",
+    "If-Modified-Since",
+    "If-None-Match",
+    "Via",
+    "X-Forwarded-For",
+    "Authorization",
+    "Proxy-Authorization",
+    "Cache-Control",
+];
+const OPTIONAL_IN_RESPONSES: &[&str] = &[
+    "Set-Cookie",
+    "Last-Modified",
+    "ETag",
+    "Content-Length",
+    "Content-Disposition",
+    "Cache-Control",
+    "Expires",
+    "Pragma",
+    "Location",
+    "Refresh",
+    "Content-Range",
+    "Vary",
+];
+/// Headers whose absence is told.
+const COMMON_IN_REQUESTS: &[&str] = &[
+    "Host",
+    "User-Agent",
+    "Connection",
+    "Accept",
+    "Accept-Encoding",
+    "Accept-Language",
+    "Accept-Charset",
+    "Keep-Alive",
+];
+const COMMON_IN_RESPONSES: &[&str] = &["Content-Type", "Connection", "Keep-Alive", "Accept-Ranges", "Date"];
+/// Headers whose value is left out.
+const BARE_IN_REQUESTS: &[&str] = &["Host", "User-Agent"];
+const BARE_IN_RESPONSES: &[&str] = &["Date", "Content-Type", "Server"];
+
+/// How many bytes of a value are printed.
+const MAX_PRINTED: usize = 200;
+
+/// What a head tells of the software that sent it, by p0f's rules. Cheap to clone.
+///
+/// ```
+/// use huginn_net_http::{Headers, HttpSignature, HttpVersion, Request};
+///
+/// let headers: Headers =
+///     [("Host", "example.org"), ("User-Agent", "curl/8.5.0"), ("Accept", "*/*")].into_iter().collect();
+/// let request = Request::new(HttpVersion::Http11, b"GET", b"/", headers);
+/// assert_eq!(
+///     HttpSignature::of_request(&request).raw_sig(|_| false).to_string(),
+///     "1:Host,User-Agent,Accept=[*/*]:Connection,Accept-Encoding,Accept-Language,Accept-Charset,Keep-Alive:curl/8.5.0"
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpSignature {
+    role: Role,
+    version: HttpVersion,
+    headers: Arc<Headers>,
+}
+
+impl HttpSignature {
+    /// The signature of a head with these headers.
+    pub fn new(role: Role, version: HttpVersion, headers: Headers) -> Self {
+        Self { role, version, headers: Arc::new(headers) }
+    }
+
+    /// The signature of a request.
+    pub fn of_request(request: &Request) -> Self {
+        Self { role: Role::Request, version: request.version(), headers: request.shared_headers() }
+    }
+
+    /// The signature of a response.
+    pub fn of_response(response: &Response) -> Self {
+        Self { role: Role::Response, version: response.version(), headers: response.shared_headers() }
+    }
+
+    /// Whether it is that of a request or of a response.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// The version of HTTP.
+    pub fn version(&self) -> HttpVersion {
+        self.version
+    }
+
+    /// The headers in order. What a signature in a database is compared with is [`Header::p0f_value`].
+    pub fn headers(&self) -> impl DoubleEndedIterator<Item = Header<'_>> + ExactSizeIterator {
+        self.headers.iter()
+    }
+
+    /// What software it claims to be: the last User-Agent or Server that is not empty.
+    pub fn software(&self) -> Option<&[u8]> {
+        self.last_value(match self.role {
+            Role::Request => "User-Agent",
+            Role::Response => "Server",
+        })
+    }
+
+    /// The language of the last Accept-Language that is not empty, as p0f tells it; see [`crate::language::p0f`].
+    pub fn language(&self) -> &'static str {
+        let value = match self.role {
+            Role::Request => self.last_value("Accept-Language"),
+            Role::Response => None,
+        };
+        crate::language::p0f(value)
+    }
+
+    /// The headers that are missing of those that software commonly sends, in p0f's order.
+    pub fn absent(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let common = match self.role {
+            Role::Request => COMMON_IN_REQUESTS,
+            Role::Response => COMMON_IN_RESPONSES,
+        };
+        common.iter().copied().filter(|name| !self.headers().any(|header| self.is(header.name, name)))
+    }
+
+    /// p0f's text of it. `known` tells the names that the database loaded has a signature with: their values are cut at
+    /// a `|`, as those of the names that p0f itself knows.
+    pub fn raw_sig<'a>(&'a self, known: impl Fn(&[u8]) -> bool + 'a) -> impl fmt::Display + 'a {
+        RawSig { signature: self, known }
+    }
+
+    fn last_value(&self, name: &str) -> Option<&[u8]> {
+        self.headers().rev().filter(|header| self.is(header.name, name)).find_map(Header::p0f_value)
+    }
+
+    /// Whether these are the same names. In HTTP/1 case tells software apart; HTTP/2 has no upper case.
+    fn is(&self, name: &[u8], known: &str) -> bool {
+        match self.version {
+            HttpVersion::Http2 => name.eq_ignore_ascii_case(known.as_bytes()),
+            _ => name == known.as_bytes(),
+        }
+    }
+
+    fn is_one_of(&self, name: &[u8], list: &[&str]) -> bool {
+        list.iter().any(|known| self.is(name, known))
+    }
+}
+
+struct RawSig<'a, F> {
+    signature: &'a HttpSignature,
+    known: F,
+}
+
+impl<F: Fn(&[u8]) -> bool> RawSig<'_, F> {
+    fn is_known(&self, name: &[u8]) -> bool {
+        let lists = [
+            OPTIONAL_IN_REQUESTS,
+            OPTIONAL_IN_RESPONSES,
+            COMMON_IN_REQUESTS,
+            COMMON_IN_RESPONSES,
+            BARE_IN_REQUESTS,
+            BARE_IN_RESPONSES,
+        ];
+        lists.iter().any(|list| self.signature.is_one_of(name, list)) || (self.known)(name)
+    }
+
+    fn fmt_header(&self, header: Header<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (optional, bare) = match self.signature.role {
+            Role::Request => (OPTIONAL_IN_REQUESTS, BARE_IN_REQUESTS),
+            Role::Response => (OPTIONAL_IN_RESPONSES, BARE_IN_RESPONSES),
+        };
+        if self.signature.is_one_of(header.name, optional) {
+            return write!(f, "?{}", header.name.escape_ascii());
+        }
+        write!(f, "{}", header.name.escape_ascii())?;
+        if self.signature.is_one_of(header.name, bare) {
+            return Ok(());
+        }
+        let mut value = printed(header.p0f_value().unwrap_or_default());
+        if self.is_known(header.name) {
+            value = value.split(|&byte| byte == b'|').next().unwrap_or_default();
+        }
+        if value.is_empty() {
+            return Ok(());
+        }
+        f.write_str("=[")?;
+        write_ascii(value, f)?;
+        f.write_char(']')
+    }
+}
+
+impl<F: Fn(&[u8]) -> bool> fmt::Display for RawSig<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.signature.version {
+            HttpVersion::Http10 => "0:",
+            HttpVersion::Http11 => "1:",
+            HttpVersion::Http2 => "2:",
+        })?;
+        for (index, header) in self.signature.headers().enumerate() {
+            if index > 0 {
+                f.write_char(',')?;
+            }
+            self.fmt_header(header, f)?;
+        }
+        f.write_char(':')?;
+        for (index, name) in self.signature.absent().enumerate() {
+            if index > 0 {
+                f.write_char(',')?;
+            }
+            f.write_str(name)?;
+        }
+        f.write_char(':')?;
+        write_ascii(printed(self.signature.software().unwrap_or_default()), f)
+    }
+}
+
+/// The part of a value that is printed.
+fn printed(value: &[u8]) -> &[u8] {
+    let stops = |byte: &u8| !matches!(byte, 0x20..=0x7f) || *byte == b']';
+    let value = value.get(..MAX_PRINTED).unwrap_or(value);
+    value.split(stops).next().unwrap_or_default()
+}
+
+fn write_ascii(text: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    text.iter().try_for_each(|&byte| f.write_char(char::from(byte)))
+}
