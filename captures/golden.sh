@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the goldens of this folder from the reference tools, p0f and tshark (Debian packages of these names).
 #
-#   captures/golden.sh             write NAME.p0f and NAME.tshark for each capture
+#   captures/golden.sh             write NAME.p0f and NAME.tshark for each capture, NAME.ja3 and NAME.ja4 too for TLS
 #   captures/golden.sh --check     write nothing; fail if the committed ones differ from what the tools say
 #
 # NAME.p0f is the log of p0f 3.09b with this project's own database, in UTC. Captures on whose link type or
@@ -9,6 +9,7 @@
 # NAME.tshark lists every SYN and SYN+ACK, a line each, of the innermost headers:
 #   frame, source, port, destination, port, sequence number, acknowledgement number, TTL, window, MSS, window scale
 # with empty fields where an option is absent.
+# NAME.ja3 and NAME.ja4 are what ja4_by_hand.py makes of tshark's dissection of tls-*, quic-*, dtls-* and starttls-*.
 set -euo pipefail
 export TZ=UTC LC_ALL=C
 
@@ -23,13 +24,16 @@ main() {
         out=$tmp/goldens
         mkdir "$out"
     else
-        rm -f "$here"/*.p0f "$here"/*.tshark
+        rm -f "$here"/*.p0f "$here"/*.tshark "$here"/*.ja3 "$here"/*.ja4
     fi
     cat "$database_folder"/*.fp >"$tmp/database.fp"
     for capture in "$here"/*.pcap "$here"/*.pcapng; do
         name=$(basename "${capture%.*}")
         p0f_view "$capture" "$out/$name.p0f"
         tshark_view "$capture" "$out/$name.tshark"
+        case $name in
+        tls-* | quic-* | dtls-* | starttls-*) tls_view "$capture" "$out/$name" ;;
+        esac
     done
     [ "$out" = "$here" ] || compare "$out"
 }
@@ -63,9 +67,36 @@ tshark_view() {
         }' >"$2"
 }
 
+tls_view() {
+    local options=()
+    case $1 in
+    # AUTH SSL, to which tshark's FTP is blind: what is TLS on that port it takes without having seen it agreed.
+    */starttls-ftp.pcap) options=(-d tcp.port==21,tls) ;;
+    # DTLS 1.3 begins its ciphertexts otherwise, and a datagram that holds a ServerHello too it lets go.
+    */dtls-13.pcap | */dtls-chromium.pcap | */dtls-firefox.pcap) options=(-d udp.port==1024-65535,dtls) ;;
+    */quic-negotiation.pcap)
+        tls_view_in_two "$1" "$2" 2
+        return
+        ;;
+    esac
+    python3 "$here/ja4_by_hand.py" "$1" "$2.ja3" "$2.ja4" "${options[@]}"
+}
+
+# After a Version Negotiation tshark keeps the keys of the version before: up to frame $3 and after it are read apart.
+tls_view_in_two() {
+    local part=$tmp/part
+    editcap -F pcap -r "$1" "$part-1.pcap" "1-$3"
+    editcap -F pcap "$1" "$part-2.pcap" "1-$3"
+    python3 "$here/ja4_by_hand.py" "$part-1.pcap" "$part-1.ja3" "$part-1.ja4"
+    python3 "$here/ja4_by_hand.py" "$part-2.pcap" "$part-2.ja3" "$part-2.ja4"
+    cat "$part-1.ja4" "$part-2.ja4" >"$2.ja4"
+    awk -v FS='\t' -v OFS='\t' -v before="$3" 'FILENAME ~ /2.ja3$/ { $1 += before } 1' \
+        "$part-1.ja3" "$part-2.ja3" >"$2.ja3"
+}
+
 compare() {
     local golden differ=0
-    for golden in "$1"/* "$here"/*.p0f "$here"/*.tshark; do
+    for golden in "$1"/* "$here"/*.p0f "$here"/*.tshark "$here"/*.ja3 "$here"/*.ja4; do
         if ! diff -u "$here/$(basename "$golden")" "$1/$(basename "$golden")"; then differ=1; fi
     done
     return $differ

@@ -1,0 +1,128 @@
+# The laboratory of record.sh and record-tls.sh: network namespaces, a web server, tcpdump. Sourced by them; they say
+# in PROGRAMS and PACKAGES what they run and where Debian has it.
+
+readonly CLIENT_NS=hn-client ROUTER_NS=hn-router SERVER_NS=hn-server
+readonly CLIENT_MAC=02:00:00:00:00:0a SERVER_MAC=02:00:00:00:00:0b SILENT_MAC=02:00:00:00:00:63
+readonly CLIENT4=192.0.2.1 SERVER4=192.0.2.2 SILENT4=192.0.2.99
+readonly CLIENT6=2001:db8::1 SERVER6=2001:db8::2 SILENT6=2001:db8::99
+
+tmp=
+recorders=()
+
+lab_start() {
+    check_programs
+    tmp=$(mktemp -d)
+    trap 'lab_down; rm -rf "$tmp"' EXIT
+}
+
+check_programs() {
+    local program missing=
+    for program in $PROGRAMS; do
+        command -v "$program" >/dev/null || missing+=" $program"
+    done
+    if [ -n "$missing" ]; then
+        echo "missing:$missing" >&2
+        echo "install them with: apt-get install" $PACKAGES >&2
+        exit 1
+    fi
+    if [ "$(id -u)" != 0 ]; then
+        echo "network namespaces need root" >&2
+        exit 1
+    fi
+}
+
+# Two namespaces and a cable.
+lab_up() {
+    local mtu=${1:-1500}
+    ip netns add $CLIENT_NS
+    ip netns add $SERVER_NS
+    ip link add hn-a netns $CLIENT_NS address $CLIENT_MAC mtu "$mtu" type veth \
+        peer name hn-b netns $SERVER_NS address $SERVER_MAC mtu "$mtu"
+    address $CLIENT_NS hn-a $CLIENT4/24
+    address $SERVER_NS hn-b $SERVER4/24
+    if [ "$mtu" -ge 1280 ]; then # the least that IPv6 takes
+        address $CLIENT_NS hn-a $CLIENT6/64
+        address $SERVER_NS hn-b $SERVER6/64
+    fi
+}
+
+lab_down() {
+    local ns pids
+    for ns in $CLIENT_NS $ROUTER_NS $SERVER_NS; do
+        [ -e "/run/netns/$ns" ] || continue
+        pids=$(ip netns pids $ns)
+        [ -z "$pids" ] || kill $pids 2>/dev/null || true
+        ip netns del $ns
+    done
+    wait
+    recorders=()
+}
+
+# address NAMESPACE INTERFACE ADDRESS...
+address() {
+    local ns=$1 interface=$2 address
+    shift 2
+    for address in "$@"; do
+        case $address in
+        *:*) ip -n "$ns" addr add "$address" dev "$interface" nodad ;;
+        *) ip -n "$ns" addr add "$address" dev "$interface" ;;
+        esac
+    done
+    ip -n "$ns" link set lo up
+    ip -n "$ns" link set "$interface" up
+}
+
+client() { ip netns exec $CLIENT_NS "$@"; }
+server() { ip netns exec $SERVER_NS "$@"; }
+both() {
+    client "$@"
+    server "$@"
+}
+
+# A self-signed certificate, made anew and thrown away with $tmp.
+certificate() {
+    [ -e "$tmp/key.pem" ] || openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 \
+        -subj /CN=www.example.test -addext subjectAltName=DNS:www.example.test \
+        -keyout "$tmp/key.pem" -out "$tmp/cert.pem" 2>/dev/null
+}
+
+nginx_up() {
+    mkdir -p "$tmp/www"
+    echo '<!doctype html><title>Huginn</title><p>A page.' >"$tmp/www/index.html"
+    certificate
+    cat >"$tmp/nginx.conf" <<CONF
+daemon off; pid $tmp/nginx.pid; error_log $tmp/nginx.err; user root; worker_processes 1;
+events {}
+http {
+    access_log off; root $tmp/www;
+    server { listen 80 fastopen=16; listen [::]:80 fastopen=16; listen 8080 http2; listen [::]:8080 http2; }
+    server { listen 443 ssl http2 fastopen=16; listen [::]:443 ssl http2 fastopen=16;
+             ssl_certificate $tmp/cert.pem; ssl_certificate_key $tmp/key.pem; ssl_protocols TLSv1.2 TLSv1.3; }
+}
+CONF
+    ip netns exec $SERVER_NS nginx -c "$tmp/nginx.conf" 2>/dev/null &
+    until ip netns exec $SERVER_NS curl -so /dev/null http://127.0.0.1/; do
+        kill -0 $!
+        sleep 0.1
+    done
+}
+
+# record FILE NAMESPACE INTERFACE [TCPDUMP ARGUMENT...]: starts tcpdump and waits until it listens.
+record() {
+    local file=$1 ns=$2 interface=$3
+    shift 3
+    : >"$tmp/tcpdump.err"
+    ip netns exec "$ns" tcpdump -i "$interface" -U --immediate-mode -Z root -w "$file" "$@" 2>"$tmp/tcpdump.err" &
+    recorders+=($!)
+    until grep -q 'listening on' "$tmp/tcpdump.err"; do
+        kill -0 "${recorders[-1]}"
+        sleep 0.05
+    done
+}
+
+stop_recording() {
+    sleep 0.3
+    kill "${recorders[@]}"
+    wait "${recorders[@]}"
+    recorders=()
+}

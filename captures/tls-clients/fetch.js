@@ -1,0 +1,9 @@
+// Node's own clients, https and then fetch (undici): node fetch.js URL
+const https = require("https");
+
+https.get(process.argv[2], { rejectUnauthorized: false }, (response) => {
+  response.resume().on("end", () => {
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
+    fetch(process.argv[2]);
+  });
+});

@@ -1,0 +1,13 @@
+"""Python's own client, then requests: fetch.py URL."""
+
+import ssl
+import sys
+import urllib.request
+
+import requests
+import urllib3
+
+context = ssl._create_unverified_context()
+urllib.request.urlopen(sys.argv[1], context=context).read()
+urllib3.disable_warnings()
+requests.get(sys.argv[1], verify=False)
