@@ -99,7 +99,7 @@ mod tests {
                 connection.on_segment(&tcp, payload, sender, 1000, &mut counters, &mut |side, piece| {
                     match piece {
                         Piece::Bytes(bytes) => said.push((side, bytes.to_vec())),
-                        Piece::Gap => said.push((side, b"|".to_vec())),
+                        Piece::Gap(_) => said.push((side, b"|".to_vec())),
                     }
                 });
             };

@@ -20,8 +20,8 @@ pub struct TcpStream {
 pub enum Piece<'a> {
     /// Bytes in order.
     Bytes(&'a [u8]),
-    /// Bytes are missing here, and will not come.
-    Gap,
+    /// So many bytes are missing here, and will not come.
+    Gap(u64),
 }
 
 /// What TCP streams could not give.
@@ -112,9 +112,9 @@ impl TcpStream {
 
     /// Gives up what is missing before the first segment held.
     fn skip_gap(&mut self, counters: &mut StreamCounters, deliver: &mut impl FnMut(Piece<'_>)) {
-        if self.bytes.first_held().is_some() {
+        if let Some(first) = self.bytes.first_held() {
             counters.gaps = counters.gaps.saturating_add(1);
-            deliver(Piece::Gap);
+            deliver(Piece::Gap(first.saturating_sub(self.bytes.position())));
             self.bytes.skip_gap(&mut |bytes| deliver(Piece::Bytes(bytes)));
         }
     }
@@ -169,7 +169,7 @@ mod tests {
     fn show(text: &mut String, piece: Piece<'_>) {
         match piece {
             Piece::Bytes(bytes) => text.push_str(std::str::from_utf8(bytes).unwrap()),
-            Piece::Gap => text.push('|'),
+            Piece::Gap(missing) => text.push_str(&format!("|{missing}|")),
         }
     }
 
@@ -193,11 +193,11 @@ mod tests {
         shown.acknowledge(5);
         shown.segment(20, TcpFlags::ACK, b"xyz");
         shown.acknowledge(10);
-        assert_eq!(shown.text, "|abc");
+        assert_eq!(shown.text, "|11|abc");
         shown.acknowledge(30);
-        assert_eq!((shown.text.as_str(), shown.counters.gaps), ("|abc|xyz", 2));
+        assert_eq!((shown.text.as_str(), shown.counters.gaps), ("|11|abc|7|xyz", 2));
         shown.segment(13, TcpFlags::ACK, b"late");
-        assert_eq!(shown.text, "|abc|xyz");
+        assert_eq!(shown.text, "|11|abc|7|xyz");
     }
 
     #[test]
@@ -207,7 +207,7 @@ mod tests {
         for n in 0..40_u32 {
             shown.segment(10 + n * 20, TcpFlags::ACK, b"0123456789");
         }
-        assert!(shown.text.starts_with("|0123456789"), "{}", shown.text);
+        assert!(shown.text.starts_with("|10|0123456789"), "{}", shown.text);
         assert!(shown.counters.segments_refused > 0 && shown.stream.held() <= 1000);
         shown.segment(3_000_000, TcpFlags::ACK, b"far");
         shown.segment(3_000_000, TcpFlags::ACK, b"far");

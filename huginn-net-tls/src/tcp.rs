@@ -94,7 +94,7 @@ impl Reader {
     fn push(&mut self, piece: Piece<'_>, found: &mut impl FnMut(Hello<'_>)) {
         match piece {
             Piece::Bytes(bytes) => self.read(bytes, found),
-            Piece::Gap => self.gap(),
+            Piece::Gap(_) => self.gap(),
         }
     }
 
