@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Fills fuzz/corpus for the targets that take no whole capture file, from captures/*.pcap and the signatures."""
+"""Fills fuzz/corpus for the targets that take no whole capture file, from captures/ and the signatures."""
 
 import glob
 import os
@@ -12,6 +12,9 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, CAPTURES)
 from packets import read  # noqa: E402
 
+TCP, UDP = 6, 17
+SYN = 2
+
 
 def main():
     for path in glob.glob(os.path.join(CAPTURES, "*.pcap")):
@@ -19,17 +22,91 @@ def main():
             header = f.read(24)
         if header[3] < 0xA0:
             continue  # the other byte order: the same packets as elsewhere
-        link, frames = struct.unpack_from("<H", header, 20)[0], [frame for _, frame in read(path)][:20]
-        lengths = [struct.pack("<H", len(frame)) + frame for frame in frames]
+        link, frames = struct.unpack_from("<H", header, 20)[0], [frame for _, frame in read(path)]
+        lengths = [struct.pack("<H", len(frame)) + frame for frame in frames[:20]]
         name = os.path.basename(path)
         save("decode", name, struct.pack("<H", link) + b"".join(lengths))
         if link == 1:
-            for i, frame in enumerate(frames):
+            for i, frame in enumerate(frames[:20]):
                 if frame[12:14] in (b"\x08\x00", b"\x86\xdd"):
                     save("tcp_signature", f"{name}-{i}", frame[14:])
+            segments = [Segment(frame[14:]) for frame in frames if is_segment(frame)]
+            save_flows(name, segments)
+            save_hellos(name, segments)
+    for path in glob.glob(os.path.join(CAPTURES, "*.ja4")):
+        with open(path, encoding="ascii") as f:
+            for i, text in enumerate({field for field in f.read().split() if "_" in field}):
+                save("ja4_text", f"{os.path.basename(path)}-{i}", text.encode())
     for path in glob.glob(os.path.join(HERE, "..", "huginn-net-db", "signatures", "*.fp")):
         with open(path, "rb") as f:
             save("database", os.path.basename(path), f.read())
+
+
+def is_segment(frame):
+    """Whether a frame holds TCP or UDP in IPv4, and all of it."""
+    fragment = struct.unpack_from("!H", frame, 20)[0] & 0x3FFF
+    return frame[12:14] == b"\x08\x00" and frame[23] in (TCP, UDP) and not fragment
+
+
+class Segment:
+    """A TCP segment or UDP datagram out of an IPv4 packet."""
+
+    def __init__(self, ip):
+        transport = ip[(ip[0] & 15) * 4 : struct.unpack_from("!H", ip, 2)[0]]
+        self.protocol = ip[9]
+        ports = struct.unpack_from("!HH", transport)
+        self.source, self.destination = (ip[12:16], ports[0]), (ip[16:20], ports[1])
+        if self.protocol == TCP:
+            self.seq, self.ack, offset, self.flags = struct.unpack_from("!IIBB", transport, 4)
+            self.payload = transport[(offset >> 4) * 4 :]
+        else:
+            self.seq, self.ack, self.flags, self.payload = 0, 0, 0, transport[8:]
+
+
+def save_flows(name, segments):
+    """What the target tls_flow takes: each connection, and who speaks first is its client."""
+    flows = {}
+    for segment in segments:
+        ends = frozenset((segment.source, segment.destination))
+        flows.setdefault((segment.protocol, ends), []).append(segment)
+    for i, flow in enumerate(flows.values()):
+        firsts = {}
+        for segment in flow:
+            firsts.setdefault(segment.source, segment.seq + (segment.flags & SYN) // SYN)
+        out = b""
+        for segment in flow[:30]:
+            what = (segment.source != flow[0].source) | (segment.protocol == UDP) << 1
+            seq = segment.seq - firsts[segment.source]
+            ack = segment.ack - firsts.get(segment.destination, segment.ack)
+            numbers = (seq & 0xFFFF, ack & 0xFFFF, len(segment.payload))
+            out += struct.pack("<BBHHH", what, segment.flags, *numbers) + segment.payload
+        save("tls_flow", f"{name}-{i}", out)
+
+
+def save_hellos(name, segments):
+    """What the targets client_hello and quic take: records, messages out of them, datagrams, frames."""
+    for i, segment in enumerate(segments):
+        payload = segment.payload
+        if segment.protocol == TCP and payload[:2] == b"\x16\x03":
+            save("client_hello", f"{name}-{i}-records", payload)
+            save("client_hello", f"{name}-{i}", payload[5:])
+            save("quic", f"{name}-{i}", behind_length(crypto_frames(payload[5:1400]), 0x8000))
+        elif segment.protocol == UDP and payload[:2] == b"\x16\xfe" and len(payload) > 25:
+            # DTLS puts sequence number and place of the fragment between the header of a message and its body.
+            save("client_hello", f"{name}-{i}", payload[13:17] + payload[25:])
+        elif segment.protocol == UDP and payload[:1] >= b"\xc0":
+            save("quic", f"{name}-{i}", behind_length(payload, 0))
+
+
+def crypto_frames(message):
+    """CRYPTO frames (RFC 9000, section 19.6) of a message in three pieces, the last one first."""
+    third = len(message) // 3 + 1
+    pieces = [(at, message[at : at + third]) for at in range(0, len(message), third)]
+    return b"".join(struct.pack("!BHH", 6, 0x4000 | at, 0x4000 | len(piece)) + piece for at, piece in pieces[::-1])
+
+
+def behind_length(data, flag):
+    return struct.pack("<H", len(data) | flag) + data
 
 
 def save(target, name, data):

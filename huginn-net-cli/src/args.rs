@@ -49,7 +49,7 @@ pub(crate) struct AnalysisArguments {
     pub(crate) db: Option<PathBuf>,
 
     /// What to look for
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "tcp,tls", value_name = "LIST")]
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "tcp,http,tls", value_name = "LIST")]
     pub(crate) protocols: Vec<ProtocolArgument>,
 
     /// Only packets that this BPF expression selects (pcap-filter(7); needs a build with the feature libpcap)
@@ -102,6 +102,8 @@ pub(crate) struct OutputArguments {
 pub(crate) enum ProtocolArgument {
     /// Operating systems, link types and distances from TCP SYN and SYN+ACK segments
     Tcp,
+    /// Browsers and servers from requests and responses in the clear: HTTP/1, HTTP/2
+    Http,
     /// TLS clients and servers from their hellos over TCP, QUIC and DTLS: JA4, JA3
     Tls,
 }

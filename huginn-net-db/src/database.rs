@@ -5,10 +5,12 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use huginn_net_http::HttpSignature;
 use huginn_net_tcp::{Mtu, TcpSignature};
 
+use crate::http_index::{HeaderNames, HttpIndex};
 use crate::tcp_index::TcpIndex;
-use crate::{Error, HttpPattern, Label, TcpMatch, TcpPattern, UserAgentSystem, parser};
+use crate::{Error, HttpMatch, HttpPattern, Label, TcpMatch, TcpPattern, UserAgentSystem, parser};
 
 /// A database of signatures in the syntax of p0f v3 (the README of p0f, section 5).
 ///
@@ -22,8 +24,9 @@ pub struct Database {
     pub(crate) link_by_mtu: HashMap<Mtu, Arc<str>, RandomState>,
     pub(crate) tcp_request: TcpIndex,
     pub(crate) tcp_response: TcpIndex,
-    pub(crate) http_request: Vec<Entry<HttpPattern>>,
-    pub(crate) http_response: Vec<Entry<HttpPattern>>,
+    pub(crate) header_names: HeaderNames,
+    pub(crate) http_request: HttpIndex,
+    pub(crate) http_response: HttpIndex,
 }
 
 /// A signature with its label.
@@ -101,6 +104,24 @@ impl Database {
         self.tcp_response.find(signature)
     }
 
+    /// What sent an HTTP request, if known.
+    ///
+    /// The first specific signature that matches is taken, else the first generic one. Nothing is known of HTTP/2.
+    pub fn match_request(&self, signature: &HttpSignature) -> Option<HttpMatch> {
+        self.http_request.find(signature, &self.header_names)
+    }
+
+    /// What sent an HTTP response, if known; see [`Self::match_request`].
+    pub fn match_response(&self, signature: &HttpSignature) -> Option<HttpMatch> {
+        self.http_response.find(signature, &self.header_names)
+    }
+
+    /// Whether a header of this name, case counted, occurs in an HTTP signature, be it as one that must be absent: for
+    /// [`HttpSignature::raw_sig`].
+    pub fn knows_header(&self, name: &[u8]) -> bool {
+        self.header_names.contains(name)
+    }
+
     /// The kind of link that has this transmission unit, if known.
     pub fn match_mtu(&self, mtu: Mtu) -> Option<Arc<str>> {
         self.link_by_mtu.get(&mtu).cloned()
@@ -114,8 +135,8 @@ impl Database {
             mtu: self.links.len(),
             tcp_request: self.tcp_request().len(),
             tcp_response: self.tcp_response().len(),
-            http_request: self.http_request.len(),
-            http_response: self.http_response.len(),
+            http_request: self.http_request().len(),
+            http_response: self.http_response().len(),
         }
     }
 
@@ -151,12 +172,12 @@ impl Database {
 
     /// The sections `[http:request]`.
     pub fn http_request(&self) -> &[Entry<HttpPattern>] {
-        &self.http_request
+        self.http_request.entries()
     }
 
     /// The sections `[http:response]`.
     pub fn http_response(&self) -> &[Entry<HttpPattern>] {
-        &self.http_response
+        self.http_response.entries()
     }
 }
 

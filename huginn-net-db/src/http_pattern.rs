@@ -3,28 +3,30 @@
 use std::fmt;
 use std::str::FromStr;
 
+use huginn_net_http::HttpVersion;
+
 use crate::Error;
 use crate::Fault;
 use crate::syntax::{Part, Trouble};
-use crate::tcp_pattern::OrAny;
 
 /// An HTTP signature of the database.
 ///
 /// [`Display`](fmt::Display) and [`FromStr`] use the syntax of p0f's README, section 5: `ver:horder:habsent:expsw`.
 ///
 /// ```
-/// use huginn_net_db::{HttpPattern, HttpVersion};
+/// use huginn_net_db::HttpPattern;
+/// use huginn_net_http::HttpVersion;
 ///
 /// let text = "1:Host,Connection=[keep-alive],?Referer:Keep-Alive:Chrom";
 /// let pattern: HttpPattern = text.parse()?;
-/// assert_eq!(pattern.version, Some(HttpVersion::V1_1));
+/// assert_eq!(pattern.version, Some(HttpVersion::Http11));
 /// assert!(pattern.headers[2].optional);
 /// assert_eq!(pattern.to_string(), text);
 /// # Ok::<(), huginn_net_db::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HttpPattern {
-    /// HTTP version; `None` for both.
+    /// HTTP/1.0 (written `0`) or HTTP/1.1 (`1`); `None` for both (`*`). HTTP/2 has no signatures.
     pub version: Option<HttpVersion>,
     /// Headers that must occur in this order, others between them or not.
     pub headers: Vec<HeaderPattern>,
@@ -46,15 +48,6 @@ pub struct HeaderPattern {
     pub optional: bool,
 }
 
-/// A version of HTTP that a signature can ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum HttpVersion {
-    /// HTTP/1.0, written `0`.
-    V1_0,
-    /// HTTP/1.1, written `1`.
-    V1_1,
-}
-
 impl FromStr for HttpPattern {
     type Err = Error;
 
@@ -71,8 +64,8 @@ impl HttpPattern {
         let too_few = |found| text.trouble(Fault::HttpFieldCount { found });
         let (version, rest) = text.split_once(':').ok_or_else(|| too_few(1))?;
         let version = match version.text {
-            "0" => Some(HttpVersion::V1_0),
-            "1" => Some(HttpVersion::V1_1),
+            "0" => Some(HttpVersion::Http10),
+            "1" => Some(HttpVersion::Http11),
             "*" => None,
             other => return Err(version.trouble(Fault::HttpVersion { value: other.into() })),
         };
@@ -150,7 +143,11 @@ fn bad_name(text: Part<'_>) -> Trouble {
 
 impl fmt::Display for HttpPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:", OrAny(self.version))?;
+        f.write_str(match self.version {
+            Some(HttpVersion::Http10) => "0:",
+            Some(_) => "1:",
+            None => "*:",
+        })?;
         let mut separator = "";
         for header in &self.headers {
             write!(f, "{separator}{header}")?;
@@ -167,14 +164,5 @@ impl fmt::Display for HeaderPattern {
             Some(value) => write!(f, "=[{value}]"),
             None => Ok(()),
         }
-    }
-}
-
-impl fmt::Display for HttpVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::V1_0 => "0",
-            Self::V1_1 => "1",
-        })
     }
 }

@@ -25,6 +25,8 @@ mod builtin;
 mod cover;
 mod database;
 mod error;
+mod http_index;
+mod http_match;
 mod http_pattern;
 mod label;
 mod lint;
@@ -37,7 +39,8 @@ mod tcp_syntax;
 
 pub use database::{Database, Entry, LinkEntry, Stats};
 pub use error::{Error, Fault};
-pub use http_pattern::{HeaderPattern, HttpPattern, HttpVersion};
+pub use http_match::{HttpMatch, HttpParams};
+pub use http_pattern::{HeaderPattern, HttpPattern};
 pub use label::{Label, System, UserAgentSystem};
 pub use lint::{Contradiction, Lint, Remark};
 pub use tcp_match::{Distance, TcpMatch, TcpParams};

@@ -6,7 +6,7 @@ use std::fmt;
 use huginn_net_tcp::kind::{MSS, TIMESTAMP, WINDOW_SCALE};
 use huginn_net_tcp::{Handshake, Mtu, Quirks};
 
-use crate::{Database, System, TcpPattern, WindowPattern};
+use crate::{Database, HttpPattern, System, TcpPattern, WindowPattern};
 
 /// A remark on a signature file that can be read.
 ///
@@ -30,7 +30,7 @@ pub enum Remark {
         /// The line of the other one.
         other: u32,
     },
-    /// A signature that no packet fits, since its fields contradict each other.
+    /// A signature that nothing fits, since its fields contradict each other.
     Contradiction(Contradiction),
     /// A transmission unit that is listed before.
     RepeatedMtu {
@@ -50,7 +50,7 @@ pub enum Remark {
     },
 }
 
-/// Fields of a TCP signature that do not go together.
+/// Fields of a signature that do not go together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Contradiction {
@@ -74,6 +74,8 @@ pub enum Contradiction {
     Ack,
     /// `uptr+` with `urgf+`.
     Urgent,
+    /// A header that must be there and must not.
+    AbsentHeader,
 }
 
 impl Database {
@@ -90,6 +92,15 @@ impl Database {
                 Some(Lint { line: entry.line, remark: Remark::Contradiction(contradiction) })
             });
             lints.extend(contradictory);
+        }
+        for index in [&self.http_request, &self.http_response] {
+            let unreachable = |(line, other)| Lint { line, remark: Remark::Unreachable { other } };
+            lints.extend(index.covered().map(unreachable));
+            let contradictory = index.entries().iter().filter(|entry| is_contradictory(&entry.pattern));
+            lints.extend(contradictory.map(|entry| Lint {
+                line: entry.line,
+                remark: Remark::Contradiction(Contradiction::AbsentHeader),
+            }));
         }
         self.lint_links(&mut lints);
         self.lint_labels(&mut lints);
@@ -109,7 +120,7 @@ impl Database {
 
     fn lint_labels(&self, lints: &mut Vec<Lint>) {
         let tcp = self.tcp_request().iter().chain(self.tcp_response()).map(|entry| entry.label.line);
-        let http = self.http_request.iter().chain(&self.http_response).map(|entry| entry.label.line);
+        let http = self.http_request().iter().chain(self.http_response()).map(|entry| entry.label.line);
         let used: HashSet<u32> = tcp.chain(http).collect();
         let systems: HashSet<&str> =
             self.labels.iter().filter(|label| !label.is_tool()).map(|label| label.name.as_ref()).collect();
@@ -178,6 +189,11 @@ fn contradiction(pattern: &TcpPattern, handshake: Handshake) -> Option<Contradic
     checks.into_iter().find(|(holds, _)| *holds).map(|(_, contradiction)| contradiction)
 }
 
+fn is_contradictory(pattern: &HttpPattern) -> bool {
+    let required = pattern.headers.iter().filter(|header| !header.optional);
+    required.map(|header| &header.name).any(|name| pattern.absent.contains(name))
+}
+
 impl fmt::Display for Lint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}: {}", self.line, self.remark)
@@ -193,7 +209,7 @@ impl fmt::Display for Remark {
                     "what fits the signature exactly fits the one in line {other} as well, which is preferred"
                 )
             }
-            Self::Contradiction(contradiction) => write!(f, "no packet has this signature: {contradiction}"),
+            Self::Contradiction(contradiction) => write!(f, "nothing has this signature: {contradiction}"),
             Self::RepeatedMtu { mtu, earlier } => {
                 write!(f, "MTU {mtu} is listed in line {earlier}, which counts")
             }
@@ -217,6 +233,7 @@ impl fmt::Display for Contradiction {
             Self::Id => "id+ goes with df, id- without",
             Self::Ack => "a SYN has no ack-, a SYN+ACK no ack+",
             Self::Urgent => "uptr+ and urgf+ exclude each other",
+            Self::AbsentHeader => "a header that it asks for must be absent",
         })
     }
 }

@@ -237,11 +237,13 @@ impl Parser {
             }
             Some(Section::HttpRequest) => {
                 let pattern = HttpPattern::parse(value)?;
-                self.database.http_request.push(Entry { pattern, label, line });
+                let Database { http_request, header_names, .. } = &mut self.database;
+                http_request.push(Entry { pattern, label, line }, header_names)?;
             }
             Some(Section::HttpResponse) => {
                 let pattern = HttpPattern::parse(value)?;
-                self.database.http_response.push(Entry { pattern, label, line });
+                let Database { http_response, header_names, .. } = &mut self.database;
+                http_response.push(Entry { pattern, label, line }, header_names)?;
             }
             Some(Section::Mtu) | None => {}
         }

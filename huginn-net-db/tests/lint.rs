@@ -73,7 +73,45 @@ fn signatures_that_contradict_themselves_are_told() {
     ] {
         let file = format!("classes = unix\n[tcp:{section}]\nlabel = s:unix:A:\nsig = {sig}\n");
         let want: Vec<String> =
-            want.iter().map(|what| format!("line 4: no packet has this signature: {what}")).collect();
+            want.iter().map(|what| format!("line 4: nothing has this signature: {what}")).collect();
         assert_eq!(lints(&file), want, "{sig}");
+    }
+}
+
+#[test]
+fn http_signatures_are_looked_at() {
+    for (first, second, want) in [
+        (
+            "g = *:A::",
+            "g = *:A,B::",
+            Some(
+                "line 7: what fits the signature exactly fits the one in line 5 as well, which is preferred",
+            ),
+        ),
+        (
+            "g = *:A,B::",
+            "s = *:A::",
+            Some(
+                "line 5: what fits the signature exactly fits the one in line 7 as well, which is preferred",
+            ),
+        ),
+        ("g = *:A::", "s = *:A,B::", None),
+        ("g = *:A,B::", "g = *:A::", None),
+        (
+            "s = *:A::",
+            "s = *:C,B,?A:B,A:",
+            Some("line 7: nothing has this signature: a header that it asks for must be absent"),
+        ),
+        ("s = *:A::", "s = *:C,?B:B:", None),
+    ] {
+        let (first_type, first) = first.split_once(" = ").unwrap();
+        let (second_type, second) = second.split_once(" = ").unwrap();
+        for section in ["request", "response"] {
+            let file = format!(
+                "classes = unix\n\n[http:{section}]\nlabel = {first_type}:unix:A:\nsig = {first}\n\
+                 label = {second_type}:unix:B:\nsig = {second}\n"
+            );
+            assert_eq!(lints(&file), want.into_iter().collect::<Vec<_>>(), "{first} {second}");
+        }
     }
 }

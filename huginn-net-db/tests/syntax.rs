@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
 
-use huginn_net_db::{Database, Error, HttpPattern, HttpVersion, System, TcpPattern};
+use huginn_net_db::{Database, Error, HttpPattern, System, TcpPattern};
+use huginn_net_http::HttpVersion;
 use huginn_net_tcp::Mtu;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -83,7 +84,7 @@ fn a_whole_file_is_read() {
         let http = &database.http_response()[0].pattern;
         assert_eq!(
             (http.version, http.headers.len(), http.software.as_deref()),
-            (Some(HttpVersion::V1_1), 0, None)
+            (Some(HttpVersion::Http11), 0, None)
         );
         let stats = database.stats();
         assert_eq!((stats.classes, stats.labels, stats.mtu), (4, 6, 2));

@@ -1,6 +1,344 @@
 //! The language that a client asks for.
 
-/// As p0f tells the language of an Accept-Language header.
-pub fn p0f(_value: Option<&[u8]>) -> &'static str {
-    "none"
+use crate::headers::trim_blanks;
+
+/// The language range that an Accept-Language header (RFC 9110, section 12.5.4) likes best: the one with the highest
+/// quality value, of equals the first. `*` and what is not acceptable (`q=0`) do not count.
+///
+/// ```
+/// use huginn_net_http::language;
+///
+/// let tag = language::preferred(b"fr;q=0.5, de-CH, en;q=0.9");
+/// assert_eq!(tag, Some("de-CH"));
+/// assert_eq!(tag.and_then(language::name), Some("German"));
+/// ```
+pub fn preferred(accept_language: &[u8]) -> Option<&str> {
+    let mut best: Option<(u16, &str)> = None;
+    for item in accept_language.split(|&byte| byte == b',') {
+        let mut parts = item.split(|&byte| byte == b';').map(trim_blanks);
+        let Some(tag) = parts.next().and_then(language_range) else { continue };
+        let quality = parts.find_map(quality).unwrap_or(1000);
+        if quality > best.map_or(0, |(best, _)| best) {
+            best = Some((quality, tag));
+        }
+    }
+    best.map(|(_, tag)| tag)
+}
+
+/// The English name (ISO 639-1) of a language tag's language, whatever the case; `None` if it is not one of two letters
+/// or not known.
+pub fn name(tag: &str) -> Option<&'static str> {
+    let language = tag.split(['-', '_']).next()?.to_ascii_lowercase();
+    by_code(language.as_bytes())
+}
+
+/// What p0f prints of an Accept-Language header: the name of the language that its first two letters are the code of, if
+/// no third letter follows. `none` if it begins otherwise or is missing, `???` if the code is not known; a code in upper
+/// case is not.
+pub fn p0f(accept_language: Option<&[u8]>) -> &'static str {
+    match accept_language.unwrap_or_default() {
+        [a, b, rest @ ..]
+            if a.is_ascii_alphabetic()
+                && b.is_ascii_alphabetic()
+                && !rest.first().is_some_and(u8::is_ascii_alphabetic) =>
+        {
+            by_code(&[*a, *b]).unwrap_or("???")
+        }
+        _ => "none",
+    }
+}
+
+/// `1*8ALPHA *("-" 1*8alphanum)` (RFC 4647, section 2.1), and an underscore for the hyphen, as some send it.
+fn language_range(tag: &[u8]) -> Option<&str> {
+    let tag = std::str::from_utf8(tag).ok()?;
+    let mut subtags = tag.split(['-', '_']);
+    let is_subtag = |subtag: &str| {
+        (1..=8).contains(&subtag.len()) && subtag.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    let first = subtags.next()?;
+    let is_range =
+        is_subtag(first) && !first.bytes().any(|byte| byte.is_ascii_digit()) && subtags.all(is_subtag);
+    is_range.then_some(tag)
+}
+
+/// `q=0.5` in thousandths (RFC 9110, section 12.4.2); one that cannot be read counts as 0.
+fn quality(parameter: &[u8]) -> Option<u16> {
+    let [b'q' | b'Q', rest @ ..] = parameter else { return None };
+    let value = trim_blanks(trim_blanks(rest).strip_prefix(b"=")?);
+    let thousandths = |digits: &[u8]| {
+        let digits = digits.iter().chain(std::iter::repeat(&b'0')).take(3);
+        digits.fold(0_u16, |value, digit| value.saturating_mul(10).saturating_add(u16::from(digit & 0xf)))
+    };
+    Some(match value {
+        [b'1'] => 1000,
+        [b'1', b'.', rest @ ..] if rest.len() <= 3 && rest.iter().all(|&digit| digit == b'0') => 1000,
+        [b'0'] => 0,
+        // A zero before the point is left out by some.
+        [b'0', b'.', digits @ ..] | [b'.', digits @ ..]
+            if digits.len() <= 3 && digits.iter().all(u8::is_ascii_digit) =>
+        {
+            thousandths(digits)
+        }
+        _ => 0,
+    })
+}
+
+fn by_code(code: &[u8]) -> Option<&'static str> {
+    let place = NAMES.binary_search_by_key(&code, |(code, _)| code.as_bytes()).ok()?;
+    NAMES.get(place).map(|(_, name)| *name)
+}
+
+/// The codes of ISO 639-1 that p0f knows, in order, with the names that it has for them.
+const NAMES: &[(&str, &str)] = &[
+    ("aa", "Afar"),
+    ("ab", "Abkhazian"),
+    ("ae", "Avestan"),
+    ("af", "Afrikaans"),
+    ("ak", "Akan"),
+    ("am", "Amharic"),
+    ("an", "Aragonese"),
+    ("ar", "Arabic"),
+    ("as", "Assamese"),
+    ("av", "Avaric"),
+    ("ay", "Aymara"),
+    ("az", "Azerbaijani"),
+    ("ba", "Bashkir"),
+    ("be", "Belarusian"),
+    ("bg", "Bulgarian"),
+    ("bh", "Bihari"),
+    ("bi", "Bislama"),
+    ("bm", "Bambara"),
+    ("bn", "Bengali"),
+    ("bo", "Tibetan"),
+    ("br", "Breton"),
+    ("bs", "Bosnian"),
+    ("ca", "Catalan"),
+    ("ce", "Chechen"),
+    ("ch", "Chamorro"),
+    ("co", "Corsican"),
+    ("cr", "Cree"),
+    ("cs", "Czech"),
+    ("cu", "Church Slavic"),
+    ("cv", "Chuvash"),
+    ("cy", "Welsh"),
+    ("da", "Danish"),
+    ("de", "German"),
+    ("dv", "Dhivehi"),
+    ("dz", "Dzongkha"),
+    ("ee", "Ewe"),
+    ("el", "Modern Greek"),
+    ("en", "English"),
+    ("eo", "Esperanto"),
+    ("es", "Spanish"),
+    ("et", "Estonian"),
+    ("eu", "Basque"),
+    ("fa", "Persian"),
+    ("ff", "Fulah"),
+    ("fi", "Finnish"),
+    ("fj", "Fijian"),
+    ("fo", "Faroese"),
+    ("fr", "French"),
+    ("fy", "Western Frisian"),
+    ("ga", "Irish"),
+    ("gd", "Scottish Gaelic"),
+    ("gl", "Galician"),
+    ("gn", "Guarani"),
+    ("gu", "Gujarati"),
+    ("gv", "Manx"),
+    ("ha", "Hausa"),
+    ("he", "Hebrew"),
+    ("hi", "Hindi"),
+    ("ho", "Hiri Motu"),
+    ("hr", "Croatian"),
+    ("ht", "Haitian"),
+    ("hu", "Hungarian"),
+    ("hy", "Armenian"),
+    ("hz", "Herero"),
+    ("ia", "Interlingua"),
+    ("id", "Indonesian"),
+    ("ie", "Interlingue"),
+    ("ig", "Igbo"),
+    ("ii", "Sichuan Yi"),
+    ("ik", "Inupiaq"),
+    ("io", "Ido"),
+    ("is", "Icelandic"),
+    ("it", "Italian"),
+    ("iu", "Inuktitut"),
+    ("ja", "Japanese"),
+    ("jv", "Javanese"),
+    ("ka", "Georgian"),
+    ("kg", "Kongo"),
+    ("ki", "Kikuyu"),
+    ("kj", "Kuanyama"),
+    ("kk", "Kazakh"),
+    ("kl", "Kalaallisut"),
+    ("km", "Central Khmer"),
+    ("kn", "Kannada"),
+    ("ko", "Korean"),
+    ("kr", "Kanuri"),
+    ("ks", "Kashmiri"),
+    ("ku", "Kurdish"),
+    ("kv", "Komi"),
+    ("kw", "Cornish"),
+    ("ky", "Kirghiz"),
+    ("la", "Latin"),
+    ("lb", "Luxembourgish"),
+    ("lg", "Ganda"),
+    ("li", "Limburgan"),
+    ("ln", "Lingala"),
+    ("lo", "Lao"),
+    ("lt", "Lithuanian"),
+    ("lu", "Luba-Katanga"),
+    ("lv", "Latvian"),
+    ("mg", "Malagasy"),
+    ("mh", "Marshallese"),
+    ("mi", "Maori"),
+    ("mk", "Macedonian"),
+    ("ml", "Malayalam"),
+    ("mn", "Mongolian"),
+    ("mr", "Marathi"),
+    ("ms", "Malay"),
+    ("mt", "Maltese"),
+    ("my", "Burmese"),
+    ("na", "Nauru"),
+    ("nb", "Norwegian Bokmal"),
+    ("nd", "North Ndebele"),
+    ("ne", "Nepali"),
+    ("ng", "Ndonga"),
+    ("nl", "Dutch"),
+    ("nn", "Norwegian Nynorsk"),
+    ("no", "Norwegian"),
+    ("nr", "South Ndebele"),
+    ("nv", "Navajo"),
+    ("ny", "Nyanja"),
+    ("oc", "Occitan"),
+    ("oj", "Ojibwa"),
+    ("om", "Oromo"),
+    ("or", "Oriya"),
+    ("os", "Ossetian"),
+    ("pa", "Panjabi"),
+    ("pi", "Pali"),
+    ("pl", "Polish"),
+    ("ps", "Pushto"),
+    ("pt", "Portuguese"),
+    ("qu", "Quechua"),
+    ("rm", "Romansh"),
+    ("rn", "Rundi"),
+    ("ro", "Romanian"),
+    ("ru", "Russian"),
+    ("rw", "Kinyarwanda"),
+    ("sa", "Sanskrit"),
+    ("sc", "Sardinian"),
+    ("sd", "Sindhi"),
+    ("se", "Northern Sami"),
+    ("sg", "Sango"),
+    ("sh", "Serbo-Croatian"),
+    ("si", "Sinhala"),
+    ("sk", "Slovak"),
+    ("sl", "Slovenian"),
+    ("sm", "Samoan"),
+    ("sn", "Shona"),
+    ("so", "Somali"),
+    ("sq", "Albanian"),
+    ("sr", "Serbian"),
+    ("ss", "Swati"),
+    ("st", "Southern Sotho"),
+    ("su", "Sundanese"),
+    ("sv", "Swedish"),
+    ("sw", "Swahili"),
+    ("ta", "Tamil"),
+    ("te", "Telugu"),
+    ("tg", "Tajik"),
+    ("th", "Thai"),
+    ("ti", "Tigrinya"),
+    ("tk", "Turkmen"),
+    ("tl", "Tagalog"),
+    ("tn", "Tswana"),
+    ("to", "Tonga"),
+    ("tr", "Turkish"),
+    ("ts", "Tsonga"),
+    ("tt", "Tatar"),
+    ("tw", "Twi"),
+    ("ty", "Tahitian"),
+    ("ug", "Uighur"),
+    ("uk", "Ukrainian"),
+    ("ur", "Urdu"),
+    ("uz", "Uzbek"),
+    ("ve", "Venda"),
+    ("vi", "Vietnamese"),
+    ("vo", "Volapuk"),
+    ("wa", "Walloon"),
+    ("wo", "Wolof"),
+    ("xh", "Xhosa"),
+    ("yi", "Yiddish"),
+    ("yo", "Yoruba"),
+    ("za", "Zhuang"),
+    ("zh", "Chinese"),
+    ("zu", "Zulu"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_codes_are_in_order() {
+        assert!(NAMES.is_sorted_by(|a, b| a.0 < b.0));
+        assert_eq!(NAMES.len(), 185);
+    }
+
+    #[test]
+    fn the_highest_quality_value_wins_and_of_equals_the_first() {
+        let table: &[(&str, Option<&str>)] = &[
+            // RFC 9110, section 12.5.4.
+            ("da, en-gb;q=0.8, en;q=0.7", Some("da")),
+            ("en;q=0.7, da;q=0.8, sv;q=0.8", Some("da")),
+            ("fr;q=0.1,de;q=0.11,it;q=0.111", Some("it")),
+            ("en-US,en;q=0.9", Some("en-US")),
+            ("*, de;q=0.1", Some("de")),
+            ("de;q=0", None),
+            ("de; Q = 0.2 , en;level=1;q=.5", Some("en")),
+            ("fr;q=1.000,de", Some("fr")),
+            ("de;q=x, en;q=0.001", Some("en")),
+            ("de;q=1.5, en;q=0.1", Some("en")),
+            ("en_US", Some("en_US")),
+            ("", None),
+            (",,;q=1, ,hu", Some("hu")),
+            ("a1, toolongasubtag, *", None),
+        ];
+        for (header, best) in table {
+            assert_eq!(preferred(header.as_bytes()), *best, "{header}");
+        }
+    }
+
+    #[test]
+    fn names_are_found_whatever_case_and_region() {
+        assert_eq!(
+            [name("EN-us"), name("pt_BR"), name("zh-Hant-TW")].map(Option::unwrap),
+            ["English", "Portuguese", "Chinese"]
+        );
+        assert_eq!((name("eng"), name(""), name("xx")), (None, None, None));
+    }
+
+    /// What p0f 3.09b printed as `lang` for these values of Accept-Language.
+    #[test]
+    fn p0f_looks_at_two_letters_in_lower_case() {
+        let table: &[(&[u8], &str)] = &[
+            (b"en", "English"),
+            (b"EN-us", "???"),
+            (b"e", "none"),
+            (b"eng", "none"),
+            (b"xx", "???"),
+            (b" en", "none"),
+            (b"en_US", "English"),
+            (b"*", "none"),
+            (b"e1", "none"),
+            (b"fr;q=1, de", "French"),
+            (b"n\xe9", "none"),
+        ];
+        for (header, language) in table {
+            assert_eq!(p0f(Some(header)), *language, "{}", header.escape_ascii());
+        }
+        assert_eq!(p0f(None), "none");
+    }
 }

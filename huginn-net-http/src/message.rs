@@ -44,31 +44,28 @@ pub struct Request {
     target: Box<[u8]>,
     authority: Option<Box<[u8]>>,
     headers: Arc<Headers>,
-    p0f: bool,
+    p0f: Option<Arc<Headers>>,
 }
 
 impl Request {
     /// A request for this target: of HTTP/1 as its request line has it (RFC 9112, section 3.2), of HTTP/2 its `:path`.
     pub fn new(version: HttpVersion, method: &[u8], target: &[u8], headers: Headers) -> Self {
-        Self {
-            version,
-            method: method.into(),
-            target: target.into(),
-            authority: None,
-            headers: Arc::new(headers),
-            p0f: false,
-        }
+        Self::from_parts(version, method.into(), target.into(), Arc::new(headers), None)
+    }
+
+    pub(crate) fn from_parts(
+        version: HttpVersion,
+        method: Box<[u8]>,
+        target: Box<[u8]>,
+        headers: Arc<Headers>,
+        p0f: Option<Arc<Headers>>,
+    ) -> Self {
+        Self { version, method, target, authority: None, headers, p0f }
     }
 
     /// The same request with an `:authority` (RFC 9113, section 8.3.1).
     pub fn with_authority(mut self, authority: &[u8]) -> Self {
         self.authority = Some(authority.into());
-        self
-    }
-
-    /// The same request, seen or not seen by p0f.
-    pub(crate) fn seen_by_p0f(mut self, p0f: bool) -> Self {
-        self.p0f = p0f;
         self
     }
 
@@ -133,9 +130,10 @@ impl Request {
         self.header("User-Agent")
     }
 
-    /// Whether p0f 3.09b reads this head: the first of its connection, from its first byte, and within its limits.
-    pub fn is_seen_by_p0f(&self) -> bool {
-        self.p0f
+    /// The headers that p0f 3.09b reads, if it reads this head: if it is the first of its direction, from its first byte,
+    /// within p0f's limits, and whole before the server says anything.
+    pub(crate) fn seen_by_p0f(&self) -> Option<Arc<Headers>> {
+        self.p0f.clone()
     }
 }
 
@@ -156,19 +154,23 @@ pub struct Response {
     status: u16,
     reason: Box<[u8]>,
     headers: Arc<Headers>,
-    p0f: bool,
+    p0f: Option<Arc<Headers>>,
 }
 
 impl Response {
     /// A response; of HTTP/2 without a reason phrase.
     pub fn new(version: HttpVersion, status: u16, reason: &[u8], headers: Headers) -> Self {
-        Self { version, status, reason: reason.into(), headers: Arc::new(headers), p0f: false }
+        Self::from_parts(version, status, reason.into(), Arc::new(headers), None)
     }
 
-    /// The same response, seen or not seen by p0f.
-    pub(crate) fn seen_by_p0f(mut self, p0f: bool) -> Self {
-        self.p0f = p0f;
-        self
+    pub(crate) fn from_parts(
+        version: HttpVersion,
+        status: u16,
+        reason: Box<[u8]>,
+        headers: Arc<Headers>,
+        p0f: Option<Arc<Headers>>,
+    ) -> Self {
+        Self { version, status, reason, headers, p0f }
     }
 
     /// Its version of HTTP.
@@ -205,9 +207,9 @@ impl Response {
         self.header("Server")
     }
 
-    /// Whether p0f 3.09b reads this head, if it read the request: the first of its direction, from its first byte, and
-    /// within its limits.
-    pub fn is_seen_by_p0f(&self) -> bool {
-        self.p0f
+    /// The headers that p0f 3.09b reads, if it reads this head: if it is the first of its direction behind a request that
+    /// p0f read, from its first byte, and within p0f's limits.
+    pub(crate) fn seen_by_p0f(&self) -> Option<Arc<Headers>> {
+        self.p0f.clone()
     }
 }

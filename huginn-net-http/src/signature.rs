@@ -89,6 +89,20 @@ impl HttpSignature {
         Self { role: Role::Response, version: response.version(), headers: response.shared_headers() }
     }
 
+    /// The signature that p0f 3.09b prints of a request, if it prints one: for the first request of a connection, if it
+    /// is a GET or HEAD within p0f's limits and whole before the server says anything.
+    pub fn p0f_of_request(request: &Request) -> Option<Self> {
+        let headers = request.seen_by_p0f()?;
+        Some(Self { role: Role::Request, version: request.version(), headers })
+    }
+
+    /// The signature that p0f 3.09b prints of a response, if it prints one: for the first one behind a request that it
+    /// prints, if it is within p0f's limits. Of a response in several segments p0f misses some headers.
+    pub fn p0f_of_response(response: &Response) -> Option<Self> {
+        let headers = response.seen_by_p0f()?;
+        Some(Self { role: Role::Response, version: response.version(), headers })
+    }
+
     /// Whether it is that of a request or of a response.
     pub fn role(&self) -> Role {
         self.role
@@ -177,9 +191,10 @@ impl<F: Fn(&[u8]) -> bool> RawSig<'_, F> {
             Role::Response => (OPTIONAL_IN_RESPONSES, BARE_IN_RESPONSES),
         };
         if self.signature.is_one_of(header.name, optional) {
-            return write!(f, "?{}", header.name.escape_ascii());
+            f.write_char('?')?;
+            return write_name(header.name, f);
         }
-        write!(f, "{}", header.name.escape_ascii())?;
+        write_name(header.name, f)?;
         if self.signature.is_one_of(header.name, bare) {
             return Ok(());
         }
@@ -228,6 +243,15 @@ fn printed(value: &[u8]) -> &[u8] {
     value.split(stops).next().unwrap_or_default()
 }
 
+/// Writes a name; bytes that no name has are escaped.
+fn write_name(name: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if name.iter().all(u8::is_ascii_graphic) {
+        write_ascii(name, f)
+    } else {
+        write!(f, "{}", name.escape_ascii())
+    }
+}
+
 fn write_ascii(text: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    text.iter().try_for_each(|&byte| f.write_char(char::from(byte)))
+    f.write_str(str::from_utf8(text).map_err(|_| fmt::Error)?)
 }

@@ -67,6 +67,11 @@ enum Phase {
 }
 
 impl TcpFlow {
+    /// Whether the SYN was answered by a SYN+ACK, both of them seen.
+    pub fn is_answered(&self) -> bool {
+        self.phase == Phase::Answered
+    }
+
     /// Takes the connection for ended, so that its SYN is news when it comes again and its SYN+ACK is not.
     ///
     /// p0f does so once it took either side for a user-space tool: such a tool has no connections.

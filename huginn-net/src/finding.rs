@@ -1,8 +1,11 @@
 //! What is learned about those who talk.
 
+use std::fmt::{self, Display};
 use std::sync::Arc;
 
-use huginn_net_db::{Distance, Label, TcpMatch, TcpParams};
+use huginn_net_db::{Database, Distance, HttpMatch, HttpParams, Label, TcpMatch, TcpParams};
+use huginn_net_http::http2::Akamai;
+use huginn_net_http::{HttpSignature, Request, Response};
 use huginn_net_tcp::{Mtu, TcpSignature};
 use huginn_net_tls::{TlsClient, TlsServer};
 
@@ -17,6 +20,10 @@ pub enum Finding {
     Tcp(TcpFinding),
     /// The maximum segment size tells the kind of link.
     Mtu(MtuFinding),
+    /// A request tells the browser, or whatever asks.
+    HttpRequest(HttpRequestFinding),
+    /// A response tells the server.
+    HttpResponse(HttpResponseFinding),
     /// A ClientHello tells the TLS client, over TCP, QUIC or DTLS.
     TlsClient(TlsClient),
     /// A ServerHello tells what a TLS server chose.
@@ -61,4 +68,81 @@ pub struct MtuFinding {
     pub mtu: Mtu,
     /// The kind of link that has this MTU, if known.
     pub link: Option<Arc<str>>,
+}
+
+/// A request, and what the database says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HttpRequestFinding {
+    /// Its head.
+    pub request: Request,
+    /// Which exchange of the connection it begins: counted from 0, or the stream of HTTP/2.
+    pub exchange: u32,
+    /// The fingerprint of the client, with HTTP/2.
+    pub akamai: Option<Arc<Akamai>>,
+    /// What its signature says.
+    pub verdict: HttpVerdict,
+}
+
+/// A response, and what the database says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HttpResponseFinding {
+    /// Its head.
+    pub response: Response,
+    /// Which exchange of the connection it belongs to: counted from 0, or the stream of HTTP/2.
+    pub exchange: u32,
+    /// What its signature says.
+    pub verdict: HttpVerdict,
+}
+
+/// An HTTP signature, and what the database says of it.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct HttpVerdict {
+    /// What was observed.
+    pub signature: HttpSignature,
+    /// The entry of the database that it matches, if any.
+    pub matched: Option<HttpMatch>,
+    /// Remarks on the match and the head.
+    pub params: HttpParams,
+    database: Arc<Database>,
+}
+
+impl HttpVerdict {
+    pub(crate) fn new(
+        signature: HttpSignature,
+        matched: Option<HttpMatch>,
+        database: &Arc<Database>,
+    ) -> Self {
+        let params = HttpParams::of(&signature, matched.as_ref());
+        Self { signature, matched, params, database: Arc::clone(database) }
+    }
+
+    /// The label that the database gives it, if any.
+    pub fn label(&self) -> Option<&Label> {
+        self.matched.as_ref().map(|found| &*found.label)
+    }
+
+    /// The signature as p0f prints it. Which values are cut depends on the names that the database has.
+    pub fn raw_sig(&self) -> impl Display + '_ {
+        self.signature.raw_sig(|name| self.database.knows_header(name))
+    }
+}
+
+impl PartialEq for HttpVerdict {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.signature, &self.matched) == (&other.signature, &other.matched)
+    }
+}
+
+impl Eq for HttpVerdict {}
+
+impl fmt::Debug for HttpVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpVerdict")
+            .field("signature", &self.signature)
+            .field("matched", &self.matched)
+            .finish_non_exhaustive()
+    }
 }

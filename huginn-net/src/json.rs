@@ -5,11 +5,15 @@ use std::net::SocketAddr;
 
 use huginn_net_core::TunnelPath;
 use huginn_net_db::Label;
+use huginn_net_http::language;
 use huginn_net_tcp::Handshake;
 use huginn_net_tls::{AlpnList, TlsClient, TlsServer};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, SerializeStruct, Serializer};
 
-use crate::{CommunityId, Escaped, Event, Finding, MtuFinding, TcpFinding};
+use crate::{
+    CommunityId, Escaped, Event, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding,
+    TcpFinding,
+};
 
 /// Serialises an event as one flat object: the fields that every event has, then those of its kind.
 ///
@@ -44,6 +48,8 @@ impl Serialize for JsonEvent<'_> {
                 map.serialize_entry("mtu", &mtu.0)?;
                 map.serialize_entry("link", &link.as_deref())?;
             }
+            Finding::HttpRequest(finding) => http_request_entries(&mut map, finding)?,
+            Finding::HttpResponse(finding) => http_response_entries(&mut map, finding)?,
             Finding::TlsClient(client) => tls_client_entries(&mut map, client)?,
             Finding::TlsServer(server) => tls_server_entries(&mut map, server)?,
         }
@@ -59,6 +65,8 @@ fn name(finding: &Finding) -> &'static str {
             Handshake::SynAck => "tcp_syn_ack",
         },
         Finding::Mtu(_) => "mtu",
+        Finding::HttpRequest(_) => "http_request",
+        Finding::HttpResponse(_) => "http_response",
         Finding::TlsClient(_) => "tls_client",
         Finding::TlsServer(_) => "tls_server",
     }
@@ -71,6 +79,42 @@ fn tcp_entries<M: SerializeMap>(map: &mut M, finding: &TcpFinding) -> Result<(),
     map.serialize_entry("fuzzy", &params.fuzzy)?;
     map.serialize_entry("distance", &distance.hops)?;
     map.serialize_entry("params", &Text(params))
+}
+
+fn http_request_entries<M: SerializeMap>(map: &mut M, finding: &HttpRequestFinding) -> Result<(), M::Error> {
+    let HttpRequestFinding { request, exchange, akamai, verdict } = finding;
+    map.serialize_entry("version", &Text(&request.version()))?;
+    map.serialize_entry("exchange", exchange)?;
+    map.serialize_entry("method", &Wire(request.method()))?;
+    map.serialize_entry("host", &request.host().map(Wire))?;
+    map.serialize_entry("path", &request.path().map(Wire))?;
+    map.serialize_entry("user_agent", &request.user_agent().map(Wire))?;
+    let tag = request.header("Accept-Language").and_then(language::preferred);
+    map.serialize_entry("language", &tag.map(|tag| language::name(tag).unwrap_or(tag)))?;
+    http_entries(map, verdict)?;
+    if let Some(akamai) = akamai {
+        map.serialize_entry("akamai", &Text(&**akamai))?;
+        map.serialize_entry("akamai_hash", &Text(&akamai.hash()))?;
+    }
+    Ok(())
+}
+
+fn http_response_entries<M: SerializeMap>(
+    map: &mut M,
+    finding: &HttpResponseFinding,
+) -> Result<(), M::Error> {
+    let HttpResponseFinding { response, exchange, verdict } = finding;
+    map.serialize_entry("version", &Text(&response.version()))?;
+    map.serialize_entry("exchange", exchange)?;
+    map.serialize_entry("status", &response.status())?;
+    map.serialize_entry("server_header", &response.server().map(Wire))?;
+    http_entries(map, verdict)
+}
+
+fn http_entries<M: SerializeMap>(map: &mut M, verdict: &HttpVerdict) -> Result<(), M::Error> {
+    map.serialize_entry("sig", &Text(&verdict.raw_sig()))?;
+    map.serialize_entry("label", &verdict.label().map(JsonLabel))?;
+    map.serialize_entry("params", &Text(&verdict.params))
 }
 
 fn tls_client_entries<M: SerializeMap>(map: &mut M, client: &TlsClient) -> Result<(), M::Error> {

@@ -29,7 +29,9 @@ mod p0f_log;
 
 pub use community_id::CommunityId;
 pub use escaped::Escaped;
-pub use finding::{Event, Finding, MtuFinding, TcpFinding};
+pub use finding::{
+    Event, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, TcpFinding,
+};
 /// Frames, flows and the engine: all that the types here are made of.
 pub use huginn_net_core as core;
 pub use huginn_net_core::{
@@ -42,6 +44,8 @@ pub use huginn_net_core::{Bpf, BpfError};
 /// The signature database and its matching.
 pub use huginn_net_db as db;
 pub use huginn_net_db::{Database, Error as DatabaseError, Label};
+/// HTTP/1 and HTTP/2: requests, responses, signatures.
+pub use huginn_net_http as http;
 /// TCP/IP signatures.
 pub use huginn_net_tcp as tcp;
 /// TLS over TCP, QUIC and DTLS: hellos, JA4 and JA3.

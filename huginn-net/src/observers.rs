@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use huginn_net_core::{Interest, Protocol, Segment, Side};
 use huginn_net_db::{Database, Label};
+use huginn_net_http::{
+    HttpCounters, HttpEvent, HttpFlow, HttpObserver, HttpRequest, HttpResponse, HttpSignature,
+};
 use huginn_net_tcp::{Handshake, TcpEvent, TcpFlow, TcpObserver};
 use huginn_net_tls::{TlsCounters, TlsEvent, TlsFlow, TlsObserver};
 
-use crate::{Finding, MtuFinding, TcpFinding};
+use crate::{Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, TcpFinding};
 
 /// The protocols to run and the database to look up what they see.
 ///
@@ -15,6 +18,7 @@ use crate::{Finding, MtuFinding, TcpFinding};
 #[derive(Clone, Debug)]
 pub struct Observers {
     tcp: Option<TcpObserver>,
+    http: Option<HttpObserver>,
     tls: Option<TlsObserver>,
     database: Arc<Database>,
     scope: Scope,
@@ -33,13 +37,25 @@ pub enum Scope {
 impl Observers {
     /// Every protocol, with this database.
     pub fn new(database: Arc<Database>) -> Self {
-        Self { tcp: Some(TcpObserver), tls: Some(TlsObserver::default()), database, scope: Scope::default() }
+        Self {
+            tcp: Some(TcpObserver),
+            http: Some(HttpObserver::default()),
+            tls: Some(TlsObserver::default()),
+            database,
+            scope: Scope::default(),
+        }
     }
 
     /// Runs TCP fingerprints, or leaves them out.
     #[must_use]
     pub fn tcp(self, run: bool) -> Self {
         Self { tcp: run.then(TcpObserver::default), ..self }
+    }
+
+    /// Runs HTTP fingerprints, or leaves them out.
+    #[must_use]
+    pub fn http(self, run: bool) -> Self {
+        Self { http: run.then(HttpObserver::default), ..self }
     }
 
     /// Runs TLS fingerprints, or leaves them out.
@@ -66,6 +82,8 @@ impl Default for Observers {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ProtocolCounters {
+    /// HTTP in the clear.
+    pub http: HttpCounters,
     /// TLS over TCP, QUIC and DTLS.
     pub tls: TlsCounters,
 }
@@ -74,10 +92,12 @@ pub struct ProtocolCounters {
 #[derive(Debug, Default)]
 pub struct FlowState {
     tcp: TcpFlow,
+    http: HttpFlow,
     tls: TlsFlow,
     /// The side whose handshake a user-space tool made: its options tell nothing of a link.
     by_tool: Option<Side>,
     tcp_done: bool,
+    http_done: bool,
     tls_done: bool,
 }
 
@@ -87,7 +107,7 @@ impl Protocol for Observers {
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
         let tcp = self.tcp.as_ref().and_then(|tcp| tcp.opens(segment));
-        tcp.or_else(|| self.tls.as_ref()?.opens(segment))
+        tcp.or_else(|| self.http.as_ref()?.opens(segment)).or_else(|| self.tls.as_ref()?.opens(segment))
     }
 
     fn on_segment(
@@ -100,21 +120,27 @@ impl Protocol for Observers {
         if !flow.tcp_done {
             flow.tcp_done = self.on_tcp(segment, sender, flow, emit) == Interest::Done;
         }
+        if !flow.http_done {
+            flow.http_done = self.on_http(segment, sender, flow, emit) == Interest::Done;
+        }
         if !flow.tls_done {
             flow.tls_done = self.on_tls(segment, sender, &mut flow.tls, emit) == Interest::Done;
         }
-        if flow.tcp_done && flow.tls_done { Interest::Done } else { Interest::More }
+        if flow.tcp_done && flow.http_done && flow.tls_done { Interest::Done } else { Interest::More }
     }
 
     fn held(flow: &FlowState) -> usize {
-        TlsObserver::held(&flow.tls)
+        HttpObserver::held(&flow.http).saturating_add(TlsObserver::held(&flow.tls))
     }
 }
 
 impl Observers {
     /// What the protocols counted since they were made.
     pub fn counters(&self) -> ProtocolCounters {
-        ProtocolCounters { tls: self.tls.as_ref().map(TlsObserver::counters).unwrap_or_default() }
+        ProtocolCounters {
+            http: self.http.as_ref().map(HttpObserver::counters).unwrap_or_default(),
+            tls: self.tls.as_ref().map(TlsObserver::counters).unwrap_or_default(),
+        }
     }
 
     fn on_tcp(
@@ -149,9 +175,56 @@ impl Observers {
         });
         if self.scope == Scope::P0f && by_tool.take().is_some() {
             state.end();
+            flow.http_done = true;
             return Interest::More;
         }
         interest
+    }
+
+    fn on_http(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        flow: &mut FlowState,
+        emit: &mut impl FnMut(Side, Finding),
+    ) -> Interest {
+        let Some(http) = &mut self.http else { return Interest::Done };
+        // p0f gives up a connection in which data come before the handshake is complete.
+        let early = !segment.payload.is_empty() && !flow.tcp.is_answered();
+        if self.scope == Scope::P0f && self.tcp.is_some() && early {
+            return Interest::Done;
+        }
+        let (database, scope) = (&self.database, self.scope);
+        http.on_segment(segment, sender, &mut flow.http, &mut |side, event| match event {
+            HttpEvent::Request(found) => {
+                let signature = match scope {
+                    Scope::Full => Some(HttpSignature::of_request(&found.request)),
+                    Scope::P0f => HttpSignature::p0f_of_request(&found.request),
+                };
+                if let Some(signature) = signature {
+                    let matched = database.match_request(&signature);
+                    let verdict = HttpVerdict::new(signature, matched, database);
+                    let HttpRequest { request, exchange, akamai, .. } = found;
+                    emit(
+                        side,
+                        Finding::HttpRequest(HttpRequestFinding { request, exchange, akamai, verdict }),
+                    );
+                }
+            }
+            HttpEvent::Response(found) => {
+                let signature = match scope {
+                    Scope::Full => Some(HttpSignature::of_response(&found.response)),
+                    Scope::P0f => HttpSignature::p0f_of_response(&found.response),
+                };
+                if let Some(signature) = signature {
+                    let matched = database.match_response(&signature);
+                    let verdict = HttpVerdict::new(signature, matched, database);
+                    let HttpResponse { response, exchange, .. } = found;
+                    emit(side, Finding::HttpResponse(HttpResponseFinding { response, exchange, verdict }));
+                }
+            }
+            _ => {}
+        })
     }
 
     fn on_tls(

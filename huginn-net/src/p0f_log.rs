@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use huginn_net_core::{Side, Timestamp};
 use huginn_net_tcp::Handshake;
 
-use crate::{Event, Finding, MtuFinding, TcpFinding};
+use crate::{Event, Finding, HttpVerdict, MtuFinding, TcpFinding};
 
 /// Displays an event as p0f 3.09b logs it, character for character, with the time in UTC.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,8 @@ pub struct P0fLine<'a> {
 enum Logged<'a> {
     Tcp(&'a TcpFinding),
     Mtu(&'a MtuFinding),
+    HttpRequest(&'a HttpVerdict),
+    HttpResponse(&'a HttpVerdict),
 }
 
 impl<'a> P0fLine<'a> {
@@ -28,6 +30,8 @@ impl<'a> P0fLine<'a> {
         let finding = match &event.kind {
             Finding::Tcp(finding) => Logged::Tcp(finding),
             Finding::Mtu(finding) => Logged::Mtu(finding),
+            Finding::HttpRequest(finding) => Logged::HttpRequest(&finding.verdict),
+            Finding::HttpResponse(finding) => Logged::HttpResponse(&finding.verdict),
             Finding::TlsClient(_) | Finding::TlsServer(_) => return None,
         };
         Some(Self { event, finding })
@@ -45,6 +49,8 @@ impl fmt::Display for P0fLine<'_> {
                 (Handshake::SynAck, true) => "sendsyn response",
             },
             Logged::Mtu(_) => "mtu",
+            Logged::HttpRequest(_) => "http request",
+            Logged::HttpResponse(_) => "http response",
         };
         let subject = match event.subject {
             Side::Client => "cli",
@@ -55,6 +61,7 @@ impl fmt::Display for P0fLine<'_> {
         write!(f, "[{time}] mod={module}|cli={client}|srv={server}|subj={subject}|")?;
         match finding {
             Logged::Tcp(finding) => write_tcp(f, finding),
+            Logged::HttpRequest(verdict) | Logged::HttpResponse(verdict) => write_http(f, verdict),
             Logged::Mtu(MtuFinding { mtu, link }) => {
                 write!(f, "link={}|raw_mtu={mtu}", link.as_deref().unwrap_or(UNKNOWN))
             }
@@ -73,6 +80,21 @@ fn write_tcp(f: &mut fmt::Formatter<'_>, finding: &TcpFinding) -> fmt::Result {
         None => write!(f, "os={UNKNOWN}")?,
     }
     write!(f, "|dist={distance}|params={params}|raw_sig={signature}")
+}
+
+fn write_http(f: &mut fmt::Formatter<'_>, verdict: &HttpVerdict) -> fmt::Result {
+    match verdict.label() {
+        Some(label) if label.is_tool() => write!(f, "app={label}")?,
+        Some(label) => write!(f, "os={label}")?,
+        None => write!(f, "app={UNKNOWN}")?,
+    }
+    write!(
+        f,
+        "|lang={}|params={}|raw_sig={}",
+        verdict.signature.language(),
+        verdict.params,
+        verdict.raw_sig()
+    )
 }
 
 /// `YYYY/MM/DD HH:MM:SS`.

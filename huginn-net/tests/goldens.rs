@@ -94,7 +94,8 @@ fn decode_finds_the_handshakes_that_tshark_finds() {
 fn counted(lines: impl IntoIterator<Item = String>) -> BTreeMap<String, i32> {
     let mut counts = BTreeMap::new();
     for line in lines {
-        let modules = ["syn", "syn+ack", "mtu", "sendsyn probe", "sendsyn response"];
+        let modules =
+            ["syn", "syn+ack", "mtu", "sendsyn probe", "sendsyn response", "http request", "http response"];
         if modules.map(|module| format!("] mod={module}|")).iter().any(|module| line.contains(module)) {
             *counts.entry(line).or_default() += 1;
         }

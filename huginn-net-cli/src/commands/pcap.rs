@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use huginn_net::{
-    CaptureError, CaptureReader, Counters, DecodeConfig, Filter, FlowLimits, Frame, HuginnNet, Observers,
-    ProtocolCounters, Scope, Source,
+    CaptureError, CaptureReader, Counters, DecodeConfig, Escaped, Filter, FlowLimits, Frame, HuginnNet,
+    Observers, ProtocolCounters, Scope, Source,
 };
 
 use serde::Serialize;
@@ -67,22 +67,9 @@ fn refuse_own_input(args: &PcapArguments) -> Result<(), Failure> {
     }
 }
 
-/// A path as text: bytes that are not UTF-8, and control characters, as `\xNN`.
+/// A path as text that is safe to show.
 fn name_of(path: &Path) -> String {
-    let mut name = String::new();
-    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
-        for character in chunk.valid().chars() {
-            if character.is_control() {
-                name.push_str(&format!("\\x{:02x}", u32::from(character)));
-            } else {
-                name.push(character);
-            }
-        }
-        for byte in chunk.invalid() {
-            name.push_str(&format!("\\x{byte:02x}"));
-        }
-    }
-    name
+    format!("{:#}", Escaped(path.as_os_str().as_encoded_bytes()))
 }
 
 /// What is to be done with packets, from what was typed.
@@ -94,6 +81,7 @@ fn analyzer(args: &AnalysisArguments, format: Format) -> Result<HuginnNet, Failu
     let syn_lifetime = if p0f { Duration::from_secs(30) } else { FlowLimits::default().syn_lifetime };
     let observers = Observers::new(database(args.db.as_deref())?)
         .tcp(args.protocols.contains(&ProtocolArgument::Tcp))
+        .http(args.protocols.contains(&ProtocolArgument::Http))
         .tls(args.protocols.contains(&ProtocolArgument::Tls) && !p0f)
         .scope(if p0f { Scope::P0f } else { Scope::Full });
     let builder = HuginnNet::builder_with(observers)

@@ -4,9 +4,13 @@ use std::fmt::{self, Display};
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Effects, Style};
+use huginn_net::http::language;
 use huginn_net::tcp::Handshake;
 use huginn_net::tls::{Transport, Version};
-use huginn_net::{Escaped, Event, Finding, MtuFinding, Side, TcpFinding, TlsClient, TlsServer};
+use huginn_net::{
+    Escaped, Event, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, Side,
+    TcpFinding, TlsClient, TlsServer,
+};
 
 /// Width of the column of field names.
 const NAME_WIDTH: usize = 11;
@@ -51,6 +55,8 @@ impl Human {
                 Handshake::Syn => "SYN",
                 Handshake::SynAck => "SYN+ACK",
             },
+            Finding::HttpRequest(_) => "HTTP request",
+            Finding::HttpResponse(_) => "HTTP response",
             Finding::TlsClient(_) => "ClientHello",
             Finding::TlsServer(_) => "ServerHello",
             _ => "MTU",
@@ -75,9 +81,56 @@ impl Human {
                 self.verdict(out, "link", link.as_deref())?;
                 self.field(out, "mtu", format_args!("{mtu} bytes"))
             }
+            Finding::HttpRequest(finding) => self.http_request(out, finding),
+            Finding::HttpResponse(finding) => self.http_response(out, finding),
             Finding::TlsClient(client) => self.tls_client(out, client),
             Finding::TlsServer(server) => self.tls_server(out, server),
             _ => Ok(()),
+        }
+    }
+
+    fn http_request(&self, out: &mut impl Write, finding: &HttpRequestFinding) -> io::Result<()> {
+        let HttpRequestFinding { request, akamai, verdict, .. } = finding;
+        let (method, target) = (Escaped(request.method()), Escaped(request.target()));
+        self.field(out, "request", format_args!("{method:#} {target:#} HTTP/{}", request.version()))?;
+        self.wire(out, "host", request.host())?;
+        self.wire(out, "user agent", request.user_agent())?;
+        if let Some(tag) = request.header("Accept-Language").and_then(language::preferred) {
+            self.field(out, "language", language::name(tag).unwrap_or(tag))?;
+        }
+        self.http(out, verdict)?;
+        match akamai {
+            Some(akamai) => self.field(out, "akamai", akamai),
+            None => Ok(()),
+        }
+    }
+
+    fn http_response(&self, out: &mut impl Write, finding: &HttpResponseFinding) -> io::Result<()> {
+        let HttpResponseFinding { response, verdict, .. } = finding;
+        let reason = Escaped(response.reason());
+        self.field(
+            out,
+            "response",
+            format_args!("HTTP/{} {} {reason:#}", response.version(), response.status()),
+        )?;
+        self.wire(out, "says", response.server())?;
+        self.http(out, verdict)
+    }
+
+    fn http(&self, out: &mut impl Write, verdict: &HttpVerdict) -> io::Result<()> {
+        self.verdict(out, "software", verdict.label())?;
+        let remarks = verdict.params.to_string();
+        if remarks != "none" {
+            self.field(out, "remarks", remarks)?;
+        }
+        self.field(out, "signature", verdict.raw_sig())
+    }
+
+    /// A field of bytes from the wire, if there are any.
+    fn wire(&self, out: &mut impl Write, name: &str, value: Option<&[u8]>) -> io::Result<()> {
+        match value {
+            Some(value) => self.field(out, name, format_args!("{:#}", Escaped(value))),
+            None => Ok(()),
         }
     }
 

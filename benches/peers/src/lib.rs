@@ -1,0 +1,1 @@
+//! Benches beside other implementations of the same fingerprints.

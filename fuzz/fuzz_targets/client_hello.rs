@@ -1,0 +1,48 @@
+//! Any bytes as a handshake message of each transport, and as the records of a stream: each hello has its fingerprints,
+//! whose texts read back, and is the same hello once it is owned.
+#![no_main]
+
+use huginn_net_tls::{ClientHello, Ja4, Ja4Form, Ja4Raw, ServerHello, Transport};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    for transport in [Transport::Tcp, Transport::Quic, Transport::Dtls] {
+        if let Ok(hello) = ClientHello::from_message(data, transport) {
+            client(&hello);
+        }
+        if let Ok(hello) = ServerHello::from_message(data, transport) {
+            server(&hello);
+        }
+    }
+    if let Ok(Some(hello)) = ClientHello::from_records(data) {
+        client(&hello);
+    }
+});
+
+fn client(hello: &ClientHello<'_>) {
+    let message = hello.message();
+    assert_eq!(ClientHello::from_message(message, hello.transport()).as_ref(), Ok(hello));
+    assert_eq!(&hello.clone().into_owned(), hello);
+    let inside = message.as_ptr_range();
+    for extension in hello.extensions() {
+        assert!(inside.start <= extension.data.as_ptr() && extension.data.as_ptr_range().end <= inside.end);
+    }
+    for form in [Ja4Form::Sorted, Ja4Form::Original, Ja4Form::SessionStable] {
+        let raw = hello.ja4_raw(form);
+        assert_eq!(raw.to_string().parse::<Ja4Raw>().as_ref(), Ok(&raw));
+        assert_eq!(raw.ja4().to_string().parse::<Ja4>(), Ok(raw.ja4()));
+    }
+    assert_eq!(hello.ja4_ro().sorted(), hello.ja4_r());
+    assert_eq!(hello.ja3().to_string().matches(',').count(), 4);
+    assert_eq!(hello.ja3_hash(), hello.ja3().hash());
+    assert!(hello.alpn().map(|name| name.len() + 1).sum::<usize>() <= message.len());
+    assert!(hello.server_name().is_none() || hello.has_server_name());
+    assert!(!hello.version().ja4().is_empty());
+}
+
+fn server(hello: &ServerHello<'_>) {
+    assert_eq!(&hello.clone().into_owned(), hello);
+    assert_eq!(hello.ja3s().to_string().matches(',').count(), 2);
+    assert_eq!(hello.ja3s_hash(), hello.ja3s().hash());
+    assert!(!hello.version().ja4().is_empty());
+}

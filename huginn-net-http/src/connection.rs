@@ -1,0 +1,267 @@
+//! The exchanges of a TCP connection.
+
+use std::sync::Arc;
+
+use huginn_net_core::{Piece, Side, TcpConnection, TcpHeader, TcpStarts};
+
+use crate::http1::{Head, Http1Connection, Upgrade};
+use crate::http2::{Akamai, Http2Event, Http2Reader, PREFACE};
+use crate::{HttpCounters, HttpEvent, HttpRequest, HttpResponse, Role};
+
+/// Bytes that may be held of a direction before those that are missing.
+const WINDOW: usize = 1 << 17;
+/// What may be held of a server that speaks before its client, in bytes.
+const MAX_EARLY: usize = 256;
+
+/// What is remembered of a TCP connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    tcp: TcpConnection,
+    reader: Reader,
+}
+
+/// How a connection is read.
+#[derive(Debug)]
+enum Reader {
+    /// Not known yet; with what client and server have said.
+    Undecided {
+        client: Vec<u8>,
+        server: Vec<u8>,
+    },
+    Http1(Box<Http1>),
+    Http2(Box<Http2>),
+    /// Something else.
+    None,
+}
+
+#[derive(Debug)]
+struct Http1 {
+    connection: Http1Connection,
+    /// The settings with which a client asked for HTTP/2 (RFC 7540, section 3.2.1).
+    http2_settings: Option<Box<[u8]>>,
+}
+
+#[derive(Debug)]
+struct Http2 {
+    client: Http2Reader,
+    server: Http2Reader,
+    akamai: Option<Arc<Akamai>>,
+}
+
+impl Connection {
+    /// A connection whose directions begin there. It may have been open before, unless it is seen from its start.
+    pub(crate) fn new(starts: TcpStarts, from_start: bool) -> Self {
+        let reader = if from_start {
+            Reader::Undecided { client: Vec::new(), server: Vec::new() }
+        } else {
+            Reader::http1(Http1Connection::midstream())
+        };
+        Self { tcp: TcpConnection::new(starts), reader }
+    }
+
+    /// Takes the next segment and hands on the heads that are now whole.
+    pub(crate) fn on_segment(
+        &mut self,
+        tcp: &TcpHeader<'_>,
+        payload: &[u8],
+        sender: Side,
+        counters: &mut HttpCounters,
+        emit: &mut impl FnMut(Side, HttpEvent),
+    ) {
+        let Self { tcp: connection, reader } = self;
+        let mut segments = counters.tcp;
+        connection.on_segment(tcp, payload, sender, WINDOW, &mut segments, &mut |side, piece| {
+            reader.push(side, piece, counters, emit);
+        });
+        counters.tcp = segments;
+    }
+
+    /// Whether nothing further can be found.
+    pub(crate) fn is_done(&self) -> bool {
+        match &self.reader {
+            Reader::Undecided { .. } => false,
+            Reader::Http1(http1) => http1.connection.is_done(),
+            Reader::Http2(http2) => http2.client.is_done() && http2.server.is_done(),
+            Reader::None => true,
+        }
+    }
+
+    /// The memory that it takes up, in bytes.
+    pub(crate) fn held(&self) -> usize {
+        let reader = match &self.reader {
+            Reader::Undecided { client, server } => client.capacity().saturating_add(server.capacity()),
+            Reader::Http1(http1) => size_of::<Http1>().saturating_add(http1.connection.held()),
+            Reader::Http2(http2) => {
+                let readers = http2.client.held().saturating_add(http2.server.held());
+                size_of::<Http2>().saturating_add(readers)
+            }
+            Reader::None => 0,
+        };
+        size_of::<Self>().saturating_add(self.tcp.held()).saturating_add(reader)
+    }
+}
+
+impl Reader {
+    fn http1(connection: Http1Connection) -> Self {
+        Self::Http1(Box::new(Http1 { connection, http2_settings: None }))
+    }
+
+    fn http2(client: Http2Reader) -> Self {
+        Self::Http2(Box::new(Http2 { client, server: Http2Reader::server(), akamai: None }))
+    }
+
+    fn push(
+        &mut self,
+        side: Side,
+        piece: Piece<'_>,
+        counters: &mut HttpCounters,
+        emit: &mut impl FnMut(Side, HttpEvent),
+    ) {
+        match (self, piece) {
+            (this @ Self::Undecided { .. }, Piece::Bytes(bytes)) => this.decide(side, bytes, counters, emit),
+            (this @ Self::Undecided { .. }, Piece::Gap(_)) => {
+                *this = Self::http1(Http1Connection::midstream())
+            }
+            (this @ Self::Http1(_), piece) => this.push_http1(side, piece, counters, emit),
+            (Self::Http2(http2), Piece::Bytes(bytes)) => http2.push(side, bytes, counters, emit),
+            // Where the next frame begins is not known, nor what the table of fields holds.
+            (this @ Self::Http2(_), Piece::Gap(_)) => {
+                counters.http2_given_up = counters.http2_given_up.saturating_add(1);
+                *this = Self::None;
+            }
+            (Self::None, _) => {}
+        }
+    }
+
+    /// HTTP/2 begins with its preface; everything else is read as HTTP/1.
+    fn decide(
+        &mut self,
+        side: Side,
+        bytes: &[u8],
+        counters: &mut HttpCounters,
+        emit: &mut impl FnMut(Side, HttpEvent),
+    ) {
+        let Self::Undecided { client, server } = self else { return };
+        match side {
+            Side::Client => client.extend_from_slice(bytes),
+            Side::Server => server.extend_from_slice(bytes),
+        }
+        let begins = client.get(..PREFACE.len()).unwrap_or(client);
+        let is_http2 = PREFACE.starts_with(begins);
+        if is_http2 && begins.len() < PREFACE.len() && server.len() <= MAX_EARLY {
+            return;
+        }
+        let (client, server) = (std::mem::take(client), std::mem::take(server));
+        *self = if is_http2 && begins_whole(&client) {
+            Self::http2(Http2Reader::client())
+        } else {
+            Self::http1(Http1Connection::new())
+        };
+        // Who spoke first is of account for p0f.
+        let order = match side {
+            Side::Client => [(Side::Server, server), (Side::Client, client)],
+            Side::Server => [(Side::Client, client), (Side::Server, server)],
+        };
+        for (side, bytes) in order {
+            if !bytes.is_empty() {
+                self.push(side, Piece::Bytes(&bytes), counters, emit);
+            }
+        }
+    }
+
+    fn push_http1(
+        &mut self,
+        side: Side,
+        piece: Piece<'_>,
+        counters: &mut HttpCounters,
+        emit: &mut impl FnMut(Side, HttpEvent),
+    ) {
+        let Self::Http1(http1) = self else { return };
+        http1.push(side, piece, counters, emit);
+        match http1.connection.upgrade() {
+            None => {}
+            Some(Upgrade::Http2) => {
+                let Http1 { connection, http2_settings } = &mut **http1;
+                if connection.is_over(Role::Request) && connection.is_over(Role::Response) {
+                    let settings = http2_settings.take().unwrap_or_default();
+                    let rest = [Role::Request, Role::Response].map(|role| connection.take_rest(role));
+                    *self = Self::http2(Http2Reader::upgraded_client(&settings));
+                    for (side, bytes) in [Side::Client, Side::Server].into_iter().zip(rest) {
+                        self.push(side, Piece::Bytes(&bytes), counters, emit);
+                    }
+                }
+            }
+            Some(_) => *self = Self::None,
+        }
+    }
+}
+
+fn begins_whole(client: &[u8]) -> bool {
+    client.len() >= PREFACE.len()
+}
+
+impl Http1 {
+    fn push(
+        &mut self,
+        side: Side,
+        piece: Piece<'_>,
+        counters: &mut HttpCounters,
+        emit: &mut impl FnMut(Side, HttpEvent),
+    ) {
+        let Self { connection, http2_settings } = self;
+        let direction = match side {
+            Side::Client => Role::Request,
+            Side::Server => Role::Response,
+        };
+        let bytes = match piece {
+            Piece::Bytes(bytes) => bytes,
+            Piece::Gap(missing) => return connection.gap(direction, missing, &mut counters.http1),
+        };
+        let HttpCounters { requests, responses, http1, .. } = counters;
+        connection.push(direction, bytes, http1, &mut |exchange, head| match head {
+            Head::Request(request) => {
+                *requests = requests.saturating_add(1);
+                if let Some(settings) = request.header("HTTP2-Settings") {
+                    *http2_settings = Some(settings.into());
+                }
+                emit(side, HttpEvent::Request(HttpRequest { request, exchange, akamai: None }));
+            }
+            Head::Response(response) => {
+                *responses = responses.saturating_add(1);
+                emit(side, HttpEvent::Response(HttpResponse { response, exchange }));
+            }
+        });
+    }
+}
+
+impl Http2 {
+    fn push(
+        &mut self,
+        side: Side,
+        bytes: &[u8],
+        counters: &mut HttpCounters,
+        emit: &mut impl FnMut(Side, HttpEvent),
+    ) {
+        let Self { client, server, akamai } = self;
+        let reader = match side {
+            Side::Client => client,
+            Side::Server => server,
+        };
+        let HttpCounters { requests, responses, http2_given_up, .. } = counters;
+        let outcome = reader.push(bytes, &mut |event| match event {
+            Http2Event::Akamai(found) => *akamai = Some(Arc::new(found)),
+            Http2Event::Request { stream, request, .. } => {
+                *requests = requests.saturating_add(1);
+                let found = HttpRequest { request, exchange: stream, akamai: akamai.clone() };
+                emit(side, HttpEvent::Request(found));
+            }
+            Http2Event::Response { stream, response } => {
+                *responses = responses.saturating_add(1);
+                emit(side, HttpEvent::Response(HttpResponse { response, exchange: stream }));
+            }
+        });
+        if outcome.is_err() {
+            *http2_given_up = http2_given_up.saturating_add(1);
+        }
+    }
+}

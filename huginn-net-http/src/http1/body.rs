@@ -1,0 +1,120 @@
+//! How a message goes on behind its head (RFC 9112, section 6.3).
+
+use super::awaited::Asked;
+use super::chunked::{Chunked, End, Malformed};
+use crate::headers::trim_blanks;
+use crate::{Headers, Request, Response};
+
+/// The body of a message; its bytes are not kept and not looked at.
+#[derive(Debug)]
+pub(super) enum Body {
+    /// As many bytes as these.
+    Length(u64),
+    Chunked(Chunked),
+    /// All that comes until the connection ends.
+    UntilClose,
+}
+
+/// What follows a head.
+#[derive(Debug)]
+pub(super) enum After {
+    Body(Body),
+    /// What another protocol says (RFC 9110, section 7.8): that of the Upgrade.
+    Upgrade,
+    /// What goes through a tunnel (RFC 9110, section 9.3.6).
+    Tunnel,
+    /// What its head contradicts itself about.
+    Unknown,
+}
+
+const NOTHING: After = After::Body(Body::Length(0));
+
+impl After {
+    pub(super) fn request(request: &Request) -> Self {
+        match last_coding(request.headers()) {
+            Some(coding) if coding.eq_ignore_ascii_case(b"chunked") => {
+                Self::Body(Body::Chunked(Chunked::default()))
+            }
+            // RFC 9112 has it refused: where the body would end is not known.
+            Some(_) => Self::Unknown,
+            None => match content_length(request.headers()) {
+                Ok(length) => Self::Body(Body::Length(length.unwrap_or(0))),
+                Err(Malformed) => Self::Unknown,
+            },
+        }
+    }
+
+    pub(super) fn response(response: &Response, asked: Asked) -> Self {
+        match (response.status(), asked) {
+            (101, _) => return Self::Upgrade,
+            (200..=299, Asked::Connect) => return Self::Tunnel,
+            (100..=199 | 204 | 304, _) | (_, Asked::Head) => return NOTHING,
+            _ => {}
+        }
+        match last_coding(response.headers()) {
+            Some(coding) if coding.eq_ignore_ascii_case(b"chunked") => {
+                Self::Body(Body::Chunked(Chunked::default()))
+            }
+            Some(_) => Self::Body(Body::UntilClose),
+            None => match content_length(response.headers()) {
+                Ok(Some(length)) => Self::Body(Body::Length(length)),
+                Ok(None) => Self::Body(Body::UntilClose),
+                Err(Malformed) => Self::Unknown,
+            },
+        }
+    }
+}
+
+impl Body {
+    /// Takes the next bytes and tells where the body ends, if it does.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Option<End>, Malformed> {
+        match self {
+            Self::Length(left) => {
+                let here = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
+                *left = left.saturating_sub(here as u64);
+                Ok((*left == 0).then_some(End { taken: here, after_cr: false }))
+            }
+            Self::Chunked(chunked) => chunked.push(bytes),
+            Self::UntilClose => Ok(None),
+        }
+    }
+
+    /// Passes over bytes that are missing, if nothing but body is missing with them.
+    pub(super) fn skip(&mut self, missing: u64) -> Result<(), Malformed> {
+        match self {
+            Self::Length(left) => {
+                *left = left.checked_sub(missing).ok_or(Malformed)?;
+                Ok(())
+            }
+            Self::Chunked(chunked) => chunked.skip(missing),
+            Self::UntilClose => Ok(()),
+        }
+    }
+}
+
+/// The last transfer coding, if there is one.
+fn last_coding(headers: &Headers) -> Option<&[u8]> {
+    let value = headers.values("Transfer-Encoding").last()?;
+    value.rsplit(|&byte| byte == b',').next().map(trim_blanks)
+}
+
+/// The length of the body: one number, however often it is given (RFC 9110, section 8.6).
+fn content_length(headers: &Headers) -> Result<Option<u64>, Malformed> {
+    let mut length = None;
+    for value in headers.values("Content-Length").flat_map(|value| value.split(|&byte| byte == b',')) {
+        let number = decimal(trim_blanks(value)).ok_or(Malformed)?;
+        if length.is_some_and(|length| length != number) {
+            return Err(Malformed);
+        }
+        length = Some(number);
+    }
+    Ok(length)
+}
+
+fn decimal(digits: &[u8]) -> Option<u64> {
+    let add = |value: u64, &digit: &u8| {
+        let digit = digit.is_ascii_digit().then_some(digit & 0xf)?;
+        value.checked_mul(10)?.checked_add(u64::from(digit))
+    };
+    if digits.is_empty() { None } else { digits.iter().try_fold(0, add) }
+}

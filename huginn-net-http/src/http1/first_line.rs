@@ -1,0 +1,125 @@
+//! The first line of a head.
+
+use super::Probe;
+use crate::headers::trim_blanks;
+use crate::{HttpVersion, Role};
+
+/// The longest method: longer than any registered one.
+const MAX_METHOD: usize = 24;
+const VERSION: &[u8] = b"HTTP/1.";
+
+/// The methods that a request is known by where it need not begin (RFC 9110, section 9; RFC 5789; RFC 4918; SOAP and
+/// UPnP events have those of their own).
+const METHODS: &[&[u8]] = &[
+    b"GET ",
+    b"POST ",
+    b"HEAD ",
+    b"PUT ",
+    b"DELETE ",
+    b"OPTIONS ",
+    b"CONNECT ",
+    b"PATCH ",
+    b"TRACE ",
+    b"PROPFIND ",
+    b"PROPPATCH ",
+    b"REPORT ",
+    b"MKCOL ",
+    b"MOVE ",
+    b"COPY ",
+    b"LOCK ",
+    b"UNLOCK ",
+    b"SEARCH ",
+    b"SUBSCRIBE ",
+    b"UNSUBSCRIBE ",
+    b"NOTIFY ",
+    b"M-POST ",
+];
+
+/// Whether these are the first bytes of a head, as far as a first line without its end tells.
+pub(crate) fn probe(role: Role, bytes: &[u8]) -> Probe {
+    let unsure_if = |condition| if condition { Probe::Unsure } else { Probe::No };
+    match role {
+        Role::Request => match bytes.iter().take(MAX_METHOD).position(|&byte| !is_token(byte)) {
+            Some(end @ 1..) if bytes.get(end) == Some(&b' ') => Probe::Yes,
+            Some(_) => Probe::No,
+            None => unsure_if(bytes.len() < MAX_METHOD),
+        },
+        Role::Response if bytes.starts_with(VERSION) => Probe::Yes,
+        Role::Response => unsure_if(VERSION.starts_with(bytes)),
+    }
+}
+
+/// Whether a head surely begins with these bytes, where it need not.
+pub(crate) fn begins_head(role: Role, bytes: &[u8]) -> bool {
+    match role {
+        Role::Request => METHODS.iter().any(|method| bytes.starts_with(method)),
+        Role::Response => bytes.starts_with(VERSION),
+    }
+}
+
+/// A request line, by its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RequestLine<'a> {
+    pub(crate) method: &'a [u8],
+    pub(crate) target: &'a [u8],
+    pub(crate) version: HttpVersion,
+}
+
+impl<'a> RequestLine<'a> {
+    /// Reads `method SP target SP HTTP/1.x`, whatever the target holds. The end of the line may be there or not.
+    pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
+        let (rest, &[ref version @ .., minor]) = line.trim_ascii_end().split_last_chunk::<8>()?;
+        let end = rest.iter().position(|&byte| byte == b' ')?;
+        let (method, target) = rest.split_at_checked(end)?;
+        let is_method = (1..=MAX_METHOD).contains(&end) && method.iter().all(|&byte| is_token(byte));
+        (version == VERSION && is_method).then(|| Self {
+            method,
+            target: trim_blanks(target),
+            version: version_of(minor),
+        })
+    }
+}
+
+/// A status line, by its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StatusLine<'a> {
+    pub(crate) version: HttpVersion,
+    /// 0 if there are no three digits.
+    pub(crate) status: u16,
+    pub(crate) reason: &'a [u8],
+}
+
+impl<'a> StatusLine<'a> {
+    /// Reads `HTTP/1.x SP status SP reason`, of which only the version need be right.
+    pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
+        let (&minor, rest) = line.strip_prefix(VERSION)?.split_first()?;
+        let rest = trim_blanks(rest);
+        let (status, reason) = rest.split_at_checked(3).unwrap_or((rest, &[]));
+        let status = match status {
+            [a @ b'0'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9'] => [a, b, c]
+                .into_iter()
+                .fold(0, |value: u16, digit| value.saturating_mul(10).saturating_add(u16::from(digit & 0xf))),
+            _ => 0,
+        };
+        let reason = if status == 0 { rest } else { trim_blanks(reason) };
+        Some(Self { version: version_of(minor), status, reason })
+    }
+}
+
+/// Whether this is the first line of a head.
+pub(crate) fn is_first_line(role: Role, line: &[u8]) -> bool {
+    match role {
+        Role::Request => RequestLine::parse(line).is_some(),
+        Role::Response => StatusLine::parse(line).is_some(),
+    }
+}
+
+/// HTTP/1.1, or what p0f takes for HTTP/1.0.
+fn version_of(minor: u8) -> HttpVersion {
+    if minor == b'1' { HttpVersion::Http11 } else { HttpVersion::Http10 }
+}
+
+/// A character of a token (RFC 9110, section 5.6.2).
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}

@@ -1,0 +1,37 @@
+//! HTTP/1 (RFC 9112): the heads of both directions of a connection, from their bytes in order.
+
+mod awaited;
+mod body;
+mod chunked;
+mod connection;
+mod first_line;
+mod greeting;
+mod head;
+mod head_buffer;
+mod reader;
+
+pub use connection::{Http1Connection, Http1Counters, Upgrade};
+pub(crate) use first_line::begins_head;
+pub use head::{MAX_HEAD, MAX_HEADERS};
+
+use crate::{Request, Response};
+
+/// The head of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// Of a request.
+    Request(Request),
+    /// Of a response, a provisional one (1xx) too.
+    Response(Response),
+}
+
+/// Whether bytes begin something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// They do.
+    Yes,
+    /// More bytes are needed to tell.
+    Unsure,
+    /// They do not.
+    No,
+}

@@ -1,0 +1,178 @@
+//! Akamai's fingerprint of HTTP/2 clients.
+//!
+//! The definition is "Passive Fingerprinting of HTTP/2 Clients" by O. Segal, A. Fridman and E. Shuster (Akamai, Black
+//! Hat Europe 2017).
+
+use std::fmt::{self, Write};
+
+use md5::{Digest, Md5};
+
+use super::{Http2Error, Http2Event, Http2Reader, PseudoHeaders, Setting, StreamPriority};
+
+/// The fingerprint of a client: what it sends up to its first request, `SETTINGS|WINDOW_UPDATE|PRIORITY|pseudo-headers`.
+///
+/// - Its first settings in their order, `id:value` with `;` between them.
+/// - By how much it enlarges the window of the connection, `00` if it does not. The first such frame counts.
+/// - Its PRIORITY frames, `stream:exclusive:depends on:weight` with `,` between them, `0` for none. The priority that
+///   the first request itself may carry is not one of them.
+/// - The order of the first request's pseudo-header fields by their first letters, `,` between them.
+///
+/// It is text only when it is displayed.
+///
+/// ```
+/// use huginn_net_http::http2::Akamai;
+///
+/// let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+/// bytes.extend([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0xff, 0xff]); // SETTINGS
+/// assert_eq!(Akamai::of_client(&bytes)?, None);
+///
+/// bytes.extend([0, 0, 6, 1, 5, 0, 0, 0, 1, 0x82, 0x84, 0x87, 0x41, 1, b'a']); // HEADERS
+/// let akamai = Akamai::of_client(&bytes)?.expect("a request");
+/// assert_eq!(akamai.to_string(), "4:65535|00|0|m,p,s,a");
+/// # Ok::<(), huginn_net_http::http2::Http2Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Akamai {
+    settings: Box<[Setting]>,
+    window_update: Option<u32>,
+    priorities: Box<[StreamPriority]>,
+    pseudo_headers: PseudoHeaders,
+}
+
+/// The MD5 of an [`Akamai`] as text. Displays as 32 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AkamaiHash(pub [u8; 16]);
+
+impl Akamai {
+    /// The fingerprint of who sent these bytes, the first ones of a connection; `None` if the first request is not
+    /// there yet.
+    ///
+    /// # Errors
+    /// What is no HTTP/2.
+    pub fn of_client(bytes: &[u8]) -> Result<Option<Self>, Http2Error> {
+        let mut found = None;
+        let outcome = Http2Reader::client().push(bytes, &mut |event| {
+            if let Http2Event::Akamai(akamai) = event {
+                found = Some(akamai);
+            }
+        });
+        match found {
+            Some(akamai) => Ok(Some(akamai)),
+            None => outcome.map(|()| None),
+        }
+    }
+
+    /// The settings in their order.
+    pub fn settings(&self) -> &[Setting] {
+        &self.settings
+    }
+
+    /// By how many bytes the window of the connection is enlarged.
+    pub fn window_update(&self) -> Option<u32> {
+        self.window_update
+    }
+
+    /// The PRIORITY frames in their order.
+    pub fn priorities(&self) -> &[StreamPriority] {
+        &self.priorities
+    }
+
+    /// The pseudo-header fields of the first request.
+    pub fn pseudo_headers(&self) -> &PseudoHeaders {
+        &self.pseudo_headers
+    }
+
+    /// The MD5 of the text.
+    pub fn hash(&self) -> AkamaiHash {
+        AkamaiHash(Md5::digest(self.to_string()).into())
+    }
+}
+
+impl fmt::Display for Akamai {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_list(f, &self.settings, ';')?;
+        match self.window_update {
+            Some(increment) => write!(f, "|{increment}|")?,
+            None => f.write_str("|00|")?,
+        }
+        match &*self.priorities {
+            [] => f.write_char('0')?,
+            priorities => write_list(f, priorities, ',')?,
+        }
+        write!(f, "|{}", self.pseudo_headers)
+    }
+}
+
+fn write_list(f: &mut fmt::Formatter<'_>, list: &[impl fmt::Display], separator: char) -> fmt::Result {
+    for (index, element) in list.iter().enumerate() {
+        if index > 0 {
+            f.write_char(separator)?;
+        }
+        write!(f, "{element}")?;
+    }
+    Ok(())
+}
+
+impl fmt::Display for AkamaiHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for AkamaiHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AkamaiHash({self})")
+    }
+}
+
+/// What a client has sent of its fingerprint so far.
+#[derive(Debug, Default)]
+pub(super) struct Opening {
+    settings: Option<Box<[Setting]>>,
+    upgrade_settings: Box<[Setting]>,
+    window_update: Option<u32>,
+    priorities: Vec<StreamPriority>,
+}
+
+impl Opening {
+    /// How many PRIORITY frames are kept; Firefox sent six.
+    const MAX_PRIORITIES: usize = 256;
+
+    /// That of a client which has already sent settings in the header of an upgrade.
+    pub(super) fn upgraded(settings: Box<[Setting]>) -> Self {
+        Self { upgrade_settings: settings, ..Self::default() }
+    }
+
+    pub(super) fn add_settings(&mut self, settings: Box<[Setting]>) {
+        self.settings.get_or_insert(settings);
+    }
+
+    pub(super) fn add_window_update(&mut self, increment: u32) {
+        self.window_update.get_or_insert(increment);
+    }
+
+    pub(super) fn add_priority(&mut self, priority: StreamPriority) {
+        if self.priorities.len() < Self::MAX_PRIORITIES {
+            self.priorities.push(priority);
+        }
+    }
+
+    /// The memory that it takes up behind it, in bytes.
+    pub(super) fn held(&self) -> usize {
+        let first = self.settings.as_deref().unwrap_or_default();
+        let settings = size_of_val(first).saturating_add(size_of_val(&*self.upgrade_settings));
+        let priorities = self.priorities.capacity().saturating_mul(size_of::<StreamPriority>());
+        settings.saturating_add(priorities)
+    }
+
+    /// The fingerprint, once the first request is there. Settings that an upgrade sent are not always sent again.
+    pub(super) fn akamai(self, pseudo_headers: PseudoHeaders) -> Akamai {
+        let settings = self.settings.filter(|settings| !settings.is_empty()).unwrap_or(self.upgrade_settings);
+        Akamai {
+            settings,
+            window_update: self.window_update,
+            priorities: self.priorities.into(),
+            pseudo_headers,
+        }
+    }
+}

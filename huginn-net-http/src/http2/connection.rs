@@ -1,0 +1,185 @@
+//! What the frames of one side mean.
+
+use std::mem;
+
+use huginn_net_core::Cursor;
+
+use super::akamai::Opening;
+use super::fields::Fields;
+use super::frame::{self, FrameHeader};
+use super::hpack::Decoder;
+use super::{Http2Error, Http2Event, StreamPriority, settings};
+
+/// The longest field block that is put together, in bytes.
+const MAX_BLOCK: usize = 64 * 1024;
+/// The priority and the promised stream that may stand before a field block (RFC 9113, sections 6.2 and 6.6), in bytes.
+const PRIORITY_LEN: usize = 5;
+const PROMISED_LEN: usize = 4;
+
+/// What is remembered of one side between its frames.
+#[derive(Debug)]
+pub(super) struct Connection {
+    side: Side,
+    decoder: Decoder,
+    /// A field block that goes on in the next frame.
+    block: Option<Block>,
+}
+
+/// Who sends.
+#[derive(Debug)]
+pub(super) enum Side {
+    /// A client, and what it has sent if its first request is still to come.
+    Client(Option<Box<Opening>>),
+    /// A server, and whether its settings, which come first, have been seen.
+    Server { begun: bool },
+}
+
+#[derive(Debug)]
+struct Block {
+    kind: u8,
+    stream: u32,
+    bytes: Vec<u8>,
+}
+
+impl Connection {
+    pub(super) const fn new(side: Side) -> Self {
+        Self { side, decoder: Decoder::new(), block: None }
+    }
+
+    /// The memory that it takes up behind it, in bytes.
+    pub(super) fn held(&self) -> usize {
+        let block = self.block.as_ref().map_or(0, |block| block.bytes.capacity());
+        let opening = match &self.side {
+            Side::Client(Some(opening)) => opening.held(),
+            _ => 0,
+        };
+        self.decoder.held().saturating_add(block).saturating_add(opening)
+    }
+
+    pub(super) fn on_frame(
+        &mut self,
+        frame: FrameHeader,
+        payload: &[u8],
+        found: &mut impl FnMut(Http2Event),
+    ) -> Result<(), Http2Error> {
+        self.check_order(frame)?;
+        match frame.kind {
+            frame::HEADERS | frame::PUSH_PROMISE => {
+                let fragment = fragment(frame, payload).ok_or_else(|| malformed(frame))?;
+                if frame.has(frame::END_HEADERS) {
+                    return self.on_block(frame.kind, frame.stream, fragment, found);
+                }
+                self.block = Some(Block { kind: frame.kind, stream: frame.stream, bytes: fragment.to_vec() });
+                Ok(())
+            }
+            frame::CONTINUATION => self.on_continuation(frame, payload, found),
+            _ => match &mut self.side {
+                Side::Client(Some(opening)) => add_to_opening(opening, frame, payload),
+                _ => Ok(()),
+            },
+        }
+    }
+
+    /// RFC 9113, sections 3.4, 6.2, 6.6 and 6.10.
+    fn check_order(&mut self, frame: FrameHeader) -> Result<(), Http2Error> {
+        if let Side::Server { begun: begun @ false } = &mut self.side {
+            if frame.kind != frame::SETTINGS || frame.stream != 0 || frame.has(frame::ACK) {
+                return Err(Http2Error::NotHttp2);
+            }
+            *begun = true;
+        }
+        let fits = match (&self.block, frame.kind) {
+            (Some(block), frame::CONTINUATION) => block.stream == frame.stream,
+            (Some(_), _) | (None, frame::CONTINUATION) => false,
+            (None, frame::HEADERS) => frame.stream != 0,
+            (None, frame::PUSH_PROMISE) => frame.stream != 0 && matches!(self.side, Side::Server { .. }),
+            _ => true,
+        };
+        if fits { Ok(()) } else { Err(Http2Error::FrameOrder { kind: frame.kind, stream: frame.stream }) }
+    }
+
+    fn on_continuation(
+        &mut self,
+        frame: FrameHeader,
+        payload: &[u8],
+        found: &mut impl FnMut(Http2Event),
+    ) -> Result<(), Http2Error> {
+        let Some(mut block) = self.block.take() else { return Ok(()) };
+        let len = block.bytes.len().saturating_add(payload.len());
+        if len > MAX_BLOCK {
+            return Err(Http2Error::BlockTooLong { stream: frame.stream, len });
+        }
+        block.bytes.extend_from_slice(payload);
+        if frame.has(frame::END_HEADERS) {
+            return self.on_block(block.kind, block.stream, &block.bytes, found);
+        }
+        self.block = Some(block);
+        Ok(())
+    }
+
+    /// A whole field block. That of a promise matters only to the decoder.
+    fn on_block(
+        &mut self,
+        kind: u8,
+        stream: u32,
+        block: &[u8],
+        found: &mut impl FnMut(Http2Event),
+    ) -> Result<(), Http2Error> {
+        let mut fields = Fields::default();
+        self.decoder
+            .decode(block, &mut |name, value| fields.push(name, value))
+            .map_err(|source| Http2Error::Hpack { stream, source })?;
+        match &mut self.side {
+            Side::Client(opening) => {
+                let pseudo_headers = mem::take(&mut fields.pseudo_headers);
+                if let Some(opening) = opening.take() {
+                    found(Http2Event::Akamai(opening.akamai(pseudo_headers.clone())));
+                }
+                if let Some(request) = fields.into_request() {
+                    found(Http2Event::Request { stream, request, pseudo_headers });
+                }
+            }
+            Side::Server { .. } if kind == frame::HEADERS => {
+                if let Some(response) = fields.into_response() {
+                    found(Http2Event::Response { stream, response });
+                }
+            }
+            Side::Server { .. } => {}
+        }
+        Ok(())
+    }
+}
+
+/// The part of a field block in a HEADERS or PUSH_PROMISE frame: without padding, priority and promised stream.
+fn fragment(frame: FrameHeader, payload: &[u8]) -> Option<&[u8]> {
+    let mut cursor = Cursor::new(payload);
+    let padding = if frame.has(frame::PADDED) { cursor.u8().ok()? } else { 0 };
+    if frame.kind == frame::PUSH_PROMISE {
+        cursor.skip(PROMISED_LEN).ok()?;
+    } else if frame.has(frame::WITH_PRIORITY) {
+        cursor.skip(PRIORITY_LEN).ok()?;
+    }
+    cursor.rest().get(..cursor.remaining().checked_sub(padding.into())?)
+}
+
+fn add_to_opening(opening: &mut Opening, frame: FrameHeader, payload: &[u8]) -> Result<(), Http2Error> {
+    match frame.kind {
+        frame::SETTINGS if !frame.has(frame::ACK) => {
+            opening.add_settings(settings::parse(payload).ok_or_else(|| malformed(frame))?);
+        }
+        frame::WINDOW_UPDATE if frame.stream == 0 => {
+            let increment = payload.first_chunk().ok_or_else(|| malformed(frame))?;
+            opening.add_window_update(frame::number31(*increment));
+        }
+        frame::PRIORITY => {
+            let priority = payload.first_chunk().ok_or_else(|| malformed(frame))?;
+            opening.add_priority(StreamPriority::parse(frame.stream, *priority));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+const fn malformed(frame: FrameHeader) -> Http2Error {
+    Http2Error::FrameSize { kind: frame.kind, len: frame.len }
+}

@@ -1,0 +1,180 @@
+//! Frames (RFC 9113, section 4.1) from bytes in order, however they are cut.
+
+use std::mem;
+
+use super::Http2Error;
+
+/// Bytes of a frame before its payload.
+const HEADER_LEN: usize = 9;
+
+/// Types of frames (RFC 9113, section 6) whose payload is read.
+pub(super) const HEADERS: u8 = 1;
+pub(super) const PRIORITY: u8 = 2;
+pub(super) const SETTINGS: u8 = 4;
+pub(super) const PUSH_PROMISE: u8 = 5;
+pub(super) const WINDOW_UPDATE: u8 = 8;
+pub(super) const CONTINUATION: u8 = 9;
+
+/// Flags.
+pub(super) const ACK: u8 = 0x01;
+pub(super) const END_HEADERS: u8 = 0x04;
+pub(super) const PADDED: u8 = 0x08;
+pub(super) const WITH_PRIORITY: u8 = 0x20;
+
+/// What a frame begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FrameHeader {
+    /// Bytes of payload.
+    pub(super) len: usize,
+    pub(super) kind: u8,
+    pub(super) flags: u8,
+    /// 0 for the connection itself.
+    pub(super) stream: u32,
+}
+
+impl FrameHeader {
+    pub(super) const fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    fn parse([a, b, c, kind, flags, stream @ ..]: [u8; HEADER_LEN]) -> Self {
+        let len = usize::try_from(u32::from_be_bytes([0, a, b, c])).unwrap_or(usize::MAX);
+        Self { len, kind, flags, stream: number31(stream) }
+    }
+
+    /// The longest payload that is read, in bytes; none where it is skipped, however long it is. A frame of settings
+    /// has no more before the other side allows it (RFC 9113, section 4.2).
+    const fn max_len(&self) -> Option<usize> {
+        match self.kind {
+            HEADERS | PUSH_PROMISE | CONTINUATION => Some(64 * 1024),
+            SETTINGS => Some(16 * 1024),
+            PRIORITY => Some(5),
+            WINDOW_UPDATE => Some(4),
+            _ => None,
+        }
+    }
+}
+
+/// A number of 31 bits behind a reserved one.
+pub(super) const fn number31(bytes: [u8; 4]) -> u32 {
+    u32::from_be_bytes(bytes) & 0x7fff_ffff
+}
+
+/// Cuts the bytes of one side into frames.
+#[derive(Debug)]
+pub(super) struct FrameReader {
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// In a header, of which this is the beginning.
+    Header { bytes: [u8; HEADER_LEN], len: usize },
+    /// In a payload, of which this is the beginning.
+    Payload { header: FrameHeader, bytes: Vec<u8> },
+    /// In a payload that nobody wants.
+    Skip { left: usize },
+}
+
+impl State {
+    const START: Self = Self::Header { bytes: [0; HEADER_LEN], len: 0 };
+}
+
+impl FrameReader {
+    pub(super) const fn new() -> Self {
+        Self { state: State::START }
+    }
+
+    /// Takes the next bytes and hands on each frame: one that is read when it is whole, one that is skipped as soon as
+    /// its header is, without payload. Only a payload that is not whole is copied.
+    pub(super) fn push(
+        &mut self,
+        mut bytes: &[u8],
+        each: &mut impl FnMut(FrameHeader, &[u8]) -> Result<(), Http2Error>,
+    ) -> Result<(), Http2Error> {
+        while !bytes.is_empty() {
+            bytes = match &mut self.state {
+                State::Header { bytes: header, len } => {
+                    let rest = fill(header, len, bytes);
+                    if *len == HEADER_LEN {
+                        let header = FrameHeader::parse(*header);
+                        self.state = begin(header, each)?;
+                    }
+                    rest
+                }
+                State::Payload { header, bytes: held } => {
+                    let missing = header.len.saturating_sub(held.len());
+                    let Some((payload, rest)) = bytes.split_at_checked(missing) else {
+                        held.extend_from_slice(bytes);
+                        return Ok(());
+                    };
+                    let (header, mut held) = (*header, mem::take(held));
+                    self.state = State::START;
+                    if held.is_empty() {
+                        each(header, payload)?;
+                    } else {
+                        held.extend_from_slice(payload);
+                        each(header, &held)?;
+                    }
+                    rest
+                }
+                State::Skip { left } => {
+                    let skipped = bytes.len().min(*left);
+                    *left = left.saturating_sub(skipped);
+                    if *left == 0 {
+                        self.state = State::START;
+                    }
+                    bytes.get(skipped..).unwrap_or_default()
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// Passes over bytes that are missing. False if they are not all of a payload that nobody wants.
+    pub(super) fn gap(&mut self, missing: u64) -> bool {
+        let State::Skip { left } = &mut self.state else { return missing == 0 };
+        let Some(behind) = usize::try_from(missing).ok().and_then(|missing| left.checked_sub(missing)) else {
+            return false;
+        };
+        *left = behind;
+        if behind == 0 {
+            self.state = State::START;
+        }
+        true
+    }
+
+    /// The memory that a payload not yet whole takes up, in bytes.
+    pub(super) fn held(&self) -> usize {
+        match &self.state {
+            State::Payload { bytes, .. } => bytes.capacity(),
+            _ => 0,
+        }
+    }
+}
+
+/// Adds bytes to a header. Returns those behind it.
+fn fill<'a>(header: &mut [u8; HEADER_LEN], len: &mut usize, bytes: &'a [u8]) -> &'a [u8] {
+    let missing = HEADER_LEN.saturating_sub(*len).min(bytes.len());
+    let (taken, rest) = bytes.split_at_checked(missing).unwrap_or((bytes, &[]));
+    for (place, byte) in header.iter_mut().skip(*len).zip(taken) {
+        *place = *byte;
+    }
+    *len = len.saturating_add(missing);
+    rest
+}
+
+/// What follows a header. A frame without a payload is handed on at once.
+fn begin(
+    header: FrameHeader,
+    each: &mut impl FnMut(FrameHeader, &[u8]) -> Result<(), Http2Error>,
+) -> Result<State, Http2Error> {
+    match header.max_len() {
+        Some(max) if header.len > max => Err(Http2Error::FrameTooLong { kind: header.kind, len: header.len }),
+        Some(_) if header.len > 0 => Ok(State::Payload { header, bytes: Vec::new() }),
+        _ => {
+            each(header, &[])?;
+            Ok(if header.len == 0 { State::START } else { State::Skip { left: header.len } })
+        }
+    }
+}

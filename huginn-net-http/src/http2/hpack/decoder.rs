@@ -1,0 +1,133 @@
+//! Field blocks (RFC 7541, sections 3 and 6).
+
+use huginn_net_core::{Cursor, Truncated};
+
+use super::table::{DynamicTable, field_size};
+use super::{huffman, integer};
+
+/// The largest table that is kept for a side, in bytes.
+const MAX_TABLE_SIZE: u32 = 64 * 1024;
+/// The largest field list that a block may stand for, in bytes as RFC 7541, section 4.1 counts them.
+const MAX_LIST_SIZE: usize = 64 * 1024;
+
+/// Reads the field blocks of one side of a connection, each of which must come whole and in order.
+///
+/// How large its table is a side says itself, before it makes use of the room (RFC 7541, section 4.2): the setting of
+/// the other side, which only allows it, need not be seen.
+#[derive(Debug)]
+pub(crate) struct Decoder {
+    table: DynamicTable,
+}
+
+/// A field block that cannot be read. What was compressed after it cannot either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HpackError {
+    /// It ends within a field.
+    #[error(transparent)]
+    Truncated(#[from] Truncated),
+    /// A number of more than 32 bits.
+    #[error("an integer of more than 32 bits")]
+    Integer,
+    /// The end of string within a string, or padding that is none.
+    #[error("a string that is not in the Huffman code")]
+    Huffman,
+    /// An index that no table has.
+    #[error("no field has the index {0}")]
+    Index(u32),
+    /// A table larger than any that is kept here.
+    #[error("a table of {0} bytes: the largest that is kept has {MAX_TABLE_SIZE}")]
+    TableSize(u32),
+    /// A small block that stands for very many fields.
+    #[error("a list of over {MAX_LIST_SIZE} bytes of fields")]
+    ListSize,
+}
+
+impl Decoder {
+    pub(crate) const fn new() -> Self {
+        Self { table: DynamicTable::new() }
+    }
+
+    /// The memory that the table takes up, in bytes.
+    pub(crate) const fn held(&self) -> usize {
+        self.table.size()
+    }
+
+    /// Hands on name and value of each field.
+    pub(crate) fn decode(
+        &mut self,
+        block: &[u8],
+        each: &mut impl FnMut(&[u8], &[u8]),
+    ) -> Result<(), HpackError> {
+        let mut block = Cursor::new(block);
+        let mut literal = Literal::default();
+        let mut left = MAX_LIST_SIZE;
+        let mut each = |name: &[u8], value: &[u8]| {
+            left = left.checked_sub(field_size(name, value)).ok_or(HpackError::ListSize)?;
+            each(name, value);
+            Ok::<_, HpackError>(())
+        };
+        while let Some(first) = block.peek() {
+            match first {
+                0x80.. => {
+                    let index = integer::read(&mut block, 7)?;
+                    let (name, value) = self.table.field(index).ok_or(HpackError::Index(index))?;
+                    each(name, value)?;
+                }
+                0x20..0x40 => {
+                    let size = integer::read(&mut block, 5)?;
+                    if size > MAX_TABLE_SIZE {
+                        return Err(HpackError::TableSize(size));
+                    }
+                    self.table.set_max_size(usize::try_from(size).unwrap_or_default());
+                }
+                _ => {
+                    let is_added = first >= 0x40;
+                    literal.read(&mut block, if is_added { 6 } else { 4 }, &self.table)?;
+                    each(&literal.name, &literal.value)?;
+                    if is_added {
+                        self.table.add(&literal.name, &literal.value);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A field that is written out, its name perhaps by reference (RFC 7541, section 6.2).
+#[derive(Default)]
+struct Literal {
+    name: Vec<u8>,
+    value: Vec<u8>,
+}
+
+impl Literal {
+    fn read(&mut self, block: &mut Cursor<'_>, prefix: u32, table: &DynamicTable) -> Result<(), HpackError> {
+        match integer::read(block, prefix)? {
+            0 => read_string(block, &mut self.name)?,
+            index => {
+                let (name, _) = table.field(index).ok_or(HpackError::Index(index))?;
+                self.name.clear();
+                self.name.extend_from_slice(name);
+            }
+        }
+        read_string(block, &mut self.value)
+    }
+}
+
+/// RFC 7541, section 5.2.
+fn read_string(block: &mut Cursor<'_>, string: &mut Vec<u8>) -> Result<(), HpackError> {
+    let huffman = block.peek().is_some_and(|first| first & 0x80 != 0);
+    let len = integer::read(block, 7)?;
+    let bytes = block.take(usize::try_from(len).unwrap_or(usize::MAX))?;
+    string.clear();
+    if huffman {
+        return huffman::decode(bytes, string);
+    }
+    string.extend_from_slice(bytes);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+use super::*;
+
+/// A field list as text, a field a line, and the size of the table behind it, in bytes.
+fn decoded(decoder: &mut Decoder, block: &[u8]) -> Result<(String, usize), HpackError> {
+    let mut list = Vec::new();
+    decoder.decode(block, &mut |name, value| {
+        list.push(format!("{}: {}", name.escape_ascii(), value.escape_ascii()));
+    })?;
+    Ok((list.join("\n"), decoder.held()))
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits: Vec<u8> = hex.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    digits.chunks(2).map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+}
+
+/// Blocks of one connection: their bytes, their fields and the size of the table behind each.
+fn check(blocks: &[(&str, &str, usize)]) {
+    let mut decoder = Decoder::new();
+    for (block, list, size) in blocks {
+        let found = decoded(&mut decoder, &bytes(block));
+        assert_eq!(found, Ok(((*list).to_owned(), *size)), "{block}");
+    }
+}
+
+const FIRST_REQUEST: &str = ":method: GET\n:scheme: http\n:path: /\n:authority: www.example.com";
+const SECOND_REQUEST: &str =
+    ":method: GET\n:scheme: http\n:path: /\n:authority: www.example.com\ncache-control: no-cache";
+const THIRD_REQUEST: &str =
+    ":method: GET\n:scheme: https\n:path: /index.html\n:authority: www.example.com\ncustom-key: custom-value";
+const FIRST_RESPONSE: &str = ":status: 302\ncache-control: private\ndate: Mon, 21 Oct 2013 20:13:21 GMT\n\
+    location: https://www.example.com";
+const SECOND_RESPONSE: &str = ":status: 307\ncache-control: private\ndate: Mon, 21 Oct 2013 20:13:21 GMT\n\
+    location: https://www.example.com";
+const THIRD_RESPONSE: &str = ":status: 200\ncache-control: private\ndate: Mon, 21 Oct 2013 20:13:22 GMT\n\
+    location: https://www.example.com\ncontent-encoding: gzip\n\
+    set-cookie: foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1";
+
+/// RFC 7541, appendix C.2.
+#[test]
+fn fields_of_the_appendix() {
+    check(&[(
+        "400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572",
+        "custom-key: custom-header",
+        55,
+    )]);
+    check(&[("040c 2f73 616d 706c 652f 7061 7468", ":path: /sample/path", 0)]);
+    check(&[("1008 7061 7373 776f 7264 0673 6563 7265 74", "password: secret", 0)]);
+    check(&[("82", ":method: GET", 0)]);
+}
+
+/// RFC 7541, appendices C.3 and C.4.
+#[test]
+fn requests_of_the_appendix() {
+    check(&[
+        ("8286 8441 0f77 7777 2e65 7861 6d70 6c65 2e63 6f6d", FIRST_REQUEST, 57),
+        ("8286 84be 5808 6e6f 2d63 6163 6865", SECOND_REQUEST, 110),
+        ("8287 85bf 400a 6375 7374 6f6d 2d6b 6579 0c63 7573 746f 6d2d 7661 6c75 65", THIRD_REQUEST, 164),
+    ]);
+    check(&[
+        ("8286 8441 8cf1 e3c2 e5f2 3a6b a0ab 90f4 ff", FIRST_REQUEST, 57),
+        ("8286 84be 5886 a8eb 1064 9cbf", SECOND_REQUEST, 110),
+        ("8287 85bf 4088 25a8 49e9 5ba9 7d7f 8925 a849 e95b b8e8 b4bf", THIRD_REQUEST, 164),
+    ]);
+}
+
+/// RFC 7541, appendices C.5 and C.6. Their table of 256 bytes is asked for by the `3fe1 01` at the beginning.
+#[test]
+fn responses_of_the_appendix() {
+    check(&[
+        (
+            "3fe1 01 4803 3330 3258 0770 7269 7661 7465 611d 4d6f 6e2c 2032 3120 4f63 7420 3230 3133 2032 303a 3133
+             3a32 3120 474d 546e 1768 7474 7073 3a2f 2f77 7777 2e65 7861 6d70 6c65 2e63 6f6d",
+            FIRST_RESPONSE,
+            222,
+        ),
+        ("4803 3330 37c1 c0bf", SECOND_RESPONSE, 222),
+        (
+            "88c1 611d 4d6f 6e2c 2032 3120 4f63 7420 3230 3133 2032 303a 3133 3a32 3220 474d 54c0 5a04 677a 6970 7738
+             666f 6f3d 4153 444a 4b48 514b 425a 584f 5157 454f 5049 5541 5851 5745 4f49 553b 206d 6178 2d61 6765 3d33
+             3630 303b 2076 6572 7369 6f6e 3d31",
+            THIRD_RESPONSE,
+            215,
+        ),
+    ]);
+    check(&[
+        (
+            "3fe1 01 4882 6402 5885 aec3 771a 4b61 96d0 7abe 9410 54d4 44a8 2005 9504 0b81 66e0 82a6 2d1b ff6e 919d
+             29ad 1718 63c7 8f0b 97c8 e9ae 82ae 43d3",
+            FIRST_RESPONSE,
+            222,
+        ),
+        ("4883 640e ffc1 c0bf", SECOND_RESPONSE, 222),
+        (
+            "88c1 6196 d07a be94 1054 d444 a820 0595 040b 8166 e084 a62d 1bff c05a 839b d9ab 77ad 94e7 821d d7f2 e6c7
+             b335 dfdf cd5b 3960 d5af 2708 7f36 72c1 ab27 0fb5 291f 9587 3160 65c0 03ed 4ee5 b106 3d50 07",
+            THIRD_RESPONSE,
+            215,
+        ),
+    ]);
+}
+
+#[test]
+fn blocks_that_cannot_be_read() {
+    let error = |block: &[u8]| decoded(&mut Decoder::new(), block).unwrap_err();
+    assert_eq!(error(&[0x80]), HpackError::Index(0));
+    assert_eq!(error(&[0xbe]), HpackError::Index(62));
+    assert_eq!(error(&[0x7f, 0x00, 0x01, b'a']), HpackError::Index(63));
+    assert_eq!(error(&[0x3f, 0xe2, 0xff, 0x03]), HpackError::TableSize(65_537));
+    assert_eq!(error(&[0x00, 0x81, 0x18, 0x00]), HpackError::Huffman);
+    assert!(matches!(error(&[0x40, 0x03, b'a', b'b']), HpackError::Truncated(_)));
+    assert!(matches!(error(&[0x40, 0x7f, 0xff, 0xff, 0xff, 0xff, 0x07]), HpackError::Truncated(_)));
+}
+
+/// A field of 4,000 bytes referred to 60,000 times.
+#[test]
+fn a_bomb_ends_at_the_largest_list() {
+    let mut block = vec![0x40, 1, b'a', 0x7f, 0xa1, 0x1e];
+    block.extend([b'x'; 4000]);
+    block.extend([0xbe; 60_000]);
+    let mut size = 0;
+    let outcome = Decoder::new().decode(&block, &mut |name, value| size += name.len() + value.len());
+    assert_eq!((outcome, size), (Err(HpackError::ListSize), 16 * 4001));
+}
+
+/// Fields that each push out all others.
+#[test]
+fn a_table_never_exceeds_its_size() {
+    let mut decoder = Decoder::new();
+    let mut block = vec![0x3f, 0xe1, 0xff, 0x03]; // 65,536 bytes
+    for _ in 0..50 {
+        block.extend([0x40, 1, b'a', 0x7f, 0x81, 0x07]);
+        block.extend([b'x'; 1024]);
+    }
+    for _ in 0..10 {
+        decoder.decode(&block, &mut |_, _| {}).unwrap();
+        assert!((50_000..=65_536).contains(&decoder.held()), "{}", decoder.held());
+    }
+}

@@ -1,0 +1,130 @@
+//! The two tables of fields (RFC 7541, section 2.3).
+
+use std::collections::VecDeque;
+
+/// What each field takes up beside its name and value, in bytes, by definition (RFC 7541, section 4.1). A field here
+/// takes no more.
+const OVERHEAD: usize = 32;
+/// The size that a table begins with, in bytes (RFC 9113, section 6.5.2).
+const DEFAULT_SIZE: usize = 4096;
+
+/// The fields that one side has announced, the latest first.
+#[derive(Debug)]
+pub(super) struct DynamicTable {
+    fields: VecDeque<Field>,
+    size: usize,
+    max_size: usize,
+}
+
+/// A field, its value behind its name.
+#[derive(Debug)]
+struct Field {
+    bytes: Box<[u8]>,
+    name_len: usize,
+}
+
+impl DynamicTable {
+    pub(super) const fn new() -> Self {
+        Self { fields: VecDeque::new(), size: 0, max_size: DEFAULT_SIZE }
+    }
+
+    /// The size of all fields, in bytes.
+    pub(super) const fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Name and value of a field of both tables, the first having the index 1.
+    pub(super) fn field(&self, index: u32) -> Option<(&[u8], &[u8])> {
+        let index = usize::try_from(index).ok()?.checked_sub(1)?;
+        if let Some((name, value)) = STATIC_TABLE.get(index) {
+            return Some((name.as_bytes(), value.as_bytes()));
+        }
+        let field = self.fields.get(index.checked_sub(STATIC_TABLE.len())?)?;
+        field.bytes.split_at_checked(field.name_len)
+    }
+
+    /// Adds a field, before which the oldest make room (RFC 7541, section 4.4).
+    pub(super) fn add(&mut self, name: &[u8], value: &[u8]) {
+        let size = field_size(name, value);
+        match self.max_size.checked_sub(size) {
+            Some(left) => {
+                let field = Field { bytes: [name, value].concat().into(), name_len: name.len() };
+                self.shrink(left);
+                self.fields.push_front(field);
+                self.size = self.size.saturating_add(size);
+            }
+            None => self.shrink(0),
+        }
+    }
+
+    /// Changes the largest size, in bytes.
+    pub(super) fn set_max_size(&mut self, max_size: usize) {
+        self.max_size = max_size;
+        self.shrink(max_size);
+    }
+
+    fn shrink(&mut self, size: usize) {
+        while self.size > size {
+            let oldest =
+                self.fields.pop_back().map_or(self.size, |field| field.bytes.len().saturating_add(OVERHEAD));
+            self.size = self.size.saturating_sub(oldest);
+        }
+    }
+}
+
+/// The size of a field as RFC 7541, section 4.1 counts it, in bytes.
+pub(super) fn field_size(name: &[u8], value: &[u8]) -> usize {
+    name.len().saturating_add(value.len()).saturating_add(OVERHEAD)
+}
+
+/// RFC 7541, appendix A.
+#[rustfmt::skip]
+static STATIC_TABLE: [(&str, &str); 61] = [
+    (":authority", ""), (":method", "GET"), (":method", "POST"), (":path", "/"), (":path", "/index.html"),
+    (":scheme", "http"), (":scheme", "https"), (":status", "200"), (":status", "204"), (":status", "206"),
+    (":status", "304"), (":status", "400"), (":status", "404"), (":status", "500"), ("accept-charset", ""),
+    ("accept-encoding", "gzip, deflate"), ("accept-language", ""), ("accept-ranges", ""), ("accept", ""),
+    ("access-control-allow-origin", ""), ("age", ""), ("allow", ""), ("authorization", ""),
+    ("cache-control", ""), ("content-disposition", ""), ("content-encoding", ""), ("content-language", ""),
+    ("content-length", ""), ("content-location", ""), ("content-range", ""), ("content-type", ""),
+    ("cookie", ""), ("date", ""), ("etag", ""), ("expect", ""), ("expires", ""), ("from", ""), ("host", ""),
+    ("if-match", ""), ("if-modified-since", ""), ("if-none-match", ""), ("if-range", ""),
+    ("if-unmodified-since", ""), ("last-modified", ""), ("link", ""), ("location", ""), ("max-forwards", ""),
+    ("proxy-authenticate", ""), ("proxy-authorization", ""), ("range", ""), ("referer", ""), ("refresh", ""),
+    ("retry-after", ""), ("server", ""), ("set-cookie", ""), ("strict-transport-security", ""),
+    ("transfer-encoding", ""), ("user-agent", ""), ("vary", ""), ("via", ""), ("www-authenticate", ""),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indices_run_over_both_tables() {
+        let mut table = DynamicTable::new();
+        assert_eq!(table.field(0), None);
+        assert_eq!(table.field(1), Some((&b":authority"[..], &b""[..])));
+        assert_eq!(table.field(61), Some((&b"www-authenticate"[..], &b""[..])));
+        assert_eq!(table.field(62), None);
+        table.add(b"a", b"1");
+        table.add(b"b", b"2");
+        assert_eq!(table.field(62), Some((&b"b"[..], &b"2"[..])));
+        assert_eq!(table.field(63), Some((&b"a"[..], &b"1"[..])));
+        assert_eq!((table.field(64), table.field(u32::MAX)), (None, None));
+    }
+
+    #[test]
+    fn the_oldest_go_when_the_size_is_reached() {
+        let mut table = DynamicTable::new();
+        table.set_max_size(70);
+        table.add(b"a", b"11");
+        table.add(b"b", b"22");
+        assert_eq!(table.size(), 70);
+        table.add(b"c", b"");
+        assert_eq!((table.size(), table.field(62), table.field(64)), (68, Some((&b"c"[..], &b""[..])), None));
+        table.set_max_size(67);
+        assert_eq!((table.size(), table.field(63)), (33, None));
+        table.add(b"longer than the table", &[0; 67]);
+        assert_eq!((table.size(), table.field(62)), (0, None));
+    }
+}

@@ -1,0 +1,36 @@
+//! Priorities of streams (RFC 7540, sections 5.3 and 6.3; deprecated, and still sent).
+
+use std::fmt;
+
+use super::frame::number31;
+
+/// What a PRIORITY frame says. Displays as in the Akamai fingerprint, `stream:exclusive:depends on:weight`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StreamPriority {
+    /// The stream.
+    pub stream: u32,
+    /// Whether it becomes the only one that depends on the other.
+    pub exclusive: bool,
+    /// The stream on which it depends, 0 for none.
+    pub depends_on: u32,
+    /// Its weight, 1 to 256: one more than the byte that is sent.
+    pub weight: u16,
+}
+
+impl StreamPriority {
+    pub(super) fn parse(stream: u32, [depends_on @ .., weight]: [u8; 5]) -> Self {
+        Self {
+            stream,
+            exclusive: depends_on.first().is_some_and(|first| first & 0x80 != 0),
+            depends_on: number31(depends_on),
+            weight: u16::from(weight).saturating_add(1),
+        }
+    }
+}
+
+impl fmt::Display for StreamPriority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { stream, exclusive, depends_on, weight } = self;
+        write!(f, "{stream}:{}:{depends_on}:{weight}", u8::from(*exclusive))
+    }
+}

@@ -1,0 +1,66 @@
+//! The order of pseudo-header fields (RFC 9113, section 8.3.1).
+
+use std::fmt::{self, Write};
+
+use smallvec::SmallVec;
+
+/// A pseudo-header field that every request has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PseudoHeader {
+    /// `:method`
+    Method,
+    /// `:authority`
+    Authority,
+    /// `:scheme`
+    Scheme,
+    /// `:path`
+    Path,
+}
+
+impl PseudoHeader {
+    pub(super) fn of(name: &[u8]) -> Option<Self> {
+        match name {
+            b":method" => Some(Self::Method),
+            b":authority" => Some(Self::Authority),
+            b":scheme" => Some(Self::Scheme),
+            b":path" => Some(Self::Path),
+            _ => None,
+        }
+    }
+
+    const fn letter(self) -> char {
+        match self {
+            Self::Method => 'm',
+            Self::Authority => 'a',
+            Self::Scheme => 's',
+            Self::Path => 'p',
+        }
+    }
+}
+
+/// The pseudo-header fields of a request in their order. Displays as their letters, `m,a,s,p`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PseudoHeaders(SmallVec<[PseudoHeader; 8]>);
+
+impl PseudoHeaders {
+    /// In their order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = PseudoHeader> + '_ {
+        self.0.iter().copied()
+    }
+
+    pub(super) fn push(&mut self, header: PseudoHeader) {
+        self.0.push(header);
+    }
+}
+
+impl fmt::Display for PseudoHeaders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, header) in self.iter().enumerate() {
+            if index > 0 {
+                f.write_char(',')?;
+            }
+            f.write_char(header.letter())?;
+        }
+        Ok(())
+    }
+}

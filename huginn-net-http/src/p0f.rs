@@ -1,0 +1,148 @@
+//! What p0f 3.09b takes for HTTP; found by giving it requests and responses at the limits.
+
+use crate::headers::{Field, Span};
+
+/// Bytes of a direction that p0f looks at.
+pub(crate) const MAX_BYTES: usize = 8192;
+/// How far into a direction p0f looks for the end of the first line, in bytes.
+const MAX_URL: usize = 1024;
+const MIN_REQUEST_LINE: usize = 14;
+const MIN_STATUS_LINE: usize = 13;
+const MAX_HEADERS: usize = 32;
+const MAX_NAME: usize = 32;
+/// Bytes of a value behind the blank after the colon; a CR at its end counts.
+const MAX_VALUE: usize = 1024;
+
+/// Whether p0f reads a request head that begins a connection. `lines` are its lines up to the empty one.
+pub(crate) fn takes_request(lines: &[u8]) -> bool {
+    let Some((line, headers)) = split_line(lines) else { return false };
+    let before_cr = line.strip_suffix(b"\r").unwrap_or(line);
+    (line.starts_with(b"GET /") || line.starts_with(b"HEAD /"))
+        && (MIN_REQUEST_LINE..MAX_URL).contains(&line.len())
+        && line.iter().all(is_printable)
+        && before_cr.last_chunk::<8>().is_some_and(|version| version.starts_with(b"HTTP/1."))
+        && lines.len() < MAX_BYTES
+        && takes_headers(headers)
+}
+
+/// The header fields that p0f reads of a response head that begins the server's direction, if it reads it.
+///
+/// `lines` are its lines up to the empty one, which a CR begins or not; `cuts` the lengths up to which segments brought
+/// them. With every segment p0f takes the line that it has got to for the status line.
+pub(crate) fn response_fields(lines: &[u8], cuts: &[u16], blank_has_cr: bool) -> Option<Vec<Field>> {
+    if !lines.starts_with(b"HTTP/1.") || lines.len() >= MAX_BYTES {
+        return None;
+    }
+    let mut response = Response { lines, blank_has_cr, position: 0, fields: Vec::new() };
+    for &cut in cuts {
+        response.segment(lines.get(..cut.into())?, false)?;
+    }
+    response.segment(lines, true)?;
+    (response.position == lines.len()).then_some(response.fields)
+}
+
+/// A response as p0f goes through it.
+struct Response<'a> {
+    lines: &'a [u8],
+    blank_has_cr: bool,
+    /// Where p0f has got to.
+    position: usize,
+    fields: Vec<Field>,
+}
+
+impl Response<'_> {
+    /// Reads on, where this is what has come so far. `None`: p0f looks no further.
+    fn segment(&mut self, seen: &[u8], is_last: bool) -> Option<()> {
+        if seen.len().saturating_add(usize::from(is_last)) < MIN_STATUS_LINE {
+            return Some(());
+        }
+        if self.position > MAX_URL {
+            self.pass_byte()?;
+        } else if !self.pass_line(seen)? {
+            return if is_last { None } else { Some(()) };
+        }
+        while let Some(rest) = seen.get(self.position..).filter(|rest| !rest.is_empty()) {
+            if self.fields.len() == MAX_HEADERS {
+                return None;
+            }
+            let Some((line, _)) = split_line(rest) else {
+                return is_header_so_far(rest).then_some(());
+            };
+            self.fields.push(self.field(line)?);
+            self.position = self.position.saturating_add(line.len()).saturating_add(1);
+        }
+        Some(())
+    }
+
+    /// Passes over a line, if all of it is there.
+    fn pass_line(&mut self, seen: &[u8]) -> Option<bool> {
+        let rest = seen.get(self.position..seen.len().min(MAX_URL)).unwrap_or_default();
+        let line = memchr::memchr(b'\n', rest).and_then(|end| rest.get(..end));
+        let stop = self.position.saturating_add(line.unwrap_or(rest).len());
+        if !(MIN_STATUS_LINE..MAX_URL).contains(&stop) || !line.unwrap_or(rest).iter().all(is_printable) {
+            return None;
+        }
+        self.position = stop.saturating_add(usize::from(line.is_some()));
+        Some(line.is_some())
+    }
+
+    /// Passes over a byte, as p0f does where it takes the line for too long to look at; of the empty line that leaves one.
+    fn pass_byte(&mut self) -> Option<()> {
+        if self.position < self.lines.len() {
+            self.position = self.position.saturating_add(1);
+            Some(())
+        } else {
+            self.blank_has_cr.then_some(())
+        }
+    }
+
+    fn field(&self, line: &[u8]) -> Option<Field> {
+        let colon = name_length(line)?;
+        let (start, end) = (self.position, self.position.saturating_add(line.len()));
+        let name = Span { start, end: start.saturating_add(colon) };
+        let has_cr = usize::from(line.ends_with(b"\r"));
+        Some(Field {
+            name,
+            value: Span { start: name.end.saturating_add(1), end: end.saturating_sub(has_cr) },
+        })
+    }
+}
+
+fn takes_headers(mut rest: &[u8]) -> bool {
+    for _ in 0..MAX_HEADERS {
+        match split_line(rest) {
+            Some((line, more)) if name_length(line).is_some() => rest = more,
+            Some(_) => return false,
+            None => break,
+        }
+    }
+    rest.is_empty()
+}
+
+/// The length of the name in a line that p0f takes for a header.
+fn name_length(line: &[u8]) -> Option<usize> {
+    let colon = line.iter().take(MAX_NAME.saturating_add(1)).position(|byte| !is_name(byte))?;
+    let value = line.get(colon..)?.strip_prefix(b":")?;
+    let blank = usize::from(matches!(value.first(), Some(b' ' | b'\t')));
+    (colon > 0 && value.len().saturating_sub(blank) <= MAX_VALUE).then_some(colon)
+}
+
+/// Whether p0f waits for the rest of such a line.
+fn is_header_so_far(line: &[u8]) -> bool {
+    line.len() <= MAX_NAME.saturating_add(1) && line.iter().all(is_name) || name_length(line).is_some()
+}
+
+fn is_name(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
+}
+
+fn is_printable(byte: &u8) -> bool {
+    matches!(byte, 0x20..=0x7f | b'\r')
+}
+
+/// A line without its LF, and what follows that.
+fn split_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = memchr::memchr(b'\n', bytes)?;
+    let (line, rest) = bytes.split_at_checked(end)?;
+    Some((line, rest.get(1..)?))
+}
