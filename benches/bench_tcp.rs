@@ -4,6 +4,7 @@
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
     clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -11,46 +12,20 @@
     reason = "a benchmark may panic"
 )]
 
+#[path = "packets.rs"]
+mod packets;
+
 use std::hint::black_box;
-use std::path::Path;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use huginn_net_core::{CaptureReader, DecodeConfig, Decoder, Event, Frame, LinkType, Timestamp};
+use huginn_net_core::{DecodeConfig, Decoder, Event};
 use huginn_net_db::Database;
 use huginn_net_tcp::{HuginnNetTcp, TcpEvent, TcpSignature};
 
-/// A frame of its own.
-struct Packet {
-    ts: Timestamp,
-    link: LinkType,
-    data: Vec<u8>,
-}
+use packets::{Packet, packets};
 
-impl Packet {
-    fn frame(&self) -> Frame<'_> {
-        Frame { ts: self.ts, link: self.link, data: &self.data, wire_len: self.data.len() as u32 }
-    }
-}
-
-/// Each capture so often, every time between other addresses: each repetition is made of new flows.
-fn packets(repetitions: u8) -> Vec<Packet> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures");
-    let mut packets = Vec::new();
-    for repetition in 0..repetitions {
-        for name in ["curl-nginx", "http-clients", "tls-clients", "h2c", "stack-default"] {
-            let mut reader = CaptureReader::open(folder.join(name).with_extension("pcap")).unwrap();
-            while let Some(frame) = reader.next_frame().unwrap() {
-                let mut data = frame.data.to_vec();
-                if frame.link == LinkType::ETHERNET && data.len() >= 34 && data[12..14] == [8, 0] {
-                    data[27] ^= repetition;
-                    data[31] ^= repetition;
-                }
-                packets.push(Packet { ts: frame.ts, link: frame.link, data });
-            }
-        }
-    }
-    packets
-}
+/// Captures of every protocol of this project.
+const CAPTURES: [&str; 5] = ["curl-nginx", "http-clients", "tls-clients", "h2c", "stack-default"];
 
 /// The SYN and SYN+ACK signatures of some packets.
 fn signatures(packets: &[Packet]) -> Vec<TcpSignature> {
@@ -74,7 +49,7 @@ fn analyse(packets: &[Packet], each: &mut impl FnMut(&TcpEvent)) -> u64 {
 }
 
 fn whole_packets(c: &mut Criterion) {
-    let packets = packets(200);
+    let packets = packets(&CAPTURES, 200);
     let database = Database::builtin();
     println!("{} packets, {} events", packets.len(), analyse(&packets, &mut |_| {}));
     let mut group = c.benchmark_group("packets");
@@ -104,7 +79,7 @@ fn whole_packets(c: &mut Criterion) {
 }
 
 fn single_signatures(c: &mut Criterion) {
-    let packets = packets(1);
+    let packets = packets(&CAPTURES, 1);
     let signatures = signatures(&packets);
     let database = Database::builtin();
     println!("{} signatures", signatures.len());

@@ -37,6 +37,7 @@ def main():
         with open(path, encoding="ascii") as f:
             for i, text in enumerate({field for field in f.read().split() if "_" in field}):
                 save("ja4_text", f"{os.path.basename(path)}-{i}", text.encode())
+    save_http2()
     for path in glob.glob(os.path.join(HERE, "..", "huginn-net-db", "signatures", "*.fp")):
         with open(path, "rb") as f:
             save("database", os.path.basename(path), f.read())
@@ -107,6 +108,15 @@ def crypto_frames(message):
 
 def behind_length(data, flag):
     return struct.pack("<H", len(data) | flag) + data
+
+
+def save_http2():
+    """What the target http2 takes: recorded connections behind their preface, behind a byte that says how to cut."""
+    folder = os.path.join(HERE, "..", "huginn-net-http", "http2")
+    for name in os.listdir(folder):
+        if name.endswith(".bin"):
+            with open(os.path.join(folder, name), "rb") as f:
+                save("http2", name, b"\x40" + f.read().removeprefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
 
 
 def save(target, name, data):

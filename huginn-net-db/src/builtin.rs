@@ -17,6 +17,8 @@ const SIGNATURES: &str = concat!(
     include_str!("../signatures/70-devices.fp"),
     include_str!("../signatures/75-generic.fp"),
     include_str!("../signatures/80-tools.fp"),
+    include_str!("../signatures/85-http-requests.fp"),
+    include_str!("../signatures/86-http-responses.fp"),
 );
 
 static BUILTIN: LazyLock<Arc<Database>> = LazyLock::new(|| {

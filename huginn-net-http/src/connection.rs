@@ -69,6 +69,9 @@ impl Connection {
         emit: &mut impl FnMut(Side, HttpEvent),
     ) {
         let Self { tcp: connection, reader } = self;
+        if tcp.flags.closes() {
+            reader.hide_from_p0f();
+        }
         let mut segments = counters.tcp;
         connection.on_segment(tcp, payload, sender, WINDOW, &mut segments, &mut |side, piece| {
             reader.push(side, piece, counters, emit);
@@ -110,6 +113,13 @@ impl Reader {
         Self::Http2(Box::new(Http2 { client, server: Http2Reader::server(), akamai: None }))
     }
 
+    /// Tells that p0f would look no further.
+    fn hide_from_p0f(&mut self) {
+        if let Self::Http1(http1) = self {
+            http1.connection.hide_from_p0f();
+        }
+    }
+
     fn push(
         &mut self,
         side: Side,
@@ -124,11 +134,7 @@ impl Reader {
             }
             (this @ Self::Http1(_), piece) => this.push_http1(side, piece, counters, emit),
             (Self::Http2(http2), Piece::Bytes(bytes)) => http2.push(side, bytes, counters, emit),
-            // Where the next frame begins is not known, nor what the table of fields holds.
-            (this @ Self::Http2(_), Piece::Gap(_)) => {
-                counters.http2_given_up = counters.http2_given_up.saturating_add(1);
-                *this = Self::None;
-            }
+            (Self::Http2(http2), Piece::Gap(missing)) => http2.gap(side, missing, counters),
             (Self::None, _) => {}
         }
     }
@@ -235,6 +241,18 @@ impl Http1 {
 }
 
 impl Http2 {
+    fn gap(&mut self, side: Side, missing: u64, counters: &mut HttpCounters) {
+        let outcome = self.reader(side).gap(missing);
+        counters.http2_given_up = counters.http2_given_up.saturating_add(u64::from(outcome.is_err()));
+    }
+
+    fn reader(&mut self, side: Side) -> &mut Http2Reader {
+        match side {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        }
+    }
+
     fn push(
         &mut self,
         side: Side,

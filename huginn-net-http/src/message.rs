@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::headers::Headers;
+use crate::language;
 
 /// Which half of an exchange a head is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -128,6 +129,11 @@ impl Request {
     /// What software it says that it comes from.
     pub fn user_agent(&self) -> Option<&[u8]> {
         self.header("User-Agent")
+    }
+
+    /// The language that it likes best, as a tag; see [`language::preferred`].
+    pub fn language(&self) -> Option<&str> {
+        self.header("Accept-Language").and_then(language::preferred)
     }
 
     /// The headers that p0f 3.09b reads, if it reads this head: if it is the first of its direction, from its first byte,

@@ -1,5 +1,7 @@
 //! p0f's signature of a head (p0f's README, section 5: `ver:horder:habsent:expsw`).
 
+mod date;
+
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
@@ -135,6 +137,16 @@ impl HttpSignature {
         crate::language::p0f(value)
     }
 
+    /// Whether a Via or X-Forwarded-For says that it came by way of another.
+    pub fn is_forwarded(&self) -> bool {
+        ["Via", "X-Forwarded-For"].iter().any(|name| self.last_value(name).is_some())
+    }
+
+    /// What time the last Date says that it is, in seconds since 1970.
+    pub fn date(&self) -> Option<i64> {
+        self.last_value("Date").and_then(date::parse)
+    }
+
     /// The headers that are missing of those that software commonly sends, in p0f's order.
     pub fn absent(&self) -> impl Iterator<Item = &'static str> + '_ {
         let common = match self.role {
@@ -254,4 +266,30 @@ fn write_name(name: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 fn write_ascii(text: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(str::from_utf8(text).map_err(|_| fmt::Error)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_http_2_are_known_in_lower_case() {
+        let fields = [("user-agent", "curl/8"), ("accept", "*/*"), ("cookie", "a=b"), ("bad\u{e9}", "x")];
+        let signature = HttpSignature::new(Role::Request, HttpVersion::Http2, fields.into_iter().collect());
+        assert_eq!(
+            signature.raw_sig(|_| false).to_string(),
+            r"2:user-agent,accept=[*/*],?cookie,bad\xc3\xa9=[x]:Host,Connection,Accept-Encoding,Accept-Language,Accept-Charset,Keep-Alive:curl/8"
+        );
+    }
+
+    #[test]
+    fn what_a_response_says_of_its_way_and_time() {
+        let signature = |fields: &[(&str, &str)]| {
+            HttpSignature::new(Role::Response, HttpVersion::Http11, fields.iter().copied().collect())
+        };
+        let via = signature(&[("Via", " 1.1 a"), ("Date", "x"), ("Date", " Sun, 06 Nov 1994 08:49:37 GMT")]);
+        assert_eq!((via.is_forwarded(), via.date()), (true, Some(784_111_777)));
+        let direct = signature(&[("Via", ""), ("via", " 1.1 a"), ("X-Forwarded-For", " ")]);
+        assert_eq!((direct.is_forwarded(), direct.date()), (false, None));
+    }
 }

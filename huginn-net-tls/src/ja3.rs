@@ -3,12 +3,13 @@
 //! The definition is the `README.md` of Salesforce's `ja3`: decimal numbers in the order of the wire, `-` between
 //! numbers and `,` between fields, and the MD5 of that text.
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::str;
 
 use md5::{Digest, Md5};
 use smallvec::SmallVec;
 
+use crate::ja4::hex;
 use crate::{ClientHello, ServerHello, is_grease};
 
 /// Text being made. That of a usual hello needs no heap.
@@ -125,12 +126,11 @@ impl fmt::Display for Ja3s<'_> {
 
 impl fmt::Display for Ja3Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or_default();
-        for byte in self.0 {
-            f.write_char(digit(byte >> 4))?;
-            f.write_char(digit(byte & 0x0f))?;
+        let mut digits = [0; 32];
+        for (place, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            place.copy_from_slice(&[hex::digit(byte >> 4), hex::digit(byte & 0x0f)]);
         }
-        Ok(())
+        f.pad(str::from_utf8(&digits).unwrap_or_default())
     }
 }
 
@@ -143,23 +143,44 @@ impl fmt::Debug for Ja3Hash {
 fn push_field(text: &mut Text, numbers: impl Iterator<Item = u16>) {
     text.push(b',');
     let empty = text.len();
+    // Numbers that are not in the text yet: it grows by many at once.
+    let (mut ready, mut len) = ([0; 256], 0_usize);
     for number in numbers {
-        if text.len() > empty {
-            text.push(b'-');
+        let (digits, count) = digits_of(number);
+        if len.saturating_add(digits.len()) > ready.len() {
+            text.extend_from_slice(ready.get(..len).unwrap_or_default());
+            len = 0;
         }
-        push_number(text, number);
+        if let Some(place) = ready.get_mut(len..).and_then(|rest| rest.first_chunk_mut()) {
+            *place = digits;
+        }
+        len = len.saturating_add(count).saturating_add(1);
+    }
+    text.extend_from_slice(ready.get(..len).unwrap_or_default());
+    if text.len() > empty {
+        text.pop();
     }
 }
 
 fn push_number(text: &mut Text, number: u16) {
-    let mut digits = [0; 5];
-    let mut rest = number;
-    for place in digits.iter_mut().rev() {
-        *place = b'0'.wrapping_add(u8::try_from(rest % 10).unwrap_or_default());
-        rest /= 10;
-    }
-    let zeros = [10, 100, 1_000, 10_000].into_iter().filter(|power| number < *power).count();
-    text.extend_from_slice(digits.get(zeros..).unwrap_or_default());
+    let (digits, count) = digits_of(number);
+    text.extend_from_slice(digits.get(..count).unwrap_or_default());
+}
+
+/// The decimal digits of a number, with a `-` behind them, and how many they are. All at once: a digit is a byte of a
+/// word, the first one the lowest.
+fn digits_of(number: u16) -> ([u8; 8], usize) {
+    let number = u64::from(number);
+    let (first, rest) = (number / 10_000, number % 10_000);
+    let pairs = (rest / 100) | (rest % 100) << 16;
+    // A tenth of both: 103 / 1024 is near enough below 100.
+    let tens = (pairs.wrapping_mul(103) >> 10) & 0x000f_000f;
+    let ones = pairs.wrapping_sub(tens.wrapping_mul(10));
+    let values = first | tens << 8 | ones << 16;
+    // The last digit stays, even if it is zero.
+    let zeros = (values | 1 << 32).trailing_zeros() / 8;
+    let word = values | u64::from_le_bytes(*b"00000-\0\0");
+    (word.wrapping_shr(zeros.wrapping_mul(8)).to_le_bytes(), 5_usize.saturating_sub(zeros as usize))
 }
 
 #[cfg(test)]
@@ -173,6 +194,15 @@ mod tests {
             push_number(&mut text, number);
             assert_eq!(std::str::from_utf8(&text), Ok(number.to_string().as_str()));
         }
+    }
+
+    #[test]
+    fn a_field_may_be_longer_than_what_is_written_at_once() {
+        let numbers = [7, 65_535, 0, 10].into_iter().cycle().take(500);
+        let mut text = Text::new();
+        push_field(&mut text, numbers.clone());
+        let wanted: Vec<_> = numbers.map(|number: u16| number.to_string()).collect();
+        assert_eq!(std::str::from_utf8(&text), Ok(format!(",{}", wanted.join("-")).as_str()));
     }
 
     #[test]

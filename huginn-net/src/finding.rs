@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use huginn_net_db::{Database, Distance, HttpMatch, HttpParams, Label, TcpMatch, TcpParams};
 use huginn_net_http::http2::Akamai;
-use huginn_net_http::{HttpSignature, Request, Response};
+use huginn_net_http::{HttpSignature, Request, Response, Role};
 use huginn_net_tcp::{Mtu, TcpSignature};
 use huginn_net_tls::{TlsClient, TlsServer};
+
+use crate::SystemCheck;
 
 /// Something learned from a flow, with the flow and the moment.
 pub type Event = huginn_net_core::Event<Finding>;
@@ -106,6 +108,8 @@ pub struct HttpVerdict {
     pub matched: Option<HttpMatch>,
     /// Remarks on the match and the head.
     pub params: HttpParams,
+    /// What it says of its system, against what TCP says.
+    pub system: SystemCheck,
     database: Arc<Database>,
 }
 
@@ -113,10 +117,14 @@ impl HttpVerdict {
     pub(crate) fn new(
         signature: HttpSignature,
         matched: Option<HttpMatch>,
+        system: Option<&Label>,
         database: &Arc<Database>,
     ) -> Self {
         let params = HttpParams::of(&signature, matched.as_ref());
-        Self { signature, matched, params, database: Arc::clone(database) }
+        let user_agent = signature.software().filter(|_| signature.role() == Role::Request);
+        let software = matched.as_ref().map(|found| &*found.label);
+        let system = SystemCheck::of(user_agent, software, system, database);
+        Self { signature, matched, params, system, database: Arc::clone(database) }
     }
 
     /// The label that the database gives it, if any.

@@ -114,7 +114,9 @@ fn http_response_entries<M: SerializeMap>(
 fn http_entries<M: SerializeMap>(map: &mut M, verdict: &HttpVerdict) -> Result<(), M::Error> {
     map.serialize_entry("sig", &Text(&verdict.raw_sig()))?;
     map.serialize_entry("label", &verdict.label().map(JsonLabel))?;
-    map.serialize_entry("params", &Text(&verdict.params))
+    map.serialize_entry("params", &Text(&verdict.params))?;
+    map.serialize_entry("claimed_os", &verdict.system.claimed.as_deref())?;
+    map.serialize_entry("os_agrees", &verdict.system.agrees)
 }
 
 fn tls_client_entries<M: SerializeMap>(map: &mut M, client: &TlsClient) -> Result<(), M::Error> {

@@ -26,6 +26,7 @@ mod finding;
 mod json;
 mod observers;
 mod p0f_log;
+mod system_check;
 
 pub use community_id::CommunityId;
 pub use escaped::Escaped;
@@ -55,6 +56,7 @@ pub use huginn_net_tls::{TlsClient, TlsServer};
 pub use json::JsonEvent;
 pub use observers::{FlowState, Observers, ProtocolCounters, Scope};
 pub use p0f_log::P0fLine;
+pub use system_check::SystemCheck;
 
 /// The analyzer of all protocols over one decode and one flow table.
 pub type HuginnNet = Analyzer<Observers>;

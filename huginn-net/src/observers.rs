@@ -96,6 +96,8 @@ pub struct FlowState {
     tls: TlsFlow,
     /// The side whose handshake a user-space tool made: its options tell nothing of a link.
     by_tool: Option<Side>,
+    /// The systems that the handshake told, of client and server.
+    systems: [Option<Arc<Label>>; 2],
     tcp_done: bool,
     http_done: bool,
     tls_done: bool,
@@ -152,7 +154,7 @@ impl Observers {
     ) -> Interest {
         let Some(tcp) = &mut self.tcp else { return Interest::Done };
         let database = &self.database;
-        let FlowState { tcp: state, by_tool, .. } = flow;
+        let FlowState { tcp: state, by_tool, systems, .. } = flow;
         let interest = tcp.on_segment(segment, sender, state, &mut |side, event| {
             let (signature, sendsyn) = match event {
                 TcpEvent::Syn(signature) | TcpEvent::SynAck(signature) => (signature, false),
@@ -168,8 +170,13 @@ impl Observers {
                 Handshake::SynAck => database.match_syn_ack(&signature),
             };
             let finding = TcpFinding::new(signature, matched, sendsyn);
-            if finding.label().is_some_and(Label::is_tool) {
-                *by_tool = Some(side);
+            match &finding.matched {
+                Some(found) if found.label.is_tool() => *by_tool = Some(side),
+                Some(found) => {
+                    let [client, server] = systems;
+                    *(if side == Side::Client { client } else { server }) = Some(Arc::clone(&found.label));
+                }
+                None => {}
             }
             emit(side, Finding::Tcp(finding));
         });
@@ -195,6 +202,7 @@ impl Observers {
             return Interest::Done;
         }
         let (database, scope) = (&self.database, self.scope);
+        let [client, server] = flow.systems.each_ref().map(Option::as_deref);
         http.on_segment(segment, sender, &mut flow.http, &mut |side, event| match event {
             HttpEvent::Request(found) => {
                 let signature = match scope {
@@ -203,7 +211,7 @@ impl Observers {
                 };
                 if let Some(signature) = signature {
                     let matched = database.match_request(&signature);
-                    let verdict = HttpVerdict::new(signature, matched, database);
+                    let verdict = HttpVerdict::new(signature, matched, client, database);
                     let HttpRequest { request, exchange, akamai, .. } = found;
                     emit(
                         side,
@@ -218,7 +226,7 @@ impl Observers {
                 };
                 if let Some(signature) = signature {
                     let matched = database.match_response(&signature);
-                    let verdict = HttpVerdict::new(signature, matched, database);
+                    let verdict = HttpVerdict::new(signature, matched, server, database);
                     let HttpResponse { response, exchange, .. } = found;
                     emit(side, Finding::HttpResponse(HttpResponseFinding { response, exchange, verdict }));
                 }

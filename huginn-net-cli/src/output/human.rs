@@ -9,7 +9,7 @@ use huginn_net::tcp::Handshake;
 use huginn_net::tls::{Transport, Version};
 use huginn_net::{
     Escaped, Event, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, Side,
-    TcpFinding, TlsClient, TlsServer,
+    SystemCheck, TcpFinding, TlsClient, TlsServer,
 };
 
 /// Width of the column of field names.
@@ -122,6 +122,11 @@ impl Human {
         let remarks = verdict.params.to_string();
         if remarks != "none" {
             self.field(out, "remarks", remarks)?;
+        }
+        let SystemCheck { claimed, agrees, .. } = &verdict.system;
+        if *agrees == Some(false) {
+            let claim = claimed.as_deref().unwrap_or("another system");
+            self.field(out, "claims", format_args!("{claim}, which its TCP handshake does not bear out"))?;
         }
         self.field(out, "signature", verdict.raw_sig())
     }

@@ -179,9 +179,15 @@ impl Http1Connection {
         }
     }
 
+    /// Tells that p0f would look no further, for a reason that is not in the bytes: a FIN or RST, data in a SYN. What
+    /// comes from here on has no signature of p0f's ([`HttpSignature::p0f_of_request`](crate::HttpSignature::p0f_of_request)).
+    pub fn hide_from_p0f(&mut self) {
+        self.p0f = P0f::Done;
+    }
+
     /// Tells that bytes of a direction are missing here, and how many: `u64::MAX` if that is not known.
     pub fn gap(&mut self, direction: Role, missing: u64, counters: &mut Http1Counters) {
-        self.p0f = P0f::Done;
+        self.hide_from_p0f();
         match direction {
             Role::Request => self.requests.gap(missing, counters),
             Role::Response => self.responses.gap(missing, counters),
@@ -201,7 +207,8 @@ impl Http1Connection {
         }
     }
 
-    /// The bytes of a direction, so far, that followed HTTP/1 after an upgrade. They are kept until they are taken.
+    /// The bytes of a direction, so far, that followed HTTP/1 after an upgrade. They are kept until they are taken, 128 KiB at
+    /// most: if more comes, nothing is.
     pub fn take_rest(&mut self, direction: Role) -> Vec<u8> {
         match direction {
             Role::Request => self.requests.take_rest(),
@@ -214,9 +221,10 @@ impl Http1Connection {
         self.requests_seen > 0 || self.responses_seen > 0
     }
 
-    /// Whether nothing further can be found: it is not HTTP/1, or both directions have come to an end.
+    /// Whether nothing further can be found: both directions are not HTTP/1 or have come to an end, or the client has long
+    /// said something else.
     pub fn is_done(&self) -> bool {
-        self.requests.is_refused() || self.requests.is_done() && self.responses.is_done()
+        self.requests.is_hopeless() || self.requests.is_done() && self.responses.is_done()
     }
 
     /// The memory that it takes up beside itself, in bytes.

@@ -93,7 +93,8 @@ impl<'a> StatusLine<'a> {
     /// Reads `HTTP/1.x SP status SP reason`, of which only the version need be right.
     pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
         let (&minor, rest) = line.strip_prefix(VERSION)?.split_first()?;
-        let rest = trim_blanks(rest);
+        let blank = rest.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(rest.len());
+        let rest = trim_blanks(rest.get(blank..).unwrap_or_default());
         let (status, reason) = rest.split_at_checked(3).unwrap_or((rest, &[]));
         let status = match status {
             [a @ b'0'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9'] => [a, b, c]

@@ -27,7 +27,7 @@ pub enum Head {
 
 /// Whether bytes begin something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Probe {
+pub(crate) enum Probe {
     /// They do.
     Yes,
     /// More bytes are needed to tell.

@@ -10,6 +10,10 @@ use crate::{Error, Role};
 
 /// Blank lines that may come before the first head, in bytes (RFC 9112, section 2.2).
 const MAX_BLANK: u8 = 8;
+/// How much a client may say that is not HTTP/1 before its server is not listened to any more, in bytes.
+const PATIENCE: u32 = 4 << 10;
+/// How much is kept of what follows HTTP/1, in bytes.
+const MAX_REST: usize = 128 << 10;
 /// How far heads are looked for in a stream that is not known to be HTTP, in bytes.
 const SEARCH_LIMIT: u32 = 64 << 10;
 
@@ -24,7 +28,7 @@ pub(super) struct Reader {
     is_first: bool,
     /// Whether an LF belongs to what ended with a CR.
     after_cr: bool,
-    /// Bytes passed over before the first head.
+    /// Bytes passed over where there is no head.
     passed: u32,
     /// Whether the first head may be anywhere.
     searches: bool,
@@ -109,11 +113,20 @@ impl Reader {
                     Ok(None) => return,
                     Err(_) => return self.lose(counters),
                 },
-                State::Over(rest) => {
+                State::Over(rest) if rest.len().saturating_add(bytes.len()) <= MAX_REST => {
                     rest.extend_from_slice(bytes);
                     return;
                 }
-                State::Lost | State::Refused => return,
+                State::Over(_) => {
+                    counters.times_lost = counters.times_lost.saturating_add(1);
+                    self.state = State::Refused;
+                    return;
+                }
+                State::Refused => {
+                    self.pass(bytes.len());
+                    return;
+                }
+                State::Lost => return,
             };
             bytes = bytes.get(taken..).unwrap_or_default();
         }
@@ -158,9 +171,9 @@ impl Reader {
         matches!(self.state, State::Over(_))
     }
 
-    /// Whether it is known not to be HTTP/1.
-    pub(super) fn is_refused(&self) -> bool {
-        matches!(self.state, State::Refused)
+    /// Whether it is known not to be HTTP/1, and has gone on so for long.
+    pub(super) fn is_hopeless(&self) -> bool {
+        matches!(self.state, State::Refused) && self.passed > PATIENCE
     }
 
     /// Whether nothing further can be found.
@@ -201,9 +214,13 @@ impl Reader {
         }
     }
 
+    fn pass(&mut self, bytes: usize) {
+        self.passed = self.passed.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
+    }
+
     fn pass_blank(&mut self) {
         self.is_first = false;
-        self.passed = self.passed.saturating_add(1);
+        self.pass(1);
         if !self.is_http && self.passed > u32::from(MAX_BLANK) {
             self.state = State::Refused;
         }
@@ -235,6 +252,7 @@ impl Reader {
             }
             Err(error) => {
                 self.refuse(error, counters);
+                self.pass(bytes.len());
                 bytes.len()
             }
         }
@@ -286,7 +304,7 @@ impl Reader {
         if first_line::begins_head(self.role, bytes) {
             self.state = State::Head(HeadBuffer::default());
         } else if !self.is_http {
-            self.passed = self.passed.saturating_add(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
+            self.pass(bytes.len());
             if self.passed > SEARCH_LIMIT {
                 self.state = State::Refused;
             }

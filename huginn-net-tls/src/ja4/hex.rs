@@ -40,7 +40,7 @@ pub(super) const fn value_of(digit: u8) -> Option<u8> {
 }
 
 /// The digit of a value below 16.
-pub(super) const fn digit(value: u8) -> u8 {
+pub(crate) const fn digit(value: u8) -> u8 {
     if value < 10 { value.wrapping_add(b'0') } else { value.wrapping_add(b'a' - 10) }
 }
 

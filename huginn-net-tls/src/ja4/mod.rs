@@ -7,7 +7,7 @@
 mod error;
 mod fingerprint;
 mod head;
-mod hex;
+pub(crate) mod hex;
 mod raw;
 
 pub use error::{Ja4Field, Ja4ParseError};

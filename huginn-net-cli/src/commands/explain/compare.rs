@@ -7,7 +7,7 @@ use huginn_net::tls::{Ja4Hash, Ja4Head, Ja4Raw, names};
 use super::head::{self, Context, Difference};
 use super::lists::{self, Lists};
 use super::value::{Form, Value};
-use super::{Name, search};
+use super::{HASH_OF_NOTHING, Name, search};
 
 pub(super) fn write(out: &mut impl Write, a: &Value, b: &Value) -> io::Result<()> {
     writeln!(out, "A  {}", a.ja4())?;
@@ -28,8 +28,8 @@ pub(super) fn write(out: &mut impl Write, a: &Value, b: &Value) -> io::Result<()
 
 fn hashes(out: &mut impl Write, a: &Value, b: &Value) -> io::Result<()> {
     let context = Context {
-        same_ciphers: a.ja4().cipher_hash() == b.ja4().cipher_hash(),
-        same_extensions: a.ja4().extension_hash() == b.ja4().extension_hash(),
+        same_ciphers: same_lists(a.ja4().cipher_hash(), b.ja4().cipher_hash()),
+        same_extensions: same_lists(a.ja4().extension_hash(), b.ja4().extension_hash()),
     };
     heads(out, a.head(), b.head(), context)?;
     let parts = [
@@ -44,6 +44,13 @@ fn hashes(out: &mut impl Write, a: &Value, b: &Value) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether two hashes are of the same lists: an empty one has another hash in some tools.
+fn same_lists(a: Ja4Hash, b: Ja4Hash) -> bool {
+    let by_definition =
+        |hash: Ja4Hash| if hash.to_string() == HASH_OF_NOTHING { Ja4Hash::EMPTY } else { hash };
+    by_definition(a) == by_definition(b)
 }
 
 /// JA4_a; the two differ in what is before the first underscore.

@@ -8,8 +8,12 @@ use huginn_net::tls::extension_type::{
 use super::HASH_OF_NOTHING;
 use super::lists::{Lists, written};
 
-/// Longer lists than any client sends are not searched.
-const MAX_LIST: usize = 150;
+/// Longer lists of cipher suites than any client sends are not searched.
+const MAX_CIPHERS: usize = 150;
+/// Nor are such of extensions,
+const MAX_EXTENSIONS: usize = 50;
+/// and of signature algorithms. Of both there are some hundred variants, each of which goes with each.
+const MAX_ALGORITHMS: usize = 40;
 
 /// As many deviations at once are tried.
 const MAX_DEVIATIONS: usize = 2;
@@ -20,7 +24,7 @@ type Deviation = Option<String>;
 /// What makes the hash of these cipher suites the one given.
 pub(super) fn ciphers(lists: &Lists, hash: Ja4Hash) -> Option<Vec<String>> {
     let mut search = Search::new(hash, "cipher suites");
-    if lists.cipher_suites.len() > MAX_LIST {
+    if lists.cipher_suites.len() > MAX_CIPHERS {
         return search.found;
     }
     for (change, list) in cipher_variants(&lists.cipher_suites) {
@@ -34,18 +38,25 @@ pub(super) fn ciphers(lists: &Lists, hash: Ja4Hash) -> Option<Vec<String>> {
 /// What makes the hash of these extensions and signature algorithms the one given.
 pub(super) fn extensions(lists: &Lists, hash: Ja4Hash) -> Option<Vec<String>> {
     let mut search = Search::new(hash, "extensions");
-    if lists.extensions.len() > MAX_LIST || lists.signature_algorithms.len() > MAX_LIST {
+    if lists.extensions.len() > MAX_EXTENSIONS || lists.signature_algorithms.len() > MAX_ALGORITHMS {
         return search.found;
     }
     let algorithms = algorithm_variants(&lists.signature_algorithms);
-    for (told_of, list) in told_of_variants(&lists.extensions) {
-        for (change, list) in extension_variants(&list) {
-            for (spelling, spell) in spellings() {
-                for (tail_change, tail) in &algorithms {
-                    search.offer(&[&told_of, &change, &spelling, tail_change], || match tail {
-                        None => spell(&list),
-                        Some(tail) => format!("{}_{}", spell(&list), spell(tail)),
-                    });
+    for (spelling, spell) in spellings() {
+        let tails: Vec<(&Deviation, String)> = algorithms
+            .iter()
+            .map(|(change, tail)| {
+                (change, tail.as_ref().map_or_else(String::new, |tail| format!("_{}", spell(tail))))
+            })
+            .collect();
+        for (told_of, list) in told_of_variants(&lists.extensions) {
+            for (change, list) in extension_variants(&list) {
+                if !search.takes(&[&told_of, &change, &spelling]) {
+                    continue;
+                }
+                let head = spell(&list);
+                for (tail_change, tail) in &tails {
+                    search.offer(&[&told_of, &change, &spelling, tail_change], || format!("{head}{tail}"));
                 }
             }
         }
@@ -66,11 +77,16 @@ impl Search {
     }
 
     fn offer(&mut self, deviations: &[&Deviation], text: impl FnOnce() -> String) {
-        let deviations: Vec<&String> = deviations.iter().filter_map(|deviation| deviation.as_ref()).collect();
-        let most = self.found.as_ref().map_or(MAX_DEVIATIONS, |found| found.len().saturating_sub(1));
-        if deviations.len() <= most && Ja4Hash::of(text()) == self.hash {
-            self.found = Some(deviations.into_iter().cloned().collect());
+        if self.takes(deviations) && Ja4Hash::of(text()) == self.hash {
+            self.found =
+                Some(deviations.iter().filter_map(|deviation| deviation.as_ref()).cloned().collect());
         }
+    }
+
+    /// Whether these deviations are as few as may be, and fewer than those that lead to the hash.
+    fn takes(&self, deviations: &[&Deviation]) -> bool {
+        let most = self.found.as_ref().map_or(MAX_DEVIATIONS, |found| found.len().saturating_sub(1));
+        deviations.iter().filter(|deviation| deviation.is_some()).count() <= most
     }
 }
 

@@ -1,0 +1,96 @@
+//! What the program writes of HTTP, to the letter. The p0f lines are those of p0f 3.09b with the same database.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Linux by TCP, and a curl that is said to run on Windows alone.
+const DATABASE: &str = "\
+classes = unix,win
+
+[tcp:request]
+label = s:unix:Linux:any
+sig = *:64:0:*:mss*44,10:mss,sok,ts,nop,ws:df,id+:0
+
+[http:request]
+ua_os = Windows,Linux
+label = s:!:curl:7 or newer
+sys = Windows
+sig = *:Host,User-Agent,Accept=[*/*]:Connection:curl
+";
+
+/// What `huginn-net pcap` with that database writes of a capture.
+fn stdout(capture: &str, args: &[&str]) -> String {
+    let database = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("http-{capture}-{}.fp", args[1]));
+    fs::write(&database, DATABASE).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
+    command.arg("pcap").arg("--db").arg(&database).args(args).env_remove("CLICOLOR_FORCE");
+    let output = command
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures").join(capture))
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn json_of_http1() {
+    let all = stdout("curl-nginx.pcap", &["--format", "json", "--protocols", "tcp,http"]);
+    let lines: Vec<&str> = all.lines().filter(|line| line.contains(r#""event":"http_"#)).collect();
+    assert_eq!(lines.len(), 8, "every exchange of the connections, also of the one with two");
+    assert_eq!(
+        lines[0],
+        r#"{"ts":"2026-11-21T05:22:25.222519Z","event":"http_request","client":{"ip":"192.0.2.1","port":60544},"server":{"ip":"192.0.2.2","port":80},"subject":"client","community_id":"1:+Qre89rzFqovaQWtcKiJ+RIv3XY=","version":"1.1","exchange":0,"method":"GET","host":"www.example.test","path":"/","user_agent":"curl/7.88.1","language":null,"sig":"1:Host,User-Agent,Accept=[*/*]:Connection,Accept-Encoding,Accept-Language,Accept-Charset,Keep-Alive:curl/7.88.1","label":{"class":"!","name":"curl","flavor":"7 or newer","generic":false},"params":"none","claimed_os":null,"os_agrees":false}"#
+    );
+    assert_eq!(
+        lines[1],
+        r#"{"ts":"2026-11-21T05:22:25.222616Z","event":"http_response","client":{"ip":"192.0.2.1","port":60544},"server":{"ip":"192.0.2.2","port":80},"subject":"server","community_id":"1:+Qre89rzFqovaQWtcKiJ+RIv3XY=","version":"1.1","exchange":0,"status":200,"server_header":"nginx/1.22.1","sig":"1:Server,Date,Content-Type,?Content-Length,?Last-Modified,Connection=[keep-alive],?ETag,Accept-Ranges=[bytes]:Keep-Alive:nginx/1.22.1","label":null,"params":"none","claimed_os":null,"os_agrees":null}"#
+    );
+    assert!(lines[4].contains(r#""exchange":1,"method":"GET","host":"www.example.test","path":"/missing""#));
+    assert!(
+        lines[6].contains(r#""method":"HEAD""#) && lines[6].contains(r#""language":"German""#),
+        "{}",
+        lines[6]
+    );
+}
+
+#[test]
+fn json_of_http2_has_the_fingerprint_of_akamai() {
+    let all = stdout("h2c.pcap", &["--format", "json", "--protocols", "http"]);
+    let request = all.lines().next().unwrap();
+    assert!(
+        request.contains(r#""version":"2","exchange":1,"method":"GET","host":"192.0.2.2:8080","path":"/""#)
+    );
+    assert!(request.ends_with(
+        r#""akamai":"3:100;4:33554432;2:0|33488897|0|m,p,s,a","akamai_hash":"fd07c74c4990fc43ef9f4b3277cf3cf2"}"#
+    ));
+}
+
+#[test]
+fn p0f_has_the_first_exchange_of_a_connection_only() {
+    let all = stdout("curl-nginx.pcap", &["--format", "p0f", "--protocols", "tcp,http"]);
+    let lines: Vec<&str> = all.lines().filter(|line| line.contains("mod=http ")).collect();
+    assert_eq!(lines.len(), 6);
+    assert_eq!(
+        lines[4],
+        "[2026/11/21 05:22:25] mod=http request|cli=192.0.2.1/60556|srv=192.0.2.2/80|subj=cli|app=curl 7 or newer|lang=German|params=none|raw_sig=1:Host,User-Agent,Accept=[*/*],Accept-Language=[de-DE,de;q=0.8,en;q=0.5]:Connection,Accept-Encoding,Accept-Charset,Keep-Alive:curl/7.88.1"
+    );
+}
+
+#[test]
+fn for_people() {
+    let all = stdout("curl-nginx.pcap", &["-c", "4", "--protocols", "tcp,http"]);
+    let (_, request) = all.split_once("HTTP request").unwrap();
+    assert_eq!(
+        request,
+        "  192.0.2.1:60544 -> 192.0.2.2:80  2026-11-21T05:22:25.222519Z
+  client     192.0.2.1
+  request    GET / HTTP/1.1
+  host       www.example.test
+  user agent curl/7.88.1
+  software   curl 7 or newer
+  claims     another system, which its TCP handshake does not bear out
+  signature  1:Host,User-Agent,Accept=[*/*]:Connection,Accept-Encoding,Accept-Language,Accept-Charset,Keep-Alive:curl/7.88.1
+"
+    );
+}

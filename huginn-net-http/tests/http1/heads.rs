@@ -1,0 +1,57 @@
+//! What a head holds.
+
+use huginn_net_http::Request;
+
+#[test]
+fn heads_as_lenient_as_they_are_found() {
+    let request = |text: &str| Request::parse(text.as_bytes()).unwrap().unwrap();
+    // RFC 9112, section 2.2: a bare LF; section 5.2: folding.
+    let folded = request("GET / HTTP/1.1\nA: b\r\n\t c\n d\nHost:\te \n\n");
+    assert_eq!(folded.header("a").map(<[u8]>::escape_ascii).unwrap().to_string(), r"b  \t c  d");
+    assert_eq!(folded.host(), Some(&b"e"[..]));
+    // What httparse refuses, by lines.
+    let odd = request(
+        "GET /a b\u{e9} HTTP/1.1\r\n first: 1\r\nno colon\r\nbad name : 2\r\n: 3\r\nctl: \u{1}\r\nX: \r4\r\n\r\n",
+    );
+    let fields: Vec<_> = odd.headers().iter().map(|header| (header.name, header.value())).collect();
+    let expected: &[(&[u8], &[u8])] =
+        &[(b"first", b"1"), (b"bad name", b"2"), (b"ctl", b"\x01"), (b"X", b"4")];
+    assert_eq!(fields, expected);
+    assert_eq!(odd.target(), "/a b\u{e9}".as_bytes());
+    // A line that begins with CR is the empty one.
+    assert_eq!(request("GET / HTTP/1.1\r\nA: b\r\n\rHost: c\r\n\r\n").headers().len(), 1);
+}
+
+/// RFC 9112, sections 3.2 and 3.3.
+#[test]
+fn host_and_path_of_all_forms_of_target() {
+    let table: &[(&str, Option<&str>, Option<&str>)] = &[
+        (
+            "GET /where?q=now HTTP/1.1\r\nHost: www.example.org\r\n",
+            Some("www.example.org"),
+            Some("/where?q=now"),
+        ),
+        (
+            "GET http://www.example.org/pub/a.html HTTP/1.1\r\nHost: other\r\n",
+            Some("www.example.org"),
+            Some("/pub/a.html"),
+        ),
+        ("GET http://user:pw@[::1]:8080 HTTP/1.1\r\n", Some("[::1]:8080"), Some("/")),
+        ("GET http://h?q@x HTTP/1.1\r\n", Some("h"), Some("?q@x")),
+        (
+            "CONNECT www.example.com:80 HTTP/1.1\r\nHost: www.example.com\r\n",
+            Some("www.example.com:80"),
+            None,
+        ),
+        ("OPTIONS * HTTP/1.1\r\n", None, Some("*")),
+        ("GET /http://x/ HTTP/1.0\r\n", None, Some("/http://x/")),
+    ];
+    for (head, host, path) in table {
+        let request = Request::parse(format!("{head}\r\n").as_bytes()).unwrap().unwrap();
+        assert_eq!(
+            (request.host(), request.path()),
+            (host.map(str::as_bytes), path.map(str::as_bytes)),
+            "{head}"
+        );
+    }
+}

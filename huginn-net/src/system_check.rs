@@ -1,0 +1,95 @@
+//! What software says of its system, against what TCP says of it.
+
+use std::sync::Arc;
+
+use huginn_net_db::{Database, Label, System};
+
+/// What an HTTP head says of the system that it comes from, and whether TCP agrees.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SystemCheck {
+    /// The system that the User-Agent names: that of the first `ua_os` text of the database that occurs in it.
+    pub claimed: Option<Arc<str>>,
+    /// Whether the system that the handshake of the same connection tells is the one claimed, and one that the software
+    /// is known to run on; `None` where either says nothing.
+    pub agrees: Option<bool>,
+}
+
+impl SystemCheck {
+    pub(crate) fn of(
+        user_agent: Option<&[u8]>,
+        software: Option<&Label>,
+        system: Option<&Label>,
+        database: &Database,
+    ) -> Self {
+        let claimed = user_agent.and_then(|user_agent| named_in(user_agent, database));
+        let runs_on = software.map(|label| label.systems.as_slice()).unwrap_or_default();
+        let agrees = system.filter(|_| claimed.is_some() || !runs_on.is_empty()).map(|system| {
+            claimed.as_ref().is_none_or(|claimed| *claimed == system.name)
+                && (runs_on.is_empty() || runs_on.iter().any(|known| is(system, known)))
+        });
+        Self { claimed, agrees }
+    }
+}
+
+fn named_in(user_agent: &[u8], database: &Database) -> Option<Arc<str>> {
+    let named = database
+        .user_agent_systems()
+        .iter()
+        .find(|system| memchr::memmem::find(user_agent, system.text.as_bytes()).is_some());
+    named.map(|system| Arc::clone(&system.name))
+}
+
+fn is(system: &Label, known: &System) -> bool {
+    match known {
+        System::Name(name) => system.name == *name,
+        System::Class(class) => system.class.as_ref() == Some(class),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DATABASE: &str = "\
+classes = win,unix
+[tcp:request]
+label = s:unix:Linux:
+sig = *:64:0:*:mss*20,7:mss,sok,ts,nop,ws:df,id+:0
+label = s:win:Windows:
+sig = *:128:0:*:8192,0:mss,nop,nop,sok:df,id+:0
+[http:request]
+ua_os = Linux,Windows,Windows=[Win64]
+label = s:!:anywhere:
+sys = @unix,@win
+sig = 1:A::
+label = s:!:on unix:
+sys = @unix
+sig = 1:B::
+label = s:!:on Windows:
+sys = Windows
+sig = 1:C::
+";
+
+    #[test]
+    fn what_is_claimed_is_held_against_what_tcp_tells() {
+        let database: Database = DATABASE.parse().unwrap();
+        let label =
+            |name: &str| database.labels().iter().find(|label| &*label.name == name).map(|label| &**label);
+        type Row = (Option<&'static [u8]>, &'static str, &'static str, Option<&'static str>, Option<bool>);
+        let rows: [Row; 8] = [
+            (Some(b"X (Linux)"), "anywhere", "Linux", Some("Linux"), Some(true)),
+            (Some(b"X (Win64)"), "anywhere", "Linux", Some("Windows"), Some(false)),
+            (Some(b"Windows Linux"), "anywhere", "Windows", Some("Linux"), Some(false)),
+            (Some(b"X"), "nothing", "Linux", None, None),
+            (None, "on unix", "Linux", None, Some(true)),
+            (None, "on unix", "Windows", None, Some(false)),
+            (Some(b"X (Linux)"), "on Windows", "Linux", Some("Linux"), Some(false)),
+            (Some(b"X (Linux)"), "on unix", "nothing", Some("Linux"), None),
+        ];
+        for (user_agent, software, system, claimed, agrees) in rows {
+            let check = SystemCheck::of(user_agent, label(software), label(system), &database);
+            assert_eq!((check.claimed.as_deref(), check.agrees), (claimed, agrees), "{software} on {system}");
+        }
+    }
+}
