@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes the goldens of this folder from the reference tools, p0f and tshark (Debian packages of these names).
 #
-#   captures/golden.sh             write NAME.p0f and NAME.tshark for each capture, NAME.ja3 and NAME.ja4 too for TLS
+#   captures/golden.sh             write NAME.p0f and NAME.tshark for each capture, NAME.ja3 and NAME.ja4 too for TLS,
+#                                  NAME.http for HTTP
 #   captures/golden.sh --check     write nothing; fail if the committed ones differ from what the tools say
 #
 # NAME.p0f is the log of p0f 3.09b with this project's own database, in UTC. Captures on whose link type or
@@ -9,6 +10,8 @@
 # NAME.tshark lists every SYN and SYN+ACK, a line each, of the innermost headers:
 #   frame, source, port, destination, port, sequence number, acknowledgement number, TTL, window, MSS, window scale
 # with empty fields where an option is absent.
+# NAME.http lists the exchanges of http-* in order, a line for each head: source, port, 1 or 2 for the version of HTTP,
+#   method and target, or status
 # NAME.ja3 and NAME.ja4 are what ja4_by_hand.py makes of tshark's dissection of tls-*, quic-*, dtls-* and starttls-*.
 set -euo pipefail
 export TZ=UTC LC_ALL=C
@@ -24,7 +27,7 @@ main() {
         out=$tmp/goldens
         mkdir "$out"
     else
-        rm -f "$here"/*.p0f "$here"/*.tshark "$here"/*.ja3 "$here"/*.ja4
+        rm -f "$here"/*.p0f "$here"/*.tshark "$here"/*.ja3 "$here"/*.ja4 "$here"/*.http
     fi
     cat "$database_folder"/*.fp >"$tmp/database.fp"
     for capture in "$here"/*.pcap "$here"/*.pcapng; do
@@ -33,6 +36,7 @@ main() {
         tshark_view "$capture" "$out/$name.tshark"
         case $name in
         tls-* | quic-* | dtls-* | starttls-*) tls_view "$capture" "$out/$name" ;;
+        http-*) http_view "$capture" "$out/$name.http" ;;
         esac
     done
     [ "$out" = "$here" ] || compare "$out"
@@ -94,9 +98,24 @@ tls_view_in_two() {
         "$part-1.ja3" "$part-2.ja3" >"$2.ja3"
 }
 
+# Several heads may be in one packet: their fields stand side by side. Priority frames of HTTP/2 have no headers.
+http_view() {
+    # shellcheck disable=SC2046
+    tshark -r "$1" -d tcp.port==8081-8099,http -Y 'http.request or http.response or http2.headers' \
+        -T fields -E occurrence=a -E 'aggregator=|' \
+        $(printf -- '-e %s ' ip.src ipv6.src tcp.srcport http.request.method http.request.uri http.response.code \
+            http2.headers.method http2.headers.path http2.headers.status) 2>/dev/null |
+        awk -F '\t' -v OFS='\t' '
+            function list(version, methods, targets, method, target, count, i) {
+                count = split(methods, method, "|"); split(targets, target, "|")
+                for (i = 1; i <= count; i++) print $1 $2, $3, version, method[i] (targets == "" ? "" : " " target[i])
+            }
+            { list(1, $4, $5); list(1, $6, ""); list(2, $7, $8); list(2, $9, "") }' >"$2"
+}
+
 compare() {
     local golden differ=0
-    for golden in "$1"/* "$here"/*.p0f "$here"/*.tshark "$here"/*.ja3 "$here"/*.ja4; do
+    for golden in "$1"/* "$here"/*.p0f "$here"/*.tshark "$here"/*.ja3 "$here"/*.ja4 "$here"/*.http; do
         if ! diff -u "$here/$(basename "$golden")" "$1/$(basename "$golden")"; then differ=1; fi
     done
     return $differ

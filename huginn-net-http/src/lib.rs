@@ -1,4 +1,24 @@
-//! Passive HTTP fingerprints: p0f's signatures of requests and responses.
+//! Passive HTTP fingerprints: who asks and who answers, from heads in the clear or decrypted.
+//!
+//! From bytes: [`Request::parse`] and [`Response::parse`] read a head, [`HttpSignature`] is what p0f v3 makes of it,
+//! [`http1::Http1Connection`] reads both directions of a connection, and [`http2::Akamai`] is the fingerprint of an HTTP/2
+//! client, from the bytes that it sends first, as a proxy has them. What a signature is the signature of, a database
+//! knows, not this crate.
+//!
+//! ```
+//! use huginn_net_http::{HttpSignature, Request};
+//!
+//! let head = b"GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: curl/8.5.0\r\nAccept: */*\r\n\r\n";
+//! let request = Request::parse(head)?.expect("a whole head");
+//! assert_eq!(request.host(), Some(&b"example.org"[..]));
+//! assert_eq!(
+//!     HttpSignature::of_request(&request).raw_sig(|_| false).to_string(),
+//!     "1:Host,User-Agent,Accept=[*/*]:Connection,Accept-Encoding,Accept-Language,Accept-Charset,Keep-Alive:curl/8.5.0"
+//! );
+//! # Ok::<(), huginn_net_http::Error>(())
+//! ```
+//!
+//! From packets: [`HuginnNetHttp`] reports every request and response of each connection, on any port.
 
 mod connection;
 mod error;

@@ -108,6 +108,9 @@ impl Protocol for Observers {
     type Event = Finding;
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
+        if self.is_hidden(segment) {
+            return None;
+        }
         let tcp = self.tcp.as_ref().and_then(|tcp| tcp.opens(segment));
         tcp.or_else(|| self.http.as_ref()?.opens(segment)).or_else(|| self.tls.as_ref()?.opens(segment))
     }
@@ -119,6 +122,9 @@ impl Protocol for Observers {
         flow: &mut FlowState,
         emit: &mut impl FnMut(Side, Finding),
     ) -> Interest {
+        if self.is_hidden(segment) {
+            return Interest::More;
+        }
         if !flow.tcp_done {
             flow.tcp_done = self.on_tcp(segment, sender, flow, emit) == Interest::Done;
         }
@@ -143,6 +149,11 @@ impl Observers {
             http: self.http.as_ref().map(HttpObserver::counters).unwrap_or_default(),
             tls: self.tls.as_ref().map(TlsObserver::counters).unwrap_or_default(),
         }
+    }
+
+    /// p0f takes no fragments.
+    fn is_hidden(&self, segment: &Segment<'_>) -> bool {
+        self.scope == Scope::P0f && segment.ip.reassembled
     }
 
     fn on_tcp(

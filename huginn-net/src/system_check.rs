@@ -25,7 +25,7 @@ impl SystemCheck {
         let claimed = user_agent.and_then(|user_agent| named_in(user_agent, database));
         let runs_on = software.map(|label| label.systems.as_slice()).unwrap_or_default();
         let agrees = system.filter(|_| claimed.is_some() || !runs_on.is_empty()).map(|system| {
-            claimed.as_ref().is_none_or(|claimed| *claimed == system.name)
+            claimed.as_ref().is_none_or(|claimed| may_be(claimed, &system.name))
                 && (runs_on.is_empty() || runs_on.iter().any(|known| is(system, known)))
         });
         Self { claimed, agrees }
@@ -38,6 +38,11 @@ fn named_in(user_agent: &[u8], database: &Database) -> Option<Arc<str>> {
         .iter()
         .find(|system| memchr::memmem::find(user_agent, system.text.as_bytes()).is_some());
     named.map(|system| Arc::clone(&system.name))
+}
+
+/// Whether a system that calls itself so may have the TCP of that name: that of Android is Linux's.
+fn may_be(claimed: &str, observed: &str) -> bool {
+    claimed == observed || (claimed, observed) == ("Android", "Linux")
 }
 
 fn is(system: &Label, known: &System) -> bool {
@@ -59,7 +64,7 @@ sig = *:64:0:*:mss*20,7:mss,sok,ts,nop,ws:df,id+:0
 label = s:win:Windows:
 sig = *:128:0:*:8192,0:mss,nop,nop,sok:df,id+:0
 [http:request]
-ua_os = Linux,Windows,Windows=[Win64]
+ua_os = Android,Linux,Windows,Windows=[Win64]
 label = s:!:anywhere:
 sys = @unix,@win
 sig = 1:A::
@@ -77,7 +82,9 @@ sig = 1:C::
         let label =
             |name: &str| database.labels().iter().find(|label| &*label.name == name).map(|label| &**label);
         type Row = (Option<&'static [u8]>, &'static str, &'static str, Option<&'static str>, Option<bool>);
-        let rows: [Row; 8] = [
+        let rows: [Row; 10] = [
+            (Some(b"X (Linux; Android 14)"), "anywhere", "Linux", Some("Android"), Some(true)),
+            (Some(b"X (Android 14)"), "anywhere", "Windows", Some("Android"), Some(false)),
             (Some(b"X (Linux)"), "anywhere", "Linux", Some("Linux"), Some(true)),
             (Some(b"X (Win64)"), "anywhere", "Linux", Some("Windows"), Some(false)),
             (Some(b"Windows Linux"), "anywhere", "Windows", Some("Linux"), Some(false)),

@@ -11,8 +11,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use huginn_net::http::HttpVersion;
 use huginn_net::tcp::{TcpSignature, kind};
-use huginn_net::{CaptureReader, DecodeConfig, Event, Finding, HuginnNet, Observers, P0fLine, Scope};
+use huginn_net::{
+    CaptureReader, DecodeConfig, Event, Finding, HttpRequestFinding, HttpResponseFinding, HuginnNet,
+    Observers, P0fLine, Scope,
+};
 use huginn_net_core::{Decoder, Segment, TcpFlags, TcpHeader, Transport};
 
 fn folder() -> PathBuf {
@@ -169,6 +173,31 @@ fn ja3_and_ja3s_are_what_tshark_says() {
             };
             let source = event.subject_addr();
             rows.push(format!("{}\t{}\t{role}\t{full}\t{hash}", source.ip(), source.port()));
+        }
+        rows.sort();
+        golden.sort();
+        assert_eq!(rows, golden, "{}", capture.display());
+    }
+}
+
+#[test]
+fn every_exchange_that_tshark_finds_is_found() {
+    for (capture, mut golden) in goldens("http") {
+        let mut rows: Vec<String> = Vec::new();
+        for event in events(&capture) {
+            let (version, head) = match &event.kind {
+                Finding::HttpRequest(HttpRequestFinding { request, .. }) => {
+                    let part = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+                    (request.version(), format!("{} {}", part(request.method()), part(request.target())))
+                }
+                Finding::HttpResponse(HttpResponseFinding { response, .. }) => {
+                    (response.version(), response.status().to_string())
+                }
+                _ => continue,
+            };
+            let source = event.subject_addr();
+            let version = if version == HttpVersion::Http2 { 2 } else { 1 };
+            rows.push(format!("{}\t{}\t{version}\t{head}", source.ip(), source.port()));
         }
         rows.sort();
         golden.sort();
