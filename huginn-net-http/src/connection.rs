@@ -154,7 +154,8 @@ impl Reader {
         }
         let begins = client.get(..PREFACE.len()).unwrap_or(client);
         let is_http2 = PREFACE.starts_with(begins);
-        if is_http2 && begins.len() < PREFACE.len() && server.len() <= MAX_EARLY {
+        let http1_server = crate::http1::begins_head(Role::Response, server);
+        if is_http2 && begins.len() < PREFACE.len() && server.len() <= MAX_EARLY && !http1_server {
             return;
         }
         let (client, server) = (std::mem::take(client), std::mem::take(server));

@@ -8,7 +8,7 @@ use huginn_net_core::{
 
 use crate::connection::Connection;
 use crate::http1::{self, Http1Counters};
-use crate::http2::Akamai;
+use crate::http2::{Akamai, PREFACE};
 use crate::{Request, Response, Role};
 
 /// The analyzer of HTTP alone.
@@ -118,7 +118,7 @@ impl Protocol for HttpObserver {
             return Some(Side::Client);
         }
         let begins = |role| http1::begins_head(role, segment.payload);
-        if begins(Role::Request) {
+        if begins(Role::Request) || segment.payload.starts_with(PREFACE) {
             Some(Side::Client)
         } else {
             begins(Role::Response).then_some(Side::Server)
@@ -163,7 +163,10 @@ impl HttpObserver {
             if payload.is_empty() {
                 return;
             }
-            flow.state = State::Open(Box::new(Connection::new(flow.starts, flow.from_start)));
+            flow.state = State::Open(Box::new(Connection::new(
+                flow.starts,
+                flow.from_start || payload.starts_with(PREFACE),
+            )));
         }
         let State::Open(connection) = &mut flow.state else { return };
         connection.on_segment(tcp, payload, sender, &mut self.counters, emit);

@@ -89,7 +89,7 @@ fn http_request_entries<M: SerializeMap>(map: &mut M, finding: &HttpRequestFindi
     map.serialize_entry("host", &request.host().map(Wire))?;
     map.serialize_entry("path", &request.path().map(Wire))?;
     map.serialize_entry("user_agent", &request.user_agent().map(Wire))?;
-    let tag = request.header("Accept-Language").and_then(language::preferred);
+    let tag = request.language();
     map.serialize_entry("language", &tag.map(|tag| language::name(tag).unwrap_or(tag)))?;
     http_entries(map, verdict)?;
     if let Some(akamai) = akamai {

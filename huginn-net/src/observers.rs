@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use huginn_net_core::{Interest, Protocol, Segment, Side};
+use huginn_net_core::{Interest, Protocol, Segment, Side, TcpFlags};
 use huginn_net_db::{Database, Label};
 use huginn_net_http::{
-    HttpCounters, HttpEvent, HttpFlow, HttpObserver, HttpRequest, HttpResponse, HttpSignature,
+    HttpCounters, HttpEvent, HttpFlow, HttpObserver, HttpRequest, HttpResponse, HttpSignature, Role,
 };
 use huginn_net_tcp::{Handshake, TcpEvent, TcpFlow, TcpObserver};
 use huginn_net_tls::{TlsCounters, TlsEvent, TlsFlow, TlsObserver};
@@ -207,38 +207,40 @@ impl Observers {
         emit: &mut impl FnMut(Side, Finding),
     ) -> Interest {
         let Some(http) = &mut self.http else { return Interest::Done };
-        // p0f gives up a connection in which data come before the handshake is complete.
+        // p0f gives up a connection in which data come before the handshake is complete, and one that ends.
         let early = !segment.payload.is_empty() && !flow.tcp.is_answered();
-        if self.scope == Scope::P0f && self.tcp.is_some() && early {
+        let ends = segment.tcp().is_some_and(|tcp| tcp.flags.intersects(TcpFlags::FIN | TcpFlags::RST));
+        if self.scope == Scope::P0f && (self.tcp.is_some() && early || ends) {
             return Interest::Done;
         }
         let (database, scope) = (&self.database, self.scope);
         let [client, server] = flow.systems.each_ref().map(Option::as_deref);
+        let verdict = |signature: HttpSignature| {
+            let (matched, system) = match signature.role() {
+                Role::Request => (database.match_request(&signature), client),
+                Role::Response => (database.match_response(&signature), server),
+            };
+            HttpVerdict::new(signature, matched, system, database)
+        };
         http.on_segment(segment, sender, &mut flow.http, &mut |side, event| match event {
-            HttpEvent::Request(found) => {
+            HttpEvent::Request(HttpRequest { request, exchange, akamai, .. }) => {
                 let signature = match scope {
-                    Scope::Full => Some(HttpSignature::of_request(&found.request)),
-                    Scope::P0f => HttpSignature::p0f_of_request(&found.request),
+                    Scope::Full => Some(HttpSignature::of_request(&request)),
+                    Scope::P0f => HttpSignature::p0f_of_request(&request),
                 };
-                if let Some(signature) = signature {
-                    let matched = database.match_request(&signature);
-                    let verdict = HttpVerdict::new(signature, matched, client, database);
-                    let HttpRequest { request, exchange, akamai, .. } = found;
+                if let Some(verdict) = signature.map(verdict) {
                     emit(
                         side,
                         Finding::HttpRequest(HttpRequestFinding { request, exchange, akamai, verdict }),
                     );
                 }
             }
-            HttpEvent::Response(found) => {
+            HttpEvent::Response(HttpResponse { response, exchange, .. }) => {
                 let signature = match scope {
-                    Scope::Full => Some(HttpSignature::of_response(&found.response)),
-                    Scope::P0f => HttpSignature::p0f_of_response(&found.response),
+                    Scope::Full => Some(HttpSignature::of_response(&response)),
+                    Scope::P0f => HttpSignature::p0f_of_response(&response),
                 };
-                if let Some(signature) = signature {
-                    let matched = database.match_response(&signature);
-                    let verdict = HttpVerdict::new(signature, matched, server, database);
-                    let HttpResponse { response, exchange, .. } = found;
+                if let Some(verdict) = signature.map(verdict) {
                     emit(side, Finding::HttpResponse(HttpResponseFinding { response, exchange, verdict }));
                 }
             }

@@ -95,7 +95,7 @@ impl Human {
         self.field(out, "request", format_args!("{method:#} {target:#} HTTP/{}", request.version()))?;
         self.wire(out, "host", request.host())?;
         self.wire(out, "user agent", request.user_agent())?;
-        if let Some(tag) = request.header("Accept-Language").and_then(language::preferred) {
+        if let Some(tag) = request.language() {
             self.field(out, "language", language::name(tag).unwrap_or(tag))?;
         }
         self.http(out, verdict)?;

@@ -56,6 +56,16 @@ impl Awaited {
         self.waiting.pop_front();
     }
 
+    /// Forgets all but the last.
+    pub(super) fn keep_last(&mut self) {
+        let superfluous = self.waiting.len().saturating_sub(1);
+        self.waiting.drain(..superfluous);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && !self.overflowed
+    }
+
     pub(super) fn held(&self) -> usize {
         self.waiting.capacity()
     }

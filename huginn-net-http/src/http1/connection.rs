@@ -35,6 +35,8 @@ pub struct Http1Connection {
     responses_seen: u32,
     p0f: P0f,
     upgrade: Option<Upgrade>,
+    /// Whether responses may be missing: which request the next one answers is not known from their number.
+    responses_missing: bool,
 }
 
 /// Another protocol that a connection goes on with behind a response 101.
@@ -97,6 +99,7 @@ impl Http1Connection {
             responses_seen: 0,
             p0f: P0f::Request,
             upgrade: None,
+            responses_missing: false,
         }
     }
 
@@ -124,6 +127,9 @@ impl Http1Connection {
         counters: &mut Http1Counters,
         found: &mut impl FnMut(u32, Head),
     ) {
+        if self.requests_seen == 0 && self.requests.searches() {
+            self.requests_seen = self.responses_seen;
+        }
         let Self { requests, awaited, requests_seen, p0f, .. } = self;
         requests.push(bytes, counters, &mut |head, is_first| {
             let request = head::request(head, is_first && *p0f == P0f::Request)?;
@@ -148,11 +154,20 @@ impl Http1Connection {
             // p0f takes no server that speaks before it was asked.
             self.p0f = P0f::Done;
         }
+        if self.responses.is_lost() && self.requests_seen > 0 && self.awaited.is_empty() {
+            // Nothing was asked: what looks like a head is part of a body.
+            return;
+        }
         let (mut tunnel, mut upgrade) = (false, None);
-        let Self { responses, awaited, responses_seen, p0f, .. } = self;
+        let Self { responses, awaited, requests_seen, responses_seen, p0f, responses_missing, .. } = self;
         responses.push(bytes, counters, &mut |head, is_first| {
             let response = head::response(head, is_first && *p0f == P0f::Response)?;
             *p0f = P0f::Done;
+            if std::mem::take(responses_missing) {
+                // A client asks again when it has its answer, unless it pipelines.
+                awaited.keep_last();
+                *responses_seen = (*responses_seen).max(requests_seen.saturating_sub(1));
+            }
             let after = After::response(&response, awaited.next());
             tunnel |= matches!(after, After::Tunnel);
             if matches!(after, After::Upgrade) {
@@ -189,8 +204,14 @@ impl Http1Connection {
     pub fn gap(&mut self, direction: Role, missing: u64, counters: &mut Http1Counters) {
         self.hide_from_p0f();
         match direction {
-            Role::Request => self.requests.gap(missing, counters),
-            Role::Response => self.responses.gap(missing, counters),
+            Role::Request => {
+                self.requests.gap(missing, counters);
+                self.requests_seen = self.requests_seen.max(self.responses_seen);
+            }
+            Role::Response => {
+                self.responses.gap(missing, counters);
+                self.responses_missing |= self.responses.is_lost();
+            }
         }
     }
 

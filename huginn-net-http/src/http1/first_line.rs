@@ -72,7 +72,7 @@ impl<'a> RequestLine<'a> {
         let end = rest.iter().position(|&byte| byte == b' ')?;
         let (method, target) = rest.split_at_checked(end)?;
         let is_method = (1..=MAX_METHOD).contains(&end) && method.iter().all(|&byte| is_token(byte));
-        (version == VERSION && is_method).then(|| Self {
+        (version == VERSION && is_method && !trim_blanks(target).is_empty()).then(|| Self {
             method,
             target: trim_blanks(target),
             version: version_of(minor),

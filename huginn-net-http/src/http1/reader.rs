@@ -176,6 +176,15 @@ impl Reader {
         matches!(self.state, State::Refused) && self.passed > PATIENCE
     }
 
+    /// Whether it was open before, or is not known to be HTTP.
+    pub(super) fn searches(&self) -> bool {
+        self.searches
+    }
+
+    pub(super) fn is_lost(&self) -> bool {
+        matches!(self.state, State::Lost)
+    }
+
     /// Whether nothing further can be found.
     pub(super) fn is_done(&self) -> bool {
         matches!(self.state, State::Refused | State::Over(_) | State::Body(Body::UntilClose))
