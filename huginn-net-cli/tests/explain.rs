@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 /// The example of FoxIO's `technical_details/JA4.md`.
 const HASHED: &str = "t13d1516h2_8daaf6152771_e5627efa2ab1";
@@ -241,4 +242,31 @@ fn what_is_not_by_the_definition_is_said_of_the_value_itself() {
         &words(&[&raw().replace("1516", "1514")]),
         &["it counts 14 extensions where 16 are listed or told of: without server_name and ALPN"],
     );
+}
+
+#[test]
+fn the_hash_of_nothing_is_that_of_an_empty_list() {
+    let text = words(&["t13d1500h2_8daaf6152771_000000000000", "t13d1500h2_8daaf6152771_e3b0c44298fc"]);
+    says(&text, &["b  the same", "c  the same"]);
+    let text = words(&["t13d1500h2_000000000000_e5627efa2ab1", "t13d1500h2_e3b0c44298fc_e5627efa2ab1"]);
+    says(&text, &["b  the same", "c  the same"]);
+}
+
+/// Some seconds of a build without optimisation; it was minutes when each combination was written out.
+#[test]
+fn long_lists_are_compared_in_a_short_time() {
+    let list = |len: u16, start: u16| {
+        (start..start.saturating_add(len)).map(|number| format!("{number:04x}")).collect::<Vec<_>>().join(",")
+    };
+    for (extensions, algorithms) in [(50, 40), (150, 150), (500, 500)] {
+        let raw = format!("t13d9999h2_{}_{}_{}", list(150, 1), list(extensions, 20), list(algorithms, 0x400));
+        let begun = Instant::now();
+        let text = words(&[&raw, HASHED]);
+        assert!(
+            begun.elapsed() < Duration::from_secs(30),
+            "{extensions}, {algorithms}: {:?}",
+            begun.elapsed()
+        );
+        assert!(text.contains("do not give e5627efa2ab1"), "{text}");
+    }
 }

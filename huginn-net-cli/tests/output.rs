@@ -123,7 +123,7 @@ fn options_do_what_they_say() {
     assert!(counters(&["--checksums", &path])["decode"]["bad_transport_checksum"].as_u64().unwrap() > 0);
     assert_eq!(counters(&[&path])["decode"]["bad_transport_checksum"], 0);
     let told = run(&["-v", &path]);
-    assert!(String::from_utf8(told.stderr).unwrap().ends_with("curl-nginx.pcap: 32 packets, 12 events\n"));
+    assert!(String::from_utf8(told.stderr).unwrap().ends_with("curl-nginx.pcap: 32 packets, 20 events\n"));
     assert_eq!(run(&["-c", "0", &path]).status.code(), Some(2));
 }
 

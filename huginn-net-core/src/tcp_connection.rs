@@ -1,6 +1,6 @@
 //! Both directions of a TCP connection.
 
-use crate::tcp_stream::first_byte;
+use crate::tcp_stream::{Start, first_byte};
 use crate::{Piece, Side, StreamCounters, TcpFlags, TcpHeader, TcpStream};
 
 /// Both directions of a TCP connection, for a protocol that reads what is said in it.
@@ -14,16 +14,17 @@ pub struct TcpConnection {
 ///
 /// It costs little for the many connections in which none come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TcpStarts([Option<u32>; 2]);
+pub struct TcpStarts([Option<Start>; 2]);
 
 impl TcpStarts {
-    /// Learns from a segment: a SYN tells where its sender begins, an acknowledgement what the other side goes on with.
+    /// Learns from a segment: a SYN tells where its sender begins, the last one if several do; an acknowledgement what
+    /// the other side goes on with.
     pub fn learn(&mut self, tcp: &TcpHeader<'_>, sender: Side) {
         if tcp.flags.contains(TcpFlags::SYN) {
-            pick(&mut self.0, sender).get_or_insert(first_byte(tcp));
+            *pick(&mut self.0, sender) = Some(Start { seq: first_byte(tcp), told: true });
         }
         if tcp.flags.contains(TcpFlags::ACK) {
-            pick(&mut self.0, sender.peer()).get_or_insert(tcp.ack);
+            pick(&mut self.0, sender.peer()).get_or_insert(Start { seq: tcp.ack, told: false });
         }
     }
 }
@@ -31,7 +32,7 @@ impl TcpStarts {
 impl TcpConnection {
     /// A connection that begins there.
     pub fn new(starts: TcpStarts) -> Self {
-        Self { streams: starts.0.map(|start| Some(TcpStream::new(start))) }
+        Self { streams: starts.0.map(|start| Some(TcpStream::beginning(start))) }
     }
 
     /// Takes a segment of either side, and delivers what is now in order, with who sent it. At most `window` bytes of a
@@ -46,17 +47,17 @@ impl TcpConnection {
         deliver: &mut impl FnMut(Side, Piece<'_>),
     ) {
         let receiver = sender.peer();
-        if let Some(stream) =
-            pick(&mut self.streams, receiver).as_mut().filter(|_| tcp.flags.contains(TcpFlags::ACK))
-        {
-            stream.begin_at(tcp.ack);
+        let acknowledges = tcp.flags.contains(TcpFlags::ACK) && !tcp.flags.contains(TcpFlags::RST);
+        if let Some(stream) = pick(&mut self.streams, receiver).as_mut().filter(|_| acknowledges) {
+            stream.begin_where_awaited(tcp.ack, window);
             stream.acknowledge(tcp.ack, counters, &mut |piece| deliver(receiver, piece));
         }
         if let Some(stream) = pick(&mut self.streams, sender) {
+            if tcp.flags.contains(TcpFlags::SYN) {
+                stream.begin_at(first_byte(tcp));
+            }
             if !payload.is_empty() {
                 stream.push(tcp, payload, window, counters, &mut |piece| deliver(sender, piece));
-            } else if tcp.flags.contains(TcpFlags::SYN) {
-                stream.begin_at(first_byte(tcp));
             }
         }
     }
@@ -111,5 +112,68 @@ mod tests {
         push(&mut connection, Side::Client, 101, 503, b"b");
         let [client, server] = [Side::Client, Side::Server];
         assert_eq!(said, [(client, b"a".to_vec()), (server, b"xy".to_vec()), (server, b"z".to_vec())]);
+    }
+
+    /// What is delivered of segments: by whom, flags, sequence number, acknowledgement, payload.
+    fn delivered(segments: &[(Side, TcpFlags, u32, u32, &[u8])]) -> Vec<(Side, Vec<u8>)> {
+        let (mut starts, mut connection) = (TcpStarts::default(), None);
+        let (mut said, mut counters) = (Vec::new(), StreamCounters::default());
+        for (sender, flags, seq, ack, payload) in segments {
+            let tcp = segment(*flags, *seq, *ack);
+            if connection.is_none() {
+                starts.learn(&tcp, *sender);
+                connection = (!payload.is_empty()).then(|| TcpConnection::new(starts));
+            }
+            if let Some(connection) = &mut connection {
+                connection.on_segment(&tcp, payload, *sender, 1000, &mut counters, &mut |side, piece| {
+                    let Piece::Bytes(bytes) = piece else { panic!("nothing is missing") };
+                    said.push((side, bytes.to_vec()));
+                });
+            }
+        }
+        said
+    }
+
+    const SYN_ACK: TcpFlags = TcpFlags::SYN.union(TcpFlags::ACK);
+
+    #[test]
+    fn the_last_syn_tells_where_a_side_begins() {
+        let [client, server] = [Side::Client, Side::Server];
+        let said = [(client, b"a".to_vec()), (server, b"z".to_vec())];
+        let before_data = [
+            (client, TcpFlags::SYN, 99, 0, &b""[..]),
+            (server, SYN_ACK, 4_000_000_000, 100, b""),
+            (client, TcpFlags::SYN, 99, 0, b""),
+            (server, SYN_ACK, 500, 100, b""),
+            (client, TcpFlags::ACK, 100, 501, b"a"),
+            (server, TcpFlags::ACK, 501, 101, b"z"),
+        ];
+        assert_eq!(delivered(&before_data), said);
+        let syn_with_data = [
+            (client, TcpFlags::SYN, 99, 0, &b"a"[..]),
+            (server, SYN_ACK, 4_000_000_000, 101, b""),
+            (server, SYN_ACK, 500, 101, b""),
+            (server, TcpFlags::ACK, 501, 101, b"z"),
+        ];
+        assert_eq!(delivered(&syn_with_data), said);
+        let answer_lost = [
+            (client, TcpFlags::SYN, 99, 0, &b"a"[..]),
+            (server, SYN_ACK, 4_000_000_000, 101, b""),
+            (client, TcpFlags::RST | TcpFlags::ACK, 101, 0, b""),
+            (client, TcpFlags::ACK, 101, 501, b""),
+            (server, TcpFlags::ACK, 501, 101, b"z"),
+        ];
+        assert_eq!(delivered(&answer_lost), said);
+    }
+
+    #[test]
+    fn what_was_acknowledged_before_it_was_captured_is_delivered_unless_a_syn_tells_that_it_is_old() {
+        let [client, server] = [Side::Client, Side::Server];
+        let swapped =
+            [(server, TcpFlags::ACK, 500, 105, &b"z"[..]), (client, TcpFlags::ACK, 100, 500, b"abcde")];
+        let said = [(server, b"z".to_vec()), (client, b"abcde".to_vec())];
+        assert_eq!(delivered(&swapped), said);
+        let after_syn = [&[(client, TcpFlags::SYN, 104, 0, &b""[..])], &swapped[..]].concat();
+        assert_eq!(delivered(&after_syn), said[..1]);
     }
 }

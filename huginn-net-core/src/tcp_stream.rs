@@ -8,11 +8,19 @@ use crate::{Reassembler, TcpFlags, TcpHeader};
 /// What the capture lacks is given up once the receiver has acknowledged it, or once too much is held behind it.
 #[derive(Debug, Default)]
 pub struct TcpStream {
-    /// The sequence number of the first byte.
-    start: Option<u32>,
+    start: Option<Start>,
     bytes: Reassembler,
     /// The offset up to which the receiver has told that it has the bytes.
     acknowledged: u64,
+}
+
+/// Where a direction begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Start {
+    /// The sequence number of the first byte.
+    pub(crate) seq: u32,
+    /// Whether its sender said so in a SYN. Otherwise bytes before it may come yet.
+    pub(crate) told: bool,
 }
 
 /// The next of a stream.
@@ -38,12 +46,38 @@ pub struct StreamCounters {
 impl TcpStream {
     /// A direction that begins at this sequence number, or with the first segment pushed.
     pub const fn new(start: Option<u32>) -> Self {
+        Self::beginning(match start {
+            Some(seq) => Some(Start { seq, told: true }),
+            None => None,
+        })
+    }
+
+    pub(crate) const fn beginning(start: Option<Start>) -> Self {
         Self { start, bytes: Reassembler::new(), acknowledged: 0 }
     }
 
-    /// Tells the sequence number of the first byte, if nothing has been known of this direction.
+    /// Takes the sequence number of the first byte, which a SYN tells.
+    ///
+    /// That of another SYN counts as long as no byte has come: a server that keeps no state answers a SYN that comes
+    /// again with another sequence number (RFC 4987, section 3.6).
     pub fn begin_at(&mut self, seq: u32) {
-        self.start.get_or_insert(seq);
+        if self.is_fresh() {
+            (self.start, self.acknowledged) = (Some(Start { seq, told: true }), 0);
+        }
+    }
+
+    /// Takes the sequence number that the receiver waits for. It is that of the first byte where nothing else was
+    /// told, and where no byte has come and what was told is more than `window` bytes away.
+    pub fn begin_where_awaited(&mut self, ack: u32, window: usize) {
+        let far = usize::try_from(self.ahead(ack)).map_or(true, |ahead| ahead > window);
+        if self.start.is_none() || far && self.is_fresh() {
+            (self.start, self.acknowledged) = (Some(Start { seq: ack, told: false }), 0);
+        }
+    }
+
+    /// Whether no byte has come.
+    fn is_fresh(&self) -> bool {
+        self.bytes.position() == 0 && self.bytes.held() == 0
     }
 
     /// The memory that segments held back take up, in bytes.
@@ -91,7 +125,7 @@ impl TcpStream {
         deliver: &mut impl FnMut(Piece<'_>),
     ) -> bool {
         let seq = first_byte(tcp);
-        self.begin_at(seq);
+        self.begin_before(seq, window);
         let position = self.bytes.position();
         let (offset, payload) = match self.ahead(seq) {
             ahead @ 0.. => (position.saturating_add(u64::from(ahead.unsigned_abs())), payload),
@@ -101,6 +135,22 @@ impl TcpStream {
             }
         };
         self.bytes.push(offset, payload, window, &mut |bytes| deliver(Piece::Bytes(bytes)))
+    }
+
+    /// Begins with this segment if there is no beginning yet, or only what the receiver acknowledged tells of one: then
+    /// a segment of before that may be captured after it.
+    fn begin_before(&mut self, seq: u32, window: usize) {
+        let earlier =
+            |ahead: i32| ahead < 0 && usize::try_from(ahead.unsigned_abs()).is_ok_and(|back| back <= window);
+        match self.start {
+            None => self.start = Some(Start { seq, told: false }),
+            Some(Start { told: false, .. }) if self.is_fresh() && earlier(self.ahead(seq)) => {
+                self.acknowledged =
+                    self.acknowledged.saturating_add(u64::from(self.ahead(seq).unsigned_abs()));
+                self.start = Some(Start { seq, told: false });
+            }
+            Some(_) => {}
+        }
     }
 
     /// Gives up what the receiver has and the capture lacks: it does not come again.
@@ -122,7 +172,7 @@ impl TcpStream {
     /// How far a sequence number is after the next byte to be delivered.
     fn ahead(&self, seq: u32) -> i32 {
         #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits are what the wire counts")]
-        let next = self.start.unwrap_or_default().wrapping_add(self.bytes.position() as u32);
+        let next = self.start.map_or(0, |start| start.seq).wrapping_add(self.bytes.position() as u32);
         seq.wrapping_sub(next).cast_signed()
     }
 }

@@ -4,8 +4,13 @@ use huginn_net_core::{Interest, Side};
 
 use crate::dtls::{self, DtlsFlow};
 use crate::hello::Hello;
+use crate::observer::DatagramCounters;
 use crate::openvpn::{self, OpenVpnFlow};
 use crate::rdpudp::{self, RdpUdpFlow};
+
+/// Hellos reported of a flow: enough for a client that connects again and again from the same port, and an end for one
+/// that does nothing else.
+const MAX_HELLOS: u8 = 64;
 
 /// What hellos come over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +30,13 @@ fn opening(payload: &[u8]) -> Option<(Side, Carrier)> {
 
 /// Reads the hellos of both sides of a UDP flow.
 #[derive(Debug)]
-pub(crate) enum DatagramFlow {
+pub(crate) struct DatagramFlow {
+    reader: Reader,
+    hellos: u8,
+}
+
+#[derive(Debug)]
+enum Reader {
     Dtls(DtlsFlow),
     OpenVpn(OpenVpnFlow),
     RdpUdp(RdpUdpFlow),
@@ -36,38 +47,77 @@ impl DatagramFlow {
     #[inline]
     pub(crate) fn opened_by(payload: &[u8]) -> Option<(Side, Self)> {
         let (sender, carrier) = opening(payload)?;
-        let flow = match carrier {
-            Carrier::Dtls => Self::Dtls(DtlsFlow::default()),
-            Carrier::OpenVpn => Self::OpenVpn(OpenVpnFlow::default()),
-            Carrier::RdpUdp => Self::RdpUdp(RdpUdpFlow::default()),
-        };
-        Some((sender, flow))
+        Some((sender, Self { reader: Reader::of(carrier), hellos: 0 }))
+    }
+
+    /// Whether a hello was found.
+    pub(crate) fn has_told(&self) -> bool {
+        self.hellos > 0
     }
 
     /// Takes the next datagram and hands on the hellos that are now whole, who sent them, and whether each is a
     /// client's second one.
     ///
-    /// `refused` counts fragments and packets that cannot be held.
+    /// There is interest for as long as the flow lasts, since the next handshake may begin with any datagram; but for
+    /// one with more hellos than are reported.
     pub(crate) fn on_datagram(
         &mut self,
         payload: &[u8],
         sender: Side,
-        refused: &mut u64,
+        counters: &mut DatagramCounters,
         found: &mut impl FnMut(Side, Hello<'_>, bool),
     ) -> Interest {
-        match self {
-            Self::Dtls(flow) => flow.on_datagram(payload, sender, refused, found),
-            Self::OpenVpn(flow) => flow.on_datagram(payload, sender, refused, found),
-            Self::RdpUdp(flow) => flow.on_datagram(payload, sender, refused, found),
+        let Self { reader, hellos } = self;
+        if *hellos == 0 {
+            reader.change_for(payload);
         }
+        let mut found = |sender, hello: Hello<'_>, retry| {
+            if *hellos < MAX_HELLOS {
+                *hellos = hellos.saturating_add(1);
+                found(sender, hello, retry);
+            }
+        };
+        match reader {
+            Reader::Dtls(flow) => flow.on_datagram(payload, sender, counters, &mut found),
+            Reader::OpenVpn(flow) => flow.on_datagram(payload, sender, counters, &mut found),
+            Reader::RdpUdp(flow) => flow.on_datagram(payload, sender, counters, &mut found),
+        }
+        if self.hellos < MAX_HELLOS { Interest::More } else { Interest::Done }
     }
 
     /// The memory that it takes up beside itself, in bytes.
     pub(crate) fn held(&self) -> usize {
+        match &self.reader {
+            Reader::Dtls(flow) => flow.held(),
+            Reader::OpenVpn(flow) => flow.held(),
+            Reader::RdpUdp(flow) => flow.held(),
+        }
+    }
+}
+
+impl Reader {
+    fn of(carrier: Carrier) -> Self {
+        match carrier {
+            Carrier::Dtls => Self::Dtls(DtlsFlow::default()),
+            Carrier::OpenVpn => Self::OpenVpn(OpenVpnFlow::default()),
+            Carrier::RdpUdp => Self::RdpUdp(RdpUdpFlow::default()),
+        }
+    }
+
+    /// Starts over with another carrier, if a flow over that one begins with this datagram: the datagram before it
+    /// that looked like a beginning was none.
+    fn change_for(&mut self, payload: &[u8]) {
+        let Some((_, carrier)) = opening(payload) else { return };
+        if carrier != self.carrier() {
+            *self = Self::of(carrier);
+        }
+    }
+
+    const fn carrier(&self) -> Carrier {
         match self {
-            Self::Dtls(flow) => flow.held(),
-            Self::OpenVpn(flow) => flow.held(),
-            Self::RdpUdp(flow) => flow.held(),
+            Self::Dtls(_) => Carrier::Dtls,
+            Self::OpenVpn(_) => Carrier::OpenVpn,
+            Self::RdpUdp(_) => Carrier::RdpUdp,
         }
     }
 }
@@ -93,6 +143,15 @@ pub(crate) mod tests {
         parts
     }
 
+    /// A record with a HelloRetryRequest (RFC 8446, section 4.1.3: its `random`).
+    pub(crate) fn retry_request_record() -> Vec<u8> {
+        let random = [
+            0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
+            0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+        ];
+        [&[22, 3, 3, 0, 44, 2, 0, 0, 40, 3, 3][..], &random, &[0, 0x13, 1, 0, 0, 0]].concat()
+    }
+
     pub(crate) fn fingerprint(sender: Side, hello: &Hello<'_>, retry: bool) -> Found {
         let hash = match hello {
             Hello::Client(hello) => hello.ja3_hash(),
@@ -101,20 +160,20 @@ pub(crate) mod tests {
         (sender, hash.to_string(), retry)
     }
 
-    /// What is found in a flow that the first of these datagrams opens, and what interest is left.
-    fn follow(datagrams: &[(Side, &[u8])]) -> (Vec<Found>, Interest) {
+    /// What is found in a flow that the first of these datagrams opens.
+    fn follow(datagrams: &[(Side, &[u8])]) -> Vec<Found> {
         let (opener, mut flow) = DatagramFlow::opened_by(datagrams[0].1).expect("a flow");
         assert_eq!(opener, datagrams[0].0);
-        let (mut found, mut refused) = (Vec::new(), 0);
-        let mut interest = Interest::More;
+        let (mut found, mut counters) = (Vec::new(), DatagramCounters::default());
         for (sender, datagram) in datagrams {
-            assert_eq!(interest, Interest::More, "asked for no more");
-            interest = flow.on_datagram(datagram, *sender, &mut refused, &mut |sender, hello, retry| {
+            let interest = flow.on_datagram(datagram, *sender, &mut counters, &mut |sender, hello, retry| {
                 found.push(fingerprint(sender, &hello, retry));
             });
+            assert_eq!(interest, Interest::More, "another handshake may follow");
+            assert_eq!(flow.has_told(), !found.is_empty());
         }
-        assert_eq!(refused, 0);
-        (found, interest)
+        assert_eq!(counters, DatagramCounters::default());
+        found
     }
 
     fn expect(found: &[(Side, &str, bool)]) -> Vec<Found> {
@@ -135,11 +194,11 @@ pub(crate) mod tests {
             (Side::Server, "51e03b04c8c77175b5562a0e94e39f1c", false),
         ]);
         let datagrams = dialogue(DTLS);
-        assert_eq!(follow(&datagrams), (expected.clone(), Interest::Done));
+        assert_eq!(follow(&datagrams), expected);
         let twice: Vec<_> = datagrams[..5].iter().chain(&datagrams).copied().collect();
-        assert_eq!(follow(&twice), (expected.clone(), Interest::Done), "sent again");
-        assert_eq!(follow(&datagrams[2..]).0, expected[1..], "from the server's request on");
-        assert_eq!(follow(&[datagrams[5]]), (expected[2..].to_vec(), Interest::More), "the server alone");
+        assert_eq!(follow(&twice), expected, "sent again");
+        assert_eq!(follow(&datagrams[2..]), expected[1..], "from the server's request on");
+        assert_eq!(follow(&[datagrams[5]]), expected[2..], "the server alone");
     }
 
     /// Recorded on loopback from OpenVPN 2.6.14 with `--tls-client` and `--tls-server`, without and with
@@ -156,9 +215,41 @@ pub(crate) mod tests {
                 (Side::Server, "15af977ce25de452b96affa2addb1036", false),
             ]);
             let datagrams = &dialogue(capture)[..4];
-            assert_eq!(follow(datagrams), (expected.clone(), Interest::Done));
-            assert_eq!(follow(&datagrams[2..]), (expected, Interest::Done), "without the hard resets");
+            assert_eq!(follow(datagrams), expected);
+            assert_eq!(follow(&datagrams[2..]), expected, "without the hard resets");
         }
+    }
+
+    /// A handshake over each carrier on the same ports, with what only looks like a beginning before it.
+    #[test]
+    fn what_looks_like_a_beginning_does_not_hide_another_carrier() {
+        let false_reset = [&[0x38][..], &[1; 8], &[0; 5]].concat();
+        let dtls = dialogue(DTLS);
+        let datagrams: Vec<_> = [(Side::Client, &false_reset[..])].into_iter().chain(dtls.clone()).collect();
+        assert_eq!(follow(&datagrams), follow(&dtls));
+    }
+
+    #[test]
+    fn hellos_without_end_are_not_all_reported() {
+        let hello = |random: u8| {
+            let body = [&[0xfe, 0xfd][..], &[random; 32], &[0, 0, 0, 2, 0xc0, 0x2b, 1, 0]].concat();
+            let len = [0, 0, u8::try_from(body.len()).unwrap()];
+            let fragment = [&[1][..], &len, &[0; 5], &len, &body].concat();
+            let len = u16::try_from(fragment.len()).unwrap().to_be_bytes();
+            [&[22, 0xfe, 0xfd][..], &[0; 8], &len, &fragment].concat()
+        };
+        let (_, mut flow) = DatagramFlow::opened_by(&hello(0)).unwrap();
+        let mut found = 0;
+        for random in 0..200 {
+            let interest = flow.on_datagram(
+                &hello(random),
+                Side::Client,
+                &mut DatagramCounters::default(),
+                &mut |_, _, _| found += 1,
+            );
+            assert_eq!(interest == Interest::Done, random >= 63, "{random}");
+        }
+        assert_eq!(found, 64);
     }
 
     #[test]
@@ -192,7 +283,7 @@ pub(crate) mod tests {
                 datagram.extend_from_slice(&tail);
                 let sender = if turn { sender.peer() } else { *sender };
                 let _ = DatagramFlow::opened_by(&datagram);
-                let _ = flow.on_datagram(&datagram, sender, &mut 0, &mut |_, _, _| {});
+                let _ = flow.on_datagram(&datagram, sender, &mut DatagramCounters::default(), &mut |_, _, _| {});
                 prop_assert!(flow.held() < 400_000);
             }
         }
@@ -204,13 +295,10 @@ pub(crate) mod tests {
         ) {
             datagram[0] = first;
             let _ = DatagramFlow::opened_by(&datagram);
-            for mut flow in [
-                DatagramFlow::Dtls(DtlsFlow::default()),
-                DatagramFlow::OpenVpn(OpenVpnFlow::default()),
-                DatagramFlow::RdpUdp(RdpUdpFlow::default()),
-            ] {
+            for carrier in [Carrier::Dtls, Carrier::OpenVpn, Carrier::RdpUdp] {
+                let mut flow = DatagramFlow { reader: Reader::of(carrier), hellos: 0 };
                 for sender in [Side::Client, Side::Server] {
-                    let _ = flow.on_datagram(&datagram, sender, &mut 0, &mut |_, _, _| {});
+                    let _ = flow.on_datagram(&datagram, sender, &mut DatagramCounters::default(), &mut |_, _, _| {});
                 }
             }
         }

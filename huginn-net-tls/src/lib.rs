@@ -1,8 +1,8 @@
 //! Passive TLS fingerprints: JA4 and JA3 of whoever says hello over TCP, QUIC and DTLS.
 //!
-//! From bytes, as a proxy has them: [`ClientHello::from_records`] reads what a TLS stream begins with,
-//! [`ClientHello::from_message`] a handshake message alone, [`quic::ClientInitials`] the datagrams of a QUIC client. A
-//! hello gives its fingerprints; text is made when one is displayed.
+//! From bytes, as a proxy has them: [`ClientHello::from_records`] reads what a TLS stream begins with, [`HelloReader`]
+//! the same in pieces, [`ClientHello::from_message`] a handshake message alone, [`quic::ClientInitials`] the datagrams
+//! of a QUIC client. A hello gives its fingerprints; text is made when one is displayed.
 //!
 //! ```
 //! use huginn_net_tls::{ClientHello, Ja4, Version};
@@ -21,8 +21,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! From packets: [`HuginnNetTls`] finds the hellos of both sides in frames, wherever a TCP stream turns to TLS, in
-//! whatever pieces and order they come.
+//! From packets: [`HuginnNetTls`] finds the hellos of both sides in frames, wherever in its first 64 KiB a TCP stream
+//! turns to TLS, in whatever pieces and order they come.
 
 mod client_hello;
 mod datagram;
@@ -32,6 +32,7 @@ mod extension;
 mod grease;
 mod handshake;
 mod hello;
+mod hello_reader;
 mod ja3;
 mod ja4;
 pub mod names;
@@ -53,11 +54,12 @@ pub use client_hello::ClientHello;
 pub use error::{Error, Field};
 pub use extension::{AlpnList, Extension, Extensions, U16List, extension_type};
 pub use grease::is_grease;
+pub use hello_reader::HelloReader;
 pub use ja3::{Ja3, Ja3Hash, Ja3s};
 pub use ja4::{Ja4, Ja4Field, Ja4Form, Ja4Hash, Ja4Head, Ja4ParseError, Ja4Raw};
 pub use observer::{
-    DatagramCounters, HelloCounters, HuginnNetTls, TlsClient, TlsCounters, TlsEvent, TlsFlow, TlsObserver,
-    TlsServer,
+    DatagramCounters, HelloCounters, HuginnNetTls, SearchCounters, TlsClient, TlsCounters, TlsEvent, TlsFlow,
+    TlsObserver, TlsServer,
 };
 pub use server_hello::ServerHello;
 pub use transport::Transport;

@@ -5,7 +5,7 @@ use huginn_net_core::{Analyzer, Interest, Protocol, Segment, Side, StreamCounter
 use crate::datagram::DatagramFlow;
 use crate::hello::Hello;
 use crate::quic::{self, QuicCounters, QuicFlow};
-use crate::record;
+use crate::stream;
 use crate::tcp::Connection;
 use crate::{ClientHello, ServerHello, Transport};
 
@@ -69,6 +69,8 @@ pub struct TlsCounters {
     pub hellos: HelloCounters,
     /// What became of TCP's segments.
     pub tcp: StreamCounters,
+    /// What the search for hellos in TCP's bytes came to.
+    pub search: SearchCounters,
     /// What became of QUIC's packets.
     pub quic: QuicCounters,
     /// What became of the datagrams of DTLS and of others that carry TLS.
@@ -82,6 +84,8 @@ pub struct TlsCounters {
 pub struct DatagramCounters {
     /// Fragments and packets that came too far ahead of what was missing to be held.
     pub refused: u64,
+    /// Hellos that cannot be read, and sessions in which something else came in the place of one.
+    pub malformed: u64,
 }
 
 /// The hellos reported.
@@ -95,6 +99,18 @@ pub struct HelloCounters {
     pub server: u64,
     /// ClientHellos whose extensions are cut off or lie about their lengths.
     pub malformed: u64,
+}
+
+/// What TCP connections could not give.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct SearchCounters {
+    /// Hellos that cannot be read: they end within what is mandatory, or announce more bytes than any can have.
+    pub malformed: u64,
+    /// Directions in which no hello was whole after as many bytes as are looked at: 64 KiB where none began, 512 KiB
+    /// where one did.
+    pub given_up: u64,
 }
 
 /// What a [`TlsObserver`] remembers of one flow.
@@ -165,15 +181,20 @@ fn opens_tcp(tcp: &TcpHeader<'_>, payload: &[u8]) -> Option<Side> {
     if tcp.flags.opens() {
         return Some(Side::Client);
     }
-    record::hello_sender(payload)
+    stream::hello_sender(payload)
 }
 
-/// A datagram that a client begins with opens a flow. Where the beginning was not seen, a well-known port is the server's.
+/// A datagram that a client begins with opens a flow. Where the beginning was not seen, a well-known port is the
+/// server's; between other ports, what the datagram looks like decides.
 fn opens_udp((source, destination): (u16, u16), payload: &[u8]) -> Option<Side> {
     if !quic::looks_like_initial(payload) {
         return DatagramFlow::opened_by(payload).map(|(sender, _)| sender);
     }
-    Some(if source < 1024 && destination >= 1024 { Side::Server } else { Side::Client })
+    Some(match (source < 1024, destination < 1024) {
+        (true, false) => Side::Server,
+        (false, true) => Side::Client,
+        (true, true) | (false, false) => quic::likely_sender(payload),
+    })
 }
 
 impl TlsObserver {
@@ -184,16 +205,10 @@ impl TlsObserver {
         flow: &mut TlsFlow,
         emit: &mut impl FnMut(Side, TlsEvent),
     ) {
-        if let State::Fresh = flow.state {
-            flow.state = if quic::looks_like_initial(payload) {
-                State::Quic(QuicFlow::default())
-            } else if let Some((_, datagrams)) = DatagramFlow::opened_by(payload) {
-                State::Datagrams(Box::new(datagrams))
-            } else {
-                return;
-            };
-        }
         let state = &mut flow.state;
+        if let Some(opened) = state.opened_by(payload) {
+            *state = opened;
+        }
         let Self { counters: TlsCounters { hellos, quic: counters, udp, .. }, scratch } = self;
         let interest = match state {
             State::Quic(quic) => quic.on_datagram(payload, sender, scratch, counters, &mut |found| {
@@ -202,7 +217,7 @@ impl TlsObserver {
                 }
             }),
             State::Datagrams(datagrams) => {
-                datagrams.on_datagram(payload, sender, &mut udp.refused, &mut |side, hello, retry| {
+                datagrams.on_datagram(payload, sender, udp, &mut |side, hello, retry| {
                     emit(side, hellos.event(hello, retry));
                 })
             }
@@ -229,13 +244,31 @@ impl TlsObserver {
             flow.state = State::Stream(Box::new(Connection::new(flow.starts)));
         }
         let State::Stream(stream) = &mut flow.state else { return };
-        let TlsCounters { hellos, tcp: counters, .. } = &mut self.counters;
-        stream.on_segment(tcp, payload, sender, counters, &mut |side, hello, retry| {
+        let TlsCounters { hellos, search, tcp: counters, .. } = &mut self.counters;
+        stream.on_segment(tcp, payload, sender, counters, search, &mut |side, hello, retry| {
             emit(side, hellos.event(hello, retry));
         });
         if stream.is_done() {
             flow.state = State::Done;
         }
+    }
+}
+
+impl State {
+    /// The state of a flow of UDP that this datagram opens: one of which nothing is known, or in which datagrams that
+    /// looked like another carrier's told nothing. Anybody may have sent those.
+    fn opened_by(&self, payload: &[u8]) -> Option<Self> {
+        let (is_quic, is_other) = match self {
+            Self::Fresh => (false, false),
+            Self::Quic(quic) if !quic.has_told() => (true, false),
+            Self::Datagrams(datagrams) if !datagrams.has_told() => (false, true),
+            Self::Quic(_) | Self::Datagrams(_) | Self::Stream(_) | Self::Done => return None,
+        };
+        if quic::looks_like_initial(payload) {
+            return (!is_quic).then(|| Self::Quic(QuicFlow::default()));
+        }
+        let (_, datagrams) = DatagramFlow::opened_by(payload).filter(|_| !is_other)?;
+        Some(Self::Datagrams(Box::new(datagrams)))
     }
 }
 

@@ -1,10 +1,14 @@
 //! TLS over packets that another protocol numbers.
 
-use huginn_net_core::{Interest, Side};
+use huginn_net_core::Side;
 
 use crate::hello::Hello;
+use crate::observer::DatagramCounters;
 use crate::packet_order::PacketOrder;
 use crate::record::RecordReader;
+
+/// The hellos of one side in a handshake: there is a second one where the server asks for it.
+const MAX_HELLOS: u8 = 2;
 
 /// Reads the hellos of one side from numbered packets, in the first of which a record begins.
 #[derive(Debug)]
@@ -13,54 +17,58 @@ pub(crate) struct PacketStream {
     /// None once nothing further can be found.
     reader: Option<RecordReader>,
     hellos: u8,
-    /// Whether the hello that this side has to say was found; a HelloRetryRequest is not it.
-    said_hello: bool,
+}
+
+/// Why a packet was of no use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// It comes too early to be held.
+    Early,
+    /// Something else came in the place of the first hello, or a hello that cannot be read.
+    NoHello,
 }
 
 impl PacketStream {
     /// A stream that begins with the packet of this number.
     pub(crate) fn starting_at(number: u32) -> Self {
         let (order, reader) = (PacketOrder::starting_at(number), Some(RecordReader::default()));
-        Self { order, reader, hellos: 0, said_hello: false }
+        Self { order, reader, hellos: 0 }
     }
 
-    /// Takes a packet and hands on the hellos that are now whole, and whether each is this side's second one.
-    ///
-    /// Returns false where the packet comes too early to be held.
+    /// Takes a packet and hands on the hellos that are now whole, each with its count.
     pub(crate) fn push(
         &mut self,
         number: u32,
         payload: &[u8],
-        found: &mut (impl FnMut(Hello<'_>, bool) + ?Sized),
-    ) -> bool {
-        let Self { order, reader, hellos, said_hello } = self;
+        found: &mut (impl FnMut(Hello<'_>, u8) + ?Sized),
+    ) -> Result<(), Loss> {
+        let Self { order, reader, hellos } = self;
         if reader.is_none() {
-            return true;
+            return Ok(());
         }
-        let mut report = |hello: Hello<'_>| {
-            *hellos = hellos.saturating_add(1);
-            *said_hello |= !matches!(&hello, Hello::Server(hello) if hello.is_retry_request());
-            found(hello, *hellos > 1);
-        };
         let kept = order.push(number, payload, &mut |payload| {
-            if reader.as_mut().is_some_and(|reader| reader.push(payload, &mut report).is_err()) {
+            let outcome = reader.as_mut().map(|reader| {
+                reader.push(payload, &mut |hello: Hello<'_>| {
+                    if *hellos < MAX_HELLOS {
+                        *hellos = hellos.saturating_add(1);
+                        found(hello, *hellos);
+                    }
+                })
+            });
+            if matches!(outcome, Some(Err(_))) || *hellos >= MAX_HELLOS {
                 *reader = None;
             }
         });
-        if reader.is_none() {
-            *order = PacketOrder::default();
+        if reader.is_some() {
+            return if kept { Ok(()) } else { Err(Loss::Early) };
         }
-        kept
+        *order = PacketOrder::default();
+        if *hellos > 0 { Ok(()) } else { Err(Loss::NoHello) }
     }
 
     /// Whether nothing further can be found.
     pub(crate) fn has_ended(&self) -> bool {
         self.reader.is_none()
-    }
-
-    /// Whether the hello that this side has to say was found, or cannot be.
-    fn is_over(&self) -> bool {
-        self.said_hello || self.has_ended()
     }
 
     /// The memory that packets and messages not yet whole take up, in bytes.
@@ -75,31 +83,61 @@ impl PacketStream {
 pub(crate) struct PacketStreams {
     client: Option<PacketStream>,
     server: Option<PacketStream>,
+    retry_requested: bool,
 }
 
 impl PacketStreams {
-    /// The stream of this side.
-    pub(crate) fn of(&mut self, side: Side) -> &mut Option<PacketStream> {
+    /// Begins the stream of a side with the packet of this number, whatever went before it.
+    pub(crate) fn begin(&mut self, side: Side, number: u32) {
+        *self.of(side) = Some(PacketStream::starting_at(number));
+    }
+
+    /// Whether the stream of a side has begun.
+    pub(crate) fn has_begun(&self, side: Side) -> bool {
         match side {
-            Side::Client => &mut self.client,
-            Side::Server => &mut self.server,
+            Side::Client => self.client.is_some(),
+            Side::Server => self.server.is_some(),
         }
     }
 
-    /// Whether the hello that this side has to say was found, or cannot be.
-    pub(crate) fn is_over(&self, side: Side) -> bool {
+    /// Whether nothing further can be found in the stream of a side.
+    pub(crate) fn has_ended(&self, side: Side) -> bool {
         let stream = match side {
             Side::Client => &self.client,
             Side::Server => &self.server,
         };
-        stream.as_ref().is_some_and(PacketStream::is_over)
+        stream.as_ref().is_some_and(PacketStream::has_ended)
     }
 
-    /// There is none once that is so of both sides.
-    pub(crate) fn interest(&self) -> Interest {
-        match self.is_over(Side::Client) && self.is_over(Side::Server) {
-            true => Interest::Done,
-            false => Interest::More,
+    /// Takes a packet and hands on the hellos that are now whole, and whether each is a client's second one.
+    ///
+    /// A second one is what the server asked for, or seems to be where nothing of the server was seen.
+    pub(crate) fn push(
+        &mut self,
+        sender: Side,
+        number: u32,
+        payload: &[u8],
+        counters: &mut DatagramCounters,
+        found: &mut impl FnMut(Side, Hello<'_>, bool),
+    ) {
+        let asked = self.retry_requested || self.server.is_none();
+        let mut retry_requested = self.retry_requested;
+        let Some(stream) = self.of(sender) else { return };
+        let outcome = stream.push(number, payload, &mut |hello, nth| {
+            let retry = match &hello {
+                Hello::Client(_) => nth > 1 && asked,
+                Hello::Server(hello) => {
+                    retry_requested |= hello.is_retry_request();
+                    false
+                }
+            };
+            found(sender, hello, retry);
+        });
+        self.retry_requested = retry_requested;
+        match outcome {
+            Ok(()) => {}
+            Err(Loss::Early) => counters.refused = counters.refused.saturating_add(1),
+            Err(Loss::NoHello) => counters.malformed = counters.malformed.saturating_add(1),
         }
     }
 
@@ -107,5 +145,12 @@ impl PacketStreams {
     pub(crate) fn held(&self) -> usize {
         let held = |stream: &Option<PacketStream>| stream.as_ref().map_or(0, PacketStream::held);
         held(&self.client).saturating_add(held(&self.server))
+    }
+
+    fn of(&mut self, side: Side) -> &mut Option<PacketStream> {
+        match side {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        }
     }
 }

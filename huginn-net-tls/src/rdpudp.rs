@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use huginn_net_core::{Cursor, Interest, Side};
+use huginn_net_core::{Cursor, Side};
 
 use crate::hello::Hello;
-use crate::packet_stream::{PacketStream, PacketStreams};
+use crate::observer::DatagramCounters;
+use crate::packet_stream::PacketStreams;
 use crate::record;
 
 /// Who sent this datagram, if a record with a hello begins in it.
@@ -24,30 +25,29 @@ pub(crate) struct RdpUdpFlow {
 
 impl RdpUdpFlow {
     /// Takes the next datagram and hands on the hellos that are now whole, and whether each is a client's second one.
-    ///
-    /// `refused` counts the packets that cannot be held. There is no further interest once both sides have said hello.
     pub(crate) fn on_datagram(
         &mut self,
         datagram: &[u8],
         sender: Side,
-        refused: &mut u64,
+        counters: &mut DatagramCounters,
         found: &mut impl FnMut(Side, Hello<'_>, bool),
-    ) -> Interest {
-        if self.streams.of(sender).is_none() {
+    ) {
+        if asks_for_connection(datagram) {
+            *self = Self::default();
+        }
+        if !self.streams.has_begun(sender) {
             let Some(opening) = Opening::of(datagram).filter(|opening| opening.sender == sender) else {
-                return Interest::More;
+                return;
             };
             self.version = Some(opening.version);
-            *self.streams.of(sender) = Some(PacketStream::starting_at(opening.number));
+            self.streams.begin(sender, opening.number);
         }
-        let (Some(version), Some(stream)) = (self.version, self.streams.of(sender)) else {
-            return Interest::More;
-        };
-        if let Some((number, payload)) = version.payload(datagram) {
-            let kept = stream.push(number, &payload, &mut |hello, retry| found(sender, hello, retry));
-            *refused = refused.saturating_add(u64::from(!kept));
+        if self.streams.has_ended(sender) {
+            return;
         }
-        self.streams.interest()
+        if let Some((number, payload)) = self.version.and_then(|version| version.payload(datagram)) {
+            self.streams.push(sender, number, &payload, counters, found);
+        }
     }
 
     /// The memory that packets and messages not yet whole take up, in bytes.
@@ -86,6 +86,12 @@ impl Version {
             Self::Two => payload_v2(datagram).map(|(number, payload)| (number, Cow::Owned(payload))),
         }
     }
+}
+
+/// Whether a datagram is the first of a connection, in either version: of the flags SYN alone of SYN and ACK, and nothing
+/// to acknowledge (MS-RDPEUDP, section 3.1.5.1.1).
+fn asks_for_connection(datagram: &[u8]) -> bool {
+    matches!(datagram, [0xff, 0xff, 0xff, 0xff, _, _, high, low, ..] if *high <= 0x1f && low & 0x05 == 0x01)
 }
 
 /// Reads a datagram with RDPUDP_FEC_HEADER (MS-RDPEUDP, section 2.2.2.1) and what its flags announce.
@@ -205,14 +211,15 @@ mod tests {
     }
 
     fn found(datagrams: &[Vec<u8>]) -> Vec<Vec<u8>> {
-        let (mut flow, mut refused, mut found) = (RdpUdpFlow::default(), 0, Vec::new());
+        let (mut flow, mut counters, mut found) =
+            (RdpUdpFlow::default(), DatagramCounters::default(), Vec::new());
         for datagram in datagrams {
-            let _ = flow.on_datagram(datagram, Side::Client, &mut refused, &mut |_, hello, _| {
+            flow.on_datagram(datagram, Side::Client, &mut counters, &mut |_, hello, _| {
                 let Hello::Client(hello) = hello else { panic!("a ClientHello") };
                 found.push(hello.message().to_vec());
             });
         }
-        assert_eq!(refused, 0);
+        assert_eq!(counters, DatagramCounters::default());
         found
     }
 
@@ -229,6 +236,13 @@ mod tests {
                 let _ = hello_sender(&head[..len]);
             }
         }
+    }
+
+    #[test]
+    fn another_connection_on_the_same_ports_starts_from_nothing() {
+        let syn = [&[0xff, 0xff, 0xff, 0xff, 0, 0x40, 0x18, 1][..], &[0; 1224]].concat();
+        let (first, second) = (v1(7, HELLO), v1(900, HELLO));
+        assert_eq!(found(&[syn.clone(), first, syn, second]).len(), 2);
     }
 
     #[test]

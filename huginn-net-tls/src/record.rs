@@ -1,12 +1,10 @@
 //! TLS records (RFC 8446, section 5.1): a type, a version, a length of two bytes, a fragment.
 
-use std::borrow::Cow;
-
-use huginn_net_core::{Cursor, Side};
+use huginn_net_core::Side;
 
 use crate::handshake::{self, CLIENT_HELLO, MessageJoiner, SERVER_HELLO};
 use crate::hello::Hello;
-use crate::{ClientHello, Error, Transport, sslv2};
+use crate::{Error, Transport};
 
 /// Content types (IANA, "TLS ContentType").
 const CHANGE_CIPHER_SPEC: u8 = 20;
@@ -30,21 +28,64 @@ pub(crate) enum Probe {
     No,
 }
 
-/// Whether these bytes begin with a record in which a hello begins: its header, and the type of the message.
+/// As many bytes tell whether a hello begins: the header of a record, that of a message, half of its version.
+const PROBE_LEN: usize = HEADER_LEN + handshake::HEADER_LEN + 1;
+
+/// Whether these bytes begin with a record in which a hello begins: its header, and behind it, as far as they are in
+/// this record, the header and the version of a hello.
 pub(crate) fn probe(bytes: &[u8]) -> Probe {
-    let tests: [fn(&[u8], u8) -> bool; HEADER_LEN + 1] = [
-        |_, byte| byte == HANDSHAKE,
+    let tests: [fn(&[u8], u8) -> bool; PROBE_LEN] = [
+        |_, kind| kind == HANDSHAKE,
         |_, major| major == 3,
-        |_, minor| minor <= 4,
+        |_, _| true,
         |_, _| true,
         |bytes, low| fragment_len(bytes, low).is_some(),
         |_, kind| matches!(kind, CLIENT_HELLO | SERVER_HELLO),
+        |_, _| true,
+        |_, _| true,
+        |bytes, _| bytes.get(HEADER_LEN..).is_some_and(|message| handshake::message_len(message).is_ok()),
+        // The drafts of TLS 1.3 had 7f in the ServerHello.
+        |_, major| matches!(major, 3 | 0x7f),
     ];
-    match bytes.iter().zip(tests).all(|(byte, test)| test(bytes, *byte)) {
+    let in_record = bytes.get(4).and_then(|low| fragment_len(bytes, *low)).map_or(1, usize::from);
+    let wanted = HEADER_LEN.saturating_add(in_record).min(PROBE_LEN);
+    match bytes.iter().zip(tests).take(wanted).all(|(byte, test)| test(bytes, *byte)) {
         false => Probe::No,
-        true if bytes.len() < tests.len() => Probe::Unsure,
+        true if bytes.len() < wanted => Probe::Unsure,
         true => Probe::Yes,
     }
+}
+
+/// Like [`probe`], at the first byte of a stream: there the version of the record says nothing (RFC 8446, section 5.1),
+/// if that of the hello stands in the same record.
+pub(crate) fn probe_first(bytes: &[u8]) -> Probe {
+    let mut head = [0; PROBE_LEN];
+    head.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
+    let len = match head {
+        [_, _, _, 0, 0..=4, ..] if bytes.len() >= HEADER_LEN => return probe(bytes),
+        _ => bytes.len().min(PROBE_LEN),
+    };
+    if let (Some(major), true) = (head.get_mut(1), len > 1) {
+        *major = 3;
+    }
+    probe(head.get(..len).unwrap_or_default())
+}
+
+/// Whether these bytes begin with the header of a record of a handshake.
+pub(crate) fn handshake_header(bytes: &[u8]) -> Probe {
+    match bytes {
+        [] => Probe::Unsure,
+        [HANDSHAKE, ..] if bytes.len() < HEADER_LEN => Probe::Unsure,
+        [HANDSHAKE, _, _, _, low, ..] if fragment_len(bytes, *low).is_some() => Probe::Yes,
+        _ => Probe::No,
+    }
+}
+
+/// The fragment of the first record, as much of it as is there.
+pub(crate) fn first_fragment(bytes: &[u8]) -> &[u8] {
+    let (header, rest) = bytes.split_at_checked(HEADER_LEN).unwrap_or_default();
+    let len = header.last().and_then(|low| fragment_len(header, *low)).map_or(0, usize::from);
+    rest.get(..len).unwrap_or(rest)
 }
 
 /// Who sent these bytes, if a record with a hello begins here.
@@ -64,6 +105,10 @@ fn fragment_len(header: &[u8], low: u8) -> Option<u16> {
     (1..=MAX_FRAGMENT).contains(&len).then_some(len)
 }
 
+/// Hellos read of one side: a handshake has two at most (RFC 8446, section 4.1.4), and where one fails another may
+/// follow it.
+const MAX_HELLOS: u8 = 4;
+
 /// Reads hellos out of records, however they and the records are cut.
 #[derive(Debug, Default)]
 pub(crate) struct RecordReader {
@@ -74,31 +119,66 @@ pub(crate) struct RecordReader {
     joiner: MessageJoiner,
     /// Whether application data may come before another hello: the ClientHello announced early data.
     early_data: bool,
+    /// Whether no other records may come.
+    handshake_only: bool,
+    hellos: u8,
+    /// Bytes taken.
+    position: usize,
+}
+
+/// Why no further hello can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stop {
+    /// As many bytes of the last ones need not be looked at again.
+    pub(crate) taken: usize,
+    /// What was found there; nothing, if there were as many hellos as are read.
+    pub(crate) error: Option<Error>,
+}
+
+impl Stop {
+    /// Whether it was a hello that does not hold what it must.
+    pub(crate) fn is_unreadable_hello(&self) -> bool {
+        matches!(self.error, Some(Error::Truncated { .. } | Error::TooLong { .. }))
+    }
 }
 
 impl RecordReader {
+    /// A reader to which every record that is none of a handshake is an error.
+    pub(crate) fn of_handshake_only() -> Self {
+        Self { handshake_only: true, ..Self::default() }
+    }
+
     /// Takes the next bytes and hands on the hellos that are now whole.
     ///
     /// # Errors
-    /// Something that no hello can come after, or that is no record, with how many bytes need not be looked at again.
+    /// Something that no hello can come after, or that is no record, or the last of as many hellos as are read.
     pub(crate) fn push(
         &mut self,
         bytes: &[u8],
         each: &mut (impl FnMut(Hello<'_>) + ?Sized),
-    ) -> Result<(), usize> {
+    ) -> Result<(), Stop> {
         let mut rest = bytes;
         while !rest.is_empty() {
             let taken = bytes.len().saturating_sub(rest.len());
             if self.missing == 0 {
-                rest = self.read_header(rest).map_err(|()| taken)?;
+                rest = self.read_header(rest).map_err(|error| Stop { taken, error: Some(error) })?;
             } else {
                 let (fragment, after) =
                     rest.split_at_checked(usize::from(self.missing)).unwrap_or((rest, &[]));
-                self.read_fragment(fragment, each).map_err(|_| taken.saturating_add(fragment.len()))?;
+                let taken = taken.saturating_add(fragment.len());
+                self.read_fragment(fragment, each).map_err(|error| Stop { taken, error: Some(error) })?;
+                if self.hellos >= MAX_HELLOS {
+                    return Err(Stop { taken, error: None });
+                }
                 rest = after;
             }
         }
         Ok(())
+    }
+
+    /// Whether it has taken nothing.
+    pub(crate) fn is_new(&self) -> bool {
+        self.position == 0
     }
 
     /// The memory that a message not yet whole takes up, in bytes.
@@ -106,7 +186,7 @@ impl RecordReader {
         self.joiner.held()
     }
 
-    fn read_header<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], ()> {
+    fn read_header<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], Error> {
         let have = usize::from(self.header_len);
         let room = self.header.get_mut(have..).unwrap_or_default();
         let take = room.len().min(bytes.len());
@@ -114,19 +194,24 @@ impl RecordReader {
         for (place, byte) in room.iter_mut().zip(head) {
             *place = *byte;
         }
+        self.position = self.position.saturating_add(take);
         let have = have.saturating_add(take);
         self.header_len = u8::try_from(have).unwrap_or_default();
         if have < HEADER_LEN {
             return Ok(rest);
         }
         self.header_len = 0;
-        let [kind, major, _, _, low] = self.header;
+        let [kind, _, _, _, low] = self.header;
         let wanted = match kind {
-            HANDSHAKE | CHANGE_CIPHER_SPEC | ALERT => true,
-            APPLICATION_DATA => self.early_data,
+            HANDSHAKE => true,
+            CHANGE_CIPHER_SPEC | ALERT => !self.handshake_only,
+            APPLICATION_DATA => self.early_data && !self.handshake_only,
             _ => false,
         };
-        self.missing = fragment_len(&self.header, low).filter(|_| wanted && major == 3).ok_or(())?;
+        self.missing = fragment_len(&self.header, low).filter(|_| wanted).ok_or(Error::NotRecord {
+            offset: self.position.saturating_sub(HEADER_LEN),
+            header: self.header,
+        })?;
         Ok(rest)
     }
 
@@ -136,95 +221,29 @@ impl RecordReader {
         fragment: &[u8],
         each: &mut (impl FnMut(Hello<'_>) + ?Sized),
     ) -> Result<(), Error> {
+        self.position = self.position.saturating_add(fragment.len());
         self.missing = self.missing.saturating_sub(u16::try_from(fragment.len()).unwrap_or(u16::MAX));
         let [kind, ..] = self.header;
         if kind != HANDSHAKE {
             return Ok(());
         }
         let mut outcome = Ok(());
-        let early_data = &mut self.early_data;
-        self.joiner.push(fragment, &mut |message| match Hello::from_message(message, Transport::Tcp) {
-            Ok(hello) => {
-                *early_data |= hello.announces_early_data();
-                each(hello);
+        let Self { joiner, early_data, hellos, .. } = self;
+        let joined = joiner.push(fragment, &mut |message| {
+            if *hellos >= MAX_HELLOS || outcome.is_err() {
+                return;
             }
-            Err(error) => outcome = Err(error),
-        })?;
-        outcome
-    }
-}
-
-impl<'a> ClientHello<'a> {
-    /// Reads the ClientHello at the beginning of a TLS stream, as a proxy has it: one or more records, of which the
-    /// first may also be one of SSL 2.0. Bytes behind the message are left alone.
-    ///
-    /// Gives nothing, and no error, where more bytes are needed.
-    ///
-    /// ```
-    /// use huginn_net_tls::ClientHello;
-    ///
-    /// // What curl with OpenSSL sends.
-    /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
-    /// let hello = ClientHello::from_records(bytes)?.expect("a whole hello");
-    /// assert_eq!(hello.server_name(), Some(&b"www.example.test"[..]));
-    /// assert!(ClientHello::from_records(&bytes[..200])?.is_none());
-    /// assert!(ClientHello::from_records(b"GET / HTTP/1.1").is_err());
-    /// # Ok::<(), huginn_net_tls::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Bytes that are no records of a handshake, or hold another message.
-    pub fn from_records(bytes: &'a [u8]) -> Result<Option<Self>, Error> {
-        if sslv2::probe(bytes) == Probe::Yes {
-            return from_sslv2(bytes);
-        }
-        let mut cursor = Cursor::new(bytes);
-        let mut joined = Cow::Borrowed(&[][..]);
-        loop {
-            let Some(fragment) = next_fragment(&mut cursor)? else { return Ok(None) };
-            if joined.is_empty() {
-                joined = Cow::Borrowed(fragment);
-            } else {
-                joined.to_mut().extend_from_slice(fragment);
+            match Hello::from_message(message, Transport::Tcp) {
+                Ok(hello) => {
+                    *hellos = hellos.saturating_add(1);
+                    *early_data |= hello.announces_early_data();
+                    each(hello);
+                }
+                Err(error) => outcome = Err(error),
             }
-            if handshake::message_len(&joined)?.is_some_and(|len| joined.len() >= len) {
-                return match joined {
-                    Cow::Borrowed(message) => Self::from_message(message, Transport::Tcp).map(Some),
-                    Cow::Owned(message) => ClientHello::from_message(&message, Transport::Tcp)
-                        .map(|hello| Some(hello.into_owned())),
-                };
-            }
-        }
+        });
+        outcome.and(joined)
     }
-}
-
-/// The first hello of SSL 2.0 in a stream that begins with one.
-fn from_sslv2<'a>(bytes: &[u8]) -> Result<Option<ClientHello<'a>>, Error> {
-    if sslv2::record_len(bytes).is_none_or(|len| bytes.len() < len) {
-        return Ok(None);
-    }
-    let message = sslv2::to_message(bytes).ok_or_else(|| not_record(0, bytes))?;
-    ClientHello::from_message(&message, Transport::Tcp).map(|hello| Some(hello.into_owned()))
-}
-
-/// The fragment of the next record of a handshake, as much of it as is there.
-fn next_fragment<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a [u8]>, Error> {
-    let (offset, bytes) = (cursor.position(), cursor.rest());
-    if probe(bytes.get(..HEADER_LEN).unwrap_or(bytes)) == Probe::No {
-        return Err(not_record(offset, bytes));
-    }
-    let Ok(header) = cursor.array::<HEADER_LEN>() else { return Ok(None) };
-    let [_, _, _, _, low] = header;
-    let len = fragment_len(&header, low).map_or(0, usize::from).min(cursor.remaining());
-    Ok(cursor.take(len).ok().filter(|fragment| !fragment.is_empty()))
-}
-
-fn not_record(offset: usize, bytes: &[u8]) -> Error {
-    let mut header = [0; HEADER_LEN];
-    for (place, byte) in header.iter_mut().zip(bytes) {
-        *place = *byte;
-    }
-    Error::NotRecord { offset, header }
 }
 
 #[cfg(test)]
@@ -240,57 +259,74 @@ mod tests {
         [&[HANDSHAKE, 3, 1, 0, u8::try_from(message.len()).unwrap()][..], &message].concat()
     }
 
-    /// The same message in records of `step` bytes.
-    fn cut(record: &[u8], step: usize) -> Vec<u8> {
-        record[HEADER_LEN..]
-            .chunks(step)
-            .flat_map(|part| [&[HANDSHAKE, 3, 3, 0, u8::try_from(part.len()).unwrap()][..], part].concat())
-            .collect()
-    }
-
-    #[test]
-    fn a_hello_is_read_from_records_however_they_are_cut_and_more_is_asked_for_while_it_is_not_whole() {
-        let record = record();
-        let whole = ClientHello::from_records(&record).unwrap().unwrap();
-        for step in 1..record.len() {
-            let bytes = cut(&record, step);
-            assert_eq!(
-                ClientHello::from_records(&bytes).unwrap(),
-                Some(whole.clone()),
-                "in records of {step}"
-            );
-            for len in 0..bytes.len() {
-                assert_eq!(
-                    ClientHello::from_records(&bytes[..len]),
-                    Ok(None),
-                    "{len} bytes in records of {step}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_no_handshake_is_said_to_be_none_at_its_first_byte() {
-        let alert = [&cut(&record(), 20)[..25], &[21, 3, 3, 0, 2, 1, 0]].concat();
-        let cases: [(&[u8], usize); 4] =
-            [(b"G", 0), (b"\x16\x03\x05", 0), (b"\x16\x03\x01\xff\xff", 0), (&alert, 25)];
-        for (bytes, place) in cases {
-            let error = ClientHello::from_records(bytes).unwrap_err();
-            assert!(matches!(error, Error::NotRecord { offset, .. } if offset == place), "{error}");
-        }
-    }
-
     #[test]
     fn the_reader_passes_warnings_and_ends_at_what_no_hello_can_follow() {
         let record = record();
         let warned =
             [&[ALERT, 3, 1, 0, 2, 1, 112][..], &record, &[CHANGE_CIPHER_SPEC, 3, 3, 0, 1, 1], &record]
                 .concat();
-        let data = [&record[..], &[APPLICATION_DATA, 3, 3, 0, 1, 0], &record].concat();
-        for (bytes, hellos, end) in [(&warned, 2, Ok(())), (&data, 1, Err(record.len()))] {
+        let header = [APPLICATION_DATA, 3, 3, 0, 1];
+        let data = [&record[..], &header, &[0], &record].concat();
+        let error = Error::NotRecord { offset: record.len(), header };
+        let stop = Stop { taken: record.len(), error: Some(error) };
+        for (bytes, hellos, end) in [(&warned, 2, Ok(())), (&data, 1, Err(stop))] {
             let mut found = 0;
             assert_eq!(RecordReader::default().push(bytes, &mut |_| found += 1), end);
             assert_eq!(found, hellos);
         }
+    }
+
+    #[test]
+    fn hellos_without_end_are_not_read_without_end() {
+        let record = record();
+        let message = &record[HEADER_LEN..];
+        let len = u16::try_from(message.len() * 100).unwrap().to_be_bytes();
+        let in_one_record = [&[HANDSHAKE, 3, 3][..], &len, &message.repeat(100)].concat();
+        for bytes in [record.repeat(100), in_one_record] {
+            let mut found = 0;
+            let stop = RecordReader::default().push(&bytes, &mut |_| found += 1).unwrap_err();
+            assert_eq!((found, stop.error), (MAX_HELLOS, None));
+        }
+    }
+
+    #[test]
+    fn a_record_with_a_hello_is_told_from_what_looks_like_one() {
+        let whole = record();
+        for len in 0..PROBE_LEN {
+            assert_eq!(probe(&whole[..len]), Probe::Unsure, "{len} bytes");
+        }
+        assert_eq!(probe(&whole), Probe::Yes);
+        // The addresses 22.3.1.64 and 1.1.0.8, and two ports.
+        assert_eq!(probe(&[22, 3, 1, 64, 1, 1, 0, 8, 0x9c, 0x40, 1, 0xbb]), Probe::No);
+        for (place, byte, expected) in [
+            (1, 2, Probe::No),
+            (2, 5, Probe::Yes),
+            (2, 0x10, Probe::Yes),
+            (3, 0x49, Probe::No),
+            (5, 3, Probe::No),
+            (6, 3, Probe::No),
+            (9, 4, Probe::No),
+            (9, 0x7f, Probe::Yes),
+        ] {
+            let mut bytes = whole.clone();
+            bytes[place] = byte;
+            assert_eq!(probe(&bytes), expected, "byte {place}");
+        }
+        let in_records_of_a_byte = [22, 3, 3, 0, 1, 1, 22, 3, 3, 0, 1, 0];
+        assert_eq!(probe(&in_records_of_a_byte), Probe::Yes);
+        assert_eq!(probe(&in_records_of_a_byte[..5]), Probe::Unsure);
+    }
+
+    #[test]
+    fn at_the_first_byte_any_version_of_a_record_will_do_if_the_hello_is_seen_behind_it() {
+        let mut bytes = record();
+        bytes[1] = 2;
+        for len in 0..PROBE_LEN {
+            assert_eq!(probe_first(&bytes[..len]), Probe::Unsure, "{len} bytes");
+        }
+        assert_eq!(probe_first(&bytes), Probe::Yes);
+        assert_eq!(probe_first(&[22, 2, 0, 0, 1, 1, 22, 2, 0, 0, 1, 0]), Probe::No);
+        assert_eq!(probe_first(&[22, 3, 0, 0, 1, 1]), Probe::Yes);
+        assert_eq!(probe_first(b"GET /"), Probe::No);
     }
 }

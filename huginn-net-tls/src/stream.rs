@@ -1,25 +1,32 @@
 //! Hellos in the bytes of one direction of a stream, whatever comes before them.
 
+use huginn_net_core::Side;
+
 use crate::hello::Hello;
+use crate::observer::SearchCounters;
 use crate::record::{self, Probe, RecordReader};
 use crate::{Transport, sslv2};
 
 /// How far into a direction a hello is looked for, in bytes: past a CONNECT with a long token, a PROXY header, SOCKS,
 /// a dialogue up to its STARTTLS.
-const SEARCH_LIMIT: u32 = 32 << 10;
+const SEARCH_LIMIT: u32 = 64 << 10;
 /// How far hellos are read, in bytes: past the longest one in small records, and past early data.
 const READ_LIMIT: u32 = 512 << 10;
+/// As often the bytes behind what looked like a hello are searched again. It bounds the work on bytes made for that.
+const MAX_FALSE_STARTS: u8 = 16;
 
 /// Looks for hellos in one direction of a stream.
 ///
-/// Where TLS begins is not for the protocol before it to say: it begins with a record that holds a hello. A record
-/// header and a message header in a row, of lengths that agree, occur by chance once in some hundred million bytes.
+/// Where TLS begins is not for the protocol before it to say: it begins with a record that holds a hello. What looks
+/// like one and turns out to be none does not hide a hello in the bytes behind its beginning, as far as they came in
+/// the same piece as what gave it away.
 #[derive(Debug, Default)]
 pub(crate) struct HelloSearch {
     state: State,
     /// Bytes taken.
     taken: u32,
     hellos: u8,
+    false_starts: u8,
 }
 
 #[derive(Debug, Default)]
@@ -37,13 +44,27 @@ enum State {
 impl HelloSearch {
     /// A search in a stream from its first byte.
     pub(crate) const fn from_start() -> Self {
-        Self { state: State::Start(Vec::new()), taken: 0, hellos: 0 }
+        Self::in_state(State::Start(Vec::new()))
+    }
+
+    /// A search in a stream of which the first bytes are missing.
+    pub(crate) const fn from_the_middle() -> Self {
+        Self::in_state(State::Searching(Vec::new()))
+    }
+
+    const fn in_state(state: State) -> Self {
+        Self { state, taken: 0, hellos: 0, false_starts: 0 }
     }
 
     /// Takes the next bytes and hands on the hellos that are now whole.
-    pub(crate) fn push(&mut self, bytes: &[u8], found: &mut (impl FnMut(Hello<'_>) + ?Sized)) {
+    pub(crate) fn push(
+        &mut self,
+        bytes: &[u8],
+        search: &mut SearchCounters,
+        found: &mut (impl FnMut(Hello<'_>) + ?Sized),
+    ) {
         self.taken = self.taken.saturating_add(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
-        self.advance(bytes, found);
+        self.advance(bytes, search, found);
         let limit = match &self.state {
             State::Start(_) | State::Searching(_) => SEARCH_LIMIT,
             State::Reading(_) => READ_LIMIT,
@@ -51,6 +72,9 @@ impl HelloSearch {
         };
         if self.taken > limit {
             self.state = State::Done;
+            if self.hellos == 0 {
+                search.given_up = search.given_up.saturating_add(1);
+            }
         }
     }
 
@@ -73,17 +97,18 @@ impl HelloSearch {
         }
     }
 
-    fn advance(&mut self, mut bytes: &[u8], found: &mut (impl FnMut(Hello<'_>) + ?Sized)) {
+    fn advance(
+        &mut self,
+        mut bytes: &[u8],
+        search: &mut SearchCounters,
+        found: &mut (impl FnMut(Hello<'_>) + ?Sized),
+    ) {
         while !bytes.is_empty() {
             match &mut self.state {
-                State::Start(held) => {
-                    if held.is_empty() && sslv2::probe(bytes) == Probe::No {
-                        self.state = State::Searching(Vec::new());
-                        continue;
-                    }
-                    held.extend_from_slice(bytes);
-                    return self.start(found);
-                }
+                State::Start(_) => match self.start(bytes, search, found) {
+                    Some(rest) => bytes = rest,
+                    None => return,
+                },
                 State::Searching(held) if held.is_empty() => match find(bytes) {
                     Some((place, Probe::Yes)) => {
                         bytes = bytes.get(place..).unwrap_or_default();
@@ -102,49 +127,106 @@ impl HelloSearch {
                     bytes = rest;
                     if record::probe(held) != Probe::Unsure {
                         let held = std::mem::take(held);
-                        self.advance(&held, found);
+                        self.advance(&held, search, found);
                     }
                 }
-                State::Reading(reader) => {
-                    let hellos = &mut self.hellos;
-                    let outcome = reader.push(bytes, &mut |hello| {
-                        *hellos = hellos.saturating_add(1);
-                        found(hello);
-                    });
-                    let Err(taken) = outcome else { return };
-                    if self.hellos > 0 {
-                        self.state = State::Done;
-                        return;
-                    }
-                    // It looked like a record with a hello, and was none.
-                    self.state = State::Searching(Vec::new());
-                    bytes = bytes.get(taken.max(1)..).unwrap_or_default();
-                }
+                State::Reading(_) => match self.read(bytes, search, found) {
+                    Some(rest) => bytes = rest,
+                    None => return,
+                },
                 State::Done => return,
             }
         }
     }
 
-    /// Decides, where enough bytes are held, whether a stream begins with a hello of SSL 2.0.
-    fn start(&mut self, found: &mut (impl FnMut(Hello<'_>) + ?Sized)) {
-        let State::Start(held) = &mut self.state else { return };
-        let whole = sslv2::record_len(held).is_some_and(|len| held.len() >= len);
-        match sslv2::probe(held) {
-            Probe::Unsure => return,
-            Probe::Yes if !whole => return,
-            Probe::Yes | Probe::No => {}
+    /// Decides, where there are enough bytes, what the stream begins with. Gives those that are still to be looked at.
+    fn start<'b>(
+        &mut self,
+        bytes: &'b [u8],
+        search: &mut SearchCounters,
+        found: &mut (impl FnMut(Hello<'_>) + ?Sized),
+    ) -> Option<&'b [u8]> {
+        let State::Start(held) = &mut self.state else { return None };
+        let fresh = held.is_empty();
+        if !fresh {
+            held.extend_from_slice(bytes);
         }
-        let held = std::mem::take(held);
-        match sslv2::to_message(&held).as_deref().map(|message| Hello::from_message(message, Transport::Tcp))
-        {
-            Some(Ok(hello)) => {
+        let state = match Start::of(if fresh { bytes } else { held }) {
+            Start::Record => State::Reading(RecordReader::default()),
+            Start::Other => State::Searching(Vec::new()),
+            Start::Hello(message) => {
                 self.state = State::Done;
+                if let Ok(hello) = Hello::from_message(&message, Transport::Tcp) {
+                    found(hello);
+                }
+                return None;
+            }
+            Start::Unsure => {
+                if fresh {
+                    held.extend_from_slice(bytes);
+                }
+                return None;
+            }
+        };
+        let held = std::mem::take(held);
+        self.state = state;
+        if fresh {
+            return Some(bytes);
+        }
+        self.advance(&held, search, found);
+        None
+    }
+
+    /// Reads records. Gives the bytes that are to be searched, where it was none of TLS.
+    fn read<'b>(
+        &mut self,
+        bytes: &'b [u8],
+        search: &mut SearchCounters,
+        found: &mut (impl FnMut(Hello<'_>) + ?Sized),
+    ) -> Option<&'b [u8]> {
+        let Self { state: State::Reading(reader), hellos, .. } = self else { return None };
+        let begins_here = reader.is_new();
+        let stop = reader
+            .push(bytes, &mut |hello| {
+                *hellos = hellos.saturating_add(1);
                 found(hello);
-            }
-            Some(Err(_)) | None => {
-                self.state = State::Searching(Vec::new());
-                self.advance(&held, found);
-            }
+            })
+            .err()?;
+        if stop.is_unreadable_hello() {
+            search.malformed = search.malformed.saturating_add(1);
+        }
+        if *hellos > 0 {
+            self.state = State::Done;
+            return None;
+        }
+        self.state = State::Searching(Vec::new());
+        self.false_starts = self.false_starts.saturating_add(1);
+        let again = self.false_starts <= MAX_FALSE_STARTS;
+        let passed = if again { 0 } else { stop.taken };
+        bytes.get(passed.max(usize::from(begins_here))..)
+    }
+}
+
+/// What a stream begins with.
+enum Start {
+    /// A record with a hello.
+    Record,
+    /// A hello of SSL 2.0, as the message that says the same.
+    Hello(Vec<u8>),
+    /// Something else.
+    Other,
+    /// More bytes are needed to tell.
+    Unsure,
+}
+
+impl Start {
+    fn of(bytes: &[u8]) -> Self {
+        match (record::probe_first(bytes), sslv2::probe(bytes)) {
+            (Probe::Yes, _) => Self::Record,
+            (_, Probe::Yes) if sslv2::record_len(bytes).is_some_and(|len| bytes.len() < len) => Self::Unsure,
+            (_, Probe::Yes) => sslv2::to_message(bytes).map_or(Self::Other, Self::Hello),
+            (Probe::Unsure, _) | (_, Probe::Unsure) => Self::Unsure,
+            (Probe::No, Probe::No) => Self::Other,
         }
     }
 }
@@ -154,5 +236,16 @@ fn find(bytes: &[u8]) -> Option<(usize, Probe)> {
     memchr::memchr_iter(record::HANDSHAKE, bytes).find_map(|place| {
         let probe = record::probe(bytes.get(place..)?);
         (probe != Probe::No).then_some((place, probe))
+    })
+}
+
+/// Who sent these bytes, if a hello is in them, at their beginning or behind a header of the PROXY protocol.
+pub(crate) fn hello_sender(bytes: &[u8]) -> Option<Side> {
+    /// "The PROXY protocol", sections 2.1 and 2.2.
+    const PROXY: [&[u8]; 2] = [b"PROXY ", b"\r\n\r\n\0\r\nQUIT\n"];
+    record::hello_sender(bytes).or_else(|| {
+        PROXY.iter().find(|signature| bytes.starts_with(signature))?;
+        let (place, _) = find(bytes).filter(|(_, probe)| *probe == Probe::Yes)?;
+        record::hello_sender(bytes.get(place..)?)
     })
 }

@@ -3,6 +3,7 @@
 use huginn_net_core::{Piece, Side, StreamCounters, TcpConnection, TcpHeader, TcpStarts};
 
 use crate::hello::Hello;
+use crate::observer::SearchCounters;
 use crate::openvpn::{self, OpenVpnStream};
 use crate::record::Probe;
 use crate::stream::HelloSearch;
@@ -18,6 +19,10 @@ pub(crate) struct Connection {
     server: Reader,
     /// ClientHellos seen.
     client_hellos: u8,
+    /// Whether anything that the server said was seen.
+    server_heard: bool,
+    /// Whether the server has asked for a second hello.
+    retry_requested: bool,
     /// Whether the server has agreed to a handshake.
     agreed: bool,
 }
@@ -35,32 +40,52 @@ impl Connection {
     /// A connection whose directions begin there.
     pub(crate) fn new(starts: TcpStarts) -> Self {
         let [client, server] = [Reader::Undecided(Vec::new()), Reader::Undecided(Vec::new())];
-        Self { tcp: TcpConnection::new(starts), client, server, client_hellos: 0, agreed: false }
+        Self {
+            tcp: TcpConnection::new(starts),
+            client,
+            server,
+            client_hellos: 0,
+            server_heard: false,
+            retry_requested: false,
+            agreed: false,
+        }
     }
 
     /// Takes the next segment and hands on the hellos that are now whole, with who sent them, and whether it is a
-    /// ClientHello after another.
+    /// ClientHello that the server asked for, which has had one; of a server that is not in the capture, every
+    /// ClientHello after the first is taken for that.
     pub(crate) fn on_segment(
         &mut self,
         tcp: &TcpHeader<'_>,
         payload: &[u8],
         sender: Side,
         counters: &mut StreamCounters,
+        search: &mut SearchCounters,
         found: &mut impl FnMut(Side, Hello<'_>, bool),
     ) {
-        let Self { client, server, client_hellos, agreed, .. } = self;
+        let Self { client, server, client_hellos, server_heard, retry_requested, agreed, .. } = self;
         self.tcp.on_segment(tcp, payload, sender, WINDOW, counters, &mut |side, piece| {
-            let reader = match side {
-                Side::Client => &mut *client,
-                Side::Server => &mut *server,
-            };
-            reader.push(piece, &mut |hello: Hello<'_>| {
+            *server_heard |= side == Side::Server;
+            let mut report = |side, hello: Hello<'_>| {
+                let mut retry = false;
                 match &hello {
-                    Hello::Client(_) => *client_hellos = client_hellos.saturating_add(1),
-                    Hello::Server(hello) => *agreed |= !hello.is_retry_request(),
+                    Hello::Client(_) => {
+                        retry = *client_hellos > 0 && (*retry_requested || !*server_heard);
+                        *client_hellos = client_hellos.saturating_add(1);
+                    }
+                    Hello::Server(hello) if hello.is_retry_request() => *retry_requested = true,
+                    Hello::Server(_) => *agreed = true,
                 }
-                found(side, hello, *client_hellos > 1);
-            });
+                found(side, hello, retry);
+            };
+            let (reader, other) = match side {
+                Side::Client => (&mut *client, &mut *server),
+                Side::Server => (&mut *server, &mut *client),
+            };
+            reader.push(piece, search, &mut |hello| report(side, hello));
+            if matches!(reader, Reader::Tls(_)) {
+                other.rule_out_openvpn(search, &mut |hello| report(side.peer(), hello));
+            }
         });
         for (side, reader) in [(Side::Client, &self.client), (Side::Server, &self.server)] {
             if reader.is_done() {
@@ -91,18 +116,18 @@ impl Reader {
         }
     }
 
-    fn push(&mut self, piece: Piece<'_>, found: &mut impl FnMut(Hello<'_>)) {
+    fn push(&mut self, piece: Piece<'_>, search: &mut SearchCounters, found: &mut impl FnMut(Hello<'_>)) {
         match piece {
-            Piece::Bytes(bytes) => self.read(bytes, found),
+            Piece::Bytes(bytes) => self.read(bytes, search, found),
             Piece::Gap(_) => self.gap(),
         }
     }
 
-    fn read(&mut self, bytes: &[u8], found: &mut impl FnMut(Hello<'_>)) {
+    fn read(&mut self, bytes: &[u8], search: &mut SearchCounters, found: &mut impl FnMut(Hello<'_>)) {
         match self {
             Self::Undecided(held) if held.is_empty() => match Self::of(bytes) {
                 Some(mut reader) => {
-                    reader.read(bytes, found);
+                    reader.read(bytes, search, found);
                     *self = reader;
                 }
                 None => held.extend_from_slice(bytes),
@@ -110,19 +135,28 @@ impl Reader {
             Self::Undecided(held) => {
                 held.extend_from_slice(bytes);
                 if let Some(mut reader) = Self::of(held) {
-                    reader.read(held, found);
+                    reader.read(held, search, found);
                     *self = reader;
                 }
             }
-            Self::Tls(search) => search.push(bytes, found),
-            Self::OpenVpn(stream) => stream.push(bytes, &mut |hello, _| found(hello)),
+            Self::Tls(hellos) => hellos.push(bytes, search, found),
+            Self::OpenVpn(stream) => stream.push(bytes, found),
+        }
+    }
+
+    /// Tells that the other side does not speak OpenVPN.
+    fn rule_out_openvpn(&mut self, search: &mut SearchCounters, found: &mut impl FnMut(Hello<'_>)) {
+        if let Self::Undecided(held) = self {
+            let held = std::mem::take(held);
+            *self = Self::Tls(HelloSearch::from_start());
+            self.read(&held, search, found);
         }
     }
 
     /// Tells that bytes are missing here.
     fn gap(&mut self) {
         match self {
-            Self::Undecided(_) => *self = Self::Tls(HelloSearch::from_start()),
+            Self::Undecided(_) => *self = Self::Tls(HelloSearch::from_the_middle()),
             Self::Tls(search) => search.gap(),
             // Where its next packet begins is not known.
             Self::OpenVpn(_) => *self = Self::Tls(HelloSearch::default()),

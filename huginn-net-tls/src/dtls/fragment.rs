@@ -48,10 +48,20 @@ impl Fragment<'_> {
 
     /// Whether there are bytes here of a message that can be a hello.
     pub(super) fn has_part_of_hello(&self) -> bool {
-        let len = MIN_HELLO..=u32::try_from(MAX_BODY).unwrap_or(u32::MAX);
+        self.is_named_hello() && self.can_be_hello() && !self.bytes.is_empty()
+    }
+
+    /// Whether a message begins here that calls itself a hello and, by its length, is none.
+    pub(super) fn begins_no_hello(&self) -> bool {
+        self.is_named_hello() && !self.can_be_hello() && self.offset == 0
+    }
+
+    fn is_named_hello(&self) -> bool {
         matches!(self.kind, CLIENT_HELLO | SERVER_HELLO)
-            && len.contains(&self.message_len)
-            && !self.bytes.is_empty()
+    }
+
+    fn can_be_hello(&self) -> bool {
+        (MIN_HELLO..=u32::try_from(MAX_BODY).unwrap_or(u32::MAX)).contains(&self.message_len)
     }
 
     /// The `random` of the hello, if the whole of it is here.

@@ -7,22 +7,24 @@ use super::fragment::Fragment;
 /// Bytes that may be held of a message before those that are missing.
 const WINDOW: usize = 1 << 16;
 
-/// Joins one message at a time, the one that began last: of each side only the next is of interest.
+/// Joins two messages at a time, the latest to begin: the hellos of one handshake, whose fragments may come mixed.
 #[derive(Debug, Default)]
 pub(super) struct HelloJoiner {
-    latest: Option<Identity>,
-    joining: Option<Box<Joining>>,
-    /// Whether the hello that this side has to say was whole; a HelloRetryRequest is not it.
-    pub(super) said_hello: bool,
+    latest: Option<Message>,
+    before: Option<Message>,
 }
 
-/// What tells a message from others, and from being sent again.
-#[derive(Clone, Copy, Debug)]
-struct Identity {
+/// A message of which something was seen.
+#[derive(Debug)]
+struct Message {
+    /// What tells it from others, and from being sent again. A number alone does not: there are clients that number the
+    /// hello with the cookie as they did the first.
     message_seq: u16,
     message_len: u32,
     /// Once it is known.
     random: Option<[u8; 32]>,
+    /// None once the message was whole.
+    joining: Option<Box<Joining>>,
 }
 
 #[derive(Debug)]
@@ -33,56 +35,63 @@ struct Joining {
 }
 
 impl HelloJoiner {
-    /// Whether this begins a handshake other than that of the latest message.
-    pub(super) fn is_of_another_handshake(&self, fragment: &Fragment<'_>) -> bool {
-        let Some(latest) = &self.latest else { return false };
-        let another = |random| latest.random.is_some_and(|known| known != random);
-        fragment.message_seq <= latest.message_seq && fragment.random().is_some_and(another)
-    }
-
-    /// Takes a fragment of a hello. Returns the message, with TLS's header, if that makes it whole.
+    /// Takes a fragment of a hello. Returns the message, with TLS's header, if that makes it whole for the first time.
     ///
     /// `refused` counts the fragments that cannot be held.
     pub(super) fn push(&mut self, fragment: &Fragment<'_>, refused: &mut u64) -> Option<Vec<u8>> {
-        if self.latest.is_none_or(|latest| latest.is_before(fragment)) {
-            self.latest = Some(Identity::of(fragment));
-            self.joining = Some(Box::new(Joining::new(fragment)));
-        }
-        let latest = self.latest.as_mut().filter(|latest| latest.is_of(fragment))?;
-        latest.random = latest.random.or(fragment.random());
+        let known = [&mut self.latest, &mut self.before]
+            .into_iter()
+            .find(|message| message.as_ref().is_some_and(|message| message.is_of(fragment)));
+        let message = match known {
+            Some(place) => {
+                // The same number and length in another handshake on these ports (RFC 6347, section 4.2.8).
+                if place.as_ref().is_some_and(|message| message.is_older_than(fragment)) {
+                    *place = None;
+                }
+                place.get_or_insert_with(|| Message::of(fragment))
+            }
+            None => {
+                self.before = self.latest.take();
+                self.latest.insert(Message::of(fragment))
+            }
+        };
+        message.push(fragment, refused)
+    }
+
+    /// The memory that messages not yet whole take up, in bytes.
+    pub(super) fn held(&self) -> usize {
+        let messages = [&self.latest, &self.before].into_iter().flatten();
+        messages.filter_map(|message| message.joining.as_ref()).fold(0, |sum, joining| {
+            let message = joining.pieces.held().saturating_add(joining.message.capacity());
+            sum.saturating_add(size_of::<Joining>()).saturating_add(message)
+        })
+    }
+}
+
+impl Message {
+    fn of(fragment: &Fragment<'_>) -> Self {
+        let Fragment { message_seq, message_len, .. } = *fragment;
+        Self { message_seq, message_len, random: None, joining: Some(Box::new(Joining::new(fragment))) }
+    }
+
+    /// Whether the fragment is of this message, sent for the first time or again, or of one like it.
+    fn is_of(&self, fragment: &Fragment<'_>) -> bool {
+        self.message_seq == fragment.message_seq && self.message_len == fragment.message_len
+    }
+
+    /// Whether the fragment, one with this number and length, is of another handshake.
+    fn is_older_than(&self, fragment: &Fragment<'_>) -> bool {
+        self.random.is_some_and(|known| fragment.random().is_some_and(|random| random != known))
+    }
+
+    fn push(&mut self, fragment: &Fragment<'_>, refused: &mut u64) -> Option<Vec<u8>> {
+        self.random = self.random.or(fragment.random());
         let joining = self.joining.as_mut()?;
         if !joining.push(fragment) {
             *refused = refused.saturating_add(1);
         }
         let whole = joining.pieces.position() == u64::from(fragment.message_len);
         if whole { self.joining.take().map(|joining| joining.message) } else { None }
-    }
-
-    /// The memory that a message not yet whole takes up, in bytes.
-    pub(super) fn held(&self) -> usize {
-        self.joining.as_ref().map_or(0, |joining| {
-            size_of::<Joining>()
-                .saturating_add(joining.pieces.held())
-                .saturating_add(joining.message.capacity())
-        })
-    }
-}
-
-impl Identity {
-    fn of(fragment: &Fragment<'_>) -> Self {
-        Self { message_seq: fragment.message_seq, message_len: fragment.message_len, random: None }
-    }
-
-    /// Whether the fragment is of this message, sent for the first time or again.
-    fn is_of(&self, fragment: &Fragment<'_>) -> bool {
-        self.message_seq == fragment.message_seq && self.message_len == fragment.message_len
-    }
-
-    /// Whether the fragment is of a later message. One with the same number and of another length is: there are
-    /// clients that number the hello with the cookie as they did the first.
-    fn is_before(&self, fragment: &Fragment<'_>) -> bool {
-        self.message_seq < fragment.message_seq
-            || self.message_seq == fragment.message_seq && self.message_len != fragment.message_len
     }
 }
 

@@ -7,10 +7,11 @@ mod record;
 #[allow(clippy::arithmetic_side_effects)]
 mod tests;
 
-use huginn_net_core::{Cursor, Interest, Side};
+use huginn_net_core::{Cursor, Side};
 
 use crate::Transport;
 use crate::hello::Hello;
+use crate::observer::DatagramCounters;
 use fragment::Fragment;
 use joiner::HelloJoiner;
 use record::Record;
@@ -27,7 +28,7 @@ pub(crate) fn hello_sender(payload: &[u8]) -> Option<Side> {
 ///
 /// Each hello is handed on once, however often it is sent: the client's first, and the one with the cookie that the
 /// server asked for. Another `random` with a message number that has been is another handshake on the same ports
-/// (RFC 6347, section 4.2.8), and starts from nothing.
+/// (RFC 6347, section 4.2.8).
 #[derive(Debug, Default)]
 pub(crate) struct DtlsFlow {
     client: HelloJoiner,
@@ -36,32 +37,31 @@ pub(crate) struct DtlsFlow {
 
 impl DtlsFlow {
     /// Takes the next datagram and hands on the hellos that are now whole, and whether each is a client's second one.
-    ///
-    /// `refused` counts the fragments that cannot be held. There is no further interest once both sides have said
-    /// hello, or one that has begins to encrypt.
     pub(crate) fn on_datagram(
         &mut self,
         payload: &[u8],
         sender: Side,
-        refused: &mut u64,
+        counters: &mut DatagramCounters,
         found: &mut impl FnMut(Side, Hello<'_>, bool),
-    ) -> Interest {
+    ) {
+        if record::begins_encrypted(payload) {
+            return;
+        }
         let mut records = Cursor::new(record::within(payload));
         while let Some(record) = record::next(&mut records) {
-            match record {
-                Record::Handshake(fragments) => {
-                    let mut fragments = Cursor::new(fragments);
-                    while let Some(fragment) = fragment::next(&mut fragments) {
-                        self.on_fragment(&fragment, sender, refused, found);
-                    }
+            let mut fragments = match record {
+                Record::Handshake(fragments) => Cursor::new(fragments),
+                Record::EarlyData | Record::Other => continue,
+                // What is in the clear comes before it.
+                Record::Encrypted => return,
+            };
+            while let Some(fragment) = fragment::next(&mut fragments) {
+                if fragment.begins_no_hello() {
+                    counters.malformed = counters.malformed.saturating_add(1);
+                } else if fragment.has_part_of_hello() && fragment.sender() == Some(sender) {
+                    self.on_fragment(&fragment, sender, counters, found);
                 }
-                Record::Encrypted if self.said_hello(sender) => return Interest::Done,
-                Record::Encrypted | Record::EarlyData | Record::Other => {}
             }
-        }
-        match self.said_hello(Side::Client) && self.said_hello(Side::Server) {
-            true => Interest::Done,
-            false => Interest::More,
         }
     }
 
@@ -74,40 +74,26 @@ impl DtlsFlow {
         &mut self,
         fragment: &Fragment<'_>,
         sender: Side,
-        refused: &mut u64,
+        counters: &mut DatagramCounters,
         found: &mut impl FnMut(Side, Hello<'_>, bool),
     ) {
-        if !fragment.has_part_of_hello() || fragment.sender() != Some(sender) {
+        let joiner = match sender {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        };
+        let Some(message) = joiner.push(fragment, &mut counters.refused) else { return };
+        let Ok(hello) = Hello::from_message(&message, Transport::Dtls) else {
+            counters.malformed = counters.malformed.saturating_add(1);
             return;
-        }
-        if self.joiner(sender).is_of_another_handshake(fragment) {
-            match sender {
-                Side::Client => *self = Self::default(),
-                Side::Server => self.server = HelloJoiner::default(),
-            }
-        }
-        let joiner = self.joiner(sender);
-        let Some(message) = joiner.push(fragment, refused) else { return };
-        let Ok(hello) = Hello::from_message(&message, Transport::Dtls) else { return };
+        };
         let retry = match &hello {
             Hello::Client(hello) => fragment.message_seq > 0 || !hello.cookie().is_empty(),
             Hello::Server(_) => false,
         };
-        joiner.said_hello = !matches!(&hello, Hello::Server(hello) if hello.is_retry_request());
+        if sender == Side::Client && !retry {
+            // A HelloRetryRequest is the same in every handshake.
+            self.server = HelloJoiner::default();
+        }
         found(sender, hello, retry);
-    }
-
-    fn joiner(&mut self, side: Side) -> &mut HelloJoiner {
-        match side {
-            Side::Client => &mut self.client,
-            Side::Server => &mut self.server,
-        }
-    }
-
-    fn said_hello(&self, side: Side) -> bool {
-        match side {
-            Side::Client => self.client.said_hello,
-            Side::Server => self.server.said_hello,
-        }
     }
 }

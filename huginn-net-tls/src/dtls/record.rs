@@ -5,6 +5,7 @@ use huginn_net_core::Cursor;
 /// Content types (IANA, "TLS ContentType"), from change_cipher_spec to ACK.
 const FIRST_TYPE: u8 = 20;
 const HANDSHAKE: u8 = 22;
+const APPLICATION_DATA: u8 = 23;
 const LAST_TYPE: u8 = 26;
 
 /// What a record holds, as far as it matters.
@@ -30,6 +31,12 @@ pub(super) fn within(payload: &[u8]) -> &[u8] {
         [1, 0, 0, 0, rest @ ..] => rest,
         _ => payload,
     }
+}
+
+/// Whether a datagram begins with application data or with a unified header: nearly all do, and none of these has a hello.
+#[inline]
+pub(super) fn begins_encrypted(payload: &[u8]) -> bool {
+    matches!(payload.first(), None | Some(&APPLICATION_DATA | 0x20..=0x3f))
 }
 
 /// The next record; as much as was captured of it. Nothing where no record begins.

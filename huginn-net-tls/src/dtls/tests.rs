@@ -1,4 +1,4 @@
-use huginn_net_core::{Interest, Side};
+use huginn_net_core::Side;
 use proptest::prelude::*;
 
 use super::*;
@@ -55,28 +55,28 @@ fn whole(kind: u8, seq: u16, body: &[u8]) -> Vec<u8> {
 #[derive(Default)]
 struct Watch {
     flow: DtlsFlow,
-    refused: u64,
+    counters: DatagramCounters,
     found: Vec<Found>,
 }
 
 impl Watch {
-    fn push(&mut self, sender: Side, datagram: &[u8]) -> Interest {
-        let Self { flow, refused, found } = self;
-        flow.on_datagram(datagram, sender, refused, &mut |sender, hello, retry| {
+    fn push(&mut self, sender: Side, datagram: &[u8]) {
+        let Self { flow, counters, found } = self;
+        flow.on_datagram(datagram, sender, counters, &mut |sender, hello, retry| {
             let message = match hello {
                 Hello::Client(hello) => hello.message().to_vec(),
                 Hello::Server(hello) => hello.message().to_vec(),
             };
             found.push((sender, message, retry));
-        })
+        });
     }
 
-    fn client(&mut self, datagram: &[u8]) -> Interest {
-        self.push(Side::Client, datagram)
+    fn client(&mut self, datagram: &[u8]) {
+        self.push(Side::Client, datagram);
     }
 
-    fn server(&mut self, datagram: &[u8]) -> Interest {
-        self.push(Side::Server, datagram)
+    fn server(&mut self, datagram: &[u8]) {
+        self.push(Side::Server, datagram);
     }
 }
 
@@ -85,39 +85,75 @@ fn a_hello_sent_again_is_not_news_and_another_handshake_on_the_same_ports_is() {
     let (first, cookie, other) = (client_hello(1, b""), client_hello(1, b"cookie"), client_hello(2, b""));
     let mut watch = Watch::default();
     for (seq, hello) in [(0, &first), (0, &first), (1, &cookie), (0, &first), (1, &cookie), (0, &other)] {
-        assert_eq!(watch.client(&whole(CLIENT_HELLO, seq, hello)), Interest::More);
+        watch.client(&whole(CLIENT_HELLO, seq, hello));
     }
     let found = [(&first, false), (&cookie, true), (&other, false)]
         .map(|(hello, retry)| (Side::Client, message(CLIENT_HELLO, hello), retry));
     assert_eq!(watch.found, found);
-    assert_eq!(watch.server(&whole(SERVER_HELLO, 1, &server_hello([9; 32]))), Interest::Done);
 }
 
 #[test]
 fn a_second_hello_is_known_by_its_number_or_by_its_cookie() {
+    let (first, second) = (client_hello(1, b""), client_hello(1, b"cookie"));
     let mut watch = Watch::default();
-    watch.client(&whole(CLIENT_HELLO, 0, &client_hello(1, b"")));
-    watch.client(&whole(CLIENT_HELLO, 0, &client_hello(1, b"cookie")));
-    assert_eq!(watch.found.iter().map(|(_, _, retry)| *retry).collect::<Vec<_>>(), [false, true]);
+    for hello in [&first, &second, &first, &second] {
+        watch.client(&whole(CLIENT_HELLO, 0, hello));
+    }
+    let found = [(&first, false), (&second, true)];
+    let found = found.map(|(hello, retry)| (Side::Client, message(CLIENT_HELLO, hello), retry));
+    assert_eq!(watch.found, found, "sent again with the number of both");
 }
 
 #[test]
-fn a_retry_request_ends_nothing_and_what_is_encrypted_does() {
+fn fragments_of_two_hellos_may_come_mixed() {
+    let (first, second) = (client_hello(1, b""), client_hello(1, b"cookie"));
+    let half = |hello: &[u8], seq, start, end| record(22, 0, &fragment(CLIENT_HELLO, seq, hello, start, end));
+    let mut watch = Watch::default();
+    watch.client(&half(&first, 0, 0, 20));
+    watch.client(&half(&second, 1, 0, 20));
+    watch.client(&half(&first, 0, 20, first.len()));
+    watch.client(&half(&second, 1, 20, second.len()));
+    let found = [(&first, false), (&second, true)];
+    let found = found.map(|(hello, retry)| (Side::Client, message(CLIENT_HELLO, hello), retry));
+    assert_eq!(watch.found, found);
+}
+
+#[test]
+fn the_handshakes_of_a_flow_are_found_whatever_is_between_them() {
     let unified = |epoch: u8| vec![0x2c | epoch, 1, 2, 0, 3, 4, 5, 6];
     let mut watch = Watch::default();
-    assert_eq!(watch.server(&record(23, 1, b"of an earlier association")), Interest::More);
-    watch.client(&whole(CLIENT_HELLO, 0, &client_hello(1, b"")));
-    assert_eq!(watch.client(&unified(1)), Interest::More, "early data");
-    assert_eq!(watch.server(&whole(SERVER_HELLO, 0, &server_hello(RETRY_REQUEST))), Interest::More);
-    assert_eq!(watch.client(&whole(CLIENT_HELLO, 1, &client_hello(1, b""))), Interest::More);
-    assert_eq!(watch.found.len(), 3);
-    assert!(watch.found[2].2, "the second hello");
-    for encrypted in [record(22, 1, b"Finished"), unified(2)] {
-        assert_eq!(watch.client(&encrypted), Interest::Done, "the server's hello was lost");
+    watch.server(&record(23, 1, b"of an earlier association"));
+    for handshake in 1..=10 {
+        watch.client(&whole(CLIENT_HELLO, 0, &client_hello(handshake, b"")));
+        watch.client(&unified(1));
+        watch.server(&whole(SERVER_HELLO, 0, &server_hello(RETRY_REQUEST)));
+        watch.client(&whole(CLIENT_HELLO, 1, &client_hello(handshake, b"?")));
+        watch.server(&[whole(SERVER_HELLO, 1, &server_hello([handshake; 32])), unified(2)].concat());
+        for encrypted in [record(22, 1, b"Finished"), unified(2), record(23, 1, b"data")] {
+            watch.client(&encrypted);
+            watch.server(&encrypted);
+        }
+        assert_eq!(watch.found.len(), usize::from(handshake) * 4);
+        let client = watch.found.iter().rev().filter(|(side, ..)| *side == Side::Client);
+        assert_eq!(client.take(2).map(|(_, _, retry)| *retry).collect::<Vec<_>>(), [true, false]);
     }
-    let server = [whole(SERVER_HELLO, 1, &server_hello([9; 32])), unified(2)].concat();
-    assert_eq!(watch.server(&server), Interest::Done);
-    assert_eq!(watch.found.len(), 4);
+    assert_eq!((watch.flow.held(), watch.counters), (0, DatagramCounters::default()));
+}
+
+#[test]
+fn hellos_that_cannot_be_read_are_counted() {
+    let mut watch = Watch::default();
+    let mut hello = client_hello(1, b"");
+    // A session id that is longer than the message.
+    hello[34] = 200;
+    for _ in 0..3 {
+        watch.client(&whole(CLIENT_HELLO, 0, &hello));
+    }
+    assert_eq!(watch.counters.malformed, 1);
+    let mut long = fragment(CLIENT_HELLO, 1, &client_hello(2, b""), 0, 20);
+    long[1] = 3;
+    watch.client(&record(22, 0, &long));
+    assert_eq!(watch.counters, DatagramCounters { malformed: 2, ..DatagramCounters::default() });
 }
 
 #[test]
@@ -194,7 +230,7 @@ fn lengths_that_lie_are_not_believed() {
     for lie in lies {
         let mut watch = Watch::default();
         watch.client(&lie);
-        assert_eq!((watch.found.len(), watch.refused), (0, 0), "{lie:02x?}");
+        assert_eq!(watch.found.len(), 0, "{lie:02x?}");
         watch.client(&record(22, 0, &good));
         assert_eq!(watch.found.len(), 1, "after {lie:02x?}");
     }
@@ -209,7 +245,7 @@ fn hellos_that_never_become_whole_are_held_within_bounds() {
         watch.client(&record(22, 0, &fragment(CLIENT_HELLO, 0, &body, start, start + 1)));
     }
     assert!(watch.flow.held() < 70_000, "{}", watch.flow.held());
-    assert!(watch.refused > 1900, "{}", watch.refused);
+    assert!(watch.counters.refused > 1900, "{:?}", watch.counters);
     for seq in 1..3000 {
         watch.client(&record(22, 0, &fragment(CLIENT_HELLO, seq, &body, 0, 60)));
     }
@@ -236,10 +272,10 @@ proptest! {
                 .iter()
                 .flat_map(|(start, end)| fragment(CLIENT_HELLO, 0, &body, *start, *end))
                 .collect();
-            prop_assert_eq!(watch.client(&record(22, 0, &fragments)), Interest::More);
+            watch.client(&record(22, 0, &fragments));
         }
         prop_assert_eq!(watch.found, [(Side::Client, message(CLIENT_HELLO, &body), false)]);
-        prop_assert_eq!(watch.refused, 0);
+        prop_assert_eq!(watch.counters, DatagramCounters::default());
         prop_assert_eq!(watch.flow.held(), 0);
     }
 }

@@ -9,10 +9,11 @@ mod stream;
 #[allow(clippy::arithmetic_side_effects)]
 mod tests;
 
-use huginn_net_core::{Interest, Side};
+use huginn_net_core::Side;
 
 use crate::hello::Hello;
-use crate::packet_stream::{PacketStream, PacketStreams};
+use crate::observer::DatagramCounters;
+use crate::packet_stream::PacketStreams;
 use packet::{Kind, Opening, Packet, SessionId};
 
 pub(crate) use packet::session_opener;
@@ -30,32 +31,23 @@ pub(crate) struct OpenVpnFlow {
 
 impl OpenVpnFlow {
     /// Takes the next datagram and hands on the hellos that are now whole, and whether each is a client's second one.
-    ///
-    /// `refused` counts the packets that cannot be held. There is no further interest once both sides have said hello,
-    /// or one that has sends data.
     pub(crate) fn on_datagram(
         &mut self,
         datagram: &[u8],
         sender: Side,
-        refused: &mut u64,
+        counters: &mut DatagramCounters,
         found: &mut impl FnMut(Side, Hello<'_>, bool),
-    ) -> Interest {
-        if Kind::of(datagram) == Kind::Data && self.streams.is_over(sender) {
-            return Interest::Done;
+    ) {
+        if !matches!(Kind::of(datagram), Kind::HardReset(_) | Kind::Control) {
+            return;
         }
         if let Some(opening) = self.other_session(datagram, sender) {
             self.open(&opening);
         }
-        let session = match sender {
-            Side::Client => self.client,
-            Side::Server => self.server,
-        };
-        let (Some(session), Some(stream)) = (session, self.streams.of(sender)) else { return Interest::More };
-        if let Some(packet) = session.parse(datagram) {
-            let kept = stream.push(packet.id, packet.tls, &mut |hello, retry| found(sender, hello, retry));
-            *refused = refused.saturating_add(u64::from(!kept));
+        let packet = self.session(sender).and_then(|session| session.parse(datagram));
+        if let Some(packet) = packet {
+            self.streams.push(sender, packet.id, packet.tls, counters, found);
         }
-        self.streams.interest()
     }
 
     /// The memory that packets and messages not yet whole take up, in bytes.
@@ -64,14 +56,17 @@ impl OpenVpnFlow {
     }
 
     fn other_session(&self, datagram: &[u8], sender: Side) -> Option<Opening> {
-        let session = match sender {
-            Side::Client => self.client,
-            Side::Server => self.server,
-        };
-        if session.is_some_and(|session| session.parse(datagram).is_some()) {
+        if self.session(sender).is_some_and(|session| session.parse(datagram).is_some()) {
             return None;
         }
         Opening::of(datagram).filter(|opening| opening.sender == sender)
+    }
+
+    fn session(&self, side: Side) -> Option<Session> {
+        match side {
+            Side::Client => self.client,
+            Side::Server => self.server,
+        }
     }
 
     fn open(&mut self, opening: &Opening) {
@@ -82,7 +77,7 @@ impl OpenVpnFlow {
             Side::Client => self.client = Some(Session::of(opening)),
             Side::Server => self.server = Some(Session::of(opening)),
         }
-        *self.streams.of(opening.sender) = Some(PacketStream::starting_at(opening.id));
+        self.streams.begin(opening.sender, opening.id);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use huginn_net_core::{Cursor, Side};
 
-use crate::record;
+use crate::record::{self, Probe};
 
 /// Opcodes: the upper five bits of a packet's first byte.
 const HARD_RESET_CLIENT_V1: u8 = 1;
@@ -15,6 +15,8 @@ const DATA_V2: u8 = 9;
 
 pub(super) type SessionId = [u8; 8];
 
+/// Bytes of a packet before what it is authenticated with: opcode and session id.
+const BEFORE_AUTH: usize = 9;
 /// What stands between session id and acknowledgements: nothing, or, with `tls-auth`, an HMAC of one of the usual
 /// lengths, a replay number and a time.
 const AUTH_LENS: [usize; 7] = [0, 16 + 8, 20 + 8, 28 + 8, 32 + 8, 48 + 8, 64 + 8];
@@ -99,6 +101,35 @@ impl Opening {
             };
             (session != [0; 8]).then_some(Self { sender, session, id, auth_len })
         })
+    }
+}
+
+impl Opening {
+    /// Whether a session may begin with a packet of `len` bytes that begins with these.
+    pub(super) fn may_begin(bytes: &[u8], len: usize) -> bool {
+        let session = bytes.get(1..BEFORE_AUTH);
+        session.is_none_or(|session| session != [0; 8])
+            && AUTH_LENS.into_iter().any(|auth_len| Self::may_begin_with(bytes, len, auth_len))
+    }
+
+    fn may_begin_with(bytes: &[u8], len: usize, auth_len: usize) -> bool {
+        let before_acks = auth_len.saturating_add(BEFORE_AUTH);
+        let start_of_tls = |acks: u8| {
+            let acks_len = if acks == 0 { 0 } else { usize::from(acks).saturating_mul(4).saturating_add(8) };
+            before_acks.saturating_add(1).saturating_add(acks_len).saturating_add(4)
+        };
+        let is_reset = matches!(Kind::of(bytes), Kind::HardReset(_));
+        let fits = |acks| if is_reset { len == start_of_tls(acks) } else { len > start_of_tls(acks) };
+        let Some(&acks) = bytes.get(before_acks) else { return (0..=MAX_ACKS).any(fits) };
+        let start = start_of_tls(acks);
+        let id_and_tls = bytes.get(start.saturating_sub(4)..).unwrap_or_default();
+        acks <= MAX_ACKS
+            && fits(acks)
+            && if is_reset {
+                id_and_tls.iter().all(|byte| *byte == 0)
+            } else {
+                record::probe(id_and_tls.get(4..).unwrap_or_default()) != Probe::No
+            }
     }
 }
 

@@ -27,7 +27,8 @@ pub(crate) fn stream_probe(bytes: &[u8]) -> Probe {
     match packet.get(..len) {
         Some(packet) if Opening::of(packet).is_some() => Probe::Yes,
         Some(_) => Probe::No,
-        None => Probe::Unsure,
+        None if packet.is_empty() || Opening::may_begin(packet, len) => Probe::Unsure,
+        None => Probe::No,
     }
 }
 
@@ -42,9 +43,8 @@ pub(crate) struct OpenVpnStream {
 }
 
 impl OpenVpnStream {
-    /// Takes the next bytes, from the first of the connection on, and hands on the hellos that are now whole, and
-    /// whether each is this side's second one.
-    pub(crate) fn push(&mut self, mut bytes: &[u8], found: &mut (impl FnMut(Hello<'_>, bool) + ?Sized)) {
+    /// Takes the next bytes, from the first of the connection on, and hands on the hellos that are now whole.
+    pub(crate) fn push(&mut self, mut bytes: &[u8], found: &mut (impl FnMut(Hello<'_>) + ?Sized)) {
         if !self.partial.is_empty() {
             bytes = fill(&mut self.partial, bytes);
             if packet_len(&self.partial).is_none_or(|len| self.partial.len() < len) {
@@ -71,7 +71,7 @@ impl OpenVpnStream {
         session.saturating_add(self.partial.capacity())
     }
 
-    fn on_packet(&mut self, packet: &[u8], found: &mut (impl FnMut(Hello<'_>, bool) + ?Sized)) {
+    fn on_packet(&mut self, packet: &[u8], found: &mut (impl FnMut(Hello<'_>) + ?Sized)) {
         if Kind::of(packet) == Kind::Data {
             self.in_use = true;
         }
@@ -81,7 +81,8 @@ impl OpenVpnStream {
         }
         let Some((session, stream)) = &mut self.session else { return };
         let Some(packet) = session.parse(packet) else { return };
-        stream.push(packet.id, packet.tls, found);
+        // What is lost here the connection counts: its bytes are in order.
+        let _ = stream.push(packet.id, packet.tls, &mut |hello, _| found(hello));
     }
 }
 

@@ -1,4 +1,4 @@
-use huginn_net_core::{Interest, Side};
+use huginn_net_core::Side;
 use proptest::prelude::*;
 
 use super::*;
@@ -43,20 +43,20 @@ fn hello() -> Vec<u8> {
 #[derive(Default)]
 struct Watch {
     flow: OpenVpnFlow,
-    refused: u64,
+    counters: DatagramCounters,
     found: Vec<Found>,
 }
 
 impl Watch {
-    fn push(&mut self, sender: Side, datagram: &[u8]) -> Interest {
-        let Self { flow, refused, found } = self;
-        flow.on_datagram(datagram, sender, refused, &mut |sender, hello, retry| {
+    fn push(&mut self, sender: Side, datagram: &[u8]) {
+        let Self { flow, counters, found } = self;
+        flow.on_datagram(datagram, sender, counters, &mut |sender, hello, retry| {
             found.push(fingerprint(sender, &hello, retry));
-        })
+        });
     }
 
-    fn client(&mut self, datagram: &[u8]) -> Interest {
-        self.push(Side::Client, datagram)
+    fn client(&mut self, datagram: &[u8]) {
+        self.push(Side::Client, datagram);
     }
 }
 
@@ -75,7 +75,7 @@ fn a_hello_over_several_packets_in_any_order_is_found_however_they_are_authentic
             watch.client(part);
         }
         assert_eq!(watch.found, [(Side::Client, CLIENT.to_owned(), false)]);
-        assert_eq!(watch.refused, 0);
+        assert_eq!(watch.counters, DatagramCounters::default());
     }
 }
 
@@ -106,14 +106,54 @@ fn a_session_with_another_id_starts_from_nothing() {
     );
 }
 
+/// Of a long dialogue nothing but the hellos is of account.
 #[test]
-fn data_ends_it_once_its_sender_said_hello() {
+fn what_follows_the_hellos_is_passed_over_and_the_next_session_is_read() {
     let mut watch = Watch::default();
     let data = [9 << 3, 0, 0, 1, 0x5a, 0x5a];
+    for session in [1, 2] {
+        watch.client(&packet(7, session, 0, &[], 0, &[]));
+        watch.client(&data);
+        watch.client(&packet(4, session, 0, &[], 1, &hello()));
+        for id in 2..100 {
+            watch.client(&data);
+            watch.client(&packet(4, session, 0, &[], id, b"\x17\x03\x03\x00\x02ab"));
+        }
+        assert_eq!(watch.found.len(), usize::from(session));
+    }
+    assert_eq!((watch.flow.held(), watch.counters), (0, DatagramCounters::default()));
+}
+
+/// The client's hello in one packet, then again; what of the server comes between the two.
+#[test]
+fn a_second_hello_is_one_asked_for_if_a_request_was_seen_or_nothing_of_the_server() {
+    const SERVER: u8 = 8;
+    let hello = hello();
+    let retry_request = crate::datagram::tests::retry_request_record();
+    for (of_server, retry) in [(None, true), (Some(&b""[..]), false), (Some(&retry_request[..]), true)] {
+        let mut watch = Watch::default();
+        watch.client(&packet(7, 1, 0, &[], 0, &[]));
+        watch.client(&packet(4, 1, 0, &[], 1, &hello));
+        if let Some(tls) = of_server {
+            watch.push(Side::Server, &packet(SERVER, 9, 0, &[0], 0, &[]));
+            watch.push(Side::Server, &packet(4, 9, 0, &[1], 1, tls));
+        }
+        watch.client(&packet(4, 1, 0, &[], 2, &hello));
+        watch.client(&packet(4, 1, 0, &[], 3, &hello));
+        let of_client = watch.found.iter().filter(|(side, ..)| *side == Side::Client);
+        assert_eq!(of_client.map(|(_, _, retry)| *retry).collect::<Vec<_>>(), [false, retry]);
+        assert!(watch.found.iter().all(|(side, _, retry)| *side == Side::Client || !*retry));
+    }
+}
+
+#[test]
+fn what_comes_in_the_place_of_a_hello_is_counted() {
+    let mut watch = Watch::default();
     watch.client(&packet(7, 1, 0, &[], 0, &[]));
-    assert_eq!(watch.client(&data), Interest::More, "of an earlier session");
-    watch.client(&packet(4, 1, 0, &[], 1, &hello()));
-    assert_eq!(watch.client(&data), Interest::Done);
+    watch.client(&packet(4, 1, 0, &[], 1, b"\x16\x03\x01\x00\x04\x0b\x00\x00\x00"));
+    watch.client(&packet(4, 1, 0, &[], 2, &hello()));
+    assert_eq!(watch.counters, DatagramCounters { malformed: 1, ..DatagramCounters::default() });
+    assert_eq!(watch.found, []);
 }
 
 #[test]
@@ -140,7 +180,7 @@ fn packets_that_never_come_in_order_are_held_within_bounds() {
         watch.client(&packet(4, 1, 0, &[], id, &[0x16; 1300]));
     }
     assert!(watch.flow.held() < 70_000, "{}", watch.flow.held());
-    assert!(watch.refused > 4900);
+    assert!(watch.counters.refused > 4900);
 }
 
 #[test]
@@ -157,6 +197,37 @@ fn a_stream_is_known_by_its_first_packet() {
     }
 }
 
+/// SOCKS 4's request is like a length and an opcode, to these ports; what it goes before is a ClientHello.
+#[test]
+fn another_stream_is_told_long_before_a_packet_would_be_whole() {
+    let hello = hello();
+    for port in [2083_u16, 4099, 8333, 8443, 14443, 16443] {
+        let request = [&[4, 1][..], &port.to_be_bytes(), &[192, 0, 2, 1, 0]].concat();
+        let stream = [&request[..], &hello].concat();
+        let told = (0..stream.len()).find(|len| stream_probe(&stream[..*len]) == Probe::No);
+        assert!(told.is_some_and(|len| len < 140), "port {port}: {told:?}");
+    }
+}
+
+/// The first packet of each kind, as much of it as there may be.
+#[test]
+fn a_first_packet_is_told_by_the_last_of_its_bytes_and_not_before() {
+    let hello = hello();
+    for auth_len in AUTH {
+        for packet in [
+            packet(7, 1, auth_len, &[], 0, &[]),
+            packet(8, 1, auth_len, &[0], 0, &[]),
+            packet(4, 1, auth_len, &[0, 1], 1, &hello),
+        ] {
+            let stream = [&u16::try_from(packet.len()).unwrap().to_be_bytes()[..], &packet].concat();
+            for len in 0..stream.len() {
+                assert_eq!(stream_probe(&stream[..len]), Probe::Unsure, "{len} bytes");
+            }
+            assert_eq!(stream_probe(&stream), Probe::Yes);
+        }
+    }
+}
+
 #[test]
 fn a_stream_is_read_however_it_is_cut() {
     let stream: Vec<u8> = dialogue(TCP)
@@ -168,7 +239,7 @@ fn a_stream_is_read_however_it_is_cut() {
     for step in 1..stream.len() {
         let (mut reader, mut found) = (OpenVpnStream::default(), Vec::new());
         for piece in stream.chunks(step) {
-            reader.push(piece, &mut |hello, retry| found.push(fingerprint(Side::Client, &hello, retry)));
+            reader.push(piece, &mut |hello| found.push(fingerprint(Side::Client, &hello, false)));
         }
         assert_eq!(found, [(Side::Client, CLIENT.to_owned(), false)], "in steps of {step}");
     }
@@ -184,7 +255,7 @@ proptest! {
         *spoilt.get_mut(&mut start[..]) ^= 1;
         let _ = stream_probe(&start);
         for piece in [start].iter().chain(&pieces) {
-            reader.push(piece, &mut |_, _| {});
+            reader.push(piece, &mut |_| {});
             prop_assert!(reader.held() < 1 << 18);
         }
     }

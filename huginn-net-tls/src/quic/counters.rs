@@ -18,10 +18,10 @@ pub struct QuicCounters {
     pub unknown_version: u64,
     /// Initial packets with CRYPTO data for which there was no room, or that lay too far ahead.
     pub crypto_refused: u64,
-    /// Initial packets with something else than a hello, or with one that is too long.
+    /// Initial packets with something else than a hello, or with one that is too long or cannot be read.
     pub not_hello: u64,
-    /// Flows given up before a ClientHello was whole: too many Initial packets, too many of them sealed, or
-    /// no more of them.
+    /// Connections given up before a ClientHello was whole: too many Initial packets, or no more of them; and flows with
+    /// too many Initial packets in a row that no key opens.
     pub given_up: u64,
 }
 

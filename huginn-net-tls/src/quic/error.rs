@@ -44,12 +44,12 @@ pub enum QuicError {
         /// How much is held at most, in bytes.
         window: usize,
     },
-    /// A flow with more Initial packets than a handshake needs, or too many that no key opens.
-    #[error("QUIC: given up after {packets} Initial packets, {sealed} of them not opened")]
+    /// More Initial packets than a handshake needs, too many that no key opens, or no more of them.
+    #[error("QUIC: given up after {packets} Initial packets, and {sealed} that no key opened")]
     GivenUp {
-        /// Initial packets seen.
+        /// Initial packets of the connection.
         packets: u16,
-        /// Of them, those that no key opened.
+        /// Those in a row, after them, that no key opened.
         sealed: u16,
     },
 }

@@ -4,6 +4,7 @@
 //! Initial packets are protected with keys that follow from the packet itself; whoever sees a client's first
 //! packet can open it, and those that both sides send after it.
 
+mod connection;
 mod counters;
 mod error;
 mod flow;
@@ -18,7 +19,7 @@ pub use error::QuicError;
 pub use reader::ClientInitials;
 
 pub(crate) use flow::QuicFlow;
-pub(crate) use packet::looks_like_initial;
+pub(crate) use packet::{likely_sender, looks_like_initial};
 
 #[cfg(test)]
 mod tests;

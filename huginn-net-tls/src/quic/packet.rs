@@ -1,6 +1,6 @@
 //! The packets of a datagram (RFC 9000, sections 12.2 and 17.2).
 
-use huginn_net_core::{Cursor, Truncated};
+use huginn_net_core::{Cursor, Side, Truncated};
 
 use super::QuicError;
 use super::version::{LongType, Protection};
@@ -14,7 +14,8 @@ pub(super) enum Packet<'a> {
     Initial(Initial<'a>),
     ZeroRtt,
     Handshake,
-    Retry,
+    /// With the connection id that the server wants to be called by (RFC 9000, section 17.2.5.1).
+    Retry(&'a [u8]),
     VersionNegotiation,
     /// A short header, padding, or no QUIC at all.
     Other,
@@ -27,7 +28,8 @@ pub(super) struct Initial<'a> {
     pub(super) protection: &'static Protection,
     /// Destination connection id.
     pub(super) destination: &'a [u8],
-    pub(super) token: &'a [u8],
+    /// Source connection id.
+    pub(super) source: &'a [u8],
     /// The packet, from its first byte to the last that its length counts.
     pub(super) bytes: &'a [u8],
     /// Where in it the packet number begins.
@@ -44,6 +46,21 @@ pub(crate) fn looks_like_initial(datagram: &[u8]) -> bool {
         && Protection::of(u32::from_be_bytes([a, b, c, d])).is_some_and(|protection| {
             matches!(protection.long_type(first), LongType::Initial | LongType::ZeroRtt)
         })
+}
+
+/// Who seems to have sent a datagram that [`looks_like_initial`]. Not sure, and without opening it: a client's first
+/// packet is addressed to 8 bytes at least (RFC 9000, section 7.2), and a server's to as many as the client likes.
+pub(crate) fn likely_sender(datagram: &[u8]) -> Side {
+    match datagram {
+        [first, a, b, c, d, id_len, ..]
+            if *id_len < 8
+                && Protection::of(u32::from_be_bytes([*a, *b, *c, *d]))
+                    .is_some_and(|protection| protection.long_type(*first) == LongType::Initial) =>
+        {
+            Side::Server
+        }
+        _ => Side::Client,
+    }
 }
 
 /// The packets of a datagram. What cannot be read ends it.
@@ -85,20 +102,20 @@ fn read<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Result<Packet<'a>, Quic
     }
     let protection = Protection::of(version).ok_or(QuicError::UnknownVersion { version })?;
     let destination = connection_id(cursor)?;
-    connection_id(cursor)?;
+    let source = connection_id(cursor)?;
     match protection.long_type(first) {
         LongType::Initial => {
             let token_len = varint(cursor)?;
-            let token = take(cursor, token_len)?;
+            take(cursor, token_len)?;
             let len = varint(cursor)?;
             let number_offset = cursor.position();
             take(cursor, len)?;
             let bytes = bytes.get(..cursor.position()).unwrap_or(bytes);
-            Ok(Packet::Initial(Initial { version, protection, destination, token, bytes, number_offset }))
+            Ok(Packet::Initial(Initial { version, protection, destination, source, bytes, number_offset }))
         }
         LongType::ZeroRtt => Ok(skip_protected(cursor).map(|()| Packet::ZeroRtt)?),
         LongType::Handshake => Ok(skip_protected(cursor).map(|()| Packet::Handshake)?),
-        LongType::Retry => Ok(Packet::Retry),
+        LongType::Retry => Ok(Packet::Retry(source)),
     }
 }
 

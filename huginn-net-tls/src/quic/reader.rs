@@ -1,5 +1,7 @@
 //! From the datagrams of a QUIC client to its ClientHello.
 
+use std::collections::VecDeque;
+
 use huginn_net_core::Side;
 
 use super::flow::{Found, QuicFlow};
@@ -27,6 +29,8 @@ use crate::{ClientHello, Error, Transport};
 pub struct ClientInitials {
     flow: QuicFlow,
     scratch: Vec<u8>,
+    /// What was found and not yet returned.
+    hellos: VecDeque<Result<ClientHello<'static>, Error>>,
 }
 
 impl ClientInitials {
@@ -36,29 +40,38 @@ impl ClientInitials {
     }
 
     /// Takes the next datagram, the payload of UDP. Returns the ClientHello once it is whole, and `None` while it
-    /// is not; then a second one, if the server asked for it.
+    /// is not; then a second one, if the server asked for it, and those of further connections.
+    ///
+    /// Where a datagram makes two hellos whole, the next call returns the second: an empty datagram will do.
     ///
     /// # Errors
     /// A packet in the datagram that cannot be read, or a hello that is malformed. The next datagram may be
-    /// better.
+    /// better, unless it [has given up](Self::has_given_up).
     pub fn push(&mut self, datagram: &[u8]) -> Result<Option<ClientHello<'static>>, Error> {
         let mut failure = None;
-        let mut hello = None;
+        let hellos = &mut self.hellos;
         self.flow.take(
             datagram,
             Side::Client,
             &mut self.scratch,
             &mut |outcome| failure = outcome.err().or(failure),
             &mut |found: Found<'_>| {
-                hello.get_or_insert_with(|| {
-                    ClientHello::from_message(found.message, Transport::Quic).map(ClientHello::into_owned)
-                });
+                let hello = ClientHello::from_message(found.message, Transport::Quic);
+                hellos.push_back(hello.map(ClientHello::into_owned));
             },
         );
-        match (hello, failure) {
+        match (self.hellos.pop_front(), failure) {
             (Some(hello), _) => hello.map(Some),
             (None, Some(error)) => Err(error),
             (None, None) => Ok(None),
         }
+    }
+
+    /// Whether it is time to stop waiting for a ClientHello: hundreds of packets made none, or a row of them could not
+    /// be opened, as an error of [`push`](Self::push) said; or as many hellos were found as are in any flow.
+    ///
+    /// The first packet of another connection changes that.
+    pub fn has_given_up(&self) -> bool {
+        self.flow.has_given_up()
     }
 }

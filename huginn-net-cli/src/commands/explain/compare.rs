@@ -189,6 +189,9 @@ fn forms(raw: &Ja4Raw) -> Vec<(&'static str, Lists)> {
     if lists::is_original(raw) {
         forms.push((" in the order of the wire", Lists::without_grease(raw)));
     }
-    forms.push((" as they are written", Lists::of(raw)));
+    let written = Lists::of(raw);
+    if forms.iter().all(|(_, lists)| *lists != written) {
+        forms.push((" as they are written", written));
+    }
     forms
 }

@@ -87,7 +87,7 @@ fn why_more(counted: usize, wanted: usize) -> &'static str {
 }
 
 /// The lists of a JA4_r.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lists {
     pub(super) cipher_suites: Vec<u16>,
     pub(super) extensions: Vec<u16>,

@@ -9,7 +9,7 @@ mod vectors;
 use huginn_net_core::{Interest, Side};
 
 use super::flow::{Found, QuicFlow};
-use super::{QuicCounters, looks_like_initial};
+use super::{QuicCounters, likely_sender, looks_like_initial};
 
 /// A flow and what was found in it.
 #[derive(Debug, Default)]
@@ -39,12 +39,13 @@ impl Run {
     }
 }
 
-/// A handshake message that is as long as a hello, and no more than that.
+/// A hello of this type, with a body of `len` bytes, and nothing that makes sense behind what is mandatory.
 fn message(kind: u8, len: usize) -> Vec<u8> {
-    let mut bytes = vec![kind];
-    bytes.extend(&u32::try_from(len).unwrap().to_be_bytes()[1..]);
-    bytes.extend((0..len).map(|n| u8::try_from(n % 251).unwrap()));
-    bytes
+    let rest: &[u8] = if kind == 1 { &[0, 0, 2, 0x13, 1, 1, 0] } else { &[0, 0x13, 1, 0] };
+    let mut body = [&[3, 3][..], &[0x5a; 32], rest].concat();
+    assert!(len >= body.len());
+    body.extend((body.len()..len).map(|n| u8::try_from(n % 251).unwrap()));
+    [&[kind], &u32::try_from(len).unwrap().to_be_bytes()[1..], &body].concat()
 }
 
 /// A ServerHello that asks for another ClientHello.

@@ -1,0 +1,149 @@
+//! What the program writes of TLS, to the letter. The fingerprints of the captures are those of their goldens, server
+//! names, ALPN, ciphers and the hashes of JA3 and JA3S those that tshark 4.0.17 shows.
+#![allow(clippy::arithmetic_side_effects, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+fn capture(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures").join(name).display().to_string()
+}
+
+fn output(args: &[&str]) -> (String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
+    let output = command
+        .args(["pcap", "--protocols", "tls"])
+        .args(args)
+        .env_remove("CLICOLOR_FORCE")
+        .output()
+        .unwrap();
+    (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn json_over_tcp_dtls_and_quic() {
+    for (name, expected) in [
+        ("tls-hello-retry.pcap", include_str!("tls_output/tls-hello-retry.json")),
+        ("dtls-13.pcap", include_str!("tls_output/dtls-13.json")),
+        ("quic-retry.pcap", include_str!("tls_output/quic-retry.json")),
+    ] {
+        let (events, _) = output(&["--format", "json", &capture(name)]);
+        for (event, expected) in events.lines().zip(expected.lines()) {
+            assert_eq!(event, expected, "{name}");
+        }
+        assert!(events.starts_with(expected), "{name}");
+    }
+}
+
+#[test]
+fn blocks_for_people() {
+    let (blocks, _) = output(&[&capture("tls-hello-retry.pcap")]);
+    let expected = "\
+ClientHello  192.0.2.1:43274 -> 192.0.2.2:443  2026-11-21T07:43:58.541468000Z
+  client     192.0.2.1
+  protocol   TLS 1.3
+  sni        www.example.test
+  ja4        t13d311000_e8f1e7e78f70_1f22a2ca17c4
+  ja3        d7d477dd98b3fab865d1970dc88a3b9c
+
+ServerHello  192.0.2.1:43274 <- 192.0.2.2:443  2026-11-21T07:43:58.542677000Z
+  server     192.0.2.2
+  protocol   TLS 1.3, asks for another hello
+  cipher     1302
+  ja3s       15af977ce25de452b96affa2addb1036
+
+ClientHello  192.0.2.1:43274 -> 192.0.2.2:443  2026-11-21T07:43:58.543550000Z
+  client     192.0.2.1
+  protocol   TLS 1.3, asked for again
+  sni        www.example.test
+  ja4        t13d311000_e8f1e7e78f70_1f22a2ca17c4
+  ja3        d7d477dd98b3fab865d1970dc88a3b9c
+
+ServerHello  192.0.2.1:43274 <- 192.0.2.2:443  2026-11-21T07:43:58.546114000Z
+  server     192.0.2.2
+  protocol   TLS 1.3
+  cipher     1302
+  ja3s       15af977ce25de452b96affa2addb1036
+
+ClientHello  192.0.2.1:43276 -> 192.0.2.2:443  2026-11-21T07:43:59.028034000Z
+  client     192.0.2.1
+  protocol   TLS 1.3
+  alpn       h2, http/1.1
+";
+    assert!(blocks.starts_with(expected), "{blocks}");
+    let (blocks, _) = output(&[&capture("dtls-13.pcap")]);
+    assert!(blocks.contains("\n  protocol   DTLS 1.3, asks for another hello\n"), "{blocks}");
+    let (blocks, _) = output(&[&capture("quic-retry.pcap")]);
+    assert!(blocks.contains("\n  protocol   TLS 1.3 over QUIC\n"), "{blocks}");
+    assert!(blocks.contains("\n  ech        encrypted hello, or GREASE\n"), "{blocks}");
+}
+
+/// Bytes behind their length in two bytes.
+fn prefixed(bytes: &[u8]) -> Vec<u8> {
+    [&u16::try_from(bytes.len()).unwrap().to_be_bytes(), bytes].concat()
+}
+
+fn extension(kind: u8, data: &[u8]) -> Vec<u8> {
+    [&[0, kind][..], &prefixed(data)].concat()
+}
+
+/// A capture of one IPv4 packet: a segment with a ClientHello with this block of extensions, of which as many bytes are
+/// announced as there are and `more`.
+fn capture_of_hello(name: &str, extensions: &[u8], more: u8) -> String {
+    let mut block = prefixed(extensions);
+    *block.get_mut(1).unwrap() += more;
+    let body = [&[3, 3][..], &[7; 32], &[0, 0, 2, 0x13, 1, 1, 0], &block].concat();
+    let message = [&[1, 0][..], &prefixed(&body)].concat();
+    let record = [&[22, 3, 1][..], &prefixed(&message)].concat();
+    let tcp = [&[0x9c, 0x40, 1, 0xbb, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x18, 0x20, 0, 0, 0, 0, 0][..], &record]
+        .concat();
+    let len = u16::try_from(tcp.len()).unwrap() + 20;
+    let ip = [&[0x45, 0][..], &len.to_be_bytes(), &[0, 1, 0x40, 0, 64, 6, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2]]
+        .concat();
+    let packet = [ip, tcp].concat();
+    let number = |number: usize| u32::try_from(number).unwrap().to_le_bytes();
+    let header = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 0xffff, 101].map(number).concat();
+    let pcap = [header, [1000, 0, packet.len(), packet.len()].map(number).concat(), packet].concat();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tls_output");
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name).display().to_string();
+    fs::write(&path, pcap).unwrap();
+    path
+}
+
+/// The hashes are those of `1301`, `0000,0010` and `771,4865,0-16,,`, from coreutils.
+#[test]
+fn bytes_that_are_no_text() {
+    let odd = b"\xc3(\"\\x41\0\x1b[2J\x7f";
+    let name = [&[0][..], &prefixed(odd)].concat();
+    let protocol = b"\x07\xff\\x41\n\"";
+    let extensions = [extension(0, &prefixed(&name)), extension(16, &prefixed(protocol))].concat();
+    let path = capture_of_hello("odd.pcap", &extensions, 0);
+    let (event, _) = output(&["--format", "json", &path]);
+    let expected = r#"{"ts":"1970-01-01T00:16:40.000000Z","event":"tls_client","client":{"ip":"192.0.2.1","port":40000},"server":{"ip":"192.0.2.2","port":443},"subject":"client","community_id":"1:Ndxzi0UG8tBTcOeyYacbgz4DHN8=","transport":"tcp","version":"12","sni":"\\xc3(\"\\x5cx41\u0000\u001b[2J","alpn":["\\xff\\x5cx41\n\""],"ech":false,"retry":false,"ja4":"t12d0102f2_0f2cb44170f4_000000000000","ja4_r":"t12d0102f2_1301_","ja4_o":"t12d0102f2_0f2cb44170f4_a2cf1a00988d","ja4_ro":"t12d0102f2_1301_0000,0010","ja4_s1":"t12d0102f2_0f2cb44170f4_000000000000","ja4_s1r":"t12d0102f2_1301_","ja3":"771,4865,0-16,,","ja3_hash":"33b746a27502e1c870d11cfc1893be87"}"#;
+    assert_eq!(event.trim_end(), expected.replace("[2J", "[2J\u{7f}"));
+    let (blocks, _) = output(&[&path]);
+    assert!(blocks.contains("\n  sni        \\xc3(\"\\x5cx41\\x00\\x1b[2J\\x7f\n"), "{blocks}");
+    assert!(blocks.contains("\n  alpn       \\xff\\x5cx41\\x0a\"\n"), "{blocks}");
+}
+
+#[test]
+fn what_was_counted() {
+    let counters = |path: &str| -> serde_json::Value {
+        let (_, counters) = output(&["--stats", "-o", "/dev/null", path]);
+        serde_json::from_str(&counters).unwrap()
+    };
+    let of = |counters: &serde_json::Value| {
+        let tls = counters.get("tls").unwrap();
+        (tls.get("hellos").unwrap().clone(), tls.get("search").unwrap().clone())
+    };
+    let hellos = |client, server, malformed| serde_json::json!({"client": client, "server": server, "malformed": malformed});
+    let nothing = serde_json::json!({"malformed": 0, "given_up": 0});
+    let path = capture_of_hello("good.pcap", &extension(23, b""), 0);
+    assert_eq!(of(&counters(&path)), (hellos(1, 0, 0), nothing.clone()));
+    let path = capture_of_hello("lies.pcap", &extension(23, b""), 9);
+    assert_eq!(of(&counters(&path)), (hellos(1, 0, 1), nothing.clone()));
+    let (found, search) = of(&counters(&capture("tls-hello-retry.pcap")));
+    assert_eq!((found, search), (hellos(11, 11, 0), nothing));
+}

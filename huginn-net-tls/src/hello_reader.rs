@@ -1,0 +1,297 @@
+//! The ClientHello at the beginning of a TLS stream, from its bytes.
+
+use crate::hello::Hello;
+use crate::record::{self, HEADER_LEN, Probe, RecordReader};
+use crate::{ClientHello, Error, Transport, handshake, sslv2};
+
+/// Reads the ClientHello at the beginning of a TLS stream from its bytes as they come, as a proxy has them: one or more
+/// records, of which the first may also be one of SSL 2.0.
+///
+/// Time is linear in the bytes, however they are cut. Held is only a message that is not whole, of 131,680 bytes at
+/// most.
+///
+/// ```
+/// use huginn_net_tls::HelloReader;
+///
+/// // What curl with OpenSSL sends, as it may come from a socket.
+/// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
+/// let mut reader = HelloReader::new();
+/// for read in bytes.chunks(100) {
+///     if let Some(hello) = reader.push(read)? {
+///         assert_eq!(hello.ja4().to_string(), "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6");
+///         return Ok(());
+///     }
+/// }
+/// panic!("the stream ends before the hello does");
+/// # #[allow(unreachable_code)]
+/// # Ok::<(), huginn_net_tls::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct HelloReader(State);
+
+#[derive(Debug)]
+enum State {
+    /// At the first bytes, which may be of SSL 2.0.
+    Start(Vec<u8>),
+    Records(RecordReader),
+    Found,
+    Failed(Error),
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self::Start(Vec::new())
+    }
+}
+
+impl HelloReader {
+    /// A reader at the first byte of a stream.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next bytes of the stream. Gives the hello once it is whole, and nothing before and after that.
+    ///
+    /// # Errors
+    /// Bytes that are no records of a handshake, or hold another message. Whatever comes then, the error stays.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Option<ClientHello<'static>>, Error> {
+        let outcome = match &mut self.0 {
+            State::Start(held) => {
+                held.extend_from_slice(bytes);
+                match begins_with(held) {
+                    None => Ok(None),
+                    Some(Err(error)) => Err(error),
+                    Some(Ok(Beginning::Sslv2)) => hello_of_sslv2(held),
+                    Some(Ok(Beginning::Record)) => {
+                        let held = std::mem::take(held);
+                        let mut reader = RecordReader::of_handshake_only();
+                        let outcome = read(&mut reader, &held);
+                        self.0 = State::Records(reader);
+                        outcome
+                    }
+                }
+            }
+            State::Records(reader) => read(reader, bytes),
+            State::Found => return Ok(None),
+            State::Failed(error) => return Err(*error),
+        };
+        match &outcome {
+            Ok(Some(_)) => self.0 = State::Found,
+            Ok(None) => {}
+            Err(error) => self.0 = State::Failed(*error),
+        }
+        outcome
+    }
+}
+
+impl<'a> ClientHello<'a> {
+    /// Reads the ClientHello at the beginning of a TLS stream from all of its bytes that are there: one or more records,
+    /// of which the first may also be one of SSL 2.0. Bytes behind the message are left alone.
+    ///
+    /// Gives nothing, and no error, where more bytes are needed. Each call begins anew, and copies the message if it is
+    /// in more than one record; where bytes come one by one, [`HelloReader`] reads them once.
+    ///
+    /// ```
+    /// use huginn_net_tls::ClientHello;
+    ///
+    /// // What curl with OpenSSL sends.
+    /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
+    /// let hello = ClientHello::from_records(bytes)?.expect("a whole hello");
+    /// assert_eq!(hello.server_name(), Some(&b"www.example.test"[..]));
+    /// assert!(ClientHello::from_records(&bytes[..200])?.is_none());
+    /// assert!(ClientHello::from_records(b"GET / HTTP/1.1").is_err());
+    /// # Ok::<(), huginn_net_tls::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Bytes that are no records of a handshake, or hold another message.
+    pub fn from_records(bytes: &'a [u8]) -> Result<Option<Self>, Error> {
+        match begins_with(bytes) {
+            None => Ok(None),
+            Some(Err(error)) => Err(error),
+            Some(Ok(Beginning::Sslv2)) => hello_of_sslv2(bytes),
+            Some(Ok(Beginning::Record)) => {
+                let fragment = record::first_fragment(bytes);
+                match handshake::message_len(fragment)? {
+                    Some(len) if len <= fragment.len() => {
+                        Self::from_message(fragment, Transport::Tcp).map(Some)
+                    }
+                    _ => read(&mut RecordReader::of_handshake_only(), bytes),
+                }
+            }
+        }
+    }
+}
+
+/// What a stream begins with.
+enum Beginning {
+    /// The header of a record of a handshake.
+    Record,
+    /// A whole record of SSL 2.0.
+    Sslv2,
+}
+
+/// What a stream begins with, once enough of it is there.
+fn begins_with(bytes: &[u8]) -> Option<Result<Beginning, Error>> {
+    match (record::handshake_header(bytes), sslv2::probe(bytes)) {
+        (Probe::Yes, _) => Some(Ok(Beginning::Record)),
+        (_, Probe::Yes) => {
+            sslv2::record_len(bytes).filter(|len| bytes.len() >= *len).map(|_| Ok(Beginning::Sslv2))
+        }
+        (Probe::No, Probe::No) => Some(Err(not_record(bytes))),
+        (Probe::Unsure, _) | (_, Probe::Unsure) => None,
+    }
+}
+
+fn read<'a>(reader: &mut RecordReader, bytes: &[u8]) -> Result<Option<ClientHello<'a>>, Error> {
+    let mut first = None;
+    let outcome = reader.push(bytes, &mut |hello| {
+        first.get_or_insert(match hello {
+            Hello::Client(hello) => Ok(hello.into_owned()),
+            Hello::Server(_) => Err(Error::NotHello(handshake::SERVER_HELLO)),
+        });
+    });
+    match (first, outcome.map_err(|stop| stop.error)) {
+        (Some(hello), _) => hello.map(Some),
+        (None, Err(Some(error))) => Err(error),
+        (None, Ok(()) | Err(None)) => Ok(None),
+    }
+}
+
+/// The hello in a record of SSL 2.0.
+fn hello_of_sslv2<'a>(record: &[u8]) -> Result<Option<ClientHello<'a>>, Error> {
+    let message = sslv2::to_message(record).ok_or_else(|| not_record(record))?;
+    ClientHello::from_message(&message, Transport::Tcp).map(|hello| Some(hello.into_owned()))
+}
+
+fn not_record(bytes: &[u8]) -> Error {
+    let mut header = [0; HEADER_LEN];
+    for (place, byte) in header.iter_mut().zip(bytes) {
+        *place = *byte;
+    }
+    Error::NotRecord { offset: 0, header }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::handshake::CLIENT_HELLO;
+    use crate::record::HANDSHAKE;
+
+    /// A hello of the least size, in a record.
+    fn record() -> Vec<u8> {
+        let mut body = vec![3, 3];
+        body.extend([7; 32]);
+        body.extend([0, 0, 2, 0x13, 0x01, 1, 0]);
+        let message = [&[CLIENT_HELLO, 0, 0, u8::try_from(body.len()).unwrap()][..], &body].concat();
+        [&[HANDSHAKE, 3, 1, 0, u8::try_from(message.len()).unwrap()][..], &message].concat()
+    }
+
+    /// The same message in records of `step` bytes.
+    fn cut(record: &[u8], step: usize) -> Vec<u8> {
+        record[HEADER_LEN..]
+            .chunks(step)
+            .flat_map(|part| [&[HANDSHAKE, 3, 3, 0, u8::try_from(part.len()).unwrap()][..], part].concat())
+            .collect()
+    }
+
+    /// What a reader gives of these bytes in reads of `step`.
+    fn pushed(bytes: &[u8], step: usize) -> Result<Option<ClientHello<'static>>, Error> {
+        let mut reader = HelloReader::new();
+        bytes.chunks(step).find_map(|read| reader.push(read).transpose()).transpose()
+    }
+
+    /// The same without the bytes of what is no record, which are those that were there when it was told.
+    fn plain<T>(outcome: Result<T, Error>) -> Result<T, Error> {
+        outcome.map_err(|error| match error {
+            Error::NotRecord { offset, .. } => Error::NotRecord { offset, header: [0; HEADER_LEN] },
+            other => other,
+        })
+    }
+
+    #[test]
+    fn a_hello_is_read_from_records_however_they_are_cut_and_more_is_asked_for_while_it_is_not_whole() {
+        let record = record();
+        let whole = ClientHello::from_records(&record).unwrap().unwrap();
+        for step in 1..record.len() {
+            let bytes = cut(&record, step);
+            assert_eq!(
+                ClientHello::from_records(&bytes).unwrap(),
+                Some(whole.clone()),
+                "in records of {step}"
+            );
+            for len in 0..bytes.len() {
+                assert_eq!(
+                    ClientHello::from_records(&bytes[..len]),
+                    Ok(None),
+                    "{len} bytes in records of {step}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_handshake_is_said_to_be_none_at_its_first_byte() {
+        let alert = [&cut(&record(), 20)[..25], &[21, 3, 3, 0, 2, 1, 0]].concat();
+        let cases: [(&[u8], usize); 3] = [(b"G", 0), (b"\x16\x03\x01\xff\xff", 0), (&alert, 25)];
+        for (bytes, place) in cases {
+            let error = ClientHello::from_records(bytes).unwrap_err();
+            assert!(matches!(error, Error::NotRecord { offset, .. } if offset == place), "{error}");
+            assert_eq!(pushed(bytes, 1), Err(error));
+        }
+        let server = [22, 3, 3, 0, 4, 2, 0, 0, 0];
+        assert_eq!(ClientHello::from_records(&server), Err(Error::NotHello(2)));
+    }
+
+    #[test]
+    fn the_version_of_a_record_says_nothing() {
+        let mut record = record();
+        for version in [[3, 5], [2, 0], [0xfe, 0xfd]] {
+            record[1..3].copy_from_slice(&version);
+            assert!(ClientHello::from_records(&record).unwrap().is_some(), "{version:02x?}");
+            assert!(pushed(&record, 1).unwrap().is_some(), "{version:02x?}");
+        }
+    }
+
+    #[test]
+    fn after_the_hello_nothing_comes_and_after_an_error_the_same_error() {
+        let (mut reader, mut other) = (HelloReader::new(), HelloReader::new());
+        assert!(reader.push(&record()).unwrap().is_some());
+        assert_eq!(reader.push(&record()), Ok(None));
+        let error = other.push(b"HTTP/1.1").unwrap_err();
+        assert_eq!(other.push(&record()), Err(error));
+    }
+
+    #[test]
+    fn what_is_announced_is_not_held_beyond_the_longest_hello() {
+        let endless = [[22, 3, 3, 0, 4, 1, 0xff, 0xff, 0xff], [22, 3, 3, 0, 4, 0, 0, 0, 0]].concat();
+        assert_eq!(pushed(&endless, 3), Err(Error::TooLong { announced: 0xff_ffff }));
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_as_they_come_give_what_all_at_once_give(
+            in_records in 1..60_usize,
+            step in 1..80_usize,
+            spoilt in prop::option::of((any::<prop::sample::Index>(), any::<u8>())),
+        ) {
+            let mut bytes = cut(&record(), in_records);
+            if let Some((place, byte)) = spoilt {
+                *place.get_mut(&mut bytes[..]) = byte;
+            }
+            prop_assert_eq!(plain(pushed(&bytes, step)), plain(ClientHello::from_records(&bytes)));
+        }
+
+        #[test]
+        fn no_bytes_break_it(
+            head in prop::sample::select(vec![&[][..], &[22, 3, 3], &[22, 3, 1, 0, 40, 1, 0, 0], &[0x80, 40, 1, 3, 1]]),
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+            step in 1..80_usize,
+        ) {
+            let bytes = [head, &bytes].concat();
+            prop_assert_eq!(plain(pushed(&bytes, step)), plain(ClientHello::from_records(&bytes)));
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! What both sides of one connection sent.
+
+use huginn_net_core::{Reassembler, Side};
+
+use super::QuicError;
+use super::flow::Found;
+use super::frames::CryptoFrames;
+use super::keys::Keys;
+use super::packet::{Initial, MAX_CONNECTION_ID};
+use crate::handshake::{CLIENT_HELLO, MessageJoiner, SERVER_HELLO};
+use crate::hello::Hello;
+use crate::{Error, Transport};
+
+/// What may be held of a stream whose first bytes are missing, in bytes: four times the largest hello in use.
+const WINDOW: usize = 64 << 10;
+/// The ClientHellos of a connection: a second one answers a HelloRetryRequest.
+const MAX_HELLOS: u8 = 2;
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    identity: Identity,
+    sent_by_client: Direction,
+    sent_by_server: Direction,
+    retry_requested: bool,
+    answered: bool,
+    /// The hello of the connection before this one, and whether a Retry was seen to end that.
+    previous: Option<HelloId>,
+    retried: bool,
+}
+
+/// What tells a connection from others on the same ports.
+#[derive(Debug)]
+pub(super) struct Identity {
+    /// The end whose packets are protected as a client's.
+    client: Side,
+    /// Destination of the client's first packet: keys of both sides and of all versions follow from it.
+    destination: ConnectionId,
+    /// What the server calls the client, and the client the server.
+    of_client: ConnectionId,
+    of_server: Option<ConnectionId>,
+    /// What the server wants to be called in the connection that follows its Retry.
+    retry: Option<ConnectionId>,
+    hello: Option<HelloId>,
+}
+
+/// What tells a ClientHello from others: its length and its `random`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct HelloId {
+    len: usize,
+    random: [u8; 32],
+}
+
+#[derive(Debug)]
+struct ConnectionId {
+    bytes: [u8; MAX_CONNECTION_ID],
+    len: u8,
+}
+
+/// What one side sent.
+#[derive(Debug, Default)]
+struct Direction {
+    /// By version, which compatible negotiation changes (RFC 9368, section 2.3).
+    keys: Option<(u32, Keys)>,
+    largest: Option<u64>,
+    crypto: CryptoStream,
+}
+
+/// The CRYPTO frames of one side (RFC 9000, section 19.6).
+#[derive(Debug, Default)]
+struct CryptoStream {
+    pieces: Reassembler,
+    joiner: MessageJoiner,
+    hellos: u8,
+    ended: bool,
+}
+
+impl Connection {
+    /// A connection of which this is the client's first packet.
+    pub(super) fn new(packet: &Initial<'_>, client: Side) -> Self {
+        Self {
+            identity: Identity {
+                client,
+                destination: ConnectionId::new(packet.destination),
+                of_client: ConnectionId::new(packet.source),
+                of_server: None,
+                retry: None,
+                hello: None,
+            },
+            sent_by_client: Direction::default(),
+            sent_by_server: Direction::default(),
+            retry_requested: false,
+            answered: false,
+            previous: None,
+            retried: false,
+        }
+    }
+
+    /// After a Retry the client sends the same hello again (RFC 9000, section 17.2.5.3): one already found is not news.
+    /// There are clients that change it (aioquic), and Retries that are not seen.
+    pub(super) fn follow(&mut self, previous: &Identity) {
+        self.previous = previous.hello;
+        self.retried =
+            previous.retry.as_ref().is_some_and(|id| id.bytes() == self.identity.destination.bytes());
+    }
+
+    /// Takes note of a Retry.
+    pub(super) fn on_retry(&mut self, id: &[u8], sender: Side) {
+        if sender != self.identity.client {
+            self.identity.retry = Some(ConnectionId::new(id));
+        }
+    }
+
+    /// What a packet carries; none if this connection's keys do not open it.
+    pub(super) fn open<'s>(
+        &mut self,
+        packet: &Initial<'_>,
+        sender: Side,
+        scratch: &'s mut Vec<u8>,
+    ) -> Option<CryptoFrames<'s>> {
+        let by_client = sender == self.identity.client;
+        let (direction, role) = if by_client {
+            (&mut self.sent_by_client, Side::Client)
+        } else {
+            (&mut self.sent_by_server, Side::Server)
+        };
+        if direction.keys.as_ref().is_none_or(|(version, _)| *version != packet.version) {
+            let keys = Keys::derive(packet.protection, self.identity.destination.bytes(), role)?;
+            direction.keys = Some((packet.version, keys));
+        }
+        let (_, keys) = direction.keys.as_ref()?;
+        let opened = keys.open(packet, direction.largest, scratch)?;
+        direction.largest = direction.largest.max(Some(opened.number));
+        if !by_client {
+            self.identity.of_server = Some(ConnectionId::new(packet.source));
+        }
+        Some(CryptoFrames::of(opened.frames, packet.protection.frames))
+    }
+
+    /// Takes what a packet carries, and hands on the hellos that are now whole.
+    pub(super) fn read(
+        &mut self,
+        frames: CryptoFrames<'_>,
+        sender: Side,
+        found: &mut impl FnMut(Found<'_>),
+    ) -> Result<(), Error> {
+        let by_client = sender == self.identity.client;
+        let (kind, stream) = if by_client {
+            (CLIENT_HELLO, &mut self.sent_by_client.crypto)
+        } else {
+            (SERVER_HELLO, &mut self.sent_by_server.crypto)
+        };
+        let mut outcome = Ok(());
+        for frame in frames {
+            let (offset, data) = frame?;
+            let kept = stream.push(offset, data, kind, &mut |message, nth| {
+                match Hello::from_message(message, Transport::Quic) {
+                    Ok(Hello::Client(_)) => {
+                        self.identity.hello = HelloId::of(message);
+                        let same =
+                            self.retried && self.previous.is_some() || self.identity.hello == self.previous;
+                        if nth == 1 && same {
+                            return;
+                        }
+                    }
+                    Ok(Hello::Server(hello)) if hello.is_retry_request() => self.retry_requested = true,
+                    Ok(Hello::Server(_)) => self.answered = true,
+                    Err(error) => {
+                        outcome = Err(error);
+                        return;
+                    }
+                }
+                found(Found { sender, message, retry: by_client && nth > 1 });
+            })?;
+            if !kept {
+                let position = stream.pieces.position();
+                outcome = Err(QuicError::Crypto { offset, position, window: WINDOW }.into());
+            }
+        }
+        outcome
+    }
+
+    pub(super) const fn client(&self) -> Side {
+        self.identity.client()
+    }
+
+    pub(super) const fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    pub(super) fn into_identity(self) -> Identity {
+        self.identity
+    }
+
+    /// Whether a ClientHello was whole.
+    pub(super) const fn has_client_hello(&self) -> bool {
+        self.sent_by_client.crypto.hellos > 0
+    }
+
+    /// Whether no further hello is to be expected.
+    pub(super) const fn is_over(&self) -> bool {
+        let client = &self.sent_by_client.crypto;
+        let expected = if self.retry_requested { MAX_HELLOS } else { 1 };
+        self.answered && client.hellos >= expected || client.ended && client.hellos == 0
+    }
+
+    /// The memory that pieces and messages not yet whole take up, in bytes.
+    pub(super) fn held(&self) -> usize {
+        self.sent_by_client.crypto.held().saturating_add(self.sent_by_server.crypto.held())
+    }
+}
+
+impl Identity {
+    pub(super) const fn client(&self) -> Side {
+        self.client
+    }
+
+    /// Whether a packet is of this connection, by the ids in it.
+    pub(super) fn is_of(&self, packet: &Initial<'_>, sender: Side) -> bool {
+        let to = |id: &ConnectionId| id.bytes() == packet.destination;
+        if sender == self.client {
+            to(&self.destination) || self.of_server.as_ref().is_some_and(to)
+        } else {
+            to(&self.of_client)
+        }
+    }
+}
+
+impl HelloId {
+    /// That of a handshake message; none if it is too short.
+    fn of(message: &[u8]) -> Option<Self> {
+        let (_, body) = message.split_at_checked(4 + 2)?;
+        Some(Self { len: message.len(), random: *body.first_chunk()? })
+    }
+}
+
+impl CryptoStream {
+    /// Takes a piece of the stream, and hands on the hellos of this kind that are now whole, with their
+    /// count. Returns false if it could not be kept.
+    fn push(
+        &mut self,
+        offset: u64,
+        data: &[u8],
+        kind: u8,
+        each: &mut impl FnMut(&[u8], u8),
+    ) -> Result<bool, Error> {
+        if self.ended {
+            return Ok(true);
+        }
+        let mut outcome = Ok(());
+        let (joiner, hellos) = (&mut self.joiner, &mut self.hellos);
+        let kept = self.pieces.push(offset, data, WINDOW, &mut |bytes| {
+            if outcome.is_err() {
+                return;
+            }
+            let mut stray = None;
+            outcome = joiner.push(bytes, &mut |message| match message.first() {
+                Some(&found) if found != kind => stray = Some(found),
+                _ if *hellos >= MAX_HELLOS || stray.is_some() => {}
+                _ => {
+                    *hellos = hellos.saturating_add(1);
+                    each(message, *hellos);
+                }
+            });
+            if let Some(kind) = stray {
+                outcome = Err(Error::NotHello(kind));
+            }
+        });
+        if outcome.is_err() || self.hellos >= MAX_HELLOS {
+            *self = Self { hellos: self.hellos, ended: true, ..Self::default() };
+        }
+        outcome.map(|()| kept)
+    }
+
+    fn held(&self) -> usize {
+        self.pieces.held().saturating_add(self.joiner.held())
+    }
+}
+
+impl ConnectionId {
+    fn new(id: &[u8]) -> Self {
+        let mut bytes = [0; MAX_CONNECTION_ID];
+        let len = bytes.iter_mut().zip(id).fold(0_u8, |len, (byte, id)| {
+            *byte = *id;
+            len.saturating_add(1)
+        });
+        Self { bytes, len }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.len)).unwrap_or(&self.bytes)
+    }
+}
