@@ -51,7 +51,8 @@ p0f_view() {
             return 1
         fi
     fi
-    if [ -s "$tmp/log" ]; then cat "$tmp/log" >"$2"; fi
+    # Of hosts that change it says something else each time: it reads the Date of a response with a field left unset.
+    if [ -s "$tmp/log" ]; then grep -v '] mod=host change|\|] mod=ip sharing|' "$tmp/log" >"$2"; fi
 }
 
 # The last occurrence of a field is the innermost; ip.* and ipv6.* both occur where one tunnels the other.
