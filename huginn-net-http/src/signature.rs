@@ -3,6 +3,7 @@
 mod date;
 
 use std::fmt::{self, Write};
+use std::str;
 use std::sync::Arc;
 
 use crate::headers::{Header, Headers};

@@ -1,5 +1,7 @@
 //! The time stamps of HTTP.
 
+use std::str;
+
 /// Reads an HTTP date in its preferred form (RFC 9110, section 5.6.7), `Sun, 06 Nov 1994 08:49:37 GMT`, as seconds since
 /// 1970.
 pub(super) fn parse(date: &[u8]) -> Option<i64> {
