@@ -187,12 +187,15 @@ impl Reader {
         http1.push(side, piece, counters, emit);
         match http1.connection.upgrade() {
             None => {}
-            Some(Upgrade::Http2) => {
+            Some(upgrade @ (Upgrade::Http2 | Upgrade::PriorKnowledge)) => {
                 let Http1 { connection, http2_settings } = &mut **http1;
                 if connection.is_over(Role::Request) && connection.is_over(Role::Response) {
                     let settings = http2_settings.take().unwrap_or_default();
                     let rest = [Role::Request, Role::Response].map(|role| connection.take_rest(role));
-                    *self = Self::http2(Http2Reader::upgraded_client(&settings));
+                    *self = Self::http2(match upgrade {
+                        Upgrade::Http2 => Http2Reader::upgraded_client(&settings),
+                        _ => Http2Reader::client(),
+                    });
                     for (side, bytes) in [Side::Client, Side::Server].into_iter().zip(rest) {
                         self.push(side, Piece::Bytes(&bytes), counters, emit);
                     }

@@ -43,6 +43,8 @@ pub struct Request {
     version: HttpVersion,
     method: Box<[u8]>,
     target: Box<[u8]>,
+    /// Its path, where that does not stand in the target: an empty path before a query.
+    path: Option<Box<[u8]>>,
     authority: Option<Box<[u8]>>,
     headers: Arc<Headers>,
     p0f: Option<Arc<Headers>>,
@@ -61,7 +63,11 @@ impl Request {
         headers: Arc<Headers>,
         p0f: Option<Arc<Headers>>,
     ) -> Self {
-        Self { version, method, target, authority: None, headers, p0f }
+        let path = match absolute(&target) {
+            Some((_, query @ [b'?', ..])) => Some([b"/", query].concat().into()),
+            _ => None,
+        };
+        Self { version, method, target, path, authority: None, headers, p0f }
     }
 
     /// The same request with an `:authority` (RFC 9113, section 8.3.1).
@@ -85,17 +91,23 @@ impl Request {
         &self.target
     }
 
-    /// Path and query of its target; `None` if that is an authority, as that of CONNECT is.
+    /// Path and query of its target; `None` if that is an authority, as that of CONNECT is. In HTTP/2 a CONNECT may have
+    /// a path too (RFC 8441, section 4).
     pub fn path(&self) -> Option<&[u8]> {
         match &*self.target {
             [] => None,
-            _ if *self.method == *b"CONNECT" => None,
+            _ if self.asks_authority() => None,
             target => match absolute(target) {
                 Some((_, [])) => Some(b"/"),
-                Some((_, path)) => Some(path),
+                Some((_, path)) => Some(self.path.as_deref().unwrap_or(path)),
                 None => Some(target),
             },
         }
+    }
+
+    /// Whether its target is an authority.
+    fn asks_authority(&self) -> bool {
+        *self.method == *b"CONNECT" && self.version != HttpVersion::Http2
     }
 
     /// Whom it is for, the port where it was given: the authority of its target, else its Host (RFC 9112, section 3.2.2).
@@ -103,7 +115,7 @@ impl Request {
         if let Some(authority) = &self.authority {
             return Some(authority);
         }
-        if *self.method == *b"CONNECT" && !self.target.is_empty() {
+        if self.asks_authority() && !self.target.is_empty() {
             return Some(&self.target);
         }
         match absolute(&self.target) {
@@ -143,12 +155,13 @@ impl Request {
     }
 }
 
-/// Authority and path of a URI `scheme://[user@]authority/path` (RFC 3986, section 3).
+/// Authority, and path and query, of a URI `scheme://[user@]authority/path?query#fragment` (RFC 3986, section 3).
 fn absolute(target: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = target.iter().position(|byte| !byte.is_ascii_alphanumeric() && !b"+-.".contains(byte))?;
     let rest = target.get(colon..)?.strip_prefix(b"://")?;
     let end = rest.iter().position(|byte| b"/?#".contains(byte)).unwrap_or(rest.len());
     let (authority, path) = rest.split_at_checked(end)?;
+    let path = path.split(|&byte| byte == b'#').next()?;
     let host = authority.iter().rposition(|&byte| byte == b'@').map_or(0, |at| at.saturating_add(1));
     Some((authority.get(host..)?, path))
 }

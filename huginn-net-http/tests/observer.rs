@@ -217,6 +217,51 @@ fn http2_after_an_upgrade_keeps_the_settings_of_the_request() {
     assert_eq!(connection.found(), ["C0 /up 1.1", "S0 101 1.1", "C3 / 2", "S1 200 2", "S3 200 2"]);
 }
 
+/// RFC 9113, section 3.3, behind a greeting and in a tunnel.
+#[test]
+fn http2_by_prior_knowledge_not_from_the_first_byte_on() {
+    type Says = &'static [(Side, &'static [u8])];
+    let starts: &[(Says, &[&str])] = &[
+        (&[(Side::Client, b"PROXY TCP4 192.0.2.7 192.0.2.8 1025 80\r\n")], &[]),
+        (&[(Side::Client, b"\x04\x01\0\x50\x01\x01\x01\x01u\0"), (Side::Server, b"\0\x5a\0\0\0\0\0\0")], &[]),
+        (
+            &[
+                (Side::Client, &[5, 1, 0]),
+                (Side::Server, &[5, 0]),
+                (Side::Client, &[5, 1, 0, 1, 1, 1, 1, 1, 0, 80]),
+                (Side::Server, &[5, 0, 0, 1, 1, 1, 1, 1, 0, 80]),
+            ],
+            &[],
+        ),
+        (
+            &[(Side::Client, b"CONNECT a:80 HTTP/1.1\r\n\r\n"), (Side::Server, b"HTTP/1.1 200 OK\r\n\r\n")],
+            &["C0 a:80 1.1", "S0 200 1.1"],
+        ),
+    ];
+    let client = [PREFACE, &frame(4, 0, 0, &[0, 3, 0, 0, 0, 100]), &h2_request(1)].concat();
+    let settings = frame(4, 0, 0, b"");
+    for (start, before) in starts {
+        for (step, server_first) in [(1, false), (1400, false), (3, true)] {
+            let mut connection = Connection::open();
+            start.iter().for_each(|(side, bytes)| connection.say(*side, bytes));
+            if server_first {
+                connection.say(Side::Server, &settings);
+            }
+            client.chunks(step).for_each(|piece| connection.say(Side::Client, piece));
+            if !server_first {
+                connection.say(Side::Server, &settings);
+            }
+            connection.say(Side::Server, &h2_response(1));
+            connection.say(Side::Client, &h2_request(3));
+            let expected = [before, &["C1 / 2", "S1 200 2", "C3 / 2"][..]].concat();
+            assert_eq!(connection.found(), expected, "{start:?} in steps of {step}");
+            let HttpEvent::Request(found) = &connection.events.last().unwrap().kind else { panic!() };
+            assert_eq!(found.akamai.as_ref().unwrap().to_string(), "3:100|00|0|m,s,p");
+            assert_eq!(connection.analyzer.protocol().counters().http2_given_up, 0);
+        }
+    }
+}
+
 #[test]
 fn a_web_socket_ends_it() {
     let mut connection = Connection::open();
@@ -257,6 +302,30 @@ fn a_connection_may_be_met_in_the_middle() {
     connection.say(Side::Server, b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
     assert_eq!(connection.found(), ["S0 404 1.1"]);
     assert_eq!(connection.events[0].flow.client.port(), CLIENT.1);
+
+    let mut connection = Connection::in_the_middle();
+    connection.say(Side::Server, &exchange(0)[1].1);
+    for (side, bytes) in (1..4).flat_map(exchange) {
+        connection.say(side, &bytes);
+    }
+    assert_eq!(
+        connection.found(),
+        ["S0 200 1.1", "C1 /1 1.1", "S1 200 1.1", "C2 /2 1.1", "S2 200 1.1", "C3 /3 1.1", "S3 200 1.1"]
+    );
+}
+
+#[test]
+fn heads_in_a_body_behind_missing_bytes_are_no_responses() {
+    let mut connection = Connection::open();
+    connection.say(Side::Client, b"GET /a HTTP/1.1\r\n\r\n");
+    connection.say(Side::Server, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+    connection.said[1] += 8; // the size of the chunk too
+    for _ in 0..5 {
+        connection.say(Side::Server, b"HTTP/1.1 299 Fake\r\nContent-Length: 0\r\n\r\n");
+    }
+    connection.say(Side::Client, b"GET /b HTTP/1.1\r\n\r\n");
+    connection.say(Side::Server, b"HTTP/1.1 404 Not Found\r\n\r\n");
+    assert_eq!(connection.found(), ["C0 /a 1.1", "S0 200 1.1", "C1 /b 1.1", "S1 404 1.1"]);
 }
 
 #[test]
@@ -269,6 +338,55 @@ fn what_the_capture_lacks_of_a_body_hides_nothing_after_it() {
     connection.say(Side::Server, b"HTTP/1.1 404 Not Found\r\n\r\n");
     assert_eq!(connection.found(), ["C0 /a 1.1", "S0 200 1.1", "C1 /b 1.1", "S1 404 1.1"]);
     assert_eq!(connection.analyzer.protocol().counters().tcp.gaps, 1);
+}
+
+/// A request of this number, and a response to it. The fourth is a HEAD.
+fn exchange(number: usize) -> [(Side, Vec<u8>); 2] {
+    let (method, body) = if number == 3 { ("HEAD", "") } else { ("GET", "hi") };
+    let request = format!("{method} /{number} HTTP/1.1\r\nHost: a\r\n\r\n");
+    let response = format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{body}");
+    [(Side::Client, request.into_bytes()), (Side::Server, response.into_bytes())]
+}
+
+/// `+` and `-` for what is seen and missing of the requests and responses, in turn.
+fn exchanges(connection: &mut Connection, seen: &str) {
+    for (message, seen) in (0..).flat_map(exchange).zip(seen.bytes()) {
+        let (side, bytes) = message;
+        match seen {
+            b'+' => connection.say(side, &bytes),
+            _ => connection.said[index(side)] += bytes.len(),
+        }
+    }
+}
+
+#[test]
+fn responses_are_those_of_their_requests_behind_what_is_missing() {
+    let table: &[(&str, &[&str])] = &[
+        // The second response; the second request.
+        (
+            "+++-++++++",
+            &[
+                "C0 /0 1.1",
+                "S0 200 1.1",
+                "C1 /1 1.1",
+                "C2 /2 1.1",
+                "S2 200 1.1",
+                "C3 /3 1.1",
+                "S3 200 1.1",
+                "C4 /4 1.1",
+                "S4 200 1.1",
+            ],
+        ),
+        (
+            "++-+++++",
+            &["C0 /0 1.1", "S0 200 1.1", "S1 200 1.1", "C2 /2 1.1", "S2 200 1.1", "C3 /3 1.1", "S3 200 1.1"],
+        ),
+    ];
+    for (seen, expected) in table {
+        let mut connection = Connection::open();
+        exchanges(&mut connection, seen);
+        assert_eq!(connection.found(), *expected, "{seen}");
+    }
 }
 
 #[test]

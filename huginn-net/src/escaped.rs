@@ -1,37 +1,49 @@
 //! Bytes from the wire as text.
 
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// Displays bytes as text, losing nothing: UTF-8 as it stands, any other byte as `\xNN`, and `\` as `\x5c` where it
 /// would be taken for such an escape. The alternate form, `{:#}`, which is safe to show on a terminal, escapes control
-/// characters too.
+/// characters and those that turn the direction of text too.
 ///
 /// ```
 /// use huginn_net::Escaped;
 ///
 /// assert_eq!(Escaped(b"caf\xc3\xa9 \xff C:\\x \\x41").to_string(), r"café \xff C:\x \x5cx41");
 /// assert_eq!(format!("{:#}", Escaped(b"\x1b[2J")), r"\x1b[2J");
+/// assert_eq!(format!("{:#}", Escaped("a\u{202e}b\u{9b}".as_bytes())), r"a\xe2\x80\xaeb\xc2\x9b");
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Escaped<'a>(pub &'a [u8]);
 
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let controls = f.alternate();
+        let alternate = f.alternate();
         for chunk in self.0.utf8_chunks() {
-            let mut rest = chunk.valid();
-            while let Some(character) = rest.chars().next() {
-                if character == '\\' && is_escape(rest) || controls && character.is_control() {
+            let text = chunk.valid();
+            let mut written = 0;
+            for (start, character) in text.char_indices() {
+                let is_plain = match character {
+                    '\\' => !text.get(start..).is_some_and(is_escape),
+                    _ => !alternate || !disturbs(character),
+                };
+                if !is_plain {
+                    f.write_str(text.get(written..start).unwrap_or_default())?;
                     write_bytes(f, character.encode_utf8(&mut [0; 4]).as_bytes())?;
-                } else {
-                    f.write_char(character)?;
+                    written = start.saturating_add(character.len_utf8());
                 }
-                rest = rest.strip_prefix(character).unwrap_or_default();
             }
+            f.write_str(text.get(written..).unwrap_or_default())?;
             write_bytes(f, chunk.invalid())?;
         }
         Ok(())
     }
+}
+
+/// Whether a terminal takes a character for more than text: a control, or what turns the direction of the text around it
+/// (Unicode Standard Annex 9, section 2).
+fn disturbs(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Whether text begins as an escape does.

@@ -31,12 +31,10 @@ const NOTHING: After = After::Body(Body::Length(0));
 
 impl After {
     pub(super) fn request(request: &Request) -> Self {
-        match last_coding(request.headers()) {
-            Some(coding) if coding.eq_ignore_ascii_case(b"chunked") => {
-                Self::Body(Body::Chunked(Chunked::default()))
-            }
+        match Coding::last(request.headers()) {
+            Some(Coding::Chunked) => Self::Body(Body::Chunked(Chunked::default())),
             // RFC 9112 has it refused: where the body would end is not known.
-            Some(_) => Self::Unknown,
+            Some(Coding::Other) => Self::Unknown,
             None => match content_length(request.headers()) {
                 Ok(length) => Self::Body(Body::Length(length.unwrap_or(0))),
                 Err(Malformed) => Self::Unknown,
@@ -51,11 +49,9 @@ impl After {
             (100..=199 | 204 | 304, _) | (_, Asked::Head) => return NOTHING,
             _ => {}
         }
-        match last_coding(response.headers()) {
-            Some(coding) if coding.eq_ignore_ascii_case(b"chunked") => {
-                Self::Body(Body::Chunked(Chunked::default()))
-            }
-            Some(_) => Self::Body(Body::UntilClose),
+        match Coding::last(response.headers()) {
+            Some(Coding::Chunked) => Self::Body(Body::Chunked(Chunked::default())),
+            Some(Coding::Other) => Self::Body(Body::UntilClose),
             None => match content_length(response.headers()) {
                 Ok(Some(length)) => Self::Body(Body::Length(length)),
                 Ok(None) => Self::Body(Body::UntilClose),
@@ -92,10 +88,24 @@ impl Body {
     }
 }
 
-/// The last transfer coding, if there is one.
-fn last_coding(headers: &Headers) -> Option<&[u8]> {
-    let value = headers.values("Transfer-Encoding").last()?;
-    value.rsplit(|&byte| byte == b',').next().map(trim_blanks)
+/// What a transfer coding tells about the end of a body.
+#[derive(Clone, Copy)]
+enum Coding {
+    Chunked,
+    Other,
+}
+
+impl Coding {
+    /// The last one of a message, if there is one. Elements of the list that are empty or `identity` (RFC 2616,
+    /// section 3.6) are none.
+    fn last(headers: &Headers) -> Option<Self> {
+        let codings = headers.values("Transfer-Encoding").flat_map(|value| value.split(|&byte| byte == b','));
+        let last = codings
+            .map(trim_blanks)
+            .filter(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity"))
+            .last()?;
+        Some(if last.eq_ignore_ascii_case(b"chunked") { Self::Chunked } else { Self::Other })
+    }
 }
 
 /// The length of the body: one number, however often it is given (RFC 9110, section 8.6).

@@ -94,8 +94,9 @@ impl Chunked {
     /// Passes over bytes that are missing, if they are all data.
     pub(super) fn skip(&mut self, missing: u64) -> Result<(), Malformed> {
         match self.at {
-            Place::Data(left) if missing < left => {
-                self.at = Place::Data(left.saturating_sub(missing));
+            Place::Data(left) => {
+                let left = left.checked_sub(missing).ok_or(Malformed)?;
+                self.at = if left == 0 { Place::DataEnd } else { Place::Data(left) };
                 Ok(())
             }
             _ => Err(Malformed),

@@ -39,12 +39,14 @@ pub struct Http1Connection {
     responses_missing: bool,
 }
 
-/// Another protocol that a connection goes on with behind a response 101.
+/// Another protocol that a connection goes on with: behind a response 101, or instead of HTTP/1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Upgrade {
     /// HTTP/2 (RFC 7540, section 3.2): the first request is answered on its stream 1.
     Http2,
+    /// HTTP/2 from its preface on (RFC 9113, section 3.3), behind a greeting or in a tunnel.
+    PriorKnowledge,
     /// Something else, such as a WebSocket.
     Other,
 }
@@ -142,6 +144,10 @@ impl Http1Connection {
             *requests_seen = requests_seen.saturating_add(1);
             Ok(after)
         });
+        if self.upgrade.is_none() && self.requests.is_over() {
+            self.upgrade = Some(Upgrade::PriorKnowledge);
+            self.responses.switch();
+        }
     }
 
     fn push_responses(
@@ -228,7 +234,7 @@ impl Http1Connection {
         }
     }
 
-    /// The bytes of a direction, so far, that followed HTTP/1 after an upgrade. They are kept until they are taken, 128 KiB at
+    /// The bytes of a direction, so far, that are those of an upgrade. They are kept until they are taken, 128 KiB at
     /// most: if more comes, nothing is.
     pub fn take_rest(&mut self, direction: Role) -> Vec<u8> {
         match direction {

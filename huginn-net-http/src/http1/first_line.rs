@@ -5,7 +5,7 @@ use crate::headers::trim_blanks;
 use crate::{HttpVersion, Role};
 
 /// The longest method: longer than any registered one.
-const MAX_METHOD: usize = 24;
+pub(super) const MAX_METHOD: usize = 24;
 const VERSION: &[u8] = b"HTTP/1.";
 
 /// The methods that a request is known by where it need not begin (RFC 9110, section 9; RFC 5789; RFC 4918; SOAP and

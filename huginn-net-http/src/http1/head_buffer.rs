@@ -2,6 +2,7 @@
 
 use memchr::memchr;
 
+use super::first_line::MAX_METHOD;
 use super::head::MAX_HEAD;
 use super::{Probe, first_line};
 use crate::{Error, Role, p0f};
@@ -81,13 +82,16 @@ impl HeadBuffer {
 
     /// Checks what has come of the first line.
     fn check_first_line(&self, role: Role, fresh: &[u8]) -> Result<(), Error> {
-        // Bytes that no first line has; a long one that is none is let go here.
         let binary = |&byte: &u8| byte < 0x20 && !matches!(byte, b'\t' | b'\r' | b'\n');
+        let begins_head = || {
+            let start: Vec<u8> = self.bytes.iter().chain(fresh).take(MAX_METHOD).copied().collect();
+            first_line::begins_head(role, &start)
+        };
         let is_http = match fresh {
-            _ if fresh.iter().any(binary) => false,
             [.., b'\n'] if self.bytes.is_empty() => first_line::is_first_line(role, fresh),
             [.., b'\n'] => first_line::is_first_line(role, &[&self.bytes, fresh].concat()),
-            _ => true,
+            // What is binary is let go before its end, but a target may hold anything.
+            _ => !fresh.iter().any(binary) || begins_head(),
         };
         if is_http { Ok(()) } else { Err(Error::NotHttp1) }
     }
@@ -107,6 +111,11 @@ impl HeadBuffer {
     pub(super) fn take_lines(&mut self) -> (Vec<u8>, Vec<u16>) {
         let Self { bytes, cuts, .. } = std::mem::take(self);
         (bytes, cuts)
+    }
+
+    /// What has come of a head.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// Whether nothing has come of a head.

@@ -16,6 +16,8 @@ const PATIENCE: u32 = 4 << 10;
 const MAX_REST: usize = 128 << 10;
 /// How far heads are looked for in a stream that is not known to be HTTP, in bytes.
 const SEARCH_LIMIT: u32 = 64 << 10;
+/// What the preface of HTTP/2 has of a request line.
+const PREFACE_LINE: &[u8] = b"PRI * HTTP/2.0\r\n";
 
 /// Finds the heads of a direction, and passes over the bodies behind them.
 #[derive(Debug)]
@@ -44,7 +46,7 @@ enum State {
     Body(Body),
     /// Where a head begins is not known: one is looked for wherever a piece begins.
     Lost,
-    /// Behind HTTP/1; with what has come.
+    /// Behind HTTP/1, or at HTTP/2 instead of it; with what has come.
     Over(Vec<u8>),
     /// Not HTTP/1.
     Refused,
@@ -250,6 +252,12 @@ impl Reader {
                 let (lines, cuts) = head.take_lines();
                 (taken, on_head(Lines { lines, cuts, blank_has_cr: after_cr }, self.is_first))
             }
+            Err(Error::NotHttp1)
+                if !self.is_http && !self.searches && begins_http2(self.role, head.bytes(), bytes) =>
+            {
+                self.state = State::Over(head.take_lines().0);
+                return 0;
+            }
             Err(error) => (bytes.len(), Err(error)),
         };
         self.is_first = false;
@@ -318,5 +326,14 @@ impl Reader {
                 self.state = State::Refused;
             }
         }
+    }
+}
+
+/// Whether a direction that is not HTTP/1 begins as HTTP/2 does: with the preface's first line, or a server's settings
+/// (RFC 9113, section 3.4).
+fn begins_http2(role: Role, held: &[u8], fresh: &[u8]) -> bool {
+    match role {
+        Role::Request => held.iter().chain(fresh).take(PREFACE_LINE.len()).eq(PREFACE_LINE),
+        Role::Response => held.is_empty() && matches!(fresh, [0, _, _, 4, 0, 0, 0, 0, 0, ..]),
     }
 }

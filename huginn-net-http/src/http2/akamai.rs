@@ -11,13 +11,11 @@ use super::{Http2Error, Http2Event, Http2Reader, PseudoHeaders, Setting, StreamP
 
 /// The fingerprint of a client: what it sends up to its first request, `SETTINGS|WINDOW_UPDATE|PRIORITY|pseudo-headers`.
 ///
-/// - Its first settings in their order, `id:value` with `;` between them.
+/// - Its first settings in their order, 64 at most, `id:value` with `;` between them.
 /// - By how much it enlarges the window of the connection, `00` if it does not. The first such frame counts.
 /// - Its PRIORITY frames, `stream:exclusive:depends on:weight` with `,` between them, `0` for none. The priority that
 ///   the first request itself may carry is not one of them.
 /// - The order of the first request's pseudo-header fields by their first letters, `,` between them.
-///
-/// It is text only when it is displayed.
 ///
 /// ```
 /// use huginn_net_http::http2::Akamai;
@@ -37,10 +35,11 @@ pub struct Akamai {
     window_update: Option<u32>,
     priorities: Box<[StreamPriority]>,
     pseudo_headers: PseudoHeaders,
+    hash: AkamaiHash,
 }
 
 /// The MD5 of an [`Akamai`] as text. Displays as 32 hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AkamaiHash(pub [u8; 16]);
 
 impl Akamai {
@@ -84,7 +83,7 @@ impl Akamai {
 
     /// The MD5 of the text.
     pub fn hash(&self) -> AkamaiHash {
-        AkamaiHash(Md5::digest(self.to_string()).into())
+        self.hash
     }
 }
 
@@ -168,11 +167,14 @@ impl Opening {
     /// The fingerprint, once the first request is there. Settings that an upgrade sent are not always sent again.
     pub(super) fn akamai(self, pseudo_headers: PseudoHeaders) -> Akamai {
         let settings = self.settings.filter(|settings| !settings.is_empty()).unwrap_or(self.upgrade_settings);
-        Akamai {
+        let mut akamai = Akamai {
             settings,
             window_update: self.window_update,
             priorities: self.priorities.into(),
             pseudo_headers,
-        }
+            hash: AkamaiHash::default(),
+        };
+        akamai.hash = AkamaiHash(Md5::digest(akamai.to_string()).into());
+        akamai
     }
 }

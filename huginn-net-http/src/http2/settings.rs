@@ -8,6 +8,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 /// Bytes of a setting.
 const LEN: usize = 6;
+/// How many settings are kept; nobody sends as many.
+const MAX_SETTINGS: usize = 64;
 /// What a header of settings may hold, in bytes.
 const MAX_HEADER: usize = 16 * 1024;
 /// Padding is left out (RFC 7540, section 3.2.1), but does no harm.
@@ -25,9 +27,13 @@ pub struct Setting {
     pub value: u32,
 }
 
-/// The settings in the payload of a frame; `None` if that ends within one.
+/// The first settings in the payload of a frame; `None` if that ends within one.
 pub(super) fn parse(payload: &[u8]) -> Option<Box<[Setting]>> {
-    let settings = payload.chunks(LEN).map(|setting| {
+    let whole = payload.chunks_exact(LEN);
+    if !whole.remainder().is_empty() {
+        return None;
+    }
+    let settings = whole.take(MAX_SETTINGS).map(|setting| {
         let [a, b, value @ ..] = *setting.first_chunk::<LEN>()?;
         Some(Setting { id: u16::from_be_bytes([a, b]), value: u32::from_be_bytes(value) })
     });
@@ -59,6 +65,7 @@ mod tests {
         // What curl 7.88.1 and nghttp 1.52.0 send.
         assert_eq!(text(b"AAMAAABkAAQCAAAAAAIAAAAA"), "3:100;4:33554432;2:0");
         assert_eq!(text(b"AAMAAABkAAQAAP__"), "3:100;4:65535");
+        assert_eq!(text(b"AAMAAABk".repeat(1000).as_slice()), vec!["3:100"; 64].join(";"));
         for malformed in [&b"AAMAAABkAAQA"[..], b"AAMAAABkAAQAAP//", b"*", b"", &[b'A'; 20_000]] {
             assert_eq!(text(malformed), "");
         }

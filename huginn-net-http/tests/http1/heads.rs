@@ -1,6 +1,8 @@
 //! What a head holds.
 
-use huginn_net_http::Request;
+use huginn_net_http::{Headers, HttpVersion, Request};
+
+use crate::seen::*;
 
 #[test]
 fn heads_as_lenient_as_they_are_found() {
@@ -22,6 +24,33 @@ fn heads_as_lenient_as_they_are_found() {
     assert_eq!(request("GET / HTTP/1.1\r\nA: b\r\n\rHost: c\r\n\r\n").headers().len(), 1);
 }
 
+#[test]
+fn a_target_may_hold_controls() {
+    for step in [1, 2, 7, 100] {
+        let mut seen = connection();
+        for piece in b"GET /a\x01b HTTP/1.1\r\n\r\nUNSUBSCRIBE \0 HTTP/1.1\r\n\r\n".chunks(step) {
+            seen.requests(piece);
+        }
+        seen.requests(NEXT);
+        assert_eq!(
+            seen.heads,
+            [r"0 GET /a\x01b", r"1 UNSUBSCRIBE \x00", "2 GET /next"],
+            "in steps of {step}"
+        );
+    }
+}
+
+/// RFC 8441, section 4; RFC 9113, section 8.5.
+#[test]
+fn a_connect_of_http_2_may_have_a_path() {
+    let request = |target: &[u8]| {
+        Request::new(HttpVersion::Http2, b"CONNECT", target, Headers::default()).with_authority(b"a:443")
+    };
+    assert_eq!(request(b"/chat").path(), Some(&b"/chat"[..]));
+    assert_eq!(request(b"/chat").host(), Some(&b"a:443"[..]));
+    assert_eq!(request(b"").path(), None);
+}
+
 /// RFC 9112, sections 3.2 and 3.3.
 #[test]
 fn host_and_path_of_all_forms_of_target() {
@@ -37,7 +66,10 @@ fn host_and_path_of_all_forms_of_target() {
             Some("/pub/a.html"),
         ),
         ("GET http://user:pw@[::1]:8080 HTTP/1.1\r\n", Some("[::1]:8080"), Some("/")),
-        ("GET http://h?q@x HTTP/1.1\r\n", Some("h"), Some("?q@x")),
+        ("GET http://h?q@x HTTP/1.1\r\n", Some("h"), Some("/?q@x")),
+        ("GET http://h?x#f HTTP/1.1\r\n", Some("h"), Some("/?x")),
+        ("GET http://h#f HTTP/1.1\r\n", Some("h"), Some("/")),
+        ("GET http://h/a?b#c#d HTTP/1.1\r\n", Some("h"), Some("/a?b")),
         (
             "CONNECT www.example.com:80 HTTP/1.1\r\nHost: www.example.com\r\n",
             Some("www.example.com:80"),

@@ -13,11 +13,10 @@ fn what_is_not_http_1_is_let_go_with_its_first_bytes() {
         b"EHLO client.example\r\n",
         b"DESCRIBE rtsp://host/ RTSP/1.0\r\n",
         b"GET /\r\n",
-        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         b"OPTIONS sip:a@b SIP/2.0\r\n",
         b"\0\0\0\x18\xffSMB",
         b" GET / HTTP/1.1\r\n",
-        b"GET /\0 HTTP/1.1\r\n",
+        b"GEX /\0 HTTP/1.1",
         b"AMethodLongerThanAllOthers / HTTP/1.1\r\n",
         b"\r\n\r\n\r\n\r\n\r\n\r\n",
         b"\x05\x01\x00\x05\x02\x00\x01",
@@ -67,6 +66,26 @@ fn greetings_that_come_before_http() {
         seen.responses([server, NEXT_RESPONSE].concat());
         assert_eq!(seen.heads, ["0 GET /next", "0 299"], "{}", client.escape_ascii());
     }
+}
+
+#[test]
+fn http_2_may_come_instead() {
+    let mut seen = connection();
+    seen.responses(b"\0\0\0\x04\0\0\0\0\0");
+    for byte in b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" {
+        seen.requests([*byte]);
+    }
+    assert_eq!(seen.connection.upgrade(), Some(Upgrade::PriorKnowledge));
+    assert_eq!(seen.connection.take_rest(Role::Request), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    assert_eq!(seen.connection.take_rest(Role::Response), b"\0\0\0\x04\0\0\0\0\0");
+
+    let mut seen = connection();
+    seen.requests("PRI * HTTP/2.0\r\n");
+    assert!(seen.connection.is_over(Role::Response), "nothing of the server's is waited for");
+
+    let mut seen = connection();
+    seen.requests(NEXT).requests("PRI * HTTP/2.0\r\n\r\n").requests(NEXT);
+    assert_eq!((seen.connection.upgrade(), seen.heads.len()), (None, 2));
 }
 
 #[test]

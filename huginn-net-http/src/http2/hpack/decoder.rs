@@ -9,6 +9,11 @@ use super::{huffman, integer};
 const MAX_TABLE_SIZE: u32 = 64 * 1024;
 /// The largest field list that a block may stand for, in bytes as RFC 7541, section 4.1 counts them.
 const MAX_LIST_SIZE: usize = 64 * 1024;
+/// How many bytes of fields, counted likewise, each byte of a block may stand for on average, and how many all of it may
+/// unless it has half as many bytes itself. Repeating all of a table of the usual size, 4096 bytes, in nine indices is
+/// within both.
+const MAX_RATIO: usize = 512;
+const MAX_MEAN_SIZE: usize = 16 * 1024;
 
 /// Reads the field blocks of one side of a connection, each of which must come whole and in order.
 ///
@@ -17,6 +22,8 @@ const MAX_LIST_SIZE: usize = 64 * 1024;
 #[derive(Debug)]
 pub(crate) struct Decoder {
     table: DynamicTable,
+    /// How many bytes of fields may still come of the blocks that have come.
+    budget: usize,
 }
 
 /// A field block that cannot be read. What was compressed after it cannot either.
@@ -38,14 +45,14 @@ pub enum HpackError {
     /// A table larger than any that is kept here.
     #[error("a table of {0} bytes: the largest that is kept has {MAX_TABLE_SIZE}")]
     TableSize(u32),
-    /// A small block that stands for very many fields.
-    #[error("a list of over {MAX_LIST_SIZE} bytes of fields")]
+    /// A block that stands for very many fields, or short blocks that have again and again stood for many.
+    #[error("a list of over {MAX_LIST_SIZE} bytes of fields, or too many long lists in short blocks")]
     ListSize,
 }
 
 impl Decoder {
     pub(crate) const fn new() -> Self {
-        Self { table: DynamicTable::new() }
+        Self { table: DynamicTable::new(), budget: MAX_LIST_SIZE }
     }
 
     /// The memory that the table takes up, in bytes.
@@ -59,11 +66,17 @@ impl Decoder {
         block: &[u8],
         each: &mut impl FnMut(&[u8], &[u8]),
     ) -> Result<(), HpackError> {
+        let Self { table, budget } = self;
+        let literal_size = block.len().saturating_mul(2);
+        let mean_size = block.len().saturating_mul(MAX_RATIO).min(MAX_MEAN_SIZE).max(literal_size);
+        *budget = budget.saturating_add(mean_size);
         let mut block = Cursor::new(block);
         let mut literal = Literal::default();
         let mut left = MAX_LIST_SIZE;
         let mut each = |name: &[u8], value: &[u8]| {
-            left = left.checked_sub(field_size(name, value)).ok_or(HpackError::ListSize)?;
+            let size = field_size(name, value);
+            left = left.checked_sub(size).ok_or(HpackError::ListSize)?;
+            *budget = budget.checked_sub(size).ok_or(HpackError::ListSize)?;
             each(name, value);
             Ok::<_, HpackError>(())
         };
@@ -71,7 +84,7 @@ impl Decoder {
             match first {
                 0x80.. => {
                     let index = integer::read(&mut block, 7)?;
-                    let (name, value) = self.table.field(index).ok_or(HpackError::Index(index))?;
+                    let (name, value) = table.field(index).ok_or(HpackError::Index(index))?;
                     each(name, value)?;
                 }
                 0x20..0x40 => {
@@ -79,14 +92,14 @@ impl Decoder {
                     if size > MAX_TABLE_SIZE {
                         return Err(HpackError::TableSize(size));
                     }
-                    self.table.set_max_size(usize::try_from(size).unwrap_or_default());
+                    table.set_max_size(usize::try_from(size).unwrap_or_default());
                 }
                 _ => {
                     let is_added = first >= 0x40;
-                    literal.read(&mut block, if is_added { 6 } else { 4 }, &self.table)?;
+                    literal.read(&mut block, if is_added { 6 } else { 4 }, table)?;
                     each(&literal.name, &literal.value)?;
                     if is_added {
-                        self.table.add(&literal.name, &literal.value);
+                        table.add(&literal.name, &literal.value);
                     }
                 }
             }

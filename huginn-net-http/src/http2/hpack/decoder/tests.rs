@@ -123,6 +123,34 @@ fn a_bomb_ends_at_the_largest_list() {
     assert_eq!((outcome, size), (Err(HpackError::ListSize), 16 * 4001));
 }
 
+/// The same as often as it likes, in blocks that are each within the limit.
+#[test]
+fn many_small_bombs_end_too() {
+    let mut decoder = Decoder::new();
+    let first =
+        [&[0x3f, 0xe1, 0xff, 0x03, 0x40, 1, b'a', 0x7f, 0xc1, 0xb6, 0x01][..], &[b'x'; 23_488]].concat();
+    decoder.decode(&first, &mut |_, _| {}).unwrap();
+    let mut size = 0;
+    let mut add = |name: &[u8], value: &[u8]| size += name.len() + value.len() + 32;
+    let outcome = (0..10_000).try_for_each(|_| decoder.decode(&[0x82, 0xbe], &mut add));
+    assert_eq!(outcome, Err(HpackError::ListSize));
+    assert!(size < 200_000, "{size}");
+}
+
+/// A full table of the usual size, repeated request by request.
+#[test]
+fn a_long_connection_that_repeats_large_fields_is_read() {
+    let mut decoder = Decoder::new();
+    let mut block = vec![0x40, 6, b'c', b'o', b'o', b'k', b'i', b'e', 0x7f, 0xbb, 0x1e];
+    block.extend([b'x'; 4026]);
+    decoder.decode(&block, &mut |_, _| {}).unwrap();
+    assert_eq!(decoder.held(), 4064);
+    let request = [0x82, 0x86, 0x84, 0xbe, 0x04, 2, b'/', b'a', 0x10, 0, 0];
+    for _ in 0..100_000 {
+        decoder.decode(&request, &mut |_, _| {}).unwrap();
+    }
+}
+
 /// Fields that each push out all others.
 #[test]
 fn a_table_never_exceeds_its_size() {
