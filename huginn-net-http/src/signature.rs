@@ -212,8 +212,8 @@ impl<F: Fn(&[u8]) -> bool> RawSig<'_, F> {
             return Ok(());
         }
         let mut value = printed(header.p0f_value().unwrap_or_default());
-        if self.is_known(header.name) {
-            value = value.split(|&byte| byte == b'|').next().unwrap_or_default();
+        if let Some(bar) = memchr::memchr(b'|', value).filter(|_| self.is_known(header.name)) {
+            value = value.get(..bar).unwrap_or_default();
         }
         if value.is_empty() {
             return Ok(());
