@@ -1,4 +1,4 @@
-# The laboratory of record.sh and record-tls.sh: network namespaces, a web server, tcpdump. Sourced by them; they say
+# The laboratory of record.sh, record-tls.sh and record-http.sh: network namespaces, a web server, tcpdump. Sourced by them; they say
 # in PROGRAMS and PACKAGES what they run and where Debian has it.
 
 readonly CLIENT_NS=hn-client ROUTER_NS=hn-router SERVER_NS=hn-server
@@ -44,6 +44,16 @@ lab_up() {
         address $CLIENT_NS hn-a $CLIENT6/64
         address $SERVER_NS hn-b $SERVER6/64
     fi
+}
+
+# The same, where segments leave as a wire would carry them, not joined for the network card, and with whole checksums;
+# and $tmp/hosts, by which www.example.test is the server.
+lab_up_as_wired() {
+    lab_up
+    client ethtool -K hn-a tso off gso off gro off tx off >/dev/null
+    server ethtool -K hn-b tso off gso off gro off tx off >/dev/null
+    # The machine's own name too: where there is a route, Firefox waits for an answer to that.
+    printf '127.0.0.1 localhost %s\n%s www.example.test\n' "$(uname -n)" $SERVER4 >"$tmp/hosts"
 }
 
 lab_down() {

@@ -36,11 +36,7 @@ main() {
     local name
     for name in ${*:-$NAMES}; do
         echo "== $name"
-        lab_up
-        # Segments leave as a wire would carry them, and with whole checksums.
-        client ethtool -K hn-a tso off gso off gro off tx off >/dev/null
-        server ethtool -K hn-b tso off gso off gro off tx off >/dev/null
-        printf '127.0.0.1 localhost %s\n%s www.example.test\n' "$(uname -n)" $SERVER4 >"$tmp/hosts"
+        lab_up_as_wired
         "record_${name//-/_}"
         lab_down
     done

@@ -35,20 +35,11 @@ main() {
     local name
     for name in ${*:-$NAMES}; do
         echo "== $name"
-        tls_lab_up
+        lab_up_as_wired
+        certificate
         "record_${name//-/_}"
         lab_down
     done
-}
-
-# Segments leave as a wire would carry them, not joined for the network card, and with whole checksums.
-tls_lab_up() {
-    lab_up
-    client ethtool -K hn-a tso off gso off gro off tx off >/dev/null
-    server ethtool -K hn-b tso off gso off gro off tx off >/dev/null
-    certificate
-    # Its own name too: where there is a route, Firefox waits for an answer to that.
-    printf '127.0.0.1 localhost %s\n%s www.example.test\n' "$(uname -n)" $SERVER4 >"$tmp/hosts"
 }
 
 # A client that finds www.example.test; the mount is its own.

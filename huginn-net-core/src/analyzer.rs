@@ -275,7 +275,6 @@ impl<P: Protocol> Watch<P> {
             return ControlFlow::Continue(());
         }
         let sender = flow.sender(sender_is_low);
-        let held = P::held(&flow.state);
         let mut outcome = ControlFlow::Continue(());
         let events = &mut self.events;
         flow.interest = self.protocol.on_segment(segment, sender, &mut flow.state, &mut |subject, kind| {
@@ -284,10 +283,8 @@ impl<P: Protocol> Watch<P> {
                 outcome = sink.event(Event::of(segment, sender, subject, kind));
             }
         });
-        let holds = P::held(&flow.state);
-        if holds != held {
-            self.flows.note_held(slot, holds);
-        }
+        let held = P::held(&flow.state);
+        self.flows.note_held(slot, held);
         outcome
     }
 

@@ -36,10 +36,7 @@ impl<K> Event<K> {
 
     /// Address and port of whom it describes.
     pub fn subject_addr(&self) -> SocketAddr {
-        match self.subject {
-            Side::Client => self.flow.client,
-            Side::Server => self.flow.server,
-        }
+        self.subject.choose(self.flow.client, self.flow.server)
     }
 }
 

@@ -56,6 +56,15 @@ impl Side {
             Self::Server => Self::Client,
         }
     }
+
+    /// Of what there is for each side, that of this one.
+    #[inline]
+    pub fn choose<T>(self, client: T, server: T) -> T {
+        match self {
+            Self::Client => client,
+            Self::Server => server,
+        }
+    }
 }
 
 impl fmt::Display for Side {

@@ -74,10 +74,7 @@ impl TcpConnection {
 }
 
 fn pick<T>([client, server]: &mut [T; 2], side: Side) -> &mut T {
-    match side {
-        Side::Client => client,
-        Side::Server => server,
-    }
+    side.choose(client, server)
 }
 
 #[cfg(test)]

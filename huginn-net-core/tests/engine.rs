@@ -7,39 +7,23 @@
     reason = "a test may panic"
 )]
 
+mod packet;
+
 use std::net::Ipv4Addr;
 use std::ops::ControlFlow;
 
 use huginn_net_core::{
-    Analyzer, Event, Filter, FlowLimits, Frame, Frames, Interest, LinkType, Protocol, Segment, Side, Sink,
-    TcpFlags, Timestamp,
+    Analyzer, Event, Filter, FlowLimits, Frames, Interest, Protocol, Segment, Side, Sink, TcpFlags,
 };
 
-const CLIENT: ([u8; 4], u16) = ([10, 0, 0, 1], 40_000);
-const SERVER: ([u8; 4], u16) = ([192, 0, 2, 1], 80);
+use packet::{Endpoint, frame};
 
-/// An IPv4 packet with a TCP segment (RFC 791, RFC 9293).
-fn tcp(src: ([u8; 4], u16), dst: ([u8; 4], u16), flags: TcpFlags, seq: u32, payload: &[u8]) -> Vec<u8> {
-    let mut packet = vec![0x45, 0, 0, 0, 0, 1, 0x40, 0, 64, 6, 0, 0];
-    packet.extend(src.0);
-    packet.extend(dst.0);
-    packet.extend(src.1.to_be_bytes());
-    packet.extend(dst.1.to_be_bytes());
-    packet.extend(seq.to_be_bytes());
-    packet.extend([0, 0, 0, 0, 0x50, flags.bits() as u8, 0x20, 0, 0, 0, 0, 0]);
-    packet.extend(payload);
-    let length = u16::try_from(packet.len()).unwrap();
-    packet[2..4].copy_from_slice(&length.to_be_bytes());
-    packet
-}
+const CLIENT: Endpoint = ([10, 0, 0, 1], 40_000);
+const SERVER: Endpoint = ([192, 0, 2, 1], 80);
 
-fn frame(seconds: u64, packet: &[u8]) -> Frame<'_> {
-    Frame {
-        ts: Timestamp::new(seconds, 0, 6),
-        link: LinkType::RAW,
-        data: packet,
-        wire_len: packet.len() as u32,
-    }
+/// A segment that acknowledges nothing.
+fn tcp(src: Endpoint, dst: Endpoint, flags: TcpFlags, seq: u32, payload: &[u8]) -> Vec<u8> {
+    packet::tcp(src, dst, flags, [seq, 0], payload)
 }
 
 fn syn(seq: u32) -> Vec<u8> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use huginn_net_core::{Piece, Side, TcpConnection, TcpHeader, TcpStarts};
 
-use crate::http1::{Head, Http1Connection, Upgrade};
+use crate::http1::{self, Head, Http1Connection, Upgrade};
 use crate::http2::{Akamai, Http2Event, Http2Reader, PREFACE};
 use crate::{HttpCounters, HttpEvent, HttpRequest, HttpResponse, Role};
 
@@ -148,22 +148,17 @@ impl Reader {
         emit: &mut impl FnMut(Side, HttpEvent),
     ) {
         let Self::Undecided { client, server } = self else { return };
-        match side {
-            Side::Client => client.extend_from_slice(bytes),
-            Side::Server => server.extend_from_slice(bytes),
-        }
-        let begins = client.get(..PREFACE.len()).unwrap_or(client);
-        let is_http2 = PREFACE.starts_with(begins);
-        let http1_server = crate::http1::begins_head(Role::Response, server);
-        if is_http2 && begins.len() < PREFACE.len() && server.len() <= MAX_EARLY && !http1_server {
+        side.choose(&mut *client, &mut *server).extend_from_slice(bytes);
+        let is_http2 = client.starts_with(PREFACE);
+        let may_be_http2 = PREFACE.starts_with(client)
+            && server.len() <= MAX_EARLY
+            && !http1::begins_head(Role::Response, server);
+        if !is_http2 && may_be_http2 {
             return;
         }
         let (client, server) = (std::mem::take(client), std::mem::take(server));
-        *self = if is_http2 && begins_whole(&client) {
-            Self::http2(Http2Reader::client())
-        } else {
-            Self::http1(Http1Connection::new())
-        };
+        *self =
+            if is_http2 { Self::http2(Http2Reader::client()) } else { Self::http1(Http1Connection::new()) };
         // Who spoke first is of account for p0f.
         let order = match side {
             Side::Client => [(Side::Server, server), (Side::Client, client)],
@@ -206,10 +201,6 @@ impl Reader {
     }
 }
 
-fn begins_whole(client: &[u8]) -> bool {
-    client.len() >= PREFACE.len()
-}
-
 impl Http1 {
     fn push(
         &mut self,
@@ -219,10 +210,7 @@ impl Http1 {
         emit: &mut impl FnMut(Side, HttpEvent),
     ) {
         let Self { connection, http2_settings } = self;
-        let direction = match side {
-            Side::Client => Role::Request,
-            Side::Server => Role::Response,
-        };
+        let direction = side.choose(Role::Request, Role::Response);
         let bytes = match piece {
             Piece::Bytes(bytes) => bytes,
             Piece::Gap(missing) => return connection.gap(direction, missing, &mut counters.http1),
@@ -246,15 +234,8 @@ impl Http1 {
 
 impl Http2 {
     fn gap(&mut self, side: Side, missing: u64, counters: &mut HttpCounters) {
-        let outcome = self.reader(side).gap(missing);
+        let outcome = side.choose(&mut self.client, &mut self.server).gap(missing);
         counters.http2_given_up = counters.http2_given_up.saturating_add(u64::from(outcome.is_err()));
-    }
-
-    fn reader(&mut self, side: Side) -> &mut Http2Reader {
-        match side {
-            Side::Client => &mut self.client,
-            Side::Server => &mut self.server,
-        }
     }
 
     fn push(
@@ -265,12 +246,8 @@ impl Http2 {
         emit: &mut impl FnMut(Side, HttpEvent),
     ) {
         let Self { client, server, akamai } = self;
-        let reader = match side {
-            Side::Client => client,
-            Side::Server => server,
-        };
         let HttpCounters { requests, responses, http2_given_up, .. } = counters;
-        let outcome = reader.push(bytes, &mut |event| match event {
+        let outcome = side.choose(client, server).push(bytes, &mut |event| match event {
             Http2Event::Akamai(found) => *akamai = Some(Arc::new(found)),
             Http2Event::Request { stream, request, .. } => {
                 *requests = requests.saturating_add(1);

@@ -8,12 +8,16 @@
     reason = "a test may panic"
 )]
 
-use huginn_net_core::{Event, Frame, LinkType, Side, TcpFlags, Timestamp};
+#[path = "../../huginn-net-core/tests/packet/mod.rs"]
+mod packet;
+
+use huginn_net_core::{Event, Side, TcpFlags};
 use huginn_net_http::{HttpEvent, HuginnNetHttp};
+use packet::Endpoint;
 use proptest::prelude::*;
 
-const CLIENT: ([u8; 4], u16) = ([10, 0, 0, 1], 40_000);
-const SERVER: ([u8; 4], u16) = ([192, 0, 2, 1], 8123);
+const CLIENT: Endpoint = ([10, 0, 0, 1], 40_000);
+const SERVER: Endpoint = ([192, 0, 2, 1], 8123);
 
 /// A TCP connection of which segments are shown to an analyzer, in any order.
 struct Connection {
@@ -50,24 +54,11 @@ impl Connection {
         }
     }
 
-    /// An IPv4 packet with a TCP segment (RFC 791, RFC 9293).
+    /// Shows the analyzer a segment.
     fn send(&mut self, side: Side, flags: TcpFlags, seq: u32, ack: u32, payload: &[u8]) {
         let (src, dst) = if side == Side::Client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
-        let mut packet = vec![0x45, 0, 0, 0, 0, 1, 0x40, 0, 64, 6, 0, 0];
-        packet.extend([src.0, dst.0].concat());
-        packet.extend([src.1.to_be_bytes(), dst.1.to_be_bytes()].concat());
-        packet.extend([seq.to_be_bytes(), ack.to_be_bytes()].concat());
-        packet.extend([0x50, flags.bits() as u8, 0x20, 0, 0, 0, 0, 0]);
-        packet.extend(payload);
-        let length = packet.len() as u16;
-        packet[2..4].copy_from_slice(&length.to_be_bytes());
-        let frame = Frame {
-            ts: Timestamp::new(1, 0, 6),
-            link: LinkType::RAW,
-            data: &packet,
-            wire_len: u32::from(length),
-        };
-        assert!(self.analyzer.push(&frame, &mut self.events).is_continue());
+        let packet = packet::tcp(src, dst, flags, [seq, ack], payload);
+        assert!(self.analyzer.push(&packet::frame(1, &packet), &mut self.events).is_continue());
     }
 
     /// What was found: `C` or `S`, the number of the exchange, and the target or status.

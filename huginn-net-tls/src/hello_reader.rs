@@ -1,7 +1,7 @@
 //! The ClientHello at the beginning of a TLS stream, from its bytes.
 
 use crate::hello::Hello;
-use crate::record::{self, HEADER_LEN, Probe, RecordReader};
+use crate::record::{self, Probe, RecordReader};
 use crate::{ClientHello, Error, Transport, handshake, sslv2};
 
 /// Reads the ClientHello at the beginning of a TLS stream from its bytes as they come, as a proxy has them: one or more
@@ -165,11 +165,7 @@ fn hello_of_sslv2<'a>(record: &[u8]) -> Result<Option<ClientHello<'a>>, Error> {
 }
 
 fn not_record(bytes: &[u8]) -> Error {
-    let mut header = [0; HEADER_LEN];
-    for (place, byte) in header.iter_mut().zip(bytes) {
-        *place = *byte;
-    }
-    Error::NotRecord { offset: 0, header }
+    Error::NotRecord { offset: 0, header: record::padded(bytes) }
 }
 
 #[cfg(test)]
@@ -179,6 +175,7 @@ mod tests {
     use super::*;
     use crate::handshake::CLIENT_HELLO;
     use crate::record::HANDSHAKE;
+    use crate::record::HEADER_LEN;
 
     /// A hello of the least size, in a record.
     fn record() -> Vec<u8> {

@@ -94,19 +94,12 @@ impl PacketStreams {
 
     /// Whether the stream of a side has begun.
     pub(crate) fn has_begun(&self, side: Side) -> bool {
-        match side {
-            Side::Client => self.client.is_some(),
-            Side::Server => self.server.is_some(),
-        }
+        side.choose(&self.client, &self.server).is_some()
     }
 
     /// Whether nothing further can be found in the stream of a side.
     pub(crate) fn has_ended(&self, side: Side) -> bool {
-        let stream = match side {
-            Side::Client => &self.client,
-            Side::Server => &self.server,
-        };
-        stream.as_ref().is_some_and(PacketStream::has_ended)
+        side.choose(&self.client, &self.server).as_ref().is_some_and(PacketStream::has_ended)
     }
 
     /// Takes a packet and hands on the hellos that are now whole, and whether each is a client's second one.
@@ -148,9 +141,6 @@ impl PacketStreams {
     }
 
     fn of(&mut self, side: Side) -> &mut Option<PacketStream> {
-        match side {
-            Side::Client => &mut self.client,
-            Side::Server => &mut self.server,
-        }
+        side.choose(&mut self.client, &mut self.server)
     }
 }

@@ -59,8 +59,7 @@ pub(crate) fn probe(bytes: &[u8]) -> Probe {
 /// Like [`probe`], at the first byte of a stream: there the version of the record says nothing (RFC 8446, section 5.1),
 /// if that of the hello stands in the same record.
 pub(crate) fn probe_first(bytes: &[u8]) -> Probe {
-    let mut head = [0; PROBE_LEN];
-    head.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
+    let mut head = padded::<PROBE_LEN>(bytes);
     let len = match head {
         [_, _, _, 0, 0..=4, ..] if bytes.len() >= HEADER_LEN => return probe(bytes),
         _ => bytes.len().min(PROBE_LEN),
@@ -69,6 +68,13 @@ pub(crate) fn probe_first(bytes: &[u8]) -> Probe {
         *major = 3;
     }
     probe(head.get(..len).unwrap_or_default())
+}
+
+/// The first bytes, with zeros for those that are not there.
+pub(crate) fn padded<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut head = [0; N];
+    head.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
+    head
 }
 
 /// Whether these bytes begin with the header of a record of a handshake.

@@ -185,7 +185,7 @@ impl Observers {
                 Some(found) if found.label.is_tool() => *by_tool = Some(side),
                 Some(found) => {
                     let [client, server] = systems;
-                    *(if side == Side::Client { client } else { server }) = Some(Arc::clone(&found.label));
+                    *side.choose(client, server) = Some(Arc::clone(&found.label));
                 }
                 None => {}
             }
@@ -207,10 +207,7 @@ impl Observers {
         emit: &mut impl FnMut(Side, Finding),
     ) -> Interest {
         let Some(http) = &mut self.http else { return Interest::Done };
-        // p0f gives up a connection in which data come before the handshake is complete, and one that ends.
-        let early = !segment.payload.is_empty() && !flow.tcp.is_answered();
-        let ends = segment.tcp().is_some_and(|tcp| tcp.flags.intersects(TcpFlags::FIN | TcpFlags::RST));
-        if self.scope == Scope::P0f && (self.tcp.is_some() && early || ends) {
+        if self.scope == Scope::P0f && is_given_up(segment, self.tcp.is_some().then_some(&flow.tcp)) {
             return Interest::Done;
         }
         let (database, scope) = (&self.database, self.scope);
@@ -262,4 +259,11 @@ impl Observers {
             _ => {}
         })
     }
+}
+
+/// Whether p0f reads no HTTP of a connection from this segment on: data come before the handshake is complete, as far as
+/// that is watched, or the connection ends.
+fn is_given_up(segment: &Segment<'_>, tcp: Option<&TcpFlow>) -> bool {
+    let early = !segment.payload.is_empty() && tcp.is_some_and(|tcp| !tcp.is_answered());
+    early || segment.tcp().is_some_and(|tcp| tcp.flags.intersects(TcpFlags::FIN | TcpFlags::RST))
 }

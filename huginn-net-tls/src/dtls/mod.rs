@@ -77,10 +77,7 @@ impl DtlsFlow {
         counters: &mut DatagramCounters,
         found: &mut impl FnMut(Side, Hello<'_>, bool),
     ) {
-        let joiner = match sender {
-            Side::Client => &mut self.client,
-            Side::Server => &mut self.server,
-        };
+        let joiner = sender.choose(&mut self.client, &mut self.server);
         let Some(message) = joiner.push(fragment, &mut counters.refused) else { return };
         let Ok(hello) = Hello::from_message(&message, Transport::Dtls) else {
             counters.malformed = counters.malformed.saturating_add(1);

@@ -63,20 +63,14 @@ impl OpenVpnFlow {
     }
 
     fn session(&self, side: Side) -> Option<Session> {
-        match side {
-            Side::Client => self.client,
-            Side::Server => self.server,
-        }
+        side.choose(self.client, self.server)
     }
 
     fn open(&mut self, opening: &Opening) {
         if opening.sender == Side::Client && self.client.is_some() {
             *self = Self::default();
         }
-        match opening.sender {
-            Side::Client => self.client = Some(Session::of(opening)),
-            Side::Server => self.server = Some(Session::of(opening)),
-        }
+        *opening.sender.choose(&mut self.client, &mut self.server) = Some(Session::of(opening));
         self.streams.begin(opening.sender, opening.id);
     }
 }

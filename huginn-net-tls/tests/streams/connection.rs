@@ -1,21 +1,23 @@
 //! A TCP connection made for tests, and hellos for it.
 
-use huginn_net_core::{Counters, Event, Frame, LinkType, Side, TcpFlags, Timestamp};
+use huginn_net_core::{Counters, Event, Side, TcpFlags};
 use huginn_net_tls::{HuginnNetTls, TlsCounters, TlsEvent};
+
+use crate::packet::{self, Endpoint};
 
 /// What curl 7.88.1 with OpenSSL 3.0 sends, from `captures/tls-curl.pcap`.
 pub(crate) const CURL: &[u8] = include_bytes!("../../hellos/curl-openssl.bin");
 /// By the definition, from tshark's account of it (`captures/tls-curl.ja4`).
 pub(crate) const CURL_JA4: &str = "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6";
 
-pub(crate) const CLIENT: ([u8; 4], u16) = ([10, 0, 0, 1], 40_000);
-pub(crate) const SERVER: ([u8; 4], u16) = ([192, 0, 2, 1], 443);
+pub(crate) const CLIENT: Endpoint = ([10, 0, 0, 1], 40_000);
+pub(crate) const SERVER: Endpoint = ([192, 0, 2, 1], 443);
 
 /// A TCP connection of which segments are shown to an analyzer, in any order.
 pub(crate) struct Connection {
     pub(crate) analyzer: HuginnNetTls,
     pub(crate) events: Vec<Event<TlsEvent>>,
-    pub(crate) client: ([u8; 4], u16),
+    pub(crate) client: Endpoint,
     /// The sequence numbers of the SYNs of client and server.
     pub(crate) first: [u32; 2],
 }
@@ -50,27 +52,14 @@ impl Connection {
         self.send(side, TcpFlags::ACK, seq, ack, payload);
     }
 
-    /// An IPv4 packet with a TCP segment (RFC 791, RFC 9293).
+    /// Shows the analyzer a segment.
     pub(crate) fn send(&mut self, side: Side, flags: TcpFlags, seq: u32, ack: u32, payload: &[u8]) {
         let (src, dst) = match side {
             Side::Client => (self.client, SERVER),
             Side::Server => (SERVER, self.client),
         };
-        let mut packet = vec![0x45, 0, 0, 0, 0, 1, 0x40, 0, 64, 6, 0, 0];
-        packet.extend([src.0, dst.0].concat());
-        packet.extend([src.1.to_be_bytes(), dst.1.to_be_bytes()].concat());
-        packet.extend([seq.to_be_bytes(), ack.to_be_bytes()].concat());
-        packet.extend([0x50, flags.bits() as u8, 0x20, 0, 0, 0, 0, 0]);
-        packet.extend(payload);
-        let length = packet.len() as u16;
-        packet[2..4].copy_from_slice(&length.to_be_bytes());
-        let frame = Frame {
-            ts: Timestamp::new(1, 0, 6),
-            link: LinkType::RAW,
-            data: &packet,
-            wire_len: u32::from(length),
-        };
-        assert!(self.analyzer.push(&frame, &mut self.events).is_continue());
+        let packet = packet::tcp(src, dst, flags, [seq, ack], payload);
+        assert!(self.analyzer.push(&packet::frame(1, &packet), &mut self.events).is_continue());
     }
 
     /// Sends all of it in segments of 1,400 bytes.

@@ -11,6 +11,8 @@
 mod connection;
 mod dialogues;
 mod limits;
+#[path = "../../../huginn-net-core/tests/packet/mod.rs"]
+mod packet;
 
 use huginn_net_core::Side;
 use proptest::prelude::*;
