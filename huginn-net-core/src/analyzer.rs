@@ -5,18 +5,19 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::flow_table::{FlowTable, Slot};
+use crate::flows::Flows;
 use crate::{
-    DecodeConfig, DecodeCounters, Decoder, Event, Filter, FlowCounters, FlowKey, FlowLimits, Frame, Interest,
-    Protocol, Segment, Side, Sink, Source,
+    DecodeConfig, DecodeCounters, Decoder, Event, Filter, FlowCounters, FlowLimits, Frame, Memory, Protocol,
+    Report, Route, Segment, Sink, Source,
 };
 
-/// Runs a [`Protocol`] over frames: decode, filter, flow table, protocol, sink.
+/// Runs a [`Protocol`] over frames: decode, filter, flow table, protocol, memory, sink.
 ///
 /// It starts no thread, does no I/O and reads no clock: time is that of the packets.
 pub struct Analyzer<P: Protocol> {
     decoder: Decoder,
-    watch: Watch<P>,
+    flows: Flows<P>,
+    outlet: Outlet<P::Memory>,
     #[cfg(feature = "libpcap")]
     bpf: Option<crate::Bpf>,
     frames: u64,
@@ -63,7 +64,7 @@ impl<P: Protocol> Analyzer<P> {
     pub fn push(
         &mut self,
         frame: &Frame<'_>,
-        sink: &mut (impl Sink<Event<P::Event>> + ?Sized),
+        sink: &mut (impl Sink<Event<Report<P>>> + ?Sized),
     ) -> ControlFlow<()> {
         self.frames = self.frames.saturating_add(1);
         self.bytes = self.bytes.saturating_add(frame.data.len() as u64);
@@ -74,22 +75,23 @@ impl<P: Protocol> Analyzer<P> {
                 return ControlFlow::Continue(());
             }
         }
-        let watch = &mut self.watch;
-        let mut flow = ControlFlow::Continue(());
+        let (flows, outlet) = (&mut self.flows, &mut self.outlet);
+        let mut outcome = ControlFlow::Continue(());
         self.decoder.decode(frame, &mut |segment: &Segment<'_>| {
-            if flow.is_continue() {
-                flow = watch.segment(segment, sink);
+            if outcome.is_continue() {
+                outcome = flows.segment(segment, &mut |event| outlet.pass(event, sink));
             }
         });
-        flow
+        outcome
     }
 
     /// Tells that no further frame comes. No protocol so far has anything left to say then.
     ///
-    /// Flows and fragments are forgotten, counters are kept: the analyzer is ready for another capture.
-    pub fn finish(&mut self, _sink: &mut (impl Sink<Event<P::Event>> + ?Sized)) -> ControlFlow<()> {
+    /// Flows and fragments are forgotten: the analyzer is ready for another capture. Counters and
+    /// [memory](Self::memory) are kept.
+    pub fn finish(&mut self, _sink: &mut (impl Sink<Event<Report<P>>> + ?Sized)) -> ControlFlow<()> {
         self.decoder.finish();
-        self.watch.flows.clear();
+        self.flows.clear();
         ControlFlow::Continue(())
     }
 
@@ -101,7 +103,7 @@ impl<P: Protocol> Analyzer<P> {
     pub fn analyze<S: Source>(
         &mut self,
         mut source: S,
-        sink: &mut (impl Sink<Event<P::Event>> + ?Sized),
+        sink: &mut (impl Sink<Event<Report<P>>> + ?Sized),
     ) -> Result<Counters, S::Error> {
         let outcome = loop {
             if self.cancel.is_cancelled() {
@@ -133,16 +135,26 @@ impl<P: Protocol> Analyzer<P> {
             bytes: self.bytes,
             frames_filtered: self.frames_filtered,
             decode: self.decoder.counters().clone(),
-            segments_filtered: self.watch.segments_filtered,
-            segments_without_flow: self.watch.segments_without_flow,
-            flows: self.watch.flows.counters(),
-            events: self.watch.events,
+            segments_filtered: self.flows.segments_filtered(),
+            segments_without_flow: self.flows.segments_without_flow(),
+            flows: self.flows.counters(),
+            events: self.outlet.events,
         }
     }
 
     /// The protocol.
     pub fn protocol(&self) -> &P {
-        &self.watch.protocol
+        self.flows.protocol()
+    }
+
+    /// What is remembered beyond flows.
+    pub fn memory(&self) -> &P::Memory {
+        &self.outlet.memory
+    }
+
+    /// What is remembered beyond flows, to be changed: a memory may be emptied before another capture.
+    pub fn memory_mut(&mut self) -> &mut P::Memory {
+        &mut self.outlet.memory
     }
 }
 
@@ -182,15 +194,8 @@ impl<P: Protocol> Builder<P> {
     pub fn build(self) -> Analyzer<P> {
         Analyzer {
             decoder: Decoder::new(self.decode),
-            watch: Watch {
-                protocol: self.protocol,
-                filter: self.filter,
-                flows: FlowTable::new(&self.flows),
-                syn_lifetime: u64::try_from(self.flows.syn_lifetime.as_nanos()).unwrap_or(u64::MAX),
-                segments_filtered: 0,
-                segments_without_flow: 0,
-                events: 0,
-            },
+            outlet: Outlet { memory: self.protocol.memory(), events: 0 },
+            flows: Flows::new(self.protocol, self.filter, &self.flows),
             #[cfg(feature = "libpcap")]
             bpf: self.bpf,
             frames: 0,
@@ -239,117 +244,39 @@ pub struct Counters {
     pub events: u64,
 }
 
-/// The part of the engine behind decode.
-struct Watch<P: Protocol> {
-    protocol: P,
-    filter: Filter,
-    flows: FlowTable<Flow<P::Flow>>,
-    syn_lifetime: u64,
-    segments_filtered: u64,
-    segments_without_flow: u64,
+/// The part of the engine behind the flows.
+struct Outlet<M> {
+    memory: M,
     events: u64,
 }
 
-impl<P: Protocol> Watch<P> {
-    fn segment(
+impl<M> Outlet<M> {
+    /// Leads an event to the sink, or to the memory and what that concludes to the sink. Breaks when the sink does.
+    fn pass<E>(
         &mut self,
-        segment: &Segment<'_>,
-        sink: &mut (impl Sink<Event<P::Event>> + ?Sized),
-    ) -> ControlFlow<()> {
-        if !self.filter.passes(segment) {
-            self.segments_filtered = self.segments_filtered.saturating_add(1);
-            return ControlFlow::Continue(());
-        }
-        self.flows.expire(segment.ts);
-        let (key, sender_is_low) = FlowKey::of(segment);
-        let known = self.flows.touch(&key, segment.ts);
-        let slot = match known {
-            Some(slot) if !self.starts_anew(slot, segment, sender_is_low) => Some(slot),
-            _ => self.open(known, key, segment, sender_is_low),
-        };
-        let Some((slot, flow)) = slot.and_then(|slot| Some((slot, self.flows.get_mut(slot)?))) else {
-            return ControlFlow::Continue(());
-        };
-        flow.closed |= segment.tcp().is_some_and(|tcp| tcp.flags.closes());
-        if flow.interest == Interest::Done {
-            return ControlFlow::Continue(());
-        }
-        let sender = flow.sender(sender_is_low);
-        let mut outcome = ControlFlow::Continue(());
-        let events = &mut self.events;
-        flow.interest = self.protocol.on_segment(segment, sender, &mut flow.state, &mut |subject, kind| {
-            if outcome.is_continue() {
-                *events = events.saturating_add(1);
-                outcome = sink.event(Event::of(segment, sender, subject, kind));
+        event: Event<E>,
+        sink: &mut (impl Sink<Event<M::Report>> + ?Sized),
+    ) -> ControlFlow<()>
+    where
+        M: Memory<E>,
+    {
+        let Event { ts, flow, subject, kind } = event;
+        match M::route(kind) {
+            Route::Report(kind) => {
+                self.events = self.events.saturating_add(1);
+                sink.event(Event { ts, flow, subject, kind })
             }
-        });
-        let held = P::held(&flow.state);
-        self.flows.note_held(slot, held);
-        outcome
-    }
-
-    /// Whether a segment on a known 4-tuple is the first of another connection: a SYN that retransmits nothing.
-    ///
-    /// A retransmission renews the time that the next one has.
-    fn starts_anew(&mut self, slot: Slot, segment: &Segment<'_>, sender_is_low: bool) -> bool {
-        let Some(seq) = opening_seq(segment) else { return false };
-        let Some(flow) = self.flows.get_mut(slot) else { return false };
-        let Some((first_seq, last_seen)) = &mut flow.syn else { return true };
-        let age = segment.ts.as_nanos().saturating_sub(*last_seen);
-        *last_seen = segment.ts.as_nanos();
-        flow.closed || seq != *first_seq || flow.client_is_low != sender_is_low || age > self.syn_lifetime
-    }
-
-    /// Opens a flow if the protocol wants it, in the place of the `known` one of the same key.
-    #[inline(never)]
-    fn open(
-        &mut self,
-        known: Option<Slot>,
-        key: FlowKey,
-        segment: &Segment<'_>,
-        sender_is_low: bool,
-    ) -> Option<Slot> {
-        let Some(sender) = self.protocol.opens(segment) else {
-            self.segments_without_flow = self.segments_without_flow.saturating_add(1);
-            return None;
-        };
-        let flow = Flow {
-            state: P::Flow::default(),
-            syn: opening_seq(segment).map(|seq| (seq, segment.ts.as_nanos())),
-            client_is_low: sender_is_low == (sender == Side::Client),
-            closed: false,
-            interest: Interest::More,
-        };
-        match known {
-            Some(slot) => {
-                self.flows.restart(slot, flow);
-                known
+            Route::Note(kind) => {
+                let mut outcome = ControlFlow::Continue(());
+                let events = &mut self.events;
+                self.memory.on_note(Event { ts, flow, subject, kind }, &mut |event| {
+                    if outcome.is_continue() {
+                        *events = events.saturating_add(1);
+                        outcome = sink.event(event);
+                    }
+                });
+                outcome
             }
-            None => self.flows.insert(key, segment.ts, flow),
         }
     }
-}
-
-/// What the engine itself remembers of a flow.
-#[derive(Debug)]
-struct Flow<S> {
-    state: S,
-    /// Sequence number of the SYN that opened it, and when (ns) it was last seen.
-    syn: Option<(u32, u64)>,
-    /// Whether the client is the low end of the key.
-    client_is_low: bool,
-    /// Whether a FIN or RST was seen.
-    closed: bool,
-    interest: Interest,
-}
-
-impl<S> Flow<S> {
-    fn sender(&self, sender_is_low: bool) -> Side {
-        if sender_is_low == self.client_is_low { Side::Client } else { Side::Server }
-    }
-}
-
-/// The sequence number of a segment that asks for a connection.
-fn opening_seq(segment: &Segment<'_>) -> Option<u32> {
-    segment.tcp().filter(|tcp| tcp.flags.opens()).map(|tcp| tcp.seq)
 }

@@ -14,6 +14,9 @@
 //! impl Protocol for Sizes {
 //!     type Flow = ();
 //!     type Event = usize;
+//!     type Memory = ();
+//!
+//!     fn memory(&self) {}
 //!
 //!     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
 //!         segment.tcp().is_none().then_some(Side::Client)
@@ -54,8 +57,10 @@ mod decode;
 mod event;
 mod filter;
 mod flow_key;
-mod flow_table;
+mod flows;
 mod frame;
+mod idle_map;
+mod memory;
 mod protocol;
 mod reassembly;
 mod segment;
@@ -74,11 +79,13 @@ pub use decode::{DecodeConfig, DecodeCounters, DecodeError, Decoder, Layer, deco
 pub use event::{Event, FlowId, Sink, TransportKind};
 pub use filter::Filter;
 pub use flow_key::FlowKey;
-pub use flow_table::{FlowCounters, FlowLimits};
+pub use flows::{FlowCounters, FlowLimits};
 pub use frame::{Frame, LinkType};
+pub use idle_map::{IdleCounters, IdleLimits, IdleMap, Slot};
 /// Networks in CIDR notation, for [`Filter`].
 pub use ipnet::IpNet;
-pub use protocol::{Interest, Protocol, Side};
+pub use memory::{Memory, Route};
+pub use protocol::{Interest, Protocol, Report, Side};
 pub use reassembly::Reassembler;
 pub use segment::{IpHeader, Segment, TcpFlags, TcpHeader, Transport, UdpHeader};
 pub use source::{Frames, Source};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Segment;
+use crate::{Memory, Segment};
 
 /// A fingerprinter that watches flows, one segment at a time.
 ///
@@ -11,8 +11,13 @@ use crate::Segment;
 pub trait Protocol {
     /// What is remembered of one flow. Dropped when the flow ends, is evicted or starts anew.
     type Flow: Default;
-    /// What is reported.
+    /// What is learned of a flow.
     type Event;
+    /// What is remembered beyond one flow; `()` where that is nothing, and every event is reported.
+    type Memory: Memory<Self::Event>;
+
+    /// An empty memory.
+    fn memory(&self) -> Self::Memory;
 
     /// Whether a segment that belongs to no known flow is worth a place in the flow table and, if so, which
     /// side sent it.
@@ -38,6 +43,9 @@ pub trait Protocol {
         0
     }
 }
+
+/// What is reported of what a protocol learns.
+pub type Report<P> = <<P as Protocol>::Memory as Memory<<P as Protocol>::Event>>::Report;
 
 /// One of the two ends of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

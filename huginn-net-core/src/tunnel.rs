@@ -155,8 +155,8 @@ impl TunnelPath {
         self.mark(end(one).wrapping_add(end(other)));
     }
 
-    /// The path as one word: 0 without layers.
-    pub(crate) fn key_word(&self) -> u64 {
+    /// A word that tells this path from others, the same in both directions: 0 without layers.
+    pub fn key_word(&self) -> u64 {
         self.key
     }
 }

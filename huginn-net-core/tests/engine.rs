@@ -9,11 +9,13 @@
 
 mod packet;
 
-use std::net::Ipv4Addr;
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr};
 use std::ops::ControlFlow;
 
 use huginn_net_core::{
-    Analyzer, Event, Filter, FlowLimits, Frames, Interest, Protocol, Segment, Side, Sink, TcpFlags,
+    Analyzer, Event, Filter, FlowLimits, Frames, Interest, Memory, Protocol, Route, Segment, Side, Sink,
+    TcpFlags,
 };
 
 use packet::{Endpoint, frame};
@@ -38,7 +40,7 @@ fn server_says(payload: &[u8]) -> Vec<u8> {
     tcp(SERVER, CLIENT, TcpFlags::ACK, 1, payload)
 }
 
-fn run<P: Protocol + Default>(packets: &[(u64, Vec<u8>)]) -> Vec<(Side, P::Event)> {
+fn run<P: Protocol<Memory = ()> + Default>(packets: &[(u64, Vec<u8>)]) -> Vec<(Side, P::Event)> {
     let mut analyzer = Analyzer::<P>::builder().build();
     let mut events: Vec<Event<P::Event>> = Vec::new();
     let frames = packets.iter().map(|(seconds, packet)| frame(*seconds, packet));
@@ -55,6 +57,9 @@ struct Numbers;
 impl Protocol for Numbers {
     type Flow = u32;
     type Event = u32;
+    type Memory = ();
+
+    fn memory(&self) {}
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
         segment.tcp().is_some_and(|tcp| tcp.flags == TcpFlags::SYN).then_some(Side::Client)
@@ -80,6 +85,9 @@ struct FirstByte;
 impl Protocol for FirstByte {
     type Flow = ();
     type Event = u8;
+    type Memory = ();
+
+    fn memory(&self) {}
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
         Some(if segment.payload.first() == Some(&b'S') { Side::Server } else { Side::Client })
@@ -115,6 +123,9 @@ enum Either {
 impl Protocol for Both {
     type Flow = (u32, Option<()>);
     type Event = Either;
+    type Memory = ();
+
+    fn memory(&self) {}
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
         self.0.opens(segment).or_else(|| self.1.opens(segment))
@@ -270,4 +281,68 @@ fn flows_are_capped_and_counted_and_forgotten_between_captures() {
     assert_eq!((flows.opened, flows.evicted, flows.held), (5, 3, 2));
     let _ = analyzer.finish(&mut events);
     assert_eq!(analyzer.counters().flows.held, 0);
+}
+
+/// Notes every SYN; what is remembered is how many each client sent.
+#[derive(Default)]
+struct Syns;
+
+#[derive(Default)]
+struct SynsOfClients(HashMap<IpAddr, u32>);
+
+impl Protocol for Syns {
+    type Flow = ();
+    type Event = bool;
+    type Memory = SynsOfClients;
+
+    fn memory(&self) -> SynsOfClients {
+        SynsOfClients::default()
+    }
+
+    fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
+        Numbers.opens(segment)
+    }
+
+    fn on_segment(
+        &mut self,
+        _: &Segment<'_>,
+        sender: Side,
+        (): &mut (),
+        emit: &mut impl FnMut(Side, bool),
+    ) -> Interest {
+        emit(sender, false);
+        emit(sender, true);
+        Interest::Done
+    }
+}
+
+impl Memory<bool> for SynsOfClients {
+    type Report = u32;
+    type Note = ();
+
+    fn route(noted: bool) -> Route<u32, ()> {
+        if noted { Route::Note(()) } else { Route::Report(0) }
+    }
+
+    fn on_note(&mut self, note: Event<()>, report: &mut impl FnMut(Event<u32>)) {
+        let count = self.0.entry(note.subject_addr().ip()).or_default();
+        *count += 1;
+        let count = *count;
+        report(note.map(|()| count));
+    }
+}
+
+#[test]
+fn what_is_remembered_beyond_flows_is_told_between_their_events_and_outlives_them() {
+    let other = ([10, 0, 0, 2], 1);
+    let packets = [CLIENT, (CLIENT.0, 2), other, (CLIENT.0, 3)]
+        .map(|client| tcp(client, SERVER, TcpFlags::SYN, 1, b""));
+    let mut analyzer = Analyzer::<Syns>::builder().build();
+    let mut events: Vec<Event<u32>> = Vec::new();
+    let counters = analyzer.analyze(Frames::new(packets.iter().map(|packet| frame(0, packet))), &mut events);
+    assert_eq!(events.iter().map(|event| event.kind).collect::<Vec<_>>(), [0, 1, 0, 2, 0, 1, 0, 3]);
+    assert_eq!(counters.unwrap().events, 8);
+    assert_eq!(analyzer.memory().0.len(), 2);
+    assert!(analyzer.push(&frame(0, &packets[0]), &mut Limited(1)).is_break());
+    assert_eq!(analyzer.memory().0[&IpAddr::from(CLIENT.0)], 3, "nothing is remembered past the break");
 }

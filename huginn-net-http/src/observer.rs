@@ -110,6 +110,9 @@ impl HttpObserver {
 impl Protocol for HttpObserver {
     type Flow = HttpFlow;
     type Event = HttpEvent;
+    type Memory = ();
+
+    fn memory(&self) {}
 
     /// A SYN opens a flow, and so does a segment that begins with a head where the SYN was not seen.
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {

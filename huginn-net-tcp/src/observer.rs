@@ -83,6 +83,9 @@ impl TcpFlow {
 impl Protocol for TcpObserver {
     type Flow = TcpFlow;
     type Event = TcpEvent;
+    type Memory = ();
+
+    fn memory(&self) {}
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
         let handshake = Handshake::of(segment.tcp()?.flags)?;

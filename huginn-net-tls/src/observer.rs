@@ -141,6 +141,9 @@ impl TlsObserver {
 impl Protocol for TlsObserver {
     type Flow = TlsFlow;
     type Event = TlsEvent;
+    type Memory = ();
+
+    fn memory(&self) {}
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
         match segment.tcp() {

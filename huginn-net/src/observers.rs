@@ -106,6 +106,9 @@ pub struct FlowState {
 impl Protocol for Observers {
     type Flow = FlowState;
     type Event = Finding;
+    type Memory = ();
+
+    fn memory(&self) {}
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
         if self.is_hidden(segment) {

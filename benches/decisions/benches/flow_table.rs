@@ -6,17 +6,12 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use foldhash::fast::RandomState;
-use huginn_net_core::{FlowKey, IpHeader, Segment, Timestamp, Transport, TunnelPath, UdpHeader};
+use huginn_net_core::{FlowKey, IdleLimits, IdleMap, IpHeader, Segment, Timestamp, Transport, TunnelPath, UdpHeader};
 use ttl_cache::TtlCache;
-
-#[allow(dead_code, unused_imports, reason = "the bench uses a part of the table")]
-#[path = "../../../huginn-net-core/src/flow_table.rs"]
-mod flow_table;
-
-use flow_table::{FlowLimits, FlowTable};
 
 const PACKETS: u32 = 1_000_000;
 const IDLE: Duration = Duration::from_secs(300);
+const LIMITS: IdleLimits = IdleLimits { max_entries: 1 << 19, idle_timeout: IDLE, max_held_bytes: 256 << 20 };
 
 /// What is kept of a flow.
 type Flow = [u64; 5];
@@ -66,7 +61,7 @@ fn lookups(c: &mut Criterion) {
         let mut group = c.benchmark_group(format!("{flows} flows"));
         group.throughput(Throughput::Elements(u64::from(PACKETS))).sample_size(10);
         group.bench_function("flow table", |b| {
-            let mut table: FlowTable<Flow> = FlowTable::new(&FlowLimits::default());
+            let mut table: IdleMap<FlowKey, Flow> = IdleMap::new(&LIMITS);
             let mut nanos = 0_u32;
             b.iter(|| {
                 for key in &keys {

@@ -1,67 +1,52 @@
-//! The flows in sight, in bounded memory and on packet time.
+//! What was seen lately, in bounded memory and on packet time.
 
+use std::hash::{BuildHasher, Hash};
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
-use std::hash::BuildHasher;
 
-use crate::{FlowKey, Timestamp};
+use crate::Timestamp;
 
-/// How many flows are held, and for how long.
+/// How much an [`IdleMap`] holds, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowLimits {
-    /// Flows held at most (default 524,288). At the limit the flow that was idle for longest goes first.
-    pub max_flows: usize,
-    /// A flow without a packet for this long, in packet time, has ended (default 5 minutes).
+pub struct IdleLimits {
+    /// Entries at most. At the limit the one that was idle for longest goes first.
+    pub max_entries: usize,
+    /// An entry that was not touched for this long, in packet time, goes.
     pub idle_timeout: Duration,
-    /// For this long after a SYN, in packet time, an equal SYN is its retransmission (default 130 seconds, twice
-    /// the longest pause of Linux); later it opens the flow anew.
-    pub syn_lifetime: Duration,
-    /// Memory that all flows together may take up beside their entries (default 256 MiB): bytes of messages that are
-    /// not whole yet. At the limit the flow that was idle for longest goes first.
+    /// Memory that all entries together may take up beside themselves, in bytes. At the limit the one that was idle for
+    /// longest goes first.
     pub max_held_bytes: usize,
 }
 
-impl Default for FlowLimits {
-    fn default() -> Self {
-        Self {
-            max_flows: 1 << 19,
-            idle_timeout: Duration::from_secs(300),
-            syn_lifetime: Duration::from_secs(130),
-            max_held_bytes: 256 << 20,
-        }
-    }
-}
-
-/// What became of the flows so far.
+/// What became of the entries of an [`IdleMap`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
-pub struct FlowCounters {
-    /// Flows opened, restarts of a known 4-tuple included.
-    pub opened: u64,
-    /// Flows opened anew on a 4-tuple that was still held.
-    pub restarted: u64,
-    /// Flows that ended by being idle for too long.
+pub struct IdleCounters {
+    /// Put in.
+    pub inserted: u64,
+    /// Gone because they were idle for too long.
     pub expired: u64,
-    /// Flows given up because the table was full.
+    /// Gone because the map was full.
     pub evicted: u64,
-    /// Flows given up because all of them together took up too much memory.
+    /// Gone because all of them together took up too much memory.
     pub evicted_for_memory: u64,
-    /// Flows held at present.
+    /// Held at present.
     pub held: u64,
-    /// Memory that they take up at present beside their entries, in bytes.
+    /// Memory that they take up at present beside themselves, in bytes.
     pub held_bytes: u64,
 }
 
-/// Flows by key: a hash index into a slab of entries, which a list links from the most to the least recently
-/// seen. Nothing is allocated for a flow once the slab has grown to its working size.
+/// A map whose entries go when they are idle for too long, or idle for longest when there is no room.
+///
+/// It is a hash index into a slab of entries, which a list links from the most to the least recently touched. Nothing
+/// is allocated for an entry once the slab has grown to its working size.
 #[derive(Debug)]
-pub(crate) struct FlowTable<F> {
+pub struct IdleMap<K, V> {
     index: HashTable<u32>,
     hasher: RandomState,
-    entries: Vec<Entry<F>>,
+    entries: Vec<Entry<K, V>>,
     vacant: u32,
     newest: u32,
     oldest: u32,
@@ -69,32 +54,33 @@ pub(crate) struct FlowTable<F> {
     idle_nanos: u64,
     held_bytes: usize,
     max_held_bytes: usize,
-    counters: FlowCounters,
+    counters: IdleCounters,
 }
 
 #[derive(Debug)]
-struct Entry<F> {
-    key: FlowKey,
+struct Entry<K, V> {
+    key: K,
     last_seen: u64,
-    /// Memory that the flow takes up beside its entry, in bytes.
+    /// Memory that the value takes up beside its entry, in bytes.
     held: u32,
     /// Towards the least recently seen.
     older: u32,
     /// Towards the most recently seen; of a vacant entry, the next vacant one.
     newer: u32,
     /// Absent in a vacant entry.
-    flow: Option<F>,
+    value: Option<V>,
 }
 
-/// The place of a flow in the table, good until the table is changed.
+/// The place of an entry in an [`IdleMap`], good until the map is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Slot(u32);
+pub struct Slot(u32);
 
 /// The end of a list.
 const NONE: u32 = u32::MAX;
 
-impl<F> FlowTable<F> {
-    pub(crate) fn new(limits: &FlowLimits) -> Self {
+impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
+    /// An empty map.
+    pub fn new(limits: &IdleLimits) -> Self {
         Self {
             index: HashTable::new(),
             hasher: RandomState::default(),
@@ -102,27 +88,35 @@ impl<F> FlowTable<F> {
             vacant: NONE,
             newest: NONE,
             oldest: NONE,
-            capacity: u32::try_from(limits.max_flows).unwrap_or(NONE).clamp(1, NONE.saturating_sub(1)),
+            capacity: u32::try_from(limits.max_entries).unwrap_or(NONE).clamp(1, NONE.saturating_sub(1)),
             idle_nanos: u64::try_from(limits.idle_timeout.as_nanos()).unwrap_or(u64::MAX),
             held_bytes: 0,
             max_held_bytes: limits.max_held_bytes,
-            counters: FlowCounters::default(),
+            counters: IdleCounters::default(),
         }
     }
 
-    pub(crate) fn counters(&self) -> FlowCounters {
-        FlowCounters { held: self.index.len() as u64, held_bytes: self.held_bytes as u64, ..self.counters }
+    /// What became of its entries since it was made.
+    pub fn counters(&self) -> IdleCounters {
+        IdleCounters { held: self.index.len() as u64, held_bytes: self.held_bytes as u64, ..self.counters }
     }
 
-    /// The flow at a place.
+    /// The value at a place.
     #[inline]
-    pub(crate) fn get_mut(&mut self, slot: Slot) -> Option<&mut F> {
-        self.entries.get_mut(slot.0 as usize)?.flow.as_mut()
+    pub fn get_mut(&mut self, slot: Slot) -> Option<&mut V> {
+        self.entries.get_mut(slot.0 as usize)?.value.as_mut()
     }
 
-    /// Notes how much memory a flow takes up now beside its entry. At the limit the oldest idle ones go.
+    /// The entries, from the least to the most recently touched.
+    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+        let entry = |slot: u32| self.entries.get(slot as usize);
+        std::iter::successors(entry(self.oldest), move |last| entry(last.newer))
+            .filter_map(|entry| Some((&entry.key, entry.value.as_ref()?)))
+    }
+
+    /// Notes how much memory a value takes up now beside its entry. At the limit the oldest idle ones go.
     #[inline]
-    pub(crate) fn note_held(&mut self, slot: Slot, bytes: usize) {
+    pub fn note_held(&mut self, slot: Slot, bytes: usize) {
         let Some(entry) = self.entries.get_mut(slot.0 as usize) else { return };
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         let before = std::mem::replace(&mut entry.held, bytes);
@@ -133,29 +127,19 @@ impl<F> FlowTable<F> {
         }
     }
 
-    /// Puts a new flow in the place of one with the same key.
-    pub(crate) fn restart(&mut self, slot: Slot, flow: F) {
-        self.note_held(slot, 0);
-        if let Some(held) = self.get_mut(slot) {
-            *held = flow;
-        }
-        self.counters.opened = self.counters.opened.saturating_add(1);
-        self.counters.restarted = self.counters.restarted.saturating_add(1);
-    }
-
-    /// Ends every flow.
-    pub(crate) fn clear(&mut self) {
+    /// Takes out every entry; the counters stay.
+    pub fn clear(&mut self) {
         self.index.clear();
         self.entries.clear();
         self.held_bytes = 0;
         (self.vacant, self.newest, self.oldest) = (NONE, NONE, NONE);
     }
 
-    /// Ends the flows that have been idle for too long at `now`.
+    /// Takes out the entries that have been idle for too long at `now`.
     ///
-    /// Where time has stepped back by more than that, a flow starts to be idle now: none is lost, none stays for ever.
+    /// Where time has stepped back by more than that, an entry starts to be idle now: none is lost, none stays for ever.
     #[inline]
-    pub(crate) fn expire(&mut self, now: Timestamp) {
+    pub fn expire(&mut self, now: Timestamp) {
         let now = now.as_nanos();
         while let Some(entry) = self.entries.get(self.oldest as usize) {
             if now.abs_diff(entry.last_seen) <= self.idle_nanos {
@@ -170,9 +154,9 @@ impl<F> FlowTable<F> {
         }
     }
 
-    /// The flow of `key`, which from now on is the most recently seen.
+    /// The place of `key`, which from now on is the most recently seen.
     #[inline]
-    pub(crate) fn touch(&mut self, key: &FlowKey, now: Timestamp) -> Option<Slot> {
+    pub fn touch(&mut self, key: &K, now: Timestamp) -> Option<Slot> {
         let hash = self.hasher.hash_one(key);
         let entries = &self.entries;
         let slot =
@@ -181,15 +165,17 @@ impl<F> FlowTable<F> {
         Some(Slot(slot))
     }
 
-    /// Puts in a flow that [`touch`](Self::touch) did not find. At the limit the oldest idle one goes.
-    pub(crate) fn insert(&mut self, key: FlowKey, now: Timestamp, flow: F) -> Option<Slot> {
+    /// Puts in a value whose key [`touch`](Self::touch) did not find. At the limit the oldest idle one goes.
+    ///
+    /// `None` only if there are 2^32 entries.
+    pub fn insert(&mut self, key: K, now: Timestamp, value: V) -> Option<Slot> {
         if self.index.len() >= self.capacity as usize {
             self.remove_oldest();
             self.counters.evicted = self.counters.evicted.saturating_add(1);
         }
-        self.counters.opened = self.counters.opened.saturating_add(1);
+        self.counters.inserted = self.counters.inserted.saturating_add(1);
         let entry =
-            Entry { key, last_seen: now.as_nanos(), held: 0, older: NONE, newer: NONE, flow: Some(flow) };
+            Entry { key, last_seen: now.as_nanos(), held: 0, older: NONE, newer: NONE, value: Some(value) };
         let slot = self.vacant;
         let slot = match self.entries.get_mut(slot as usize) {
             Some(vacant) => {
@@ -230,7 +216,7 @@ impl<F> FlowTable<F> {
         }
         self.unlink(slot);
         if let Some(entry) = self.entries.get_mut(slot as usize) {
-            entry.flow = None;
+            entry.value = None;
             entry.newer = self.vacant;
             self.vacant = slot;
             let held = std::mem::take(&mut entry.held) as usize;
@@ -272,14 +258,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::FlowKey;
 
     fn at(seconds: u64) -> Timestamp {
         Timestamp::new(seconds, 0, 0)
     }
 
-    fn table(max_flows: usize, idle_seconds: u64) -> FlowTable<u32> {
+    fn table(max_entries: usize, idle_seconds: u64) -> IdleMap<FlowKey, u32> {
         let idle_timeout = Duration::from_secs(idle_seconds);
-        FlowTable::new(&FlowLimits { max_flows, idle_timeout, ..FlowLimits::default() })
+        IdleMap::new(&IdleLimits { max_entries, idle_timeout, max_held_bytes: usize::MAX })
     }
 
     #[test]
@@ -320,7 +307,7 @@ mod tests {
         assert_eq!(held, [true, false, true, true]);
         assert_eq!(
             table.counters(),
-            FlowCounters { opened: 4, evicted: 1, held: 3, ..FlowCounters::default() }
+            IdleCounters { inserted: 4, evicted: 1, held: 3, ..IdleCounters::default() }
         );
     }
 
@@ -336,8 +323,11 @@ mod tests {
 
     #[test]
     fn flows_that_take_up_too_much_memory_go_oldest_first() {
-        let mut table =
-            FlowTable::new(&FlowLimits { max_flows: 10, max_held_bytes: 1000, ..FlowLimits::default() });
+        let mut table = IdleMap::new(&IdleLimits {
+            max_entries: 10,
+            idle_timeout: Duration::from_secs(300),
+            max_held_bytes: 1000,
+        });
         for n in 0..5 {
             let slot = table.insert(FlowKey::numbered(n), at(0), n).unwrap();
             table.note_held(slot, 100);
@@ -348,8 +338,8 @@ mod tests {
         let counters = table.counters();
         assert_eq!((counters.evicted_for_memory, counters.held_bytes), (2, 900));
         let slot = table.touch(&FlowKey::numbered(4), at(0)).unwrap();
-        table.restart(slot, 4);
-        assert_eq!(table.counters().held_bytes, 600, "a flow that starts anew holds nothing");
+        table.note_held(slot, 0);
+        assert_eq!(table.counters().held_bytes, 600);
         table.note_held(slot, 2000);
         assert_eq!(
             (table.counters().held, table.counters().held_bytes),

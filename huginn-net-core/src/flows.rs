@@ -1,0 +1,226 @@
+//! The flows in sight: which segment belongs to which, and what a protocol makes of it.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use crate::idle_map::{IdleLimits, IdleMap, Slot};
+use crate::{Event, Filter, FlowKey, Interest, Protocol, Segment, Side};
+
+/// How many flows are held, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowLimits {
+    /// Flows held at most (default 524,288). At the limit the flow that was idle for longest goes first.
+    pub max_flows: usize,
+    /// A flow without a packet for this long, in packet time, has ended (default 5 minutes).
+    pub idle_timeout: Duration,
+    /// For this long after a SYN, in packet time, an equal SYN is its retransmission (default 130 seconds, twice
+    /// the longest pause of Linux); later it opens the flow anew.
+    pub syn_lifetime: Duration,
+    /// Memory that all flows together may take up beside their entries (default 256 MiB): bytes of messages that are
+    /// not whole yet. At the limit the flow that was idle for longest goes first.
+    pub max_held_bytes: usize,
+}
+
+impl Default for FlowLimits {
+    fn default() -> Self {
+        Self {
+            max_flows: 1 << 19,
+            idle_timeout: Duration::from_secs(300),
+            syn_lifetime: Duration::from_secs(130),
+            max_held_bytes: 256 << 20,
+        }
+    }
+}
+
+/// What became of the flows so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct FlowCounters {
+    /// Flows opened, restarts of a known 4-tuple included.
+    pub opened: u64,
+    /// Flows opened anew on a 4-tuple that was still held.
+    pub restarted: u64,
+    /// Flows that ended by being idle for too long.
+    pub expired: u64,
+    /// Flows given up because the table was full.
+    pub evicted: u64,
+    /// Flows given up because all of them together took up too much memory.
+    pub evicted_for_memory: u64,
+    /// Flows held at present.
+    pub held: u64,
+    /// Memory that they take up at present beside their entries, in bytes.
+    pub held_bytes: u64,
+}
+
+/// The part of the engine behind decode and before what is remembered beyond a flow.
+pub(crate) struct Flows<P: Protocol> {
+    protocol: P,
+    filter: Filter,
+    table: IdleMap<FlowKey, Flow<P::Flow>>,
+    syn_lifetime: u64,
+    restarted: u64,
+    segments_filtered: u64,
+    segments_without_flow: u64,
+}
+
+impl<P: Protocol> Flows<P> {
+    pub(crate) fn new(protocol: P, filter: Filter, limits: &FlowLimits) -> Self {
+        let table = IdleMap::new(&IdleLimits {
+            max_entries: limits.max_flows,
+            idle_timeout: limits.idle_timeout,
+            max_held_bytes: limits.max_held_bytes,
+        });
+        Self {
+            protocol,
+            filter,
+            table,
+            syn_lifetime: u64::try_from(limits.syn_lifetime.as_nanos()).unwrap_or(u64::MAX),
+            restarted: 0,
+            segments_filtered: 0,
+            segments_without_flow: 0,
+        }
+    }
+
+    pub(crate) fn protocol(&self) -> &P {
+        &self.protocol
+    }
+
+    pub(crate) fn counters(&self) -> FlowCounters {
+        let table = self.table.counters();
+        FlowCounters {
+            opened: table.inserted.saturating_add(self.restarted),
+            restarted: self.restarted,
+            expired: table.expired,
+            evicted: table.evicted,
+            evicted_for_memory: table.evicted_for_memory,
+            held: table.held,
+            held_bytes: table.held_bytes,
+        }
+    }
+
+    pub(crate) fn segments_filtered(&self) -> u64 {
+        self.segments_filtered
+    }
+
+    pub(crate) fn segments_without_flow(&self) -> u64 {
+        self.segments_without_flow
+    }
+
+    /// Ends every flow.
+    pub(crate) fn clear(&mut self) {
+        self.table.clear();
+    }
+
+    /// Leads a segment past the filter to its flow, and what the protocol learns from it to `learn`.
+    ///
+    /// Breaks when that does.
+    pub(crate) fn segment(
+        &mut self,
+        segment: &Segment<'_>,
+        learn: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        if !self.filter.passes(segment) {
+            self.segments_filtered = self.segments_filtered.saturating_add(1);
+            return ControlFlow::Continue(());
+        }
+        self.table.expire(segment.ts);
+        let (key, sender_is_low) = FlowKey::of(segment);
+        let known = self.table.touch(&key, segment.ts);
+        let slot = match known {
+            Some(slot) if !self.starts_anew(slot, segment, sender_is_low) => Some(slot),
+            _ => self.open(known, key, segment, sender_is_low),
+        };
+        let Some((slot, flow)) = slot.and_then(|slot| Some((slot, self.table.get_mut(slot)?))) else {
+            return ControlFlow::Continue(());
+        };
+        flow.closed |= segment.tcp().is_some_and(|tcp| tcp.flags.closes());
+        if flow.interest == Interest::Done {
+            return ControlFlow::Continue(());
+        }
+        let sender = flow.sender(sender_is_low);
+        let mut outcome = ControlFlow::Continue(());
+        flow.interest = self.protocol.on_segment(segment, sender, &mut flow.state, &mut |subject, kind| {
+            if outcome.is_continue() {
+                outcome = learn(Event::of(segment, sender, subject, kind));
+            }
+        });
+        let held = P::held(&flow.state);
+        self.table.note_held(slot, held);
+        outcome
+    }
+
+    /// Whether a segment on a known 4-tuple is the first of another connection: a SYN that retransmits nothing.
+    ///
+    /// A retransmission renews the time that the next one has.
+    fn starts_anew(&mut self, slot: Slot, segment: &Segment<'_>, sender_is_low: bool) -> bool {
+        let Some(seq) = opening_seq(segment) else { return false };
+        let Some(flow) = self.table.get_mut(slot) else { return false };
+        let Some((first_seq, last_seen)) = &mut flow.syn else { return true };
+        let age = segment.ts.as_nanos().saturating_sub(*last_seen);
+        *last_seen = segment.ts.as_nanos();
+        flow.closed || seq != *first_seq || flow.client_is_low != sender_is_low || age > self.syn_lifetime
+    }
+
+    /// Opens a flow if the protocol wants it, in the place of the `known` one of the same key.
+    #[inline(never)]
+    fn open(
+        &mut self,
+        known: Option<Slot>,
+        key: FlowKey,
+        segment: &Segment<'_>,
+        sender_is_low: bool,
+    ) -> Option<Slot> {
+        let Some(sender) = self.protocol.opens(segment) else {
+            self.segments_without_flow = self.segments_without_flow.saturating_add(1);
+            return None;
+        };
+        let flow = Flow {
+            state: P::Flow::default(),
+            syn: opening_seq(segment).map(|seq| (seq, segment.ts.as_nanos())),
+            client_is_low: sender_is_low == (sender == Side::Client),
+            closed: false,
+            interest: Interest::More,
+        };
+        match known {
+            Some(slot) => {
+                self.restart(slot, flow);
+                known
+            }
+            None => self.table.insert(key, segment.ts, flow),
+        }
+    }
+
+    /// Puts a new flow in the place of one with the same key.
+    fn restart(&mut self, slot: Slot, flow: Flow<P::Flow>) {
+        self.table.note_held(slot, 0);
+        if let Some(held) = self.table.get_mut(slot) {
+            *held = flow;
+        }
+        self.restarted = self.restarted.saturating_add(1);
+    }
+}
+
+/// What the engine itself remembers of a flow.
+#[derive(Debug)]
+struct Flow<S> {
+    state: S,
+    /// Sequence number of the SYN that opened it, and when (ns) it was last seen.
+    syn: Option<(u32, u64)>,
+    /// Whether the client is the low end of the key.
+    client_is_low: bool,
+    /// Whether a FIN or RST was seen.
+    closed: bool,
+    interest: Interest,
+}
+
+impl<S> Flow<S> {
+    fn sender(&self, sender_is_low: bool) -> Side {
+        if sender_is_low == self.client_is_low { Side::Client } else { Side::Server }
+    }
+}
+
+/// The sequence number of a segment that asks for a connection.
+fn opening_seq(segment: &Segment<'_>) -> Option<u32> {
+    segment.tcp().filter(|tcp| tcp.flags.opens()).map(|tcp| tcp.seq)
+}
