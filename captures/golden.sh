@@ -5,8 +5,8 @@
 #                                  NAME.http for HTTP
 #   captures/golden.sh --check     write nothing; fail if the committed ones differ from what the tools say
 #
-# NAME.p0f is the log of p0f 3.09b with this project's own database, in UTC. Captures on whose link type or
-# tunnel p0f is silent have none.
+# NAME.p0f is the log of p0f 3.09b with this project's own database, in UTC, without what it says of hosts that change,
+# which is kept for hosts-* alone. Captures on whose link type or tunnel p0f is silent have none.
 # NAME.tshark lists every SYN and SYN+ACK, a line each, of the innermost headers:
 #   frame, source, port, destination, port, sequence number, acknowledgement number, TTL, window, MSS, window scale
 # with empty fields where an option is absent.
@@ -18,6 +18,11 @@ export TZ=UTC LC_ALL=C
 
 here=$(cd "$(dirname "$0")" && pwd)
 database_folder=$here/../huginn-net-db/signatures
+
+# UTC by a name under which half of the year is a summer time without a shift. p0f reads the Date of a response with
+# tm_isdst left unset: in plain UTC that moves some by an hour, and not the same ones each time.
+readonly P0F_ZONE=UTC0UTC0,M3.2.0,M11.1.0
+
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
@@ -45,14 +50,17 @@ main() {
 p0f_view() {
     # p0f appends to its log, and leaves none if it cannot read the file.
     rm -f "$tmp/log"
-    if ! p0f -f "$tmp/database.fp" -r "$1" -o "$tmp/log" >"$tmp/p0f.out" 2>&1; then
+    if ! TZ=$P0F_ZONE p0f -f "$tmp/database.fp" -r "$1" -o "$tmp/log" >"$tmp/p0f.out" 2>&1; then
         if ! grep -q 'prepare_pcap()\|prepare_bpf()' "$tmp/p0f.out"; then
             cat "$tmp/p0f.out" >&2
             return 1
         fi
     fi
-    # Of hosts that change it says something else each time: it reads the Date of a response with a field left unset.
-    if [ -s "$tmp/log" ]; then grep -v '] mod=host change|\|] mod=ip sharing|' "$tmp/log" >"$2"; fi
+    [ -s "$tmp/log" ] || return 0
+    case $1 in
+    */hosts-*) cat "$tmp/log" ;;
+    *) grep -v '] mod=host change|\|] mod=ip sharing|' "$tmp/log" ;;
+    esac >"$2"
 }
 
 # The last occurrence of a field is the innermost; ip.* and ipv6.* both occur where one tunnels the other.

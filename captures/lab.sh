@@ -1,7 +1,9 @@
-# The laboratory of record.sh, record-tls.sh and record-http.sh: network namespaces, a web server, tcpdump. Sourced by them; they say
-# in PROGRAMS and PACKAGES what they run and where Debian has it.
+# The laboratory of record.sh, record-tls.sh, record-http.sh and record-hosts.sh: network namespaces, a web server,
+# tcpdump. Sourced by them; they say in PROGRAMS and PACKAGES what they run and where Debian has it. Two laboratories
+# run side by side if LAB, with which the names of their namespaces begin, is not the same.
 
-readonly CLIENT_NS=hn-client ROUTER_NS=hn-router SERVER_NS=hn-server
+readonly LAB=${LAB:-hn}
+readonly CLIENT_NS=$LAB-client OTHER_NS=$LAB-other ROUTER_NS=$LAB-router SERVER_NS=$LAB-server
 readonly CLIENT_MAC=02:00:00:00:00:0a SERVER_MAC=02:00:00:00:00:0b SILENT_MAC=02:00:00:00:00:63
 readonly CLIENT4=192.0.2.1 SERVER4=192.0.2.2 SILENT4=192.0.2.99
 readonly CLIENT6=2001:db8::1 SERVER6=2001:db8::2 SILENT6=2001:db8::99
@@ -58,7 +60,7 @@ lab_up_as_wired() {
 
 lab_down() {
     local ns pids
-    for ns in $CLIENT_NS $ROUTER_NS $SERVER_NS; do
+    for ns in $CLIENT_NS $OTHER_NS $ROUTER_NS $SERVER_NS; do
         [ -e "/run/netns/$ns" ] || continue
         pids=$(ip netns pids $ns)
         [ -z "$pids" ] || kill $pids 2>/dev/null || true

@@ -21,6 +21,7 @@
 //! # Ok::<(), huginn_net_tcp::Error>(())
 //! ```
 
+mod clock;
 mod distance;
 mod error;
 mod layout;
@@ -35,6 +36,7 @@ mod window;
 /// Frames, flows and the engine: what a [`TcpObserver`] works in.
 pub use huginn_net_core as core;
 
+pub use clock::{Clock, ClockReading, Measurement};
 pub use distance::{MAX_DISTANCE, distance, initial_ttl};
 pub use error::{Error, Field, ParseError};
 pub use layout::{LayoutError, OptionLayout};

@@ -2,7 +2,8 @@
 
 use huginn_net_core::{Analyzer, Interest, Protocol, Segment, Side, TcpFlags, TcpHeader};
 
-use crate::{Handshake, Mtu, TcpSignature};
+use crate::clock::MEASURABLE_MILLIS;
+use crate::{Clock, ClockReading, Handshake, Measurement, Mtu, TcpSignature};
 
 /// The analyzer of TCP handshakes alone.
 ///
@@ -26,7 +27,7 @@ use crate::{Handshake, Mtu, TcpSignature};
 /// ```
 pub type HuginnNetTcp = Analyzer<TcpObserver>;
 
-/// Reports the signatures and link sizes of both ends of each TCP connection whose SYN it sees.
+/// Reports the signatures, link sizes and timestamp clocks of both ends of each TCP connection whose SYN it sees.
 ///
 /// What counts is what counts for p0f: a retransmitted SYN is not news; a SYN+ACK is, once, from the side that was
 /// addressed; an ACK before it, a FIN or an RST ends the handshake, and the same SYN after that is news again.
@@ -47,12 +48,16 @@ pub enum TcpEvent {
     SendsynProbe(TcpSignature),
     /// What the server answered to it.
     SendsynResponse(TcpSignature),
+    /// The clock behind the timestamps of this side, measured from its SYN or SYN+ACK on. Once a connection at most.
+    Clock(Clock),
 }
 
 /// What a [`TcpObserver`] remembers of one flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TcpFlow {
     phase: Phase,
+    /// Where the clocks of client and server began, while they are not measured.
+    clocks: [Option<ClockReading>; 2],
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,6 +105,10 @@ impl Protocol for TcpObserver {
         emit: &mut impl FnMut(Side, TcpEvent),
     ) -> Interest {
         let Some(tcp) = segment.tcp() else { return Interest::Done };
+        let [client, server] = &mut flow.clocks;
+        if let Some(clock) = measure(sender.choose(client, server), segment) {
+            emit(sender, TcpEvent::Clock(clock));
+        }
         match Handshake::of(tcp.flags) {
             Some(Handshake::Syn) => on_syn(segment, sender, flow, emit),
             Some(Handshake::SynAck) => on_syn_ack(segment, sender, flow, emit),
@@ -109,10 +118,33 @@ impl Protocol for TcpObserver {
                 }
             }
         }
-        match flow.phase {
-            Phase::Answered => Interest::Done,
-            Phase::Closed | Phase::SynSeen { .. } => Interest::More,
+        if flow.phase == Phase::Answered && flow.clocks == [None, None] {
+            Interest::Done
+        } else {
+            Interest::More
         }
+    }
+}
+
+/// Measures a clock, if the time has come; it is then measured, or given up, for good.
+#[inline]
+fn measure(clock: &mut Option<ClockReading>, segment: &Segment<'_>) -> Option<Clock> {
+    let began = (*clock)?;
+    let age = segment.ts.as_millis().checked_sub(began.at_millis)?;
+    if age < *MEASURABLE_MILLIS.start() {
+        return None;
+    }
+    let measurement = if MEASURABLE_MILLIS.contains(&age) {
+        ClockReading::of(segment)?.since(began)
+    } else {
+        Measurement::NoClock
+    };
+    if measurement != Measurement::Nothing {
+        *clock = None;
+    }
+    match measurement {
+        Measurement::Clock(clock) => Some(clock),
+        Measurement::Nothing | Measurement::NoClock => None,
     }
 }
 
@@ -125,6 +157,7 @@ fn on_syn(segment: &Segment<'_>, sender: Side, flow: &mut TcpFlow, emit: &mut im
     let Some(signature) = TcpSignature::from_segment(segment, None) else { return };
     let sendsyn = signature.is_sendsyn();
     flow.phase = Phase::SynSeen { mss: signature.mss, sendsyn };
+    flow.clocks = [ClockReading::new(signature.timestamp, segment.ts.as_millis()), None];
     if sendsyn {
         emit(Side::Client, TcpEvent::SendsynProbe(signature));
     } else {
@@ -149,6 +182,8 @@ fn on_syn_ack(
         emit(Side::Server, TcpEvent::SendsynResponse(signature));
     } else {
         flow.phase = Phase::Answered;
+        let [_, server] = &mut flow.clocks;
+        *server = ClockReading::new(signature.timestamp, segment.ts.as_millis());
         emit(Side::Server, TcpEvent::SynAck(signature));
         emit_mtu(Side::Server, &signature, emit);
     }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use huginn_net_db::{Database, Distance, HttpMatch, HttpParams, Label, TcpMatch, TcpParams};
 use huginn_net_http::http2::Akamai;
 use huginn_net_http::{HttpSignature, Request, Response, Role};
-use huginn_net_tcp::{Mtu, TcpSignature};
+use huginn_net_tcp::{Clock, Mtu, TcpSignature};
 use huginn_net_tls::{TlsClient, TlsServer};
 
-use crate::SystemCheck;
+use crate::{Reasons, SystemCheck};
 
 /// Something learned from a flow, with the flow and the moment.
 pub type Event = huginn_net_core::Event<Finding>;
@@ -30,6 +30,12 @@ pub enum Finding {
     TlsClient(TlsClient),
     /// A ServerHello tells what a TLS server chose.
     TlsServer(TlsServer),
+    /// TCP timestamps tell for how long a system has been up.
+    Uptime(UptimeFinding),
+    /// A host is not what it was: something else may answer at its address now, or it was moved, or lies.
+    HostChange(ChangeFinding),
+    /// Several hosts share an address, as behind a router that translates addresses, a proxy or a load balancer.
+    IpSharing(ChangeFinding),
 }
 
 /// A TCP/IP signature, and what the database says of it.
@@ -70,6 +76,24 @@ pub struct MtuFinding {
     pub mtu: Mtu,
     /// The kind of link that has this MTU, if known.
     pub link: Option<Arc<str>>,
+}
+
+/// For how long a system has been up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UptimeFinding {
+    /// The clock that tells it; see [`Clock::uptime_minutes`].
+    pub clock: Clock,
+}
+
+/// Why a host is thought to have changed, or to be several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChangeFinding {
+    /// What speaks for it: of this packet for a change, of all since the last such finding for sharing.
+    pub reasons: Reasons,
+    /// How many of the latest 32 packets that count scored at least 6, 3, 2 and 1 points.
+    pub hits: [u8; 4],
 }
 
 /// A request, and what the database says of it.

@@ -12,7 +12,7 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, SerializeStruct, Seriali
 
 use crate::{
     CommunityId, Escaped, Event, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding,
-    TcpFinding,
+    Reasons, TcpFinding, UptimeFinding,
 };
 
 /// Serialises an event as one flat object: the fields that every event has, then those of its kind.
@@ -52,6 +52,16 @@ impl Serialize for JsonEvent<'_> {
             Finding::HttpResponse(finding) => http_response_entries(&mut map, finding)?,
             Finding::TlsClient(client) => tls_client_entries(&mut map, client)?,
             Finding::TlsServer(server) => tls_server_entries(&mut map, server)?,
+            Finding::Uptime(UptimeFinding { clock }) => {
+                map.serialize_entry("minutes", &clock.uptime_minutes())?;
+                map.serialize_entry("modulo_days", &clock.modulo_days())?;
+                map.serialize_entry("frequency_hz", &clock.frequency())?;
+                map.serialize_entry("raw_frequency_hz", &clock.raw_frequency())?;
+            }
+            Finding::HostChange(finding) | Finding::IpSharing(finding) => {
+                map.serialize_entry("reasons", &Names(finding.reasons))?;
+                map.serialize_entry("hits", &finding.hits)?;
+            }
         }
         map.end()
     }
@@ -69,6 +79,9 @@ fn name(finding: &Finding) -> &'static str {
         Finding::HttpResponse(_) => "http_response",
         Finding::TlsClient(_) => "tls_client",
         Finding::TlsServer(_) => "tls_server",
+        Finding::Uptime(_) => "uptime",
+        Finding::HostChange(_) => "host_change",
+        Finding::IpSharing(_) => "ip_sharing",
     }
 }
 
@@ -164,6 +177,15 @@ struct WireList<'a>(AlpnList<'a>);
 impl Serialize for WireList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.map(Wire))
+    }
+}
+
+/// A list of the names of reasons.
+struct Names(Reasons);
+
+impl Serialize for Names {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.names())
     }
 }
 

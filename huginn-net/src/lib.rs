@@ -22,17 +22,21 @@
 mod community_id;
 mod escaped;
 mod finding;
+mod hosts;
 #[cfg(feature = "serde")]
 mod json;
 mod observers;
+mod p0f_flow;
 mod p0f_log;
 mod system_check;
 
 pub use community_id::CommunityId;
 pub use escaped::Escaped;
 pub use finding::{
-    Event, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, TcpFinding,
+    ChangeFinding, Event, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding,
+    TcpFinding, UptimeFinding,
 };
+pub use hosts::{HostCounters, HostLimits, HostNote, Hosts, Reasons};
 /// Frames, flows and the engine: all that the types here are made of.
 pub use huginn_net_core as core;
 pub use huginn_net_core::{

@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 
-use huginn_net_core::{Interest, Protocol, Segment, Side, TcpFlags};
+use huginn_net_core::{Interest, Protocol, Route, Segment, Side, TcpFlags};
 use huginn_net_db::{Database, Label};
 use huginn_net_http::{
-    HttpCounters, HttpEvent, HttpFlow, HttpObserver, HttpRequest, HttpResponse, HttpSignature, Role,
+    HttpCounters, HttpEvent, HttpFlow, HttpObserver, HttpRequest, HttpResponse, HttpSignature, Request,
+    Response, Role,
 };
 use huginn_net_tcp::{Handshake, TcpEvent, TcpFlow, TcpObserver};
 use huginn_net_tls::{TlsCounters, TlsEvent, TlsFlow, TlsObserver};
 
-use crate::{Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, TcpFinding};
+use crate::hosts::{HostNote, HttpNote, Note, TcpNote};
+use crate::p0f_flow::P0fFlow;
+use crate::{
+    Finding, HostLimits, Hosts, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, TcpFinding,
+};
 
 /// The protocols to run and the database to look up what they see.
 ///
@@ -22,6 +27,7 @@ pub struct Observers {
     tls: Option<TlsObserver>,
     database: Arc<Database>,
     scope: Scope,
+    hosts: HostLimits,
 }
 
 /// How much is reported.
@@ -43,6 +49,7 @@ impl Observers {
             tls: Some(TlsObserver::default()),
             database,
             scope: Scope::default(),
+            hosts: HostLimits::default(),
         }
     }
 
@@ -69,6 +76,12 @@ impl Observers {
     pub fn scope(self, scope: Scope) -> Self {
         Self { scope, ..self }
     }
+
+    /// Sets the caps of what is remembered of hosts.
+    #[must_use]
+    pub fn hosts(self, limits: HostLimits) -> Self {
+        Self { hosts: limits, ..self }
+    }
 }
 
 impl Default for Observers {
@@ -88,12 +101,17 @@ pub struct ProtocolCounters {
     pub tls: TlsCounters,
 }
 
+/// What is learned: for who asked, or for what is remembered of hosts.
+type Learned = Route<Finding, HostNote>;
+
 /// What is remembered of one flow, per protocol.
 #[derive(Debug, Default)]
 pub struct FlowState {
     tcp: TcpFlow,
     http: HttpFlow,
     tls: TlsFlow,
+    /// Where p0f's way is followed.
+    p0f: Option<P0fFlow>,
     /// The side whose handshake a user-space tool made: its options tell nothing of a link.
     by_tool: Option<Side>,
     /// The systems that the handshake told, of client and server.
@@ -105,10 +123,12 @@ pub struct FlowState {
 
 impl Protocol for Observers {
     type Flow = FlowState;
-    type Event = Finding;
-    type Memory = ();
+    type Event = Route<Finding, HostNote>;
+    type Memory = Hosts;
 
-    fn memory(&self) {}
+    fn memory(&self) -> Hosts {
+        Hosts::new(&self.hosts, self.scope)
+    }
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
         if self.is_hidden(segment) {
@@ -123,7 +143,7 @@ impl Protocol for Observers {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut FlowState,
-        emit: &mut impl FnMut(Side, Finding),
+        emit: &mut impl FnMut(Side, Learned),
     ) -> Interest {
         if self.is_hidden(segment) {
             return Interest::More;
@@ -131,11 +151,17 @@ impl Protocol for Observers {
         if !flow.tcp_done {
             flow.tcp_done = self.on_tcp(segment, sender, flow, emit) == Interest::Done;
         }
+        if let Some(note) = flow.p0f.as_mut().and_then(|p0f| p0f.on_segment(segment, sender)) {
+            emit(sender, Route::Note(note.into()));
+        }
         if !flow.http_done {
             flow.http_done = self.on_http(segment, sender, flow, emit) == Interest::Done;
         }
         if !flow.tls_done {
             flow.tls_done = self.on_tls(segment, sender, &mut flow.tls, emit) == Interest::Done;
+        }
+        if flow.http_done {
+            flow.p0f = None;
         }
         if flow.tcp_done && flow.http_done && flow.tls_done { Interest::Done } else { Interest::More }
     }
@@ -164,18 +190,23 @@ impl Observers {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut FlowState,
-        emit: &mut impl FnMut(Side, Finding),
+        emit: &mut impl FnMut(Side, Learned),
     ) -> Interest {
         let Some(tcp) = &mut self.tcp else { return Interest::Done };
         let database = &self.database;
-        let FlowState { tcp: state, by_tool, systems, .. } = flow;
+        let FlowState { tcp: state, by_tool, systems, p0f, .. } = flow;
+        let scope = self.scope;
         let interest = tcp.on_segment(segment, sender, state, &mut |side, event| {
             let (signature, sendsyn) = match event {
                 TcpEvent::Syn(signature) | TcpEvent::SynAck(signature) => (signature, false),
                 TcpEvent::SendsynProbe(signature) | TcpEvent::SendsynResponse(signature) => (signature, true),
                 TcpEvent::Mtu(_) if *by_tool == Some(side) => return,
                 TcpEvent::Mtu(mtu) => {
-                    return emit(side, Finding::Mtu(MtuFinding { mtu, link: database.match_mtu(mtu) }));
+                    let finding = MtuFinding { mtu, link: database.match_mtu(mtu) };
+                    return emit(side, Route::Report(Finding::Mtu(finding)));
+                }
+                TcpEvent::Clock(clock) if scope == Scope::Full => {
+                    return emit(side, Route::Note(Note::Clock(clock).into()));
                 }
                 _ => return,
             };
@@ -192,11 +223,23 @@ impl Observers {
                 }
                 None => {}
             }
-            emit(side, Finding::Tcp(finding));
+            if side == Side::Client && scope == Scope::P0f {
+                *p0f = Some(P0fFlow::default());
+            }
+            let note = TcpNote {
+                signature,
+                matched: finding.matched.clone(),
+                clock: p0f.as_ref().map(|p0f| p0f.clock().clone()),
+            };
+            emit(side, Route::Report(Finding::Tcp(finding)));
+            if !sendsyn {
+                emit(side, Route::Note(Note::Tcp(note).into()));
+            }
         });
         if self.scope == Scope::P0f && by_tool.take().is_some() {
             state.end();
             flow.http_done = true;
+            flow.p0f = None;
             return Interest::More;
         }
         interest
@@ -207,7 +250,7 @@ impl Observers {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut FlowState,
-        emit: &mut impl FnMut(Side, Finding),
+        emit: &mut impl FnMut(Side, Learned),
     ) -> Interest {
         let Some(http) = &mut self.http else { return Interest::Done };
         if self.scope == Scope::P0f && is_given_up(segment, self.tcp.is_some().then_some(&flow.tcp)) {
@@ -222,29 +265,26 @@ impl Observers {
             };
             HttpVerdict::new(signature, matched, system, database)
         };
-        http.on_segment(segment, sender, &mut flow.http, &mut |side, event| match event {
-            HttpEvent::Request(HttpRequest { request, exchange, akamai, .. }) => {
-                let signature = match scope {
-                    Scope::Full => Some(HttpSignature::of_request(&request)),
-                    Scope::P0f => HttpSignature::p0f_of_request(&request),
-                };
-                if let Some(verdict) = signature.map(verdict) {
-                    emit(
-                        side,
-                        Finding::HttpRequest(HttpRequestFinding { request, exchange, akamai, verdict }),
-                    );
+        http.on_segment(segment, sender, &mut flow.http, &mut |side, event| {
+            let signature = match &event {
+                HttpEvent::Request(found) => of_request(&found.request, scope),
+                HttpEvent::Response(found) => of_response(&found.response, scope),
+                _ => return,
+            };
+            let Some((signature, counts)) = signature else { return };
+            let verdict = verdict(signature);
+            let note = HttpNote::new(&verdict, counts);
+            let finding = match event {
+                HttpEvent::Request(HttpRequest { request, exchange, akamai, .. }) => {
+                    Finding::HttpRequest(HttpRequestFinding { request, exchange, akamai, verdict })
                 }
-            }
-            HttpEvent::Response(HttpResponse { response, exchange, .. }) => {
-                let signature = match scope {
-                    Scope::Full => Some(HttpSignature::of_response(&response)),
-                    Scope::P0f => HttpSignature::p0f_of_response(&response),
-                };
-                if let Some(verdict) = signature.map(verdict) {
-                    emit(side, Finding::HttpResponse(HttpResponseFinding { response, exchange, verdict }));
+                HttpEvent::Response(HttpResponse { response, exchange, .. }) => {
+                    Finding::HttpResponse(HttpResponseFinding { response, exchange, verdict })
                 }
-            }
-            _ => {}
+                _ => return,
+            };
+            emit(side, Route::Report(finding));
+            emit(side, Route::Note(Note::Http(note).into()));
         })
     }
 
@@ -253,14 +293,32 @@ impl Observers {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut TlsFlow,
-        emit: &mut impl FnMut(Side, Finding),
+        emit: &mut impl FnMut(Side, Learned),
     ) -> Interest {
         let Some(tls) = &mut self.tls else { return Interest::Done };
         tls.on_segment(segment, sender, flow, &mut |side, event| match event {
-            TlsEvent::Client(client) => emit(side, Finding::TlsClient(client)),
-            TlsEvent::Server(server) => emit(side, Finding::TlsServer(server)),
+            TlsEvent::Client(client) => emit(side, Route::Report(Finding::TlsClient(client))),
+            TlsEvent::Server(server) => emit(side, Route::Report(Finding::TlsServer(server))),
             _ => {}
         })
+    }
+}
+
+/// What is looked up of a request, and whether p0f counts it in for its client.
+fn of_request(request: &Request, scope: Scope) -> Option<(HttpSignature, bool)> {
+    let seen_by_p0f = HttpSignature::p0f_of_request(request);
+    match scope {
+        Scope::Full => Some((HttpSignature::of_request(request), seen_by_p0f.is_some())),
+        Scope::P0f => Some((seen_by_p0f?, true)),
+    }
+}
+
+/// What is looked up of a response, and whether p0f counts it in for its server.
+fn of_response(response: &Response, scope: Scope) -> Option<(HttpSignature, bool)> {
+    let seen_by_p0f = HttpSignature::p0f_of_response(response);
+    match scope {
+        Scope::Full => Some((HttpSignature::of_response(response), seen_by_p0f.is_some())),
+        Scope::P0f => Some((seen_by_p0f?, true)),
     }
 }
 

@@ -4,9 +4,9 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use huginn_net_core::{Side, Timestamp};
-use huginn_net_tcp::Handshake;
+use huginn_net_tcp::{Clock, Handshake};
 
-use crate::{Event, Finding, HttpVerdict, MtuFinding, TcpFinding};
+use crate::{ChangeFinding, Event, Finding, HttpVerdict, MtuFinding, TcpFinding};
 
 /// Displays an event as p0f 3.09b logs it, character for character, with the time in UTC.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,8 @@ enum Logged<'a> {
     Mtu(&'a MtuFinding),
     HttpRequest(&'a HttpVerdict),
     HttpResponse(&'a HttpVerdict),
+    Uptime(&'a Clock),
+    Change(&'static str, &'a ChangeFinding),
 }
 
 impl<'a> P0fLine<'a> {
@@ -32,6 +34,9 @@ impl<'a> P0fLine<'a> {
             Finding::Mtu(finding) => Logged::Mtu(finding),
             Finding::HttpRequest(finding) => Logged::HttpRequest(&finding.verdict),
             Finding::HttpResponse(finding) => Logged::HttpResponse(&finding.verdict),
+            Finding::Uptime(finding) => Logged::Uptime(&finding.clock),
+            Finding::HostChange(finding) => Logged::Change("host change", finding),
+            Finding::IpSharing(finding) => Logged::Change("ip sharing", finding),
             Finding::TlsClient(_) | Finding::TlsServer(_) => return None,
         };
         Some(Self { event, finding })
@@ -51,6 +56,8 @@ impl fmt::Display for P0fLine<'_> {
             Logged::Mtu(_) => "mtu",
             Logged::HttpRequest(_) => "http request",
             Logged::HttpResponse(_) => "http response",
+            Logged::Uptime(_) => "uptime",
+            Logged::Change(module, _) => module,
         };
         let subject = match event.subject {
             Side::Client => "cli",
@@ -64,6 +71,10 @@ impl fmt::Display for P0fLine<'_> {
             Logged::HttpRequest(verdict) | Logged::HttpResponse(verdict) => write_http(f, verdict),
             Logged::Mtu(MtuFinding { mtu, link }) => {
                 write!(f, "link={}|raw_mtu={mtu}", link.as_deref().unwrap_or(UNKNOWN))
+            }
+            Logged::Uptime(clock) => write_uptime(f, clock),
+            Logged::Change(_, ChangeFinding { reasons, hits: [a, b, c, d] }) => {
+                write!(f, "reason={reasons}|raw_hits={a},{b},{c},{d}")
             }
         }
     }
@@ -94,6 +105,16 @@ fn write_http(f: &mut fmt::Formatter<'_>, verdict: &HttpVerdict) -> fmt::Result 
         verdict.signature.language(),
         verdict.params,
         verdict.raw_sig()
+    )
+}
+
+fn write_uptime(f: &mut fmt::Formatter<'_>, clock: &Clock) -> fmt::Result {
+    let minutes = clock.uptime_minutes();
+    let (days, hours, minutes) = (minutes / 1440, minutes / 60 % 24, minutes % 60);
+    let (modulo, frequency) = (clock.modulo_days(), clock.raw_frequency());
+    write!(
+        f,
+        "uptime={days} days {hours} hrs {minutes} min (modulo {modulo} days)|raw_freq={frequency:.2} Hz"
     )
 }
 

@@ -23,10 +23,10 @@ impl SystemCheck {
         database: &Database,
     ) -> Self {
         let claimed = user_agent.and_then(|user_agent| named_in(user_agent, database));
-        let runs_on = software.map(|label| label.systems.as_slice()).unwrap_or_default();
-        let agrees = system.filter(|_| claimed.is_some() || !runs_on.is_empty()).map(|system| {
+        let software = software.filter(|label| !label.systems.is_empty());
+        let agrees = system.filter(|_| claimed.is_some() || software.is_some()).map(|system| {
             claimed.as_ref().is_none_or(|claimed| may_be(claimed, &system.name))
-                && (runs_on.is_empty() || runs_on.iter().any(|known| is(system, known)))
+                && software.is_none_or(|software| runs_on(software, system))
         });
         Self { claimed, agrees }
     }
@@ -41,15 +41,16 @@ fn named_in(user_agent: &[u8], database: &Database) -> Option<Arc<str>> {
 }
 
 /// Whether a system that calls itself so may have the TCP of that name: that of Android is Linux's.
-fn may_be(claimed: &str, observed: &str) -> bool {
+pub(crate) fn may_be(claimed: &str, observed: &str) -> bool {
     claimed == observed || (claimed, observed) == ("Android", "Linux")
 }
 
-fn is(system: &Label, known: &System) -> bool {
-    match known {
+/// Whether software is known to run on a system.
+pub(crate) fn runs_on(software: &Label, system: &Label) -> bool {
+    software.systems.iter().any(|known| match known {
         System::Name(name) => system.name == *name,
         System::Class(class) => system.class.as_ref() == Some(class),
-    }
+    })
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use huginn_net::{
-    CaptureError, CaptureReader, Counters, DecodeConfig, Escaped, Filter, FlowLimits, Frame, HuginnNet,
-    Observers, ProtocolCounters, Scope, Source,
+    CaptureError, CaptureReader, Counters, DecodeConfig, Escaped, Filter, FlowLimits, Frame, HostLimits,
+    HuginnNet, Observers, ProtocolCounters, Scope, Source,
 };
 
 use serde::Serialize;
@@ -29,6 +29,7 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
         }
         events.name_file((args.files.len() > 1).then(|| name_of(path)));
         let before = analyzer.counters();
+        analyzer.memory_mut().clear();
         let outcome = open(path).and_then(|reader| {
             let progress = Progress::of(&reader, args.output.quiet || events.is_on_terminal());
             // What comes through a pipe may be long in coming.
@@ -79,7 +80,13 @@ fn analyzer(args: &AnalysisArguments, format: Format) -> Result<HuginnNet, Failu
     let p0f = format == Format::P0f;
     // p0f forgets a flow half a minute after its SYN, which then is news if it comes again.
     let syn_lifetime = if p0f { Duration::from_secs(30) } else { FlowLimits::default().syn_lifetime };
+    // It looks for idle hosts every 50 packets only, so that in small captures it forgets none.
+    let mut hosts = HostLimits::default();
+    if p0f {
+        hosts.idle_timeout = Duration::from_secs(30 * 86_400);
+    }
     let observers = Observers::new(database(args.db.as_deref())?)
+        .hosts(hosts)
         .tcp(args.protocols.contains(&ProtocolArgument::Tcp))
         .http(args.protocols.contains(&ProtocolArgument::Http))
         .tls(args.protocols.contains(&ProtocolArgument::Tls) && !p0f)

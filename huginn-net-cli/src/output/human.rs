@@ -9,7 +9,7 @@ use huginn_net::tcp::Handshake;
 use huginn_net::tls::{Transport, Version};
 use huginn_net::{
     Escaped, Event, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, Side,
-    SystemCheck, TcpFinding, TlsClient, TlsServer,
+    SystemCheck, TcpFinding, TlsClient, TlsServer, UptimeFinding,
 };
 
 /// Width of the column of field names.
@@ -59,6 +59,9 @@ impl Human {
             Finding::HttpResponse(_) => "HTTP response",
             Finding::TlsClient(_) => "ClientHello",
             Finding::TlsServer(_) => "ServerHello",
+            Finding::Uptime(_) => "Uptime",
+            Finding::HostChange(_) => "Host change",
+            Finding::IpSharing(_) => "IP sharing",
             _ => "MTU",
         };
         let arrow = match event.subject {
@@ -85,8 +88,26 @@ impl Human {
             Finding::HttpResponse(finding) => self.http_response(out, finding),
             Finding::TlsClient(client) => self.tls_client(out, client),
             Finding::TlsServer(server) => self.tls_server(out, server),
+            Finding::Uptime(finding) => self.uptime(out, finding),
+            Finding::HostChange(finding) | Finding::IpSharing(finding) => {
+                self.field(out, "reasons", finding.reasons)?;
+                let [a, b, c, d] = finding.hits;
+                self.field(out, "hits", format_args!("{a} {b} {c} {d}"))
+            }
             _ => Ok(()),
         }
+    }
+
+    fn uptime(&self, out: &mut impl Write, UptimeFinding { clock, .. }: &UptimeFinding) -> io::Result<()> {
+        let minutes = clock.uptime_minutes();
+        let (days, hours, minutes) = (minutes / 1440, minutes / 60 % 24, minutes % 60);
+        let modulo = clock.modulo_days();
+        self.field(out, "uptime", format_args!("{days} d {hours} h {minutes} min, modulo {modulo} d"))?;
+        self.field(
+            out,
+            "clock",
+            format_args!("{} Hz ({:.2} measured)", clock.frequency(), clock.raw_frequency()),
+        )
     }
 
     fn http_request(&self, out: &mut impl Write, finding: &HttpRequestFinding) -> io::Result<()> {

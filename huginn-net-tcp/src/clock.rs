@@ -1,0 +1,208 @@
+//! The clock behind TCP timestamps (RFC 7323, section 5.4): how fast it ticks, and since when.
+
+use std::ops::RangeInclusive;
+
+use huginn_net_core::{Segment, TcpHeader};
+
+use crate::kind;
+use crate::options::Options;
+
+/// The value that a sender's timestamp clock had at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClockReading {
+    /// TSval of the segment; never 0.
+    pub value: u32,
+    /// When it was captured: whole milliseconds since the Unix epoch.
+    pub at_millis: u64,
+}
+
+/// What two readings of a clock tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measurement {
+    /// Nothing: too little or too much time lies between them, or the clock moved too little.
+    Nothing,
+    /// No clock that counts time: it runs backwards, or at less than 0.7 or more than 1500 Hz.
+    NoClock,
+    /// A clock.
+    Clock(Clock),
+}
+
+/// A timestamp clock, measured between two segments of one sender.
+///
+/// It counts from when the system started only on systems that do not begin each connection's timestamps anywhere
+/// (RFC 7323, section 7.1, advises to): Linux since 4.10 begins them anew for each pair of addresses, others for each
+/// connection. One connection does not tell which is the case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Clock {
+    /// The later of the readings.
+    pub reading: ClockReading,
+    /// How far it moved between them.
+    pub ticks: u32,
+    /// The time between them, in milliseconds.
+    pub millis: u32,
+}
+
+/// Between which times (ms) a clock can be measured.
+pub(crate) const MEASURABLE_MILLIS: RangeInclusive<u64> = 25..=600_000;
+const MIN_TICKS: u32 = 5;
+/// Below this time (ms) a small step back is a segment that was overtaken.
+const OVERTAKEN_WITHIN: u32 = 100;
+/// How far back (ticks) such a step may be.
+const OVERTAKEN_BY: u32 = 15_000;
+const MIN_HZ: f64 = 0.7;
+const MAX_HZ: f64 = 1500.0;
+
+impl ClockReading {
+    /// The reading that a value and the time in milliseconds since the Unix epoch make; none of 0.
+    pub fn new(value: u32, at_millis: u64) -> Option<Self> {
+        (value != 0).then_some(Self { value, at_millis })
+    }
+
+    /// The reading in a TCP segment that has a timestamp.
+    pub fn of(segment: &Segment<'_>) -> Option<Self> {
+        Self::new(timestamp(segment.tcp()?), segment.ts.as_millis())
+    }
+
+    /// What this reading tells together with an `earlier` one of the same sender, by p0f's rules.
+    pub fn since(self, earlier: Self) -> Measurement {
+        let millis = self.at_millis.checked_sub(earlier.at_millis);
+        let Some(millis) = millis.filter(|millis| MEASURABLE_MILLIS.contains(millis)) else {
+            return Measurement::Nothing;
+        };
+        let millis = u32::try_from(millis).unwrap_or(u32::MAX);
+        let ticks = self.value.wrapping_sub(earlier.value);
+        let overtaken = millis < OVERTAKEN_WITHIN && !ticks < OVERTAKEN_BY;
+        if ticks < MIN_TICKS || overtaken {
+            return Measurement::Nothing;
+        }
+        let clock = Clock { reading: self, ticks, millis };
+        let forward = ticks <= !ticks;
+        if forward && (MIN_HZ..=MAX_HZ).contains(&clock.raw_frequency()) {
+            Measurement::Clock(clock)
+        } else {
+            Measurement::NoClock
+        }
+    }
+}
+
+impl Clock {
+    /// Its measured frequency in Hz.
+    pub fn raw_frequency(&self) -> f64 {
+        f64::from(self.ticks) * 1000.0 / f64::from(self.millis)
+    }
+
+    /// The frequency in Hz that such a clock has by design: the measured one, rounded as p0f does.
+    pub fn frequency(&self) -> u32 {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0.7 to 1500")]
+        let raw = self.raw_frequency() as u32;
+        let round =
+            |up: u32, unit: u32| raw.saturating_add(up).checked_div(unit).unwrap_or(0).saturating_mul(unit);
+        match raw {
+            0 => 1,
+            1..=10 => raw,
+            11..=50 => round(3, 5),
+            51..=100 => round(7, 10),
+            101..=500 => round(33, 50),
+            _ => round(67, 100),
+        }
+    }
+
+    /// Minutes for which it has counted, if it began at 0.
+    pub fn uptime_minutes(&self) -> u32 {
+        self.reading.value.checked_div(self.frequency()).unwrap_or(0) / 60
+    }
+
+    /// Days after which it begins anew; the uptime is known but for a multiple of them.
+    pub fn modulo_days(&self) -> u32 {
+        u32::MAX.checked_div(self.frequency().saturating_mul(86_400)).unwrap_or(0)
+    }
+}
+
+/// The sender's timestamp; 0 when absent.
+fn timestamp(tcp: &TcpHeader<'_>) -> u32 {
+    match tcp.options {
+        // How nearly every segment behind the handshake has it (RFC 7323, appendix A).
+        [kind::NOP, kind::NOP, kind::TIMESTAMP, 10, a, b, c, d, ..] => u32::from_be_bytes([*a, *b, *c, *d]),
+        [] => 0,
+        other => Options::parse(other, false).timestamp,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(value: u32, at_millis: u64) -> ClockReading {
+        ClockReading { value, at_millis }
+    }
+
+    fn measure(ticks: u32, millis: u64) -> Measurement {
+        reading(1_000_000_u32.wrapping_add(ticks), millis.saturating_add(5_000))
+            .since(reading(1_000_000, 5_000))
+    }
+
+    #[test]
+    fn only_what_can_be_measured_is_measured() {
+        // The limits are those of p0f 3.09b.
+        use Measurement::{NoClock, Nothing};
+        for (ticks, millis, want) in [
+            (25, 24, Nothing),
+            (4, 1000, Nothing),
+            (600_001, 600_001, Nothing),
+            (1500, 99, NoClock),
+            (u32::MAX - 14_999, 99, Nothing),
+            (u32::MAX - 15_000, 99, NoClock),
+            (u32::MAX - 10, 100, NoClock),
+            (1501, 1000, NoClock),
+            (69, 100_000, NoClock),
+        ] {
+            assert_eq!(measure(ticks, millis), want, "{ticks} in {millis} ms");
+        }
+        for (ticks, millis) in [(25, 25), (5, 1000), (600_000, 600_000), (1500, 1000), (70, 100_000)] {
+            assert!(matches!(measure(ticks, millis), Measurement::Clock(_)), "{ticks} in {millis} ms");
+        }
+        assert_eq!(reading(2000, 0).since(reading(1000, 1000)), Nothing, "time stepped back");
+    }
+
+    #[test]
+    fn frequencies_are_rounded_to_what_clocks_have() {
+        for (ticks, want) in [
+            (7, 1),
+            (19, 1),
+            (100, 10),
+            (109, 10),
+            (117, 10),
+            (120, 15),
+            (497, 50),
+            (503, 50),
+            (530, 60),
+            (990, 100),
+            (1009, 100),
+            (1170, 150),
+            (2490, 250),
+            (2510, 250),
+            (9990, 1000),
+            (10_010, 1000),
+            (9400, 1000),
+        ] {
+            let Measurement::Clock(clock) = measure(ticks, 10_000) else { panic!("{ticks}") };
+            assert_eq!(clock.frequency(), want, "{ticks} in 10 s");
+        }
+    }
+
+    #[test]
+    fn uptime_counts_from_zero_modulo_what_32_bits_hold() {
+        let clock = Clock { reading: reading(4_000_000_000, 0), ticks: 1000, millis: 1000 };
+        assert_eq!((clock.uptime_minutes(), clock.modulo_days()), (66_666, 49));
+        let clock = Clock { reading: reading(360_000, 0), ticks: 100, millis: 1000 };
+        assert_eq!((clock.uptime_minutes(), clock.modulo_days()), (60, 497));
+    }
+
+    #[test]
+    fn the_wrap_of_the_counter_is_no_step_back() {
+        let clock = reading(500, 1000).since(reading(u32::MAX - 499, 0));
+        assert!(matches!(clock, Measurement::Clock(Clock { ticks: 1000, .. })), "{clock:?}");
+    }
+}

@@ -1,0 +1,261 @@
+//! How much a signature differs from what a host was: p0f's scores.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use huginn_net_core::Side;
+use huginn_net_db::{HttpMatch, Label, TcpMatch};
+use huginn_net_tcp::{ClockReading, Handshake, Quirks, TcpSignature};
+
+use super::{HttpNote, Reasons};
+use crate::Scope;
+use crate::system_check;
+
+/// A SYN or SYN+ACK of a host.
+#[derive(Clone, Debug)]
+pub(super) struct TcpSeen {
+    pub(super) signature: TcpSignature,
+    pub(super) matched: Option<TcpMatch>,
+    pub(super) at_millis: u64,
+    /// The other end.
+    pub(super) peer: IpAddr,
+}
+
+/// The first request or response of a flow of a host.
+#[derive(Clone, Debug)]
+pub(super) struct HttpSeen {
+    label: Option<Arc<Label>>,
+    /// The server's.
+    port: u16,
+    /// What time it said that it was, and what it was; in seconds since 1970.
+    date: Option<(i64, i64)>,
+}
+
+/// A score and what it is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Score {
+    pub(super) points: u8,
+    pub(super) reasons: Reasons,
+}
+
+impl Score {
+    fn add(&mut self, points: u8, reason: Reasons) {
+        self.points = self.points.saturating_add(points);
+        self.reasons = self.reasons.with(reason);
+    }
+}
+
+/// Quirks that the network may cause.
+const SOFT: Quirks = Quirks::ECN.union(Quirks::DF).union(Quirks::ID_NONZERO).union(Quirks::ID_ZERO);
+/// How far (ports) a source port must fall to tell anything.
+const PORT_FALL: u16 = 64;
+/// Within which distance (hops) a changed TTL always tells something.
+const NEAR: u8 = 9;
+const DAY_MILLIS: u64 = 86_400_000;
+/// By how many seconds a Date may be off.
+const DATE_TOLERANCE: i64 = 10;
+
+impl TcpSeen {
+    /// The timestamp clock as it stood, if there was one.
+    pub(super) fn clock(&self) -> Option<ClockReading> {
+        ClockReading::new(self.signature.timestamp, self.at_millis)
+    }
+
+    fn label(&self) -> Option<&Label> {
+        self.matched.as_ref().map(|found| &*found.label)
+    }
+
+    /// How much this differs from the `last` of its kind that the host sent, and from the system that it was. `ports` are
+    /// the source ports of this and of the last SYN.
+    pub(super) fn differs(
+        &self,
+        last: Option<&Self>,
+        system: Option<&Label>,
+        ports: (u16, Option<u16>),
+        scope: Scope,
+    ) -> Score {
+        let mut score = Score::default();
+        let is_other_system =
+            self.label().zip(system).is_some_and(|(label, system)| label.name != system.name);
+        let Some(last) = last else {
+            if is_other_system {
+                score.add(8, Reasons::SYSTEM);
+            }
+            return score;
+        };
+        let is_syn = self.signature.handshake == Handshake::Syn;
+        self.add_labels(last, is_syn, &mut score);
+        let names_differ = score.points == 8;
+        if !names_differ && is_other_system {
+            score.add(8, Reasons::SYSTEM);
+        }
+        if !names_differ {
+            self.add_ttl(last, &mut score);
+        }
+        if is_syn {
+            let fell = ports.1.is_some_and(|last| last.saturating_sub(ports.0) >= PORT_FALL);
+            if fell && (scope == Scope::P0f || last.peer == self.peer) {
+                score.add(1, Reasons::PORT);
+            }
+            if self.signature.mss != last.signature.mss {
+                score.add(1, Reasons::MTU);
+            }
+        }
+        // With each peer timestamps may begin elsewhere.
+        if scope == Scope::P0f || last.peer == self.peer {
+            self.add_timestamps(last, &mut score);
+        }
+        score
+    }
+
+    fn add_labels(&self, last: &Self, is_syn: bool, score: &mut Score) {
+        match (&self.matched, &last.matched) {
+            (Some(now), Some(before)) => {
+                if now.label.name != before.label.name {
+                    score.add(8, Reasons::SYSTEM);
+                } else if is_syn && now.label != before.label {
+                    score.add(2, Reasons::SYSTEM);
+                } else if is_syn && now.line != before.line {
+                    score.add(1, Reasons::SYSTEM);
+                } else if is_syn && now.fuzzy != before.fuzzy {
+                    score.add(1, Reasons::FUZZY);
+                }
+            }
+            (now, before) => {
+                if (self.signature.quirks.symmetric_difference(last.signature.quirks))
+                    .difference(SOFT)
+                    .is_empty()
+                {
+                    if is_syn && self.signature.layout != last.signature.layout {
+                        score.add(1, Reasons::SIGNATURE);
+                    }
+                } else {
+                    score.add(2, Reasons::SIGNATURE);
+                }
+                if is_syn && now.is_some() != before.is_some() {
+                    score.add(1, Reasons::KNOWN);
+                }
+            }
+        }
+    }
+
+    fn add_ttl(&self, last: &Self, score: &mut Score) {
+        let (now, before) = (self.signature.ttl, last.signature.ttl);
+        let is_random = |seen: &Self| seen.matched.as_ref().is_some_and(|found| found.distance.at_most);
+        if now == before || is_random(self) || is_random(last) {
+            return;
+        }
+        let distance =
+            self.matched.as_ref().map_or_else(|| self.signature.distance(), |found| found.distance.hops);
+        if distance <= NEAR || now > before.saturating_add(1) {
+            let points = if distance > 5 && now.abs_diff(before) <= 2 { 1 } else { 4 };
+            score.add(points, Reasons::TTL);
+        }
+    }
+
+    fn add_timestamps(&self, last: &Self, score: &mut Score) {
+        let Some((now, before)) = self.clock().zip(last.clock()).filter(|_| score.points > 0) else { return };
+        let millis = now.at_millis.checked_sub(before.at_millis).filter(|millis| *millis < DAY_MILLIS);
+        let Some(millis) = millis else { return };
+        let most = u32::try_from(millis.max(100).saturating_mul(3) / 2).unwrap_or(u32::MAX);
+        let ticks = now.value.wrapping_sub(before.value);
+        if ticks > most && (millis >= 100 || !ticks > most) {
+            score.add(4, Reasons::TIMESTAMP);
+        } else {
+            score.points /= 2;
+        }
+    }
+}
+
+/// How much speaks against this software running on that system; nothing if either is not known.
+pub(super) fn of_software(software: &Label, system: Option<&Label>) -> Score {
+    let mut score = Score::default();
+    if system.is_some_and(|system| !system_check::runs_on(software, system)) {
+        score.add(4, Reasons::SOFTWARE);
+    }
+    score
+}
+
+impl HttpSeen {
+    /// What is remembered of a head that came at this time (s since 1970).
+    pub(super) fn new(note: &HttpNote, port: u16, at: i64) -> Self {
+        let label = note.matched.as_ref().map(|found| Arc::clone(&found.label));
+        Self { label, port, date: note.signature.date().map(|date| (date, at)) }
+    }
+
+    /// How much this differs from the `last` of its kind that the host sent, and from the system that it is.
+    pub(super) fn differs(
+        &self,
+        note: &HttpNote,
+        side: Side,
+        last: Option<&Self>,
+        system: Option<&Label>,
+        scope: Scope,
+    ) -> Score {
+        let mut score = Score::default();
+        let last = last.filter(|last| side == Side::Client || last.port == self.port);
+        match &note.matched {
+            Some(found) if found.label.is_tool() => match side {
+                Side::Server => self.add_server(last, &mut score),
+                Side::Client => add_claim(note, found, system, scope, &mut score),
+            },
+            Some(found) => self.add_system(found, last, system, &mut score),
+            None => {
+                if side == Side::Server && last.is_some_and(|last| last.label.is_some()) {
+                    score.add(4, Reasons::KNOWN);
+                }
+            }
+        }
+        if note.signature.is_forwarded() {
+            score.add(8, Reasons::VIA);
+        }
+        if side == Side::Server {
+            self.add_date(last, &mut score);
+        }
+        score
+    }
+
+    fn add_server(&self, last: Option<&Self>, score: &mut Score) {
+        let Some((now, before)) = self.label.as_ref().zip(last.and_then(|last| last.label.as_ref())) else {
+            return;
+        };
+        if now.name != before.name {
+            score.add(8, Reasons::SERVER);
+        } else if now != before {
+            score.add(2, Reasons::SERVER);
+        }
+    }
+
+    fn add_system(&self, found: &HttpMatch, last: Option<&Self>, system: Option<&Label>, score: &mut Score) {
+        match last.map(|last| &last.label) {
+            Some(None) => score.add(4, Reasons::KNOWN),
+            Some(Some(before)) if before.name != found.label.name => score.add(8, Reasons::SYSTEM),
+            _ if system.is_some_and(|system| system.name != found.label.name) => {
+                score.add(4, Reasons::SYSTEM)
+            }
+            _ => {}
+        }
+    }
+
+    fn add_date(&self, last: Option<&Self>, score: &mut Score) {
+        let Some(((date, at), (last_date, last_at))) = self.date.zip(last.and_then(|last| last.date)) else {
+            return;
+        };
+        let (told, passed) = (date.saturating_sub(last_date), at.saturating_sub(last_at));
+        if told < -DATE_TOLERANCE || told > passed.saturating_add(DATE_TOLERANCE) {
+            score.add(4, Reasons::DATE);
+        }
+    }
+}
+
+/// Adds what a User-Agent says of another system than TCP does, if it is what such software says.
+fn add_claim(note: &HttpNote, found: &HttpMatch, system: Option<&Label>, scope: Scope, score: &mut Score) {
+    let Some((claimed, system)) = note.system.claimed.as_deref().zip(system) else { return };
+    let agrees = match scope {
+        Scope::Full => system_check::may_be(claimed, &system.name),
+        Scope::P0f => *claimed == *system.name,
+    };
+    if !found.dishonest && !agrees {
+        score.add(4, Reasons::USER_AGENT);
+    }
+}

@@ -1,0 +1,293 @@
+//! What is remembered of hosts: all that was learned of an address, whatever the flow.
+
+mod change;
+mod clocks;
+mod note;
+mod reasons;
+mod scores;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use huginn_net_core::{FlowId, IdleLimits, IdleMap, Memory, Route, Side, Timestamp};
+use huginn_net_db::Label;
+use huginn_net_tcp::{Clock, ClockReading};
+
+pub use self::note::HostNote;
+pub(crate) use self::note::{HttpNote, Note, TcpNote};
+pub use self::reasons::Reasons;
+
+use self::change::{HttpSeen, Score, TcpSeen};
+pub(crate) use self::clocks::P0fClock;
+use self::clocks::{Belief, HostClock};
+use self::scores::{Conclusion, Scores};
+use crate::{ChangeFinding, Event, Finding, Scope, UptimeFinding};
+
+/// How many hosts are remembered, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostLimits {
+    /// Hosts at most (default 262,144). At the limit the one of which nothing was learned for longest goes first.
+    pub max_hosts: usize,
+    /// A host of which nothing was learned for this long, in packet time, is forgotten (default 2 hours, as in p0f).
+    pub idle_timeout: Duration,
+    /// Memory that all hosts together may take up beside their entries (default 256 MiB). At the limit the host of which
+    /// nothing was learned for longest goes first.
+    pub max_held_bytes: usize,
+}
+
+impl Default for HostLimits {
+    fn default() -> Self {
+        Self { max_hosts: 1 << 18, idle_timeout: Duration::from_secs(7200), max_held_bytes: 256 << 20 }
+    }
+}
+
+/// What became of the hosts so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct HostCounters {
+    /// Hosts of which something was learned; one that was forgotten counts again.
+    pub seen: u64,
+    /// Hosts forgotten because nothing was learned of them for too long.
+    pub expired: u64,
+    /// Hosts forgotten because there were too many.
+    pub evicted: u64,
+    /// Hosts forgotten because all of them together took up too much memory.
+    pub evicted_for_memory: u64,
+    /// Hosts remembered at present.
+    pub held: u64,
+    /// Memory that they take up at present beside their entries, in bytes.
+    pub held_bytes: u64,
+    /// Uptimes reported.
+    pub uptimes: u64,
+    /// Clocks that tell no uptime: they may have begun anywhere, as far as is known.
+    pub uptimes_doubted: u64,
+    /// Hosts found to begin their timestamps anywhere with each peer or connection, as Linux does since 4.10.
+    pub random_clocks: u64,
+    /// Changes reported.
+    pub changes: u64,
+    /// Addresses reported as shared.
+    pub sharings: u64,
+}
+
+impl HostCounters {
+    fn count(&mut self, learned: &Learned) {
+        let add = |counter: &mut u64, count: bool| *counter = counter.saturating_add(u64::from(count));
+        for conclusion in learned.conclusions.iter().flatten() {
+            match conclusion {
+                Conclusion::Changed(..) => add(&mut self.changes, true),
+                Conclusion::Shared(..) => add(&mut self.sharings, true),
+            }
+        }
+        add(&mut self.uptimes, learned.uptime.is_some());
+        add(&mut self.uptimes_doubted, learned.doubt.is_some());
+        add(&mut self.random_clocks, learned.doubt == Some(Belief::Contradiction));
+    }
+}
+
+/// The hosts in sight.
+#[derive(Debug)]
+pub struct Hosts {
+    map: IdleMap<HostKey, Host>,
+    scope: Scope,
+    counters: HostCounters,
+}
+
+/// An address, and the tunnel that it is seen in: equal private addresses in two tunnels are two hosts.
+type HostKey = (IpAddr, u64);
+
+/// What is remembered of one.
+#[derive(Debug, Default)]
+struct Host {
+    /// The last system that it was found to be.
+    system: Option<Arc<Label>>,
+    clock: HostClock,
+    /// The source port of its last SYN.
+    port: Option<u16>,
+    client: Option<Box<Party>>,
+    server: Option<Box<Party>>,
+}
+
+/// What is remembered of a host as the client, or as the server, of its connections.
+#[derive(Debug, Default)]
+struct Party {
+    handshake: Option<TcpSeen>,
+    http: Option<HttpSeen>,
+    scores: Scores,
+}
+
+impl Hosts {
+    pub(crate) fn new(limits: &HostLimits, scope: Scope) -> Self {
+        let limits = IdleLimits {
+            max_entries: limits.max_hosts,
+            idle_timeout: limits.idle_timeout,
+            max_held_bytes: limits.max_held_bytes,
+        };
+        Self { map: IdleMap::new(&limits), scope, counters: HostCounters::default() }
+    }
+
+    /// What became of the hosts since the memory was made.
+    pub fn counters(&self) -> HostCounters {
+        let map = self.map.counters();
+        HostCounters {
+            seen: map.inserted,
+            expired: map.expired,
+            evicted: map.evicted,
+            evicted_for_memory: map.evicted_for_memory,
+            held: map.held,
+            held_bytes: map.held_bytes,
+            ..self.counters
+        }
+    }
+
+    /// Forgets every host; the counters stay.
+    pub fn clear(&mut self) {
+        self.map.clear();
+    }
+}
+
+impl Memory<Route<Finding, HostNote>> for Hosts {
+    type Report = Finding;
+    type Note = HostNote;
+
+    fn route(event: Route<Finding, HostNote>) -> Route<Finding, HostNote> {
+        event
+    }
+
+    fn on_note(&mut self, note: huginn_net_core::Event<HostNote>, report: &mut impl FnMut(Event)) {
+        self.map.expire(note.ts);
+        let key = (note.subject_addr().ip(), note.flow.tunnel.key_word());
+        let slot = self.map.touch(&key, note.ts).or_else(|| self.map.insert(key, note.ts, Host::default()));
+        let Some((slot, host)) = slot.and_then(|slot| Some((slot, self.map.get_mut(slot)?))) else { return };
+        let about = About { ts: note.ts, flow: &note.flow, side: note.subject, scope: self.scope };
+        let learned = match note.kind.0 {
+            Note::Tcp(note) => host.on_handshake(note, &about),
+            Note::Http(note) => host.on_head(&note, &about),
+            Note::Timestamp(reading, clock) => host.on_timestamp(reading, &clock, &about),
+            Note::Clock(clock) => host.on_clock(clock, &about),
+        };
+        let held = host.held();
+        self.map.note_held(slot, held);
+        self.counters.count(&learned);
+        for finding in learned.findings() {
+            report(Event::new(about.ts, about.flow.clone(), about.side, finding));
+        }
+    }
+}
+
+/// The circumstances of a note.
+struct About<'a> {
+    ts: Timestamp,
+    flow: &'a FlowId,
+    side: Side,
+    scope: Scope,
+}
+
+impl About<'_> {
+    fn peer(&self) -> IpAddr {
+        self.side.choose(self.flow.server, self.flow.client).ip()
+    }
+}
+
+/// What a note lets conclude.
+#[derive(Default)]
+struct Learned {
+    /// From what software runs on which system, and from how the host differs from what it was.
+    conclusions: [Option<Conclusion>; 2],
+    uptime: Option<Clock>,
+    doubt: Option<Belief>,
+}
+
+impl Learned {
+    fn findings(self) -> impl Iterator<Item = Finding> {
+        let changes = self.conclusions.into_iter().flatten().map(|conclusion| match conclusion {
+            Conclusion::Changed(reasons, hits) => Finding::HostChange(ChangeFinding { reasons, hits }),
+            Conclusion::Shared(reasons, hits) => Finding::IpSharing(ChangeFinding { reasons, hits }),
+        });
+        changes.chain(self.uptime.map(|clock| Finding::Uptime(UptimeFinding { clock })))
+    }
+}
+
+impl Host {
+    fn party(&mut self, side: Side) -> &mut Party {
+        side.choose(&mut self.client, &mut self.server).get_or_insert_default()
+    }
+
+    /// Memory beside the entry, in bytes.
+    fn held(&self) -> usize {
+        [&self.client, &self.server]
+            .iter()
+            .filter(|party| party.is_some())
+            .count()
+            .saturating_mul(size_of::<Party>())
+    }
+
+    fn on_handshake(&mut self, note: TcpNote, about: &About<'_>) -> Learned {
+        let mut learned = Learned::default();
+        let TcpNote { signature, matched, clock } = note;
+        let label = matched.as_ref().map(|found| Arc::clone(&found.label));
+        if let Some(software) = label.as_deref().filter(|label| label.is_tool()) {
+            learned.conclusions = [self.on_software(software, about.side), None];
+            return learned;
+        }
+        let seen = TcpSeen { signature, matched, at_millis: about.ts.as_millis(), peer: about.peer() };
+        let (system, port, last_port) = (self.system.clone(), about.flow.client.port(), self.port);
+        let party = self.party(about.side);
+        let last = party.handshake.as_ref();
+        let Score { points, reasons } = seen.differs(last, system.as_deref(), (port, last_port), about.scope);
+        learned.uptime = clock.zip(seen.clock()).and_then(|(clock, reading)| {
+            clock.measure(about.side, last?.clock(), reading, about.side == Side::Client)
+        });
+        learned.conclusions = [party.scores.add(points, reasons), None];
+        party.handshake = Some(seen);
+        if about.side == Side::Client {
+            self.port = Some(port);
+        }
+        self.system = label.or(system);
+        learned
+    }
+
+    fn on_head(&mut self, note: &HttpNote, about: &About<'_>) -> Learned {
+        let mut learned = Learned::default();
+        if !note.counts {
+            return learned;
+        }
+        let label = note.matched.as_ref().map(|found| &found.label);
+        let software = label.filter(|label| label.is_tool());
+        let at = i64::try_from(about.ts.as_secs()).unwrap_or(i64::MAX);
+        let seen = HttpSeen::new(note, about.flow.server.port(), at);
+        let system = self.system.clone();
+        let first = software.and_then(|software| self.on_software(software, about.side));
+        let party = self.party(about.side);
+        let Score { points, reasons } =
+            seen.differs(note, about.side, party.http.as_ref(), system.as_deref(), about.scope);
+        learned.conclusions = [first, party.scores.add(points, reasons)];
+        party.http = Some(seen);
+        if let Some(label) = label.filter(|label| !label.is_tool()) {
+            self.system = Some(Arc::clone(label));
+        }
+        learned
+    }
+
+    /// Scores a user-space tool, or an application that is known to run on some systems.
+    fn on_software(&mut self, software: &Label, side: Side) -> Option<Conclusion> {
+        if software.systems.is_empty() {
+            return None;
+        }
+        let Score { points, reasons } = change::of_software(software, self.system.as_deref());
+        self.party(side).scores.add(points, reasons)
+    }
+
+    fn on_timestamp(&mut self, reading: ClockReading, clock: &P0fClock, about: &About<'_>) -> Learned {
+        let last = self.party(about.side).handshake.as_ref().and_then(TcpSeen::clock);
+        Learned { uptime: clock.measure(about.side, last, reading, false), ..Learned::default() }
+    }
+
+    fn on_clock(&mut self, clock: Clock, about: &About<'_>) -> Learned {
+        match self.clock.learn(clock, about.peer()) {
+            Belief::Uptime => Learned { uptime: Some(clock), ..Learned::default() },
+            doubt => Learned { doubt: Some(doubt), ..Learned::default() },
+        }
+    }
+}

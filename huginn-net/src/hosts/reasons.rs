@@ -1,0 +1,103 @@
+//! Why a host is thought to have changed, or to be several.
+
+use std::fmt;
+
+/// What spoke for it. [`Display`](fmt::Display) is p0f's: names joined by blanks, `???` without any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Reasons(u16);
+
+/// Names by bit, in p0f's order.
+const NAMES: [&str; 13] = [
+    "app_vs_os",
+    "os_diff",
+    "sig_diff",
+    "x_known",
+    "tstamp",
+    "ttl",
+    "port",
+    "mtu",
+    "fuzzy",
+    "via",
+    "date",
+    "srv_sig_lb",
+    "ua_vs_os",
+];
+
+impl Reasons {
+    /// None at all.
+    pub const NONE: Self = Self(0);
+    /// Software runs on a system that it is not known to run on.
+    pub const SOFTWARE: Self = Self(1);
+    /// Another system than before.
+    pub const SYSTEM: Self = Self(1 << 1);
+    /// Another signature than before, of a system that is not known.
+    pub const SIGNATURE: Self = Self(1 << 2);
+    /// Known before and not now, or the other way round.
+    pub const KNOWN: Self = Self(1 << 3);
+    /// Timestamps that the clock seen before cannot have come to.
+    pub const TIMESTAMP: Self = Self(1 << 4);
+    /// Another time to live.
+    pub const TTL: Self = Self(1 << 5);
+    /// A source port well below the last one.
+    pub const PORT: Self = Self(1 << 6);
+    /// Another maximum segment size.
+    pub const MTU: Self = Self(1 << 7);
+    /// A match that is fuzzy and was not, or the other way round.
+    pub const FUZZY: Self = Self(1 << 8);
+    /// A Via or X-Forwarded-For header.
+    pub const VIA: Self = Self(1 << 9);
+    /// A Date header that the clock seen before cannot have come to.
+    pub const DATE: Self = Self(1 << 10);
+    /// Another server software than before on the same port, as behind a load balancer.
+    pub const SERVER: Self = Self(1 << 11);
+    /// A User-Agent that names another system than TCP tells.
+    pub const USER_AGENT: Self = Self(1 << 12);
+
+    /// These and those.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether there is any.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether all of those are among these.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Their names, as p0f has them.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        NAMES.iter().enumerate().filter(move |(bit, _)| self.0 >> bit & 1 == 1).map(|(_, name)| *name)
+    }
+}
+
+impl fmt::Display for Reasons {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return f.write_str("???");
+        }
+        for (n, name) in self.names().enumerate() {
+            write!(f, "{}{name}", if n == 0 { "" } else { " " })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_in_the_order_of_p0f() {
+        assert_eq!(Reasons::NONE.to_string(), "???");
+        let reasons = Reasons::PORT.with(Reasons::SYSTEM).with(Reasons::TIMESTAMP);
+        assert_eq!(reasons.to_string(), "os_diff tstamp port");
+        let last = Reasons::USER_AGENT.with(Reasons::SOFTWARE);
+        assert_eq!(last.names().collect::<Vec<_>>(), ["app_vs_os", "ua_vs_os"]);
+        assert!(reasons.contains(Reasons::PORT) && !reasons.contains(last));
+    }
+}

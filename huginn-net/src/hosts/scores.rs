@@ -1,0 +1,112 @@
+//! How much speaks for a host being several: p0f's count of scores.
+
+use super::Reasons;
+
+/// How many scores are remembered.
+const SCORES: usize = 32;
+
+/// From which score on one counts to a group, and how many of that group are taken for sharing if exceeded; a score
+/// counts to the groups below its own too.
+const GROUPS: [(u8, u8); 4] = [(6, 2), (3, 4), (2, 6), (1, 8)];
+
+/// The latest scores of a host.
+#[derive(Debug, Default)]
+pub(super) struct Scores {
+    latest: [u8; SCORES],
+    next: u8,
+    /// Why, since sharing was last concluded.
+    reasons: Reasons,
+}
+
+/// What a score led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Conclusion {
+    /// The host is not what it was.
+    Changed(Reasons, [u8; 4]),
+    /// Several share the address.
+    Shared(Reasons, [u8; 4]),
+}
+
+impl Scores {
+    /// Adds a score. One of 0 only makes the older ones forgotten.
+    pub(super) fn add(&mut self, score: u8, reasons: Reasons) -> Option<Conclusion> {
+        if let Some(slot) = self.latest.get_mut(usize::from(self.next)) {
+            *slot = score;
+        }
+        self.next = self.next.wrapping_add(1) % 32;
+        if score == 0 {
+            return None;
+        }
+        self.reasons = self.reasons.with(reasons);
+        let hits = GROUPS.map(|(least, _)| self.count(least));
+        if hits.iter().zip(GROUPS).any(|(hits, (_, most))| *hits > most) {
+            let all = self.reasons;
+            *self = Self::default();
+            return Some(Conclusion::Shared(all, hits));
+        }
+        (score > 1).then_some(Conclusion::Changed(reasons, hits))
+    }
+
+    fn count(&self, least: u8) -> u8 {
+        u8::try_from(self.latest.iter().filter(|score| **score >= least).count()).unwrap_or(u8::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Conclusion::{Changed, Shared};
+    use super::*;
+
+    /// What each of a row of scores leads to.
+    fn conclusions(scores: &[u8]) -> Vec<Option<Conclusion>> {
+        let mut all = Scores::default();
+        scores.iter().map(|score| all.add(*score, Reasons::TTL)).collect()
+    }
+
+    #[test]
+    fn scores_count_to_their_group_and_those_below() {
+        let ttl = Reasons::TTL;
+        assert_eq!(
+            conclusions(&[8, 5, 1, 2, 0, 6, 8]),
+            [
+                Some(Changed(ttl, [1, 1, 1, 1])),
+                Some(Changed(ttl, [1, 2, 2, 2])),
+                None,
+                Some(Changed(ttl, [1, 2, 3, 4])),
+                None,
+                Some(Changed(ttl, [2, 3, 4, 5])),
+                Some(Shared(ttl, [3, 4, 5, 6])),
+            ]
+        );
+    }
+
+    #[test]
+    fn every_group_has_its_limit_and_sharing_begins_the_count_anew() {
+        for (score, most) in [(6, 2), (5, 4), (3, 4), (2, 6), (1, 8)] {
+            let row = conclusions(&vec![score; usize::from(most) + 2]);
+            assert!(matches!(row[usize::from(most)], Some(Shared(..))), "{score}");
+            assert!(row[..usize::from(most)].iter().all(|one| !matches!(one, Some(Shared(..)))), "{score}");
+            assert!(!matches!(row[usize::from(most) + 1], Some(Shared(..))), "{score}");
+        }
+    }
+
+    #[test]
+    fn only_the_latest_32_count() {
+        let mut scores = vec![5; 4];
+        scores.extend([0; 29]);
+        scores.push(5);
+        let Some(Some(Changed(_, hits))) = conclusions(&scores).pop() else { panic!() };
+        assert_eq!(hits, [0, 4, 4, 4]);
+    }
+
+    #[test]
+    fn sharing_has_the_reasons_of_all_that_led_to_it() {
+        let mut scores = Scores::default();
+        scores.add(8, Reasons::VIA);
+        scores.add(1, Reasons::PORT);
+        scores.add(8, Reasons::DATE);
+        let all = Reasons::VIA.with(Reasons::PORT).with(Reasons::DATE);
+        assert_eq!(scores.add(8, Reasons::VIA), Some(Shared(all, [3, 3, 3, 4])));
+        assert_eq!(scores.add(2, Reasons::TTL), Some(Changed(Reasons::TTL, [0, 0, 1, 1])));
+    }
+}
