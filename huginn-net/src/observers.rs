@@ -160,10 +160,12 @@ impl Protocol for Observers {
         if !flow.tls_done {
             flow.tls_done = self.on_tls(segment, sender, &mut flow.tls, emit) == Interest::Done;
         }
-        if flow.http_done {
-            flow.p0f = None;
+        let by_p0f = flow.p0f.as_ref().is_some_and(P0fFlow::is_followed);
+        if flow.tcp_done && flow.http_done && flow.tls_done && !by_p0f {
+            Interest::Done
+        } else {
+            Interest::More
         }
-        if flow.tcp_done && flow.http_done && flow.tls_done { Interest::Done } else { Interest::More }
     }
 
     fn held(flow: &FlowState) -> usize {
@@ -180,9 +182,9 @@ impl Observers {
         }
     }
 
-    /// p0f takes no fragments.
+    /// p0f takes no fragments, and no packet that the capture cut.
     fn is_hidden(&self, segment: &Segment<'_>) -> bool {
-        self.scope == Scope::P0f && segment.ip.reassembled
+        self.scope == Scope::P0f && (segment.ip.reassembled || segment.payload_missing > 0)
     }
 
     fn on_tcp(
@@ -265,12 +267,18 @@ impl Observers {
             };
             HttpVerdict::new(signature, matched, system, database)
         };
+        let p0f = &mut flow.p0f;
         http.on_segment(segment, sender, &mut flow.http, &mut |side, event| {
             let signature = match &event {
                 HttpEvent::Request(found) => of_request(&found.request, scope),
                 HttpEvent::Response(found) => of_response(&found.response, scope),
                 _ => return,
             };
+            match (p0f.as_mut(), side) {
+                (Some(p0f), Side::Client) => p0f.on_request(signature.is_some()),
+                (Some(p0f), Side::Server) => p0f.on_response(),
+                (None, _) => {}
+            }
             let Some((signature, counts)) = signature else { return };
             let verdict = verdict(signature);
             let note = HttpNote::new(&verdict, counts);
