@@ -21,5 +21,5 @@ fuzz_target!(|data: &[u8]| {
 /// Both formats of an event.
 fn line(event: &Event) -> String {
     let p0f = P0fLine::of(event).map(|line| line.to_string());
-    p0f.unwrap_or_default() + &serde_json::to_string(&JsonEvent { event, file: None }).unwrap()
+    p0f.unwrap_or_default() + &JsonEvent { event, file: None }.to_string()
 }

@@ -1,6 +1,7 @@
 //! Packet time, as the capture states it.
 
 use std::fmt;
+use std::str;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -83,13 +84,33 @@ impl Timestamp {
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (year, month, day, hour, minute, second) = self.civil();
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")?;
-        if self.digits > 0 {
-            let unit = 10_u32.saturating_pow(9_u32.saturating_sub(u32::from(self.digits)));
-            let fraction = self.subsec_nanos().checked_div(unit).unwrap_or(0);
-            write!(f, ".{fraction:0width$}", width = usize::from(self.digits))?;
+        let mut text = *b"0000-00-00T00:00:00.000000000";
+        let (date_and_time, fraction) = text.split_at_mut(20);
+        for (place, number) in date_and_time.split_mut(|byte| !byte.is_ascii_digit()).zip([
+            year,
+            month.into(),
+            day.into(),
+            hour.into(),
+            minute.into(),
+            second.into(),
+        ]) {
+            write_digits(place, number);
         }
+        write_digits(fraction, self.subsec_nanos());
+        let len = match self.digits {
+            0 => 19,
+            digits => usize::from(digits).saturating_add(20),
+        };
+        f.write_str(str::from_utf8(text.get(..len).unwrap_or_default()).map_err(|_| fmt::Error)?)?;
         f.write_str("Z")
+    }
+}
+
+/// Fills a place with the last digits of a number.
+fn write_digits(place: &mut [u8], mut number: u32) {
+    for digit in place.iter_mut().rev() {
+        *digit = b'0'.saturating_add(u8::try_from(number % 10).unwrap_or(0));
+        number /= 10;
     }
 }
 

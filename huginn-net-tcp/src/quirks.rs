@@ -127,7 +127,8 @@ impl fmt::Display for Quirks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";
         for (_, name) in NAMES.iter().filter(|(quirk, _)| self.contains(*quirk)) {
-            write!(f, "{separator}{name}")?;
+            f.write_str(separator)?;
+            f.write_str(name)?;
             separator = ",";
         }
         Ok(())

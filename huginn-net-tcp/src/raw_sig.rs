@@ -13,24 +13,37 @@ use crate::{
 
 impl fmt::Display for TcpSignature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}+", self.version, self.ttl)?;
+        let mut digits = itoa::Buffer::new();
+        let payload = if self.has_payload { ":+" } else { ":0" };
+        self.version.fmt(f)?;
+        f.write_str(":")?;
+        f.write_str(digits.format(self.ttl))?;
+        f.write_str("+")?;
         match self.distance() {
             distance if distance > MAX_DISTANCE => f.write_str("?")?,
-            distance => write!(f, "{distance}")?,
+            distance => f.write_str(digits.format(distance))?,
         }
-        write!(f, ":{}:", self.ip_options_len)?;
+        f.write_str(":")?;
+        f.write_str(digits.format(self.ip_options_len))?;
+        f.write_str(":")?;
         // A server that echoes p0f-sendsyn's odd size has no size of its own to tell.
         if self.handshake == Handshake::SynAck && self.mss == SENDSYN_MSS {
             f.write_str("*:")?;
         } else {
-            write!(f, "{}:", self.mss)?;
+            f.write_str(digits.format(self.mss))?;
+            f.write_str(":")?;
         }
         match self.window_multiple {
-            Some(multiple) => write!(f, "{multiple}")?,
-            None => write!(f, "{}", self.window)?,
+            Some(multiple) => multiple.fmt(f)?,
+            None => f.write_str(digits.format(self.window))?,
         }
-        let payload = if self.has_payload { '+' } else { '0' };
-        write!(f, ",{}:{}:{}:{payload}", self.scale, self.layout, self.quirks)
+        f.write_str(",")?;
+        f.write_str(digits.format(self.scale))?;
+        f.write_str(":")?;
+        self.layout.fmt(f)?;
+        f.write_str(":")?;
+        self.quirks.fmt(f)?;
+        f.write_str(payload)
     }
 }
 

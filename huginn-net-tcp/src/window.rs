@@ -27,10 +27,12 @@ impl WindowMultiple {
 
 impl fmt::Display for WindowMultiple {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Mss(factor) => write!(f, "mss*{factor}"),
-            Self::Mtu(factor) => write!(f, "mtu*{factor}"),
-        }
+        let (unit, factor) = match self {
+            Self::Mss(factor) => ("mss*", factor),
+            Self::Mtu(factor) => ("mtu*", factor),
+        };
+        f.write_str(unit)?;
+        f.write_str(itoa::Buffer::new().format(*factor))
     }
 }
 

@@ -4,8 +4,9 @@
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::str;
 
-use base64::display::Base64Display;
+use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use huginn_net_core::FlowId;
 use sha1::{Digest, Sha1};
@@ -31,9 +32,8 @@ impl CommunityId {
         hash.update([0, 0]);
         update_address(&mut hash, low.ip());
         update_address(&mut hash, high.ip());
-        hash.update([protocol, 0]);
-        hash.update(low.port().to_be_bytes());
-        hash.update(high.port().to_be_bytes());
+        let ([a, b], [c, d]) = (low.port().to_be_bytes(), high.port().to_be_bytes());
+        hash.update([protocol, 0, a, b, c, d]);
         Self(hash.finalize().into())
     }
 
@@ -52,7 +52,11 @@ fn update_address(hash: &mut Sha1, address: IpAddr) {
 
 impl fmt::Display for CommunityId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "1:{}", Base64Display::new(&self.0, &STANDARD))
+        let mut text = *b"1:0000000000000000000000000000";
+        if let Some((_version, hash)) = text.split_first_chunk_mut::<2>() {
+            STANDARD.encode_slice(self.0, hash).map_err(|_| fmt::Error)?;
+        }
+        f.write_str(str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Bytes from the wire as text.
 
 use std::fmt;
+use std::str;
 
 /// Displays bytes as text, losing nothing: UTF-8 as it stands, any other byte as `\xNN`, and `\` as `\x5c` where it
 /// would be taken for such an escape. The alternate form, `{:#}`, which is safe to show on a terminal, escapes control
@@ -19,6 +20,9 @@ pub struct Escaped<'a>(pub &'a [u8]);
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let alternate = f.alternate();
+        if !alternate && self.0.iter().fold(true, |plain, byte| plain & (*byte < 0x80) & (*byte != b'\\')) {
+            return f.write_str(str::from_utf8(self.0).map_err(|_| fmt::Error)?);
+        }
         for chunk in self.0.utf8_chunks() {
             let text = chunk.valid();
             let mut written = 0;

@@ -23,7 +23,6 @@ mod community_id;
 mod escaped;
 mod finding;
 mod hosts;
-#[cfg(feature = "serde")]
 mod json;
 mod observers;
 mod p0f_flow;
@@ -56,7 +55,6 @@ pub use huginn_net_tcp as tcp;
 /// TLS over TCP, QUIC and DTLS: hellos, JA4 and JA3.
 pub use huginn_net_tls as tls;
 pub use huginn_net_tls::{TlsClient, TlsServer};
-#[cfg(feature = "serde")]
 pub use json::JsonEvent;
 pub use observers::{FlowState, Observers, ProtocolCounters, Scope};
 pub use p0f_log::P0fLine;

@@ -17,6 +17,7 @@ use crate::failure::Failure;
 /// Writes events in the chosen format.
 pub(crate) struct EventWriter {
     out: BufWriter<Box<dyn Write>>,
+    line: Vec<u8>,
     format: Format,
     human: human::Human,
     file: Option<String>,
@@ -41,6 +42,7 @@ impl EventWriter {
         };
         Ok(Self {
             out: BufWriter::with_capacity(1 << 16, out),
+            line: Vec::new(),
             format: args.format,
             human: human::Human::new(colour),
             file: None,
@@ -78,8 +80,10 @@ impl EventWriter {
         match self.format {
             Format::Human => self.human.write(&mut self.out, event, self.file.as_deref()),
             Format::Json => {
-                serde_json::to_writer(&mut self.out, &JsonEvent { event, file: self.file.as_deref() })?;
-                self.out.write_all(b"\n")
+                self.line.clear();
+                JsonEvent { event, file: self.file.as_deref() }.write_to(&mut self.line);
+                self.line.push(b'\n');
+                self.out.write_all(&self.line)
             }
             Format::P0f => match P0fLine::of(event) {
                 Some(line) => writeln!(self.out, "{line}"),

@@ -27,7 +27,7 @@ use crate::{ChangeFinding, Event, Finding, Scope, UptimeFinding};
 /// How many hosts are remembered, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostLimits {
-    /// Hosts at most (default 262,144). At the limit the one of which nothing was learned for longest goes first.
+    /// Hosts at most (default 131,072). At the limit the one of which nothing was learned for longest goes first.
     pub max_hosts: usize,
     /// A host of which nothing was learned for this long, in packet time, is forgotten (default 2 hours, as in p0f).
     pub idle_timeout: Duration,
@@ -38,7 +38,7 @@ pub struct HostLimits {
 
 impl Default for HostLimits {
     fn default() -> Self {
-        Self { max_hosts: 1 << 18, idle_timeout: Duration::from_secs(7200), max_held_bytes: 256 << 20 }
+        Self { max_hosts: 1 << 17, idle_timeout: Duration::from_secs(7200), max_held_bytes: 256 << 20 }
     }
 }
 

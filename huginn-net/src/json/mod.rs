@@ -1,0 +1,186 @@
+//! Events as flat JSON objects.
+
+mod object;
+
+use std::fmt;
+use std::str;
+
+use huginn_net_db::Label;
+use huginn_net_http::language;
+use huginn_net_tcp::Handshake;
+use huginn_net_tls::{Ja4Form, TlsClient, TlsServer};
+
+use self::object::Object;
+use crate::{
+    ChangeFinding, CommunityId, Escaped, Event, Finding, HttpRequestFinding, HttpResponseFinding,
+    HttpVerdict, MtuFinding, TcpFinding, UptimeFinding,
+};
+
+/// An event as one flat JSON object (RFC 8259): the fields that every event has, then those of its kind.
+///
+/// Absent values are `null`; `tunnel` and `file` are left out where there is none. [`Display`](fmt::Display) is the
+/// object, in one line.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonEvent<'a> {
+    /// The event.
+    pub event: &'a Event,
+    /// The file it comes from, where several are read.
+    pub file: Option<&'a str>,
+}
+
+impl JsonEvent<'_> {
+    /// Appends the object to a buffer, in UTF-8 and without a line's end.
+    pub fn write_to(&self, out: &mut Vec<u8>) {
+        let Self { event, file } = self;
+        let mut object = Object::begin(out);
+        object.text("ts", event.ts);
+        object.plain("event", name(&event.kind));
+        object.endpoint("client", event.flow.client);
+        object.endpoint("server", event.flow.server);
+        object.text("subject", event.subject);
+        if !event.flow.tunnel.is_empty() {
+            object.texts("tunnel", event.flow.tunnel.layers());
+        }
+        object.text("community_id", CommunityId::of(&event.flow));
+        if let Some(file) = file {
+            object.text("file", file);
+        }
+        match &event.kind {
+            Finding::Tcp(finding) => write_tcp(&mut object, finding),
+            Finding::Mtu(MtuFinding { mtu, link }) => {
+                object.number("mtu", mtu.0);
+                object.text_or_null("link", link.as_deref());
+            }
+            Finding::HttpRequest(finding) => write_request(&mut object, finding),
+            Finding::HttpResponse(finding) => write_response(&mut object, finding),
+            Finding::TlsClient(client) => write_tls_client(&mut object, client),
+            Finding::TlsServer(server) => write_tls_server(&mut object, server),
+            Finding::Uptime(finding) => write_uptime(&mut object, finding),
+            Finding::HostChange(ChangeFinding { reasons, hits })
+            | Finding::IpSharing(ChangeFinding { reasons, hits }) => {
+                object.texts("reasons", reasons.names());
+                object.numbers("hits", *hits);
+            }
+        }
+        object.end();
+    }
+}
+
+impl fmt::Display for JsonEvent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = Vec::new();
+        self.write_to(&mut line);
+        f.write_str(str::from_utf8(&line).map_err(|_| fmt::Error)?)
+    }
+}
+
+/// The name of this kind of event.
+fn name(finding: &Finding) -> &'static str {
+    match finding {
+        Finding::Tcp(finding) => match finding.signature.handshake {
+            Handshake::Syn => "tcp_syn",
+            Handshake::SynAck => "tcp_syn_ack",
+        },
+        Finding::Mtu(_) => "mtu",
+        Finding::HttpRequest(_) => "http_request",
+        Finding::HttpResponse(_) => "http_response",
+        Finding::TlsClient(_) => "tls_client",
+        Finding::TlsServer(_) => "tls_server",
+        Finding::Uptime(_) => "uptime",
+        Finding::HostChange(_) => "host_change",
+        Finding::IpSharing(_) => "ip_sharing",
+    }
+}
+
+fn write_tcp(object: &mut Object<'_>, finding: &TcpFinding) {
+    let TcpFinding { signature, distance, params, .. } = finding;
+    object.text("sig", signature);
+    write_label(object, finding.label());
+    object.bool("fuzzy", params.fuzzy);
+    object.number("distance", distance.hops);
+    object.text("params", params);
+}
+
+fn write_uptime(object: &mut Object<'_>, UptimeFinding { clock }: &UptimeFinding) {
+    object.number("minutes", clock.uptime_minutes());
+    object.number("modulo_days", clock.modulo_days());
+    object.number("frequency_hz", clock.frequency());
+    object.float("raw_frequency_hz", clock.raw_frequency());
+}
+
+fn write_request(object: &mut Object<'_>, finding: &HttpRequestFinding) {
+    let HttpRequestFinding { request, exchange, akamai, verdict } = finding;
+    object.text("version", request.version());
+    object.number("exchange", *exchange);
+    object.text("method", Escaped(request.method()));
+    object.text_or_null("host", request.host().map(Escaped));
+    object.text_or_null("path", request.path().map(Escaped));
+    object.text_or_null("user_agent", request.user_agent().map(Escaped));
+    let tag = request.language();
+    object.text_or_null("language", tag.map(|tag| language::name(tag).unwrap_or(tag)));
+    write_http(object, verdict);
+    if let Some(akamai) = akamai {
+        object.text("akamai", akamai);
+        object.text("akamai_hash", akamai.hash());
+    }
+}
+
+fn write_response(object: &mut Object<'_>, finding: &HttpResponseFinding) {
+    let HttpResponseFinding { response, exchange, verdict } = finding;
+    object.text("version", response.version());
+    object.number("exchange", *exchange);
+    object.number("status", response.status());
+    object.text_or_null("server_header", response.server().map(Escaped));
+    write_http(object, verdict);
+}
+
+fn write_http(object: &mut Object<'_>, verdict: &HttpVerdict) {
+    object.text("sig", verdict.raw_sig());
+    write_label(object, verdict.label());
+    object.text("params", verdict.params);
+    object.text_or_null("claimed_os", verdict.system.claimed.as_deref());
+    object.bool_or_null("os_agrees", verdict.system.agrees);
+}
+
+fn write_tls_client(object: &mut Object<'_>, client: &TlsClient) {
+    let TlsClient { hello, retry, .. } = client;
+    object.text("transport", hello.transport());
+    object.text("version", hello.version());
+    object.text_or_null("sni", hello.server_name().map(Escaped));
+    object.texts("alpn", hello.alpn().map(Escaped));
+    object.bool("ech", hello.has_ech());
+    object.bool("retry", *retry);
+    for (form, name, name_of_raw) in [
+        (Ja4Form::Sorted, "ja4", "ja4_r"),
+        (Ja4Form::Original, "ja4_o", "ja4_ro"),
+        (Ja4Form::SessionStable, "ja4_s1", "ja4_s1r"),
+    ] {
+        let raw = hello.ja4_raw(form);
+        object.text(name, raw.ja4());
+        object.text(name_of_raw, raw);
+    }
+    object.text("ja3", hello.ja3());
+    object.text("ja3_hash", hello.ja3_hash());
+}
+
+fn write_tls_server(object: &mut Object<'_>, server: &TlsServer) {
+    let TlsServer { hello, .. } = server;
+    object.text("transport", hello.transport());
+    object.text("version", hello.version());
+    object.text("cipher", format_args!("{:04x}", hello.cipher_suite()));
+    object.text_or_null("alpn", hello.alpn().map(Escaped));
+    object.bool("retry", hello.is_retry_request());
+    object.text("ja3s", hello.ja3s());
+    object.text("ja3s_hash", hello.ja3s_hash());
+}
+
+/// `{"class", "name", "flavor", "generic"}`, or null.
+fn write_label(object: &mut Object<'_>, label: Option<&Label>) {
+    let Some(label) = label else { return object.null("label") };
+    object.object("label", |object| {
+        object.text("class", label.class.as_deref().unwrap_or("!"));
+        object.text("name", &*label.name);
+        object.text_or_null("flavor", label.flavor.as_deref());
+        object.bool("generic", label.generic);
+    });
+}
