@@ -5,8 +5,8 @@
 #                                  NAME.http for HTTP
 #   captures/golden.sh --check     write nothing; fail if the committed ones differ from what the tools say
 #
-# NAME.p0f is the log of p0f 3.09b with this project's own database, in UTC, without what it says of hosts that change,
-# which is kept for hosts-* alone. Captures on whose link type or tunnel p0f is silent have none.
+# NAME.p0f is the log of p0f 3.09b with this project's own database, in UTC. Captures on whose link type or
+# tunnel p0f is silent have none.
 # NAME.tshark lists every SYN and SYN+ACK, a line each, of the innermost headers:
 #   frame, source, port, destination, port, sequence number, acknowledgement number, TTL, window, MSS, window scale
 # with empty fields where an option is absent.
@@ -56,11 +56,7 @@ p0f_view() {
             return 1
         fi
     fi
-    [ -s "$tmp/log" ] || return 0
-    case $1 in
-    */hosts-*) cat "$tmp/log" ;;
-    *) grep -v '] mod=host change|\|] mod=ip sharing|' "$tmp/log" ;;
-    esac >"$2"
+    if [ -s "$tmp/log" ]; then cp "$tmp/log" "$2"; fi
 }
 
 # The last occurrence of a field is the innermost; ip.* and ipv6.* both occur where one tunnels the other.
