@@ -1,6 +1,8 @@
 //! What can be typed.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::thread;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use huginn_net::IpNet;
@@ -68,6 +70,10 @@ pub(crate) struct AnalysisArguments {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
 
+    /// Threads that watch flows, beside one that reads: a number, or 'auto' for one a processor
+    #[arg(short, long, value_name = "N", default_value = "1", value_parser = parse_workers)]
+    pub(crate) workers: NonZeroUsize,
+
     /// Count wrong TCP and UDP checksums too (packets are never dropped for one)
     #[arg(long)]
     pub(crate) checksums: bool,
@@ -80,6 +86,11 @@ pub(crate) struct OutputArguments {
     /// How events are written
     #[arg(long, value_enum, default_value = "human")]
     pub(crate) format: Format,
+
+    /// Only the hosts, at the end of each file, instead of the events: what each of them is and did, and why it is
+    /// thought so. A table for people, or one JSON object a host
+    #[arg(long)]
+    pub(crate) summary: bool,
 
     /// Write events to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
@@ -144,6 +155,14 @@ pub(crate) enum DbCommand {
         #[arg(long, value_name = "FILE")]
         db: Option<PathBuf>,
     },
+}
+
+/// A number of threads. What cannot be found out is one.
+fn parse_workers(text: &str) -> Result<NonZeroUsize, String> {
+    if text == "auto" {
+        return Ok(thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
+    }
+    text.parse().map_err(|_| "not a number from 1, nor 'auto'".to_owned())
 }
 
 /// A network in CIDR notation, or one address.

@@ -36,6 +36,9 @@ pub(crate) enum Failure {
         "--filter needs libpcap, which this build does without: install libpcap-dev and build with `--features libpcap`, or use --port and --net"
     )]
     NoBpf,
+    /// Hosts were asked for in a format that has none.
+    #[error("--format p0f has no lines for --summary: use --format human or json")]
+    NoP0fSummary,
     /// The file for events is one of those to be read.
     #[error("{path}: is both input and output")]
     OverInput { path: String },

@@ -91,6 +91,11 @@ fn for_people() {
   software   curl 7 or newer
   claims     another system, which its TCP handshake does not bear out
   signature  1:Host,User-Agent,Accept=[*/*]:Connection,Accept-Encoding,Accept-Language,Accept-Charset,Keep-Alive:curl/7.88.1
+
+Host change  192.0.2.1:60544 -> 192.0.2.2:80  2026-11-21T05:22:25.222519Z
+  client     192.0.2.1
+  reasons    app_vs_os
+  hits       0 1 1 1
 "
     );
 }

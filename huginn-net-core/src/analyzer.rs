@@ -1,28 +1,32 @@
 //! The engine: from frames to events, one packet after the other.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::flows::Flows;
+use crate::intake::Intake;
+use crate::outlet::{Outlet, Told, told};
+use crate::packet_clock::PacketClock;
+use crate::parallel::{self, Dropped, Overflow, Parts, Spread};
 use crate::{
-    DecodeConfig, DecodeCounters, Decoder, Event, Filter, FlowCounters, FlowLimits, Frame, Memory, Protocol,
-    Report, Route, Segment, Sink, Source,
+    AnalysisError, DecodeConfig, DecodeCounters, Decoder, Event, Filter, FlowCounters, FlowLimits, Frame,
+    Protocol, Report, Sink, Source, Tally,
 };
 
 /// Runs a [`Protocol`] over frames: decode, filter, flow table, protocol, memory, sink.
 ///
-/// It starts no thread, does no I/O and reads no clock: time is that of the packets.
+/// It does no I/O and reads no clock: time is that of the packets. It starts threads only where
+/// [told to](Builder::workers), and they have ended when [`analyze`](Self::analyze) returns.
 pub struct Analyzer<P: Protocol> {
-    decoder: Decoder,
+    intake: Intake,
     flows: Flows<P>,
     outlet: Outlet<P::Memory>,
-    #[cfg(feature = "libpcap")]
-    bpf: Option<crate::Bpf>,
-    frames: u64,
-    bytes: u64,
-    frames_filtered: u64,
+    limits: FlowLimits,
+    spread: Spread,
+    dropped: Dropped,
     cancel: CancelToken,
 }
 
@@ -36,7 +40,11 @@ pub struct Builder<P> {
     filter: Filter,
     #[cfg(feature = "libpcap")]
     bpf: Option<crate::Bpf>,
+    spread: Spread,
 }
+
+/// How large a batch is, unless told otherwise, in bytes.
+const BATCH_BYTES: usize = 64 << 10;
 
 impl<P: Protocol + Default> Analyzer<P> {
     /// Begins an analyzer with the protocol's default settings.
@@ -55,10 +63,15 @@ impl<P: Protocol> Analyzer<P> {
             filter: Filter::default(),
             #[cfg(feature = "libpcap")]
             bpf: None,
+            spread: Spread {
+                workers: NonZeroUsize::MIN,
+                batch_bytes: BATCH_BYTES,
+                overflow: Overflow::default(),
+            },
         }
     }
 
-    /// Analyses one frame. What it tells goes to the sink at once.
+    /// Analyses one frame in the thread of the caller. What it tells goes to the sink at once.
     ///
     /// Breaks when the sink does; the frame is then only partly analysed.
     pub fn push(
@@ -66,23 +79,7 @@ impl<P: Protocol> Analyzer<P> {
         frame: &Frame<'_>,
         sink: &mut (impl Sink<Event<Report<P>>> + ?Sized),
     ) -> ControlFlow<()> {
-        self.frames = self.frames.saturating_add(1);
-        self.bytes = self.bytes.saturating_add(frame.data.len() as u64);
-        #[cfg(feature = "libpcap")]
-        if let Some(bpf) = &mut self.bpf {
-            if !bpf.passes(frame) {
-                self.frames_filtered = self.frames_filtered.saturating_add(1);
-                return ControlFlow::Continue(());
-            }
-        }
-        let (flows, outlet) = (&mut self.flows, &mut self.outlet);
-        let mut outcome = ControlFlow::Continue(());
-        self.decoder.decode(frame, &mut |segment: &Segment<'_>| {
-            if outcome.is_continue() {
-                outcome = flows.segment(segment, &mut |event| outlet.pass(event, sink));
-            }
-        });
-        outcome
+        self.push_map(frame, &std::convert::identity, sink)
     }
 
     /// Tells that no further frame comes. No protocol so far has anything left to say then.
@@ -90,37 +87,102 @@ impl<P: Protocol> Analyzer<P> {
     /// Flows and fragments are forgotten: the analyzer is ready for another capture. Counters and
     /// [memory](Self::memory) are kept.
     pub fn finish(&mut self, _sink: &mut (impl Sink<Event<Report<P>>> + ?Sized)) -> ControlFlow<()> {
-        self.decoder.finish();
-        self.flows.clear();
+        self.end();
         ControlFlow::Continue(())
     }
 
     /// Analyses a source to its end, to a sink that breaks or to [`CancelToken::cancel`]; then
-    /// [finishes](Self::finish).
+    /// [finishes](Self::finish). With several [workers](Builder::workers) the sink gets the same events in the same
+    /// order.
     ///
     /// # Errors
-    /// The error of the source. What came before it has been analysed and [counted](Self::counters).
-    pub fn analyze<S: Source>(
+    /// The error of the source, or the panic of a thread that was started for the analysis. What came before it has
+    /// been reported and [counted](Self::counters).
+    pub fn analyze<S: Source<Error: Send> + Send>(
+        &mut self,
+        source: S,
+        sink: &mut (impl Sink<Event<Report<P>>> + ?Sized),
+    ) -> Result<Counters, AnalysisError<S::Error>> {
+        self.analyze_map(source, std::convert::identity, sink)
+    }
+
+    /// [Analyses](Self::analyze) a source, and hands to the sink what `map` makes of each event.
+    ///
+    /// With several workers, they call it for what they learn: what takes time, such as to write an event as text,
+    /// takes it side by side. For what the memory concludes it is called in the thread of the caller.
+    ///
+    /// # Errors
+    /// Those of [`analyze`](Self::analyze). With several workers, a panic of `map` is one of them.
+    pub fn analyze_map<S: Source<Error: Send> + Send, T: Send>(
+        &mut self,
+        source: S,
+        map: impl Fn(Event<Report<P>>) -> T + Sync,
+        sink: &mut (impl Sink<T> + ?Sized),
+    ) -> Result<Counters, AnalysisError<S::Error>> {
+        let outcome = if self.spread.workers == NonZeroUsize::MIN {
+            self.in_this_thread(source, &map, sink)
+        } else {
+            self.in_workers(source, &map, sink)
+        };
+        self.end();
+        outcome.map(|()| self.counters())
+    }
+
+    fn in_this_thread<S: Source, T>(
         &mut self,
         mut source: S,
-        sink: &mut (impl Sink<Event<Report<P>>> + ?Sized),
-    ) -> Result<Counters, S::Error> {
-        let outcome = loop {
-            if self.cancel.is_cancelled() {
-                break Ok(());
+        map: &impl Fn(Event<Report<P>>) -> T,
+        sink: &mut (impl Sink<T> + ?Sized),
+    ) -> Result<(), AnalysisError<S::Error>> {
+        while !self.cancel.is_cancelled() {
+            let Some(frame) = source.next_frame()? else { break };
+            if self.push_map(&frame, map, sink).is_break() {
+                break;
             }
-            match source.next_frame() {
-                Ok(Some(frame)) => {
-                    if self.push(&frame, sink).is_break() {
-                        break Ok(());
-                    }
-                }
-                Ok(None) => break Ok(()),
-                Err(error) => break Err(error),
+        }
+        Ok(())
+    }
+
+    fn in_workers<S: Source<Error: Send> + Send, T: Send>(
+        &mut self,
+        source: S,
+        map: &(impl Fn(Event<Report<P>>) -> T + Sync),
+        sink: &mut (impl Sink<T> + ?Sized),
+    ) -> Result<(), AnalysisError<S::Error>> {
+        // The workers begin without flows: those of frames pushed before end here.
+        self.flows.clear();
+        let Self { intake, flows, outlet, limits, spread, dropped, cancel } = self;
+        let parts = Parts { intake, flows, limits: *limits, outlet, cancel };
+        let (more, outcome) = parallel::run(*spread, parts, source, map, sink);
+        dropped.add(&more);
+        outcome
+    }
+
+    #[inline]
+    fn push_map<T>(
+        &mut self,
+        frame: &Frame<'_>,
+        map: &impl Fn(Event<Report<P>>) -> T,
+        sink: &mut (impl Sink<T> + ?Sized),
+    ) -> ControlFlow<()> {
+        let Self { intake, flows, outlet, .. } = self;
+        let mut outcome = ControlFlow::Continue(());
+        intake.take(frame, &mut |segment, now| {
+            if outcome.is_continue() {
+                outcome = flows.segment(segment, now, &mut |event| match told::<P::Event, P::Memory, T>(
+                    event, map,
+                ) {
+                    Told::Report(report) => outlet.report(report, sink),
+                    Told::Note(note) => outlet.note(note, &mut |event| sink.event(map(event))),
+                });
             }
-        };
-        let _ = self.finish(sink);
-        outcome.map(|()| self.counters())
+        });
+        outcome
+    }
+
+    fn end(&mut self) {
+        self.intake.decoder.finish();
+        self.flows.clear();
     }
 
     /// A handle that stops a running [`analyze`](Self::analyze) from another thread.
@@ -130,12 +192,15 @@ impl<P: Protocol> Analyzer<P> {
 
     /// What was counted since the analyzer was built.
     pub fn counters(&self) -> Counters {
+        let Intake { frames, bytes, frames_filtered, segments_filtered, .. } = self.intake;
         Counters {
-            frames: self.frames,
-            bytes: self.bytes,
-            frames_filtered: self.frames_filtered,
-            decode: self.decoder.counters().clone(),
-            segments_filtered: self.flows.segments_filtered(),
+            frames,
+            bytes,
+            frames_filtered,
+            decode: self.intake.decoder.counters().clone(),
+            segments_filtered,
+            segments_dropped: self.dropped.segments,
+            batches_dropped: self.dropped.batches,
             segments_without_flow: self.flows.segments_without_flow(),
             flows: self.flows.counters(),
             events: self.outlet.events,
@@ -190,17 +255,47 @@ impl<P: Protocol> Builder<P> {
         self
     }
 
+    /// Spreads [`Analyzer::analyze`] over so many workers (default 1: all is done in the thread of the caller).
+    ///
+    /// With two or more, beside the workers one thread reads and decodes, and that of the caller gets the events. Each
+    /// worker watches its part of the flows, with its part of the [limits](FlowLimits). More than 128 are taken for
+    /// 128.
+    pub fn workers(mut self, workers: NonZeroUsize) -> Self {
+        self.spread.workers = workers;
+        self
+    }
+
+    /// Sets how much is handed to a worker at once, in bytes (default 64 KiB): a batch is full when it is that large.
+    pub fn batch_bytes(mut self, bytes: usize) -> Self {
+        self.spread.batch_bytes = bytes;
+        self
+    }
+
+    /// Sets what becomes of segments for which a worker has no room.
+    pub fn overflow(mut self, overflow: Overflow) -> Self {
+        self.spread.overflow = overflow;
+        self
+    }
+
     /// The analyzer.
     pub fn build(self) -> Analyzer<P> {
         Analyzer {
-            decoder: Decoder::new(self.decode),
             outlet: Outlet { memory: self.protocol.memory(), events: 0 },
-            flows: Flows::new(self.protocol, self.filter, &self.flows),
-            #[cfg(feature = "libpcap")]
-            bpf: self.bpf,
-            frames: 0,
-            bytes: 0,
-            frames_filtered: 0,
+            intake: Intake {
+                decoder: Decoder::new(self.decode),
+                filter: self.filter,
+                #[cfg(feature = "libpcap")]
+                bpf: self.bpf,
+                clock: PacketClock::new(self.flows.idle_timeout),
+                frames: 0,
+                bytes: 0,
+                frames_filtered: 0,
+                segments_filtered: 0,
+            },
+            flows: Flows::new(self.protocol, &self.flows),
+            limits: self.flows,
+            spread: self.spread,
+            dropped: Dropped::default(),
             cancel: CancelToken::default(),
         }
     }
@@ -216,7 +311,7 @@ impl CancelToken {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    fn is_cancelled(&self) -> bool {
+    pub(crate) fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -236,47 +331,14 @@ pub struct Counters {
     pub decode: DecodeCounters,
     /// Segments that the filter by port and network left out.
     pub segments_filtered: u64,
+    /// Segments that no worker had room for; only with [`Overflow::Drop`].
+    pub segments_dropped: u64,
+    /// Batches that they were in.
+    pub batches_dropped: u64,
     /// Segments of flows whose beginning was not seen, and which open none.
     pub segments_without_flow: u64,
     /// What became of the flows.
     pub flows: FlowCounters,
     /// Events handed to the sink.
     pub events: u64,
-}
-
-/// The part of the engine behind the flows.
-struct Outlet<M> {
-    memory: M,
-    events: u64,
-}
-
-impl<M> Outlet<M> {
-    /// Leads an event to the sink, or to the memory and what that concludes to the sink. Breaks when the sink does.
-    fn pass<E>(
-        &mut self,
-        event: Event<E>,
-        sink: &mut (impl Sink<Event<M::Report>> + ?Sized),
-    ) -> ControlFlow<()>
-    where
-        M: Memory<E>,
-    {
-        let Event { ts, flow, subject, kind } = event;
-        match M::route(kind) {
-            Route::Report(kind) => {
-                self.events = self.events.saturating_add(1);
-                sink.event(Event { ts, flow, subject, kind })
-            }
-            Route::Note(kind) => {
-                let mut outcome = ControlFlow::Continue(());
-                let events = &mut self.events;
-                self.memory.on_note(Event { ts, flow, subject, kind }, &mut |event| {
-                    if outcome.is_continue() {
-                        *events = events.saturating_add(1);
-                        outcome = sink.event(event);
-                    }
-                });
-                outcome
-            }
-        }
-    }
 }

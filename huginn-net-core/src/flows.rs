@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crate::idle_map::{IdleLimits, IdleMap, Slot};
-use crate::{Event, Filter, FlowKey, Interest, Protocol, Segment, Side};
+use crate::{Event, FlowKey, Interest, Protocol, Segment, Side, Tally, Timestamp, tally};
 
 /// How many flows are held, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,17 @@ impl Default for FlowLimits {
     }
 }
 
+impl FlowLimits {
+    /// The part of one of so many tables that share the flows.
+    pub(crate) fn share(self, tables: usize) -> Self {
+        Self {
+            max_flows: self.max_flows.div_ceil(tables.max(1)),
+            max_held_bytes: self.max_held_bytes.div_ceil(tables.max(1)),
+            ..self
+        }
+    }
+}
+
 /// What became of the flows so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -53,19 +64,21 @@ pub struct FlowCounters {
     pub held_bytes: u64,
 }
 
+tally!(FlowCounters { opened, restarted, expired, evicted, evicted_for_memory, held, held_bytes });
+
 /// The part of the engine behind decode and before what is remembered beyond a flow.
 pub(crate) struct Flows<P: Protocol> {
     protocol: P,
-    filter: Filter,
     table: IdleMap<FlowKey, Flow<P::Flow>>,
     syn_lifetime: u64,
     restarted: u64,
-    segments_filtered: u64,
     segments_without_flow: u64,
+    /// What became of the flows of workers.
+    joined: FlowCounters,
 }
 
 impl<P: Protocol> Flows<P> {
-    pub(crate) fn new(protocol: P, filter: Filter, limits: &FlowLimits) -> Self {
+    pub(crate) fn new(protocol: P, limits: &FlowLimits) -> Self {
         let table = IdleMap::new(&IdleLimits {
             max_entries: limits.max_flows,
             idle_timeout: limits.idle_timeout,
@@ -73,12 +86,11 @@ impl<P: Protocol> Flows<P> {
         });
         Self {
             protocol,
-            filter,
             table,
             syn_lifetime: u64::try_from(limits.syn_lifetime.as_nanos()).unwrap_or(u64::MAX),
             restarted: 0,
-            segments_filtered: 0,
             segments_without_flow: 0,
+            joined: FlowCounters::default(),
         }
     }
 
@@ -88,7 +100,7 @@ impl<P: Protocol> Flows<P> {
 
     pub(crate) fn counters(&self) -> FlowCounters {
         let table = self.table.counters();
-        FlowCounters {
+        let mut counters = FlowCounters {
             opened: table.inserted.saturating_add(self.restarted),
             restarted: self.restarted,
             expired: table.expired,
@@ -96,15 +108,26 @@ impl<P: Protocol> Flows<P> {
             evicted_for_memory: table.evicted_for_memory,
             held: table.held,
             held_bytes: table.held_bytes,
-        }
-    }
-
-    pub(crate) fn segments_filtered(&self) -> u64 {
-        self.segments_filtered
+        };
+        counters.add(&self.joined);
+        counters
     }
 
     pub(crate) fn segments_without_flow(&self) -> u64 {
         self.segments_without_flow
+    }
+
+    /// Ends the flows that have been idle for too long.
+    pub(crate) fn expire(&mut self, now: Timestamp) {
+        self.table.expire(now);
+    }
+
+    /// Ends the flows of a worker, and adds what they came to.
+    pub(crate) fn join(&mut self, mut worker: Self) {
+        worker.clear();
+        self.joined.add(&worker.counters());
+        self.segments_without_flow = self.segments_without_flow.saturating_add(worker.segments_without_flow);
+        self.protocol.join(worker.protocol);
     }
 
     /// Ends every flow.
@@ -112,24 +135,22 @@ impl<P: Protocol> Flows<P> {
         self.table.clear();
     }
 
-    /// Leads a segment past the filter to its flow, and what the protocol learns from it to `learn`.
+    /// Leads a segment to its flow, and what the protocol learns from it to `learn`. What `now` is compared with is
+    /// the `now` of other segments alone.
     ///
-    /// Breaks when that does.
+    /// Breaks when `learn` does.
     pub(crate) fn segment(
         &mut self,
         segment: &Segment<'_>,
+        now: Timestamp,
         learn: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        if !self.filter.passes(segment) {
-            self.segments_filtered = self.segments_filtered.saturating_add(1);
-            return ControlFlow::Continue(());
-        }
-        self.table.expire(segment.ts);
+        self.table.expire(now);
         let (key, sender_is_low) = FlowKey::of(segment);
-        let known = self.table.touch(&key, segment.ts);
+        let known = self.table.touch(&key, now);
         let slot = match known {
             Some(slot) if !self.starts_anew(slot, segment, sender_is_low) => Some(slot),
-            _ => self.open(known, key, segment, sender_is_low),
+            _ => self.open(known, key, now, segment, sender_is_low),
         };
         let Some((slot, flow)) = slot.and_then(|slot| Some((slot, self.table.get_mut(slot)?))) else {
             return ControlFlow::Continue(());
@@ -168,6 +189,7 @@ impl<P: Protocol> Flows<P> {
         &mut self,
         known: Option<Slot>,
         key: FlowKey,
+        now: Timestamp,
         segment: &Segment<'_>,
         sender_is_low: bool,
     ) -> Option<Slot> {
@@ -187,7 +209,7 @@ impl<P: Protocol> Flows<P> {
                 self.restart(slot, flow);
                 known
             }
-            None => self.table.insert(key, segment.ts, flow),
+            None => self.table.insert(key, now, flow),
         }
     }
 

@@ -18,6 +18,10 @@
 //!
 //!     fn memory(&self) {}
 //!
+//!     fn fork(&self) -> Self {
+//!         Self
+//!     }
+//!
 //!     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
 //!         segment.tcp().is_none().then_some(Side::Client)
 //!     }
@@ -48,6 +52,7 @@
 //! assert_eq!(events[0].flow.client.to_string(), "192.0.2.1:53");
 //! ```
 
+mod analysis_error;
 mod analyzer;
 #[cfg(feature = "libpcap")]
 mod bpf;
@@ -60,16 +65,22 @@ mod flow_key;
 mod flows;
 mod frame;
 mod idle_map;
+mod intake;
 mod memory;
+mod outlet;
+mod packet_clock;
+mod parallel;
 mod protocol;
 mod reassembly;
 mod segment;
 mod source;
+mod tally;
 mod tcp_connection;
 mod tcp_stream;
 mod timestamp;
 mod tunnel;
 
+pub use analysis_error::AnalysisError;
 pub use analyzer::{Analyzer, Builder, CancelToken, Counters};
 #[cfg(feature = "libpcap")]
 pub use bpf::{Bpf, BpfError};
@@ -85,10 +96,12 @@ pub use idle_map::{IdleCounters, IdleLimits, IdleMap, Slot};
 /// Networks in CIDR notation, for [`Filter`].
 pub use ipnet::IpNet;
 pub use memory::{Memory, Route};
+pub use parallel::Overflow;
 pub use protocol::{Interest, Protocol, Report, Side};
 pub use reassembly::Reassembler;
 pub use segment::{IpHeader, Segment, TcpFlags, TcpHeader, Transport, UdpHeader};
 pub use source::{Frames, Source};
+pub use tally::Tally;
 pub use tcp_connection::{TcpConnection, TcpStarts};
 pub use tcp_stream::{Piece, StreamCounters, TcpStream};
 pub use timestamp::Timestamp;

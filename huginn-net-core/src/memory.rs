@@ -10,9 +10,9 @@ use crate::Event;
 /// it concludes is the same for any number of workers. A protocol that remembers nothing has the memory `()`.
 pub trait Memory<E> {
     /// What is reported.
-    type Report;
+    type Report: Send;
     /// What is told to this memory.
-    type Note;
+    type Note: Send;
 
     /// Says whom an event of the protocol is for. Called where the flow is watched, before anything is remembered.
     fn route(event: E) -> Route<Self::Report, Self::Note>;
@@ -30,7 +30,7 @@ pub enum Route<R, N> {
     Note(N),
 }
 
-impl<E> Memory<E> for () {
+impl<E: Send> Memory<E> for () {
     type Report = E;
     type Note = Infallible;
 

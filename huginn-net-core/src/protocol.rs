@@ -8,16 +8,25 @@ use crate::{Memory, Segment};
 ///
 /// The engine owns sources, decode, filter and the flow table; a protocol owns what it remembers of one flow
 /// and what it says. Several protocols watch the same flows by being fields of one that forwards to each.
-pub trait Protocol {
+///
+/// A parallel analysis has one protocol a worker, each with the flows that fall to it: a protocol must learn of a flow
+/// what its own segments tell, and nothing from other flows. What spans flows is for the [memory](Self::Memory).
+pub trait Protocol: Send + Sized {
     /// What is remembered of one flow. Dropped when the flow ends, is evicted or starts anew.
-    type Flow: Default;
+    type Flow: Default + Send;
     /// What is learned of a flow.
-    type Event;
+    type Event: Send;
     /// What is remembered beyond one flow; `()` where that is nothing, and every event is reported.
     type Memory: Memory<Self::Event>;
 
     /// An empty memory.
     fn memory(&self) -> Self::Memory;
+
+    /// A protocol with the same settings that has counted nothing yet: for a worker.
+    fn fork(&self) -> Self;
+
+    /// Takes back what [`fork`](Self::fork) gave: adds what it counted.
+    fn join(&mut self, _worker: Self) {}
 
     /// Whether a segment that belongs to no known flow is worth a place in the flow table and, if so, which
     /// side sent it.

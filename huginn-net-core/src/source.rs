@@ -12,6 +12,13 @@ pub trait Source {
 
     /// The next frame, or `None` at the end. After an error the source has ended.
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Self::Error>;
+
+    /// Whether the next frame, or the end, is there without waiting for anybody; true where nothing else is known.
+    ///
+    /// Where it is not, a parallel analysis first hands on the frames that it has collected.
+    fn is_at_hand(&self) -> bool {
+        true
+    }
 }
 
 impl<S: Source + ?Sized> Source for &mut S {
@@ -19,6 +26,10 @@ impl<S: Source + ?Sized> Source for &mut S {
 
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Self::Error> {
         (**self).next_frame()
+    }
+
+    fn is_at_hand(&self) -> bool {
+        (**self).is_at_hand()
     }
 }
 

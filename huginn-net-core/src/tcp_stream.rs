@@ -1,6 +1,6 @@
 //! One direction of a TCP connection.
 
-use crate::{Reassembler, TcpFlags, TcpHeader};
+use crate::{Reassembler, TcpFlags, TcpHeader, tally};
 
 /// One direction of a TCP connection: its bytes in order, from the SYN, or else from the first segment seen.
 ///
@@ -42,6 +42,8 @@ pub struct StreamCounters {
     /// Gaps given up: the receiver had what the capture lacks, or too much was held behind them.
     pub gaps: u64,
 }
+
+tally!(StreamCounters { segments_refused, gaps });
 
 impl TcpStream {
     /// A direction that begins at this sequence number, or with the first segment pushed.

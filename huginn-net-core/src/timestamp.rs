@@ -31,6 +31,10 @@ impl Timestamp {
         Self { nanos, digits: if digits > 9 { 9 } else { digits } }
     }
 
+    pub(crate) const fn from_nanos(nanos: u64) -> Self {
+        Self { nanos, digits: 9 }
+    }
+
     /// Nanoseconds since the Unix epoch.
     pub const fn as_nanos(self) -> u64 {
         self.nanos

@@ -61,6 +61,10 @@ impl Protocol for Numbers {
 
     fn memory(&self) {}
 
+    fn fork(&self) -> Self {
+        Self
+    }
+
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
         segment.tcp().is_some_and(|tcp| tcp.flags == TcpFlags::SYN).then_some(Side::Client)
     }
@@ -88,6 +92,10 @@ impl Protocol for FirstByte {
     type Memory = ();
 
     fn memory(&self) {}
+
+    fn fork(&self) -> Self {
+        Self
+    }
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
         Some(if segment.payload.first() == Some(&b'S') { Side::Server } else { Side::Client })
@@ -126,6 +134,10 @@ impl Protocol for Both {
     type Memory = ();
 
     fn memory(&self) {}
+
+    fn fork(&self) -> Self {
+        Self::default()
+    }
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
         self.0.opens(segment).or_else(|| self.1.opens(segment))
@@ -297,6 +309,10 @@ impl Protocol for Syns {
 
     fn memory(&self) -> SynsOfClients {
         SynsOfClients::default()
+    }
+
+    fn fork(&self) -> Self {
+        Self
     }
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {

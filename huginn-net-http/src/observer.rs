@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use huginn_net_core::{
-    Analyzer, Interest, Protocol, Segment, Side, StreamCounters, TcpFlags, TcpHeader, TcpStarts,
+    Analyzer, Interest, Protocol, Segment, Side, StreamCounters, Tally, TcpFlags, TcpHeader, TcpStarts, tally,
 };
 
 use crate::connection::Connection;
@@ -22,7 +22,7 @@ use crate::{Request, Response, Role};
 /// HuginnNetHttp::builder().build().analyze(CaptureReader::open(path)?, &mut events)?;
 /// let HttpEvent::Request(found) = &events[0].kind else { panic!("the client speaks first") };
 /// assert_eq!(found.request.user_agent(), Some(&b"curl/7.88.1"[..]));
-/// # Ok::<(), huginn_net_core::CaptureError>(())
+/// # Ok::<_, huginn_net_core::AnalysisError<huginn_net_core::CaptureError>>(())
 /// ```
 pub type HuginnNetHttp = Analyzer<HttpObserver>;
 
@@ -82,6 +82,8 @@ pub struct HttpCounters {
     pub tcp: StreamCounters,
 }
 
+tally!(HttpCounters { requests, responses, http1, http2_given_up, tcp });
+
 /// What an [`HttpObserver`] remembers of one flow.
 #[derive(Debug, Default)]
 pub struct HttpFlow {
@@ -113,6 +115,14 @@ impl Protocol for HttpObserver {
     type Memory = ();
 
     fn memory(&self) {}
+
+    fn fork(&self) -> Self {
+        Self::default()
+    }
+
+    fn join(&mut self, worker: Self) {
+        self.counters.add(&worker.counters);
+    }
 
     /// A SYN opens a flow, and so does a segment that begins with a head where the SYN was not seen.
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {

@@ -92,6 +92,10 @@ impl Protocol for TcpObserver {
 
     fn memory(&self) {}
 
+    fn fork(&self) -> Self {
+        *self
+    }
+
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
         let handshake = Handshake::of(segment.tcp()?.flags)?;
         (handshake == Handshake::Syn).then_some(Side::Client)

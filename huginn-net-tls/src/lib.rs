@@ -24,6 +24,7 @@
 //! From packets: [`HuginnNetTls`] finds the hellos of both sides in frames, wherever in its first 64 KiB a TCP stream
 //! turns to TLS, in whatever pieces and order they come.
 
+mod client_family;
 mod client_hello;
 mod datagram;
 mod dtls;
@@ -50,6 +51,7 @@ mod tcp;
 mod transport;
 mod version;
 
+pub use client_family::ClientFamily;
 pub use client_hello::ClientHello;
 pub use error::{Error, Field};
 pub use extension::{AlpnList, Extension, Extensions, U16List, extension_type};

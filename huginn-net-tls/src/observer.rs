@@ -1,6 +1,8 @@
 //! The hellos of a capture, watched flow by flow.
 
-use huginn_net_core::{Analyzer, Interest, Protocol, Segment, Side, StreamCounters, TcpHeader, TcpStarts};
+use huginn_net_core::{
+    Analyzer, Interest, Protocol, Segment, Side, StreamCounters, Tally, TcpHeader, TcpStarts, tally,
+};
 
 use crate::datagram::DatagramFlow;
 use crate::hello::Hello;
@@ -20,7 +22,7 @@ use crate::{ClientHello, ServerHello, Transport};
 /// HuginnNetTls::builder().build().analyze(CaptureReader::open(path)?, &mut events)?;
 /// let TlsEvent::Client(client) = &events[0].kind else { panic!("the client speaks first") };
 /// assert_eq!(client.hello.ja4().to_string(), "t13d1314h2_f57a46bbacb6_fb48f8b98a29");
-/// # Ok::<(), huginn_net_core::CaptureError>(())
+/// # Ok::<_, huginn_net_core::AnalysisError<huginn_net_core::CaptureError>>(())
 /// ```
 pub type HuginnNetTls = Analyzer<TlsObserver>;
 
@@ -77,6 +79,8 @@ pub struct TlsCounters {
     pub udp: DatagramCounters,
 }
 
+tally!(TlsCounters { hellos, tcp, search, quic, udp });
+
 /// What flows of DTLS, of OpenVPN and of RDP over UDP could not give.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -87,6 +91,8 @@ pub struct DatagramCounters {
     /// Hellos that cannot be read, and sessions in which something else came in the place of one.
     pub malformed: u64,
 }
+
+tally!(DatagramCounters { refused, malformed });
 
 /// The hellos reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,6 +107,8 @@ pub struct HelloCounters {
     pub malformed: u64,
 }
 
+tally!(HelloCounters { client, server, malformed });
+
 /// What TCP connections could not give.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -112,6 +120,8 @@ pub struct SearchCounters {
     /// where one did.
     pub given_up: u64,
 }
+
+tally!(SearchCounters { malformed, given_up });
 
 /// What a [`TlsObserver`] remembers of one flow.
 #[derive(Debug, Default)]
@@ -144,6 +154,14 @@ impl Protocol for TlsObserver {
     type Memory = ();
 
     fn memory(&self) {}
+
+    fn fork(&self) -> Self {
+        Self::default()
+    }
+
+    fn join(&mut self, worker: Self) {
+        self.counters.add(&worker.counters);
+    }
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
         match segment.tcp() {

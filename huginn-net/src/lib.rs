@@ -12,7 +12,7 @@
 //! let counters = analyzer.analyze(CaptureReader::open(path)?, &mut events)?;
 //! assert_eq!(counters.events, events.len() as u64);
 //! assert!(matches!(&events[0].kind, Finding::Tcp(syn) if syn.label().is_some_and(|label| &*label.name == "Linux")));
-//! # Ok::<(), huginn_net::CaptureError>(())
+//! # Ok::<_, huginn_net::AnalysisError<huginn_net::CaptureError>>(())
 //! ```
 //!
 //! The same, frame by frame, where frames come from elsewhere: [`HuginnNet::push`](Analyzer::push). To read one
@@ -35,13 +35,17 @@ pub use finding::{
     ChangeFinding, Event, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding,
     TcpFinding, UptimeFinding,
 };
-pub use hosts::{HostCounters, HostLimits, HostNote, Hosts, Reasons};
+pub use hosts::{
+    Activity, Cause, Claim, Contradiction, Counted, Evidence, Explanation, Findings, Grade, HostCounters,
+    HostLimits, HostNote, HostProfile, Hosts, Layer, LinkSeen, Reasons, SoftwareSeen, Statement, SystemSeen,
+    Tally, TlsClientSeen, Verdict,
+};
 /// Frames, flows and the engine: all that the types here are made of.
 pub use huginn_net_core as core;
 pub use huginn_net_core::{
-    Analyzer, Builder, CancelToken, CaptureError, CaptureReader, Counters, DecodeConfig, Filter, FlowId,
-    FlowLimits, Frame, Frames, IpNet, LinkType, Side, Sink, Source, Timestamp, TransportKind, TunnelLayer,
-    TunnelPath,
+    AnalysisError, Analyzer, Builder, CancelToken, CaptureError, CaptureReader, Counters, DecodeConfig,
+    Filter, FlowId, FlowLimits, Frame, Frames, IpNet, LinkType, Overflow, Side, Sink, Source, Timestamp,
+    TransportKind, TunnelLayer, TunnelPath,
 };
 #[cfg(feature = "libpcap")]
 pub use huginn_net_core::{Bpf, BpfError};
@@ -55,7 +59,7 @@ pub use huginn_net_tcp as tcp;
 /// TLS over TCP, QUIC and DTLS: hellos, JA4 and JA3.
 pub use huginn_net_tls as tls;
 pub use huginn_net_tls::{TlsClient, TlsServer};
-pub use json::JsonEvent;
+pub use json::{JsonEvent, JsonHost};
 pub use observers::{FlowState, Observers, ProtocolCounters, Scope};
 pub use p0f_log::P0fLine;
 pub use system_check::SystemCheck;

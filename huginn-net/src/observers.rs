@@ -1,5 +1,6 @@
 //! All protocols over one flow.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use huginn_net_core::{Interest, Protocol, Route, Segment, Side, TcpFlags};
@@ -11,7 +12,7 @@ use huginn_net_http::{
 use huginn_net_tcp::{Handshake, TcpEvent, TcpFlow, TcpObserver};
 use huginn_net_tls::{TlsCounters, TlsEvent, TlsFlow, TlsObserver};
 
-use crate::hosts::{HostNote, HttpNote, Note, TcpNote};
+use crate::hosts::{self, HostNote, HttpNote, Note, TcpNote, TlsNote};
 use crate::p0f_flow::P0fFlow;
 use crate::{
     Finding, HostLimits, Hosts, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, TcpFinding,
@@ -28,6 +29,7 @@ pub struct Observers {
     database: Arc<Database>,
     scope: Scope,
     hosts: HostLimits,
+    profiles: bool,
 }
 
 /// How much is reported.
@@ -50,6 +52,7 @@ impl Observers {
             database,
             scope: Scope::default(),
             hosts: HostLimits::default(),
+            profiles: false,
         }
     }
 
@@ -81,6 +84,13 @@ impl Observers {
     #[must_use]
     pub fn hosts(self, limits: HostLimits) -> Self {
         Self { hosts: limits, ..self }
+    }
+
+    /// Remembers a [`HostProfile`](crate::HostProfile) of each host, or does not (the default): links, software and TLS
+    /// clients beside what changes and uptimes are told by.
+    #[must_use]
+    pub fn profiles(self, remember: bool) -> Self {
+        Self { profiles: remember, ..self }
     }
 }
 
@@ -127,7 +137,28 @@ impl Protocol for Observers {
     type Memory = Hosts;
 
     fn memory(&self) -> Hosts {
-        Hosts::new(&self.hosts, self.scope)
+        Hosts::new(&self.hosts, self.scope, self.profiles)
+    }
+
+    fn fork(&self) -> Self {
+        Self {
+            tcp: self.tcp.as_ref().map(TcpObserver::fork),
+            http: self.http.as_ref().map(HttpObserver::fork),
+            tls: self.tls.as_ref().map(TlsObserver::fork),
+            database: Arc::clone(&self.database),
+            scope: self.scope,
+            hosts: self.hosts,
+            profiles: self.profiles,
+        }
+    }
+
+    fn join(&mut self, worker: Self) {
+        if let (Some(http), Some(worker)) = (&mut self.http, worker.http) {
+            http.join(worker);
+        }
+        if let (Some(tls), Some(worker)) = (&mut self.tls, worker.tls) {
+            tls.join(worker);
+        }
     }
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
@@ -158,7 +189,7 @@ impl Protocol for Observers {
             flow.http_done = self.on_http(segment, sender, flow, emit) == Interest::Done;
         }
         if !flow.tls_done {
-            flow.tls_done = self.on_tls(segment, sender, &mut flow.tls, emit) == Interest::Done;
+            flow.tls_done = self.on_tls(segment, sender, flow, emit) == Interest::Done;
         }
         let by_p0f = flow.p0f.as_ref().is_some_and(P0fFlow::is_followed);
         if flow.tcp_done && flow.http_done && flow.tls_done && !by_p0f {
@@ -197,7 +228,7 @@ impl Observers {
         let Some(tcp) = &mut self.tcp else { return Interest::Done };
         let database = &self.database;
         let FlowState { tcp: state, by_tool, systems, p0f, .. } = flow;
-        let scope = self.scope;
+        let (scope, profiles) = (self.scope, self.profiles);
         let interest = tcp.on_segment(segment, sender, state, &mut |side, event| {
             let (signature, sendsyn) = match event {
                 TcpEvent::Syn(signature) | TcpEvent::SynAck(signature) => (signature, false),
@@ -205,7 +236,9 @@ impl Observers {
                 TcpEvent::Mtu(_) if *by_tool == Some(side) => return,
                 TcpEvent::Mtu(mtu) => {
                     let finding = MtuFinding { mtu, link: database.match_mtu(mtu) };
-                    return emit(side, Route::Report(Finding::Mtu(finding)));
+                    let note = profiles.then(|| Note::Mtu(finding.clone()));
+                    emit(side, Route::Report(Finding::Mtu(finding)));
+                    return note.into_iter().for_each(|note| emit(side, Route::Note(note.into())));
                 }
                 TcpEvent::Clock(clock) if scope == Scope::Full => {
                     return emit(side, Route::Note(Note::Clock(clock).into()));
@@ -258,14 +291,14 @@ impl Observers {
         if self.scope == Scope::P0f && is_given_up(segment, self.tcp.is_some().then_some(&flow.tcp)) {
             return Interest::Done;
         }
-        let (database, scope) = (&self.database, self.scope);
-        let [client, server] = flow.systems.each_ref().map(Option::as_deref);
+        let (database, scope, profiles) = (&self.database, self.scope, self.profiles);
+        let [client, server] = &flow.systems;
         let verdict = |signature: HttpSignature| {
             let (matched, system) = match signature.role() {
                 Role::Request => (database.match_request(&signature), client),
                 Role::Response => (database.match_response(&signature), server),
             };
-            HttpVerdict::new(signature, matched, system, database)
+            HttpVerdict::new(signature, matched, system.as_deref(), database)
         };
         let p0f = &mut flow.p0f;
         http.on_segment(segment, sender, &mut flow.http, &mut |side, event| {
@@ -281,7 +314,10 @@ impl Observers {
             }
             let Some((signature, counts)) = signature else { return };
             let verdict = verdict(signature);
-            let note = HttpNote::new(&verdict, counts);
+            let mut note = HttpNote::new(&verdict, counts, side.choose(client, server).clone());
+            if profiles {
+                note.language = language_of(&event);
+            }
             let finding = match event {
                 HttpEvent::Request(HttpRequest { request, exchange, akamai, .. }) => {
                     Finding::HttpRequest(HttpRequestFinding { request, exchange, akamai, verdict })
@@ -300,16 +336,32 @@ impl Observers {
         &mut self,
         segment: &Segment<'_>,
         sender: Side,
-        flow: &mut TlsFlow,
+        flow: &mut FlowState,
         emit: &mut impl FnMut(Side, Learned),
     ) -> Interest {
         let Some(tls) = &mut self.tls else { return Interest::Done };
-        tls.on_segment(segment, sender, flow, &mut |side, event| match event {
-            TlsEvent::Client(client) => emit(side, Route::Report(Finding::TlsClient(client))),
-            TlsEvent::Server(server) => emit(side, Route::Report(Finding::TlsServer(server))),
-            _ => {}
+        let FlowState { tls: state, systems, .. } = flow;
+        let profiles = self.profiles;
+        tls.on_segment(segment, sender, state, &mut |side, event| {
+            let (note, finding) = match event {
+                TlsEvent::Client(client) => {
+                    let [system, _] = &*systems;
+                    let note = profiles.then(|| Note::TlsClient(TlsNote::new(&client.hello, system.clone())));
+                    (note, Finding::TlsClient(client))
+                }
+                TlsEvent::Server(server) => (profiles.then_some(Note::TlsServer), Finding::TlsServer(server)),
+                _ => return,
+            };
+            emit(side, Route::Report(finding));
+            note.into_iter().for_each(|note| emit(side, Route::Note(note.into())));
         })
     }
+}
+
+/// The language that a request likes best.
+fn language_of(event: &HttpEvent) -> Option<Cow<'static, str>> {
+    let HttpEvent::Request(found) = event else { return None };
+    found.request.language().map(hosts::language_of)
 }
 
 /// What is looked up of a request, and whether p0f counts it in for its client.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use huginn_net_db::{Database, Label, System};
+use huginn_net_db::{Database, Label, System, UserAgentSystem};
 
 /// What an HTTP head says of the system that it comes from, and whether TCP agrees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,6 +10,8 @@ use huginn_net_db::{Database, Label, System};
 pub struct SystemCheck {
     /// The system that the User-Agent names: that of the first `ua_os` text of the database that occurs in it.
     pub claimed: Option<Arc<str>>,
+    /// The text that names it: `iPhone` stands for `macOS or iOS`.
+    pub text: Option<Arc<str>>,
     /// Whether the system that the handshake of the same connection tells is the one claimed, and one that the software
     /// is known to run on; `None` where either says nothing.
     pub agrees: Option<bool>,
@@ -22,22 +24,20 @@ impl SystemCheck {
         system: Option<&Label>,
         database: &Database,
     ) -> Self {
-        let claimed = user_agent.and_then(|user_agent| named_in(user_agent, database));
+        let named = user_agent.and_then(|user_agent| named_in(user_agent, database));
+        let (claimed, text) = named.map(|named| (Arc::clone(&named.name), Arc::clone(&named.text))).unzip();
         let software = software.filter(|label| !label.systems.is_empty());
         let agrees = system.filter(|_| claimed.is_some() || software.is_some()).map(|system| {
             claimed.as_ref().is_none_or(|claimed| may_be(claimed, &system.name))
                 && software.is_none_or(|software| runs_on(software, system))
         });
-        Self { claimed, agrees }
+        Self { claimed, text, agrees }
     }
 }
 
-fn named_in(user_agent: &[u8], database: &Database) -> Option<Arc<str>> {
-    let named = database
-        .user_agent_systems()
-        .iter()
-        .find(|system| memchr::memmem::find(user_agent, system.text.as_bytes()).is_some());
-    named.map(|system| Arc::clone(&system.name))
+fn named_in<'a>(user_agent: &[u8], database: &'a Database) -> Option<&'a UserAgentSystem> {
+    let mut systems = database.user_agent_systems().iter();
+    systems.find(|system| memchr::memmem::find(user_agent, system.text.as_bytes()).is_some())
 }
 
 /// Whether a system that calls itself so may have the TCP of that name: that of Android is Linux's.

@@ -1,13 +1,14 @@
 //! `huginn-net pcap`: capture files.
 
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use huginn_net::{
-    CaptureError, CaptureReader, Counters, DecodeConfig, Escaped, Filter, FlowLimits, Frame, HostLimits,
-    HuginnNet, Observers, ProtocolCounters, Scope, Source,
+    AnalysisError, CaptureError, CaptureReader, Counters, DecodeConfig, Escaped, Event, Filter, FlowLimits,
+    Frame, HostCounters, HostLimits, HuginnNet, Observers, ProtocolCounters, Scope, Source,
 };
 
 use serde::Serialize;
@@ -18,11 +19,16 @@ use crate::failure::{self, FAILED, Failure};
 use crate::output::{EventWriter, Progress};
 
 pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
-    let mut analyzer = analyzer(&args.analysis, args.output.format)?;
+    let summary = args.output.summary;
+    if summary && args.output.format == Format::P0f {
+        return Err(Failure::NoP0fSummary);
+    }
+    let mut analyzer = analyzer(&args.analysis, args.output.format, summary)?;
     refuse_own_input(&args)?;
     let mut events = EventWriter::create(&args.output)?;
     let mut left = args.analysis.count.unwrap_or(u64::MAX);
     let mut damaged = false;
+    let workers = args.analysis.workers;
     for path in &args.files {
         if left == 0 {
             break;
@@ -30,13 +36,24 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
         events.name_file((args.files.len() > 1).then(|| name_of(path)));
         let before = analyzer.counters();
         analyzer.memory_mut().clear();
-        let outcome = open(path).and_then(|reader| {
-            let progress = Progress::of(&reader, args.output.quiet || events.is_on_terminal());
+        let outcome = open(path).map_err(AnalysisError::from).and_then(|reader| {
+            let progress = Progress::of(&reader, args.output.quiet || !summary && events.is_on_terminal());
             // What comes through a pipe may be long in coming.
             events.write_at_once(reader.input_len().is_none());
-            analyzer.analyze(Watched { reader, left: &mut left, progress }, &mut events)
+            let source = Watched { reader, left: &mut left, progress };
+            if summary {
+                return analyzer.analyze(source, &mut |_: Event| ());
+            }
+            if workers == NonZeroUsize::MIN {
+                return analyzer.analyze(source, &mut events);
+            }
+            let (renderer, lines) = events.parts();
+            analyzer.analyze_map(source, |event| renderer.render(&event), lines)
         });
         events.check()?;
+        if summary {
+            events.write_hosts(analyzer.memory())?;
+        }
         if let Err(error) = outcome {
             events.flush()?;
             failure::report(&error);
@@ -47,6 +64,9 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
         }
     }
     events.flush()?;
+    if summary && !args.output.quiet {
+        tell_forgotten(&analyzer.memory().counters());
+    }
     if args.output.stats {
         write_counters(&analyzer)?;
     }
@@ -74,7 +94,7 @@ fn name_of(path: &Path) -> String {
 }
 
 /// What is to be done with packets, from what was typed.
-fn analyzer(args: &AnalysisArguments, format: Format) -> Result<HuginnNet, Failure> {
+fn analyzer(args: &AnalysisArguments, format: Format, summary: bool) -> Result<HuginnNet, Failure> {
     let filter = args.port.iter().fold(Filter::new(), |filter, port| filter.port(*port));
     let filter = args.net.iter().fold(filter, |filter, net| filter.net(*net));
     let p0f = format == Format::P0f;
@@ -85,8 +105,13 @@ fn analyzer(args: &AnalysisArguments, format: Format) -> Result<HuginnNet, Failu
     if p0f {
         hosts.idle_timeout = Duration::from_secs(30 * 86_400);
     }
+    // A summary is of the whole capture.
+    if summary {
+        hosts.idle_timeout = Duration::MAX;
+    }
     let observers = Observers::new(database(args.db.as_deref())?)
         .hosts(hosts)
+        .profiles(summary)
         .tcp(args.protocols.contains(&ProtocolArgument::Tcp))
         .http(args.protocols.contains(&ProtocolArgument::Http))
         .tls(args.protocols.contains(&ProtocolArgument::Tls) && !p0f)
@@ -94,7 +119,8 @@ fn analyzer(args: &AnalysisArguments, format: Format) -> Result<HuginnNet, Failu
     let builder = HuginnNet::builder_with(observers)
         .decode(DecodeConfig { verify_checksums: args.checksums, ..DecodeConfig::default() })
         .flow_limits(FlowLimits { syn_lifetime, ..FlowLimits::default() })
-        .filter(filter);
+        .filter(filter)
+        .workers(args.workers);
     let Some(expression) = &args.filter else { return Ok(builder.build()) };
     #[cfg(feature = "libpcap")]
     return Ok(builder.bpf(huginn_net::Bpf::new(expression.as_str())?).build());
@@ -134,6 +160,10 @@ impl Source for Watched<'_> {
         }
         Ok(frame)
     }
+
+    fn is_at_hand(&self) -> bool {
+        self.reader.is_at_hand()
+    }
 }
 
 fn tell(path: &Path, before: &Counters, after: &Counters) {
@@ -142,17 +172,33 @@ fn tell(path: &Path, before: &Counters, after: &Counters) {
     failure::report(&format_args!("{}: {frames} packets, {events} events", name_of(path)));
 }
 
-/// The counters of the engine and of the protocols, as one object.
+/// Says what a summary lacks.
+fn tell_forgotten(hosts: &HostCounters) {
+    let forgotten = hosts.evicted.saturating_add(hosts.evicted_for_memory);
+    if forgotten > 0 {
+        failure::report(&format_args!(
+            "the summary has no room for {forgotten} of {} hosts: those of which nothing was learned for longest",
+            hosts.seen
+        ));
+    }
+}
+
+/// The counters of the engine, of the protocols and of what is remembered of hosts, as one object.
 #[derive(Serialize)]
 struct AllCounters {
     #[serde(flatten)]
     engine: Counters,
     #[serde(flatten)]
     protocols: ProtocolCounters,
+    hosts: HostCounters,
 }
 
 fn write_counters(analyzer: &HuginnNet) -> Result<(), Failure> {
-    let all = AllCounters { engine: analyzer.counters(), protocols: analyzer.protocol().counters() };
+    let all = AllCounters {
+        engine: analyzer.counters(),
+        protocols: analyzer.protocol().counters(),
+        hosts: analyzer.memory().counters(),
+    };
     let mut line = serde_json::to_vec(&all).map_err(io::Error::from)?;
     line.push(b'\n');
     // Where nobody can be told, the analysis was done all the same.

@@ -21,35 +21,24 @@ pub(super) struct Human {
     name: Style,
     known: Style,
     unknown: Style,
-    /// Whether a block was written, from which the next one stands apart.
-    begun: bool,
 }
 
 impl Human {
     pub(super) fn new(colour: bool) -> Self {
         if !colour {
             let plain = Style::new();
-            return Self { heading: plain, name: plain, known: plain, unknown: plain, begun: false };
+            return Self { heading: plain, name: plain, known: plain, unknown: plain };
         }
         Self {
             heading: AnsiColor::Cyan.on_default().effects(Effects::BOLD),
             name: Style::new().effects(Effects::DIMMED),
             known: AnsiColor::Green.on_default().effects(Effects::BOLD),
             unknown: AnsiColor::Yellow.on_default(),
-            begun: false,
         }
     }
 
-    /// Writes an event, after an empty line unless it is the first.
-    pub(super) fn write(
-        &mut self,
-        out: &mut impl Write,
-        event: &Event,
-        file: Option<&str>,
-    ) -> io::Result<()> {
-        if std::mem::replace(&mut self.begun, true) {
-            writeln!(out)?;
-        }
+    /// Writes an event.
+    pub(super) fn write(&self, out: &mut impl Write, event: &Event, file: Option<&str>) -> io::Result<()> {
         let title = match &event.kind {
             Finding::Tcp(finding) => match finding.signature.handshake {
                 Handshake::Syn => "SYN",

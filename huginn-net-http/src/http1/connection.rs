@@ -1,5 +1,7 @@
 //! Both directions of a connection.
 
+use huginn_net_core::tally;
+
 use super::Head;
 use super::awaited::Awaited;
 use super::body::After;
@@ -63,6 +65,8 @@ pub struct Http1Counters {
     /// How often it was not known any more where the next head begins.
     pub times_lost: u64,
 }
+
+tally!(Http1Counters { heads_too_long, heads_with_too_many_headers, times_lost });
 
 /// How far p0f would be with a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! What became of the packets.
 
+use huginn_net_core::tally;
+
 use super::QuicError;
 use crate::Error;
 
@@ -24,6 +26,8 @@ pub struct QuicCounters {
     /// too many Initial packets in a row that no key opens.
     pub given_up: u64,
 }
+
+tally!(QuicCounters { opened, sealed, malformed, unknown_version, crypto_refused, not_hello, given_up });
 
 impl QuicCounters {
     pub(super) fn count(&mut self, outcome: Result<(), Error>) {

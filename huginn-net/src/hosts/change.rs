@@ -88,8 +88,7 @@ impl TcpSeen {
         let names_differ = score.points == 8;
         if !names_differ && is_other_system {
             score.add(8, Reasons::SYSTEM);
-        }
-        if !names_differ {
+        } else if !names_differ {
             self.add_ttl(last, &mut score);
         }
         if is_syn {
@@ -97,9 +96,9 @@ impl TcpSeen {
             if fell && (scope == Scope::P0f || last.peer == self.peer) {
                 score.add(1, Reasons::PORT);
             }
-            if self.signature.mss != last.signature.mss {
-                score.add(1, Reasons::MTU);
-            }
+        }
+        if self.signature.mss != last.signature.mss {
+            score.add(1, Reasons::MTU);
         }
         // With each peer timestamps may begin elsewhere.
         if scope == Scope::P0f || last.peer == self.peer {
@@ -199,7 +198,7 @@ impl HttpSeen {
                 Side::Server => self.add_server(last, &mut score),
                 Side::Client => add_claim(note, found, system, scope, &mut score),
             },
-            Some(found) => self.add_system(found, last, system, &mut score),
+            Some(found) => add_system(&found.label, last, system, scope, &mut score),
             None => {
                 if side == Side::Server && last.is_some_and(|last| last.label.is_some()) {
                     score.add(4, Reasons::KNOWN);
@@ -226,17 +225,6 @@ impl HttpSeen {
         }
     }
 
-    fn add_system(&self, found: &HttpMatch, last: Option<&Self>, system: Option<&Label>, score: &mut Score) {
-        match last.map(|last| &last.label) {
-            Some(None) => score.add(4, Reasons::KNOWN),
-            Some(Some(before)) if before.name != found.label.name => score.add(8, Reasons::SYSTEM),
-            _ if system.is_some_and(|system| system.name != found.label.name) => {
-                score.add(4, Reasons::SYSTEM)
-            }
-            _ => {}
-        }
-    }
-
     fn add_date(&self, last: Option<&Self>, score: &mut Score) {
         let Some(((date, at), (last_date, last_at))) = self.date.zip(last.and_then(|last| last.date)) else {
             return;
@@ -248,14 +236,38 @@ impl HttpSeen {
     }
 }
 
+/// Adds how a system that HTTP tells differs from what the `last` head told, and from what the host is.
+fn add_system(
+    label: &Label,
+    last: Option<&HttpSeen>,
+    system: Option<&Label>,
+    scope: Scope,
+    score: &mut Score,
+) {
+    match last.map(|last| last.label.as_deref()) {
+        Some(Some(before)) if before.name != label.name => score.add(8, Reasons::SYSTEM),
+        // p0f takes a label for another even if it is the same.
+        Some(Some(before)) if scope == Scope::P0f || before != label => score.add(2, Reasons::SYSTEM),
+        Some(None) => score.add(4, Reasons::KNOWN),
+        _ => {}
+    }
+    if is_other(system, &label.name, scope) {
+        score.add(4, Reasons::SYSTEM);
+    }
+}
+
 /// Adds what a User-Agent says of another system than TCP does, if it is what such software says.
 fn add_claim(note: &HttpNote, found: &HttpMatch, system: Option<&Label>, scope: Scope, score: &mut Score) {
-    let Some((claimed, system)) = note.system.claimed.as_deref().zip(system) else { return };
-    let agrees = match scope {
-        Scope::Full => system_check::may_be(claimed, &system.name),
-        Scope::P0f => *claimed == *system.name,
-    };
-    if !found.dishonest && !agrees {
+    let Some(claimed) = note.system.claimed.as_deref().filter(|_| !found.dishonest) else { return };
+    if is_other(system, claimed, scope) {
         score.add(4, Reasons::USER_AGENT);
+    }
+}
+
+/// Whether what HTTP tells is another system than the host's. To p0f anything is other than what is not known.
+fn is_other(system: Option<&Label>, told: &str, scope: Scope) -> bool {
+    match scope {
+        Scope::Full => system.is_some_and(|system| !system_check::may_be(told, &system.name)),
+        Scope::P0f => system.is_none_or(|system| *told != *system.name),
     }
 }

@@ -1,10 +1,17 @@
 //! What is remembered of hosts: all that was learned of an address, whatever the flow.
 
 mod change;
+mod clash;
 mod clocks;
+mod judge;
 mod note;
+mod profile;
 mod reasons;
 mod scores;
+mod server_header;
+mod stack;
+mod tally;
+mod verdict;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,8 +22,13 @@ use huginn_net_db::Label;
 use huginn_net_tcp::{Clock, ClockReading};
 
 pub use self::note::HostNote;
-pub(crate) use self::note::{HttpNote, Note, TcpNote};
+pub(crate) use self::note::{HttpNote, Note, TcpNote, TlsNote, language_of};
+pub use self::profile::{
+    Activity, Claim, Findings, HostProfile, LinkSeen, SoftwareSeen, SystemSeen, TlsClientSeen,
+};
 pub use self::reasons::Reasons;
+pub use self::tally::{Counted, Tally};
+pub use self::verdict::{Cause, Contradiction, Evidence, Explanation, Grade, Layer, Statement, Verdict};
 
 use self::change::{HttpSeen, Score, TcpSeen};
 pub(crate) use self::clocks::P0fClock;
@@ -91,6 +103,8 @@ impl HostCounters {
 pub struct Hosts {
     map: IdleMap<HostKey, Host>,
     scope: Scope,
+    /// Whether profiles are made.
+    profiles: bool,
     counters: HostCounters,
 }
 
@@ -103,10 +117,13 @@ struct Host {
     /// The last system that it was found to be.
     system: Option<Arc<Label>>,
     clock: HostClock,
+    /// Why it may be several, since that was last concluded.
+    reasons: Reasons,
     /// The source port of its last SYN.
     port: Option<u16>,
     client: Option<Box<Party>>,
     server: Option<Box<Party>>,
+    profile: Option<Box<HostProfile>>,
 }
 
 /// What is remembered of a host as the client, or as the server, of its connections.
@@ -118,13 +135,13 @@ struct Party {
 }
 
 impl Hosts {
-    pub(crate) fn new(limits: &HostLimits, scope: Scope) -> Self {
+    pub(crate) fn new(limits: &HostLimits, scope: Scope, profiles: bool) -> Self {
         let limits = IdleLimits {
             max_entries: limits.max_hosts,
             idle_timeout: limits.idle_timeout,
             max_held_bytes: limits.max_held_bytes,
         };
-        Self { map: IdleMap::new(&limits), scope, counters: HostCounters::default() }
+        Self { map: IdleMap::new(&limits), scope, profiles, counters: HostCounters::default() }
     }
 
     /// What became of the hosts since the memory was made.
@@ -139,6 +156,16 @@ impl Hosts {
             held_bytes: map.held_bytes,
             ..self.counters
         }
+    }
+
+    /// What was learned of each host that is remembered, in the order of addresses (IPv4 first; of equal ones the one
+    /// outside of tunnels first). None unless [`Observers::profiles`](crate::Observers::profiles) asked for it.
+    pub fn profiles(&self) -> impl Iterator<Item = &HostProfile> {
+        let profiles =
+            self.map.iter().filter_map(|((_, tunnel), host)| Some((tunnel, host.profile.as_deref()?)));
+        let mut sorted: Vec<(&u64, &HostProfile)> = profiles.collect();
+        sorted.sort_unstable_by_key(|(tunnel, profile)| (profile.ip, **tunnel));
+        sorted.into_iter().map(|(_, profile)| profile)
     }
 
     /// Forgets every host; the counters stay.
@@ -160,13 +187,21 @@ impl Memory<Route<Finding, HostNote>> for Hosts {
         let key = (note.subject_addr().ip(), note.flow.tunnel.key_word());
         let slot = self.map.touch(&key, note.ts).or_else(|| self.map.insert(key, note.ts, Host::default()));
         let Some((slot, host)) = slot.and_then(|slot| Some((slot, self.map.get_mut(slot)?))) else { return };
+        if self.profiles {
+            let new = || Box::new(HostProfile::new(key.0, &note.flow.tunnel, note.ts));
+            host.profile.get_or_insert_with(new).on_note(&note);
+        }
         let about = About { ts: note.ts, flow: &note.flow, side: note.subject, scope: self.scope };
         let learned = match note.kind.0 {
             Note::Tcp(note) => host.on_handshake(note, &about),
             Note::Http(note) => host.on_head(&note, &about),
             Note::Timestamp(reading, clock) => host.on_timestamp(reading, &clock, &about),
             Note::Clock(clock) => host.on_clock(clock, &about),
+            Note::Mtu(_) | Note::TlsClient(_) | Note::TlsServer => Learned::default(),
         };
+        if let Some(profile) = &mut host.profile {
+            profile.on_learned(&learned);
+        }
         let held = host.held();
         self.map.note_held(slot, held);
         self.counters.count(&learned);
@@ -214,6 +249,11 @@ impl Host {
         side.choose(&mut self.client, &mut self.server).get_or_insert_default()
     }
 
+    fn conclude(&mut self, side: Side, score: Score) -> Option<Conclusion> {
+        let party = side.choose(&mut self.client, &mut self.server).get_or_insert_default();
+        party.scores.add(score.points, score.reasons, &mut self.reasons)
+    }
+
     /// Memory beside the entry, in bytes.
     fn held(&self) -> usize {
         [&self.client, &self.server]
@@ -221,6 +261,7 @@ impl Host {
             .filter(|party| party.is_some())
             .count()
             .saturating_mul(size_of::<Party>())
+            .saturating_add(self.profile.as_ref().map_or(0, |profile| profile.held()))
     }
 
     fn on_handshake(&mut self, note: TcpNote, about: &About<'_>) -> Learned {
@@ -235,13 +276,13 @@ impl Host {
         let (system, port, last_port) = (self.system.clone(), about.flow.client.port(), self.port);
         let party = self.party(about.side);
         let last = party.handshake.as_ref();
-        let Score { points, reasons } = seen.differs(last, system.as_deref(), (port, last_port), about.scope);
+        let score = seen.differs(last, system.as_deref(), (port, last_port), about.scope);
         learned.uptime = clock.zip(seen.clock()).and_then(|(clock, reading)| {
             clock.measure(about.side, last?.clock(), reading, about.side == Side::Client)
         });
-        learned.conclusions = [party.scores.add(points, reasons), None];
         party.handshake = Some(seen);
-        if about.side == Side::Client {
+        learned.conclusions = [self.conclude(about.side, score), None];
+        if about.side == Side::Client || about.scope == Scope::P0f {
             self.port = Some(port);
         }
         self.system = label.or(system);
@@ -260,13 +301,15 @@ impl Host {
         let system = self.system.clone();
         let first = software.and_then(|software| self.on_software(software, about.side));
         let party = self.party(about.side);
-        let Score { points, reasons } =
-            seen.differs(note, about.side, party.http.as_ref(), system.as_deref(), about.scope);
-        learned.conclusions = [first, party.scores.add(points, reasons)];
-        party.http = Some(seen);
-        if let Some(label) = label.filter(|label| !label.is_tool()) {
-            self.system = Some(Arc::clone(label));
+        let score = seen.differs(note, about.side, party.http.as_ref(), system.as_deref(), about.scope);
+        let system = label.filter(|label| !label.is_tool());
+        if about.side == Side::Server || system.is_some() {
+            party.http = Some(seen);
         }
+        if let Some(system) = system {
+            self.system = Some(Arc::clone(system));
+        }
+        learned.conclusions = [first, self.conclude(about.side, score)];
         learned
     }
 
@@ -275,8 +318,8 @@ impl Host {
         if software.systems.is_empty() {
             return None;
         }
-        let Score { points, reasons } = change::of_software(software, self.system.as_deref());
-        self.party(side).scores.add(points, reasons)
+        let score = change::of_software(software, self.system.as_deref());
+        self.conclude(side, score)
     }
 
     fn on_timestamp(&mut self, reading: ClockReading, clock: &P0fClock, about: &About<'_>) -> Learned {

@@ -1,11 +1,16 @@
 //! What flows tell of hosts.
 
-use huginn_net_db::{HttpMatch, TcpMatch};
-use huginn_net_http::HttpSignature;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use huginn_net_db::{HttpMatch, Label, TcpMatch};
+use huginn_net_http::{HttpSignature, Role, language};
 use huginn_net_tcp::{Clock, ClockReading, TcpSignature};
+use huginn_net_tls::{ClientFamily, ClientHello, Ja4, Transport};
 
 use super::clocks::P0fClock;
-use crate::{HttpVerdict, SystemCheck};
+use super::server_header;
+use crate::{HttpVerdict, MtuFinding, SystemCheck};
 
 /// What a flow tells [`Hosts`](crate::Hosts) of the host that is the event's subject.
 #[derive(Clone, Debug)]
@@ -28,6 +33,12 @@ pub(crate) enum Note {
     Timestamp(ClockReading, P0fClock),
     /// The head of a request or response.
     Http(HttpNote),
+    /// The link; told for profiles alone.
+    Mtu(MtuFinding),
+    /// A ClientHello; told for profiles alone.
+    TlsClient(TlsNote),
+    /// A ServerHello; told for profiles alone.
+    TlsServer,
 }
 
 /// A SYN or SYN+ACK, and what it was found to be.
@@ -47,11 +58,57 @@ pub(crate) struct HttpNote {
     pub(crate) system: SystemCheck,
     /// Whether p0f looks at it: the first of its direction, of a kind that p0f reads.
     pub(crate) counts: bool,
+    /// The language that it likes best; told for profiles alone.
+    pub(crate) language: Option<Cow<'static, str>>,
+    /// What TCP says of who sent it, in the handshake of the same connection.
+    pub(crate) tcp: Option<Arc<Label>>,
 }
 
 impl HttpNote {
-    pub(crate) fn new(verdict: &HttpVerdict, counts: bool) -> Self {
+    pub(crate) fn new(verdict: &HttpVerdict, counts: bool, tcp: Option<Arc<Label>>) -> Self {
         let HttpVerdict { signature, matched, system, .. } = verdict;
-        Self { signature: signature.clone(), matched: matched.clone(), system: system.clone(), counts }
+        Self {
+            signature: signature.clone(),
+            matched: matched.clone(),
+            system: system.clone(),
+            counts,
+            language: None,
+            tcp,
+        }
+    }
+
+    /// The system that its User-Agent or Server names, and by what text.
+    pub(super) fn claimed(&self) -> Option<(&str, &str)> {
+        match self.signature.role() {
+            Role::Request => self.system.claimed.as_deref().zip(self.system.text.as_deref()),
+            Role::Response => server_header::system(self.signature.software()?),
+        }
+    }
+}
+
+/// The longest tag of a language that is remembered (RFC 5646, section 4.4.1).
+const MAX_TAG: usize = 35;
+
+/// The English name of a language, or its tag.
+pub(crate) fn language_of(tag: &str) -> Cow<'static, str> {
+    match language::name(tag) {
+        Some(name) => Cow::Borrowed(name),
+        None => Cow::Owned(tag.get(..MAX_TAG).unwrap_or(tag).to_owned()),
+    }
+}
+
+/// A ClientHello.
+#[derive(Clone, Debug)]
+pub(crate) struct TlsNote {
+    pub(crate) ja4: Ja4,
+    pub(crate) transport: Transport,
+    pub(crate) family: Option<ClientFamily>,
+    /// What TCP says of who sent it, in the handshake of the same connection.
+    pub(crate) tcp: Option<Arc<Label>>,
+}
+
+impl TlsNote {
+    pub(crate) fn new(hello: &ClientHello<'_>, tcp: Option<Arc<Label>>) -> Self {
+        Self { ja4: hello.ja4(), transport: hello.transport(), family: hello.family(), tcp }
     }
 }

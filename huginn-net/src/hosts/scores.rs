@@ -1,5 +1,7 @@
 //! How much speaks for a host being several: p0f's count of scores.
 
+use std::mem;
+
 use super::Reasons;
 
 /// How many scores are remembered.
@@ -9,13 +11,11 @@ const SCORES: usize = 32;
 /// counts to the groups below its own too.
 const GROUPS: [(u8, u8); 4] = [(6, 2), (3, 4), (2, 6), (1, 8)];
 
-/// The latest scores of a host.
+/// The latest scores of a host in one role.
 #[derive(Debug, Default)]
 pub(super) struct Scores {
     latest: [u8; SCORES],
     next: u8,
-    /// Why, since sharing was last concluded.
-    reasons: Reasons,
 }
 
 /// What a score led to.
@@ -28,21 +28,21 @@ pub(super) enum Conclusion {
 }
 
 impl Scores {
-    /// Adds a score. One of 0 only makes the older ones forgotten.
-    pub(super) fn add(&mut self, score: u8, reasons: Reasons) -> Option<Conclusion> {
+    /// Adds a score. One of 0 only makes the older ones forgotten. `gathered` are the reasons, in whatever role, since
+    /// sharing was last concluded of the host.
+    pub(super) fn add(&mut self, score: u8, reasons: Reasons, gathered: &mut Reasons) -> Option<Conclusion> {
         if let Some(slot) = self.latest.get_mut(usize::from(self.next)) {
             *slot = score;
         }
         self.next = self.next.wrapping_add(1) % 32;
+        *gathered = gathered.with(reasons);
         if score == 0 {
             return None;
         }
-        self.reasons = self.reasons.with(reasons);
         let hits = GROUPS.map(|(least, _)| self.count(least));
         if hits.iter().zip(GROUPS).any(|(hits, (_, most))| *hits > most) {
-            let all = self.reasons;
             *self = Self::default();
-            return Some(Conclusion::Shared(all, hits));
+            return Some(Conclusion::Shared(mem::take(gathered), hits));
         }
         (score > 1).then_some(Conclusion::Changed(reasons, hits))
     }
@@ -60,7 +60,7 @@ mod tests {
     /// What each of a row of scores leads to.
     fn conclusions(scores: &[u8]) -> Vec<Option<Conclusion>> {
         let mut all = Scores::default();
-        scores.iter().map(|score| all.add(*score, Reasons::TTL)).collect()
+        scores.iter().map(|score| all.add(*score, Reasons::TTL, &mut Reasons::default())).collect()
     }
 
     #[test]
@@ -102,12 +102,16 @@ mod tests {
 
     #[test]
     fn sharing_has_the_reasons_of_all_that_led_to_it() {
-        let mut scores = Scores::default();
-        scores.add(8, Reasons::VIA);
-        scores.add(1, Reasons::PORT);
-        scores.add(8, Reasons::DATE);
-        let all = Reasons::VIA.with(Reasons::PORT).with(Reasons::DATE);
-        assert_eq!(scores.add(8, Reasons::VIA), Some(Shared(all, [3, 3, 3, 4])));
-        assert_eq!(scores.add(2, Reasons::TTL), Some(Changed(Reasons::TTL, [0, 0, 1, 1])));
+        let (mut client, mut server) = (Scores::default(), Scores::default());
+        let mut gathered = Reasons::NONE;
+        client.add(8, Reasons::VIA, &mut gathered);
+        client.add(0, Reasons::PORT, &mut gathered);
+        client.add(8, Reasons::DATE, &mut gathered);
+        server.add(8, Reasons::SERVER, &mut gathered);
+        let all = Reasons::VIA.with(Reasons::PORT).with(Reasons::DATE).with(Reasons::SERVER);
+        assert_eq!(client.add(8, Reasons::VIA, &mut gathered), Some(Shared(all, [3, 3, 3, 3])));
+        assert_eq!(gathered, Reasons::NONE);
+        let counted_apart = Changed(Reasons::TTL, [1, 1, 2, 2]);
+        assert_eq!(server.add(2, Reasons::TTL, &mut gathered), Some(counted_apart));
     }
 }

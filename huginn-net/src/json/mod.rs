@@ -1,5 +1,6 @@
 //! Events as flat JSON objects.
 
+mod host;
 mod object;
 
 use std::fmt;
@@ -9,6 +10,8 @@ use huginn_net_db::Label;
 use huginn_net_http::language;
 use huginn_net_tcp::Handshake;
 use huginn_net_tls::{Ja4Form, TlsClient, TlsServer};
+
+pub use self::host::JsonHost;
 
 use self::object::Object;
 use crate::{
@@ -33,23 +36,23 @@ impl JsonEvent<'_> {
     pub fn write_to(&self, out: &mut Vec<u8>) {
         let Self { event, file } = self;
         let mut object = Object::begin(out);
-        object.text("ts", event.ts);
+        object.token("ts", event.ts);
         object.plain("event", name(&event.kind));
         object.endpoint("client", event.flow.client);
         object.endpoint("server", event.flow.server);
-        object.text("subject", event.subject);
+        object.plain("subject", event.subject.choose("client", "server"));
         if !event.flow.tunnel.is_empty() {
             object.texts("tunnel", event.flow.tunnel.layers());
         }
-        object.text("community_id", CommunityId::of(&event.flow));
+        object.token("community_id", CommunityId::of(&event.flow));
         if let Some(file) = file {
-            object.text("file", file);
+            object.string("file", file);
         }
         match &event.kind {
             Finding::Tcp(finding) => write_tcp(&mut object, finding),
             Finding::Mtu(MtuFinding { mtu, link }) => {
                 object.number("mtu", mtu.0);
-                object.text_or_null("link", link.as_deref());
+                object.string_or_null("link", link.as_deref());
             }
             Finding::HttpRequest(finding) => write_request(&mut object, finding),
             Finding::HttpResponse(finding) => write_response(&mut object, finding),
@@ -94,11 +97,11 @@ fn name(finding: &Finding) -> &'static str {
 
 fn write_tcp(object: &mut Object<'_>, finding: &TcpFinding) {
     let TcpFinding { signature, distance, params, .. } = finding;
-    object.text("sig", signature);
+    object.token("sig", signature);
     write_label(object, finding.label());
     object.bool("fuzzy", params.fuzzy);
     object.number("distance", distance.hops);
-    object.text("params", params);
+    object.token("params", params);
 }
 
 fn write_uptime(object: &mut Object<'_>, UptimeFinding { clock }: &UptimeFinding) {
@@ -110,43 +113,43 @@ fn write_uptime(object: &mut Object<'_>, UptimeFinding { clock }: &UptimeFinding
 
 fn write_request(object: &mut Object<'_>, finding: &HttpRequestFinding) {
     let HttpRequestFinding { request, exchange, akamai, verdict } = finding;
-    object.text("version", request.version());
+    object.token("version", request.version());
     object.number("exchange", *exchange);
-    object.text("method", Escaped(request.method()));
-    object.text_or_null("host", request.host().map(Escaped));
-    object.text_or_null("path", request.path().map(Escaped));
-    object.text_or_null("user_agent", request.user_agent().map(Escaped));
+    object.wire("method", request.method());
+    object.wire_or_null("host", request.host());
+    object.wire_or_null("path", request.path());
+    object.wire_or_null("user_agent", request.user_agent());
     let tag = request.language();
-    object.text_or_null("language", tag.map(|tag| language::name(tag).unwrap_or(tag)));
+    object.string_or_null("language", tag.map(|tag| language::name(tag).unwrap_or(tag)));
     write_http(object, verdict);
     if let Some(akamai) = akamai {
         object.text("akamai", akamai);
-        object.text("akamai_hash", akamai.hash());
+        object.token("akamai_hash", akamai.hash());
     }
 }
 
 fn write_response(object: &mut Object<'_>, finding: &HttpResponseFinding) {
     let HttpResponseFinding { response, exchange, verdict } = finding;
-    object.text("version", response.version());
+    object.token("version", response.version());
     object.number("exchange", *exchange);
     object.number("status", response.status());
-    object.text_or_null("server_header", response.server().map(Escaped));
+    object.wire_or_null("server_header", response.server());
     write_http(object, verdict);
 }
 
 fn write_http(object: &mut Object<'_>, verdict: &HttpVerdict) {
     object.text("sig", verdict.raw_sig());
     write_label(object, verdict.label());
-    object.text("params", verdict.params);
-    object.text_or_null("claimed_os", verdict.system.claimed.as_deref());
+    object.token("params", verdict.params);
+    object.string_or_null("claimed_os", verdict.system.claimed.as_deref());
     object.bool_or_null("os_agrees", verdict.system.agrees);
 }
 
 fn write_tls_client(object: &mut Object<'_>, client: &TlsClient) {
     let TlsClient { hello, retry, .. } = client;
-    object.text("transport", hello.transport());
-    object.text("version", hello.version());
-    object.text_or_null("sni", hello.server_name().map(Escaped));
+    object.token("transport", hello.transport());
+    object.token("version", hello.version());
+    object.wire_or_null("sni", hello.server_name());
     object.texts("alpn", hello.alpn().map(Escaped));
     object.bool("ech", hello.has_ech());
     object.bool("retry", *retry);
@@ -156,31 +159,31 @@ fn write_tls_client(object: &mut Object<'_>, client: &TlsClient) {
         (Ja4Form::SessionStable, "ja4_s1", "ja4_s1r"),
     ] {
         let raw = hello.ja4_raw(form);
-        object.text(name, raw.ja4());
-        object.text(name_of_raw, raw);
+        object.token(name, raw.ja4());
+        object.token(name_of_raw, raw);
     }
-    object.text("ja3", hello.ja3());
-    object.text("ja3_hash", hello.ja3_hash());
+    object.token("ja3", hello.ja3());
+    object.token("ja3_hash", hello.ja3_hash());
 }
 
 fn write_tls_server(object: &mut Object<'_>, server: &TlsServer) {
     let TlsServer { hello, .. } = server;
-    object.text("transport", hello.transport());
-    object.text("version", hello.version());
-    object.text("cipher", format_args!("{:04x}", hello.cipher_suite()));
-    object.text_or_null("alpn", hello.alpn().map(Escaped));
+    object.token("transport", hello.transport());
+    object.token("version", hello.version());
+    object.token("cipher", format_args!("{:04x}", hello.cipher_suite()));
+    object.wire_or_null("alpn", hello.alpn());
     object.bool("retry", hello.is_retry_request());
-    object.text("ja3s", hello.ja3s());
-    object.text("ja3s_hash", hello.ja3s_hash());
+    object.token("ja3s", hello.ja3s());
+    object.token("ja3s_hash", hello.ja3s_hash());
 }
 
 /// `{"class", "name", "flavor", "generic"}`, or null.
 fn write_label(object: &mut Object<'_>, label: Option<&Label>) {
     let Some(label) = label else { return object.null("label") };
     object.object("label", |object| {
-        object.text("class", label.class.as_deref().unwrap_or("!"));
-        object.text("name", &*label.name);
-        object.text_or_null("flavor", label.flavor.as_deref());
+        object.string("class", label.class.as_deref().unwrap_or("!"));
+        object.string("name", &label.name);
+        object.string_or_null("flavor", label.flavor.as_deref());
         object.bool("generic", label.generic);
     });
 }

@@ -3,6 +3,11 @@
 use std::fmt::{self, Display, Write};
 use std::net::{IpAddr, SocketAddr};
 
+use crate::Escaped;
+
+/// Bytes around a key: `,"":`.
+const KEY_MARKS: usize = 4;
+
 /// An object being written. Keys are literals that need no escape.
 pub(super) struct Object<'a> {
     out: &'a mut Vec<u8>,
@@ -20,21 +25,60 @@ impl<'a> Object<'a> {
         self.out.push(b'}');
     }
 
-    /// Text that may hold anything.
+    /// Text as it stands, which may hold anything.
+    #[inline(always)]
+    pub(super) fn string(&mut self, key: &str, value: &str) {
+        self.key(key);
+        write_string(self.out, value.as_bytes());
+    }
+
+    /// Text as it stands, or null.
+    #[inline(always)]
+    pub(super) fn string_or_null(&mut self, key: &str, value: Option<&str>) {
+        match value {
+            Some(value) => self.string(key, value),
+            None => self.null(key),
+        }
+    }
+
+    /// Bytes from the wire, or null.
+    #[inline(always)]
+    pub(super) fn wire_or_null(&mut self, key: &str, value: Option<&[u8]>) {
+        match value {
+            Some(value) => self.wire(key, value),
+            None => self.null(key),
+        }
+    }
+
+    /// Bytes from the wire.
+    #[inline(always)]
+    pub(super) fn wire(&mut self, key: &str, value: &[u8]) {
+        self.key(key);
+        if value.is_ascii() && !value.contains(&b'\\') {
+            write_string(self.out, value);
+        } else {
+            write_text(self.out, Escaped(value));
+        }
+    }
+
+    /// What displays as anything.
+    #[inline(always)]
     pub(super) fn text(&mut self, key: &str, value: impl Display) {
         self.key(key);
         write_text(self.out, value);
     }
 
-    /// Text, or null.
-    pub(super) fn text_or_null(&mut self, key: &str, value: Option<impl Display>) {
-        match value {
-            Some(value) => self.text(key, value),
-            None => self.null(key),
-        }
+    /// What displays as text that needs no escape.
+    #[inline(always)]
+    pub(super) fn token(&mut self, key: &str, value: impl Display) {
+        self.key(key);
+        self.out.push(b'"');
+        let _ = write!(Text(self.out), "{value}");
+        self.out.push(b'"');
     }
 
     /// Text that is known to need no escape.
+    #[inline(always)]
     pub(super) fn plain(&mut self, key: &str, value: &str) {
         self.key(key);
         self.out.push(b'"');
@@ -42,6 +86,7 @@ impl<'a> Object<'a> {
         self.out.push(b'"');
     }
 
+    #[inline(always)]
     pub(super) fn number(&mut self, key: &str, value: impl itoa::Integer) {
         self.key(key);
         write_number(self.out, value);
@@ -53,11 +98,13 @@ impl<'a> Object<'a> {
         let _ = write!(Text(self.out), "{value}");
     }
 
+    #[inline(always)]
     pub(super) fn bool(&mut self, key: &str, value: bool) {
         self.key(key);
         self.out.extend_from_slice(if value { b"true" } else { b"false" });
     }
 
+    #[inline(always)]
     pub(super) fn bool_or_null(&mut self, key: &str, value: Option<bool>) {
         match value {
             Some(value) => self.bool(key, value),
@@ -65,6 +112,7 @@ impl<'a> Object<'a> {
         }
     }
 
+    #[inline(always)]
     pub(super) fn null(&mut self, key: &str) {
         self.key(key);
         self.out.extend_from_slice(b"null");
@@ -80,7 +128,22 @@ impl<'a> Object<'a> {
         self.list(key, values, |out, value| write_number(out, value));
     }
 
+    /// A list of objects.
+    pub(super) fn objects<T>(
+        &mut self,
+        key: &str,
+        values: impl IntoIterator<Item = T>,
+        write: impl Fn(&mut Object<'_>, T),
+    ) {
+        self.list(key, values, |out, value| {
+            let mut object = Object::begin(out);
+            write(&mut object, value);
+            object.end();
+        });
+    }
+
     /// An object within this one.
+    #[inline(always)]
     pub(super) fn object(&mut self, key: &str, write: impl FnOnce(&mut Object<'_>)) {
         self.key(key);
         let mut object = Object::begin(self.out);
@@ -89,6 +152,7 @@ impl<'a> Object<'a> {
     }
 
     /// `{"ip": "...", "port": n}`.
+    #[inline(always)]
     pub(super) fn endpoint(&mut self, key: &str, endpoint: SocketAddr) {
         self.object(key, |object| {
             object.key("ip");
@@ -109,12 +173,12 @@ impl<'a> Object<'a> {
         self.out.push(b']');
     }
 
+    // Inlined, so that a literal is copied as the few words that it is.
+    #[inline(always)]
     fn key(&mut self, key: &str) {
-        if self.is_begun {
-            self.out.push(b',');
-        }
+        self.out.reserve(key.len().saturating_add(KEY_MARKS));
+        self.out.extend_from_slice(if self.is_begun { b",\"" } else { b"\"" });
         self.is_begun = true;
-        self.out.push(b'"');
         self.out.extend_from_slice(key.as_bytes());
         self.out.extend_from_slice(b"\":");
     }
@@ -135,40 +199,82 @@ fn write_number(out: &mut Vec<u8>, value: impl itoa::Integer) {
 }
 
 fn write_address(out: &mut Vec<u8>, address: IpAddr) {
-    out.push(b'"');
     match address {
         IpAddr::V4(v4) => {
-            for (n, octet) in v4.octets().into_iter().enumerate() {
-                if n > 0 {
-                    out.push(b'.');
+            let mut text = [0; MAX_V4];
+            let mut len = 0;
+            let mut push = |byte| {
+                if let Some(place) = text.get_mut(len) {
+                    *place = byte;
                 }
-                write_number(out, octet);
+                len = len.saturating_add(1);
+            };
+            for octet in v4.octets() {
+                push(b'.');
+                if octet >= 100 {
+                    push(b'0'.wrapping_add(octet / 100));
+                }
+                if octet >= 10 {
+                    push(b'0'.wrapping_add(octet / 10 % 10));
+                }
+                push(b'0'.wrapping_add(octet % 10));
             }
+            out.push(b'"');
+            out.extend_from_slice(text.get(1..len).unwrap_or_default());
+            out.push(b'"');
         }
-        IpAddr::V6(v6) => {
-            let _ = write!(Text(out), "{v6}");
-        }
+        IpAddr::V6(v6) => write_text(out, v6),
+    }
+}
+
+/// `.255` four times.
+const MAX_V4: usize = 16;
+
+/// Writes a text that hardly ever holds a character to escape.
+fn write_string(out: &mut Vec<u8>, text: &[u8]) {
+    out.push(b'"');
+    if is_plain(text) {
+        out.extend_from_slice(text);
+    } else {
+        escape(out, text);
     }
     out.push(b'"');
 }
 
-/// Writes a text as it is, and escapes what must be afterwards: hardly any holds such a character.
+/// Displays a value as it is, and escapes what must be afterwards.
 fn write_text(out: &mut Vec<u8>, value: impl Display) {
     out.push(b'"');
     let start = out.len();
     // Only a value that fails to display itself could fail here, and none of ours does.
     let _ = write!(Text(out), "{value}");
-    let written = out.get(start..).unwrap_or_default();
-    // No early end: this is one pass over whole vectors.
-    if written.iter().fold(false, |found, byte| found | must_be_escaped(*byte)) {
+    if !is_plain(out.get(start..).unwrap_or_default()) {
         let text = out.split_off(start);
         escape(out, &text);
     }
     out.push(b'"');
 }
 
-const fn must_be_escaped(byte: u8) -> bool {
-    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+/// Whether text needs no escape: eight bytes are looked at in one step.
+fn is_plain(text: &[u8]) -> bool {
+    let words = text.chunks_exact(8);
+    let rest = words.remainder();
+    let mut last = [b' '; 8];
+    last.iter_mut().zip(rest).for_each(|(place, byte)| *place = *byte);
+    let words = words.filter_map(|word| word.try_into().ok()).chain([last]);
+    words.fold(0, |found, word| found | marked(u64::from_ne_bytes(word))) == 0
+}
+
+/// Not 0 if a byte of the word is a control character, a quotation mark or a backslash.
+const fn marked(word: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 0xff;
+    const HIGH: u64 = ONES << 7;
+    /// Marks the bytes below a limit, and none where there is no such byte.
+    const fn below(word: u64, limit: u64) -> u64 {
+        word.wrapping_sub(ONES.wrapping_mul(limit)) & !word & HIGH
+    }
+    let quotes = word ^ ONES.wrapping_mul(b'"' as u64);
+    let backslashes = word ^ ONES.wrapping_mul(b'\\' as u64);
+    below(word, 0x20) | below(quotes, 1) | below(backslashes, 1)
 }
 
 fn escape(out: &mut Vec<u8>, text: &[u8]) {
@@ -200,7 +306,7 @@ mod tests {
         let mut out = Vec::new();
         let mut object = Object::begin(&mut out);
         object.text("a", "b");
-        object.text_or_null("c", None::<&str>);
+        object.string_or_null("c", None);
         object.number("d", -5_i32);
         object.float("e", 100.25);
         object.bool_or_null("f", Some(true));
@@ -209,12 +315,13 @@ mod tests {
         object.endpoint("i", "192.0.2.255:65535".parse().unwrap());
         object.endpoint("j", "[2001:db8::1]:0".parse().unwrap());
         object.texts("k", [""; 0]);
+        object.objects("l", [1, 2], |object, value| object.number("m", value));
         object.end();
         assert_eq!(
             String::from_utf8(out).unwrap(),
             concat!(
                 r#"{"a":"b","c":null,"d":-5,"e":100.25,"f":true,"g":["x","\"y\""],"h":[1,2],"#,
-                r#""i":{"ip":"192.0.2.255","port":65535},"j":{"ip":"2001:db8::1","port":0},"k":[]}"#
+                r#""i":{"ip":"192.0.2.255","port":65535},"j":{"ip":"2001:db8::1","port":0},"k":[],"l":[{"m":1},{"m":2}]}"#
             )
         );
     }

@@ -1,0 +1,161 @@
+//! `huginn-net pcap --summary`.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn capture(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures").join(name).display().to_string()
+}
+
+fn scratch(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("summary");
+    fs::create_dir_all(&folder).unwrap();
+    folder.join(name).display().to_string()
+}
+
+fn program(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
+    command.args(["pcap", "--summary"]).args(args).env_remove("CLICOLOR_FORCE");
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    program(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+fn hosts(args: &[&str]) -> Vec<serde_json::Value> {
+    let output = run(&[&["--format", "json"], args].concat());
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+    text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_host_is_one_event_with_all_its_fields() {
+    let all = hosts(&[&capture("hosts-ua.pcap")]);
+    let addresses: Vec<&str> = all.iter().map(|host| host["ip"].as_str().unwrap()).collect();
+    assert_eq!(addresses, ["192.0.2.1", "192.0.2.2"]);
+    let client = all[0].as_object().unwrap();
+    for field in [
+        "ts",
+        "event",
+        "ip",
+        "first_seen",
+        "last_seen",
+        "as_client",
+        "as_server",
+        "link",
+        "mtu",
+        "distance",
+        "uptime",
+        "systems",
+        "browsers",
+        "user_agents",
+        "servers",
+        "server_headers",
+        "tls_clients",
+        "languages",
+        "left_out",
+        "changes",
+        "change_reasons",
+        "shared",
+        "sharing_reasons",
+        "verdict",
+    ] {
+        assert!(client.contains_key(field), "{field} is missing");
+    }
+    assert_eq!(client.len(), 24, "neither tunnel nor file");
+    assert_eq!((&client["event"], &client["ts"]), (&"host".into(), &client["last_seen"]));
+    assert_eq!((&client["link"], &client["mtu"]), (&"Ethernet".into(), &1500.into()));
+    assert_eq!((&client["shared"], &client["uptime"]), (&true.into(), &serde_json::Value::Null));
+    assert_eq!(client["systems"][0]["label"]["name"], "Linux");
+    assert_eq!(client["systems"][0]["count"], 12);
+    assert_eq!(client["verdict"]["system"], "Linux");
+    assert_eq!(client["verdict"]["evidence"][0]["supports"], true);
+    assert_eq!(client["verdict"]["contradictions"][0]["other"]["says"], "Windows");
+}
+
+#[test]
+fn people_get_a_table_and_sentences_below_it() {
+    let output = run(&[&capture("hosts-ua.pcap")]);
+    let table = text(&output.stdout);
+    assert_eq!(table.matches("192.0.2.1").count(), 2, "{table}");
+    assert!(table.contains("Linux 4.20 or newer") && table.contains("shared: app_vs_os"), "{table}");
+    let sentence = "  TCP says Linux, User-Agent says Windows, 4 times: NAT, proxy or a lie";
+    assert!(table.lines().any(|line| line == sentence), "{table}");
+    assert!(table.lines().all(|line| line.chars().count() <= 120), "{table}");
+    assert!(!table.contains("TLS client"), "a column that is empty is left out");
+}
+
+#[test]
+fn each_file_has_its_own_hosts() {
+    let (nat, ua) = (capture("hosts-nat.pcap"), capture("hosts-ua.pcap"));
+    let all = hosts(&[&nat, &ua]);
+    let files: Vec<&str> = all.iter().map(|host| host["file"].as_str().unwrap()).collect();
+    assert_eq!(files, [&nat, &nat, &ua, &ua]);
+    assert_eq!(all[0]["as_client"]["handshakes"], 24);
+    let tables = run(&[&nat, &ua]).stdout;
+    let names: Vec<&str> = text(&tables).lines().filter(|line| line.ends_with(".pcap")).collect();
+    assert_eq!(names, [nat, ua]);
+}
+
+#[test]
+fn workers_change_nothing() {
+    let args = ["--format", "json", &capture("http-tools.pcap")];
+    assert_eq!(text(&run(&[&["-w", "3"], &args[..]].concat()).stdout), text(&run(&args).stdout));
+}
+
+#[test]
+fn it_goes_to_a_file_and_has_counters() {
+    let (path, out) = (capture("hosts-uptime.pcap"), scratch("hosts.json"));
+    let output = run(&["--format", "json", "-o", &out, "--stats", &path]);
+    assert!(output.stdout.is_empty());
+    assert_eq!(fs::read(&out).unwrap(), run(&["--format", "json", &path]).stdout);
+    let counters: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!((&counters["hosts"]["seen"], &counters["hosts"]["held"]), (&4.into(), &4.into()));
+}
+
+#[test]
+fn a_damaged_capture_yields_the_hosts_of_what_came_before() {
+    let whole = fs::read(capture("curl-nginx.pcap")).unwrap();
+    let path = scratch("cut.pcap");
+    fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+    let output = run(&["--format", "json", &path]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(text(&output.stdout).lines().count(), 2);
+    assert!(text(&output.stderr).contains("cut.pcap: packet "), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_capture_without_hosts_says_so() {
+    let output = run(&["--port", "1", &capture("curl-nginx.pcap")]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "No host told anything.\n"));
+    assert!(hosts(&["--port", "1", &capture("curl-nginx.pcap")]).is_empty());
+}
+
+#[test]
+fn p0f_knows_no_summary() {
+    let output = run(&["--format", "p0f", &capture("curl-nginx.pcap")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--summary"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    let path = capture("hosts-proxy.pcap");
+    let mut child =
+        program(&vec![path.as_str(); 100]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+}

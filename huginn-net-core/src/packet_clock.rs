@@ -1,0 +1,72 @@
+//! Packet time that only goes forward.
+
+use std::time::Duration;
+
+use crate::Timestamp;
+
+/// Tells how long flows have been idle, on a time that never steps back whatever the time stamps of packets do.
+///
+/// What has happened to a flow at a moment then depends on that moment and its own packets alone, not on those of
+/// other flows in between: it is the same for any number of workers.
+///
+/// - Packets a little out of order do not move it.
+/// - Where time stamps step back by more than the limit (a capture appended to a later one), it goes on from there.
+/// - Where they leap forward, it advances by just more than the limit, which ends all that was idle before: a single
+///   time stamp out of the far future keeps no flow for ever.
+#[derive(Debug)]
+pub(crate) struct PacketClock {
+    /// Nanoseconds since the clock was made.
+    now: u64,
+    /// The time stamp that it shows, in nanoseconds.
+    shown: u64,
+    limit: u64,
+}
+
+impl PacketClock {
+    /// A clock for what ends when it was idle for longer than this.
+    pub(crate) fn new(limit: Duration) -> Self {
+        Self { now: 0, shown: 0, limit: u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX) }
+    }
+
+    /// The time now, which is not that of a calendar.
+    #[inline]
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp::from_nanos(self.now)
+    }
+
+    /// The time at a packet.
+    #[inline]
+    pub(crate) fn tick(&mut self, ts: Timestamp) -> Timestamp {
+        let ts = ts.as_nanos();
+        let ahead = ts.saturating_sub(self.shown);
+        if ahead > 0 {
+            self.now = self.now.saturating_add(ahead.min(self.limit.saturating_add(1)));
+            self.shown = ts;
+        } else if self.shown.saturating_sub(ts) > self.limit {
+            self.shown = ts;
+        }
+        self.now()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goes_forward_with_packets_and_never_back() {
+        let mut clock = PacketClock::new(Duration::from_secs(300));
+        let mut at = |seconds: u64| clock.tick(Timestamp::new(seconds, 0, 6)).as_nanos();
+        let start = at(1_000_000);
+        let after = |now: u64| now.saturating_sub(start) as f64 / 1e9;
+        assert_eq!(after(at(1_000_010)), 10.0);
+        assert_eq!(after(at(1_000_005)), 10.0, "a little out of order");
+        assert_eq!(after(at(1_000_020)), 20.0);
+        assert_eq!(after(at(1_000)), 20.0, "another capture");
+        assert_eq!(after(at(1_007)), 27.0);
+        let leapt = at(9_000_000_000);
+        assert!(after(leapt) > 327.0 && after(leapt) < 328.0, "no more than it takes to end what is idle");
+        assert_eq!(at(1_010), leapt);
+        assert_eq!(at(1_011).saturating_sub(leapt), 1_000_000_000);
+    }
+}

@@ -1,0 +1,179 @@
+//! The engine on several threads: one reads, some watch flows, and that of the caller hears of it all.
+//!
+//! The reader decodes and filters, as the sequential engine does, and puts each segment into the batch of the worker
+//! to which the hash of its flow's key leads. Whenever one batch is full, all are handed on: that is a round. What the
+//! workers tell of a round, each with the place of the segment that told it, is merged in order of those places: memory
+//! and sink see the very sequence that the sequential engine gives them.
+//!
+//! Every queue is bounded. Buffers go back to where they came from, so that nothing is allocated once all have grown to
+//! their working size.
+
+mod batch;
+mod merge;
+mod reader;
+mod worker;
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+
+use crossbeam_channel::bounded;
+
+use crate::analysis_error::ThreadFailure;
+use crate::flows::Flows;
+use crate::intake::Intake;
+use crate::outlet::Outlet;
+use crate::{AnalysisError, CancelToken, Event, FlowLimits, Protocol, Report, Sink, Source};
+use merge::Merger;
+pub(crate) use reader::Dropped;
+use reader::Reader;
+use worker::Worker;
+
+/// Workers at most: so many bits has a [`Round`].
+const MAX_WORKERS: usize = 128;
+
+/// Batches that wait for a worker at most, and rounds whose tidings wait to be merged.
+const QUEUE_LEN: usize = 4;
+
+/// What becomes of segments for which a worker has no room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Overflow {
+    /// The source waits until there is room: nothing is lost. For captures that have been made.
+    #[default]
+    Wait,
+    /// They are dropped and [counted](crate::Counters::segments_dropped), a batch at a time. For captures that do not
+    /// wait.
+    Drop,
+}
+
+/// How an analysis is spread over threads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spread {
+    pub(crate) workers: NonZeroUsize,
+    pub(crate) batch_bytes: usize,
+    pub(crate) overflow: Overflow,
+}
+
+/// The parts of an analyzer that a parallel analysis works with.
+pub(crate) struct Parts<'a, P: Protocol> {
+    pub(crate) intake: &'a mut Intake,
+    pub(crate) flows: &'a mut Flows<P>,
+    pub(crate) limits: FlowLimits,
+    pub(crate) outlet: &'a mut Outlet<P::Memory>,
+    pub(crate) cancel: &'a CancelToken,
+}
+
+/// The workers that have a batch of a round.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round(u128);
+
+impl Round {
+    fn add(&mut self, worker: usize) {
+        self.0 |= bit(worker);
+    }
+
+    fn has(self, worker: usize) -> bool {
+        self.0 & bit(worker) != 0
+    }
+
+    fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+fn bit(worker: usize) -> u128 {
+    u32::try_from(worker).ok().and_then(|worker| 1_u128.checked_shl(worker)).unwrap_or(0)
+}
+
+/// Analyses a source to its end, to a sink that breaks or to cancellation; tells what no worker had room for.
+pub(crate) fn run<P: Protocol, S: Source<Error: Send> + Send, T: Send>(
+    spread: Spread,
+    parts: Parts<'_, P>,
+    mut source: S,
+    map: &(impl Fn(Event<Report<P>>) -> T + Sync),
+    sink: &mut (impl Sink<T> + ?Sized),
+) -> (Dropped, Result<(), AnalysisError<S::Error>>) {
+    let Parts { intake, flows, limits, outlet, cancel } = parts;
+    let Threads { reader, workers, merger } = threads::<T, P>(spread);
+    let limits = limits.share(workers.len());
+    let (stop, ended_at) = (&AtomicBool::new(false), &AtomicU64::new(0));
+    // Whoever ends early drops its ends of the channels: then nobody waits for it, and all others end as well.
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = workers
+            .into_iter()
+            .map(|worker| {
+                let flows = Flows::new(flows.protocol().fork(), &limits);
+                start(scope, "worker", move || worker.run(flows, map, ended_at))
+            })
+            .collect();
+        let reader = start(scope, "reader", move || reader.run(&mut source, intake, cancel, stop, ended_at));
+        let merged = {
+            let _stop = StopOnDrop(stop);
+            merger.run(outlet, map, sink, cancel)
+        };
+        let (read, dropped) = match join("reader", reader) {
+            Ok((read, dropped)) => (read.map_err(AnalysisError::Source), dropped),
+            Err(failure) => (Err(failure.into_error()), Dropped::default()),
+        };
+        let mut watched = Ok(());
+        for worker in workers {
+            watched = watched.and(join("worker", worker).map(|worker| flows.join(worker)));
+        }
+        (dropped, watched.and(merged).map_err(ThreadFailure::into_error).and(read))
+    })
+}
+
+/// Tells the reader to stop, even where the sink panics.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A thread, or why there is none.
+type Thread<'scope, R> = Result<ScopedJoinHandle<'scope, R>, ThreadFailure>;
+
+fn start<'scope, R: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &'static str,
+    run: impl FnOnce() -> R + Send + 'scope,
+) -> Thread<'scope, R> {
+    let thread = Builder::new().name(format!("huginn-{name}")).spawn_scoped(scope, run);
+    thread.map_err(|error| ThreadFailure { name, message: error.to_string() })
+}
+
+fn join<R>(name: &'static str, thread: Thread<'_, R>) -> Result<R, ThreadFailure> {
+    thread?.join().map_err(|payload| ThreadFailure::panicked(name, &*payload))
+}
+
+/// The threads, joined by channels, before they start.
+struct Threads<T, P: Protocol> {
+    reader: Reader,
+    workers: Vec<Worker<T, P>>,
+    merger: Merger<T, P>,
+}
+
+fn threads<T, P: Protocol>(spread: Spread) -> Threads<T, P> {
+    let count = spread.workers.get().min(MAX_WORKERS);
+    // Room for all that can be under way, so that nobody waits to give a buffer back.
+    let under_way = QUEUE_LEN.saturating_mul(2).saturating_add(2);
+    let (spent_batches, spare_batches) = bounded(count.saturating_mul(under_way));
+    let (rounds, told_rounds) = bounded(count.saturating_mul(under_way));
+    let mut threads = Threads {
+        reader: Reader::new(spread, spare_batches, rounds),
+        workers: Vec::with_capacity(count),
+        merger: Merger { rounds: told_rounds, lanes: Vec::with_capacity(count) },
+    };
+    for _ in 0..count {
+        let (queue, batches) = bounded(QUEUE_LEN);
+        let (tidings, told_tidings) = bounded(QUEUE_LEN);
+        let (spent_tidings, spare_tidings) = bounded(under_way);
+        threads.reader.add_lane(queue);
+        let spent_batches = spent_batches.clone();
+        threads.workers.push(Worker { batches, spent_batches, tidings, spent_tidings: spare_tidings });
+        threads.merger.lanes.push(merge::Lane { tidings: told_tidings, spent_tidings });
+    }
+    threads
+}

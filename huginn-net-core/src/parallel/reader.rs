@@ -1,0 +1,141 @@
+//! The thread that reads the source and hands segments to the workers.
+
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crossbeam_channel::{Receiver, Sender, TrySendError};
+use foldhash::fast::RandomState;
+
+use super::batch::Batch;
+use super::{Overflow, Round, Spread};
+use crate::intake::Intake;
+use crate::{CancelToken, FlowKey, Segment, Source, Timestamp, tally};
+
+/// What joins the reader to the other threads.
+pub(super) struct Reader {
+    spread: Spread,
+    lanes: Vec<Lane>,
+    spent_batches: Receiver<Batch>,
+    rounds: Sender<Round>,
+    hasher: RandomState,
+    dropped: Dropped,
+}
+
+/// The way to one worker.
+struct Lane {
+    queue: Sender<Batch>,
+    batch: Batch,
+}
+
+/// What no worker had room for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Dropped {
+    pub(crate) segments: u64,
+    pub(crate) batches: u64,
+}
+
+tally!(Dropped { segments, batches });
+
+/// The workers are gone.
+struct Deserted;
+
+impl Reader {
+    pub(super) fn new(spread: Spread, spent_batches: Receiver<Batch>, rounds: Sender<Round>) -> Self {
+        let (lanes, hasher) = (Vec::new(), RandomState::default());
+        Self { spread, lanes, spent_batches, rounds, hasher, dropped: Dropped::default() }
+    }
+
+    /// Adds the way to another worker.
+    pub(super) fn add_lane(&mut self, queue: Sender<Batch>) {
+        self.lanes.push(Lane { queue, batch: Batch::default() });
+    }
+
+    /// Reads the source to its end, to cancellation, or until nobody wants more of it.
+    pub(super) fn run<S: Source>(
+        mut self,
+        source: &mut S,
+        intake: &mut Intake,
+        cancel: &CancelToken,
+        stop: &AtomicBool,
+        ended_at: &AtomicU64,
+    ) -> (Result<(), S::Error>, Dropped) {
+        let mut place = 0_u32;
+        let outcome = loop {
+            if stop.load(Ordering::Relaxed) || cancel.is_cancelled() {
+                break Ok(());
+            }
+            if !source.is_at_hand() && self.hand_on(&mut place).is_err() {
+                break Ok(());
+            }
+            match source.next_frame() {
+                Ok(Some(frame)) => {
+                    let mut is_full = false;
+                    intake.take(&frame, &mut |segment, now| {
+                        is_full |= self.add(place, segment, now);
+                        place = place.saturating_add(1);
+                    });
+                    if is_full && self.hand_on(&mut place).is_err() {
+                        break Ok(());
+                    }
+                }
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        let _ = self.hand_on(&mut place);
+        ended_at.store(intake.clock.now().as_nanos(), Ordering::Release);
+        (outcome, self.dropped)
+    }
+
+    /// Adds a segment to the batch of its worker; tells whether that is full.
+    #[inline]
+    fn add(&mut self, place: u32, segment: &Segment<'_>, now: Timestamp) -> bool {
+        let lane = pick(self.hasher.hash_one(FlowKey::of(segment).0), self.lanes.len());
+        let Some(lane) = self.lanes.get_mut(lane) else { return false };
+        lane.batch.push(place, segment, now);
+        lane.batch.size() >= self.spread.batch_bytes
+    }
+
+    /// Ends the round: hands every batch that is not empty to its worker.
+    #[inline(never)]
+    fn hand_on(&mut self, place: &mut u32) -> Result<(), Deserted> {
+        let mut round = Round::default();
+        for (worker, lane) in self.lanes.iter_mut().enumerate() {
+            if lane.batch.len() == 0 {
+                continue;
+            }
+            let fresh = self.spent_batches.try_recv().unwrap_or_default();
+            let batch = std::mem::replace(&mut lane.batch, fresh);
+            match send(&lane.queue, batch, self.spread.overflow)? {
+                None => round.add(worker),
+                Some(mut batch) => {
+                    self.dropped.batches = self.dropped.batches.saturating_add(1);
+                    self.dropped.segments = self.dropped.segments.saturating_add(batch.len() as u64);
+                    batch.clear();
+                    lane.batch = batch;
+                }
+            }
+        }
+        *place = 0;
+        if round.is_empty() { Ok(()) } else { self.rounds.send(round).map_err(|_| Deserted) }
+    }
+}
+
+/// Hands a batch on, or gives it back where there is no room for it.
+fn send(queue: &Sender<Batch>, batch: Batch, overflow: Overflow) -> Result<Option<Batch>, Deserted> {
+    match overflow {
+        Overflow::Wait => queue.send(batch).map(|()| None).map_err(|_| Deserted),
+        Overflow::Drop => match queue.try_send(batch) {
+            Ok(()) => Ok(None),
+            Err(TrySendError::Full(batch)) => Ok(Some(batch)),
+            Err(TrySendError::Disconnected(_)) => Err(Deserted),
+        },
+    }
+}
+
+/// One of so many workers, by the hash of a flow.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the result is less than `workers`")]
+fn pick(hash: u64, workers: usize) -> usize {
+    ((u128::from(hash)).wrapping_mul(workers as u128) >> 64) as usize
+}

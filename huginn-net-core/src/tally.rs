@@ -1,0 +1,41 @@
+//! Counters that add up.
+
+/// Counters of which there may be several, such as one a worker, whose sum is asked for.
+pub trait Tally {
+    /// Adds what another counted.
+    fn add(&mut self, other: &Self);
+}
+
+impl Tally for u64 {
+    fn add(&mut self, other: &Self) {
+        *self = self.saturating_add(*other);
+    }
+}
+
+/// Implements [`Tally`](crate::Tally) for structs by naming all of their fields.
+///
+/// ```
+/// use huginn_net_core::{Tally, tally};
+///
+/// #[derive(Default)]
+/// struct Seen {
+///     requests: u64,
+///     responses: u64,
+/// }
+/// tally!(Seen { requests, responses });
+///
+/// let mut sum = Seen { requests: 1, responses: 2 };
+/// sum.add(&Seen { requests: 3, responses: 4 });
+/// assert_eq!((sum.requests, sum.responses), (4, 6));
+/// ```
+#[macro_export]
+macro_rules! tally {
+    ($counters:ident { $($field:ident),+ $(,)? }) => {
+        impl $crate::Tally for $counters {
+            fn add(&mut self, other: &Self) {
+                let Self { $($field),+ } = other;
+                $($crate::Tally::add(&mut self.$field, $field);)+
+            }
+        }
+    };
+}

@@ -1,0 +1,473 @@
+//! The engine on several threads gives what the sequential one gives, ends when it should, and says what went wrong.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+mod packet;
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use huginn_net_core::{
+    AnalysisError, Analyzer, Builder, Counters, Event, Frame, Frames, Interest, LinkType, Memory, Overflow,
+    Protocol, Route, Segment, Side, Sink, Source, TcpFlags, Timestamp,
+};
+use proptest::prelude::*;
+
+/// Tells of every segment all that it holds and how many its flow had before, and notes every SYN.
+#[derive(Default)]
+struct Everything {
+    segments: u64,
+}
+
+/// A payload at which [`Everything`] panics.
+const POISON: &[u8] = b"poison";
+
+/// How many SYNs each address sent.
+#[derive(Default)]
+struct Syns(HashMap<IpAddr, u32>);
+
+impl Protocol for Everything {
+    type Flow = u32;
+    type Event = String;
+    type Memory = Syns;
+
+    fn memory(&self) -> Syns {
+        Syns::default()
+    }
+
+    fn fork(&self) -> Self {
+        Self::default()
+    }
+
+    fn join(&mut self, worker: Self) {
+        self.segments += worker.segments;
+    }
+
+    fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
+        segment.tcp().is_none_or(|tcp| tcp.flags.opens()).then_some(Side::Client)
+    }
+
+    fn on_segment(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        flow: &mut u32,
+        emit: &mut impl FnMut(Side, String),
+    ) -> Interest {
+        assert!(segment.payload != POISON, "poisoned");
+        self.segments += 1;
+        *flow += 1;
+        emit(sender, format!("{flow}: {segment:?}"));
+        if segment.tcp().is_some_and(|tcp| tcp.flags.opens()) {
+            emit(sender, String::new());
+        }
+        Interest::More
+    }
+}
+
+impl Memory<String> for Syns {
+    type Report = String;
+    type Note = ();
+
+    fn route(told: String) -> Route<String, ()> {
+        if told.is_empty() { Route::Note(()) } else { Route::Report(told) }
+    }
+
+    fn on_note(&mut self, note: Event<()>, report: &mut impl FnMut(Event<String>)) {
+        let count = self.0.entry(note.subject_addr().ip()).or_default();
+        *count += 1;
+        let count = *count;
+        report(note.map(|()| format!("{count} SYNs")));
+    }
+}
+
+fn builder(workers: usize, batch_bytes: usize) -> Builder<Everything> {
+    Analyzer::builder().workers(NonZeroUsize::new(workers).unwrap()).batch_bytes(batch_bytes)
+}
+
+/// What a source gives, and what is counted.
+fn analyze(builder: Builder<Everything>, packets: &[Packet]) -> (Vec<Event<String>>, Counters, u64) {
+    let mut analyzer = builder.build();
+    let mut events = Vec::new();
+    let counters = analyzer.analyze(Frames::new(packets.iter().map(Packet::frame)), &mut events).unwrap();
+    assert_eq!(counters, analyzer.counters());
+    (events, counters, analyzer.protocol().segments)
+}
+
+/// A frame of its own.
+#[derive(Clone, Debug)]
+struct Packet {
+    ts: Timestamp,
+    link: LinkType,
+    data: Vec<u8>,
+}
+
+impl Packet {
+    fn frame(&self) -> Frame<'_> {
+        Frame { ts: self.ts, link: self.link, ..packet::frame(0, &self.data) }
+    }
+
+    /// A SYN of the client of this number, to which nothing else belongs.
+    fn syn(client: u16) -> Self {
+        Self::said(client, TcpFlags::SYN, b"")
+    }
+
+    fn said(client: u16, flags: TcpFlags, payload: &[u8]) -> Self {
+        let [high, low] = client.to_be_bytes();
+        let data = packet::tcp(([10, 0, high, low], 4000), ([192, 0, 2, 1], 80), flags, [1, 0], payload);
+        Self { ts: Timestamp::new(u64::from(client), 0, 6), link: LinkType::RAW, data }
+    }
+}
+
+fn syns(count: u16) -> Vec<Packet> {
+    (0..count).map(Packet::syn).collect()
+}
+
+/// A packet of random traffic: few clients, so that flows are long, start anew and expire.
+fn arbitrary_packet() -> impl Strategy<Value = Vec<Packet>> {
+    let flags = prop::sample::select(vec![
+        TcpFlags::SYN,
+        TcpFlags::SYN | TcpFlags::ACK,
+        TcpFlags::ACK,
+        TcpFlags::FIN | TcpFlags::ACK,
+        TcpFlags::RST,
+    ]);
+    let seconds = prop_oneof![
+        8 => 1000_u64..1100,
+        2 => 1000_u64..2000,
+        1 => 0_u64..5_000_000_000,
+    ];
+    (0_u8..6, any::<bool>(), flags, 0_u32..3, prop::collection::vec(any::<u8>(), 0..80), seconds, 0_u8..5)
+        .prop_map(|(client, to_server, flags, seq, payload, seconds, form)| {
+            let (client, server) = (([10, 0, 0, client], 4000), ([192, 0, 2, 1], 80));
+            let (src, dst) = if to_server { (client, server) } else { (server, client) };
+            let tcp = packet::tcp(src, dst, flags, [seq, 0], &payload);
+            let frames = match form {
+                0 => vec![(LinkType::ETHERNET, in_vlan(&tcp, 1 + (seq as u8)))],
+                1 => vec![(LinkType::RAW, in_gre(&tcp))],
+                2 => fragments(&tcp).into_iter().map(|data| (LinkType::RAW, data)).collect(),
+                3 => vec![(LinkType::RAW, udp(&tcp))],
+                _ => vec![(LinkType::RAW, tcp)],
+            };
+            let ts = Timestamp::new(seconds, 0, 6);
+            frames.into_iter().map(|(link, data)| Packet { ts, link, data }).collect()
+        })
+}
+
+/// In Ethernet with an 802.1Q tag.
+fn in_vlan(packet: &[u8], vlan: u8) -> Vec<u8> {
+    [&[0; 12][..], &[0x81, 0, 0, vlan, 8, 0], packet].concat()
+}
+
+/// In GRE (RFC 2784) in IPv4.
+fn in_gre(packet: &[u8]) -> Vec<u8> {
+    ipv4(47, &[&[0, 0, 8, 0], packet].concat())
+}
+
+/// The TCP segment of an IPv4 packet as the payload of a UDP datagram.
+fn udp(packet: &[u8]) -> Vec<u8> {
+    let length = (packet.len() - 20 + 8) as u16;
+    ipv4(17, &[&[16, 0, 0, 80], &length.to_be_bytes()[..], &[0, 0], &packet[20..]].concat())
+}
+
+fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
+    let length = ((20 + payload.len()) as u16).to_be_bytes();
+    let header = [0x45, 0, length[0], length[1], 0, 1, 0, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 192, 0, 2, 1];
+    [&header, payload].concat()
+}
+
+/// An IPv4 packet in two fragments, the second one first.
+fn fragments(packet: &[u8]) -> [Vec<u8>; 2] {
+    let (header, payload) = packet.split_at(20);
+    let (first, last) = payload.split_at(16);
+    [(last, [0, 2]), (first, [0x20, 0])].map(|(part, place)| {
+        let mut fragment = [header, part].concat();
+        let length = (fragment.len() as u16).to_be_bytes();
+        fragment[2..4].copy_from_slice(&length);
+        fragment[6..8].copy_from_slice(&place);
+        fragment
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn several_workers_tell_what_one_tells_in_the_same_order(
+        packets in prop::collection::vec(arbitrary_packet(), 0..200),
+        workers in 2_usize..9,
+        batch_bytes in prop::sample::select(vec![1, 500, 4096, 1 << 20]),
+    ) {
+        let packets = packets.concat();
+        let (want, counted, segments) = analyze(builder(1, 0), &packets);
+        let (events, counters, watched) = analyze(builder(workers, batch_bytes), &packets);
+        prop_assert_eq!(events, want);
+        prop_assert_eq!(counters, counted);
+        prop_assert_eq!(watched, segments);
+    }
+}
+
+#[test]
+fn the_map_is_applied_to_what_flows_tell_and_to_what_is_concluded() {
+    for workers in [1, 3] {
+        let packets = syns(20);
+        let mut lengths: Vec<usize> = Vec::new();
+        let frames = Frames::new(packets.iter().map(Packet::frame));
+        builder(workers, 100).build().analyze_map(frames, |event| event.kind.len(), &mut lengths).unwrap();
+        assert_eq!(lengths.len(), 40);
+        assert!(lengths.chunks(2).all(|pair| pair[0] > 100 && pair[1] == "1 SYNs".len()));
+    }
+}
+
+#[test]
+fn an_empty_source_ends_at_once() {
+    let (events, counters, _) = analyze(builder(8, 1), &[]);
+    assert_eq!((events.len(), counters), (0, Counters::default()));
+}
+
+#[test]
+fn more_workers_than_can_be_are_as_many_as_can_be() {
+    let (events, counters, _) = analyze(builder(1000, 1), &syns(300));
+    assert_eq!((events.len(), counters.frames), (600, 300));
+}
+
+#[test]
+fn an_analyzer_is_ready_for_another_capture_and_its_memory_stays() {
+    let packets = [Packet::syn(1), Packet::said(1, TcpFlags::ACK, b"more")];
+    let mut analyzer = builder(2, 1).build();
+    let mut events: Vec<Event<String>> = Vec::new();
+    for n in 1..4 {
+        let counters = analyzer.analyze(Frames::new(packets.iter().map(Packet::frame)), &mut events).unwrap();
+        assert_eq!((counters.frames, counters.events, counters.flows.opened), (2 * n, 3 * n, n));
+        assert_eq!(analyzer.protocol().segments, 2 * n);
+        assert!(events.last().unwrap().kind.starts_with("2:"), "its flows are new");
+    }
+    assert_eq!(events[7].kind, "3 SYNs");
+}
+
+/// Takes so many events and breaks.
+struct Limited(usize);
+
+impl<E> Sink<E> for Limited {
+    fn event(&mut self, _: E) -> ControlFlow<()> {
+        self.0 -= 1;
+        if self.0 == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// The same frame for ever.
+struct Endless(Packet);
+
+impl Source for Endless {
+    type Error = Infallible;
+
+    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Infallible> {
+        Ok(Some(self.0.frame()))
+    }
+}
+
+#[test]
+fn a_sink_that_breaks_ends_even_an_endless_source() {
+    for batch_bytes in [1, 1 << 16] {
+        let mut analyzer = builder(2, batch_bytes).build();
+        let counters = analyzer.analyze(Endless(Packet::syn(1)), &mut Limited(4)).unwrap();
+        assert_eq!(counters.events, 4);
+    }
+}
+
+#[test]
+fn a_cancelled_analysis_tells_no_more() {
+    let mut analyzer = builder(2, 1).build();
+    let token = analyzer.cancel_token();
+    let mut seen = 0;
+    let counters = analyzer.analyze(Endless(Packet::syn(1)), &mut |_: Event<String>| {
+        seen += 1;
+        if seen == 5 {
+            token.cancel();
+        }
+    });
+    assert_eq!((seen, counters.unwrap().events), (5, 5));
+}
+
+#[test]
+fn an_analysis_may_be_cancelled_from_outside() {
+    let mut analyzer = builder(3, 1 << 14).build();
+    let token = analyzer.cancel_token();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            token.cancel();
+        });
+        analyzer.analyze(Endless(Packet::syn(1)), &mut |_: Event<String>| {}).unwrap();
+    });
+    assert!(analyzer.counters().frames > 0);
+}
+
+/// Frames, and what is instead of a further one.
+struct Then<F> {
+    packets: std::vec::IntoIter<Packet>,
+    current: Packet,
+    then: F,
+}
+
+impl<F: FnMut() -> Result<(), &'static str>> Source for Then<F> {
+    type Error = &'static str;
+
+    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, &'static str> {
+        match self.packets.next() {
+            Some(packet) => {
+                self.current = packet;
+                Ok(Some(self.current.frame()))
+            }
+            None => (self.then)().map(|()| None),
+        }
+    }
+}
+
+fn then<F: FnMut() -> Result<(), &'static str>>(packets: Vec<Packet>, then: F) -> Then<F> {
+    Then { packets: packets.into_iter(), current: Packet::syn(0), then }
+}
+
+/// The events before an analysis failed, and why it did.
+fn fails(
+    batch_bytes: usize,
+    source: impl Source<Error = &'static str> + Send,
+    map: impl Fn(Event<String>) -> String + Sync,
+) -> (Vec<String>, AnalysisError<&'static str>) {
+    let mut events = Vec::new();
+    let error = builder(2, batch_bytes).build().analyze_map(source, map, &mut events).unwrap_err();
+    (events, error)
+}
+
+#[test]
+fn an_error_of_the_source_comes_after_all_events_before_it() {
+    let (events, error) = fails(1 << 20, then(syns(100), || Err("cut")), |event| event.kind);
+    assert_eq!(events.len(), 200);
+    assert_eq!(error, AnalysisError::Source("cut"));
+}
+
+/// The thread and the message of a panic.
+fn panic<'e>(error: &'e AnalysisError<&'static str>) -> (&'e str, &'e str) {
+    match error {
+        AnalysisError::Thread { name, message } => (name, message),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_panic_in_any_thread_is_an_error_with_its_message() {
+    let mut poisoned = syns(50);
+    poisoned[30] = Packet::said(30, TcpFlags::SYN, POISON);
+    let (events, error) = fails(1, then(poisoned, || Ok(())), |event| event.kind);
+    assert_eq!(panic(&error), ("worker", "poisoned"));
+    assert!(events.len() <= 60);
+
+    let (events, error) = fails(1, then(syns(50), || panic!("no {}", "more")), |event| event.kind);
+    assert_eq!((events.len(), panic(&error)), (100, ("reader", "no more")));
+
+    let refuse = |word: &'static str| {
+        move |event: Event<String>| {
+            assert!(!event.kind.contains(word), "refused");
+            event.kind
+        }
+    };
+    let (_, error) = fails(1, then(syns(50), || Ok(())), refuse("Segment"));
+    assert_eq!(panic(&error), ("worker", "refused"));
+    let (events, error) = fails(1, then(syns(50), || Ok(())), refuse("SYNs"));
+    assert_eq!((events.len(), panic(&error)), (1, ("caller", "refused")));
+}
+
+#[test]
+#[should_panic(expected = "enough")]
+fn a_panic_of_the_sink_is_the_callers_and_ends_all_threads() {
+    let _ = builder(2, 1).build().analyze(Endless(Packet::syn(1)), &mut |_: Event<String>| panic!("enough"));
+}
+
+#[test]
+fn what_no_worker_has_room_for_is_counted_where_it_is_to_be_dropped() {
+    const COUNT: u16 = 200;
+    let done = &AtomicBool::new(false);
+    let source = then(syns(COUNT), || {
+        done.store(true, Ordering::SeqCst);
+        Ok(())
+    });
+    let mut events: Vec<Event<String>> = Vec::new();
+    let mut analyzer = builder(2, 1).overflow(Overflow::Drop).build();
+    // Who takes no event until the source has ended lets all queues run full.
+    let counters = analyzer.analyze(source, &mut |event: Event<String>| {
+        while !done.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        events.push(event);
+    });
+    let counters = counters.unwrap();
+    assert!(counters.segments_dropped > 100, "{counters:?}");
+    assert_eq!(counters.segments_dropped, counters.batches_dropped, "one a batch");
+    assert_eq!(counters.events, 2 * (u64::from(COUNT) - counters.segments_dropped));
+    assert_eq!(counters.frames, u64::from(COUNT));
+    assert!(events.is_sorted_by_key(|event| event.ts.as_nanos()));
+}
+
+#[test]
+fn nothing_is_lost_where_the_source_is_to_wait() {
+    let packets = syns(200);
+    let mut events = 0;
+    let frames = Frames::new(packets.iter().map(Packet::frame));
+    let counters = builder(2, 1).build().analyze(frames, &mut |_: Event<String>| {
+        std::thread::sleep(Duration::from_micros(100));
+        events += 1;
+    });
+    assert_eq!((events, counters.unwrap().segments_dropped), (400, 0));
+}
+
+/// Frames each of which comes only after the event of the one before was seen.
+struct Dialogue {
+    packets: Vec<Packet>,
+    given: usize,
+    heard: mpsc::Receiver<()>,
+}
+
+impl Source for Dialogue {
+    type Error = mpsc::RecvTimeoutError;
+
+    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, mpsc::RecvTimeoutError> {
+        if self.given > 0 {
+            self.heard.recv_timeout(Duration::from_secs(20))?;
+        }
+        self.given += 1;
+        Ok(self.packets.get(self.given - 1).map(Packet::frame))
+    }
+
+    fn is_at_hand(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn no_event_waits_for_a_frame_that_is_long_in_coming() {
+    let (say, heard) = mpsc::channel();
+    let packets = (1..10).map(|client| Packet::said(client, TcpFlags::SYN, b"")).collect();
+    let mut events = 0;
+    let counters =
+        builder(3, 1 << 20).build().analyze(Dialogue { packets, given: 0, heard }, &mut |event: Event<
+            String,
+        >| {
+            events += 1;
+            if event.kind.contains("Segment") {
+                say.send(()).unwrap();
+            }
+        });
+    assert_eq!((counters.unwrap().frames, events), (9, 18));
+}

@@ -1,0 +1,340 @@
+//! How a verdict is reached.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use huginn_net_db::System;
+use huginn_net_http::Role;
+use huginn_net_tcp::Handshake;
+
+use super::stack::{same_stack, system_of};
+use super::{
+    Cause, Claim, Contradiction, Counted, Evidence, Explanation, Grade, HostProfile, Layer, SoftwareSeen,
+    Statement, Verdict,
+};
+
+impl Verdict {
+    pub(super) fn of(profile: &HostProfile) -> Self {
+        let mut evidence = evidence(profile);
+        let shared = profile.sharings.count > 0;
+        let told: Vec<&Evidence> = evidence.iter().filter(|one| one.grade <= Grade::SynAck).collect();
+        let told = systems(&told);
+        let several = if shared && told.len() > 1 { told.clone() } else { Vec::new() };
+        let system = if several.is_empty() { most_likely(&evidence) } else { None };
+        let mut contradictions: Vec<Contradiction> =
+            profile.clashes.by_count().map(|clash| clash.value.told(clash.count)).collect();
+        if !shared {
+            contradictions.extend(between_handshakes_or_heads(&evidence));
+        }
+        for one in &mut evidence {
+            one.supports = match &system {
+                Some(system) => one.speaks_for(system),
+                None => several.iter().any(|system| one.speaks_for(system)),
+            };
+        }
+        Self { system, several, evidence, contradictions }
+    }
+}
+
+/// All that says which system a host is, the best first.
+fn evidence(profile: &HostProfile) -> Vec<Evidence> {
+    let handshakes = profile.systems.by_count().filter_map(|seen| {
+        let label = seen.value.label.as_ref().filter(|label| !label.is_tool())?;
+        let (handshake, fuzzy) = (seen.value.handshake, seen.value.fuzzy);
+        let grade = match (label.generic, fuzzy, handshake) {
+            (true, ..) => Grade::Generic,
+            (_, true, _) => Grade::Fuzzy,
+            (_, _, Handshake::Syn) => Grade::Syn,
+            (_, _, Handshake::SynAck) => Grade::SynAck,
+        };
+        let because = Cause::Handshake { handshake, label: Arc::clone(label), fuzzy };
+        Some(Evidence::new(Layer::Tcp, &label.name, because, seen.count, grade))
+    });
+    let hellos = profile.tls_clients.by_count().filter_map(|seen| {
+        let (family, ja4) = (seen.value.family?, seen.value.ja4);
+        let because = Cause::TlsClient { family, ja4 };
+        Some(Evidence::new(Layer::Tls, system_of(family)?, because, seen.count, Grade::TlsLibrary))
+    });
+    let heads = |list: &HostProfile, role| {
+        let (software, headers) = match role {
+            Role::Request => (&list.browsers, &list.user_agents),
+            Role::Response => (&list.servers, &list.server_headers),
+        };
+        let software = software.by_count().filter_map(move |seen| of_software(seen, role));
+        software.chain(headers.by_count().filter_map(move |seen| of_header(seen, role))).collect::<Vec<_>>()
+    };
+    let mut all: Vec<Evidence> = handshakes.chain(hellos).collect();
+    all.extend(heads(profile, Role::Request));
+    all.extend(heads(profile, Role::Response));
+    all.sort_by_key(|one| (one.grade, Reverse(one.count)));
+    all
+}
+
+fn of_software(seen: &Counted<SoftwareSeen>, role: Role) -> Option<Evidence> {
+    let SoftwareSeen { label, forwarded, .. } = &seen.value;
+    let says = match &*label.systems {
+        [] if !label.is_tool() => &label.name,
+        [System::Name(name)] => name,
+        _ => return None,
+    };
+    let grade = match (forwarded, label.generic) {
+        (true, _) => Grade::Forwarded,
+        (false, true) => Grade::Generic,
+        (false, false) => Grade::Software,
+    };
+    let because = Cause::Head { role, label: Arc::clone(label) };
+    Some(Evidence::new(Layer::Http, says, because, seen.count, grade))
+}
+
+fn of_header(seen: &Counted<Claim>, role: Role) -> Option<Evidence> {
+    let Claim { text, system, honest, forwarded } = &seen.value;
+    let (says, _) = system.as_ref()?;
+    let grade = match (forwarded, honest) {
+        (true, _) => Grade::Forwarded,
+        (false, Some(true)) => Grade::Software,
+        (false, _) => Grade::Claim,
+    };
+    let because = Cause::Header { role, text: text.clone(), honest: *honest };
+    Some(Evidence::new(Layer::Http, says, because, seen.count, grade))
+}
+
+/// The systems that evidence tells, as far as TCP can tell them apart, from the one told most often.
+fn systems(evidence: &[&Evidence]) -> Vec<Arc<str>> {
+    let mut sums: Vec<(Arc<str>, u32)> = Vec::new();
+    for one in evidence {
+        match sums.iter_mut().find(|(system, _)| same_stack(system, &one.says)) {
+            Some((_, sum)) => *sum = sum.saturating_add(one.count),
+            None => sums.push((Arc::clone(&one.says), one.count)),
+        }
+    }
+    sums.sort_by_key(|(_, sum)| Reverse(*sum));
+    sums.into_iter().map(|(system, _)| system).collect()
+}
+
+fn most_likely(evidence: &[Evidence]) -> Option<Arc<str>> {
+    let best = evidence.first().map(|one| one.grade).filter(|grade| *grade != Grade::Forwarded)?;
+    let deciding: Vec<&Evidence> = evidence.iter().filter(|one| one.grade == best).collect();
+    let system = systems(&deciding).into_iter().next()?;
+    let mut names: Vec<(&Arc<str>, u32)> = Vec::new();
+    let is_name = |one: &&Evidence| {
+        one.layer == Layer::Http && one.grade <= Grade::Claim && same_stack(&one.says, &system)
+    };
+    for one in evidence.iter().filter(is_name) {
+        match names.iter_mut().find(|(name, _)| **name == one.says) {
+            Some((_, sum)) => *sum = sum.saturating_add(one.count),
+            None => names.push((&one.says, one.count)),
+        }
+    }
+    // Of equals the first, which is of the better grade.
+    let name = names.into_iter().rev().max_by_key(|(_, sum)| *sum).map(|(name, _)| Arc::clone(name));
+    name.or(Some(system))
+}
+
+/// What TCP contradicts itself in; or where TCP says nothing, what the others do.
+fn between_handshakes_or_heads(evidence: &[Evidence]) -> Option<Contradiction> {
+    let firm = |one: &&Evidence| one.grade <= Grade::SynAck;
+    let own = |one: &&Evidence| one.layer != Layer::Tcp && one.grade != Grade::Forwarded;
+    let has_tcp = evidence.iter().any(|one| one.layer == Layer::Tcp);
+    let said: Vec<&Evidence> =
+        if has_tcp { evidence.iter().filter(firm).collect() } else { evidence.iter().filter(own).collect() };
+    let one = said.first()?;
+    let other = said.iter().find(|other| !same_stack(&one.says, &other.says))?;
+    let explanation = match (one.grade, other.grade) {
+        (Grade::Syn, Grade::Syn) | (Grade::SynAck, Grade::SynAck) => Explanation::SeveralHosts,
+        (Grade::Syn, Grade::SynAck) => Explanation::ForwardedPorts,
+        _ => Explanation::NatProxyOrLie,
+    };
+    Some(Contradiction { one: one.statement(), other: other.statement(), count: other.count, explanation })
+}
+
+impl Evidence {
+    fn new(layer: Layer, says: impl AsRef<str>, because: Cause, count: u32, grade: Grade) -> Self {
+        Self { layer, says: says.as_ref().into(), because, count, grade, supports: false }
+    }
+
+    fn speaks_for(&self, system: &str) -> bool {
+        match self.layer {
+            Layer::Tcp | Layer::Tls => same_stack(&self.says, system),
+            Layer::Http => *self.says == *system,
+        }
+    }
+
+    fn statement(&self) -> Statement {
+        let (who, by) = match &self.because {
+            Cause::Handshake { handshake: Handshake::Syn, .. } => ("SYN", None),
+            Cause::Handshake { handshake: Handshake::SynAck, .. } => ("SYN+ACK", None),
+            Cause::Head { label, .. } => (self.who(), Some(Arc::clone(&label.name))),
+            Cause::Header { .. } | Cause::TlsClient { .. } => (self.who(), None),
+        };
+        Statement { who, says: Arc::clone(&self.says), by }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use huginn_net_core::{Timestamp, TunnelPath};
+    use huginn_net_db::Database;
+
+    use super::super::{Findings, Reasons, SystemSeen};
+    use super::*;
+
+    const DATABASE: &str = "\
+classes = win,unix
+[tcp:request]
+label = s:unix:Linux:6
+sig = *:64:0:*:mss*20,7:mss,sok,ts,nop,ws:df,id+:0
+label = s:unix:Android:14
+sig = *:64:0:*:mss*21,7:mss,sok,ts,nop,ws:df,id+:0
+label = s:win:Windows:11
+sig = *:128:0:*:8192,0:mss,nop,nop,sok:df,id+:0
+label = g:unix:BSD:
+sig = *:64:0:*:8193,0:mss,nop,nop,sok:df,id+:0
+label = s:!:nmap:
+sys = @unix
+sig = *:64:0:*:1024,0:mss::0
+[http:request]
+label = s:!:Safari:
+sys = macOS or iOS
+sig = 1:A::
+label = s:!:anywhere:
+sys = @unix,@win
+sig = 1:B::
+";
+
+    /// What was seen, in letters: `S` SYN, `A` SYN+ACK, `F` fuzzy SYN of a label; `H` honest, `U` unknown, `V` forwarded
+    /// User-Agent that names a system; `B` request of software.
+    fn profile(seen: &[(char, &str, u32)]) -> HostProfile {
+        let database: Database = DATABASE.parse().unwrap();
+        let label = |name: &str| database.labels().iter().find(|label| &*label.name == name).cloned();
+        let mut profile =
+            HostProfile::new([192, 0, 2, 1].into(), &TunnelPath::EMPTY, Timestamp::new(0, 0, 6));
+        for (kind, name, count) in seen {
+            for _ in 0..*count {
+                match kind {
+                    'S' | 'A' | 'F' => {
+                        let handshake = if *kind == 'A' { Handshake::SynAck } else { Handshake::Syn };
+                        let seen = SystemSeen {
+                            label: label(name),
+                            fuzzy: *kind == 'F',
+                            handshake,
+                            signature: None,
+                        };
+                        profile.systems.count(|held| *held == seen, || seen.clone());
+                    }
+                    'B' => {
+                        let label = label(name).unwrap();
+                        let seen = SoftwareSeen { label, dishonest: false, forwarded: false };
+                        profile.browsers.count(|held| *held == seen, || seen.clone());
+                    }
+                    _ => {
+                        let claim = Claim {
+                            text: name.as_bytes().into(),
+                            system: Some(((*name).into(), (*name).into())),
+                            honest: (*kind == 'H').then_some(true),
+                            forwarded: *kind == 'V',
+                        };
+                        profile.user_agents.count(|held| *held == claim, || claim.clone());
+                    }
+                }
+            }
+        }
+        profile
+    }
+
+    #[test]
+    fn the_best_grade_decides_and_in_it_the_most_sightings() {
+        type Row = (&'static [(char, &'static str, u32)], Option<&'static str>);
+        let rows: [Row; 14] = [
+            (&[], None),
+            (&[('S', "Linux", 1), ('H', "Windows", 9)], Some("Linux")),
+            (&[('S', "Linux", 1), ('A', "Windows", 9)], Some("Linux")),
+            (&[('A', "Windows", 1), ('F', "Linux", 9)], Some("Windows")),
+            (&[('F', "Linux", 1), ('H', "Windows", 9)], Some("Linux")),
+            (&[('S', "BSD", 9), ('U', "Windows", 1)], Some("Windows")),
+            (&[('S', "BSD", 9)], Some("BSD")),
+            (&[('U', "Windows", 9), ('H', "Linux", 1)], Some("Linux")),
+            (&[('U', "Windows", 9), ('B', "Safari", 1), ('B', "anywhere", 9)], Some("macOS or iOS")),
+            (&[('V', "Windows", 9)], None),
+            (&[('S', "nmap", 9)], None),
+            (&[('S', "Linux", 1), ('S', "Windows", 2)], Some("Windows")),
+            (&[('S', "Linux", 2), ('S', "Windows", 3), ('S', "Android", 2)], Some("Linux")),
+            (&[('S', "unheard of", 2)], None),
+        ];
+        for (seen, system) in rows {
+            assert_eq!(profile(seen).verdict().system.as_deref(), system, "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn software_tells_apart_what_tcp_cannot() {
+        type Row = (&'static [(char, &'static str, u32)], &'static str);
+        let rows: [Row; 5] = [
+            (&[('S', "Linux", 5), ('U', "Android", 1)], "Android"),
+            (&[('S', "Linux", 5), ('U', "Android", 1), ('U', "Linux", 2)], "Linux"),
+            (&[('S', "Android", 5), ('H', "Linux", 1)], "Linux"),
+            (&[('S', "Linux", 5), ('V', "Android", 9)], "Linux"),
+            (&[('S', "Linux", 5), ('U', "Windows", 9)], "Linux"),
+        ];
+        for (seen, system) in rows {
+            assert_eq!(profile(seen).verdict().system.as_deref(), Some(system), "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn two_systems_behind_one_address_are_several_hosts_if_it_is_shared_and_else_contradict() {
+        let mut host =
+            profile(&[('S', "Linux", 2), ('S', "Windows", 3), ('S', "Android", 4), ('F', "BSD", 9)]);
+        let alone = host.verdict();
+        assert_eq!(alone.system.as_deref(), Some("Android"));
+        let sentences: Vec<String> = alone.contradictions.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            sentences,
+            ["SYN says Android, SYN says Windows, 3 times: NAT, or the address went to another host"]
+        );
+
+        host.sharings = Findings { count: 1, reasons: Reasons::SYSTEM };
+        let shared = host.verdict();
+        assert_eq!((shared.system, shared.contradictions.len()), (None, 0));
+        assert_eq!(shared.several.iter().map(|system| &**system).collect::<Vec<_>>(), ["Android", "Windows"]);
+        assert_eq!(
+            shared.evidence.iter().filter(|one| one.supports).count(),
+            3,
+            "the generic match supports none of them"
+        );
+    }
+
+    #[test]
+    fn what_speaks_for_and_against_is_told_in_sentences() {
+        let seen = [
+            ('S', "Linux", 1),
+            ('A', "Windows", 2),
+            ('H', "Linux", 3),
+            ('B', "Safari", 1),
+            ('V', "Windows", 1),
+        ];
+        let verdict = profile(&seen).verdict();
+        let told: Vec<(bool, String)> =
+            verdict.evidence.iter().map(|one| (one.supports, one.to_string())).collect();
+        let want = [
+            (true, "TCP says Linux (Linux 6, 1 SYN)"),
+            (false, "TCP says Windows (Windows 11, 2 SYN+ACKs)"),
+            (true, "User-Agent says Linux (Linux, 3 requests)"),
+            (false, "software says macOS or iOS (Safari, 1 request)"),
+            (false, "User-Agent says Windows (Windows, 1 request, forwarded)"),
+        ];
+        assert_eq!(told, want.map(|(supports, text)| (supports, text.to_owned())));
+        let sentences: Vec<String> = verdict.contradictions.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            sentences,
+            ["SYN says Linux, SYN+ACK says Windows, 2 times: NAT that forwards ports, or a proxy"]
+        );
+    }
+
+    #[test]
+    fn without_tcp_heads_contradict_each_other() {
+        let verdict = profile(&[('U', "Windows", 2), ('U', "Linux", 1)]).verdict();
+        let sentences: Vec<String> = verdict.contradictions.iter().map(ToString::to_string).collect();
+        assert_eq!(sentences, ["User-Agent says Windows, User-Agent says Linux: NAT, proxy or a lie"]);
+        assert!(profile(&[('U', "Windows", 2), ('V', "Linux", 1)]).verdict().contradictions.is_empty());
+    }
+}

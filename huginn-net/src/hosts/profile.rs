@@ -1,0 +1,348 @@
+//! What was learned of one host, for who asks.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use huginn_net_core::{Event, Side, Timestamp, TunnelPath};
+use huginn_net_db::{Distance, Label};
+use huginn_net_http::Role;
+use huginn_net_tcp::{Clock, Handshake, Mtu, TcpSignature};
+use huginn_net_tls::{ClientFamily, Ja4, Transport};
+
+use super::clash::Clash;
+use super::scores::Conclusion;
+use super::{Belief, HostNote, HttpNote, Learned, Note, Reasons, Tally, TcpNote, TlsNote, Verdict};
+use crate::MtuFinding;
+
+/// Bytes of a User-Agent or Server header that are remembered.
+const MAX_TEXT: usize = 256;
+
+/// What was learned of one host: an address in its tunnel.
+///
+/// Counts are of what tells something: handshakes, heads, hellos. Each list holds the eight values seen most often.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HostProfile {
+    /// Its address.
+    pub ip: IpAddr,
+    /// The tags and tunnels around its packets, if any: equal addresses in two tunnels are two hosts.
+    pub tunnel: Option<Box<TunnelPath>>,
+    /// When something was first learned of it.
+    pub first_seen: Timestamp,
+    /// When something was last learned of it.
+    pub last_seen: Timestamp,
+    /// What it did as a client.
+    pub as_client: Activity,
+    /// What it did as a server.
+    pub as_server: Activity,
+    /// What its handshakes were found to be.
+    pub systems: Tally<SystemSeen>,
+    /// How far away it was found to be.
+    pub distances: Tally<Distance>,
+    /// Over which links.
+    pub links: Tally<LinkSeen>,
+    /// What its requests were found to be.
+    pub browsers: Tally<SoftwareSeen>,
+    /// What its requests say that they come from.
+    pub user_agents: Tally<Claim>,
+    /// What its responses were found to be.
+    pub servers: Tally<SoftwareSeen>,
+    /// What its responses say that they come from.
+    pub server_headers: Tally<Claim>,
+    /// What its ClientHellos are.
+    pub tls_clients: Tally<TlsClientSeen>,
+    /// Which languages its requests like best: the English name where there is one, else the tag.
+    pub languages: Tally<Cow<'static, str>>,
+    /// The clock that tells for how long it has been up, when it was last read; absent unless it is believed.
+    pub uptime: Option<Clock>,
+    /// How often it was found to have changed, and why.
+    pub changes: Findings,
+    /// How often its address was found to be shared, and why.
+    pub sharings: Findings,
+    pub(super) clashes: Tally<Clash>,
+}
+
+/// What a host did as the client, or as the server, of its connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Activity {
+    /// SYNs of a client, SYN+ACKs of a server; without what is sent again.
+    pub handshakes: u32,
+    /// Requests of a client, responses of a server.
+    pub heads: u32,
+    /// Those of them that say that they came by way of another (Via, X-Forwarded-For).
+    pub forwarded: u32,
+    /// TLS hellos.
+    pub hellos: u32,
+}
+
+/// What a SYN or SYN+ACK was found to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SystemSeen {
+    /// What the database says; absent if it does not know.
+    pub label: Option<Arc<Label>>,
+    /// Whether the packets differ from the signature in ways that the network may cause.
+    pub fuzzy: bool,
+    /// In which segment.
+    pub handshake: Handshake,
+    /// The first signature of it, where the database does not know it.
+    pub signature: Option<Box<TcpSignature>>,
+}
+
+/// A link, as far as the size of its packets tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LinkSeen {
+    /// Bytes of the largest IP packet.
+    pub mtu: Mtu,
+    /// The kind of link that has this MTU, if known.
+    pub link: Option<Arc<str>>,
+}
+
+/// What a request or response was found to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SoftwareSeen {
+    /// What the database says.
+    pub label: Arc<Label>,
+    /// Whether it calls itself otherwise.
+    pub dishonest: bool,
+    /// Whether it came by way of another, so that it says nothing of this host.
+    pub forwarded: bool,
+}
+
+/// What a head says that it comes from: its User-Agent or Server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Claim {
+    /// The header; its first 256 bytes.
+    pub text: Box<[u8]>,
+    /// The system that it names, and by what text: `iPhone` stands for `macOS or iOS`.
+    pub system: Option<(Arc<str>, Arc<str>)>,
+    /// Whether the rest of the head is that of such software; absent if that is not known.
+    pub honest: Option<bool>,
+    /// Whether it came by way of another, so that it says nothing of this host.
+    pub forwarded: bool,
+}
+
+/// A ClientHello, by its fingerprint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TlsClientSeen {
+    /// Its fingerprint.
+    pub ja4: Ja4,
+    /// What it came over.
+    pub transport: Transport,
+    /// Whose it is by its structure, if that can be told.
+    pub family: Option<ClientFamily>,
+}
+
+/// How often something was found of a host, and all that spoke for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Findings {
+    /// How often.
+    pub count: u32,
+    /// All reasons, of all times.
+    pub reasons: Reasons,
+}
+
+impl HostProfile {
+    pub(super) fn new(ip: IpAddr, tunnel: &TunnelPath, now: Timestamp) -> Self {
+        Self {
+            ip,
+            tunnel: (!tunnel.is_empty()).then(|| Box::new(*tunnel)),
+            first_seen: now,
+            last_seen: now,
+            as_client: Activity::default(),
+            as_server: Activity::default(),
+            systems: Tally::default(),
+            distances: Tally::default(),
+            links: Tally::default(),
+            browsers: Tally::default(),
+            user_agents: Tally::default(),
+            servers: Tally::default(),
+            server_headers: Tally::default(),
+            tls_clients: Tally::default(),
+            languages: Tally::default(),
+            uptime: None,
+            changes: Findings::default(),
+            sharings: Findings::default(),
+            clashes: Tally::default(),
+        }
+    }
+
+    /// What it most likely is, and what speaks for and against.
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of(self)
+    }
+
+    /// How often something was seen that its lists have no place for.
+    pub fn left_out(&self) -> u32 {
+        [
+            self.systems.left_out(),
+            self.browsers.left_out(),
+            self.user_agents.left_out(),
+            self.servers.left_out(),
+            self.server_headers.left_out(),
+            self.tls_clients.left_out(),
+            self.languages.left_out(),
+        ]
+        .iter()
+        .fold(0, |sum, count| sum.saturating_add(*count))
+    }
+
+    /// Memory that it takes up, in bytes.
+    pub(super) fn held(&self) -> usize {
+        let text = |claim: &Claim| claim.text.len();
+        let signature = |seen: &SystemSeen| seen.signature.as_ref().map_or(0, |_| size_of::<TcpSignature>());
+        let language = |language: &Cow<'_, str>| match language {
+            Cow::Borrowed(_) => 0,
+            Cow::Owned(tag) => tag.capacity(),
+        };
+        [
+            size_of::<Self>(),
+            self.tunnel.as_ref().map_or(0, |_| size_of::<TunnelPath>()),
+            self.systems.held(signature),
+            self.distances.held(|_| 0),
+            self.links.held(|_| 0),
+            self.browsers.held(|_| 0),
+            self.user_agents.held(text),
+            self.servers.held(|_| 0),
+            self.server_headers.held(text),
+            self.tls_clients.held(|_| 0),
+            self.languages.held(language),
+            self.clashes.held(|_| 0),
+        ]
+        .iter()
+        .fold(0, |sum, part| sum.saturating_add(*part))
+    }
+
+    pub(super) fn on_note(&mut self, note: &Event<HostNote>) {
+        if note.ts.as_nanos() < self.first_seen.as_nanos() {
+            self.first_seen = note.ts;
+        }
+        if note.ts.as_nanos() > self.last_seen.as_nanos() {
+            self.last_seen = note.ts;
+        }
+        match &note.kind.0 {
+            Note::Tcp(tcp) => self.on_handshake(tcp, note.subject),
+            Note::Mtu(MtuFinding { mtu, link, .. }) => self.links.count(
+                |seen| seen.mtu == *mtu && seen.link == *link,
+                || LinkSeen { mtu: *mtu, link: link.clone() },
+            ),
+            Note::Http(head) => self.on_head(head),
+            Note::TlsClient(hello) => self.on_hello(hello),
+            Note::TlsServer => self.as_server.hellos = self.as_server.hellos.saturating_add(1),
+            Note::Clock(_) | Note::Timestamp(..) => {}
+        }
+    }
+
+    pub(super) fn on_learned(&mut self, learned: &Learned) {
+        for conclusion in learned.conclusions.iter().flatten() {
+            match conclusion {
+                Conclusion::Changed(reasons, _) => self.changes.add(*reasons),
+                Conclusion::Shared(reasons, _) => self.sharings.add(*reasons),
+            }
+        }
+        match learned.doubt {
+            Some(Belief::Contradiction) => self.uptime = None,
+            _ => self.uptime = learned.uptime.or(self.uptime),
+        }
+    }
+
+    fn activity(&mut self, side: Side) -> &mut Activity {
+        side.choose(&mut self.as_client, &mut self.as_server)
+    }
+
+    fn on_handshake(&mut self, note: &TcpNote, side: Side) {
+        let activity = self.activity(side);
+        activity.handshakes = activity.handshakes.saturating_add(1);
+        let TcpNote { signature, matched, .. } = note;
+        let label = matched.as_ref().map(|found| &found.label);
+        let fuzzy = matched.as_ref().is_some_and(|found| found.fuzzy);
+        let handshake = signature.handshake;
+        self.systems.count(
+            |seen| (seen.label.as_ref(), seen.fuzzy, seen.handshake) == (label, fuzzy, handshake),
+            || SystemSeen {
+                label: label.cloned(),
+                fuzzy,
+                handshake,
+                signature: label.is_none().then(|| Box::new(*signature)),
+            },
+        );
+        // A tool that makes its own packets chooses their TTL, too.
+        if !label.is_some_and(|label| label.is_tool()) {
+            let distance =
+                matched.as_ref().map_or_else(|| Distance::guess(signature), |found| found.distance);
+            self.distances.count(|seen| *seen == distance, || distance);
+        }
+    }
+
+    fn on_head(&mut self, note: &HttpNote) {
+        let HttpNote { signature, matched, language, .. } = note;
+        let role = signature.role();
+        let forwarded = signature.is_forwarded();
+        let activity = match role {
+            Role::Request => &mut self.as_client,
+            Role::Response => &mut self.as_server,
+        };
+        activity.heads = activity.heads.saturating_add(1);
+        activity.forwarded = activity.forwarded.saturating_add(u32::from(forwarded));
+        let (software, claims) = match role {
+            Role::Request => (&mut self.browsers, &mut self.user_agents),
+            Role::Response => (&mut self.servers, &mut self.server_headers),
+        };
+        if let Some(found) = matched {
+            let (label, dishonest) = (&found.label, found.dishonest);
+            software.count(
+                |seen| seen.label == *label && (seen.dishonest, seen.forwarded) == (dishonest, forwarded),
+                || SoftwareSeen { label: Arc::clone(label), dishonest, forwarded },
+            );
+        }
+        let honest = matched.as_ref().map(|found| !found.dishonest);
+        if let Some(text) = signature.software() {
+            let text = text.get(..MAX_TEXT).unwrap_or(text);
+            claims.count(
+                |seen| *seen.text == *text && (seen.honest, seen.forwarded) == (honest, forwarded),
+                || Claim { text: text.into(), system: named(note), honest, forwarded },
+            );
+        }
+        if let Some(language) = language {
+            self.languages.count(|seen| seen == language, || language.clone());
+        }
+        if !forwarded {
+            self.note_clashes(Clash::of_head(note));
+        }
+    }
+
+    fn on_hello(&mut self, note: &TlsNote) {
+        self.as_client.hellos = self.as_client.hellos.saturating_add(1);
+        let TlsNote { ja4, transport, family, .. } = note;
+        self.tls_clients.count(
+            |seen| seen.ja4 == *ja4,
+            || TlsClientSeen { ja4: *ja4, transport: *transport, family: *family },
+        );
+        self.note_clashes(Clash::of_hello(note));
+    }
+
+    fn note_clashes(&mut self, clashes: impl IntoIterator<Item = Clash>) {
+        for clash in clashes {
+            self.clashes.count(|seen| *seen == clash, || clash.clone());
+        }
+    }
+}
+
+/// The system that a head names, and by what text.
+fn named(note: &HttpNote) -> Option<(Arc<str>, Arc<str>)> {
+    note.claimed().map(|(system, text)| (system.into(), text.into()))
+}
+
+impl Findings {
+    fn add(&mut self, reasons: Reasons) {
+        self.count = self.count.saturating_add(1);
+        self.reasons = self.reasons.with(reasons);
+    }
+}

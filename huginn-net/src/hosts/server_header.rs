@@ -1,0 +1,42 @@
+//! Which system a Server header names.
+
+/// What stands in a Server header for which system: Microsoft's own servers run on theirs; Apache with `ServerTokens OS`,
+/// and servers as distributions build them, name the system or the distribution in brackets.
+const NAMES: &[(&str, &str)] = &[
+    ("Microsoft-IIS/", "Windows"),
+    ("Microsoft-HTTPAPI/", "Windows"),
+    ("(Win32)", "Windows"),
+    ("(Win64)", "Windows"),
+    ("(Ubuntu)", "Linux"),
+    ("(Debian)", "Linux"),
+    ("(CentOS", "Linux"),
+    ("(Red Hat", "Linux"),
+    ("(Fedora", "Linux"),
+    ("(Amazon Linux)", "Linux"),
+    ("(FreeBSD)", "FreeBSD"),
+];
+
+/// The system that a Server header names, and the text that does.
+pub(super) fn system(header: &[u8]) -> Option<(&'static str, &'static str)> {
+    let found = NAMES.iter().find(|(text, _)| memchr::memmem::find(header, text.as_bytes()).is_some());
+    found.map(|(text, system)| (*system, text.trim_matches(['(', ')', '/'])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_name_systems_and_distributions() {
+        for (header, want) in [
+            ("Apache/2.4.71 (Debian)", Some(("Linux", "Debian"))),
+            ("Apache/2.4.6 (CentOS) OpenSSL/1.0.2k-fips", Some(("Linux", "CentOS"))),
+            ("Apache/2.2.11 (Win32) PHP/5.3.0", Some(("Windows", "Win32"))),
+            ("Microsoft-IIS/7.5", Some(("Windows", "Microsoft-IIS"))),
+            ("Apache/2.4.2 (Unix) PHP/4.2.2", None),
+            ("nginx", None),
+        ] {
+            assert_eq!(system(header.as_bytes()), want, "{header}");
+        }
+    }
+}

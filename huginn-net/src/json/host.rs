@@ -1,0 +1,179 @@
+//! Hosts as JSON objects.
+
+use std::fmt;
+use std::str;
+
+use huginn_net_tcp::{Clock, Handshake};
+
+use super::object::Object;
+use super::write_label;
+use crate::hosts::{
+    Activity, Claim, Contradiction, Counted, Evidence, HostProfile, SoftwareSeen, Statement, SystemSeen,
+    TlsClientSeen, Verdict,
+};
+
+/// What was learned of a host as an event `host`, with its verdict: one JSON object (RFC 8259).
+///
+/// Lists are in the order of their counts. Absent values are `null`; `tunnel` and `file` are left out where there is
+/// none. [`Display`](fmt::Display) is the object, in one line.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonHost<'a> {
+    /// The host.
+    pub host: &'a HostProfile,
+    /// The file it comes from, where several are read.
+    pub file: Option<&'a str>,
+}
+
+impl JsonHost<'_> {
+    /// Appends the object to a buffer, in UTF-8 and without a line's end.
+    pub fn write_to(&self, out: &mut Vec<u8>) {
+        let Self { host, file } = self;
+        let mut object = Object::begin(out);
+        object.token("ts", host.last_seen);
+        object.plain("event", "host");
+        object.token("ip", host.ip);
+        if let Some(tunnel) = &host.tunnel {
+            object.texts("tunnel", tunnel.layers());
+        }
+        if let Some(file) = file {
+            object.string("file", file);
+        }
+        object.token("first_seen", host.first_seen);
+        object.token("last_seen", host.last_seen);
+        object.object("as_client", |object| write_activity(object, &host.as_client, "requests"));
+        object.object("as_server", |object| write_activity(object, &host.as_server, "responses"));
+        write_path(&mut object, host);
+        write_lists(&mut object, host);
+        object.number("changes", host.changes.count);
+        object.texts("change_reasons", host.changes.reasons.names());
+        object.bool("shared", host.sharings.count > 0);
+        object.texts("sharing_reasons", host.sharings.reasons.names());
+        object.object("verdict", |object| write_verdict(object, &host.verdict()));
+        object.end();
+    }
+}
+
+impl fmt::Display for JsonHost<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = Vec::new();
+        self.write_to(&mut line);
+        f.write_str(str::from_utf8(&line).map_err(|_| fmt::Error)?)
+    }
+}
+
+fn write_activity(object: &mut Object<'_>, activity: &Activity, heads: &str) {
+    object.number("handshakes", activity.handshakes);
+    object.number(heads, activity.heads);
+    object.number("forwarded", activity.forwarded);
+    object.number("hellos", activity.hellos);
+}
+
+fn write_path(object: &mut Object<'_>, host: &HostProfile) {
+    let link = host.links.most();
+    object.string_or_null("link", link.and_then(|seen| seen.link.as_deref()));
+    match link {
+        Some(seen) => object.number("mtu", seen.mtu.0),
+        None => object.null("mtu"),
+    }
+    match host.distances.most() {
+        Some(distance) => object.number("distance", distance.hops),
+        None => object.null("distance"),
+    }
+    match &host.uptime {
+        Some(clock) => object.object("uptime", |object| write_uptime(object, *clock)),
+        None => object.null("uptime"),
+    }
+}
+
+fn write_uptime(object: &mut Object<'_>, clock: Clock) {
+    object.number("minutes", clock.uptime_minutes());
+    object.number("modulo_days", clock.modulo_days());
+    object.number("frequency_hz", clock.frequency());
+}
+
+fn write_lists(object: &mut Object<'_>, host: &HostProfile) {
+    object.objects("systems", host.systems.by_count(), write_system);
+    object.objects("browsers", host.browsers.by_count(), write_software);
+    object.objects("user_agents", host.user_agents.by_count(), write_claim);
+    object.objects("servers", host.servers.by_count(), write_software);
+    object.objects("server_headers", host.server_headers.by_count(), write_claim);
+    object.objects("tls_clients", host.tls_clients.by_count(), write_tls_client);
+    object.objects("languages", host.languages.by_count(), |object, seen| {
+        object.string("language", &seen.value);
+        object.number("count", seen.count);
+    });
+    object.number("left_out", host.left_out());
+}
+
+fn write_system(object: &mut Object<'_>, seen: &Counted<SystemSeen>) {
+    let SystemSeen { label, fuzzy, handshake, signature } = &seen.value;
+    write_label(object, label.as_deref());
+    object.bool("fuzzy", *fuzzy);
+    let segment = match handshake {
+        Handshake::Syn => "syn",
+        Handshake::SynAck => "syn_ack",
+    };
+    object.plain("segment", segment);
+    match signature {
+        Some(signature) => object.token("sig", signature),
+        None => object.null("sig"),
+    }
+    object.number("count", seen.count);
+}
+
+fn write_software(object: &mut Object<'_>, seen: &Counted<SoftwareSeen>) {
+    let SoftwareSeen { label, dishonest, forwarded } = &seen.value;
+    write_label(object, Some(label));
+    object.bool("dishonest", *dishonest);
+    object.bool("forwarded", *forwarded);
+    object.number("count", seen.count);
+}
+
+fn write_claim(object: &mut Object<'_>, seen: &Counted<Claim>) {
+    let Claim { text, system, honest, forwarded } = &seen.value;
+    object.wire("text", text);
+    object.string_or_null("claimed_os", system.as_ref().map(|(system, _)| &**system));
+    object.bool_or_null("honest", *honest);
+    object.bool("forwarded", *forwarded);
+    object.number("count", seen.count);
+}
+
+fn write_tls_client(object: &mut Object<'_>, seen: &Counted<TlsClientSeen>) {
+    let TlsClientSeen { ja4, transport, family } = &seen.value;
+    object.token("ja4", ja4);
+    object.token("transport", transport);
+    match family {
+        Some(family) => object.token("family", family),
+        None => object.null("family"),
+    }
+    object.number("count", seen.count);
+}
+
+fn write_verdict(object: &mut Object<'_>, verdict: &Verdict) {
+    let Verdict { system, several, evidence, contradictions } = verdict;
+    object.string_or_null("system", system.as_deref());
+    object.texts("several", several);
+    object.objects("evidence", evidence, |object, one: &Evidence| {
+        object.token("layer", one.layer);
+        object.string("says", &one.says);
+        object.token("grade", one.grade);
+        object.bool("supports", one.supports);
+        object.number("count", one.count);
+        object.text("text", one);
+    });
+    object.objects("contradictions", contradictions, |object, found: &Contradiction| {
+        write_statement(object, "one", &found.one);
+        write_statement(object, "other", &found.other);
+        object.number("count", found.count);
+        object.token("explanation", found.explanation);
+        object.text("text", found);
+    });
+}
+
+fn write_statement(object: &mut Object<'_>, key: &str, statement: &Statement) {
+    object.object(key, |object| {
+        object.plain("who", statement.who);
+        object.string("says", &statement.says);
+        object.string_or_null("by", statement.by.as_deref());
+    });
+}

@@ -1,0 +1,57 @@
+//! What is remembered of hosts stays bounded, whatever comes. Alone in its file: the peak is that of the process.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+use std::fs;
+
+use huginn_net::{Event, Frame, HostCounters, HuginnNet, LinkType, Observers, Timestamp};
+
+/// An IPv4 packet with the SYN of a Linux system (RFC 791, RFC 9293, RFC 7323), from an address that the test fills in.
+const SYN: [u8; 60] = [
+    0x45, 0, 0, 60, 0x1c, 0x46, 0x40, 0, 61, 6, 0, 0, 0, 0, 0, 0, 192, 0, 2, 2, // IPv4
+    0xdc, 0xe2, 0, 80, 0x52, 0x4d, 0x98, 0x43, 0, 0, 0, 0, 0xa0, 2, 0xfa, 0xf0, 0, 0, 0, 0, // TCP
+    2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0x2e, 0x6b, 0xc4, 0, 0, 0, 0, 1, 3, 3, 7, // options
+];
+/// A debug build is slow.
+const HOSTS: u32 = if cfg!(debug_assertions) { 400_000 } else { 2_000_000 };
+
+/// Peak resident memory of this process, in KiB (proc(5)).
+fn peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// What became of hosts that send a SYN each.
+fn remember(profiles: bool) -> HostCounters {
+    let mut analyzer = HuginnNet::builder_with(Observers::default().profiles(profiles)).build();
+    let mut events = 0_u64;
+    let mut sink = |_: Event| events += 1;
+    let mut packet = SYN;
+    for n in 0..HOSTS {
+        packet[12..16].copy_from_slice(&n.to_be_bytes());
+        let ts = Timestamp::new(1_700_000_000, n / 1000, 9);
+        let _ = analyzer.push(&Frame { ts, link: LinkType::RAW, data: &packet, wire_len: 60 }, &mut sink);
+    }
+    let counters = analyzer.memory().counters();
+    let made = analyzer.memory().profiles().count() as u64;
+    assert_eq!(made, if profiles { counters.held } else { 0 });
+    counters
+}
+
+#[test]
+fn millions_of_hosts_fit_in_the_caps_and_those_that_went_are_counted() {
+    for (profiles, most_mib) in [(false, 256), (true, 384)] {
+        let counters = remember(profiles);
+        assert_eq!(counters.seen, u64::from(HOSTS));
+        assert_eq!(counters.evicted + counters.evicted_for_memory, counters.seen - counters.held);
+        assert!(counters.held_bytes <= 256 << 20, "{counters:?}");
+        assert!(peak() < most_mib << 10, "{} KiB with profiles: {profiles}", peak());
+    }
+}

@@ -1,0 +1,107 @@
+//! For any number of workers and any size of batches, the captures of `captures/` give the same events in the same
+//! order, and the same counters.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::convert::Infallible;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use huginn_net::{
+    AnalysisError, Builder, CaptureError, CaptureReader, Counters, Event, Frame, Frames, HuginnNet, LinkType,
+    Observers, ProtocolCounters, Timestamp,
+};
+
+/// A frame of its own.
+struct Packet {
+    ts: Timestamp,
+    link: LinkType,
+    data: Vec<u8>,
+    wire_len: u32,
+}
+
+impl Packet {
+    fn frame(&self) -> Frame<'_> {
+        Frame { ts: self.ts, link: self.link, data: &self.data, wire_len: self.wire_len }
+    }
+}
+
+/// The packets of each capture.
+fn captures() -> Vec<(String, Vec<Packet>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures");
+    let mut captures = Vec::new();
+    for entry in folder.read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "pcap" || extension == "pcapng") {
+            captures.push((path.display().to_string(), packets(&path).unwrap()));
+        }
+    }
+    captures.sort_by(|one, other| one.0.cmp(&other.0));
+    assert!(captures.len() > 100, "the captures are missing");
+    captures
+}
+
+fn packets(path: &Path) -> Result<Vec<Packet>, CaptureError> {
+    let mut reader = CaptureReader::open(path)?;
+    let mut packets = Vec::new();
+    while let Some(frame) = reader.next_frame()? {
+        let Frame { ts, link, data, wire_len } = frame;
+        packets.push(Packet { ts, link, data: data.to_vec(), wire_len });
+    }
+    Ok(packets)
+}
+
+type Outcome = (Vec<Event>, Counters, ProtocolCounters);
+
+fn analyze<'a>(
+    builder: Builder<Observers>,
+    packets: impl IntoIterator<Item = &'a Packet, IntoIter: Send>,
+) -> Result<Outcome, AnalysisError<Infallible>> {
+    let mut analyzer = builder.build();
+    let mut events = Vec::new();
+    let counters = analyzer.analyze(Frames::new(packets.into_iter().map(Packet::frame)), &mut events)?;
+    Ok((events, counters, analyzer.protocol().counters()))
+}
+
+fn spread(workers: usize, batch_bytes: usize) -> Builder<Observers> {
+    HuginnNet::builder().workers(NonZeroUsize::new(workers).unwrap()).batch_bytes(batch_bytes)
+}
+
+#[test]
+fn each_capture_alone() {
+    for (name, packets) in &captures() {
+        let want = analyze(HuginnNet::builder(), packets).unwrap();
+        for workers in 1..=8 {
+            for batch_bytes in [1, 2048, 1 << 18] {
+                let found = analyze(spread(workers, batch_bytes), packets).unwrap();
+                assert!(found == want, "{name}, {workers} workers, batches of {batch_bytes}");
+            }
+        }
+    }
+}
+
+/// Their times go back and forth, and the same flows come again.
+#[test]
+fn all_captures_twice_over() {
+    let captures = captures();
+    let all = || captures.iter().chain(&captures).flat_map(|(_, packets)| packets);
+    let want = analyze(HuginnNet::builder(), all().collect::<Vec<_>>()).unwrap();
+    assert!(want.0.len() > 1000);
+    for workers in 1..=8 {
+        for batch_bytes in [1, 4096, 1 << 16, 1 << 20] {
+            let found = analyze(spread(workers, batch_bytes), all().collect::<Vec<_>>()).unwrap();
+            assert!(found == want, "{workers} workers, batches of {batch_bytes}");
+        }
+    }
+}
+
+#[test]
+fn a_file_gives_what_its_frames_give() {
+    let captures = captures();
+    for (name, packets) in &captures {
+        let want = analyze(HuginnNet::builder(), packets).unwrap();
+        let mut analyzer = spread(2, 4096).build();
+        let mut events: Vec<Event> = Vec::new();
+        let counters = analyzer.analyze(CaptureReader::open(name).unwrap(), &mut events).unwrap();
+        assert!((events, counters) == (want.0, want.1), "{name}");
+    }
+}

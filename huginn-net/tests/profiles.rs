@@ -1,0 +1,153 @@
+//! What is told of hosts at the end of the captures of `captures/`, whose truth is known (`captures/README.md`).
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use huginn_net::{CaptureReader, Event, HostProfile, HuginnNet, JsonHost, Observers};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures")
+}
+
+fn hosts(capture: &Path, observers: Observers, workers: usize) -> Vec<HostProfile> {
+    let workers = NonZeroUsize::new(workers).unwrap();
+    let mut analyzer = HuginnNet::builder_with(observers).workers(workers).build();
+    analyzer.analyze(CaptureReader::open(capture).unwrap(), &mut |_: Event| ()).unwrap();
+    analyzer.memory().profiles().cloned().collect()
+}
+
+/// The host of an address in a capture.
+fn host(capture: &str, ip: &str) -> HostProfile {
+    let all = hosts(&folder().join(capture), Observers::default().profiles(true), 1);
+    all.into_iter().find(|host| host.ip.to_string() == ip).unwrap()
+}
+
+fn contradictions(host: &HostProfile) -> Vec<String> {
+    host.verdict().contradictions.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn nobody_asked_for_profiles_and_none_are_made() {
+    assert!(hosts(&folder().join("curl-nginx.pcap"), Observers::default(), 1).is_empty());
+}
+
+#[test]
+fn a_client_and_a_server_are_told_by_what_they_did() {
+    let client = host("curl-nginx.pcap", "192.0.2.1");
+    let verdict = client.verdict();
+    assert_eq!(verdict.system.as_deref(), Some("Linux"));
+    assert!(verdict.contradictions.is_empty());
+    assert_eq!(client.browsers.most().unwrap().label.name.as_ref(), "curl");
+    assert_eq!(&*client.user_agents.most().unwrap().text, b"curl/7.88.1");
+    assert_eq!(client.links.most().unwrap().link.as_deref(), Some("Ethernet"));
+    assert_eq!(client.distances.most().unwrap().hops, 0);
+    assert_eq!((client.as_client.handshakes, client.as_server.handshakes), (3, 0));
+    assert_eq!((client.as_client.heads, client.as_server.heads), (4, 0));
+
+    let server = host("curl-nginx.pcap", "192.0.2.2");
+    assert_eq!(server.verdict().evidence[0].to_string(), "TCP says Linux (Linux 4.20 or newer, 3 SYN+ACKs)");
+    assert_eq!(&*server.server_headers.most().unwrap().text, b"nginx/1.22.1");
+    assert_eq!((server.as_client.handshakes, server.as_server.handshakes), (0, 3));
+    assert_eq!((server.as_client.heads, server.as_server.heads), (0, 4));
+    assert!(server.browsers.is_empty() && server.user_agents.is_empty());
+}
+
+#[test]
+fn two_systems_that_share_an_address_are_several_hosts() {
+    let host = host("hosts-nat.pcap", "192.0.2.1");
+    let verdict = host.verdict();
+    assert_eq!(verdict.system, None);
+    let several: Vec<&str> = verdict.several.iter().map(|system| &**system).collect();
+    assert_eq!(several, ["Linux", "Windows"]);
+    assert_eq!(contradictions(&host), [""; 0], "each connection agrees with itself");
+    assert!(host.sharings.count > 0 && host.changes.count > 0);
+}
+
+#[test]
+fn headers_of_other_systems_contradict_the_handshakes_of_their_connections() {
+    let host = host("hosts-ua.pcap", "192.0.2.1");
+    assert_eq!(host.verdict().system.as_deref(), Some("Linux"));
+    assert_eq!(
+        contradictions(&host),
+        [
+            "TCP says Linux, User-Agent says Windows, 4 times: NAT, proxy or a lie",
+            "TCP says Linux, User-Agent says macOS or iOS (iPhone), 4 times: NAT, proxy or a lie",
+        ]
+    );
+}
+
+#[test]
+fn what_a_proxy_forwards_says_nothing_of_the_proxy() {
+    let proxy = host("hosts-proxy.pcap", "192.0.2.1");
+    let verdict = proxy.verdict();
+    assert_eq!(verdict.system.as_deref(), Some("Linux"));
+    assert_eq!(proxy.as_client.forwarded, proxy.as_client.heads);
+    let forwarded: Vec<String> = verdict
+        .evidence
+        .iter()
+        .map(ToString::to_string)
+        .filter(|sentence| sentence.ends_with(", forwarded)"))
+        .collect();
+    assert_eq!(forwarded.len(), 2, "{forwarded:?}");
+    assert_eq!(contradictions(&proxy), [""; 0]);
+    assert_eq!(host("hosts-proxy.pcap", "203.0.113.1").verdict().system.as_deref(), Some("Windows"));
+}
+
+#[test]
+fn an_uptime_is_told_where_it_is_believed() {
+    let minutes = |capture| {
+        host(capture, "192.0.2.1").uptime.map(|clock: huginn_net::tcp::Clock| clock.uptime_minutes())
+    };
+    assert!(matches!(minutes("hosts-uptime.pcap"), Some(376..=379)), "{:?}", minutes("hosts-uptime.pcap"));
+    assert_eq!(minutes("hosts-random-offset.pcap"), None);
+}
+
+#[test]
+fn languages_and_tls_clients_are_counted() {
+    let browser = host("http-firefox.pcap", "192.0.2.1");
+    assert!(browser.languages.iter().count() >= 2, "{:?}", browser.languages);
+    let client = host("tls-firefox.pcap", "192.0.2.1");
+    let golden = fs::read_to_string(folder().join("tls-firefox.ja4")).unwrap();
+    let golden: Vec<&str> = golden.lines().filter_map(|line| line.split('\t').nth(2)).collect();
+    assert!(client.tls_clients.iter().all(|seen| golden.contains(&seen.value.ja4.to_string().as_str())));
+    let counted: u32 = client.tls_clients.iter().map(|seen| seen.count).sum();
+    assert_eq!((counted as usize, client.as_client.hellos as usize), (golden.len(), golden.len()));
+}
+
+#[test]
+fn an_address_in_two_tunnels_is_two_hosts() {
+    let all = hosts(&folder().join("made-erspan.pcap"), Observers::default().profiles(true), 1);
+    let tunnels: Vec<String> = all
+        .iter()
+        .filter(|host| host.ip.to_string() == "192.0.2.1")
+        .map(|host| format!("{:?}", host.tunnel.as_ref().unwrap()))
+        .collect();
+    assert_eq!(tunnels, [r#"["gre", "erspan:77"]"#, r#"["gre", "erspan:0"]"#]);
+}
+
+#[test]
+fn profiles_are_the_same_for_any_number_of_workers() {
+    let json = |host: &HostProfile| JsonHost { host, file: None }.to_string();
+    for entry in fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "pcap" && extension != "pcapng") {
+            continue;
+        }
+        let of = |workers| -> Vec<String> {
+            hosts(&path, Observers::default().profiles(true), workers).iter().map(json).collect()
+        };
+        let one = of(1);
+        assert!(one.iter().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
+        for workers in [2, 3, 8] {
+            assert_eq!(of(workers), one, "{} with {workers} workers", path.display());
+        }
+    }
+}
