@@ -1,0 +1,106 @@
+//! When a connection tells the clocks of its ends.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+use huginn_net_core::{Frame, LinkType, Timestamp};
+use huginn_net_tcp::{HuginnNetTcp, TcpEvent};
+
+const SYN: u8 = 2;
+const RST: u8 = 4;
+const ACK: u8 = 16;
+
+/// A segment between two ends: who sends (client?), its flags, when (ms), and its timestamp, if it has one.
+type Step = (bool, u8, u64, Option<u32>);
+
+/// An IPv4 packet (RFC 791, RFC 9293, RFC 7323).
+fn packet((from_client, flags, _, timestamp): Step) -> Vec<u8> {
+    let mut options = Vec::new();
+    if let Some(value) = timestamp {
+        options.extend([1, 1, 8, 10]);
+        options.extend(value.to_be_bytes());
+        options.extend([0; 4]);
+    }
+    let (client, server) = (([192, 0, 2, 1], 40_000_u16), ([192, 0, 2, 2], 80_u16));
+    let (src, dst) = if from_client { (client, server) } else { (server, client) };
+    let mut packet = vec![0x45, 0, 0, 40 + options.len() as u8, 0, 1, 0x40, 0, 64, 6, 0, 0];
+    packet.extend([src.0, dst.0].concat());
+    packet.extend([src.1.to_be_bytes(), dst.1.to_be_bytes()].concat());
+    packet.extend([0, 0, 0, 1, 0, 0, 0, 1]);
+    packet.extend([(5 + options.len() as u8 / 4) << 4, flags, 4, 0, 0, 0, 0, 0]);
+    packet.extend(options);
+    packet
+}
+
+/// Which side's clock is told at which step, and its frequency.
+fn clocks(steps: &[Step]) -> Vec<(usize, &'static str, u32)> {
+    let mut analyzer = HuginnNetTcp::builder().build();
+    let mut found = Vec::new();
+    for (n, step) in steps.iter().enumerate() {
+        let data = packet(*step);
+        let ts = Timestamp::new(1_600_000_000 + step.2 / 1000, (step.2 % 1000) as u32 * 1_000_000, 3);
+        let frame = Frame { ts, link: LinkType::RAW, data: &data, wire_len: data.len() as u32 };
+        let _ = analyzer.push(&frame, &mut |event: huginn_net_core::Event<TcpEvent>| {
+            if let TcpEvent::Clock(clock) = event.kind {
+                found.push((n, event.subject.choose("client", "server"), clock.frequency()));
+            }
+        });
+    }
+    found
+}
+
+const BEGIN: [Step; 2] = [(true, SYN, 0, Some(5000)), (false, SYN | ACK, 10, Some(900_000))];
+
+fn after_handshake(steps: &[Step]) -> Vec<(usize, &'static str, u32)> {
+    clocks(&[&BEGIN, steps].concat())
+}
+
+#[test]
+fn each_end_is_measured_once_from_its_own_part_of_the_handshake() {
+    let steps = [
+        (true, ACK, 20, Some(5020)),
+        (true, ACK, 30, Some(5030)),
+        (false, ACK, 1010, Some(900_250)),
+        (true, ACK, 2000, Some(7000)),
+        (false, ACK, 3010, Some(900_750)),
+    ];
+    assert_eq!(after_handshake(&steps), [(3, "client", 1000), (4, "server", 250)]);
+}
+
+#[test]
+fn what_is_not_a_clock_is_given_up() {
+    assert_eq!(after_handshake(&[(true, ACK, 1000, Some(9_000_000)), (true, ACK, 2000, Some(7000))]), []);
+    assert_eq!(
+        after_handshake(&[(true, ACK, 600_001, Some(605_001)), (true, ACK, 600_002, Some(605_002))]),
+        []
+    );
+}
+
+#[test]
+fn a_segment_without_a_timestamp_decides_nothing() {
+    let steps = [(true, ACK, 1000, None), (true, RST, 2000, Some(7000))];
+    assert_eq!(after_handshake(&steps), [(3, "client", 1000)]);
+    assert_eq!(
+        clocks(&[(true, SYN, 0, None), (false, SYN | ACK, 1, None), (true, ACK, 1000, Some(6000))]),
+        []
+    );
+    assert_eq!(clocks(&[(true, SYN, 0, Some(0)), (true, ACK, 1000, Some(1000))]), [], "0 is no timestamp");
+}
+
+#[test]
+fn a_repeated_syn_measures_and_a_new_one_begins_anew() {
+    let repeated = [(true, SYN, 0, Some(5000)), (true, SYN, 1000, Some(6000)), (true, SYN, 3000, Some(8000))];
+    assert_eq!(clocks(&repeated), [(1, "client", 1000)]);
+    let anew = [
+        BEGIN[0],
+        BEGIN[1],
+        (true, RST, 20, None),
+        (true, SYN, 9000, Some(70_000)),
+        (true, ACK, 10_000, Some(70_100)),
+    ];
+    assert_eq!(clocks(&anew), [(4, "client", 100)]);
+}
