@@ -1,11 +1,11 @@
-//! Time of the HTTP fingerprints: a head at a time, and the packets of connections, on the captures of this project held
-//! in memory.
+//! Time of the HTTP fingerprints, on the captures of this project held in memory.
 //!
 //! `cargo bench -p huginn-net-http`
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
     clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -13,71 +13,131 @@
     reason = "a benchmark may panic"
 )]
 
+#[path = "live_flows.rs"]
+mod live_flows;
 #[path = "packets.rs"]
 mod packets;
+#[path = "table.rs"]
+mod table;
 
+use std::fs;
 use std::hint::black_box;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use huginn_net_core::Event;
+use criterion::Throughput;
+use huginn_net_core::{DecodeConfig, Decoder, Event};
 use huginn_net_db::Database;
 use huginn_net_http::http2::Akamai;
-use huginn_net_http::{HttpEvent, HttpSignature, HuginnNetHttp, Request};
+use huginn_net_http::{HttpEvent, HttpSignature, HuginnNetHttp, Request, Response};
 
-use packets::{Packet, folder, measure, packets};
+use packets::{AT_LEAST, Packets, Repeat, folder, tcp};
+use table::{Bench, LazyPackets, lazy};
 
 /// Captures of HTTP in the clear.
-const HTTP: [&str; 3] = ["curl-nginx", "http-clients", "h2c"];
+const HTTP: [&str; 9] = [
+    "curl-nginx",
+    "curl-nginx-ipv6",
+    "h2c",
+    "http-bodies",
+    "http-chromium",
+    "http-clients",
+    "http-firefox",
+    "http-go",
+    "http-java",
+];
+/// Short exchanges in few connections: a head in nearly every packet.
+const KEEP_ALIVE: [&str; 2] = ["http-keep-alive", "http-keep-alive-h2load"];
 /// Captures of something else.
 const OTHER: [&str; 2] = ["tls-curl", "tls-openssl"];
 
-fn push(packets: &[Packet], each: &mut impl FnMut(&HttpEvent)) -> u64 {
-    let mut analyzer = HuginnNetHttp::builder().build();
-    let mut sink = |event: Event<HttpEvent>| each(&event.kind);
-    for packet in packets {
-        let _ = analyzer.push(black_box(&packet.frame()), &mut sink);
+fn main() {
+    let mut bench = Bench::new("http");
+    live_flows::measure(&mut bench, HuginnNetHttp::builder);
+    for repeat in Repeat::BOTH {
+        let packets = lazy(move || Packets::of_captures(&HTTP, repeat, AT_LEAST, |_| true));
+        parse(&mut bench, repeat, &packets);
+        analyse(&mut bench, &repeat.to_string(), &packets);
     }
-    analyzer.counters().events
+    let packets = lazy(|| Packets::of_captures(&KEEP_ALIVE, Repeat::NewFlows, AT_LEAST, |_| true));
+    analyse(&mut bench, "kept alive", &packets);
+    let packets = lazy(|| Packets::of_captures(&OTHER, Repeat::NewFlows, AT_LEAST, |_| true));
+    bench.analysis("new flows of TLS: let go", &packets, HuginnNetHttp::builder, |event| event);
+    single_heads(&mut bench);
+    akamai(&mut bench);
+    bench.finish();
 }
 
-fn whole_packets(c: &mut Criterion) {
-    let database = Database::builtin();
-    for (name, captures) in [("HTTP", &HTTP[..]), ("TLS, which is let go", &OTHER[..])] {
-        let packets = packets(captures, 64);
-        println!("{name}: {} packets, {} events", packets.len(), push(&packets, &mut |_| {}));
-        measure(c, name, packets.len(), || push(&packets, &mut |event| _ = black_box(event)));
-        measure(c, &format!("{name}, and match"), packets.len(), || {
-            push(&packets, &mut |event| match event {
-                HttpEvent::Request(found) => {
-                    _ = black_box(database.match_request(&HttpSignature::of_request(&found.request)));
-                }
-                HttpEvent::Response(found) => {
-                    _ = black_box(database.match_response(&HttpSignature::of_response(&found.response)));
-                }
-                _ => {}
-            })
+/// Decode, and the heads that segments begin with; no flows.
+fn parse(bench: &mut Bench, repeat: Repeat, packets: &LazyPackets) {
+    bench.row(&format!("{repeat}: decode, heads of HTTP/1"), "sequential", || {
+        let packets: &Packets = packets;
+        (packets.len(), || heads(packets))
+    });
+}
+
+/// How many segments begin with a whole head of HTTP/1.
+fn heads(packets: &Packets) -> u64 {
+    let (mut decoder, mut count) = (Decoder::new(DecodeConfig::default()), 0);
+    for frame in packets.frames() {
+        decoder.decode(black_box(&frame), &mut |segment| {
+            if segment.payload.is_empty() {
+                return;
+            }
+            if let Ok(Some(request)) = Request::parse(segment.payload) {
+                black_box(request);
+                count += 1;
+            } else if let Ok(Some(response)) = Response::parse(segment.payload) {
+                black_box(response);
+                count += 1;
+            }
         });
     }
+    count
 }
 
-/// The requests of the captures, as bytes.
-fn heads() -> Vec<Vec<u8>> {
+/// Flows, requests and responses, alone and with what the database says of them.
+fn analyse(bench: &mut Bench, name: &str, packets: &LazyPackets) {
+    let database = Database::builtin();
+    let browser = |event: &HttpEvent| {
+        if let HttpEvent::Request(found) = event {
+            black_box(database.match_request(&HttpSignature::of_request(&found.request)));
+        }
+    };
+    let server = |event: &HttpEvent| {
+        if let HttpEvent::Response(found) = event {
+            black_box(database.match_response(&HttpSignature::of_response(&found.response)));
+        }
+    };
+    let full = |event: Event<HttpEvent>| {
+        browser(&event.kind);
+        server(&event.kind);
+        event
+    };
+    let of = |what| format!("{name}: {what}");
+    bench.analysis(&of("analysis, nothing matched"), packets, HuginnNetHttp::builder, |event| event);
+    bench.analysis(&of("analysis, browser matched"), packets, HuginnNetHttp::builder, |event| {
+        browser(&event.kind);
+        event
+    });
+    bench.analysis(&of("analysis, server matched"), packets, HuginnNetHttp::builder, |event| {
+        server(&event.kind);
+        event
+    });
+    bench.analysis_by_workers(&of("full analysis"), packets, HuginnNetHttp::builder, full);
+    if name == Repeat::NewFlows.to_string() {
+        bench.batch_sweep(&of("full analysis"), packets, HuginnNetHttp::builder, full);
+    }
+}
+
+/// Requests without packets; no rows.
+fn single_heads(bench: &mut Bench) {
+    let packets = Packets::of_captures(&HTTP, Repeat::SameFlows, 1, |_| true);
     let is_head = |data: &&[u8]| matches!(Request::parse(data), Ok(Some(_)));
-    let packets = packets(&HTTP, 1);
-    packets
-        .iter()
-        .filter_map(|packet| packet.tcp())
-        .map(|(_, data)| data)
-        .filter(is_head)
-        .map(<[u8]>::to_vec)
-        .collect()
-}
-
-fn single_heads(c: &mut Criterion) {
-    let (heads, database) = (heads(), Database::builtin());
-    println!("{} heads of {} bytes", heads.len(), heads.iter().map(Vec::len).sum::<usize>());
-    let request = |head: &Vec<u8>| Request::parse(black_box(head)).unwrap().unwrap();
-    let mut group = c.benchmark_group("heads");
+    let payloads = packets.frames().filter_map(|frame| tcp(frame.data)).map(|(_, data)| data);
+    let heads: Vec<_> = payloads.filter(is_head).collect();
+    let database = Database::builtin();
+    println!("{} heads of {} bytes", heads.len(), heads.iter().map(|head| head.len()).sum::<usize>());
+    let request = |head: &[u8]| Request::parse(black_box(head)).unwrap().unwrap();
+    let mut group = bench.criterion.benchmark_group("heads");
     group.throughput(Throughput::Elements(heads.len() as u64));
     group.bench_function("parse", |b| {
         b.iter(|| heads.iter().map(|head| request(head).headers().len()).sum::<usize>())
@@ -92,22 +152,19 @@ fn single_heads(c: &mut Criterion) {
         let known = |name: &[u8]| database.knows_header(name);
         b.iter(|| {
             let text = |head| HttpSignature::of_request(&request(head)).raw_sig(known).to_string().len();
-            heads.iter().map(text).sum::<usize>()
+            heads.iter().map(|head| text(head)).sum::<usize>()
         });
     });
     group.finish();
 }
 
-/// What Chromium sends, from the preface to its first request.
-fn akamai(c: &mut Criterion) {
-    let bytes = std::fs::read(folder().join("../huginn-net-http/http2/chromium.bin")).unwrap();
-    let mut group = c.benchmark_group("http2");
+/// What Chromium sends, from the preface to its first request; no row.
+fn akamai(bench: &mut Bench) {
+    let bytes = fs::read(folder().join("../huginn-net-http/http2/chromium.bin")).unwrap();
+    let mut group = bench.criterion.benchmark_group("http2");
     group.throughput(Throughput::Elements(1));
     group.bench_function("akamai_hash of Chromium", |b| {
         b.iter(|| Akamai::of_client(black_box(&bytes)).unwrap().unwrap().hash());
     });
     group.finish();
 }
-
-criterion_group!(benches, whole_packets, single_heads, akamai);
-criterion_main!(benches);

@@ -1,10 +1,11 @@
-//! Time a packet of the TCP fingerprints, on the captures of this project held in memory.
+//! Time of the TCP fingerprints, on the captures of this project held in memory.
 //!
 //! `cargo bench -p huginn-net-tcp`
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
     clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -12,87 +13,121 @@
     reason = "a benchmark may panic"
 )]
 
+#[path = "live_flows.rs"]
+mod live_flows;
 #[path = "packets.rs"]
 mod packets;
+#[path = "table.rs"]
+mod table;
 
 use std::hint::black_box;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::Throughput;
 use huginn_net_core::{DecodeConfig, Decoder, Event};
 use huginn_net_db::Database;
 use huginn_net_tcp::{HuginnNetTcp, TcpEvent, TcpSignature};
 
-use packets::{Packet, packets};
+use packets::{AT_LEAST, Packets, Repeat};
+use table::{Bench, LazyPackets, lazy};
 
 /// Captures of every protocol of this project.
-const CAPTURES: [&str; 5] = ["curl-nginx", "http-clients", "tls-clients", "h2c", "stack-default"];
+const CAPTURES: [&str; 6] =
+    ["curl-nginx", "http-clients", "http-firefox", "tls-clients", "h2c", "stack-default"];
 
-/// The SYN and SYN+ACK signatures of some packets.
-fn signatures(packets: &[Packet]) -> Vec<TcpSignature> {
-    let mut found = Vec::new();
-    let mut decoder = Decoder::new(DecodeConfig::default());
-    for packet in packets {
-        decoder
-            .decode(&packet.frame(), &mut |segment| found.extend(TcpSignature::from_segment(segment, None)));
+fn main() {
+    let mut bench = Bench::new("tcp");
+    live_flows::measure(&mut bench, HuginnNetTcp::builder);
+    for repeat in Repeat::BOTH {
+        let packets = lazy(move || Packets::of_captures(&CAPTURES, repeat, AT_LEAST, |_| true));
+        parse(&mut bench, repeat, &packets);
+        analyse(&mut bench, repeat, &packets);
     }
-    found
+    single_signatures(&mut bench);
+    bench.finish();
 }
 
-fn analyse(packets: &[Packet], each: &mut impl FnMut(&TcpEvent)) -> u64 {
-    let mut analyzer = HuginnNetTcp::builder().build();
-    let mut sink = |event: Event<TcpEvent>| each(&event.kind);
-    for packet in packets {
-        let _ = analyzer.push(&packet.frame(), &mut sink);
-    }
-    let _ = analyzer.finish(&mut sink);
-    analyzer.counters().events
-}
-
-fn whole_packets(c: &mut Criterion) {
-    let packets = packets(&CAPTURES, 200);
-    let database = Database::builtin();
-    println!("{} packets, {} events", packets.len(), analyse(&packets, &mut |_| {}));
-    let mut group = c.benchmark_group("packets");
-    group.throughput(Throughput::Elements(packets.len() as u64)).sample_size(20);
-    group.bench_function("decode", |b| {
-        b.iter(|| {
-            let mut decoder = Decoder::new(DecodeConfig::default());
-            let mut bytes = 0;
-            for packet in &packets {
-                decoder.decode(&packet.frame(), &mut |segment| bytes += segment.payload.len());
+/// Decode, and the signatures of SYN and SYN+ACK segments; no flows.
+fn parse(bench: &mut Bench, repeat: Repeat, packets: &LazyPackets) {
+    bench.row(&format!("{repeat}: decode"), "sequential", || {
+        let packets: &Packets = packets;
+        (packets.len(), || {
+            let (mut decoder, mut segments) = (Decoder::new(DecodeConfig::default()), 0);
+            for frame in packets.frames() {
+                decoder.decode(black_box(&frame), &mut |segment| {
+                    black_box(segment);
+                    segments += 1;
+                });
             }
-            black_box(bytes)
-        });
+            segments
+        })
     });
-    group.bench_function("analyse", |b| b.iter(|| analyse(&packets, &mut |event| _ = black_box(event))));
-    group.bench_function("analyse and match", |b| {
-        b.iter(|| {
-            analyse(&packets, &mut |event| match event {
-                TcpEvent::Syn(signature) => _ = black_box(database.match_syn(signature)),
-                TcpEvent::SynAck(signature) => _ = black_box(database.match_syn_ack(signature)),
-                TcpEvent::Mtu(mtu) => _ = black_box(database.match_mtu(*mtu)),
-                _ => {}
-            })
-        });
+    bench.row(&format!("{repeat}: decode, signatures"), "sequential", || {
+        let packets: &Packets = packets;
+        (packets.len(), || signatures(packets, &mut |signature| _ = black_box(signature)))
     });
-    group.finish();
 }
 
-fn single_signatures(c: &mut Criterion) {
-    let packets = packets(&CAPTURES, 1);
-    let signatures = signatures(&packets);
+/// Tells the signature of each SYN and SYN+ACK segment, and how many they are.
+fn signatures(packets: &Packets, each: &mut impl FnMut(TcpSignature)) -> u64 {
+    let (mut decoder, mut count) = (Decoder::new(DecodeConfig::default()), 0);
+    for frame in packets.frames() {
+        decoder.decode(black_box(&frame), &mut |segment| {
+            if let Some(signature) = TcpSignature::from_segment(segment, None) {
+                count += 1;
+                each(signature);
+            }
+        });
+    }
+    count
+}
+
+/// Flows and signatures, alone and with what the database says of them.
+fn analyse(bench: &mut Bench, repeat: Repeat, packets: &LazyPackets) {
     let database = Database::builtin();
-    println!("{} signatures", signatures.len());
-    let mut group = c.benchmark_group("signatures");
-    group.throughput(Throughput::Elements(signatures.len() as u64));
+    let system = |event: &TcpEvent| match event {
+        TcpEvent::Syn(signature) => _ = black_box(database.match_syn(signature)),
+        TcpEvent::SynAck(signature) => _ = black_box(database.match_syn_ack(signature)),
+        _ => {}
+    };
+    let link = |event: &TcpEvent| {
+        if let TcpEvent::Mtu(mtu) = event {
+            black_box(database.match_mtu(*mtu));
+        }
+    };
+    let full = |event: Event<TcpEvent>| {
+        system(&event.kind);
+        link(&event.kind);
+        event
+    };
+    let of = |what| format!("{repeat}: {what}");
+    bench.analysis(&of("analysis, nothing matched"), packets, HuginnNetTcp::builder, |event| event);
+    bench.analysis(&of("analysis, OS matched"), packets, HuginnNetTcp::builder, |event| {
+        system(&event.kind);
+        event
+    });
+    bench.analysis(&of("analysis, link matched"), packets, HuginnNetTcp::builder, |event| {
+        link(&event.kind);
+        event
+    });
+    bench.analysis_by_workers(&of("full analysis"), packets, HuginnNetTcp::builder, full);
+    if repeat == Repeat::NewFlows {
+        bench.batch_sweep(&of("full analysis"), packets, HuginnNetTcp::builder, full);
+    }
+}
+
+/// Signatures without packets; no rows.
+fn single_signatures(bench: &mut Bench) {
+    let packets = Packets::of_captures(&CAPTURES, Repeat::SameFlows, 1, |_| true);
+    let mut found = Vec::new();
+    signatures(&packets, &mut |signature| found.push(signature));
+    let database = Database::builtin();
+    let mut group = bench.criterion.benchmark_group("signatures");
+    group.throughput(Throughput::Elements(found.len() as u64));
     group.bench_function("match", |b| {
-        b.iter(|| signatures.iter().filter(|signature| database.match_syn(signature).is_some()).count());
+        b.iter(|| found.iter().filter(|signature| database.match_syn(signature).is_some()).count());
     });
     group.bench_function("display", |b| {
-        b.iter(|| signatures.iter().map(|signature| signature.to_string().len()).sum::<usize>());
+        b.iter(|| found.iter().map(|signature| signature.to_string().len()).sum::<usize>());
     });
     group.finish();
 }
-
-criterion_group!(benches, whole_packets, single_signatures);
-criterion_main!(benches);

@@ -1,11 +1,11 @@
-//! Time of the TLS fingerprints: a ClientHello at a time, and the packets of TLS and QUIC connections, on the captures
-//! of this project held in memory.
+//! Time of the TLS fingerprints, on the captures of this project held in memory.
 //!
 //! `cargo bench -p huginn-net-tls`
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
     clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -13,112 +13,181 @@
     reason = "a benchmark may panic"
 )]
 
+#[path = "hello_packets.rs"]
+mod hello_packets;
 #[path = "hellos.rs"]
 mod hellos;
+#[path = "live_flows.rs"]
+mod live_flows;
 #[path = "packets.rs"]
 mod packets;
+#[path = "table.rs"]
+mod table;
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::hint::black_box;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use huginn_net_core::{Event, Timestamp};
+use criterion::Throughput;
+use huginn_net_core::{DecodeConfig, Decoder, Event, Timestamp};
 use huginn_net_tls::{ClientHello, HuginnNetTls, TlsEvent};
 
-use packets::{Packet, folder, measure, packets};
+use packets::{AT_LEAST, Packets, Repeat, folder, is_initial, tcp};
+use table::{Bench, lazy};
 
 /// Captures of connections that carry little but their handshake.
 const TLS: [&str; 7] =
     ["tls-chromium", "tls-curl", "tls-firefox", "tls-go", "tls-hello-retry", "tls-openssl", "tls-resumption"];
 const QUIC: [&str; 5] = ["quic-aioquic", "quic-chromium", "quic-firefox", "quic-go", "quic-version2"];
 
-/// Appends a fingerprint to a text.
+/// Appends fingerprints to a text.
 type Fingerprint = fn(&ClientHello<'_>, &mut String);
 
-/// Each hello from its bytes to its fingerprints as text, which is written over that of the one before.
-fn single_hellos(c: &mut Criterion) {
-    let hellos = hellos::of_captures(&folder());
-    let bytes: usize = hellos.iter().map(|hello| hello.message().len()).sum();
-    let ja4s: BTreeSet<_> = hellos.iter().map(ClientHello::ja4).collect();
-    println!("{} hellos of {} bytes, {} different JA4", hellos.len(), bytes, ja4s.len());
+/// What is made of a hello. The last is the full analysis.
+const FINGERPRINTS: [(&str, Fingerprint); 4] = [
+    ("no fingerprint", |_, _| {}),
+    ("JA4", |hello, text| write!(text, "{}", hello.ja4()).unwrap()),
+    ("JA4, JA4_r", |hello, text| {
+        let raw = hello.ja4_r();
+        write!(text, "{} {raw}", raw.ja4()).unwrap();
+    }),
+    FULL,
+];
+const FULL: (&str, Fingerprint) = ("JA4, JA4_r, JA3 and its hash", |hello, text| {
+    let (raw, ja3) = (hello.ja4_r(), hello.ja3());
+    write!(text, "{} {raw} {ja3} {}", raw.ja4(), hello.ja3_hash()).unwrap();
+});
 
-    let ways: [(&str, Fingerprint); 5] = [
-        ("parse", |_, _| {}),
-        ("parse, ja4", |hello, text| write!(text, "{}", hello.ja4()).unwrap()),
-        ("parse, ja4, ja4_r", |hello, text| {
-            let raw = hello.ja4_r();
-            write!(text, "{}{raw}", raw.ja4()).unwrap();
-        }),
-        ("parse, six forms of ja4", |hello, text| {
-            for raw in [hello.ja4_r(), hello.ja4_ro(), hello.ja4_s1r()] {
-                write!(text, "{}{raw}", raw.ja4()).unwrap();
-            }
-        }),
-        ("parse, ja3_hash", |hello, text| write!(text, "{}", hello.ja3_hash()).unwrap()),
-    ];
-    let mut group = c.benchmark_group("hellos");
-    group.throughput(Throughput::Elements(hellos.len() as u64));
-    for (name, fingerprint) in ways {
-        group.bench_function(name, |b| {
-            let mut text = String::with_capacity(8 << 10);
-            b.iter(|| {
-                for hello in &hellos {
-                    let message = black_box(hello.message());
-                    let hello = ClientHello::from_message(message, hello.transport()).unwrap();
-                    text.clear();
-                    fingerprint(black_box(&hello), &mut text);
-                    black_box(&text);
-                }
-            });
-        });
-    }
-    group.finish();
+fn main() {
+    let mut bench = Bench::new("tls");
+    live_flows::measure(&mut bench, HuginnNetTls::builder);
+    distinct_hellos(&mut bench);
+    handshakes(&mut bench);
+    later_packets(&mut bench);
+    single_hellos(&mut bench);
+    bench.finish();
 }
 
-/// Pushes packets, makes the JA4 of each ClientHello, and tells how many events there were.
-fn push(analyzer: &mut HuginnNetTls, packets: &[Packet]) -> u64 {
-    let mut sink = |event: Event<TlsEvent>| match event.kind {
-        TlsEvent::Client(client) => _ = black_box(client.hello.ja4()),
-        other => _ = black_box(other),
-    };
-    for packet in packets {
-        let _ = analyzer.push(black_box(&packet.frame()), &mut sink);
+thread_local! {
+    /// Where fingerprints are written, each over the one before.
+    static TEXT: RefCell<String> = RefCell::new(String::with_capacity(8 << 10));
+}
+
+/// Writes the fingerprints of a hello; gives the length of their text.
+fn write_fingerprints(hello: &ClientHello<'_>, fingerprint: Fingerprint) -> usize {
+    TEXT.with_borrow_mut(|text| {
+        text.clear();
+        fingerprint(hello, text);
+        black_box(&text).len()
+    })
+}
+
+fn on_event(event: Event<TlsEvent>, fingerprint: Fingerprint) -> usize {
+    match black_box(event.kind) {
+        TlsEvent::Client(client) => write_fingerprints(&client.hello, fingerprint),
+        _ => 0,
     }
-    analyzer.counters().events
+}
+
+/// Every packet is a ClientHello like no other, and opens a flow: the most that a packet can cost.
+fn distinct_hellos(bench: &mut Bench) {
+    let packets = lazy(|| hello_packets::each_in_one_packet(&hellos::of_captures(&folder()), AT_LEAST));
+    bench.row("distinct hellos: decode, parse", "sequential", || {
+        let packets: &Packets = &packets;
+        (packets.len(), || {
+            let (mut decoder, mut count) = (Decoder::new(DecodeConfig::default()), 0);
+            for frame in packets.frames() {
+                decoder.decode(black_box(&frame), &mut |segment| {
+                    if let Ok(Some(hello)) = ClientHello::from_records(segment.payload) {
+                        black_box(hello);
+                        count += 1;
+                    }
+                });
+            }
+            count
+        })
+    });
+    for (name, fingerprint) in FINGERPRINTS {
+        let operation = format!("distinct hellos: {name}");
+        bench.analysis(&operation, &packets, HuginnNetTls::builder, |event| on_event(event, fingerprint));
+    }
+    let full = |event| on_event(event, FULL.1);
+    let operation = "distinct hellos: full analysis";
+    bench.analysis_by_workers(operation, &packets, HuginnNetTls::builder, full);
+    bench.batch_sweep(operation, &packets, HuginnNetTls::builder, full);
+}
+
+/// All packets of short connections, and the datagrams of QUIC's first flight.
+fn handshakes(bench: &mut Bench) {
+    let full = |event| on_event(event, FULL.1);
+    for repeat in Repeat::BOTH {
+        let packets = lazy(move || Packets::of_captures(&TLS, repeat, AT_LEAST, |_| true));
+        let operation = format!("{repeat}: handshakes, full analysis");
+        bench.analysis_by_workers(&operation, &packets, HuginnNetTls::builder, full);
+    }
+    let packets = lazy(|| Packets::of_captures(&QUIC, Repeat::NewFlows, AT_LEAST, is_initial));
+    let operation = "new flows: first flights of QUIC, full analysis";
+    bench.analysis(operation, &packets, HuginnNetTls::builder, full);
 }
 
 const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
 const RST: u8 = 0x04;
 
-/// All packets of short connections, and the datagrams of QUIC's first flight: the most that a packet can cost.
-fn handshakes(c: &mut Criterion) {
-    let tls = packets(&TLS, 32);
-    let mut quic = packets(&QUIC, 32);
-    quic.retain(Packet::is_initial);
-    for (name, packets) in [("TLS handshakes", tls), ("QUIC first flights", quic)] {
-        let mut analyzer = HuginnNetTls::builder().build();
-        let events = push(&mut analyzer, &packets);
-        let flows = analyzer.counters().flows.opened;
-        println!("{name}: {} packets, {flows} flows, {events} hellos", packets.len());
-        let nanos = measure(c, name, packets.len(), || push(&mut HuginnNetTls::builder().build(), &packets));
-        println!("{name}: {:.0} ns a flow", nanos * packets.len() as f64 / flows as f64);
-    }
-}
-
 /// Segments of connections whose hellos have been seen: what nearly all packets are.
-fn later_packets(c: &mut Criterion) {
-    let mut packets = packets(&TLS, 32);
-    packets.retain(|packet| packet.tcp().is_some_and(|(flags, _)| flags & (FIN | RST) == 0));
-    for packet in &mut packets {
-        packet.ts = Timestamp::new(1_700_000_000, 0, 6);
-    }
-    let mut analyzer = HuginnNetTls::builder().build();
-    push(&mut analyzer, &packets);
-    packets.retain(|packet| packet.tcp().is_some_and(|(flags, data)| flags & SYN == 0 && !data.is_empty()));
-    measure(c, "TLS after the hellos", packets.len(), || push(&mut analyzer, &packets));
+fn later_packets(bench: &mut Bench) {
+    bench.row("segments after the hellos", "sequential", || {
+        let is_open = |frame: &[u8]| tcp(frame).is_some_and(|(flags, _)| flags & (FIN | RST) == 0);
+        let packets = Packets::of_captures(&TLS, Repeat::NewFlows, AT_LEAST, is_open);
+        let mut analyzer = HuginnNetTls::builder().build();
+        let mut sink = |event: Event<TlsEvent>| _ = black_box(event);
+        // All at one moment, so that no flow ends.
+        let ts = Timestamp::new(1_700_000_000, 0, 6);
+        let mut later = Packets::default();
+        for mut frame in packets.frames() {
+            frame.ts = ts;
+            let _ = analyzer.push(&frame, &mut sink);
+            if tcp(frame.data).is_some_and(|(flags, data)| flags & SYN == 0 && !data.is_empty()) {
+                later.push(0, frame.data);
+            }
+        }
+        let packets = later.len();
+        let pass = move || {
+            for frame in later.frames() {
+                let _ = analyzer.push(black_box(&frame), &mut |event: Event<TlsEvent>| _ = black_box(event));
+            }
+            analyzer.counters().events
+        };
+        (packets, pass)
+    });
 }
 
-criterion_group!(benches, single_hellos, handshakes, later_packets);
-criterion_main!(benches);
+/// Hellos without packets; no rows.
+fn single_hellos(bench: &mut Bench) {
+    let hellos = hellos::of_captures(&folder());
+    let bytes: usize = hellos.iter().map(|hello| hello.message().len()).sum();
+    let ja4s: BTreeSet<_> = hellos.iter().map(ClientHello::ja4).collect();
+    println!("{} hellos of {} bytes, {} different JA4", hellos.len(), bytes, ja4s.len());
+
+    let six_forms: (&str, Fingerprint) = ("six forms of JA4", |hello, text| {
+        for raw in [hello.ja4_r(), hello.ja4_ro(), hello.ja4_s1r()] {
+            write!(text, "{}{raw}", raw.ja4()).unwrap();
+        }
+    });
+    let hash: (&str, Fingerprint) = ("JA3 hash", |hello, text| write!(text, "{}", hello.ja3_hash()).unwrap());
+    let mut group = bench.criterion.benchmark_group("hellos");
+    group.throughput(Throughput::Elements(hellos.len() as u64));
+    for (name, fingerprint) in FINGERPRINTS.into_iter().chain([six_forms, hash]) {
+        group.bench_function(format!("parse, {name}"), |b| {
+            b.iter(|| {
+                for hello in &hellos {
+                    let message = black_box(hello.message());
+                    let hello = ClientHello::from_message(message, hello.transport()).unwrap();
+                    black_box(write_fingerprints(black_box(&hello), fingerprint));
+                }
+            });
+        });
+    }
+    group.finish();
+}

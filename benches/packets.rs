@@ -1,92 +1,206 @@
-//! The packets of this project's captures in memory, and how their analysis is measured; a part of several benches.
+//! Packets of this project's captures in memory, repeated; a part of several benches.
 #![allow(dead_code, reason = "no bench uses everything")]
 
-use std::hint::black_box;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
-use criterion::{Criterion, Throughput};
-use huginn_net_core::{CaptureReader, Frame, LinkType, Timestamp};
+use huginn_net_core::{CaptureReader, Frame, Frames, LinkType, Timestamp};
 
 /// Packets a second that fill a link of 1 Gbps: frames of 1,518 bytes, with preamble and gap 1,538.
-const PACKETS_AT_1_GBPS: f64 = 81_274.0;
+pub(crate) const PACKETS_AT_1_GBPS: u64 = 81_274;
 
+/// So much at least is analysed in one pass, in bytes: more than the caches of a core hold.
+pub(crate) const AT_LEAST: usize = 64 << 20;
+
+const ETHERNET_LEN: usize = 14;
+/// The moment of the first packet, in nanoseconds.
+const BEGINNING: u64 = 1_700_000_000_000_000_000;
+/// Longer than any flow is remembered, in nanoseconds.
+const PAUSE: u64 = 600_000_000_000;
+
+/// The folder of the captures.
 pub(crate) fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures")
+    let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("captures"));
+    above.find(|folder| folder.is_dir()).unwrap()
 }
 
-/// A frame of its own.
-pub(crate) struct Packet {
-    pub(crate) ts: Timestamp,
-    pub(crate) link: LinkType,
-    pub(crate) data: Vec<u8>,
+/// How packets are repeated. Either way every repetition opens its flows, and tells the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repeat {
+    /// With the same addresses, after a pause in which all flows were forgotten: few flows at a time.
+    SameFlows,
+    /// Each with addresses of its own, so soon one after the other that the packets fill a link of 1 Gbps: the flow
+    /// table fills up.
+    NewFlows,
 }
 
-impl Packet {
-    pub(crate) fn frame(&self) -> Frame<'_> {
-        Frame { ts: self.ts, link: self.link, data: &self.data, wire_len: self.data.len() as u32 }
-    }
+impl Repeat {
+    pub(crate) const BOTH: [Self; 2] = [Self::SameFlows, Self::NewFlows];
+}
 
-    /// The IPv4 header and what is behind it.
-    pub(crate) fn ip(&self) -> (&[u8], &[u8]) {
-        let packet = &self.data[14..];
-        packet[..usize::from(u16::from_be_bytes([packet[2], packet[3]]))]
-            .split_at(usize::from(packet[0] & 15) * 4)
-    }
-
-    /// The flags and the payload of a TCP segment.
-    pub(crate) fn tcp(&self) -> Option<(u8, &[u8])> {
-        let (ip, segment) = self.ip();
-        (ip[9] == 6).then(|| (segment[13], &segment[usize::from(segment[12] >> 4) * 4..]))
-    }
-
-    /// Whether it is a QUIC datagram with a long header that is as long as one with an Initial packet must be.
-    pub(crate) fn is_initial(&self) -> bool {
-        let (ip, datagram) = self.ip();
-        ip[9] == 17 && datagram.len() >= 1208 && datagram[8] & 0xc0 == 0xc0
+impl fmt::Display for Repeat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SameFlows => "same flows",
+            Self::NewFlows => "new flows",
+        })
     }
 }
 
-/// The IPv4 packets of these captures, each so often, every time between other addresses: each repetition is made of
-/// new flows.
-pub(crate) fn packets(captures: &[&str], repetitions: u8) -> Vec<Packet> {
-    let mut packets = Vec::new();
-    for (name, repetition) in captures.iter().flat_map(|name| (0..repetitions).map(move |n| (name, n))) {
-        let mut reader = CaptureReader::open(folder().join(name).with_extension("pcap")).unwrap();
-        while let Some(frame) = reader.next_frame().unwrap() {
-            let mut data = frame.data.to_vec();
-            if frame.link == LinkType::ETHERNET && data[12..14] == [8, 0] {
-                data[27] ^= repetition;
-                data[31] ^= repetition;
-                packets.push(Packet { ts: frame.ts, link: frame.link, data });
-            }
+/// Ethernet frames in the order of their times, one behind the other.
+#[derive(Default)]
+pub(crate) struct Packets {
+    bytes: Vec<u8>,
+    /// The moment of each, and where it ends.
+    records: Vec<(Timestamp, usize)>,
+}
+
+impl Packets {
+    /// The IPv4 and IPv6 packets of these captures that are wanted, side by side, and that repeated until they have
+    /// `at_least` so many bytes.
+    pub(crate) fn of_captures(
+        captures: &[impl AsRef<Path>],
+        repeat: Repeat,
+        at_least: usize,
+        wanted: impl Fn(&[u8]) -> bool,
+    ) -> Self {
+        let captures: Vec<_> = captures.iter().map(|name| read(name.as_ref(), &wanted)).collect();
+        let frames = || captures.iter().flatten();
+        let bytes: usize = frames().map(|(_, frame)| frame.len()).sum();
+        let spacing = match repeat {
+            Repeat::SameFlows => frames().map(|(at, _)| at + PAUSE).max().unwrap(),
+            Repeat::NewFlows => frames().count() as u64 * 1_000_000_000 / PACKETS_AT_1_GBPS,
+        };
+        let mut order: Vec<_> = (0..at_least.div_ceil(bytes) as u64)
+            .flat_map(|repetition| {
+                captures.iter().enumerate().flat_map(move |(n, capture)| {
+                    capture.iter().map(move |(at, frame)| (repetition * spacing + at, repetition, n, frame))
+                })
+            })
+            .collect();
+        order.sort_by_key(|(at, ..)| *at);
+        let mut packets = Self::default();
+        for (at, repetition, n, frame) in order {
+            let network = match repeat {
+                Repeat::SameFlows => n,
+                Repeat::NewFlows => repetition as usize * captures.len() + n,
+            };
+            move_to_network(packets.push(at, frame), network);
+        }
+        packets
+    }
+
+    /// Appends a frame, so many nanoseconds after the beginning, and lends it to be changed.
+    pub(crate) fn push(&mut self, at: u64, frame: &[u8]) -> &mut [u8] {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(frame);
+        let at = BEGINNING + at;
+        let ts = Timestamp::new(at / 1_000_000_000, (at % 1_000_000_000) as u32, 9);
+        self.records.push((ts, self.bytes.len()));
+        &mut self.bytes[start..]
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub(crate) fn byte_len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(crate) fn frames(&self) -> impl Iterator<Item = Frame<'_>> + Clone + Send {
+        let mut start = 0;
+        self.records.iter().map(move |(ts, end)| {
+            let data = &self.bytes[start..*end];
+            start = *end;
+            Frame { ts: *ts, link: LinkType::ETHERNET, data, wire_len: data.len() as u32 }
+        })
+    }
+
+    /// Writes them as a capture file: little-endian pcap in microseconds, version 2.4, Ethernet
+    /// (draft-ietf-opsawg-pcap).
+    pub(crate) fn write_pcap(&self, path: &Path) -> io::Result<()> {
+        let mut file = BufWriter::new(File::create(path)?);
+        let mut words = |words: &[u32], data: &[u8]| {
+            words.iter().try_for_each(|word| file.write_all(&word.to_le_bytes()))?;
+            file.write_all(data)
+        };
+        words(&[0xa1b2_c3d4, 2 | 4 << 16, 0, 0, 1 << 18, 1], &[])?;
+        for Frame { ts, data, wire_len, .. } in self.frames() {
+            words(&[ts.as_secs() as u32, ts.subsec_nanos() / 1000, data.len() as u32, wire_len], data)?;
+        }
+        file.flush()
+    }
+
+    pub(crate) fn source(&self) -> Frames<'_, impl Iterator<Item = Frame<'_>> + Clone + Send> {
+        Frames::new(self.frames())
+    }
+}
+
+/// The names of all captures of the project that are pcap files.
+pub(crate) fn all_captures() -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let mut captures: Vec<_> =
+        entries.filter(|path| path.extension().is_some_and(|kind| kind == "pcap")).collect();
+    captures.sort();
+    captures
+}
+
+/// The wanted frames of a capture, each with its nanoseconds since the first.
+fn read(name: &Path, wanted: &impl Fn(&[u8]) -> bool) -> Vec<(u64, Vec<u8>)> {
+    let mut reader = CaptureReader::open(folder().join(name).with_extension("pcap")).unwrap();
+    let (mut frames, mut first) = (Vec::new(), None);
+    while let Some(frame) = reader.next_frame().unwrap() {
+        let at = frame.ts.as_nanos();
+        let since = at.saturating_sub(*first.get_or_insert(at));
+        let is_ip = frame.link == LinkType::ETHERNET && ip_version(frame.data).is_some();
+        if is_ip && wanted(frame.data) {
+            frames.push((since, frame.data.to_vec()));
         }
     }
-    packets
+    frames
 }
 
-/// Measures passes over so many packets, says how much of a core a link full of the like takes, and returns the least
-/// time of a packet in nanoseconds.
-pub(crate) fn measure(c: &mut Criterion, name: &str, packets: usize, mut pass: impl FnMut() -> u64) -> f64 {
-    let mut least = f64::INFINITY;
-    let mut group = c.benchmark_group("packets");
-    group.throughput(Throughput::Elements(packets as u64)).sample_size(20);
-    group.bench_function(name, |b| {
-        b.iter_custom(|passes| {
-            let start = Instant::now();
-            for _ in 0..passes {
-                black_box(pass());
-            }
-            let time = start.elapsed();
-            least = least.min(time.as_nanos() as f64 / (passes as f64 * packets as f64));
-            time
-        });
-    });
-    group.finish();
-    let share = least * PACKETS_AT_1_GBPS / 1e9 * 100.0;
-    println!(
-        "{name}: {least:.1} ns a packet, {share:.2} % of a core at 1 Gbps, {:.1} % at 10 Gbps",
-        share * 10.0
-    );
-    least
+fn ip_version(frame: &[u8]) -> Option<u8> {
+    match frame.get(12..ETHERNET_LEN)? {
+        [8, 0] => Some(4),
+        [0x86, 0xdd] => Some(6),
+        _ => None,
+    }
+}
+
+/// Gives both ends of a packet the addresses that they would have in another network, one of 65,536. Checksums stay as
+/// they are.
+fn move_to_network(frame: &mut [u8], network: usize) {
+    let number = u16::try_from(network).unwrap().to_be_bytes();
+    let places = if ip_version(frame) == Some(4) { [27, 31] } else { [26, 42] };
+    for place in places {
+        frame[place] ^= number[0];
+        frame[place + 1] ^= number[1];
+    }
+}
+
+/// The flags and the payload of a TCP segment behind a plain IPv4 header.
+pub(crate) fn tcp(frame: &[u8]) -> Option<(u8, &[u8])> {
+    let (protocol, segment) = behind_ipv4(frame)?;
+    (protocol == 6).then(|| (segment[13], &segment[usize::from(segment[12] >> 4) * 4..]))
+}
+
+/// Whether it is a QUIC datagram with a long header that is as long as one with an Initial packet must be.
+pub(crate) fn is_initial(frame: &[u8]) -> bool {
+    behind_ipv4(frame).is_some_and(|(protocol, datagram)| {
+        protocol == 17 && datagram.len() >= 1208 && datagram[8] & 0xc0 == 0xc0
+    })
+}
+
+/// The protocol in an IPv4 header, and what is behind it.
+fn behind_ipv4(frame: &[u8]) -> Option<(u8, &[u8])> {
+    if ip_version(frame) != Some(4) {
+        return None;
+    }
+    let packet = &frame[ETHERNET_LEN..];
+    let len = usize::from(u16::from_be_bytes([packet[2], packet[3]]));
+    Some((packet[9], &packet[usize::from(packet[0] & 15) * 4..len]))
 }

@@ -56,7 +56,7 @@ p0f_view() {
             return 1
         fi
     fi
-    if [ -s "$tmp/log" ]; then cp "$tmp/log" "$2"; fi
+    if [ -s "$tmp/log" ]; then cat "$tmp/log" >"$2"; fi
 }
 
 # The last occurrence of a field is the innermost; ip.* and ipv6.* both occur where one tunnels the other.

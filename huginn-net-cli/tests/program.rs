@@ -142,6 +142,24 @@ fn filters_and_counts_choose_packets() {
 }
 
 #[test]
+fn any_number_of_workers_writes_the_same() {
+    let files =
+        ["http-servers.pcap", "tls-chromium.pcap", "made-nested.pcap", "curl-nginx.pcap.gz"].map(capture);
+    let mut args: Vec<&str> = std::iter::once("pcap").chain(files.iter().map(String::as_str)).collect();
+    for format in ["human", "json", "p0f"] {
+        let want = run(&[&args[..], &["--format", format]].concat()).stdout;
+        assert!(want.len() > 5000);
+        for workers in ["1", "2", "7", "auto"] {
+            let found = run(&[&args[..], &["--format", format, "-w", workers]].concat());
+            assert!(found.stdout == want, "{format}, {workers} workers");
+        }
+    }
+    args.push("/nonexistent.pcap");
+    fails(&[&args[..], &["-w", "2"]].concat(), 1, "/nonexistent.pcap: cannot be opened");
+    fails(&["pcap", "-w", "0", &files[0]], 2, "not a number from 1, nor 'auto'");
+}
+
+#[test]
 fn stats_are_one_json_object_on_standard_error() {
     let output = run(&["pcap", "--format", "json", "--stats", &capture("curl-nginx.pcap")]);
     let counters: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();

@@ -44,7 +44,7 @@ pub struct Builder<P> {
 }
 
 /// How large a batch is, unless told otherwise, in bytes.
-const BATCH_BYTES: usize = 64 << 10;
+const BATCH_BYTES: usize = 256 << 10;
 
 impl<P: Protocol + Default> Analyzer<P> {
     /// Begins an analyzer with the protocol's default settings.
@@ -265,7 +265,7 @@ impl<P: Protocol> Builder<P> {
         self
     }
 
-    /// Sets how much is handed to a worker at once, in bytes (default 64 KiB): a batch is full when it is that large.
+    /// Sets how much is handed to a worker at once, in bytes (default 256 KiB): a batch is full when it is that large.
     pub fn batch_bytes(mut self, bytes: usize) -> Self {
         self.spread.batch_bytes = bytes;
         self

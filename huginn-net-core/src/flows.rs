@@ -122,9 +122,8 @@ impl<P: Protocol> Flows<P> {
         self.table.expire(now);
     }
 
-    /// Ends the flows of a worker, and adds what they came to.
-    pub(crate) fn join(&mut self, mut worker: Self) {
-        worker.clear();
+    /// Adds what the flows of a worker came to.
+    pub(crate) fn join(&mut self, worker: Self) {
         self.joined.add(&worker.counters());
         self.segments_without_flow = self.segments_without_flow.saturating_add(worker.segments_without_flow);
         self.protocol.join(worker.protocol);

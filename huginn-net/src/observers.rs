@@ -258,7 +258,7 @@ impl Observers {
                 }
                 None => {}
             }
-            if side == Side::Client && scope == Scope::P0f {
+            if side == Side::Client && scope == Scope::P0f && !sendsyn {
                 *p0f = Some(P0fFlow::default());
             }
             let note = TcpNote {
@@ -300,18 +300,12 @@ impl Observers {
             };
             HttpVerdict::new(signature, matched, system.as_deref(), database)
         };
-        let p0f = &mut flow.p0f;
         http.on_segment(segment, sender, &mut flow.http, &mut |side, event| {
             let signature = match &event {
                 HttpEvent::Request(found) => of_request(&found.request, scope),
                 HttpEvent::Response(found) => of_response(&found.response, scope),
                 _ => return,
             };
-            match (p0f.as_mut(), side) {
-                (Some(p0f), Side::Client) => p0f.on_request(signature.is_some()),
-                (Some(p0f), Side::Server) => p0f.on_response(),
-                (None, _) => {}
-            }
             let Some((signature, counts)) = signature else { return };
             let verdict = verdict(signature);
             let mut note = HttpNote::new(&verdict, counts, side.choose(client, server).clone());

@@ -12,16 +12,11 @@ pub(crate) struct P0fFlow {
     /// The sequence numbers that p0f waits for, of client and server.
     next: [u32; 2],
     is_answered: bool,
-    /// How the client's bytes begin, and how many came.
-    start: [u8; 6],
-    heard: usize,
-    is_asked: bool,
+    /// How far the heads of the first request and response have come.
+    heads: [Head; 2],
     /// Whether p0f follows it no more.
     is_over: bool,
 }
-
-/// How many bytes p0f waits for before it tells whether they begin a request.
-const TELLING_BYTES: usize = 15;
 
 impl P0fFlow {
     /// The clocks of its ends.
@@ -63,28 +58,229 @@ impl P0fFlow {
     }
 
     fn on_bytes(&mut self, bytes: &[u8], sender: Side) {
-        if self.is_asked || bytes.is_empty() {
+        if bytes.is_empty() {
             return;
         }
-        if sender == Side::Server {
-            self.is_over = true;
-            return;
+        let [request, response] = &mut self.heads;
+        let is_asked = request.at == At::End;
+        self.is_over |= match sender {
+            Side::Client => !is_asked && !request.goes_on(bytes, sender),
+            Side::Server => !is_asked || !response.goes_on(bytes, sender) || response.at == At::End,
+        };
+    }
+}
+
+/// The head of a request or response, as far as it has come: whether p0f goes on reading it is all that is asked.
+#[derive(Debug, Default)]
+struct Head {
+    at: At,
+    /// How many bytes came.
+    heard: u16,
+    /// How many of them are of what it is at.
+    length: u16,
+    /// How many came before the line that it is at.
+    line_at: u16,
+    headers: u8,
+    /// How the first line begins and ends.
+    start: [u8; 7],
+    end: [u8; 9],
+}
+
+/// What of a head comes next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum At {
+    #[default]
+    FirstLine,
+    /// A line, or what is left of it, that p0f takes for the status line of a response, as it does with every segment.
+    AnyLine,
+    Name,
+    /// A blank, or the value.
+    Colon,
+    Value,
+    /// Nothing: the head is whole.
+    End,
+    /// Nothing that p0f reads.
+    Wrong,
+}
+
+const MAX_BYTES: u16 = 8192;
+const MAX_FIRST_LINE: u16 = 1023;
+const MAX_HEADERS: u8 = 32;
+const MAX_NAME: u16 = 32;
+/// Bytes of a value behind the blank after the colon; a CR at its end counts. p0f waits for the end of a longer one, until
+/// more comes.
+const MAX_VALUE: u16 = 1024;
+
+/// The least length of a first line.
+fn least_line(sender: Side) -> u16 {
+    sender.choose(14, 13)
+}
+
+/// How many bytes p0f waits for before it judges them.
+fn telling_bytes(sender: Side) -> u16 {
+    sender.choose(15, 13)
+}
+
+impl Head {
+    /// Whether p0f goes on with the bytes of this segment too.
+    fn goes_on(&mut self, bytes: &[u8], sender: Side) -> bool {
+        if self.at == At::Value && self.length > MAX_VALUE {
+            return false;
         }
-        let room = self.start.get_mut(self.heard..).unwrap_or_default();
-        room.iter_mut().zip(bytes).for_each(|(room, byte)| *room = *byte);
-        self.heard = self.heard.saturating_add(bytes.len());
-        let may_ask = self.start.starts_with(b"GET /") || self.start == *b"HEAD /";
-        self.is_over |= self.heard >= TELLING_BYTES && !may_ask;
+        let is_in_headers = matches!(self.at, At::Name | At::Colon | At::Value);
+        if sender == Side::Server && is_in_headers && self.line_at <= MAX_FIRST_LINE {
+            self.at = At::AnyLine;
+        }
+        for byte in bytes {
+            if self.at == At::End {
+                return true;
+            }
+            self.heard = self.heard.saturating_add(1);
+            if self.at != At::Wrong {
+                self.at = self.behind(*byte, sender);
+            }
+        }
+        self.at != At::Wrong && self.heard < MAX_BYTES || self.heard < telling_bytes(sender)
     }
 
-    /// Takes note of a request, or of something that p0f does not take for one. Behind the first it reads no more.
-    pub(crate) fn on_request(&mut self, is_taken: bool) {
-        self.is_over |= !is_taken && !self.is_asked;
-        self.is_asked |= is_taken;
+    fn behind(&mut self, byte: u8, sender: Side) -> At {
+        let length = self.length;
+        self.length = length.saturating_add(1);
+        match self.at {
+            At::FirstLine if byte == b'\n' => self.behind_first_line(length, sender),
+            At::FirstLine => self.within_first_line(byte, length, sender),
+            At::AnyLine if self.heard > MAX_FIRST_LINE.saturating_add(1) => At::Wrong,
+            At::AnyLine if byte == b'\n' => self.next_line(),
+            At::AnyLine if is_printable(byte) => At::AnyLine,
+            // A CR is all that p0f wants of the empty line.
+            At::Name if length == 0 && matches!(byte, b'\r' | b'\n') => At::End,
+            At::Name if byte == b':' && (1..=MAX_NAME).contains(&length) => {
+                self.length = 0;
+                self.headers = self.headers.saturating_add(1);
+                At::Colon
+            }
+            At::Name if length <= MAX_NAME && self.headers < MAX_HEADERS && is_name(byte) => At::Name,
+            At::Colon | At::Value if byte == b'\n' && length <= MAX_VALUE => self.next_line(),
+            At::Colon if matches!(byte, b' ' | b'\t') => {
+                self.length = 0;
+                At::Value
+            }
+            At::Colon | At::Value => At::Value,
+            _ => At::Wrong,
+        }
     }
 
-    /// Takes note of a response: p0f looks no further.
-    pub(crate) fn on_response(&mut self) {
-        self.is_over = true;
+    fn within_first_line(&mut self, byte: u8, length: u16, sender: Side) -> At {
+        if let Some(place) = self.start.get_mut(usize::from(length)) {
+            *place = byte;
+        }
+        self.end.rotate_left(1);
+        if let Some(last) = self.end.last_mut() {
+            *last = byte;
+        }
+        let asks = || self.start.starts_with(b"GET /") || self.start.starts_with(b"HEAD /");
+        let is_method = sender == Side::Server || length < 6 || asks();
+        if is_method && length < MAX_FIRST_LINE && is_printable(byte) { At::FirstLine } else { At::Wrong }
+    }
+
+    fn behind_first_line(&mut self, length: u16, sender: Side) -> At {
+        let version = match &self.end {
+            [version @ .., b'\r'] | [_, version @ ..] => version,
+        };
+        let version = sender.choose(version.as_slice(), &self.start);
+        let is_right = length >= least_line(sender) && version.starts_with(b"HTTP/1.");
+        if is_right { self.next_line() } else { At::Wrong }
+    }
+
+    fn next_line(&mut self) -> At {
+        self.length = 0;
+        self.line_at = self.heard;
+        At::Name
+    }
+}
+
+fn is_printable(byte: u8) -> bool {
+    matches!(byte, 0x20..=0x7f | b'\r')
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether p0f goes on behind the last of these segments of one side.
+    fn goes_on(sender: Side, segments: &[&[u8]]) -> bool {
+        let mut head = Head::default();
+        let went_on: Vec<bool> = segments.iter().map(|segment| head.goes_on(segment, sender)).collect();
+        let (last, before) = went_on.split_last().unwrap();
+        assert!(!before.contains(&false));
+        *last
+    }
+
+    /// What p0f 3.09b does was seen by whether it told an uptime of a later segment.
+    #[test]
+    fn p0f_reads_heads_as_long_as_they_are_right() {
+        let line = |length: usize| [b"GET /".as_slice(), &vec![b'a'; length - 5]].concat();
+        let head = |rest: &[u8]| [b"GET / HTTP/1.1\n", rest].concat();
+        let field = |name: &[u8], length: usize| head(&[name, &vec![b'y'; length]].concat());
+        let ended = |mut head: Vec<u8>| {
+            head.push(b'\n');
+            head
+        };
+        let rows: [(&[&[u8]], bool); 30] = [
+            (&[b"XXXXXXXXXXXXXX"], true),
+            (&[b"XXXXXXXXXXXXXXX"], false),
+            (&[b"X", b"XXXXXXXXXXXXXX"], false),
+            (&[b"GET /\n\n\n\n\n\n\n\n\n"], true),
+            (&[b"GET /\n\n\n\n\n\n\n\n\n\n"], false),
+            (&[b"POST / HTTP/1.1\r\n"], false),
+            (&[&line(25)], true),
+            (&[&line(1023)], true),
+            (&[&line(1024)], false),
+            (&[b"GET / HTTP/1.x\r\n"], true),
+            (&[b"HEAD /x HTTP/1.11\n"], false),
+            (&[b"GET / HTTP/1.\x80\r\n"], false),
+            (&[b"GET /\x01aaaaaaaaaaa"], false),
+            (&[&head(b"A B: c\n")], false),
+            (&[&head(b"A_-9:\n")], true),
+            (&[&head(b": c\n")], false),
+            (&[&field(b"", 33)], true),
+            (&[&field(b"", 34)], false),
+            (&[&ended(field(b"yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy:", 1))], true),
+            (&[&ended(field(b"yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy:", 1))], false),
+            (&[&head(&b"A: b\n".repeat(32))], true),
+            (&[&head(&[b"A: b\n".repeat(32), b"\n".to_vec()].concat())], true),
+            (&[&head(&[b"A: b\n".repeat(32), b"A".to_vec()].concat())], false),
+            (&[&field(b"X: ", 1024), b"y"], true),
+            (&[&field(b"X: ", 1025), b"y"], false),
+            (&[&field(b"X:", 1024), b"y"], true),
+            (&[&field(b"X:", 1025), b"y"], false),
+            (&[&ended(field(b"X: ", 1024)), b"A"], true),
+            (&[&ended(field(b"X: ", 1025)), b"A"], false),
+            (&[&head(b"\r\x01")], true),
+        ];
+        for (segments, want) in rows {
+            let text = segments.concat();
+            assert_eq!(goes_on(Side::Client, segments), want, "{}", String::from_utf8_lossy(&text));
+        }
+        let rows: [(&[u8], bool); 8] = [
+            (b"XXXXXXXXXXXXXXXXXXXXXXXXXX", true),
+            (b"XXXXXXXXXXX\n", true),
+            (b"XXXXXXXXXXXX\n", false),
+            (b"HTTP/1.1 200\n", false),
+            (b"HTTP/1.1 200 \n", true),
+            (b"HTTP/1.1\x01 200 \r", false),
+            (b"HTTP/2.0 200 \n", false),
+            (b"HTTP/1.1 200 \nA B", false),
+        ];
+        for (segment, want) in rows {
+            let text = String::from_utf8_lossy(segment);
+            assert_eq!(goes_on(Side::Server, &[segment]), want, "{text}");
+        }
+        let cut_before_the_empty_line: [&[u8]; 2] = [b"HTTP/1.1 200 \nA: b\n", b"\n"];
+        assert!(goes_on(Side::Server, &cut_before_the_empty_line));
     }
 }

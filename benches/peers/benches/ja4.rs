@@ -11,6 +11,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
+use huginn_net_peers::median;
 use huginn_net_tls::{ClientHello, Transport};
 
 /// Passes over all hellos in a measurement, and measurements of each side.
@@ -55,7 +56,7 @@ fn ours(record: &[u8], text: &mut String) -> bool {
 }
 
 fn published(record: &[u8], text: &mut String) -> bool {
-    let Ok(signature) = published::parse_tls_client_hello(record) else { return false };
+    let Ok(signature) = published_tls::parse_tls_client_hello(record) else { return false };
     let ja4 = signature.generate_ja4();
     write!(text, "{} {}", ja4.full, ja4.raw).is_ok()
 }
@@ -87,9 +88,4 @@ fn nanos(records: &[Vec<u8>], fingerprint: fn(&[u8], &mut String) -> bool) -> f6
         black_box(&text);
     }
     start.elapsed().as_nanos() as f64 / (PASSES * records.len()) as f64
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

@@ -183,6 +183,17 @@ impl Source for CaptureReader {
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         CaptureReader::next_frame(self)
     }
+
+    /// A regular file keeps nobody waiting; of anything else, only what was read already is there.
+    fn is_at_hand(&self) -> bool {
+        let unread = self.stream.unread();
+        self.input_len.is_some()
+            || self.ended
+            || match &self.format {
+                Format::Pcap(pcap) => pcap.begins_with_frame(unread),
+                Format::Pcapng(pcapng) => pcapng.begins_with_frame(unread),
+            }
+    }
 }
 
 impl fmt::Debug for CaptureReader {

@@ -15,6 +15,9 @@ const MAGIC_MICROS: u32 = 0xa1b2_c3d4;
 const MAGIC_NANOS: u32 = 0xa1b2_3c4d;
 const MAGIC_MODIFIED: u32 = 0xa1b2_cd34;
 
+/// Where a record header says how much was captured, in all dialects.
+const CAPTURED_LEN_OFFSET: usize = 8;
+
 const MICROS_PER_SECOND: u32 = 1_000_000;
 
 /// What the file header says of all records.
@@ -84,6 +87,13 @@ impl Pcap {
             len,
             data: header_len..len,
         }))
+    }
+
+    /// Whether a whole record comes first.
+    pub(super) fn begins_with_frame(&self, unread: &[u8]) -> bool {
+        let mut head = Cursor::new(unread);
+        let len = head.skip(CAPTURED_LEN_OFFSET).and_then(|()| self.order.u32(&mut head));
+        len.is_ok_and(|len| unread.len() >= self.record_header_len.saturating_add(len as usize))
     }
 
     #[inline]

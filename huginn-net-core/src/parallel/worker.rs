@@ -49,6 +49,7 @@ impl<T, P: Protocol> Worker<T, P> {
             }
         }
         flows.expire(Timestamp::from_nanos(ended_at.load(Ordering::Acquire)));
+        flows.clear();
         flows
     }
 }

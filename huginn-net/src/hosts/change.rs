@@ -17,8 +17,21 @@ pub(super) struct TcpSeen {
     pub(super) signature: TcpSignature,
     pub(super) matched: Option<TcpMatch>,
     pub(super) at_millis: u64,
+    /// The client's port.
+    pub(super) port: u16,
     /// The other end.
     pub(super) peer: IpAddr,
+}
+
+/// What is known of a host, before it sends another signature.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known<'a> {
+    pub(super) system: Option<&'a Label>,
+    /// The source port of its last SYN; 0 if there was none.
+    pub(super) last_port: u16,
+    /// Whether several peers saw the same timestamp clock.
+    pub(super) has_one_clock: bool,
+    pub(super) scope: Scope,
 }
 
 /// The first request or response of a flow of a host.
@@ -65,15 +78,9 @@ impl TcpSeen {
         self.matched.as_ref().map(|found| &*found.label)
     }
 
-    /// How much this differs from the `last` of its kind that the host sent, and from the system that it was. `ports` are
-    /// the source ports of this and of the last SYN.
-    pub(super) fn differs(
-        &self,
-        last: Option<&Self>,
-        system: Option<&Label>,
-        ports: (u16, Option<u16>),
-        scope: Scope,
-    ) -> Score {
+    /// How much this differs from the `last` of its kind that the host sent, and from what the host was.
+    pub(super) fn differs(&self, last: Option<&Self>, host: &Known<'_>) -> Score {
+        let Known { system, scope, .. } = *host;
         let mut score = Score::default();
         let is_other_system =
             self.label().zip(system).is_some_and(|(label, system)| label.name != system.name);
@@ -91,17 +98,16 @@ impl TcpSeen {
         } else if !names_differ {
             self.add_ttl(last, &mut score);
         }
-        if is_syn {
-            let fell = ports.1.is_some_and(|last| last.saturating_sub(ports.0) >= PORT_FALL);
-            if fell && (scope == Scope::P0f || last.peer == self.peer) {
-                score.add(1, Reasons::PORT);
-            }
-        }
         if self.signature.mss != last.signature.mss {
             score.add(1, Reasons::MTU);
         }
-        // With each peer timestamps may begin elsewhere.
-        if scope == Scope::P0f || last.peer == self.peer {
+        // Systems draw their ports by lot, or count them by peer: alone a port tells nothing.
+        let tells_port = scope == Scope::P0f || score.points > 0 && last.peer == self.peer;
+        if is_syn && tells_port && host.last_port.saturating_sub(self.port) >= PORT_FALL {
+            score.add(1, Reasons::PORT);
+        }
+        // Most systems begin the timestamps of each connection anywhere.
+        if scope == Scope::P0f || host.has_one_clock {
             self.add_timestamps(last, &mut score);
         }
         score
@@ -188,9 +194,9 @@ impl HttpSeen {
         note: &HttpNote,
         side: Side,
         last: Option<&Self>,
-        system: Option<&Label>,
-        scope: Scope,
+        host: &Known<'_>,
     ) -> Score {
+        let Known { system, scope, .. } = *host;
         let mut score = Score::default();
         let last = last.filter(|last| side == Side::Client || last.port == self.port);
         match &note.matched {

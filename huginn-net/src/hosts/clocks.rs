@@ -37,6 +37,11 @@ pub(super) enum Belief {
 }
 
 impl HostClock {
+    /// Whether several peers saw the same clock.
+    pub(super) fn is_one(&self) -> bool {
+        matches!(self, Self::Shared { .. })
+    }
+
     /// Learns a measurement that was made on a connection with `peer`.
     ///
     /// A clock of 1000 Hz is believed when it is the same with two peers, another until it is not the same.

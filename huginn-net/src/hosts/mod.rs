@@ -30,7 +30,7 @@ pub use self::reasons::Reasons;
 pub use self::tally::{Counted, Tally};
 pub use self::verdict::{Cause, Contradiction, Evidence, Explanation, Grade, Layer, Statement, Verdict};
 
-use self::change::{HttpSeen, Score, TcpSeen};
+use self::change::{HttpSeen, Known, Score, TcpSeen};
 pub(crate) use self::clocks::P0fClock;
 use self::clocks::{Belief, HostClock};
 use self::scores::{Conclusion, Scores};
@@ -119,8 +119,8 @@ struct Host {
     clock: HostClock,
     /// Why it may be several, since that was last concluded.
     reasons: Reasons,
-    /// The source port of its last SYN.
-    port: Option<u16>,
+    /// The source port of its last SYN; 0 if there was none.
+    port: u16,
     client: Option<Box<Party>>,
     server: Option<Box<Party>>,
     profile: Option<Box<HostProfile>>,
@@ -272,18 +272,20 @@ impl Host {
             learned.conclusions = [self.on_software(software, about.side), None];
             return learned;
         }
-        let seen = TcpSeen { signature, matched, at_millis: about.ts.as_millis(), peer: about.peer() };
-        let (system, port, last_port) = (self.system.clone(), about.flow.client.port(), self.port);
+        let (port, peer) = (about.flow.client.port(), about.peer());
+        let seen = TcpSeen { signature, matched, at_millis: about.ts.as_millis(), port, peer };
+        let system = self.system.clone();
+        let known = Known { system: system.as_deref(), ..self.known(about.scope) };
         let party = self.party(about.side);
         let last = party.handshake.as_ref();
-        let score = seen.differs(last, system.as_deref(), (port, last_port), about.scope);
+        let score = seen.differs(last, &known);
         learned.uptime = clock.zip(seen.clock()).and_then(|(clock, reading)| {
             clock.measure(about.side, last?.clock(), reading, about.side == Side::Client)
         });
         party.handshake = Some(seen);
         learned.conclusions = [self.conclude(about.side, score), None];
         if about.side == Side::Client || about.scope == Scope::P0f {
-            self.port = Some(port);
+            self.port = port;
         }
         self.system = label.or(system);
         learned
@@ -299,9 +301,10 @@ impl Host {
         let at = i64::try_from(about.ts.as_secs()).unwrap_or(i64::MAX);
         let seen = HttpSeen::new(note, about.flow.server.port(), at);
         let system = self.system.clone();
+        let known = Known { system: system.as_deref(), ..self.known(about.scope) };
         let first = software.and_then(|software| self.on_software(software, about.side));
         let party = self.party(about.side);
-        let score = seen.differs(note, about.side, party.http.as_ref(), system.as_deref(), about.scope);
+        let score = seen.differs(note, about.side, party.http.as_ref(), &known);
         let system = label.filter(|label| !label.is_tool());
         if about.side == Side::Server || system.is_some() {
             party.http = Some(seen);
@@ -311,6 +314,11 @@ impl Host {
         }
         learned.conclusions = [first, self.conclude(about.side, score)];
         learned
+    }
+
+    /// What is known of it but for its system.
+    fn known(&self, scope: Scope) -> Known<'static> {
+        Known { system: None, last_port: self.port, has_one_clock: self.clock.is_one(), scope }
     }
 
     /// Scores a user-space tool, or an application that is known to run on some systems.

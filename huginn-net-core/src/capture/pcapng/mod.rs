@@ -98,6 +98,22 @@ impl Pcapng {
         Ok(None)
     }
 
+    /// Whether a whole packet comes first, or after other blocks that are whole.
+    pub(in crate::capture) fn begins_with_frame(&self, mut unread: &[u8]) -> bool {
+        loop {
+            let mut head = Cursor::new(unread);
+            let (Ok(kind), Ok(stated)) = (self.order.u32(&mut head), self.order.u32(&mut head)) else {
+                return false;
+            };
+            let len = (stated as usize).max(MIN_BLOCK_LEN).saturating_add(3) & !3;
+            match unread.split_at_checked(len) {
+                Some(_) if matches!(kind, ENHANCED_PACKET | OBSOLETE_PACKET | SIMPLE_PACKET) => return true,
+                Some((_, behind)) => unread = behind,
+                None => return false,
+            }
+        }
+    }
+
     /// Reads type and length of the next block, and of a section header also what all else depends on.
     #[inline]
     fn begin_block(&mut self, stream: &mut Stream) -> Result<Option<Block>, Stop> {

@@ -83,6 +83,26 @@ fn frames_come_as_soon_as_they_are_complete() {
 }
 
 #[test]
+fn a_frame_is_at_hand_when_all_of_it_was_read() {
+    let (with_blocks, blocks) = pcapng();
+    let ends_of_packets = [2, 4, 6, 9].map(|block: usize| blocks[block].0).to_vec();
+    for (file, ends) in [pcap(&[60, 90, 40, 80]), (with_blocks, ends_of_packets)] {
+        let (reader, mut writer) = io::pipe().unwrap();
+        writer.write_all(&file[..ends[1] + 9]).unwrap();
+        let mut capture = CaptureReader::from_reader("a pipe", reader).unwrap();
+        let mut next = || {
+            let at_hand = capture.is_at_hand();
+            (at_hand, capture.next_frame().unwrap().is_some())
+        };
+        assert_eq!([next(), next()], [(true, true); 2]);
+        writer.write_all(&file[ends[1] + 9..]).unwrap();
+        assert_eq!([next(), next()], [(false, true), (true, true)]);
+        drop(writer);
+        assert_eq!([next(), next()], [(false, false), (true, false)]);
+    }
+}
+
+#[test]
 fn a_failing_reader_is_told_from_damage() {
     let (file, ends) = pcap(&[60, 90]);
     for bytes in [gzip(&file)[..60].to_vec(), file[..ends[0] + 20].to_vec()] {

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Compares two revisions: builds both, then runs them in turn.
+#
+#   benches/ab.sh REV_A REV_B [tcp|http|tls|mixed] [RUNS] [ROWS]
+#
+# ROWS is a regular expression for the rows of the bench; without one, the full analysis of new flows, sequential. Both
+# revisions must have the benches with tables. Times, processor times and peak memory of a whole run hold what it takes
+# to make the packets; the rows do not.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if [ $# -lt 2 ]; then
+    sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+fi
+name=${3:-mixed} runs=${4:-10}
+case $name in
+    tcp | http) crate=huginn-net-$name rows=${5:-'new flows: full analysis, sequential'} ;;
+    tls) crate=huginn-net-tls rows=${5:-'distinct hellos: full analysis, sequential'} ;;
+    mixed) crate=huginn-net rows=${5:-'new flows: full analysis, sequential'} ;;
+    *) echo "no such bench: $name" >&2; exit 2 ;;
+esac
+target=${CARGO_TARGET_DIR:-$PWD/target}/ab
+
+# build REVISION: prints the path of its bench.
+build() {
+    local commit tree
+    commit=$(git rev-parse --short --verify "$1^{commit}")
+    tree=$target/$commit
+    if [ ! -d "$tree" ]; then
+        mkdir -p "$tree"
+        git archive "$commit" | tar -x -C "$tree"
+    fi
+    (cd "$tree" && CARGO_TARGET_DIR=$tree/target cargo bench --quiet -p "$crate" --bench "bench_$name" --no-run >&2)
+    find "$tree/target/release/deps" -name "bench_$name-*" -type f -executable -printf '%T@ %p\n' | sort -n |
+        sed -n '$s/^[^ ]* //p'
+}
+
+a=$(build "$1") b=$(build "$2")
+run() { printf 'CRITERION_HOME=%q %q --bench %q 2>/dev/null' "$target/criterion" "$1" "$rows"; }
+benches/interleave.py "$runs" "A $1" "$(run "$a")" "B $2" "$(run "$b")"

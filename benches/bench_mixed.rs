@@ -1,0 +1,100 @@
+//! Time of the facade: all protocols over one decode and one flow table, and the memory of hosts, on the captures of
+//! this project held in memory.
+//!
+//! `cargo bench -p huginn-net`
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "a benchmark may panic"
+)]
+
+#[path = "live_flows.rs"]
+mod live_flows;
+#[path = "packets.rs"]
+mod packets;
+#[path = "table.rs"]
+mod table;
+
+use std::cell::RefCell;
+use std::hint::black_box;
+use std::sync::Arc;
+
+use huginn_net::{Builder, Database, Event, HuginnNet, JsonEvent, Observers};
+
+use packets::{AT_LEAST, Packets, Repeat};
+use table::{Bench, LazyPackets, lazy};
+
+/// Captures of all that is analysed: handshakes of several systems, HTTP/1 and HTTP/2 in the clear, TLS over TCP, QUIC
+/// and DTLS.
+const CAPTURES: [&str; 16] = [
+    "curl-nginx",
+    "curl-nginx-ipv6",
+    "dtls-firefox",
+    "h2c",
+    "http-chromium",
+    "http-clients",
+    "http-firefox",
+    "nmap-syn",
+    "quic-chromium",
+    "quic-firefox",
+    "stack-default",
+    "stack-mtu-9000",
+    "starttls-smtp",
+    "tls-chromium",
+    "tls-clients",
+    "tls-firefox",
+];
+
+fn main() {
+    let mut bench = Bench::new("mixed");
+    live_flows::measure(&mut bench, HuginnNet::builder);
+    for repeat in Repeat::BOTH {
+        let packets = lazy(move || Packets::of_captures(&CAPTURES, repeat, AT_LEAST, |_| true));
+        analyse(&mut bench, repeat, &packets);
+    }
+    bench.finish();
+}
+
+fn analyse(bench: &mut Bench, repeat: Repeat, packets: &LazyPackets) {
+    let none = || Observers::default().tcp(false).http(false).tls(false);
+    let all = HuginnNet::builder;
+    let of = |what| format!("{repeat}: {what}");
+    let event = |event: Event| event;
+    bench.analysis(&of("TCP alone, matched"), packets, || with(none().tcp(true)), event);
+    bench.analysis(&of("HTTP alone, matched"), packets, || with(none().http(true)), event);
+    bench.analysis(&of("TLS alone"), packets, || with(none().tls(true)), event);
+    let empty = Arc::new(Database::default());
+    let unmatched = || with(Observers::new(Arc::clone(&empty)));
+    bench.analysis(&of("all, nothing matched"), packets, unmatched, event);
+    bench.analysis_by_workers(&of("full analysis"), packets, all, event);
+    let profiled = || with(Observers::default().profiles(true));
+    bench.analysis(&of("full analysis, profiles of hosts"), packets, profiled, event);
+    bench.analysis_by_workers(&of("full analysis, as JSON"), packets, all, json);
+    if repeat == Repeat::NewFlows {
+        bench.batch_sweep(&of("full analysis, as JSON"), packets, all, json);
+    }
+}
+
+fn with(observers: Observers) -> Builder<Observers> {
+    HuginnNet::builder_with(observers)
+}
+
+thread_local! {
+    /// Where lines are written, each over the one before.
+    static LINE: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(8 << 10));
+}
+
+/// Writes an event as a line of JSON, fingerprints and all; gives its length.
+fn json(event: Event) -> usize {
+    LINE.with_borrow_mut(|line| {
+        line.clear();
+        JsonEvent { event: &event, file: None }.write_to(line);
+        black_box(&line).len()
+    })
+}

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Runs commands in turn, over and over, and compares them.
+
+usage: interleave.py RUNS NAME COMMAND [NAME COMMAND]...
+
+Each command is run by a shell. Measured are the time that it takes, its processor time and its peak memory (wait4(2)),
+and, where it prints the table of a bench, the rows of that. All that follow are compared with the first: the median of
+the ratios of each run to the run of the first one just before it, with the spread of these ratios (without a tenth of
+them at either end). Where the spread holds 1, there is no difference.
+"""
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+
+def main():
+    runs, rest = int(sys.argv[1]), sys.argv[2:]
+    commands = list(zip(rest[::2], rest[1::2]))
+    measured = {name: [] for name, _ in commands}
+    for turn in range(runs):
+        for name, command in commands:
+            print(f'run {turn + 1} of {runs}: {name}', file=sys.stderr)
+            measured[name].append(measure(command))
+    first = commands[0][0]
+    for quantity in measured[first][0]:
+        print(f'\n| {quantity} | median | spread | to {first} | spread | |\n|---|--:|--:|--:|--:|---|')
+        for name, _ in commands:
+            print(line(name, column(measured, name, quantity), column(measured, first, quantity), name == first))
+
+
+def measure(command):
+    """Quantities of one run of a command, by name."""
+    start = time.monotonic()
+    child = subprocess.Popen(command, shell=True, stdout=subprocess.PIPE, text=True)
+    text = child.stdout.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    elapsed = time.monotonic() - start
+    if status:
+        sys.exit(f'failed: {command}')
+    quantities = {
+        'time, s': elapsed,
+        'CPU, s': usage.ru_utime + usage.ru_stime,
+        'peak memory, MiB': usage.ru_maxrss / 1024,
+    }
+    for operation, mode, nanos, cpu, rate, *_ in bench_rows(text):
+        row = f'{operation}, {mode}'
+        quantities[f'{row}: ns a packet'] = float(nanos)
+        if cpu != '?':
+            quantities[f'{row}: CPU ns a packet'] = float(cpu)
+        quantities[f'{row}: packets/s'] = float(rate.replace(',', ''))
+    return quantities
+
+
+def bench_rows(text):
+    """The rows of a bench's table, without its head."""
+    rows = [line.strip('| ').split(' | ') for line in text.splitlines() if line.startswith('| ')]
+    return [row for row in rows if len(row) == 8 and 'ns a packet' not in row]
+
+
+def column(measured, name, quantity):
+    return [run[quantity] for run in measured[name]]
+
+
+def line(name, values, reference, is_reference):
+    least, most = spread(values)
+    text = f'| {name} | {statistics.median(values):,.4g} | {least:,.4g} .. {most:,.4g} |'
+    if is_reference:
+        return f'{text} | | |'
+    ratios = [value / other for value, other in zip(values, reference) if other]
+    least, most = spread(ratios)
+    remark = 'no difference' if least <= 1 <= most else ''
+    return f'{text} {statistics.median(ratios):.3f} | {least:.3f} .. {most:.3f} | {remark} |'
+
+
+def spread(values):
+    values, cut = sorted(values), len(values) // 10
+    return values[cut], values[-1 - cut]
+
+
+main()

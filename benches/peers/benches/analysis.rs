@@ -1,0 +1,243 @@
+//! Full analysis, with matching, of the packets of `captures` in memory: this project and huginn-net 2.2.1 of
+//! crates.io, in turn, sequential.
+//!
+//! `cargo bench --manifest-path benches/peers/Cargo.toml --bench analysis`
+//!
+//! Once with the packets in memory: the published crates are given frames one by one through the functions that their own
+//! analyzers lead to, so that neither the reading of a file nor the channel of their results counts. Once with a file of
+//! these packets, which each side reads by its own means. Either side looks up its own database.
+
+#[path = "../../hello_packets.rs"]
+mod hello_packets;
+#[path = "../../hellos.rs"]
+mod hellos;
+#[path = "../../packets.rs"]
+mod packets;
+
+use std::fmt::{Debug, Write};
+use std::hint::black_box;
+use std::path::Path;
+use std::sync::{Arc, mpsc};
+use std::time::Instant;
+use std::{env, fs, process};
+
+use huginn_net_core::{Builder, CaptureReader, Event, Protocol, Report, Source};
+use huginn_net_db::Database;
+use huginn_net_http::{HttpEvent, HttpSignature, HuginnNetHttp};
+use huginn_net_peers::median;
+use huginn_net_tcp::{HuginnNetTcp, TcpEvent};
+use huginn_net_tls::{HuginnNetTls, TlsEvent};
+use published_db::{
+    HttpSignatureMatcher, SharedHttpSignatureMatcher, SharedTcpSignatureMatcher, TcpSignatureMatcher,
+};
+use published_http::HttpProcessors;
+use published_tcp::ConnectionTracker;
+use ttl_cache::TtlCache;
+
+use packets::{Packets, Repeat, folder};
+
+/// Passes of each side over the packets; an odd number.
+const PASSES: usize = 11;
+/// Bytes of packets in a pass: the published HTTP takes long.
+const AT_LEAST: usize = 16 << 20;
+/// Flows that either side may hold: more than there are.
+const MAX_FLOWS: usize = 1 << 19;
+
+const TCP: [&str; 6] = ["curl-nginx", "http-clients", "http-firefox", "tls-clients", "h2c", "stack-default"];
+const HTTP: [&str; 4] = ["curl-nginx", "http-clients", "http-firefox", "http-chromium"];
+
+fn main() {
+    let path = env::temp_dir().join(format!("huginn-net-peers-{}.pcap", process::id()));
+    println!(
+        "| packets | ns a packet, this project | 2.2.1 | ratio, median (least, most) | events | 2.2.1 |"
+    );
+    println!("|---|--:|--:|--:|--:|--:|");
+    let (database, theirs) = (Database::builtin(), published_db::Database::load_default().unwrap());
+    for repeat in Repeat::BOTH {
+        compare_tcp(repeat, &path, &database, &theirs);
+    }
+    for repeat in Repeat::BOTH {
+        compare_http(repeat, &path, &database, &theirs);
+    }
+    compare_tls(&path);
+    fs::remove_file(path).unwrap();
+}
+
+fn compare_tcp(repeat: Repeat, path: &Path, database: &Database, theirs: &published_db::Database) {
+    let packets = Packets::of_captures(&TCP, repeat, AT_LEAST, |_| true);
+    let published = || published_tcp(&packets, theirs);
+    compare(&format!("TCP, {repeat}"), packets.len(), || tcp(packets.source(), database), published);
+    packets.write_pcap(path).unwrap();
+    let matcher = Arc::new(SharedTcpSignatureMatcher::from_database(theirs));
+    let published = || {
+        let mut analyzer = published_tcp::HuginnNetTcp::new(MAX_FLOWS).with_matcher(matcher.clone());
+        published_file(|sender| analyzer.analyze_pcap(path.to_str().unwrap(), sender, None).unwrap())
+    };
+    compare(&format!("TCP, {repeat}, file"), packets.len(), || tcp(open(path), database), published);
+}
+
+fn compare_http(repeat: Repeat, path: &Path, database: &Database, theirs: &published_db::Database) {
+    let packets = Packets::of_captures(&HTTP, repeat, AT_LEAST, |_| true);
+    let published = || published_http(&packets, theirs);
+    compare(&format!("HTTP, {repeat}"), packets.len(), || http(packets.source(), database), published);
+    packets.write_pcap(path).unwrap();
+    let matcher = Arc::new(SharedHttpSignatureMatcher::from_database(theirs));
+    let published = || {
+        let mut analyzer = published_http::HuginnNetHttp::new(MAX_FLOWS).with_matcher(matcher.clone());
+        published_file(|sender| analyzer.analyze_pcap(path.to_str().unwrap(), sender, None).unwrap())
+    };
+    compare(&format!("HTTP, {repeat}, file"), packets.len(), || http(open(path), database), published);
+}
+
+fn compare_tls(path: &Path) {
+    let packets = hello_packets::each_in_one_packet(&hellos::of_captures(&folder()), AT_LEAST);
+    let name = "TLS, a hello in every packet";
+    compare(name, packets.len(), || tls(packets.source()), || published_tls(&packets));
+    packets.write_pcap(path).unwrap();
+    let published = || {
+        let mut analyzer = published_tls::HuginnNetTls::new(MAX_FLOWS);
+        published_file(|sender| analyzer.analyze_pcap(path.to_str().unwrap(), sender, None).unwrap())
+    };
+    compare(&format!("{name}, file"), packets.len(), || tls(open(path)), published);
+}
+
+fn open(path: &Path) -> CaptureReader {
+    CaptureReader::open(path).unwrap()
+}
+
+/// How many results an analyzer sends; those of one packet are one.
+fn published_file<T>(analyze: impl FnOnce(mpsc::Sender<T>)) -> u64 {
+    let (sender, receiver) = mpsc::channel();
+    analyze(sender);
+    receiver.into_iter().map(black_box).count() as u64
+}
+
+/// Measures two ways over the same packets in turn. Each gives the number of things that it found.
+fn compare(name: &str, packets: usize, mut own: impl FnMut() -> u64, mut other: impl FnMut() -> u64) {
+    let time = |pass: &mut dyn FnMut() -> u64| {
+        let start = Instant::now();
+        let events = pass();
+        (start.elapsed().as_nanos() as f64 / packets as f64, events)
+    };
+    let events = (time(&mut own).1, time(&mut other).1);
+    let pairs: Vec<_> = (0..PASSES).map(|_| (time(&mut own).0, time(&mut other).0)).collect();
+    let ratios: Vec<_> = pairs.iter().map(|(own, other)| other / own).collect();
+    let (least, most) = ratios
+        .iter()
+        .fold((f64::INFINITY, 0_f64), |(least, most), ratio| (least.min(*ratio), most.max(*ratio)));
+    println!(
+        "| {name} | {:.0} | {:.0} | {:.1} ({least:.1}, {most:.1}) | {} | {} |",
+        median(pairs.iter().map(|(own, _)| *own).collect()),
+        median(pairs.iter().map(|(_, other)| *other).collect()),
+        median(ratios),
+        events.0,
+        events.1,
+    );
+}
+
+fn analyse<P: Protocol>(
+    builder: Builder<P>,
+    source: impl Source<Error: Debug + Send> + Send,
+    mut each: impl FnMut(Event<Report<P>>),
+) -> u64 {
+    builder.build().analyze(source, &mut each).unwrap().events
+}
+
+fn tcp(source: impl Source<Error: Debug + Send> + Send, database: &Database) -> u64 {
+    analyse(HuginnNetTcp::builder(), source, |event| match black_box(event).kind {
+        TcpEvent::Syn(signature) => _ = black_box(database.match_syn(&signature)),
+        TcpEvent::SynAck(signature) => _ = black_box(database.match_syn_ack(&signature)),
+        TcpEvent::Mtu(mtu) => _ = black_box(database.match_mtu(mtu)),
+        _ => {}
+    })
+}
+
+fn published_tcp(packets: &Packets, database: &published_db::Database) -> u64 {
+    use published_tcp::packet_parser::{IpPacket, parse_packet};
+    use published_tcp::{process_ipv4_packet, process_ipv6_packet};
+
+    let matcher = TcpSignatureMatcher::new(&database.tcp);
+    let mut tracker = ConnectionTracker::new(MAX_FLOWS);
+    let mut events = 0;
+    for frame in packets.frames() {
+        let result = match parse_packet(black_box(frame.data)) {
+            IpPacket::Ipv4(ip) => process_ipv4_packet(&ip, &mut tracker, Some(&matcher)),
+            IpPacket::Ipv6(ip) => process_ipv6_packet(&ip, &mut tracker, Some(&matcher)),
+            IpPacket::None => continue,
+        };
+        if let Ok(found) = black_box(result) {
+            events += u64::from(found.syn.is_some())
+                + u64::from(found.syn_ack.is_some())
+                + u64::from(found.mtu.is_some())
+                + u64::from(found.client_uptime.is_some())
+                + u64::from(found.server_uptime.is_some());
+        }
+    }
+    events
+}
+
+fn http(source: impl Source<Error: Debug + Send> + Send, database: &Database) -> u64 {
+    analyse(HuginnNetHttp::builder(), source, |event| match black_box(event).kind {
+        HttpEvent::Request(found) => {
+            _ = black_box(database.match_request(&HttpSignature::of_request(&found.request)));
+        }
+        HttpEvent::Response(found) => {
+            _ = black_box(database.match_response(&HttpSignature::of_response(&found.response)));
+        }
+        _ => {}
+    })
+}
+
+fn published_http(packets: &Packets, database: &published_db::Database) -> u64 {
+    use published_http::packet_parser::{IpPacket, parse_packet};
+    use published_http::{process_ipv4_packet, process_ipv6_packet};
+
+    let matcher = HttpSignatureMatcher::new(&database.http);
+    let (mut flows, readers) = (TtlCache::new(MAX_FLOWS), HttpProcessors::new());
+    let mut events = 0;
+    for frame in packets.frames() {
+        let result = match parse_packet(black_box(frame.data)) {
+            IpPacket::Ipv4(ip) => process_ipv4_packet(&ip, &mut flows, &readers, Some(&matcher), None),
+            IpPacket::Ipv6(ip) => process_ipv6_packet(&ip, &mut flows, &readers, Some(&matcher), None),
+            IpPacket::None => continue,
+        };
+        if let Ok(found) = black_box(result) {
+            events += u64::from(found.http_request.is_some()) + u64::from(found.http_response.is_some());
+        }
+    }
+    events
+}
+
+/// The four fingerprints that the published crate makes of every hello.
+fn tls(source: impl Source<Error: Debug + Send> + Send) -> u64 {
+    let mut text = String::with_capacity(8 << 10);
+    analyse(HuginnNetTls::builder(), source, |event| {
+        if let TlsEvent::Client(client) = black_box(event).kind {
+            text.clear();
+            for raw in [client.hello.ja4_r(), client.hello.ja4_ro()] {
+                write!(text, "{} {raw} ", raw.ja4()).unwrap();
+            }
+            black_box(&text);
+        }
+    })
+}
+
+fn published_tls(packets: &Packets) -> u64 {
+    use published_tls::packet_parser::{IpPacket, parse_packet};
+    use published_tls::{process_ipv4_packet, process_ipv6_packet};
+
+    let mut flows = TtlCache::new(MAX_FLOWS);
+    let mut events = 0;
+    for frame in packets.frames() {
+        let result = match parse_packet(black_box(frame.data)) {
+            IpPacket::Ipv4(ip) => process_ipv4_packet(&ip, &mut flows, &[]),
+            IpPacket::Ipv6(ip) => process_ipv6_packet(&ip, &mut flows, &[]),
+            IpPacket::None => continue,
+        };
+        if let Ok(Some(client)) = black_box(result) {
+            black_box(client);
+            events += 1;
+        }
+    }
+    events
+}

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Runs benches several times, each time in a process of its own, and writes the medians into benches/README.md.
+#
+#   benches/run.sh [tcp|http|tls|mixed|peers]... [RUNS]
+#
+# Without names all of them, without a number three times each. What is not run stays as it is.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly README=benches/README.md
+runs=3 names=()
+for argument; do
+    case $argument in
+        tcp | http | tls | mixed | peers) names+=("$argument") ;;
+        [1-9]*) runs=$argument ;;
+        *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    esac
+done
+[ ${#names[@]} -gt 0 ] || names=(tcp http tls mixed peers)
+
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+
+# bench NAME: runs it once.
+bench() {
+    case $1 in
+        mixed) cargo bench -p huginn-net --bench bench_mixed ;;
+        peers) cargo bench --manifest-path benches/peers/Cargo.toml ;;
+        *) cargo bench -p "huginn-net-$1" --bench "bench_$1" ;;
+    esac
+}
+
+machine() {
+    local model memory
+    model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+    memory=$(awk '/^MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo)
+    echo "${model:-$(uname -m)}, $(nproc) cores, $memory, $(uname -s) $(uname -r), $(rustc --version | cut -d' ' -f1,2)"
+}
+
+# revision: that of the sources, and whether they were changed since.
+revision() {
+    git describe --always --dirty
+}
+
+# medians FILE...: the table of the first, with the medians of all, and the remarks of the last.
+medians() {
+    awk -F ' *[|] *' '
+        FNR == 1 { file++ }
+        /^[|]/ && NF == 10 && $4 !~ /^[0-9.]+$/ && file == 1 { print; next }
+        /^[|]/ && NF == 10 && $4 ~ /^[0-9.]+$/ {
+            key = $2 " | " $3
+            if (!(key in count)) { order[++rows] = key; events[key] = $9 }
+            nanos[key, ++count[key]] = $4
+            cpu[key, count[key]] = $5
+        }
+        /^- / { if (last != file) { remarks = ""; last = file } remarks = remarks $0 "\n" }
+        function median(values, key,    n, i, j, sorted, value) {
+            n = count[key]
+            for (i = 1; i <= n; i++) {
+                value = values[key, i]
+                for (j = i - 1; j > 0 && sorted[j] + 0 > value + 0; j--) sorted[j + 1] = sorted[j]
+                sorted[j + 1] = value
+            }
+            return n % 2 ? sorted[(n + 1) / 2] : (sorted[n / 2] + sorted[n / 2 + 1]) / 2
+        }
+        function commas(number,    text) {
+            number = sprintf("%d", number)
+            while (length(number) > 3) {
+                text = "," substr(number, length(number) - 2) text
+                number = substr(number, 1, length(number) - 3)
+            }
+            return number text
+        }
+        function share(percents) { return sprintf("%.2f %%%s", percents, percents > 100 ? " OVERLOAD" : "") }
+        END {
+            for (row = 1; row <= rows; row++) {
+                key = order[row]
+                time = median(nanos, key)
+                printf "| %s | %.1f | %s | %s | %s | %s | %s |\n", key, time, median(cpu, key), commas(1e9 / time),
+                    share(time * 81274 / 1e7), share(time * 812740 / 1e7), events[key]
+            }
+            printf "\n%s", remarks
+        }' "$@"
+}
+
+# section NAME: what is to stand in the README of it.
+section() {
+    local files=("$out/$1".*)
+    printf '%s; revision %s, %s. ' "$(machine)" "$(revision)" "$(date -u +%F)"
+    if [ "$1" = peers ]; then
+        printf 'One run.\n\n'
+        grep -a -v '^Benchmarking\|^$' "${files[-1]}"
+    else
+        printf 'Medians of %s runs.\n\n' "$runs"
+        medians "${files[@]}"
+    fi
+}
+
+# replace NAME: puts the section between its marks.
+replace() {
+    section "$1" >"$out/section"
+    awk -v name="$1" -v file="$out/section" '
+        $0 == "<!-- " name " -->" { print; print ""; while ((getline line < file) > 0) print line; skip = 1; next }
+        $0 == "<!-- end of " name " -->" { print ""; skip = 0 }
+        !skip' "$README" >"$out/readme"
+    cat "$out/readme" >"$README"
+}
+
+for ((run = 1; run <= runs; run++)); do
+    for name in "${names[@]}"; do
+        [ "$name" != peers ] || [ "$run" = 1 ] || continue
+        echo "run $run of $runs: $name" >&2
+        bench "$name" >"$out/$name.$run" 2>"$out/log" || { cat "$out/log" >&2; exit 1; }
+    done
+done
+for name in "${names[@]}"; do
+    replace "$name"
+done

@@ -1,0 +1,213 @@
+//! What benches measure, as one table; a part of several benches.
+#![allow(dead_code, reason = "no bench uses everything")]
+
+use std::cell::LazyCell;
+use std::fs;
+use std::hint::black_box;
+use std::num::NonZeroUsize;
+use std::time::{Duration, Instant};
+
+use criterion::{Criterion, SamplingMode};
+use huginn_net_core::{Analyzer, Builder, Event, Protocol, Report};
+
+use crate::packets::{PACKETS_AT_1_GBPS, Packets};
+
+/// Numbers of workers that are measured beside the sequential engine.
+const WORKERS: [NonZeroUsize; 3] = [number(2), number(4), number(8)];
+/// Sizes of a batch that are measured, in KiB, and with how many workers.
+const BATCHES: [usize; 7] = [4, 8, 16, 32, 64, 128, 256];
+const BATCH_WORKERS: NonZeroUsize = number(2);
+/// Samples of each row.
+const SAMPLES: usize = 10;
+/// Processor time is told in this many nanoseconds (proc(5) and sysconf(3): 100 ticks a second on Linux).
+const TICK: f64 = 1e7;
+
+/// The benches of a protocol, and their table.
+pub(crate) struct Bench {
+    name: &'static str,
+    pub(crate) criterion: Criterion,
+    rows: Vec<Row>,
+    remarks: Vec<String>,
+}
+
+/// Packets that are made when the first row wants them.
+pub(crate) type LazyPackets = LazyCell<Packets, Box<dyn FnOnce() -> Packets>>;
+
+pub(crate) fn lazy(make: impl FnOnce() -> Packets + 'static) -> LazyPackets {
+    LazyCell::new(Box::new(make))
+}
+
+struct Row {
+    operation: String,
+    mode: String,
+    /// Time of a packet; the median of Criterion's samples.
+    nanos: f64,
+    /// Processor time of a packet, all threads together, where the system tells.
+    cpu_nanos: Option<f64>,
+    events: u64,
+}
+
+impl Bench {
+    pub(crate) fn new(name: &'static str) -> Self {
+        let criterion = Criterion::default()
+            .sample_size(SAMPLES)
+            .warm_up_time(Duration::from_millis(300))
+            .measurement_time(Duration::from_secs(1))
+            .configure_from_args();
+        Self { name, criterion, rows: Vec::new(), remarks: Vec::new() }
+    }
+
+    /// Measures passes over packets. What is prepared, if the row is wanted, is how many packets they are, and the
+    /// pass, which gives the number of things that it found.
+    pub(crate) fn row<F: FnMut() -> u64>(
+        &mut self,
+        operation: &str,
+        mode: &str,
+        prepare: impl FnOnce() -> (usize, F),
+    ) {
+        let (mut prepare, mut prepared) = (Some(prepare), None);
+        let (mut samples, mut events) = (Vec::new(), 0);
+        let (mut packets_in_all, mut cpu) = (0.0, Some(0.0));
+        let mut group = self.criterion.benchmark_group(self.name);
+        group.sampling_mode(SamplingMode::Flat);
+        group.bench_function(format!("{operation}, {mode}"), |b| {
+            let (packets, pass) = prepared.get_or_insert_with(|| prepare.take().unwrap()());
+            b.iter_custom(|passes| {
+                let (start, cpu_start) = (Instant::now(), cpu_nanos());
+                for _ in 0..passes {
+                    events = black_box(pass());
+                }
+                let (time, cpu_end) = (start.elapsed(), cpu_nanos());
+                let packets = passes as f64 * *packets as f64;
+                packets_in_all += packets;
+                cpu = (|| Some(cpu? + cpu_end? - cpu_start?))();
+                samples.push(time.as_nanos() as f64 / packets);
+                time
+            });
+        });
+        group.finish();
+        // What came before the samples warmed up.
+        let mut samples = samples.split_off(samples.len().saturating_sub(SAMPLES));
+        samples.sort_by(f64::total_cmp);
+        if let Some(nanos) = samples.get(samples.len() / 2).copied() {
+            let (operation, mode) = (operation.to_owned(), mode.to_owned());
+            let cpu_nanos = cpu.map(|cpu| cpu / packets_in_all);
+            self.rows.push(Row { operation, mode, nanos, cpu_nanos, events });
+        }
+    }
+
+    /// Measures the sequential engine over packets. What `map` makes of an event is let go.
+    pub(crate) fn analysis<P: Protocol, T: Send>(
+        &mut self,
+        operation: &str,
+        packets: &LazyPackets,
+        builder: impl Fn() -> Builder<P>,
+        map: impl Fn(Event<Report<P>>) -> T + Sync,
+    ) {
+        self.row(operation, "sequential", || {
+            let packets: &Packets = packets;
+            (packets.len(), || analyse(builder(), packets, &map))
+        });
+    }
+
+    /// Measures the sequential engine over packets, and each number of workers.
+    pub(crate) fn analysis_by_workers<P: Protocol, T: Send>(
+        &mut self,
+        operation: &str,
+        packets: &LazyPackets,
+        builder: impl Fn() -> Builder<P>,
+        map: impl Fn(Event<Report<P>>) -> T + Sync,
+    ) {
+        self.analysis(operation, packets, &builder, &map);
+        for workers in WORKERS {
+            let spread = || builder().workers(workers);
+            self.row(operation, &format!("{workers} workers"), || {
+                let packets: &Packets = packets;
+                (packets.len(), || analyse(spread(), packets, &map))
+            });
+        }
+    }
+
+    /// Measures how much is handed to a worker at once.
+    pub(crate) fn batch_sweep<P: Protocol, T: Send>(
+        &mut self,
+        operation: &str,
+        packets: &LazyPackets,
+        builder: impl Fn() -> Builder<P>,
+        map: impl Fn(Event<Report<P>>) -> T + Sync,
+    ) {
+        for kib in BATCHES {
+            let spread = || builder().workers(BATCH_WORKERS).batch_bytes(kib << 10);
+            self.row(operation, &format!("{BATCH_WORKERS} workers, batches of {kib} KiB"), || {
+                let packets: &Packets = packets;
+                (packets.len(), || analyse(spread(), packets, &map))
+            });
+        }
+    }
+
+    /// Adds a line below the table.
+    pub(crate) fn remark(&mut self, remark: String) {
+        self.remarks.push(remark);
+    }
+
+    /// Prints the table.
+    pub(crate) fn finish(self) {
+        self.criterion.final_summary();
+        println!(
+            "\n| {}: operation | by | ns a packet | CPU ns | packets/s | at 1 Gbps | at 10 Gbps | events |",
+            self.name
+        );
+        println!("|---|---|--:|--:|--:|--:|--:|--:|");
+        for Row { operation, mode, nanos, cpu_nanos, events } in &self.rows {
+            let cpu = cpu_nanos.map_or_else(|| "?".to_owned(), |nanos| format!("{nanos:.1}"));
+            let rate = with_commas((1e9 / nanos) as u64);
+            let [slow, fast] = [1.0, 10.0].map(|gbps| share(nanos * gbps * PACKETS_AT_1_GBPS as f64 / 1e7));
+            let events = with_commas(*events);
+            println!("| {operation} | {mode} | {nanos:.1} | {cpu} | {rate} | {slow} | {fast} | {events} |");
+        }
+        for remark in &self.remarks {
+            println!("- {remark}");
+        }
+    }
+}
+
+/// One pass of an analyzer over packets: how many events there were.
+fn analyse<P: Protocol, T: Send>(
+    builder: Builder<P>,
+    packets: &Packets,
+    map: impl Fn(Event<Report<P>>) -> T + Sync,
+) -> u64 {
+    let mut analyzer: Analyzer<P> = builder.build();
+    let mut sink = |made: T| _ = black_box(made);
+    analyzer.analyze_map(packets.source(), map, &mut sink).unwrap().events
+}
+
+/// Percents of the time that there is.
+fn share(percents: f64) -> String {
+    let overload = if percents > 100.0 { " OVERLOAD" } else { "" };
+    format!("{percents:.2} %{overload}")
+}
+
+pub(crate) fn with_commas(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (n, digit) in digits.chars().enumerate() {
+        if n > 0 && (digits.len() - n).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+const fn number(number: usize) -> NonZeroUsize {
+    NonZeroUsize::new(number).unwrap()
+}
+
+/// Processor time that this process took so far, ended threads included, where the system tells (proc(5)).
+fn cpu_nanos() -> Option<f64> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let ticks = |n| fields.split(' ').nth(n)?.parse::<f64>().ok();
+    Some((ticks(11)? + ticks(12)?) * TICK)
+}

@@ -1,0 +1,54 @@
+//! What is concluded of hosts, against what p0f 3.09b concludes; `hosts/craft.py` made the packets and tells how p0f was
+//! asked.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use huginn_net::db::Database;
+use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers, P0fLine, Scope};
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name)
+}
+
+/// The lines on hosts that p0f would log of a capture.
+fn lines_on_hosts(capture: &str, signatures: &str) -> Vec<String> {
+    let database: Database = fs::read_to_string(file(signatures)).unwrap().parse().unwrap();
+    let observers = Observers::new(Arc::new(database)).scope(Scope::P0f);
+    let mut lines = Vec::new();
+    let mut sink = |event: Event| {
+        if matches!(event.kind, Finding::HostChange(_) | Finding::IpSharing(_) | Finding::Uptime(_)) {
+            lines.push(P0fLine::of(&event).unwrap().to_string());
+        }
+    };
+    let capture = CaptureReader::open(file(capture)).unwrap();
+    HuginnNet::builder_with(observers).build().analyze(capture, &mut sink).unwrap();
+    lines
+}
+
+#[test]
+fn hosts_change_and_share_addresses_by_the_rules_of_p0f() {
+    let golden = fs::read_to_string(file("rules.p0f")).unwrap();
+    let lines = lines_on_hosts("rules.pcap", "signatures.fp");
+    let differ = lines.iter().map(String::as_str).zip(golden.lines()).find(|(ours, theirs)| ours != theirs);
+    assert_eq!(differ, None);
+    assert_eq!(lines.len(), golden.lines().count());
+}
+
+#[test]
+fn every_reason_of_p0f_occurs() {
+    let golden = fs::read_to_string(file("rules.p0f")).unwrap();
+    let mut reasons: BTreeMap<&str, u32> = BTreeMap::new();
+    for line in golden.lines() {
+        let Some((_, rest)) = line.split_once("|reason=") else { continue };
+        let (names, _) = rest.split_once('|').unwrap();
+        for name in names.split(' ') {
+            *reasons.entry(name).or_default() += 1;
+        }
+    }
+    assert_eq!(reasons.len(), 13, "{reasons:?}");
+    assert!(reasons.values().all(|count| *count > 2), "{reasons:?}");
+}
