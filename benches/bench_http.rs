@@ -122,9 +122,10 @@ fn analyse(bench: &mut Bench, name: &str, packets: &LazyPackets) {
         server(&event.kind);
         event
     });
-    bench.analysis_by_workers(&of("full analysis"), packets, HuginnNetHttp::builder, full);
+    bench.analysis(&of("full analysis"), packets, HuginnNetHttp::builder, full);
+    bench.whole_analysis(&of("full analysis, start to end"), packets, HuginnNetHttp::builder, full);
     if name == Repeat::NewFlows.to_string() {
-        bench.batch_sweep(&of("full analysis"), packets, HuginnNetHttp::builder, full);
+        bench.batch_sweep(&of("full analysis, start to end"), packets, HuginnNetHttp::builder, full);
     }
 }
 

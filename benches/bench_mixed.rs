@@ -25,10 +25,10 @@ use std::cell::RefCell;
 use std::hint::black_box;
 use std::sync::Arc;
 
-use huginn_net::{Builder, Database, Event, HuginnNet, JsonEvent, Observers};
+use huginn_net::{Builder, Database, Event, Hosts, HuginnNet, JsonEvent, Observers};
 
 use packets::{AT_LEAST, Packets, Repeat};
-use table::{Bench, LazyPackets, lazy};
+use table::{Bench, Forget, LazyPackets, lazy};
 
 /// Captures of all that is analysed: handshakes of several systems, HTTP/1 and HTTP/2 in the clear, TLS over TCP, QUIC
 /// and DTLS.
@@ -72,12 +72,20 @@ fn analyse(bench: &mut Bench, repeat: Repeat, packets: &LazyPackets) {
     let empty = Arc::new(Database::default());
     let unmatched = || with(Observers::new(Arc::clone(&empty)));
     bench.analysis(&of("all, nothing matched"), packets, unmatched, event);
-    bench.analysis_by_workers(&of("full analysis"), packets, all, event);
+    bench.analysis(&of("full analysis"), packets, all, event);
+    bench.whole_analysis(&of("full analysis, start to end"), packets, all, event);
     let profiled = || with(Observers::default().profiles(true));
     bench.analysis(&of("full analysis, profiles of hosts"), packets, profiled, event);
-    bench.analysis_by_workers(&of("full analysis, as JSON"), packets, all, json);
+    bench.analysis(&of("full analysis, as JSON"), packets, all, json);
+    bench.whole_analysis(&of("full analysis, as JSON, start to end"), packets, all, json);
     if repeat == Repeat::NewFlows {
-        bench.batch_sweep(&of("full analysis, as JSON"), packets, all, json);
+        bench.batch_sweep(&of("full analysis, as JSON, start to end"), packets, all, json);
+    }
+}
+
+impl Forget for Hosts {
+    fn forget(&mut self) {
+        self.clear();
     }
 }
 

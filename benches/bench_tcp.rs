@@ -109,9 +109,10 @@ fn analyse(bench: &mut Bench, repeat: Repeat, packets: &LazyPackets) {
         link(&event.kind);
         event
     });
-    bench.analysis_by_workers(&of("full analysis"), packets, HuginnNetTcp::builder, full);
+    bench.analysis(&of("full analysis"), packets, HuginnNetTcp::builder, full);
+    bench.whole_analysis(&of("full analysis, start to end"), packets, HuginnNetTcp::builder, full);
     if repeat == Repeat::NewFlows {
-        bench.batch_sweep(&of("full analysis"), packets, HuginnNetTcp::builder, full);
+        bench.batch_sweep(&of("full analysis, start to end"), packets, HuginnNetTcp::builder, full);
     }
 }
 

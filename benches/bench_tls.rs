@@ -44,7 +44,7 @@ const QUIC: [&str; 5] = ["quic-aioquic", "quic-chromium", "quic-firefox", "quic-
 /// Appends fingerprints to a text.
 type Fingerprint = fn(&ClientHello<'_>, &mut String);
 
-/// What is made of a hello. The last is the full analysis.
+/// What is made of a hello.
 const FINGERPRINTS: [(&str, Fingerprint); 4] = [
     ("no fingerprint", |_, _| {}),
     ("JA4", |hello, text| write!(text, "{}", hello.ja4()).unwrap()),
@@ -52,12 +52,14 @@ const FINGERPRINTS: [(&str, Fingerprint); 4] = [
         let raw = hello.ja4_r();
         write!(text, "{} {raw}", raw.ja4()).unwrap();
     }),
-    FULL,
+    ("full analysis", FULL),
 ];
-const FULL: (&str, Fingerprint) = ("JA4, JA4_r, JA3 and its hash", |hello, text| {
+
+/// JA4, JA4_r, JA3 and its hash.
+const FULL: Fingerprint = |hello, text| {
     let (raw, ja3) = (hello.ja4_r(), hello.ja3());
-    write!(text, "{} {raw} {ja3} {}", raw.ja4(), hello.ja3_hash()).unwrap();
-});
+    write!(text, "{} {raw} {ja3} {}", raw.ja4(), ja3.hash()).unwrap();
+};
 
 fn main() {
     let mut bench = Bench::new("tls");
@@ -112,19 +114,21 @@ fn distinct_hellos(bench: &mut Bench) {
         let operation = format!("distinct hellos: {name}");
         bench.analysis(&operation, &packets, HuginnNetTls::builder, |event| on_event(event, fingerprint));
     }
-    let full = |event| on_event(event, FULL.1);
-    let operation = "distinct hellos: full analysis";
-    bench.analysis_by_workers(operation, &packets, HuginnNetTls::builder, full);
+    let full = |event| on_event(event, FULL);
+    let operation = "distinct hellos: full analysis, start to end";
+    bench.whole_analysis(operation, &packets, HuginnNetTls::builder, full);
     bench.batch_sweep(operation, &packets, HuginnNetTls::builder, full);
 }
 
 /// All packets of short connections, and the datagrams of QUIC's first flight.
 fn handshakes(bench: &mut Bench) {
-    let full = |event| on_event(event, FULL.1);
+    let full = |event| on_event(event, FULL);
     for repeat in Repeat::BOTH {
         let packets = lazy(move || Packets::of_captures(&TLS, repeat, AT_LEAST, |_| true));
         let operation = format!("{repeat}: handshakes, full analysis");
-        bench.analysis_by_workers(&operation, &packets, HuginnNetTls::builder, full);
+        bench.analysis(&operation, &packets, HuginnNetTls::builder, full);
+        let operation = format!("{operation}, start to end");
+        bench.whole_analysis(&operation, &packets, HuginnNetTls::builder, full);
     }
     let packets = lazy(|| Packets::of_captures(&QUIC, Repeat::NewFlows, AT_LEAST, is_initial));
     let operation = "new flows: first flights of QUIC, full analysis";

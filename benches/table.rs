@@ -96,8 +96,9 @@ impl Bench {
         }
     }
 
-    /// Measures the sequential engine over packets. What `map` makes of an event is let go.
-    pub(crate) fn analysis<P: Protocol, T: Send>(
+    /// Measures the sequential engine over packets, with room for its flows from the pass before. What `map` makes of
+    /// an event is let go.
+    pub(crate) fn analysis<P: Protocol<Memory: Forget>, T: Send>(
         &mut self,
         operation: &str,
         packets: &LazyPackets,
@@ -106,29 +107,33 @@ impl Bench {
     ) {
         self.row(operation, "sequential", || {
             let packets: &Packets = packets;
-            (packets.len(), || analyse(builder(), packets, &map))
+            let mut analyzer = builder().build();
+            (packets.len(), move || {
+                let before = analyzer.counters().events;
+                analyzer.memory_mut().forget();
+                analyse(&mut analyzer, packets, &map) - before
+            })
         });
     }
 
-    /// Measures the sequential engine over packets, and each number of workers.
-    pub(crate) fn analysis_by_workers<P: Protocol, T: Send>(
+    /// Measures whole analyses, from an empty analyzer to its end: the sequential engine, and each number of workers.
+    pub(crate) fn whole_analysis<P: Protocol, T: Send>(
         &mut self,
         operation: &str,
         packets: &LazyPackets,
         builder: impl Fn() -> Builder<P>,
         map: impl Fn(Event<Report<P>>) -> T + Sync,
     ) {
-        self.analysis(operation, packets, &builder, &map);
-        for workers in WORKERS {
-            let spread = || builder().workers(workers);
-            self.row(operation, &format!("{workers} workers"), || {
+        let modes = WORKERS.map(|workers| (workers, format!("{workers} workers")));
+        for (workers, mode) in [(NonZeroUsize::MIN, "sequential".to_owned())].into_iter().chain(modes) {
+            self.row(operation, &mode, || {
                 let packets: &Packets = packets;
-                (packets.len(), || analyse(spread(), packets, &map))
+                (packets.len(), || analyse(&mut builder().workers(workers).build(), packets, &map))
             });
         }
     }
 
-    /// Measures how much is handed to a worker at once.
+    /// Measures whole analyses by how much is handed to a worker at once.
     pub(crate) fn batch_sweep<P: Protocol, T: Send>(
         &mut self,
         operation: &str,
@@ -137,10 +142,10 @@ impl Bench {
         map: impl Fn(Event<Report<P>>) -> T + Sync,
     ) {
         for kib in BATCHES {
-            let spread = || builder().workers(BATCH_WORKERS).batch_bytes(kib << 10);
+            let spread = || builder().workers(BATCH_WORKERS).batch_bytes(kib << 10).build();
             self.row(operation, &format!("{BATCH_WORKERS} workers, batches of {kib} KiB"), || {
                 let packets: &Packets = packets;
-                (packets.len(), || analyse(spread(), packets, &map))
+                (packets.len(), || analyse(&mut spread(), packets, &map))
             });
         }
     }
@@ -171,15 +176,23 @@ impl Bench {
     }
 }
 
-/// One pass of an analyzer over packets: how many events there were.
+/// One pass of an analyzer over packets: how many events there were since it was made.
 fn analyse<P: Protocol, T: Send>(
-    builder: Builder<P>,
+    analyzer: &mut Analyzer<P>,
     packets: &Packets,
     map: impl Fn(Event<Report<P>>) -> T + Sync,
 ) -> u64 {
-    let mut analyzer: Analyzer<P> = builder.build();
     let mut sink = |made: T| _ = black_box(made);
     analyzer.analyze_map(packets.source(), map, &mut sink).unwrap().events
+}
+
+/// A memory that can be emptied, so that every pass finds the same.
+pub(crate) trait Forget {
+    fn forget(&mut self);
+}
+
+impl Forget for () {
+    fn forget(&mut self) {}
 }
 
 /// Percents of the time that there is.

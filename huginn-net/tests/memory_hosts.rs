@@ -47,7 +47,7 @@ fn remember(profiles: bool) -> HostCounters {
 
 #[test]
 fn millions_of_hosts_fit_in_the_caps_and_those_that_went_are_counted() {
-    for (profiles, most_mib) in [(false, 256), (true, 384)] {
+    for (profiles, most_mib) in [(false, 256), (true, 320)] {
         let counters = remember(profiles);
         assert_eq!(counters.seen, u64::from(HOSTS));
         assert_eq!(counters.evicted + counters.evicted_for_memory, counters.seen - counters.held);

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use huginn_net::tcp::Clock;
 use huginn_net::{Claim, Escaped, HostProfile, Hosts, Label, SoftwareSeen, Tally, Timestamp, Verdict};
 
@@ -18,6 +18,10 @@ const SHOWN_TEXT: usize = 48;
 
 const HEADINGS: [&str; 9] =
     ["address", "system", "software", "TLS client", "link", "hops", "uptime", "seen (UTC)", "remarks"];
+/// The place of the TLS clients.
+const TLS_CLIENT: usize = 3;
+/// Columns that a JA4 takes with the blanks around it.
+const JA4_WIDTH: u16 = 38;
 /// The place of the hops.
 const HOPS: usize = 5;
 
@@ -31,9 +35,10 @@ pub(super) fn write(
     if let Some(file) = file {
         writeln!(out, "{file}")?;
     }
+    let width = width(on_terminal);
     let mut table = Table::new();
     table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_header(HEADINGS);
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width(on_terminal));
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     let mut sentences = Vec::new();
     let mut is_used = [false; HEADINGS.len()];
     for host in hosts.profiles() {
@@ -50,10 +55,14 @@ pub(super) fn write(
     if table.is_empty() {
         return writeln!(out, "No host told anything.");
     }
+    let has_hellos = is_used.get(TLS_CLIENT) == Some(&true);
     for (place, is_used) in is_used.into_iter().enumerate() {
         if let Some(column) = table.column_mut(place).filter(|_| !is_used) {
             column.set_constraint(ColumnConstraint::Hidden);
         }
+    }
+    if let Some(ja4) = table.column_mut(TLS_CLIENT).filter(|_| has_hellos && width >= WIDTH) {
+        ja4.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(JA4_WIDTH)));
     }
     if let Some(hops) = table.column_mut(HOPS) {
         hops.set_cell_alignment(CellAlignment::Right);
@@ -144,7 +153,7 @@ fn short(label: &Label) -> String {
 
 fn tls_clients(host: &HostProfile) -> String {
     let names = host.tls_clients.by_count().map(|seen| match seen.value.family {
-        Some(family) => format!("{family}, {}", seen.value.ja4),
+        Some(family) => format!("{family}:\n{}", seen.value.ja4),
         None => seen.value.ja4.to_string(),
     });
     some_of(names.collect())
@@ -215,7 +224,7 @@ fn remarks(host: &HostProfile, verdict: &Verdict) -> String {
         remarks.push(format!("forwarded heads: {forwarded}"));
     }
     if !verdict.contradictions.is_empty() {
-        remarks.push("contradicts itself: see below".to_owned());
+        remarks.push("contradiction: see below".to_owned());
     }
     remarks.join("\n")
 }

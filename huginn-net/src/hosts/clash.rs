@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use huginn_net_db::Label;
+use huginn_net_db::{Label, System};
 use huginn_net_http::Role;
 
 use super::stack::{same_stack, system_of};
@@ -33,13 +33,14 @@ impl Clash {
             return Some(Self { tcp: Arc::clone(&tcp.name), other, explanation });
         }
         let software = &note.matched.as_ref().filter(|found| !found.dishonest)?.label;
-        if software.systems.is_empty() || system_check::runs_on(software, tcp) {
-            return None;
-        }
-        let says: Vec<String> =
-            software.systems.iter().map(|system| system.to_string().replace('@', "class ")).collect();
-        let by = Some(Arc::clone(&software.name));
-        let other = Statement { who: "software", says: says.join(" or ").into(), by };
+        // What runs nearly anywhere tells nothing.
+        let says = match &*software.systems {
+            _ if system_check::runs_on(software, tcp) => return None,
+            [System::Name(name)] => Arc::clone(name),
+            [System::Class(class)] => format!("a {class} system").into(),
+            _ => return None,
+        };
+        let other = Statement { who: "software", says, by: Some(Arc::clone(&software.name)) };
         Some(Self { tcp: Arc::clone(&tcp.name), other, explanation: Explanation::NatProxyOrLie })
     }
 

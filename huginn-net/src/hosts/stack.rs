@@ -17,6 +17,7 @@ pub(super) fn same_stack(one: &str, other: &str) -> bool {
 pub(super) fn system_of(family: ClientFamily) -> Option<&'static str> {
     match family {
         ClientFamily::Apple => Some(APPLE),
+        ClientFamily::Schannel => Some("Windows"),
         _ => None,
     }
 }

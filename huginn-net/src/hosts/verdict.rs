@@ -10,7 +10,7 @@ use huginn_net_tls::{ClientFamily, Ja4};
 
 use crate::Escaped;
 
-/// What a host most likely is, with all that it is made of. [`HostProfile::verdict`] makes it.
+/// What a host most likely is, with all that it is made of. [`HostProfile::verdict`](crate::HostProfile::verdict) makes it.
 ///
 /// The evidence of the best [`Grade`] that there is decides; in it the system seen most often, of equals the one seen
 /// first. Systems that TCP cannot tell apart (Android and Linux; macOS and iOS) are told apart by what HTTP says of them
