@@ -171,14 +171,15 @@ fn ip_version(frame: &[u8]) -> Option<u8> {
     }
 }
 
-/// Gives both ends of a packet the addresses that they would have in another network, one of 65,536. Checksums stay as
+/// Gives both ends of a packet the addresses that they would have in another network, one of 2^24. Checksums stay as
 /// they are.
 fn move_to_network(frame: &mut [u8], network: usize) {
-    let number = u16::try_from(network).unwrap().to_be_bytes();
+    assert!(network < 1 << 24, "there are not so many networks");
+    let [_, number @ ..] = (network as u32).to_be_bytes();
     let places = if ip_version(frame) == Some(4) { [27, 31] } else { [26, 42] };
     for place in places {
-        frame[place] ^= number[0];
-        frame[place + 1] ^= number[1];
+        let address = &mut frame[place..place + number.len()];
+        address.iter_mut().zip(number).for_each(|(byte, change)| *byte ^= change);
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::flows::Flows;
+use crate::form::{Delivery, Form, Mapped, ToSink, ToWriter, Written};
 use crate::intake::Intake;
 use crate::outlet::{Outlet, Told, told};
 use crate::packet_clock::PacketClock;
@@ -79,7 +80,7 @@ impl<P: Protocol> Analyzer<P> {
         frame: &Frame<'_>,
         sink: &mut (impl Sink<Event<Report<P>>> + ?Sized),
     ) -> ControlFlow<()> {
-        self.push_map(frame, &std::convert::identity, sink)
+        self.push_formed(frame, &Mapped(std::convert::identity), &mut (), &mut ToSink(sink))
     }
 
     /// Tells that no further frame comes. No protocol so far has anything left to say then.
@@ -119,61 +120,93 @@ impl<P: Protocol> Analyzer<P> {
         map: impl Fn(Event<Report<P>>) -> T + Sync,
         sink: &mut (impl Sink<T> + ?Sized),
     ) -> Result<Counters, AnalysisError<S::Error>> {
+        self.run(source, &Mapped(map), &mut ToSink(sink))
+    }
+
+    /// [Analyses](Self::analyze) a source, and hands to `take` the text that `write` appends for each event.
+    ///
+    /// With several workers they write, each into one buffer for many events: this costs less than to
+    /// [map](Self::analyze_map) each event to a text of its own.
+    ///
+    /// # Errors
+    /// Those of [`analyze_map`](Self::analyze_map).
+    pub fn analyze_text<S: Source<Error: Send> + Send>(
+        &mut self,
+        source: S,
+        write: impl Fn(&Event<Report<P>>, &mut Vec<u8>) + Sync,
+        mut take: impl FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<Counters, AnalysisError<S::Error>> {
+        self.run(source, &Written(write), &mut ToWriter(&mut take))
+    }
+
+    fn run<S: Source<Error: Send> + Send, F: Form<Event<Report<P>>>>(
+        &mut self,
+        source: S,
+        form: &F,
+        delivery: &mut impl Delivery<F::Piece, F::Shelf>,
+    ) -> Result<Counters, AnalysisError<S::Error>> {
         let outcome = if self.spread.workers == NonZeroUsize::MIN {
-            self.in_this_thread(source, &map, sink)
+            self.in_this_thread(source, form, delivery)
         } else {
-            self.in_workers(source, &map, sink)
+            self.in_workers(source, form, delivery)
         };
         self.end();
         outcome.map(|()| self.counters())
     }
 
-    fn in_this_thread<S: Source, T>(
+    fn in_this_thread<S: Source, F: Form<Event<Report<P>>>>(
         &mut self,
         mut source: S,
-        map: &impl Fn(Event<Report<P>>) -> T,
-        sink: &mut (impl Sink<T> + ?Sized),
+        form: &F,
+        delivery: &mut impl Delivery<F::Piece, F::Shelf>,
     ) -> Result<(), AnalysisError<S::Error>> {
+        let mut shelf = F::Shelf::default();
         while !self.cancel.is_cancelled() {
             let Some(frame) = source.next_frame()? else { break };
-            if self.push_map(&frame, map, sink).is_break() {
+            if self.push_formed(&frame, form, &mut shelf, delivery).is_break() {
                 break;
             }
         }
         Ok(())
     }
 
-    fn in_workers<S: Source<Error: Send> + Send, T: Send>(
+    fn in_workers<S: Source<Error: Send> + Send, F: Form<Event<Report<P>>>>(
         &mut self,
         source: S,
-        map: &(impl Fn(Event<Report<P>>) -> T + Sync),
-        sink: &mut (impl Sink<T> + ?Sized),
+        form: &F,
+        delivery: &mut impl Delivery<F::Piece, F::Shelf>,
     ) -> Result<(), AnalysisError<S::Error>> {
         // The workers begin without flows: those of frames pushed before end here.
         self.flows.clear();
         let Self { intake, flows, outlet, limits, spread, dropped, cancel } = self;
         let parts = Parts { intake, flows, limits: *limits, outlet, cancel };
-        let (more, outcome) = parallel::run(*spread, parts, source, map, sink);
+        let (more, outcome) = parallel::run(*spread, parts, source, form, delivery);
         dropped.add(&more);
         outcome
     }
 
     #[inline]
-    fn push_map<T>(
+    fn push_formed<F: Form<Event<Report<P>>>>(
         &mut self,
         frame: &Frame<'_>,
-        map: &impl Fn(Event<Report<P>>) -> T,
-        sink: &mut (impl Sink<T> + ?Sized),
+        form: &F,
+        shelf: &mut F::Shelf,
+        delivery: &mut impl Delivery<F::Piece, F::Shelf>,
     ) -> ControlFlow<()> {
         let Self { intake, flows, outlet, .. } = self;
         let mut outcome = ControlFlow::Continue(());
         intake.take(frame, &mut |segment, now| {
             if outcome.is_continue() {
-                outcome = flows.segment(segment, now, &mut |event| match told::<P::Event, P::Memory, T>(
-                    event, map,
-                ) {
-                    Told::Report(report) => outlet.report(report, sink),
-                    Told::Note(note) => outlet.note(note, &mut |event| sink.event(map(event))),
+                outcome = flows.segment(segment, now, &mut |event| {
+                    let outcome = match told::<P::Event, P::Memory, F>(event, form, shelf) {
+                        Told::Report(piece) => outlet.report(piece, shelf, delivery),
+                        Told::Note(note) => outlet.note(note, &mut |event| {
+                            let piece = form.form(event, shelf);
+                            delivery.deliver(piece, shelf)
+                        }),
+                    };
+                    F::clear(shelf);
+                    outcome
                 });
             }
         });

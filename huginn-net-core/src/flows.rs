@@ -165,8 +165,11 @@ impl<P: Protocol> Flows<P> {
                 outcome = learn(Event::of(segment, sender, subject, kind));
             }
         });
-        let held = P::held(&flow.state);
-        self.table.note_held(slot, held);
+        // Without payload nothing more is held; what was let go is noted with the next that has some.
+        if !segment.payload.is_empty() {
+            let held = P::held(&flow.state);
+            self.table.note_held(slot, held);
+        }
         outcome
     }
 

@@ -63,6 +63,7 @@ mod event;
 mod filter;
 mod flow_key;
 mod flows;
+mod form;
 mod frame;
 mod idle_map;
 mod intake;

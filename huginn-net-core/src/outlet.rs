@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use crate::{Event, Memory, Route, Sink};
+use crate::form::{Delivery, Form};
+use crate::{Event, Memory, Route};
 
 /// What is remembered beyond flows, and how much was reported.
 pub(crate) struct Outlet<M> {
@@ -20,13 +21,14 @@ pub(crate) enum Told<T, N> {
 
 /// Makes ready what a flow told.
 #[inline]
-pub(crate) fn told<E, M: Memory<E>, T>(
+pub(crate) fn told<E, M: Memory<E>, F: Form<Event<M::Report>>>(
     event: Event<E>,
-    map: &impl Fn(Event<M::Report>) -> T,
-) -> Told<T, M::Note> {
+    form: &F,
+    shelf: &mut F::Shelf,
+) -> Told<F::Piece, M::Note> {
     let Event { ts, flow, subject, kind } = event;
     match M::route(kind) {
-        Route::Report(kind) => Told::Report(map(Event { ts, flow, subject, kind })),
+        Route::Report(kind) => Told::Report(form.form(Event { ts, flow, subject, kind }, shelf)),
         Route::Note(kind) => Told::Note(Event { ts, flow, subject, kind }),
     }
 }
@@ -34,16 +36,21 @@ pub(crate) fn told<E, M: Memory<E>, T>(
 impl<M> Outlet<M> {
     /// Leads a report to the sink. Breaks when the sink does.
     #[inline]
-    pub(crate) fn report<T>(&mut self, report: T, sink: &mut (impl Sink<T> + ?Sized)) -> ControlFlow<()> {
+    pub(crate) fn report<T, S>(
+        &mut self,
+        piece: T,
+        shelf: &S,
+        delivery: &mut impl Delivery<T, S>,
+    ) -> ControlFlow<()> {
         self.events = self.events.saturating_add(1);
-        sink.event(report)
+        delivery.deliver(piece, shelf)
     }
 
-    /// Leads a note to the memory, and what that concludes to `deliver`. Breaks when that does.
+    /// Leads a note to the memory, and what that concludes to `report`. Breaks when that does.
     pub(crate) fn note<E>(
         &mut self,
         note: Event<M::Note>,
-        deliver: &mut impl FnMut(Event<M::Report>) -> ControlFlow<()>,
+        report: &mut impl FnMut(Event<M::Report>) -> ControlFlow<()>,
     ) -> ControlFlow<()>
     where
         M: Memory<E>,
@@ -53,7 +60,7 @@ impl<M> Outlet<M> {
         memory.on_note(note, &mut |event| {
             if outcome.is_continue() {
                 *events = events.saturating_add(1);
-                outcome = deliver(event);
+                outcome = report(event);
             }
         });
         outcome

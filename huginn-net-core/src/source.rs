@@ -19,6 +19,21 @@ pub trait Source {
     fn is_at_hand(&self) -> bool {
         true
     }
+
+    /// Whether frames lie in a buffer that can be [taken](Self::take_buffer), which spares a parallel analysis to copy
+    /// them; false where nothing else is known.
+    fn lends_from_buffer(&self) -> bool {
+        false
+    }
+
+    /// Gives the buffer away in which all frames lie that were lent since it began, and goes on in this one, which may
+    /// be of any length.
+    ///
+    /// Such a source begins no other buffer on its own accord, nor writes over frames in this one, before a call at
+    /// which its next frame is not [at hand](Self::is_at_hand).
+    fn take_buffer(&mut self, fresh: Vec<u8>) -> Vec<u8> {
+        fresh
+    }
 }
 
 impl<S: Source + ?Sized> Source for &mut S {
@@ -30,6 +45,14 @@ impl<S: Source + ?Sized> Source for &mut S {
 
     fn is_at_hand(&self) -> bool {
         (**self).is_at_hand()
+    }
+
+    fn lends_from_buffer(&self) -> bool {
+        (**self).lends_from_buffer()
+    }
+
+    fn take_buffer(&mut self, fresh: Vec<u8>) -> Vec<u8> {
+        (**self).take_buffer(fresh)
     }
 }
 

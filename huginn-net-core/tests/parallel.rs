@@ -232,6 +232,26 @@ fn the_map_is_applied_to_what_flows_tell_and_to_what_is_concluded() {
 }
 
 #[test]
+fn texts_come_one_an_event_in_their_order() {
+    let packets = syns(300);
+    let texts = |workers: usize| {
+        let mut texts = Vec::new();
+        let frames = Frames::new(packets.iter().map(Packet::frame));
+        let write = |event: &Event<String>, text: &mut Vec<u8>| text.extend(event.kind.bytes().take(40));
+        let take = |text: &[u8]| {
+            texts.push(text.to_vec());
+            if texts.len() < 500 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let counters = builder(workers, 1000).build().analyze_text(frames, write, take).unwrap();
+        assert_eq!(counters.events, 500);
+        texts
+    };
+    let want = texts(1);
+    assert_eq!((want.len(), want[0].len(), want[499].as_slice()), (500, 40, &b"1 SYNs"[..]));
+    assert_eq!(texts(3), want);
+}
+
+#[test]
 fn an_empty_source_ends_at_once() {
     let (events, counters, _) = analyze(builder(8, 1), &[]);
     assert_eq!((events.len(), counters), (0, Counters::default()));

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::convert::Infallible;
+use std::io;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -91,6 +92,34 @@ fn all_captures_twice_over() {
             let found = analyze(spread(workers, batch_bytes), all().collect::<Vec<_>>()).unwrap();
             assert!(found == want, "{workers} workers, batches of {batch_bytes}");
         }
+    }
+}
+
+/// A file of so many buffers that records lie across their ends.
+#[test]
+fn a_large_file_gives_what_its_frames_give() {
+    let captures = captures();
+    let packets = captures.iter().cycle().take(10 * captures.len()).flat_map(|(_, packets)| packets);
+    let packets: Vec<&Packet> = packets.filter(|packet| packet.link == LinkType::ETHERNET).collect();
+    let mut file = [0xa1b2_3c4d_u32, 0x0002_0004, 0, 0, 1 << 18, 1].map(u32::to_be_bytes).concat();
+    for packet in &packets {
+        let len = u32::try_from(packet.data.len()).unwrap();
+        let seconds = u32::try_from(packet.ts.as_secs()).unwrap();
+        let header = [seconds, packet.ts.subsec_nanos(), len, packet.wire_len];
+        file.extend(header.map(u32::to_be_bytes).concat());
+        file.extend(&packet.data);
+    }
+    assert!(file.len() > 4 << 20);
+    let analyze = |builder: Builder<Observers>| {
+        let mut events: Vec<Event> = Vec::new();
+        let reader = CaptureReader::from_reader("memory", io::Cursor::new(file.clone())).unwrap();
+        let counters = builder.build().analyze(reader, &mut events).unwrap();
+        (events, counters)
+    };
+    let want = analyze(HuginnNet::builder());
+    for (workers, batch_bytes) in [(2, 1 << 18), (2, 1 << 14), (3, 1 << 16), (8, 1 << 20)] {
+        let found = analyze(spread(workers, batch_bytes));
+        assert!(found == want, "{workers} workers, batches of {batch_bytes}");
     }
 }
 

@@ -1,7 +1,6 @@
 //! `huginn-net pcap`: capture files.
 
 use std::io::{self, Write};
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -28,7 +27,6 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
     let mut events = EventWriter::create(&args.output)?;
     let mut left = args.analysis.count.unwrap_or(u64::MAX);
     let mut damaged = false;
-    let workers = args.analysis.workers;
     for path in &args.files {
         if left == 0 {
             break;
@@ -44,11 +42,12 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
             if summary {
                 return analyzer.analyze(source, &mut |_: Event| ());
             }
-            if workers == NonZeroUsize::MIN {
-                return analyzer.analyze(source, &mut events);
-            }
             let (renderer, lines) = events.parts();
-            analyzer.analyze_map(source, |event| renderer.render(&event), lines)
+            analyzer.analyze_text(
+                source,
+                |event, text| renderer.render(event, text),
+                |text| lines.write(text),
+            )
         });
         events.check()?;
         if summary {
@@ -163,6 +162,14 @@ impl Source for Watched<'_> {
 
     fn is_at_hand(&self) -> bool {
         self.reader.is_at_hand()
+    }
+
+    fn lends_from_buffer(&self) -> bool {
+        self.reader.lends_from_buffer()
+    }
+
+    fn take_buffer(&mut self, fresh: Vec<u8>) -> Vec<u8> {
+        self.reader.take_buffer(fresh)
     }
 }
 

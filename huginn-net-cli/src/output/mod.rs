@@ -9,21 +9,16 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::ops::ControlFlow;
 
 use anstream::{AutoStream, ColorChoice};
-use huginn_net::{Event, Hosts, JsonEvent, JsonHost, P0fLine, Sink};
+use huginn_net::{Event, Hosts, JsonEvent, JsonHost, P0fLine};
 
 pub(crate) use self::progress::Progress;
 use crate::args::{Format, OutputArguments};
 use crate::failure::Failure;
 
-/// Room for the text of most events, in bytes.
-const TEXT_LEN: usize = 1 << 10;
-
 /// Writes events in the chosen format.
 pub(crate) struct EventWriter {
     renderer: Renderer,
     lines: LineWriter,
-    /// The text of the present event.
-    text: Vec<u8>,
 }
 
 /// Makes events the text that they are written as.
@@ -33,7 +28,7 @@ pub(crate) struct Renderer {
     file: Option<String>,
 }
 
-/// Writes events that are text already.
+/// Writes the texts of events.
 pub(crate) struct LineWriter {
     out: BufWriter<Box<dyn Write>>,
     /// Whether events are blocks, with an empty line between them.
@@ -67,10 +62,10 @@ impl EventWriter {
             at_once: on_terminal,
             outcome: Ok(()),
         };
-        Ok(Self { renderer, lines, text: Vec::new() })
+        Ok(Self { renderer, lines })
     }
 
-    /// What makes events text, and what writes that: for events that become text elsewhere.
+    /// What makes events text, and what writes that.
     pub(crate) fn parts(&mut self) -> (&Renderer, &mut LineWriter) {
         (&self.renderer, &mut self.lines)
     }
@@ -97,7 +92,7 @@ impl EventWriter {
 
     /// Writes what was learned of the hosts of a file.
     pub(crate) fn write_hosts(&mut self, hosts: &Hosts) -> Result<(), Failure> {
-        let Self { renderer: Renderer { format, file, .. }, lines, text } = self;
+        let Self { renderer: Renderer { format, file, .. }, lines } = self;
         let file = file.as_deref();
         match format {
             Format::Human => {
@@ -107,11 +102,12 @@ impl EventWriter {
                 summary::write(&mut lines.out, hosts, file, lines.on_terminal)?;
             }
             Format::Json => {
+                let mut text = Vec::new();
                 for host in hosts.profiles() {
                     text.clear();
-                    JsonHost { host, file }.write_to(text);
+                    JsonHost { host, file }.write_to(&mut text);
                     text.push(b'\n');
-                    lines.out.write_all(text)?;
+                    lines.out.write_all(&text)?;
                 }
             }
             Format::P0f => {}
@@ -125,45 +121,28 @@ impl EventWriter {
 }
 
 impl Renderer {
-    /// An event as text; empty where the format has none for it.
-    pub(crate) fn render(&self, event: &Event) -> io::Result<Vec<u8>> {
-        let mut text = Vec::with_capacity(TEXT_LEN);
-        self.write(&mut text, event)?;
-        Ok(text)
-    }
-
-    fn write(&self, text: &mut Vec<u8>, event: &Event) -> io::Result<()> {
+    /// Appends an event as text; nothing where the format has none for it.
+    pub(crate) fn render(&self, event: &Event, text: &mut Vec<u8>) {
         match self.format {
-            Format::Human => self.human.write(text, event, self.file.as_deref()),
+            // Nothing that is written to memory fails.
+            Format::Human => _ = self.human.write(text, event, self.file.as_deref()),
             Format::Json => {
                 JsonEvent { event, file: self.file.as_deref() }.write_to(text);
                 text.push(b'\n');
-                Ok(())
             }
-            Format::P0f => match P0fLine::of(event) {
-                Some(line) => writeln!(text, "{line}"),
-                None => Ok(()),
-            },
+            Format::P0f => {
+                if let Some(line) = P0fLine::of(event) {
+                    let _ = writeln!(text, "{line}");
+                }
+            }
         }
     }
 }
 
 impl LineWriter {
-    /// Writes what an event was made to. Breaks where that fails.
-    fn write(&mut self, text: &[u8]) -> ControlFlow<()> {
-        let mut written = Ok(());
-        if std::mem::replace(&mut self.begun, true) && self.blocks {
-            written = self.out.write_all(b"\n");
-        }
-        written = written.and_then(|()| self.out.write_all(text));
-        if self.at_once {
-            written = written.and_then(|()| self.out.flush());
-        }
-        self.note(written)
-    }
-
-    fn note(&mut self, written: io::Result<()>) -> ControlFlow<()> {
-        match written {
+    /// Writes the text of an event. Breaks where that fails.
+    pub(crate) fn write(&mut self, text: &[u8]) -> ControlFlow<()> {
+        match self.try_write(text) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 self.outcome = Err(error);
@@ -171,23 +150,12 @@ impl LineWriter {
             }
         }
     }
-}
 
-impl Sink<Event> for EventWriter {
-    fn event(&mut self, event: Event) -> ControlFlow<()> {
-        self.text.clear();
-        match self.renderer.write(&mut self.text, &event) {
-            Ok(()) => self.lines.write(&self.text),
-            Err(error) => self.lines.note(Err(error)),
+    fn try_write(&mut self, text: &[u8]) -> io::Result<()> {
+        if std::mem::replace(&mut self.begun, true) && self.blocks {
+            self.out.write_all(b"\n")?;
         }
-    }
-}
-
-impl Sink<io::Result<Vec<u8>>> for LineWriter {
-    fn event(&mut self, text: io::Result<Vec<u8>>) -> ControlFlow<()> {
-        match text {
-            Ok(text) => self.write(&text),
-            Err(error) => self.note(Err(error)),
-        }
+        self.out.write_all(text)?;
+        if self.at_once { self.out.flush() } else { Ok(()) }
     }
 }

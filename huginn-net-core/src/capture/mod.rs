@@ -184,15 +184,23 @@ impl Source for CaptureReader {
         CaptureReader::next_frame(self)
     }
 
-    /// A regular file keeps nobody waiting; of anything else, only what was read already is there.
+    /// Whether all of it was read already.
+    #[inline]
     fn is_at_hand(&self) -> bool {
         let unread = self.stream.unread();
-        self.input_len.is_some()
-            || self.ended
+        self.ended
             || match &self.format {
                 Format::Pcap(pcap) => pcap.begins_with_frame(unread),
                 Format::Pcapng(pcapng) => pcapng.begins_with_frame(unread),
             }
+    }
+
+    fn lends_from_buffer(&self) -> bool {
+        true
+    }
+
+    fn take_buffer(&mut self, fresh: Vec<u8>) -> Vec<u8> {
+        self.stream.take_buffer(fresh)
     }
 }
 

@@ -90,6 +90,7 @@ impl Pcap {
     }
 
     /// Whether a whole record comes first.
+    #[inline]
     pub(super) fn begins_with_frame(&self, unread: &[u8]) -> bool {
         let mut head = Cursor::new(unread);
         let len = head.skip(CAPTURED_LEN_OFFSET).and_then(|()| self.order.u32(&mut head));

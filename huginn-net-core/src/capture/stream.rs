@@ -78,6 +78,21 @@ impl Stream {
         self.base.saturating_add(self.end as u64)
     }
 
+    /// Gives the buffer away, and goes on in this one with what is unread.
+    pub(super) fn take_buffer(&mut self, mut fresh: Vec<u8>) -> Vec<u8> {
+        let unread = self.unread();
+        let len = unread.len();
+        if fresh.len() < len.max(BUFFER_LEN) {
+            fresh.resize(len.max(BUFFER_LEN), 0);
+        }
+        if let Some(place) = fresh.get_mut(..len) {
+            place.copy_from_slice(unread);
+        }
+        self.base = self.base.saturating_add(self.start as u64);
+        (self.start, self.end) = (0, len);
+        std::mem::replace(&mut self.buffer, fresh)
+    }
+
     #[cold]
     fn fill(&mut self, len: usize) -> io::Result<()> {
         // What is unread is the beginning of one record: to move it is cheap beside the read that follows.

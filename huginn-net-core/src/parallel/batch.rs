@@ -1,6 +1,7 @@
 //! Segments on their way to a worker.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::{IpHeader, Segment, TcpFlags, TcpHeader, Timestamp, Transport, TunnelPath, UdpHeader};
 
@@ -10,7 +11,9 @@ use crate::{IpHeader, Segment, TcpFlags, TcpHeader, Timestamp, Transport, Tunnel
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     records: Vec<Record>,
-    /// TCP options and payloads, one after the other.
+    /// The buffer of the source in which options and payloads lie.
+    buffer: Option<Arc<Vec<u8>>>,
+    /// Those that lie elsewhere, one after the other.
     bytes: Vec<u8>,
     /// The tunnels of segments that are in one.
     tunnels: Vec<TunnelPath>,
@@ -21,8 +24,10 @@ pub(super) struct Batch {
 struct Record {
     /// Which segment of the round it is.
     place: u32,
-    /// Where its options and, behind those, its payload begin.
-    start: u32,
+    /// Where its options and, behind those, its payload begin: an address in the source's buffer, or an offset in the
+    /// batch's own bytes.
+    start: usize,
+    is_in_buffer: bool,
     options_len: u8,
     /// Which tunnel, or [`NO_TUNNEL`].
     tunnel: u32,
@@ -44,10 +49,10 @@ enum TransportFields {
 }
 
 impl Batch {
-    /// Adds a segment, which is that of this place in the round.
+    /// Adds a segment, which is that of this place in the round. What lies in `buffer`, a part of the source's, is not
+    /// copied.
     #[inline]
-    pub(super) fn push(&mut self, place: u32, segment: &Segment<'_>, now: Timestamp) {
-        let start = self.bytes.len();
+    pub(super) fn push(&mut self, place: u32, segment: &Segment<'_>, now: Timestamp, buffer: Option<&[u8]>) {
         let (transport, options) = match &segment.transport {
             Transport::Tcp(tcp) => {
                 let TcpHeader { src_port, dst_port, seq, ack, flags, window, urgent, options } = *tcp;
@@ -56,8 +61,13 @@ impl Batch {
             }
             Transport::Udp(udp) => (TransportFields::Udp(*udp), &[][..]),
         };
-        self.bytes.extend_from_slice(options);
-        self.bytes.extend_from_slice(segment.payload);
+        let in_buffer = buffer.and_then(|buffer| start_in(buffer, options, segment.payload));
+        let start = in_buffer.unwrap_or_else(|| {
+            let start = self.bytes.len();
+            self.bytes.extend_from_slice(options);
+            self.bytes.extend_from_slice(segment.payload);
+            start
+        });
         let tunnel = if segment.tunnel.is_empty() {
             NO_TUNNEL
         } else {
@@ -66,7 +76,8 @@ impl Batch {
         };
         self.records.push(Record {
             place,
-            start: narrow(start),
+            start,
+            is_in_buffer: in_buffer.is_some(),
             options_len: u8::try_from(options.len()).unwrap_or(u8::MAX),
             tunnel,
             payload_len: narrow(segment.payload.len()),
@@ -76,6 +87,11 @@ impl Batch {
             ip: segment.ip,
             transport,
         });
+    }
+
+    /// Shares the buffer that segments were pushed from.
+    pub(super) fn lie_in(&mut self, buffer: &Arc<Vec<u8>>) {
+        self.buffer = Some(Arc::clone(buffer));
     }
 
     /// How many segments it holds.
@@ -94,9 +110,7 @@ impl Batch {
     pub(super) fn each(&self, mut each: impl FnMut(u32, &Segment<'_>, Timestamp)) {
         for record in &self.records {
             let tunnel = self.tunnels.get(record.tunnel as usize).unwrap_or(&TunnelPath::EMPTY);
-            let options =
-                record.start as usize..(record.start as usize).saturating_add(record.options_len.into());
-            let payload = options.end..options.end.saturating_add(record.payload_len as usize);
+            let (options, payload) = self.bytes_of(record);
             let transport = match &record.transport {
                 TransportFields::Tcp { ports, seq, ack, flags, window, urgent } => {
                     Transport::Tcp(TcpHeader {
@@ -107,7 +121,7 @@ impl Batch {
                         flags: *flags,
                         window: *window,
                         urgent: *urgent,
-                        options: self.bytes_at(options),
+                        options,
                     })
                 }
                 TransportFields::Udp(udp) => Transport::Udp(*udp),
@@ -116,7 +130,7 @@ impl Batch {
                 ts: record.ts,
                 ip: record.ip,
                 transport,
-                payload: self.bytes_at(payload),
+                payload,
                 payload_missing: record.payload_missing,
                 tunnel,
             };
@@ -124,15 +138,41 @@ impl Batch {
         }
     }
 
-    pub(super) fn clear(&mut self) {
+    /// The options and the payload of a segment.
+    #[inline]
+    fn bytes_of(&self, record: &Record) -> (&[u8], &[u8]) {
+        let (bytes, start) = match &self.buffer {
+            Some(buffer) if record.is_in_buffer => {
+                (buffer.as_slice(), record.start.wrapping_sub(buffer.as_ptr().addr()))
+            }
+            _ => (self.bytes.as_slice(), record.start),
+        };
+        let options = start..start.saturating_add(record.options_len.into());
+        let payload = options.end..options.end.saturating_add(record.payload_len as usize);
+        (bytes.get(options).unwrap_or_default(), bytes.get(payload).unwrap_or_default())
+    }
+
+    /// Empties it. The source's buffer is given to who is the last to refer to it.
+    pub(super) fn clear(&mut self) -> Option<Vec<u8>> {
         self.records.clear();
         self.bytes.clear();
         self.tunnels.clear();
+        self.buffer.take().and_then(Arc::into_inner)
     }
+}
 
-    fn bytes_at(&self, range: Range<usize>) -> &[u8] {
-        self.bytes.get(range).unwrap_or_default()
-    }
+/// The address at which options begin with the payload behind them, if all of it lies in `buffer`.
+#[inline]
+fn start_in(buffer: &[u8], options: &[u8], payload: &[u8]) -> Option<usize> {
+    let ends = |bytes: &[u8]| {
+        let Range { start, end } = bytes.as_ptr_range();
+        (start.addr(), end.addr())
+    };
+    let (payload_start, end) = ends(payload);
+    let start = if options.is_empty() { payload_start } else { ends(options).0 };
+    let (first, last) = ends(buffer);
+    let is_whole = start.wrapping_add(options.len()) == payload_start;
+    (is_whole && first <= start && end <= last).then_some(start)
 }
 
 /// A batch is handed on long before a place in it no longer fits in 32 bits.

@@ -21,9 +21,10 @@ use crossbeam_channel::bounded;
 
 use crate::analysis_error::ThreadFailure;
 use crate::flows::Flows;
+use crate::form::{Delivery, Form};
 use crate::intake::Intake;
 use crate::outlet::Outlet;
-use crate::{AnalysisError, CancelToken, Event, FlowLimits, Protocol, Report, Sink, Source};
+use crate::{AnalysisError, CancelToken, Event, FlowLimits, Protocol, Report, Source};
 use merge::Merger;
 pub(crate) use reader::Dropped;
 use reader::Reader;
@@ -34,6 +35,9 @@ const MAX_WORKERS: usize = 128;
 
 /// Batches that wait for a worker at most, and rounds whose tidings wait to be merged.
 const QUEUE_LEN: usize = 4;
+
+/// The longest buffer that a source is asked to fill at once, in bytes.
+const MAX_BUFFER_LEN: usize = 1 << 20;
 
 /// What becomes of segments for which a worker has no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +56,13 @@ pub(crate) struct Spread {
     pub(crate) workers: NonZeroUsize,
     pub(crate) batch_bytes: usize,
     pub(crate) overflow: Overflow,
+}
+
+impl Spread {
+    /// How long a buffer should be of which each worker gets a part, in bytes.
+    fn buffer_len(&self) -> usize {
+        self.batch_bytes.saturating_mul(self.workers.get()).min(MAX_BUFFER_LEN)
+    }
 }
 
 /// The parts of an analyzer that a parallel analysis works with.
@@ -86,15 +97,15 @@ fn bit(worker: usize) -> u128 {
 }
 
 /// Analyses a source to its end, to a sink that breaks or to cancellation; tells what no worker had room for.
-pub(crate) fn run<P: Protocol, S: Source<Error: Send> + Send, T: Send>(
+pub(crate) fn run<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P>>>>(
     spread: Spread,
     parts: Parts<'_, P>,
     mut source: S,
-    map: &(impl Fn(Event<Report<P>>) -> T + Sync),
-    sink: &mut (impl Sink<T> + ?Sized),
+    form: &F,
+    delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> (Dropped, Result<(), AnalysisError<S::Error>>) {
     let Parts { intake, flows, limits, outlet, cancel } = parts;
-    let Threads { reader, workers, merger } = threads::<T, P>(spread);
+    let Threads { reader, workers, merger } = threads::<P, F>(spread);
     let limits = limits.share(workers.len());
     let (stop, ended_at) = (&AtomicBool::new(false), &AtomicU64::new(0));
     // Whoever ends early drops its ends of the channels: then nobody waits for it, and all others end as well.
@@ -103,13 +114,13 @@ pub(crate) fn run<P: Protocol, S: Source<Error: Send> + Send, T: Send>(
             .into_iter()
             .map(|worker| {
                 let flows = Flows::new(flows.protocol().fork(), &limits);
-                start(scope, "worker", move || worker.run(flows, map, ended_at))
+                start(scope, "worker", move || worker.run(flows, form, ended_at))
             })
             .collect();
         let reader = start(scope, "reader", move || reader.run(&mut source, intake, cancel, stop, ended_at));
         let merged = {
             let _stop = StopOnDrop(stop);
-            merger.run(outlet, map, sink, cancel)
+            merger.run(outlet, form, delivery, cancel)
         };
         let (read, dropped) = match join("reader", reader) {
             Ok((read, dropped)) => (read.map_err(AnalysisError::Source), dropped),
@@ -149,20 +160,21 @@ fn join<R>(name: &'static str, thread: Thread<'_, R>) -> Result<R, ThreadFailure
 }
 
 /// The threads, joined by channels, before they start.
-struct Threads<T, P: Protocol> {
+struct Threads<P: Protocol, F: Form<Event<Report<P>>>> {
     reader: Reader,
-    workers: Vec<Worker<T, P>>,
-    merger: Merger<T, P>,
+    workers: Vec<Worker<P, F>>,
+    merger: Merger<P, F>,
 }
 
-fn threads<T, P: Protocol>(spread: Spread) -> Threads<T, P> {
+fn threads<P: Protocol, F: Form<Event<Report<P>>>>(spread: Spread) -> Threads<P, F> {
     let count = spread.workers.get().min(MAX_WORKERS);
     // Room for all that can be under way, so that nobody waits to give a buffer back.
     let under_way = QUEUE_LEN.saturating_mul(2).saturating_add(2);
     let (spent_batches, spare_batches) = bounded(count.saturating_mul(under_way));
+    let (spent_buffers, spare_buffers) = bounded(under_way);
     let (rounds, told_rounds) = bounded(count.saturating_mul(under_way));
     let mut threads = Threads {
-        reader: Reader::new(spread, spare_batches, rounds),
+        reader: Reader::new(spread, spare_batches, spare_buffers, rounds),
         workers: Vec::with_capacity(count),
         merger: Merger { rounds: told_rounds, lanes: Vec::with_capacity(count) },
     };
@@ -171,8 +183,14 @@ fn threads<T, P: Protocol>(spread: Spread) -> Threads<T, P> {
         let (tidings, told_tidings) = bounded(QUEUE_LEN);
         let (spent_tidings, spare_tidings) = bounded(under_way);
         threads.reader.add_lane(queue);
-        let spent_batches = spent_batches.clone();
-        threads.workers.push(Worker { batches, spent_batches, tidings, spent_tidings: spare_tidings });
+        let (spent_batches, spent_buffers) = (spent_batches.clone(), spent_buffers.clone());
+        threads.workers.push(Worker {
+            batches,
+            spent_batches,
+            spent_buffers,
+            tidings,
+            spent_tidings: spare_tidings,
+        });
         threads.merger.lanes.push(merge::Lane { tidings: told_tidings, spent_tidings });
     }
     threads

@@ -1,6 +1,7 @@
 //! The thread that reads the source and hands segments to the workers.
 
 use std::hash::BuildHasher;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError};
@@ -16,6 +17,7 @@ pub(super) struct Reader {
     spread: Spread,
     lanes: Vec<Lane>,
     spent_batches: Receiver<Batch>,
+    spent_buffers: Receiver<Vec<u8>>,
     rounds: Sender<Round>,
     hasher: RandomState,
     dropped: Dropped,
@@ -40,9 +42,14 @@ tally!(Dropped { segments, batches });
 struct Deserted;
 
 impl Reader {
-    pub(super) fn new(spread: Spread, spent_batches: Receiver<Batch>, rounds: Sender<Round>) -> Self {
+    pub(super) fn new(
+        spread: Spread,
+        spent_batches: Receiver<Batch>,
+        spent_buffers: Receiver<Vec<u8>>,
+        rounds: Sender<Round>,
+    ) -> Self {
         let (lanes, hasher) = (Vec::new(), RandomState::default());
-        Self { spread, lanes, spent_batches, rounds, hasher, dropped: Dropped::default() }
+        Self { spread, lanes, spent_batches, spent_buffers, rounds, hasher, dropped: Dropped::default() }
     }
 
     /// Adds the way to another worker.
@@ -60,21 +67,23 @@ impl Reader {
         ended_at: &AtomicU64,
     ) -> (Result<(), S::Error>, Dropped) {
         let mut place = 0_u32;
+        let lends_from_buffer = source.lends_from_buffer();
         let outcome = loop {
             if stop.load(Ordering::Relaxed) || cancel.is_cancelled() {
                 break Ok(());
             }
-            if !source.is_at_hand() && self.hand_on(&mut place).is_err() {
+            if !source.is_at_hand() && self.hand_on(&mut place, source).is_err() {
                 break Ok(());
             }
             match source.next_frame() {
                 Ok(Some(frame)) => {
                     let mut is_full = false;
+                    let buffer = lends_from_buffer.then_some(frame.data);
                     intake.take(&frame, &mut |segment, now| {
-                        is_full |= self.add(place, segment, now);
+                        is_full |= self.add(place, segment, now, buffer);
                         place = place.saturating_add(1);
                     });
-                    if is_full && self.hand_on(&mut place).is_err() {
+                    if is_full && self.hand_on(&mut place, source).is_err() {
                         break Ok(());
                     }
                 }
@@ -82,27 +91,37 @@ impl Reader {
                 Err(error) => break Err(error),
             }
         };
-        let _ = self.hand_on(&mut place);
+        let _ = self.hand_on(&mut place, source);
         ended_at.store(intake.clock.now().as_nanos(), Ordering::Release);
         (outcome, self.dropped)
     }
 
     /// Adds a segment to the batch of its worker; tells whether that is full.
     #[inline]
-    fn add(&mut self, place: u32, segment: &Segment<'_>, now: Timestamp) -> bool {
+    fn add(&mut self, place: u32, segment: &Segment<'_>, now: Timestamp, buffer: Option<&[u8]>) -> bool {
         let lane = pick(self.hasher.hash_one(FlowKey::of(segment).0), self.lanes.len());
         let Some(lane) = self.lanes.get_mut(lane) else { return false };
-        lane.batch.push(place, segment, now);
+        lane.batch.push(place, segment, now, buffer);
         lane.batch.size() >= self.spread.batch_bytes
     }
 
     /// Ends the round: hands every batch that is not empty to its worker.
     #[inline(never)]
-    fn hand_on(&mut self, place: &mut u32) -> Result<(), Deserted> {
+    fn hand_on(&mut self, place: &mut u32, source: &mut impl Source) -> Result<(), Deserted> {
+        if *place == 0 {
+            return Ok(());
+        }
         let mut round = Round::default();
+        let buffer = source.lends_from_buffer().then(|| {
+            let fresh = self.spent_buffers.try_recv().unwrap_or_else(|_| vec![0; self.spread.buffer_len()]);
+            Arc::new(source.take_buffer(fresh))
+        });
         for (worker, lane) in self.lanes.iter_mut().enumerate() {
             if lane.batch.len() == 0 {
                 continue;
+            }
+            if let Some(buffer) = &buffer {
+                lane.batch.lie_in(buffer);
             }
             let fresh = self.spent_batches.try_recv().unwrap_or_default();
             let batch = std::mem::replace(&mut lane.batch, fresh);

@@ -8,41 +8,53 @@ use crossbeam_channel::{Receiver, Sender};
 
 use super::batch::Batch;
 use crate::flows::Flows;
+use crate::form::Form;
 use crate::outlet::{Told, told};
 use crate::{Event, Memory, Protocol, Report, Timestamp};
 
-/// What the flows of a worker told in one round, each with the place of the segment that told it.
-pub(super) type Tidings<T, P> = VecDeque<(u32, Told<T, Note<P>>)>;
-
-/// What a protocol's memory is told.
-pub(super) type Note<P> = <<P as Protocol>::Memory as Memory<<P as Protocol>::Event>>::Note;
-
-/// What joins a worker to the other threads.
-pub(super) struct Worker<T, P: Protocol> {
-    pub(super) batches: Receiver<Batch>,
-    pub(super) spent_batches: Sender<Batch>,
-    pub(super) tidings: Sender<Tidings<T, P>>,
-    pub(super) spent_tidings: Receiver<Tidings<T, P>>,
+/// What the flows of a worker told in one round.
+pub(super) struct Tidings<P: Protocol, F: Form<Event<Report<P>>>> {
+    /// Each with the place of the segment that told it.
+    pub(super) told: VecDeque<(u32, ToldIn<P, F>)>,
+    /// What they refer to.
+    pub(super) shelf: F::Shelf,
 }
 
-impl<T, P: Protocol> Worker<T, P> {
+/// One of them.
+pub(super) type ToldIn<P, F> = Told<<F as Form<Event<Report<P>>>>::Piece, Note<P>>;
+
+/// What a protocol's memory is told.
+type Note<P> = <<P as Protocol>::Memory as Memory<<P as Protocol>::Event>>::Note;
+
+impl<P: Protocol, F: Form<Event<Report<P>>>> Default for Tidings<P, F> {
+    fn default() -> Self {
+        Self { told: VecDeque::new(), shelf: F::Shelf::default() }
+    }
+}
+
+/// What joins a worker to the other threads.
+pub(super) struct Worker<P: Protocol, F: Form<Event<Report<P>>>> {
+    pub(super) batches: Receiver<Batch>,
+    pub(super) spent_batches: Sender<Batch>,
+    pub(super) spent_buffers: Sender<Vec<u8>>,
+    pub(super) tidings: Sender<Tidings<P, F>>,
+    pub(super) spent_tidings: Receiver<Tidings<P, F>>,
+}
+
+impl<P: Protocol, F: Form<Event<Report<P>>>> Worker<P, F> {
     /// Watches flows until no further batch comes, or nobody wants to hear of them. `ended_at` then says what time it is.
-    pub(super) fn run(
-        self,
-        mut flows: Flows<P>,
-        map: &impl Fn(Event<Report<P>>) -> T,
-        ended_at: &AtomicU64,
-    ) -> Flows<P> {
+    pub(super) fn run(self, mut flows: Flows<P>, form: &F, ended_at: &AtomicU64) -> Flows<P> {
         for mut batch in &self.batches {
             let mut tidings = self.spent_tidings.try_recv().unwrap_or_default();
             batch.each(|place, segment, now| {
                 let _ = flows.segment(segment, now, &mut |event| {
-                    tidings.push_back((place, told::<P::Event, P::Memory, T>(event, map)));
+                    let Tidings { told: queue, shelf } = &mut tidings;
+                    queue.push_back((place, told::<P::Event, P::Memory, F>(event, form, shelf)));
                     ControlFlow::Continue(())
                 });
             });
-            batch.clear();
-            // Where there are enough of them, it is dropped.
+            // Where there are enough of them, they are dropped.
+            let _ = batch.clear().map(|buffer| self.spent_buffers.try_send(buffer));
             let _ = self.spent_batches.try_send(batch);
             if self.tidings.send(tidings).is_err() {
                 return flows;

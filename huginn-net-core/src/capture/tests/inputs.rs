@@ -1,12 +1,12 @@
 //! Files, pipes and other readers.
 
 use std::fs;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Cursor, ErrorKind, Read, Write};
 use std::path::PathBuf;
 
 use super::bytes::{pcap, pcapng};
 use super::compressed::gzip;
-use super::{drain, read_whole};
+use super::{drain, packet, read_whole};
 use crate::{CaptureError, CaptureReader, Source};
 
 /// Gives out a few bytes at a time, with interruptions, then ends or fails.
@@ -100,6 +100,31 @@ fn a_frame_is_at_hand_when_all_of_it_was_read() {
         drop(writer);
         assert_eq!([next(), next()], [(false, false), (true, false)]);
     }
+}
+
+#[test]
+fn a_buffer_that_is_taken_holds_the_frames_lent_from_it() {
+    let (file, _) = pcap(&(0..4000).map(|n| n % 701).collect::<Vec<_>>());
+    let mut capture = CaptureReader::from_reader("a slice", Cursor::new(file.clone())).unwrap();
+    let mut places: Vec<(usize, Vec<u8>)> = Vec::new();
+    let mut fresh = Vec::new();
+    let (mut taken, mut lent) = (0, Vec::new());
+    loop {
+        if !capture.is_at_hand() || capture.packets() % 997 == 996 {
+            let buffer = capture.take_buffer(fresh);
+            for (address, data) in places.drain(..) {
+                let start = address - buffer.as_ptr().addr();
+                assert_eq!(buffer[start..start + data.len()], data);
+            }
+            fresh = vec![0; taken * 100_000];
+            taken += 1;
+        }
+        let Some(frame) = capture.next_frame().unwrap() else { break };
+        places.push((frame.data.as_ptr().addr(), frame.data.to_vec()));
+        lent.push(packet(&frame.ts.to_string(), frame.link.0, frame.data, frame.wire_len));
+    }
+    assert!(taken > 6 && places.is_empty());
+    assert_eq!(lent, read_whole(file));
 }
 
 #[test]
