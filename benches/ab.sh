@@ -7,6 +7,7 @@
 # revisions must have the benches with tables. Times, processor times and peak memory of a whole run hold what it takes
 # to make the packets; the rows do not.
 set -euo pipefail
+shopt -s inherit_errexit
 cd "$(dirname "$0")/.."
 
 if [ $# -lt 2 ]; then
@@ -36,6 +37,7 @@ build() {
         sed -n '$s/^[^ ]* //p'
 }
 
-a=$(build "$1") b=$(build "$2")
+a=$(build "$1")
+b=$(build "$2")
 run() { printf 'CRITERION_HOME=%q %q --bench %q 2>/dev/null' "$target/criterion" "$1" "$rows"; }
 benches/interleave.py "$runs" "A $1" "$(run "$a")" "B $2" "$(run "$b")"

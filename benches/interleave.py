@@ -3,10 +3,11 @@
 
 usage: interleave.py RUNS NAME COMMAND [NAME COMMAND]...
 
-Each command is run by a shell. Measured are the time that it takes, its processor time and its peak memory (wait4(2)),
-and, where it prints the table of a bench, the rows of that. A peak below that of this script is not seen. All that follow are compared with the first: the median of
-the ratios of each run to the run of the first one just before it, with the spread of these ratios (without a tenth of
-them at either end). Where the spread holds 1, there is no difference.
+Each command is run by a shell. Measured are the time that it takes, its processor time and its peak memory (wait4(2);
+a peak below that of this script is not seen), and, where it prints the table of a bench, the rows of that. All that
+follow are compared with the first: the median of the ratios of each run to the run of the first one just before it,
+with the spread of these ratios (without a tenth of them at either end). Where the spread holds 1, there is no
+difference.
 """
 import os
 import statistics

@@ -25,7 +25,12 @@ trap 'rm -rf "$out"' EXIT
 bench() {
     case $1 in
         mixed) cargo bench -p huginn-net --bench bench_mixed ;;
-        peers) cargo bench --manifest-path benches/peers/Cargo.toml ;;
+        peers)
+            cargo bench --manifest-path benches/peers/Cargo.toml --bench analysis
+            printf '\nOne hello after the other, without packets:\n\n```text\n'
+            cargo bench --manifest-path benches/peers/Cargo.toml --bench ja4
+            printf '```\n'
+            ;;
         *) cargo bench -p "huginn-net-$1" --bench "bench_$1" ;;
     esac
 }
@@ -88,10 +93,10 @@ section() {
     local files=("$out/$1".*)
     printf '%s; revision %s, %s. ' "$(machine)" "$(revision)" "$(date -u +%F)"
     if [ "$1" = peers ]; then
-        printf 'One run.\n\n'
-        grep -a -v '^Benchmarking\|^$' "${files[-1]}"
+        printf 'One run, of several passes in turn.\n\n'
+        cat "${files[-1]}"
     else
-        printf 'Medians of %s runs.\n\n' "$runs"
+        printf 'Medians of %s run(s).\n\n' "$runs"
         medians "${files[@]}"
     fi
 }

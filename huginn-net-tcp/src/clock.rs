@@ -34,7 +34,6 @@ pub enum Measurement {
 /// (RFC 7323, section 7.1, advises to): Linux since 4.10 begins them anew for each pair of addresses, others for each
 /// connection. One connection does not tell which is the case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Clock {
     /// The later of the readings.
     pub reading: ClockReading,

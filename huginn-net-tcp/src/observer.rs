@@ -130,12 +130,16 @@ impl Protocol for TcpObserver {
     }
 }
 
+/// For how long (ms) a clock is let run. p0f takes what it finds after 25 ms, of which a segment that waits on its way
+/// takes away a good part.
+const MIN_MILLIS: u64 = 500;
+
 /// Measures a clock, if the time has come; it is then measured, or given up, for good.
 #[inline]
 fn measure(clock: &mut Option<ClockReading>, segment: &Segment<'_>) -> Option<Clock> {
     let began = (*clock)?;
     let age = segment.ts.as_millis().checked_sub(began.at_millis)?;
-    if age < *MEASURABLE_MILLIS.start() {
+    if age < MIN_MILLIS {
         return None;
     }
     let measurement = if MEASURABLE_MILLIS.contains(&age) {

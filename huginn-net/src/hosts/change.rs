@@ -1,5 +1,6 @@
 //! How much a signature differs from what a host was: p0f's scores.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use huginn_net_core::Side;
 use huginn_net_db::{HttpMatch, Label, TcpMatch};
 use huginn_net_tcp::{ClockReading, Handshake, Quirks, TcpSignature};
 
-use super::{HttpNote, Reasons};
+use super::{HttpNote, Reasons, stack};
 use crate::Scope;
 use crate::system_check;
 
@@ -38,6 +39,8 @@ pub(super) struct Known<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct HttpSeen {
     label: Option<Arc<Label>>,
+    /// Tells what it calls itself from what others do.
+    software: u64,
     /// The server's.
     port: u16,
     /// What time it said that it was, and what it was; in seconds since 1970.
@@ -74,16 +77,16 @@ impl TcpSeen {
         ClockReading::new(self.signature.timestamp, self.at_millis)
     }
 
-    fn label(&self) -> Option<&Label> {
-        self.matched.as_ref().map(|found| &*found.label)
-    }
-
     /// How much this differs from the `last` of its kind that the host sent, and from what the host was.
     pub(super) fn differs(&self, last: Option<&Self>, host: &Known<'_>) -> Score {
         let Known { system, scope, .. } = *host;
         let mut score = Score::default();
-        let is_other_system =
-            self.label().zip(system).is_some_and(|(label, system)| label.name != system.name);
+        let is_other_system = self
+            .matched
+            .as_ref()
+            .filter(|found| is_firm(found, scope))
+            .zip(system)
+            .is_some_and(|(found, system)| are_different(&found.label, system, scope));
         let Some(last) = last else {
             if is_other_system {
                 score.add(8, Reasons::SYSTEM);
@@ -91,18 +94,20 @@ impl TcpSeen {
             return score;
         };
         let is_syn = self.signature.handshake == Handshake::Syn;
-        self.add_labels(last, is_syn, &mut score);
+        self.add_labels(last, is_syn, scope, &mut score);
         let names_differ = score.points == 8;
         if !names_differ && is_other_system {
             score.add(8, Reasons::SYSTEM);
         } else if !names_differ {
-            self.add_ttl(last, &mut score);
+            self.add_ttl(last, scope, &mut score);
         }
-        if self.signature.mss != last.signature.mss {
+        // The way to each peer may have an MTU of its own.
+        let is_same_way = scope == Scope::P0f || last.peer == self.peer;
+        if is_same_way && self.signature.mss != last.signature.mss {
             score.add(1, Reasons::MTU);
         }
         // Systems draw their ports by lot, or count them by peer: alone a port tells nothing.
-        let tells_port = scope == Scope::P0f || score.points > 0 && last.peer == self.peer;
+        let tells_port = scope == Scope::P0f || is_same_way && score.points > 0;
         if is_syn && tells_port && host.last_port.saturating_sub(self.port) >= PORT_FALL {
             score.add(1, Reasons::PORT);
         }
@@ -113,14 +118,20 @@ impl TcpSeen {
         score
     }
 
-    fn add_labels(&self, last: &Self, is_syn: bool, score: &mut Score) {
+    fn add_labels(&self, last: &Self, is_syn: bool, scope: Scope, score: &mut Score) {
         match (&self.matched, &last.matched) {
             (Some(now), Some(before)) => {
-                if now.label.name != before.label.name {
+                let is_p0f = scope == Scope::P0f;
+                let are_firm = is_firm(now, scope) && is_firm(before, scope);
+                if are_firm && are_different(&now.label, &before.label, scope) {
                     score.add(8, Reasons::SYSTEM);
-                } else if is_syn && now.label != before.label {
+                } else if is_syn
+                    && now.label != before.label
+                    && (is_p0f || now.label.name == before.label.name)
+                {
                     score.add(2, Reasons::SYSTEM);
-                } else if is_syn && now.line != before.line {
+                } else if is_syn && is_p0f && now.line != before.line {
+                    // A system has several signatures, as for several links.
                     score.add(1, Reasons::SYSTEM);
                 } else if is_syn && now.fuzzy != before.fuzzy {
                     score.add(1, Reasons::FUZZY);
@@ -144,7 +155,7 @@ impl TcpSeen {
         }
     }
 
-    fn add_ttl(&self, last: &Self, score: &mut Score) {
+    fn add_ttl(&self, last: &Self, scope: Scope, score: &mut Score) {
         let (now, before) = (self.signature.ttl, last.signature.ttl);
         let is_random = |seen: &Self| seen.matched.as_ref().is_some_and(|found| found.distance.at_most);
         if now == before || is_random(self) || is_random(last) {
@@ -153,7 +164,9 @@ impl TcpSeen {
         let distance =
             self.matched.as_ref().map_or_else(|| self.signature.distance(), |found| found.distance.hops);
         if distance <= NEAR || now > before.saturating_add(1) {
-            let points = if distance > 5 && now.abs_diff(before) <= 2 { 1 } else { 4 };
+            // Routes change by a hop or two, however near the host is.
+            let is_detour = now.abs_diff(before) <= 2 && (distance > 5 || scope == Scope::Full);
+            let points = if is_detour { 1 } else { 4 };
             score.add(points, Reasons::TTL);
         }
     }
@@ -172,6 +185,18 @@ impl TcpSeen {
     }
 }
 
+/// Whether a match tells the system of a host. To p0f any does; but one is a guess that is fuzzy or generic, and what
+/// answers in the place of a host, such as a translator of addresses, is not its system.
+pub(super) fn is_firm(found: &TcpMatch, scope: Scope) -> bool {
+    let stands_between = found.label.class.as_deref() == Some("other");
+    scope == Scope::P0f || !found.fuzzy && !found.label.generic && !stands_between
+}
+
+/// Whether two labels name different systems. Names that share a TCP stack are different to p0f alone.
+fn are_different(one: &Label, other: &Label, scope: Scope) -> bool {
+    one.name != other.name && (scope == Scope::P0f || !stack::same_stack(&one.name, &other.name))
+}
+
 /// How much speaks against this software running on that system; nothing if either is not known.
 pub(super) fn of_software(software: &Label, system: Option<&Label>) -> Score {
     let mut score = Score::default();
@@ -185,7 +210,10 @@ impl HttpSeen {
     /// What is remembered of a head that came at this time (s since 1970).
     pub(super) fn new(note: &HttpNote, port: u16, at: i64) -> Self {
         let label = note.matched.as_ref().map(|found| Arc::clone(&found.label));
-        Self { label, port, date: note.signature.date().map(|date| (date, at)) }
+        let mut hasher = DefaultHasher::new();
+        note.signature.software().hash(&mut hasher);
+        let software = hasher.finish();
+        Self { label, software, port, date: note.signature.date().map(|date| (date, at)) }
     }
 
     /// How much this differs from the `last` of its kind that the host sent, and from the system that it is.
@@ -199,7 +227,10 @@ impl HttpSeen {
         let Known { system, scope, .. } = *host;
         let mut score = Score::default();
         let last = last.filter(|last| side == Side::Client || last.port == self.port);
+        // A server may send several kinds of heads, as for files and for errors.
+        let is_same = scope == Scope::Full && last.is_some_and(|last| last.software == self.software);
         match &note.matched {
+            _ if is_same && side == Side::Server => {}
             Some(found) if found.label.is_tool() => match side {
                 Side::Server => self.add_server(last, &mut score),
                 Side::Client => add_claim(note, found, system, scope, &mut score),

@@ -7,82 +7,154 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use huginn_net_core::Side;
 use huginn_net_tcp::{Clock, ClockReading, Measurement};
 
-/// The frequency (Hz) at which the systems tick that begin timestamps anywhere.
-const SUSPECT_HZ: u32 = 1000;
-/// By how much (ms) readings of one clock may disagree, beside a twentieth of the time between them.
+/// Systems that begin timestamps anywhere tick faster than this (Hz): at 1000.
+const SUSPECT_HZ: u32 = 500;
+/// By how much (ms) the time of a segment may be off: what it waited for on its way.
+const JITTER_MILLIS: u64 = 20;
+/// By how much (ms) readings of one clock may disagree beside that, as after a pause of a virtual machine.
 const TOLERANCE_MILLIS: u64 = 2000;
+/// How many contradictions in a row make timestamps that begin anywhere. One alone is a restart, or another host.
+const MAX_CONTRADICTIONS: u8 = 2;
 
 /// What is known of the timestamp clock of a host.
 #[derive(Debug, Default)]
 pub(super) enum HostClock {
     #[default]
     Unknown,
-    /// Seen with one peer only.
-    Seen { clock: Clock, peer: IpAddr },
-    /// The same with several peers.
-    Shared { clock: Clock },
+    Known(KnownClock),
     /// Timestamps begin anywhere.
     Random,
+}
+
+/// A clock that was seen.
+#[derive(Debug)]
+pub(super) struct KnownClock {
+    /// The best measurement of its frequency: that over the longest time.
+    rate: Clock,
+    last: ClockReading,
+    /// Who saw it last.
+    peer: IpAddr,
+    /// Whether two peers saw the same.
+    is_shared: bool,
+    /// Contradictions since it agreed with itself.
+    contradictions: u8,
 }
 
 /// What a measurement says, with what was known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Belief {
-    /// The clock has counted since the system started.
-    Uptime,
+    /// This clock has counted since the system started.
+    Uptime(Clock),
     /// It may have begun anywhere.
     Doubt,
-    /// It did: what was known contradicts.
+    /// It is not the one that was known.
     Contradiction,
+    /// Nor was that: timestamps begin anywhere.
+    Random,
 }
 
 impl HostClock {
     /// Whether several peers saw the same clock.
     pub(super) fn is_one(&self) -> bool {
-        matches!(self, Self::Shared { .. })
+        matches!(self, Self::Known(known) if known.is_shared)
     }
 
     /// Learns a measurement that was made on a connection with `peer`.
     ///
-    /// A clock of 1000 Hz is believed when it is the same with two peers, another until it is not the same.
+    /// A fast clock is believed when it is the same with two peers, another until it contradicts itself.
     pub(super) fn learn(&mut self, clock: Clock, peer: IpAddr) -> Belief {
-        let (known, with_others) = match self {
-            Self::Random => return Belief::Doubt,
-            Self::Unknown => (None, false),
-            Self::Seen { clock: known, peer: before } => (Some(*known), *before != peer),
-            Self::Shared { clock: known } => (Some(*known), true),
+        let Self::Known(known) = self else {
+            if let Self::Unknown = self {
+                *self = Self::Known(KnownClock::new(clock, peer, 0));
+                return if is_suspect(clock) { Belief::Doubt } else { Belief::Uptime(clock) };
+            }
+            return Belief::Doubt;
         };
-        if known.is_some_and(|known| !is_same(known, clock)) {
-            *self = Self::Random;
-            return Belief::Contradiction;
+        let Some(rate) = known.go_on(clock) else {
+            let contradictions = known.contradictions.saturating_add(1);
+            let is_random = contradictions >= MAX_CONTRADICTIONS;
+            *self = if is_random {
+                Self::Random
+            } else {
+                Self::Known(KnownClock::new(clock, peer, contradictions))
+            };
+            return if is_random { Belief::Random } else { Belief::Contradiction };
+        };
+        known.is_shared |= known.peer != peer;
+        known.contradictions = 0;
+        (known.rate, known.last, known.peer) = (rate, clock.reading, peer);
+        if known.is_shared || !is_suspect(rate) {
+            Belief::Uptime(Clock { reading: clock.reading, ..rate })
+        } else {
+            Belief::Doubt
         }
-        let is_shared = known.is_some() && with_others;
-        *self = if is_shared { Self::Shared { clock } } else { Self::Seen { clock, peer } };
-        if is_shared || clock.frequency() != SUSPECT_HZ { Belief::Uptime } else { Belief::Doubt }
     }
 }
 
-/// Whether two measurements may be of one clock.
-fn is_same(one: Clock, other: Clock) -> bool {
-    let (earlier, later) =
-        if one.reading.at_millis <= other.reading.at_millis { (one, other) } else { (other, one) };
-    let millis = later.reading.at_millis.saturating_sub(earlier.reading.at_millis);
-    let ticks_of = |millis: u64| millis.saturating_mul(u64::from(earlier.frequency())) / 1000;
-    #[expect(clippy::cast_possible_truncation, reason = "a clock of 32 bits wraps")]
-    let expected = earlier.reading.value.wrapping_add(ticks_of(millis) as u32);
-    let off = later.reading.value.wrapping_sub(expected);
-    let off = u64::from(off.min(off.wrapping_neg()));
-    later.frequency() == earlier.frequency() && off <= ticks_of(TOLERANCE_MILLIS.saturating_add(millis / 20))
+impl KnownClock {
+    fn new(clock: Clock, peer: IpAddr, contradictions: u8) -> Self {
+        Self { rate: clock, last: clock.reading, peer, is_shared: false, contradictions }
+    }
+
+    /// The frequency of this clock, if a further measurement may be of it.
+    fn go_on(&self, clock: Clock) -> Option<Clock> {
+        let (earlier, later) = if self.last.at_millis <= clock.reading.at_millis {
+            (self.last, clock.reading)
+        } else {
+            (clock.reading, self.last)
+        };
+        let millis = later.at_millis.saturating_sub(earlier.at_millis);
+        let (slow, fast) = rates(self.rate);
+        let (other_slow, other_fast) = rates(clock);
+        let (slow, fast) = (slow.max(other_slow), fast.min(other_fast));
+        let least = ticks_in(millis.saturating_sub(TOLERANCE_MILLIS), slow);
+        let most = ticks_in(millis.saturating_add(TOLERANCE_MILLIS), fast);
+        if slow > fast || most - least > f64::from(u32::MAX) {
+            return None;
+        }
+        let ticks = later.value.wrapping_sub(earlier.value);
+        let full_turns = (least / COUNTER).floor();
+        let is_within = |ticks: f64| (least..=most).contains(&ticks);
+        let passed = f64::from(ticks) + full_turns * COUNTER;
+        // A small step back, as of segments that overtook each other, is within the tolerance too.
+        let back = f64::from(ticks) - COUNTER;
+        let is_step_back = least <= 0.0 && back >= -ticks_in(TOLERANCE_MILLIS, fast);
+        if !(is_within(passed) || is_within(passed + COUNTER) || is_step_back) {
+            return None;
+        }
+        let best = if clock.millis > self.rate.millis { clock } else { self.rate };
+        let whole =
+            u32::try_from(millis).ok().filter(|millis| *millis > best.millis && is_within(f64::from(ticks)));
+        Some(whole.map_or(best, |millis| Clock { reading: later, ticks, millis }))
+    }
+}
+
+/// How many values a counter of 32 bits has.
+const COUNTER: f64 = 4_294_967_296.0;
+
+fn is_suspect(clock: Clock) -> bool {
+    clock.frequency() > SUSPECT_HZ
+}
+
+/// Between which frequencies (Hz) a clock may lie.
+fn rates(clock: Clock) -> (f64, f64) {
+    let (ticks, millis) = (f64::from(clock.ticks), f64::from(clock.millis));
+    let jitter = JITTER_MILLIS as f64;
+    ((ticks - 1.0) * 1000.0 / (millis + jitter), (ticks + 1.0) * 1000.0 / (millis - jitter).max(1.0))
+}
+
+fn ticks_in(millis: u64, hz: f64) -> f64 {
+    millis as f64 * hz / 1000.0
 }
 
 /// What was decided of the clocks of the ends of a connection that p0f follows: each is measured once, or given up.
 #[derive(Debug, Default)]
-pub(crate) struct Verdicts(AtomicU8);
+pub(crate) struct Decisions(AtomicU8);
 
 /// The clocks of a connection, shared between who watches it and who remembers its hosts.
-pub(crate) type P0fClock = Arc<Verdicts>;
+pub(crate) type P0fClock = Arc<Decisions>;
 
-impl Verdicts {
+impl Decisions {
     /// Whether no more is to be learned of the clock of this side.
     pub(crate) fn is_decided(&self, side: Side) -> bool {
         self.0.load(Ordering::Relaxed) & side.choose(1, 2) != 0
@@ -124,66 +196,138 @@ impl Verdicts {
 mod tests {
     use super::*;
 
+    use proptest::prelude::*;
+
     const ONE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
     const OTHER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2));
 
-    /// A clock that shows `value` after `seconds`, and was measured over a second.
-    fn clock(hz: u32, value: u32, seconds: u64) -> Clock {
-        let reading = |value, millis| ClockReading::new(value, 1_000_000 + millis).unwrap();
-        let (before, now) = (value.wrapping_sub(hz), reading(value, seconds * 1000));
-        let Measurement::Clock(clock) = now.since(reading(before, seconds * 1000 - 1000)) else { panic!() };
+    /// A clock that shows `value` at `at` (ms) and was measured over `over` ms, `late` of which the last segment waited.
+    fn clock(hz: u32, value: u32, at: u64, over: u32, late: i32) -> Clock {
+        let ticks = u32::try_from(u64::from(over) * u64::from(hz) / 1000).unwrap();
+        let reading = |value, millis| ClockReading::new(value, 1_000_000_000 + millis).unwrap();
+        let at = at + 10_000;
+        let began = reading(value.wrapping_sub(ticks), at.saturating_sub(over.into()));
+        let now = reading(value, at.saturating_add_signed(late.into()));
+        let Measurement::Clock(clock) = now.since(began) else { panic!("{hz} Hz over {over} ms") };
         clock
     }
 
-    fn beliefs(measurements: &[(Clock, IpAddr)]) -> Vec<Belief> {
+    /// Of measurements: for how many minutes the system is up, if that is believed.
+    fn beliefs(measurements: &[(Clock, IpAddr)]) -> Vec<Result<u32, Belief>> {
         let mut known = HostClock::default();
-        measurements.iter().map(|(clock, peer)| known.learn(*clock, *peer)).collect()
+        let belief = |(clock, peer): &(Clock, IpAddr)| match known.learn(*clock, *peer) {
+            Belief::Uptime(clock) => Ok(clock.uptime_minutes()),
+            doubt => Err(doubt),
+        };
+        measurements.iter().map(belief).collect()
     }
 
     #[test]
-    fn a_clock_of_1000_hz_is_believed_when_two_peers_see_the_same() {
-        use Belief::{Doubt, Uptime};
-        let row = [(10, ONE), (20, ONE), (30, OTHER), (40, ONE)];
-        let same = row.map(|(second, peer)| {
-            (clock(1000, 77_000 + 1000 * u32::try_from(second).unwrap(), second), peer)
-        });
-        assert_eq!(beliefs(&same), [Doubt, Doubt, Uptime, Uptime]);
+    fn a_fast_clock_is_believed_when_two_peers_see_the_same() {
+        let at = |second: u32| clock(1000, 600_000 + 1000 * second, u64::from(second) * 1000, 900, 0);
+        let row = [(at(1), ONE), (at(20), ONE), (at(30), OTHER), (at(60), ONE)];
+        assert_eq!(beliefs(&row), [Err(Belief::Doubt), Err(Belief::Doubt), Ok(10), Ok(11)]);
     }
 
     #[test]
-    fn clocks_that_begin_anywhere_are_never_believed_again() {
-        use Belief::{Contradiction, Doubt, Uptime};
-        let far = clock(1000, 3_000_000_000, 20);
-        let row =
-            [(clock(1000, 77_000, 10), ONE), (far, OTHER), (clock(1000, 97_000, 30), ONE), (far, OTHER)];
-        assert_eq!(beliefs(&row), [Doubt, Contradiction, Doubt, Doubt]);
-        let row = [(clock(250, 77_000, 10), ONE), (clock(250, 1_000_000, 20), OTHER)];
-        assert_eq!(beliefs(&row), [Uptime, Contradiction]);
-        let row = [(clock(250, 77_000, 10), ONE), (clock(100, 78_000, 20), OTHER)];
-        assert_eq!(beliefs(&row), [Uptime, Contradiction], "another frequency is another clock");
+    fn clocks_that_begin_anywhere_are_never_believed() {
+        let row = [77_000, 3_000_000_000, 1_500_000_000, 1_500_010_000]
+            .map(|value| clock(1000, value, u64::from(value % 7) * 1000, 900, 0))
+            .map(|clock| (clock, OTHER));
+        assert_eq!(
+            beliefs(&row),
+            [Err(Belief::Doubt), Err(Belief::Contradiction), Err(Belief::Random), Err(Belief::Doubt)]
+        );
+    }
+
+    #[test]
+    fn a_restart_begins_the_clock_anew() {
+        let at = |value, second: u64| (clock(100, value, second * 1000, 900, 0), ONE);
+        let row = [at(6_000_000, 1), at(6_001_000, 11), at(6_000, 60), at(12_000, 120), at(18_000, 180)];
+        assert_eq!(beliefs(&row), [Ok(1000), Ok(1000), Err(Belief::Contradiction), Ok(2), Ok(3)]);
     }
 
     #[test]
     fn a_clock_may_wrap_drift_and_be_seen_out_of_order() {
-        let wrapped = [(clock(100, u32::MAX - 99, 10), ONE), (clock(100, 900, 20), OTHER)];
-        assert_eq!(beliefs(&wrapped), [Belief::Uptime; 2]);
-        let drifted = [(clock(1000, 1_000_000, 10), ONE), (clock(1000, 2_024_000, 1010), OTHER)];
-        assert_eq!(beliefs(&drifted), [Belief::Doubt, Belief::Uptime]);
-        let swapped = [(clock(1000, 1_010_000, 20), ONE), (clock(1000, 1_000_000, 10), OTHER)];
-        assert_eq!(beliefs(&swapped), [Belief::Doubt, Belief::Uptime]);
+        let wrapped =
+            [(clock(100, u32::MAX - 99, 1000, 900, 0), ONE), (clock(100, 900, 11_000, 900, 0), OTHER)];
+        assert!(beliefs(&wrapped).iter().all(Result::is_ok));
+        let drifted =
+            [(clock(1000, 1_000_000, 1000, 900, 0), ONE), (clock(1010, 2_010_000, 1_001_000, 900, 0), OTHER)];
+        assert_eq!(beliefs(&drifted), [Err(Belief::Doubt), Ok(33)]);
+        let swapped =
+            [(clock(1000, 1_010_000, 20_000, 900, 0), ONE), (clock(1000, 1_000_000, 10_000, 900, 0), OTHER)];
+        assert_eq!(beliefs(&swapped), [Err(Belief::Doubt), Ok(16)]);
+        let paused =
+            [(clock(1000, 1_000_000, 1000, 900, 0), ONE), (clock(1000, 999_000, 1500, 900, 0), OTHER)];
+        assert!(beliefs(&paused).last().is_some_and(Result::is_ok));
+    }
+
+    #[test]
+    fn frequency_becomes_exact_with_time() {
+        let mut known = HostClock::default();
+        known.learn(clock(250, 1_000_000, 1000, 600, 15), ONE);
+        let Belief::Uptime(clock) = known.learn(clock(250, 1_025_000, 101_000, 600, -15), OTHER) else {
+            panic!()
+        };
+        assert_eq!(clock.frequency(), 250);
+        assert!((249.0..251.0).contains(&clock.raw_frequency()), "{}", clock.raw_frequency());
+    }
+
+    proptest! {
+        /// One clock is one clock, however late its segments are and whoever sees them.
+        #[test]
+        fn a_steady_clock_never_contradicts_itself(
+            hz in prop::sample::select(vec![2_u32, 10, 100, 250, 300, 1000]),
+            start: u32,
+            steps in prop::collection::vec((0_u64..10_000_000, 3000_u32..5000, -15_i32..15, any::<bool>()), 2..30),
+        ) {
+            let (mut known, mut at, mut value) = (HostClock::default(), 10_000_u64, start);
+            let mut is_believed = false;
+            for (pause, over, late, peer) in steps {
+                let pause = pause / 1000 * 1000;
+                at += pause;
+                value = value.wrapping_add(u32::try_from(pause * u64::from(hz) / 1000).unwrap());
+                prop_assume!(value != 0 && value.wrapping_sub(over * hz / 1000) != 0);
+                let peer = if peer { ONE } else { OTHER };
+                match known.learn(clock(hz, value, at, over, late), peer) {
+                    Belief::Uptime(_) => is_believed = true,
+                    Belief::Doubt => prop_assert!(hz == 1000 && !is_believed),
+                    contradiction => prop_assert!(false, "{contradiction:?}"),
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(50))]
+
+        /// Timestamps that begin anywhere tell nothing, however late segments are.
+        #[test]
+        fn random_clocks_are_not_believed(
+            values in prop::collection::vec((1_000_000_u32..u32::MAX, 500_u32..3000, -15_i32..15), 3..8),
+        ) {
+            let mut known = HostClock::default();
+            for (n, (value, over, late)) in (0_u64..).zip(values) {
+                let peer = if n % 2 == 0 { ONE } else { OTHER };
+                let belief = known.learn(clock(1000, value, n * 5000, over, late), peer);
+                // One in a million is right by chance: 350 at most are tried.
+                prop_assert!(!matches!(belief, Belief::Uptime(_)), "{belief:?}");
+            }
+        }
     }
 
     #[test]
     fn p0f_decides_once_a_side() {
         let reading = |value, millis| ClockReading::new(value, millis).unwrap();
-        let verdicts = Verdicts::default();
+        let decisions = Decisions::default();
         let since = Some(reading(1000, 0));
-        assert!(verdicts.measure(Side::Client, since, reading(900_000, 100), true).is_none());
-        assert!(!verdicts.is_decided(Side::Client), "a SYN decides nothing against");
-        assert!(verdicts.measure(Side::Client, None, reading(1100, 100), false).is_none());
-        assert!(verdicts.measure(Side::Client, since, reading(1100, 100), false).is_some());
-        assert!(verdicts.measure(Side::Client, since, reading(1200, 200), false).is_none());
-        assert!(verdicts.measure(Side::Server, since, reading(900_000, 100), false).is_none());
-        assert!(verdicts.is_decided(Side::Server));
+        assert!(decisions.measure(Side::Client, since, reading(900_000, 100), true).is_none());
+        assert!(!decisions.is_decided(Side::Client), "a SYN decides nothing against");
+        assert!(decisions.measure(Side::Client, None, reading(1100, 100), false).is_none());
+        assert!(decisions.measure(Side::Client, since, reading(1100, 100), false).is_some());
+        assert!(decisions.measure(Side::Client, since, reading(1200, 200), false).is_none());
+        assert!(decisions.measure(Side::Server, since, reading(900_000, 100), false).is_none());
+        assert!(decisions.is_decided(Side::Server));
     }
 }

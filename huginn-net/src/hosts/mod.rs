@@ -75,7 +75,8 @@ pub struct HostCounters {
     pub uptimes: u64,
     /// Clocks that tell no uptime: they may have begun anywhere, as far as is known.
     pub uptimes_doubted: u64,
-    /// Hosts found to begin their timestamps anywhere with each peer or connection, as Linux does since 4.10.
+    /// Hosts whose timestamps contradict each other: they begin anywhere with each peer or connection, as those of Linux
+    /// do since 4.10, or several hosts share the address.
     pub random_clocks: u64,
     /// Changes reported.
     pub changes: u64,
@@ -94,7 +95,7 @@ impl HostCounters {
         }
         add(&mut self.uptimes, learned.uptime.is_some());
         add(&mut self.uptimes_doubted, learned.doubt.is_some());
-        add(&mut self.random_clocks, learned.doubt == Some(Belief::Contradiction));
+        add(&mut self.random_clocks, learned.doubt == Some(Belief::Random));
     }
 }
 
@@ -268,6 +269,8 @@ impl Host {
         let mut learned = Learned::default();
         let TcpNote { signature, matched, clock } = note;
         let label = matched.as_ref().map(|found| Arc::clone(&found.label));
+        let system_told = matched.as_ref().filter(|found| change::is_firm(found, about.scope));
+        let system_told = system_told.map(|found| Arc::clone(&found.label));
         if let Some(software) = label.as_deref().filter(|label| label.is_tool()) {
             learned.conclusions = [self.on_software(software, about.side), None];
             return learned;
@@ -287,7 +290,7 @@ impl Host {
         if about.side == Side::Client || about.scope == Scope::P0f {
             self.port = port;
         }
-        self.system = label.or(system);
+        self.system = system_told.or(system);
         learned
     }
 
@@ -337,7 +340,7 @@ impl Host {
 
     fn on_clock(&mut self, clock: Clock, about: &About<'_>) -> Learned {
         match self.clock.learn(clock, about.peer()) {
-            Belief::Uptime => Learned { uptime: Some(clock), ..Learned::default() },
+            Belief::Uptime(clock) => Learned { uptime: Some(clock), ..Learned::default() },
             doubt => Learned { doubt: Some(doubt), ..Learned::default() },
         }
     }
