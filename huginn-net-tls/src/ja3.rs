@@ -15,8 +15,9 @@ use crate::{ClientHello, ServerHello, is_grease};
 /// Text being made. That of a usual hello needs no heap.
 type Text = SmallVec<[u8; 1024]>;
 
-/// A JA3: version of the hello itself, cipher suites, extensions, groups and point formats, GREASE left out. It is text
-/// only when it is displayed.
+/// A JA3: version of the hello itself, cipher suites, extensions, groups and point formats, GREASE left out.
+///
+/// Whoever wants the hash too has it cheapest from it, with [`Ja3::hash`].
 ///
 /// ```
 /// use huginn_net_tls::{ClientHello, Transport};
@@ -33,15 +34,15 @@ type Text = SmallVec<[u8; 1024]>;
 /// assert_eq!(hello.ja3_hash(), hello.ja3().hash());
 /// # Ok::<(), huginn_net_tls::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Ja3<'a> {
-    hello: &'a ClientHello<'a>,
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Ja3 {
+    text: Text,
 }
 
-/// A JA3S: version of the hello itself, cipher suite, extensions. It is text only when it is displayed.
-#[derive(Clone, Copy, Debug)]
-pub struct Ja3s<'a> {
-    hello: &'a ServerHello<'a>,
+/// A JA3S: version of the hello itself, cipher suite, extensions.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Ja3s {
+    text: Text,
 }
 
 /// The MD5 of a JA3 or JA3S. Displays as 32 hexadecimal digits.
@@ -50,8 +51,15 @@ pub struct Ja3Hash(pub [u8; 16]);
 
 impl ClientHello<'_> {
     /// JA3.
-    pub fn ja3(&self) -> Ja3<'_> {
-        Ja3 { hello: self }
+    pub fn ja3(&self) -> Ja3 {
+        let known = |number: &u16| !is_grease(*number);
+        let mut text = Text::new();
+        push_number(&mut text, self.legacy_version().0);
+        push_field(&mut text, self.cipher_suites().filter(known));
+        push_field(&mut text, self.extensions().map(|extension| extension.kind).filter(known));
+        push_field(&mut text, self.supported_groups().filter(known));
+        push_field(&mut text, self.ec_point_formats().iter().copied().map(u16::from));
+        Ja3 { text }
     }
 
     /// The hash of JA3.
@@ -62,8 +70,12 @@ impl ClientHello<'_> {
 
 impl ServerHello<'_> {
     /// JA3S.
-    pub fn ja3s(&self) -> Ja3s<'_> {
-        Ja3s { hello: self }
+    pub fn ja3s(&self) -> Ja3s {
+        let mut text = Text::new();
+        push_number(&mut text, self.legacy_version().0);
+        push_field(&mut text, [self.cipher_suite()].into_iter());
+        push_field(&mut text, self.extensions().map(|extension| extension.kind));
+        Ja3s { text }
     }
 
     /// The hash of JA3S.
@@ -72,37 +84,27 @@ impl ServerHello<'_> {
     }
 }
 
-impl Ja3<'_> {
-    /// The MD5 of the text. None of the usual hellos needs heap for it.
+impl Ja3 {
+    /// The MD5 of the text.
     pub fn hash(&self) -> Ja3Hash {
-        Ja3Hash::of(&self.text())
+        Ja3Hash::of(&self.text)
     }
 
-    fn text(&self) -> Text {
-        let hello = self.hello;
-        let known = |number: &u16| !is_grease(*number);
-        let mut text = Text::new();
-        push_number(&mut text, hello.legacy_version().0);
-        push_field(&mut text, hello.cipher_suites().filter(known));
-        push_field(&mut text, hello.extensions().map(|extension| extension.kind).filter(known));
-        push_field(&mut text, hello.supported_groups().filter(known));
-        push_field(&mut text, hello.ec_point_formats().iter().copied().map(u16::from));
-        text
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        str::from_utf8(&self.text).unwrap_or_default()
     }
 }
 
-impl Ja3s<'_> {
+impl Ja3s {
     /// The MD5 of the text.
     pub fn hash(&self) -> Ja3Hash {
-        Ja3Hash::of(&self.text())
+        Ja3Hash::of(&self.text)
     }
 
-    fn text(&self) -> Text {
-        let mut text = Text::new();
-        push_number(&mut text, self.hello.legacy_version().0);
-        push_field(&mut text, [self.hello.cipher_suite()].into_iter());
-        push_field(&mut text, self.hello.extensions().map(|extension| extension.kind));
-        text
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        str::from_utf8(&self.text).unwrap_or_default()
     }
 }
 
@@ -112,15 +114,27 @@ impl Ja3Hash {
     }
 }
 
-impl fmt::Display for Ja3<'_> {
+impl fmt::Display for Ja3 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(str::from_utf8(&self.text()).unwrap_or_default())
+        f.write_str(self.as_str())
     }
 }
 
-impl fmt::Display for Ja3s<'_> {
+impl fmt::Debug for Ja3 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(str::from_utf8(&self.text()).unwrap_or_default())
+        write!(f, "Ja3({self})")
+    }
+}
+
+impl fmt::Display for Ja3s {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Ja3s {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ja3s({self})")
     }
 }
 

@@ -162,8 +162,9 @@ fn write_tls_client(object: &mut Object<'_>, client: &TlsClient) {
         object.token(name, raw.ja4());
         object.token(name_of_raw, raw);
     }
-    object.token("ja3", hello.ja3());
-    object.token("ja3_hash", hello.ja3_hash());
+    let ja3 = hello.ja3();
+    object.plain("ja3", ja3.as_str());
+    object.token("ja3_hash", ja3.hash());
 }
 
 fn write_tls_server(object: &mut Object<'_>, server: &TlsServer) {
@@ -173,8 +174,9 @@ fn write_tls_server(object: &mut Object<'_>, server: &TlsServer) {
     object.token("cipher", format_args!("{:04x}", hello.cipher_suite()));
     object.wire_or_null("alpn", hello.alpn());
     object.bool("retry", hello.is_retry_request());
-    object.token("ja3s", hello.ja3s());
-    object.token("ja3s_hash", hello.ja3s_hash());
+    let ja3s = hello.ja3s();
+    object.plain("ja3s", ja3s.as_str());
+    object.token("ja3s_hash", ja3s.hash());
 }
 
 /// `{"class", "name", "flavor", "generic"}`, or null.
