@@ -94,8 +94,8 @@ fn for_people() {
 
 Host change  192.0.2.1:60544 -> 192.0.2.2:80  2026-11-21T05:22:25.222519Z
   client     192.0.2.1
-  reasons    app_vs_os
-  hits       0 1 1 1
+  reasons    software of another system
+  differ     1 of the last 32 signatures, 0 of them much
 "
     );
 }

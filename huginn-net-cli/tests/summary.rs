@@ -90,7 +90,7 @@ fn people_get_a_table_and_sentences_below_it() {
     let output = run(&[&capture("hosts-ua.pcap")]);
     let table = text(&output.stdout);
     assert_eq!(table.matches("192.0.2.1").count(), 2, "{table}");
-    assert!(table.contains("Linux 4.20 or newer") && table.contains("shared: app_vs_os"), "{table}");
+    assert!(table.contains("Linux 4.20 or newer") && table.contains("software of another"), "{table}");
     let sentence = "  TCP says Linux, User-Agent says Windows, 4 times: NAT, proxy or a lie";
     assert!(table.lines().any(|line| line == sentence), "{table}");
     assert!(table.lines().all(|line| line.chars().count() <= 120), "{table}");
@@ -134,6 +134,15 @@ fn a_damaged_capture_yields_the_hosts_of_what_came_before() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(text(&output.stdout).lines().count(), 2);
     assert!(text(&output.stderr).contains("cut.pcap: packet "), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_file_that_cannot_be_opened_is_not_named_among_the_tables() {
+    let output = run(&[&scratch("absent.pcap"), &capture("curl-nginx.pcap")]);
+    assert_eq!(output.status.code(), Some(1));
+    let table = text(&output.stdout);
+    assert!(!table.contains("absent.pcap") && !table.contains("No host told anything."), "{table}");
+    assert!(table.contains("curl-nginx.pcap"), "{table}");
 }
 
 #[test]

@@ -13,8 +13,8 @@ pub struct FlowKey {
     low: u128,
     high: u128,
     tunnel: u64,
-    ports: u32,
-    kind: u32,
+    /// Ports, IP version and transport.
+    rest: u64,
 }
 
 impl FlowKey {
@@ -34,8 +34,7 @@ impl FlowKey {
             low: low.0,
             high: high.0,
             tunnel: segment.tunnel.key_word(),
-            ports: (u32::from(low.1) << 16) | u32::from(high.1),
-            kind: (version << 8) | transport,
+            rest: (u64::from(low.1) << 32) | (u64::from(high.1) << 16) | (version << 8) | transport,
         };
         (key, sender_is_low)
     }
@@ -45,7 +44,7 @@ impl FlowKey {
 impl FlowKey {
     /// One of 2^32 different keys.
     pub(crate) fn numbered(n: u32) -> Self {
-        Self { low: u128::from(n), high: u128::MAX, tunnel: 0, ports: 0, kind: 0 }
+        Self { low: u128::from(n), high: u128::MAX, tunnel: 0, rest: 0 }
     }
 }
 

@@ -157,10 +157,14 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     /// The place of `key`, which from now on is the most recently seen.
     #[inline]
     pub fn touch(&mut self, key: &K, now: Timestamp) -> Option<Slot> {
-        let hash = self.hasher.hash_one(key);
         let entries = &self.entries;
-        let slot =
-            *self.index.find(hash, |&slot| entries.get(slot as usize).is_some_and(|e| e.key == *key))?;
+        let is_it = |slot: &u32| entries.get(*slot as usize).is_some_and(|entry| entry.key == *key);
+        // What comes, comes in runs.
+        let slot = if is_it(&self.newest) {
+            self.newest
+        } else {
+            *self.index.find(self.hasher.hash_one(key), is_it)?
+        };
         self.renew(slot, now.as_nanos());
         Some(Slot(slot))
     }

@@ -24,7 +24,8 @@ impl<'a> Header<'a> {
             [b' ' | b'\t', rest @ ..] => rest,
             raw => raw,
         };
-        (!value.is_empty()).then(|| value.split(|&byte| byte == 0).next().unwrap_or_default())
+        let end = memchr::memchr(0, value).unwrap_or(value.len());
+        (!value.is_empty()).then(|| value.get(..end).unwrap_or_default())
     }
 
     /// Whether this is its name; case does not count (RFC 9110, section 5.1).

@@ -1,60 +1,65 @@
 //! p0f's signature of a head (p0f's README, section 5: `ver:horder:habsent:expsw`).
 
 mod date;
+mod name;
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::str;
 use std::sync::Arc;
 
+use self::name::Name;
 use crate::headers::{Header, Headers};
 use crate::{HttpVersion, Request, Response, Role};
 
 /// Headers whose presence and value say nothing of the software: printed as `?Name`.
-const OPTIONAL_IN_REQUESTS: &[&str] = &[
-    "Cookie",
-    "Referer",
-    "Origin",
-    "Range",
-    "If-Modified-Since",
-    "If-None-Match",
-    "Via",
-    "X-Forwarded-For",
-    "Authorization",
-    "Proxy-Authorization",
-    "Cache-Control",
+const OPTIONAL_IN_REQUESTS: &[Name] = &[
+    Name::Cookie,
+    Name::Referer,
+    Name::Origin,
+    Name::Range,
+    Name::IfModifiedSince,
+    Name::IfNoneMatch,
+    Name::Via,
+    Name::XForwardedFor,
+    Name::Authorization,
+    Name::ProxyAuthorization,
+    Name::CacheControl,
 ];
-const OPTIONAL_IN_RESPONSES: &[&str] = &[
-    "Set-Cookie",
-    "Last-Modified",
-    "ETag",
-    "Content-Length",
-    "Content-Disposition",
-    "Cache-Control",
-    "Expires",
-    "Pragma",
-    "Location",
-    "Refresh",
-    "Content-Range",
-    "Vary",
+const OPTIONAL_IN_RESPONSES: &[Name] = &[
+    Name::SetCookie,
+    Name::LastModified,
+    Name::ETag,
+    Name::ContentLength,
+    Name::ContentDisposition,
+    Name::CacheControl,
+    Name::Expires,
+    Name::Pragma,
+    Name::Location,
+    Name::Refresh,
+    Name::ContentRange,
+    Name::Vary,
 ];
 /// Headers whose absence is told.
-const COMMON_IN_REQUESTS: &[&str] = &[
-    "Host",
-    "User-Agent",
-    "Connection",
-    "Accept",
-    "Accept-Encoding",
-    "Accept-Language",
-    "Accept-Charset",
-    "Keep-Alive",
+const COMMON_IN_REQUESTS: &[Name] = &[
+    Name::Host,
+    Name::UserAgent,
+    Name::Connection,
+    Name::Accept,
+    Name::AcceptEncoding,
+    Name::AcceptLanguage,
+    Name::AcceptCharset,
+    Name::KeepAlive,
 ];
-const COMMON_IN_RESPONSES: &[&str] = &["Content-Type", "Connection", "Keep-Alive", "Accept-Ranges", "Date"];
+const COMMON_IN_RESPONSES: &[Name] =
+    &[Name::ContentType, Name::Connection, Name::KeepAlive, Name::AcceptRanges, Name::Date];
 /// Headers whose value is left out.
-const BARE_IN_REQUESTS: &[&str] = &["Host", "User-Agent"];
-const BARE_IN_RESPONSES: &[&str] = &["Date", "Content-Type", "Server"];
+const BARE_IN_REQUESTS: &[Name] = &[Name::Host, Name::UserAgent];
+const BARE_IN_RESPONSES: &[Name] = &[Name::Date, Name::ContentType, Name::Server];
 
 /// How many bytes of a value are printed.
 const MAX_PRINTED: usize = 200;
+/// Bytes that the text of most signatures fits in.
+const USUAL_LEN: usize = 512;
 
 /// What a head tells of the software that sent it, by p0f's rules. Cheap to clone.
 ///
@@ -123,16 +128,16 @@ impl HttpSignature {
 
     /// What software it claims to be: the last User-Agent or Server that is not empty.
     pub fn software(&self) -> Option<&[u8]> {
-        self.last_value(match self.role {
-            Role::Request => "User-Agent",
-            Role::Response => "Server",
-        })
+        match self.role {
+            Role::Request => self.last_value(Name::UserAgent),
+            Role::Response => self.last_value(Name::Server),
+        }
     }
 
     /// The language of the last Accept-Language that is not empty, as p0f tells it; see [`crate::language::p0f`].
     pub fn language(&self) -> &'static str {
         let value = match self.role {
-            Role::Request => self.last_value("Accept-Language"),
+            Role::Request => self.last_value(Name::AcceptLanguage),
             Role::Response => None,
         };
         crate::language::p0f(value)
@@ -140,21 +145,23 @@ impl HttpSignature {
 
     /// Whether a Via or X-Forwarded-For says that it came by way of another.
     pub fn is_forwarded(&self) -> bool {
-        ["Via", "X-Forwarded-For"].iter().any(|name| self.last_value(name).is_some())
+        [Name::Via, Name::XForwardedFor].into_iter().any(|name| self.last_value(name).is_some())
     }
 
     /// What time the last Date says that it is, in seconds since 1970.
     pub fn date(&self) -> Option<i64> {
-        self.last_value("Date").and_then(date::parse)
+        self.last_value(Name::Date).and_then(date::parse)
     }
 
     /// The headers that are missing of those that software commonly sends, in p0f's order.
     pub fn absent(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let there =
+            self.headers().filter_map(|header| self.name_of(header)).fold(0, |set, name| set | name.bit());
         let common = match self.role {
             Role::Request => COMMON_IN_REQUESTS,
             Role::Response => COMMON_IN_RESPONSES,
         };
-        common.iter().copied().filter(|name| !self.headers().any(|header| self.is(header.name, name)))
+        common.iter().filter(move |name| there & name.bit() == 0).map(|name| name.text())
     }
 
     /// p0f's text of it. `known` tells the names that the database loaded has a signature with: their values are cut at
@@ -163,20 +170,26 @@ impl HttpSignature {
         RawSig { signature: self, known }
     }
 
-    fn last_value(&self, name: &str) -> Option<&[u8]> {
-        self.headers().rev().filter(|header| self.is(header.name, name)).find_map(Header::p0f_value)
+    #[inline(always)]
+    fn last_value(&self, name: Name) -> Option<&[u8]> {
+        self.headers().rev().filter(|header| self.is(*header, name)).find_map(Header::p0f_value)
     }
 
-    /// Whether these are the same names. In HTTP/1 case tells software apart; HTTP/2 has no upper case.
-    fn is(&self, name: &[u8], known: &str) -> bool {
+    /// Whether a header has this name. In HTTP/1 case tells software apart; HTTP/2 has no upper case.
+    #[inline(always)]
+    fn is(&self, header: Header<'_>, name: Name) -> bool {
         match self.version {
-            HttpVersion::Http2 => name.eq_ignore_ascii_case(known.as_bytes()),
-            _ => name == known.as_bytes(),
+            HttpVersion::Http2 => header.is(name.text()),
+            _ => header.name == name.text().as_bytes(),
         }
     }
 
-    fn is_one_of(&self, name: &[u8], list: &[&str]) -> bool {
-        list.iter().any(|known| self.is(name, known))
+    /// The name of a header as p0f knows it.
+    fn name_of(&self, header: Header<'_>) -> Option<Name> {
+        match self.version {
+            HttpVersion::Http2 => Name::of_any_case(header.name),
+            _ => Name::of(header.name),
+        }
     }
 }
 
@@ -186,66 +199,65 @@ struct RawSig<'a, F> {
 }
 
 impl<F: Fn(&[u8]) -> bool> RawSig<'_, F> {
-    fn is_known(&self, name: &[u8]) -> bool {
-        let lists = [
-            OPTIONAL_IN_REQUESTS,
-            OPTIONAL_IN_RESPONSES,
-            COMMON_IN_REQUESTS,
-            COMMON_IN_RESPONSES,
-            BARE_IN_REQUESTS,
-            BARE_IN_RESPONSES,
-        ];
-        lists.iter().any(|list| self.signature.is_one_of(name, list)) || (self.known)(name)
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(match self.signature.version {
+            HttpVersion::Http10 => b"0:",
+            HttpVersion::Http11 => b"1:",
+            HttpVersion::Http2 => b"2:",
+        });
+        for (index, header) in self.signature.headers().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            self.write_header(header, out);
+        }
+        out.push(b':');
+        for (index, name) in self.signature.absent().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(name.as_bytes());
+        }
+        out.push(b':');
+        out.extend_from_slice(printed(self.signature.software().unwrap_or_default()));
     }
 
-    fn fmt_header(&self, header: Header<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write_header(&self, header: Header<'_>, out: &mut Vec<u8>) {
         let (optional, bare) = match self.signature.role {
             Role::Request => (OPTIONAL_IN_REQUESTS, BARE_IN_REQUESTS),
             Role::Response => (OPTIONAL_IN_RESPONSES, BARE_IN_RESPONSES),
         };
-        if self.signature.is_one_of(header.name, optional) {
-            f.write_char('?')?;
-            return write_name(header.name, f);
+        let name = self.signature.name_of(header);
+        if name.is_some_and(|name| optional.contains(&name)) {
+            out.push(b'?');
+            return out.extend_from_slice(header.name);
         }
-        write_name(header.name, f)?;
-        if self.signature.is_one_of(header.name, bare) {
-            return Ok(());
+        match name {
+            Some(_) => out.extend_from_slice(header.name),
+            None => write_name(header.name, out),
+        }
+        if name.is_some_and(|name| bare.contains(&name)) {
+            return;
         }
         let mut value = printed(header.p0f_value().unwrap_or_default());
-        if let Some(bar) = memchr::memchr(b'|', value).filter(|_| self.is_known(header.name)) {
+        let is_known = |_: &usize| name.is_some() || (self.known)(header.name);
+        if let Some(bar) = memchr::memchr(b'|', value).filter(is_known) {
             value = value.get(..bar).unwrap_or_default();
         }
-        if value.is_empty() {
-            return Ok(());
+        if !value.is_empty() {
+            out.extend_from_slice(b"=[");
+            out.extend_from_slice(value);
+            out.push(b']');
         }
-        f.write_str("=[")?;
-        write_ascii(value, f)?;
-        f.write_char(']')
     }
 }
 
 impl<F: Fn(&[u8]) -> bool> fmt::Display for RawSig<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.signature.version {
-            HttpVersion::Http10 => "0:",
-            HttpVersion::Http11 => "1:",
-            HttpVersion::Http2 => "2:",
-        })?;
-        for (index, header) in self.signature.headers().enumerate() {
-            if index > 0 {
-                f.write_char(',')?;
-            }
-            self.fmt_header(header, f)?;
-        }
-        f.write_char(':')?;
-        for (index, name) in self.signature.absent().enumerate() {
-            if index > 0 {
-                f.write_char(',')?;
-            }
-            f.write_str(name)?;
-        }
-        f.write_char(':')?;
-        write_ascii(printed(self.signature.software().unwrap_or_default()), f)
+        // A formatter takes each of the many small parts by a call of its own, which costs more than this buffer.
+        let mut text = Vec::with_capacity(USUAL_LEN);
+        self.write(&mut text);
+        f.write_str(str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -256,17 +268,13 @@ fn printed(value: &[u8]) -> &[u8] {
     value.split(stops).next().unwrap_or_default()
 }
 
-/// Writes a name; bytes that no name has are escaped.
-fn write_name(name: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// Writes a name that p0f does not know; bytes that no name has are escaped.
+fn write_name(name: &[u8], out: &mut Vec<u8>) {
     if name.iter().all(u8::is_ascii_graphic) {
-        write_ascii(name, f)
+        out.extend_from_slice(name);
     } else {
-        write!(f, "{}", name.escape_ascii())
+        out.extend(name.escape_ascii());
     }
-}
-
-fn write_ascii(text: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    f.write_str(str::from_utf8(text).map_err(|_| fmt::Error)?)
 }
 
 #[cfg(test)]

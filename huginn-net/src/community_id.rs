@@ -41,6 +41,16 @@ impl CommunityId {
     pub fn of(flow: &FlowId) -> Self {
         Self::new(flow.client, flow.server, flow.transport.number())
     }
+
+    /// The text that it is displayed as, in ASCII.
+    pub(crate) fn text(&self) -> [u8; 30] {
+        let mut text = *b"1:0000000000000000000000000000";
+        if let Some((_version, hash)) = text.split_first_chunk_mut::<2>() {
+            // Base64 makes 28 bytes of 20: there is room.
+            let _ = STANDARD.encode_slice(self.0, hash);
+        }
+        text
+    }
 }
 
 fn update_address(hash: &mut Sha1, address: IpAddr) {
@@ -52,11 +62,7 @@ fn update_address(hash: &mut Sha1, address: IpAddr) {
 
 impl fmt::Display for CommunityId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = *b"1:0000000000000000000000000000";
-        if let Some((_version, hash)) = text.split_first_chunk_mut::<2>() {
-            STANDARD.encode_slice(self.0, hash).map_err(|_| fmt::Error)?;
-        }
-        f.write_str(str::from_utf8(&text).map_err(|_| fmt::Error)?)
+        f.write_str(str::from_utf8(&self.text()).map_err(|_| fmt::Error)?)
     }
 }
 

@@ -15,7 +15,8 @@ use huginn_net_tls::{TlsCounters, TlsEvent, TlsFlow, TlsObserver};
 use crate::hosts::{self, HostNote, HttpNote, Note, TcpNote, TlsNote};
 use crate::p0f_flow::P0fFlow;
 use crate::{
-    Finding, HostLimits, Hosts, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, TcpFinding,
+    Finding, Grade, HostLimits, Hosts, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding,
+    TcpFinding,
 };
 
 /// The protocols to run and the database to look up what they see.
@@ -126,6 +127,8 @@ pub struct FlowState {
     by_tool: Option<Side>,
     /// The systems that the handshake told, of client and server.
     systems: [Option<Arc<Label>>; 2],
+    /// Whether it told them firmly.
+    is_firm: [bool; 2],
     tcp_done: bool,
     http_done: bool,
     tls_done: bool,
@@ -227,7 +230,7 @@ impl Observers {
     ) -> Interest {
         let Some(tcp) = &mut self.tcp else { return Interest::Done };
         let database = &self.database;
-        let FlowState { tcp: state, by_tool, systems, p0f, .. } = flow;
+        let FlowState { tcp: state, by_tool, systems, is_firm, p0f, .. } = flow;
         let (scope, profiles) = (self.scope, self.profiles);
         let interest = tcp.on_segment(segment, sender, state, &mut |side, event| {
             let (signature, sendsyn) = match event {
@@ -252,11 +255,14 @@ impl Observers {
             let finding = TcpFinding::new(signature, matched, sendsyn);
             match &finding.matched {
                 Some(found) if found.label.is_tool() => *by_tool = Some(side),
-                Some(found) => {
-                    let [client, server] = systems;
+                Some(found) if !hosts::is_middlebox(&found.label) => {
+                    let grade = Grade::of_handshake(&found.label, found.fuzzy, signature.handshake);
+                    let [client, server] = &mut *systems;
+                    let [firm_client, firm_server] = &mut *is_firm;
                     *side.choose(client, server) = Some(Arc::clone(&found.label));
+                    *side.choose(firm_client, firm_server) = grade.is_some_and(Grade::is_firm_tcp);
                 }
-                None => {}
+                _ => {}
             }
             if side == Side::Client && scope == Scope::P0f && !sendsyn {
                 *p0f = Some(P0fFlow::default());
@@ -293,6 +299,7 @@ impl Observers {
         }
         let (database, scope, profiles) = (&self.database, self.scope, self.profiles);
         let [client, server] = &flow.systems;
+        let is_firm = flow.is_firm;
         let verdict = |signature: HttpSignature| {
             let (matched, system) = match signature.role() {
                 Role::Request => (database.match_request(&signature), client),
@@ -308,9 +315,10 @@ impl Observers {
             };
             let Some((signature, counts)) = signature else { return };
             let verdict = verdict(signature);
-            let mut note = HttpNote::new(&verdict, counts, side.choose(client, server).clone());
+            let mut note = HttpNote::new(&verdict, counts);
             if profiles {
-                note.language = language_of(&event);
+                let tcp = firm_system(&flow.systems, is_firm, side);
+                note = note.for_profile(&verdict, language_of(&event), tcp);
             }
             let finding = match event {
                 HttpEvent::Request(HttpRequest { request, exchange, akamai, .. }) => {
@@ -334,13 +342,13 @@ impl Observers {
         emit: &mut impl FnMut(Side, Learned),
     ) -> Interest {
         let Some(tls) = &mut self.tls else { return Interest::Done };
-        let FlowState { tls: state, systems, .. } = flow;
+        let FlowState { tls: state, systems, is_firm, .. } = flow;
         let profiles = self.profiles;
         tls.on_segment(segment, sender, state, &mut |side, event| {
             let (note, finding) = match event {
                 TlsEvent::Client(client) => {
-                    let [system, _] = &*systems;
-                    let note = profiles.then(|| Note::TlsClient(TlsNote::new(&client.hello, system.clone())));
+                    let tcp = || firm_system(systems, *is_firm, Side::Client);
+                    let note = profiles.then(|| Note::TlsClient(TlsNote::new(&client.hello, tcp())));
                     (note, Finding::TlsClient(client))
                 }
                 TlsEvent::Server(server) => (profiles.then_some(Note::TlsServer), Finding::TlsServer(server)),
@@ -350,6 +358,12 @@ impl Observers {
             note.into_iter().for_each(|note| emit(side, Route::Note(note.into())));
         })
     }
+}
+
+/// The system that the handshake of a side told firmly.
+fn firm_system(systems: &[Option<Arc<Label>>; 2], is_firm: [bool; 2], side: Side) -> Option<Arc<Label>> {
+    let ([client, server], [firm_client, firm_server]) = (systems, is_firm);
+    side.choose(client, server).as_ref().filter(|_| side.choose(firm_client, firm_server)).cloned()
 }
 
 /// The language that a request likes best.

@@ -10,7 +10,9 @@
 
 use std::fs;
 
-use huginn_net::{Event, Frame, HostCounters, HuginnNet, LinkType, Observers, Timestamp};
+use huginn_net::{
+    Event, Finding, Frame, HostCounters, HostProfile, HuginnNet, LinkType, Observers, Timestamp,
+};
 
 /// An IPv4 packet with the SYN of a Linux system (RFC 791, RFC 9293, RFC 7323), from an address that the test fills in.
 const SYN: [u8; 60] = [
@@ -45,8 +47,53 @@ fn remember(profiles: bool) -> HostCounters {
     counters
 }
 
+/// A packet with eight requests of as many User-Agents, from an address that the test fills in.
+fn requests() -> Vec<u8> {
+    let mut packet = SYN[..40].to_vec();
+    packet[32..34].copy_from_slice(&[0x50, 0x18]);
+    for n in 0..8 {
+        let head = format!(
+            "GET / HTTP/1.1\r\nHost: a\r\nUser-Agent: Mozilla/5.0 (Windows NT 10.{n}; {:80}\r\n\r\n",
+            n
+        );
+        packet.extend_from_slice(head.as_bytes());
+    }
+    let len = packet.len() as u16;
+    packet[2..4].copy_from_slice(&len.to_be_bytes());
+    packet
+}
+
+/// Memory that hosts with eight User-Agents each are said to take up, in bytes, and the peak afterwards in KiB.
+fn ask(profiles: bool) -> (u64, u64) {
+    const HOSTS: u32 = 10_000;
+    let mut analyzer = HuginnNet::builder_with(Observers::default().profiles(profiles)).build();
+    let mut requests_seen = 0;
+    let mut sink = |event: Event| requests_seen += u32::from(matches!(event.kind, Finding::HttpRequest(_)));
+    let mut packet = requests();
+    for n in 0..HOSTS {
+        packet[12..16].copy_from_slice(&(n + (10 << 24)).to_be_bytes());
+        let ts = Timestamp::new(1_700_000_000, n / 1000, 9);
+        let frame = Frame { ts, link: LinkType::RAW, data: &packet, wire_len: packet.len() as u32 };
+        let _ = analyzer.push(&frame, &mut sink);
+    }
+    assert_eq!(requests_seen, 8 * HOSTS);
+    let full = |host: &HostProfile| host.user_agents.iter().count() == 8;
+    assert!(analyzer.memory().profiles().all(full));
+    (analyzer.memory().counters().held_bytes, peak())
+}
+
+/// What is counted is what is taken up, within a fifth.
+fn profiles_are_counted_in_full() {
+    let (without, peak_without) = ask(false);
+    let (with, peak_with) = ask(true);
+    let (counted, taken) = (with - without, (peak_with - peak_without) << 10);
+    assert!(counted.abs_diff(taken) < taken / 5, "{counted} bytes counted, {taken} taken");
+}
+
 #[test]
 fn millions_of_hosts_fit_in_the_caps_and_those_that_went_are_counted() {
+    // First, while the peak is low.
+    profiles_are_counted_in_full();
     for (profiles, most_mib) in [(false, 256), (true, 320)] {
         let counters = remember(profiles);
         assert_eq!(counters.seen, u64::from(HOSTS));

@@ -11,7 +11,9 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use huginn_net::{CaptureReader, Event, HostProfile, HuginnNet, JsonHost, Observers};
+use huginn_net::{
+    CaptureReader, Event, Finding, HostCounters, HostProfile, HuginnNet, JsonHost, Observers, Reasons,
+};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures")
@@ -108,6 +110,60 @@ fn an_uptime_is_told_where_it_is_believed() {
     };
     assert!(matches!(minutes("hosts-uptime.pcap"), Some(376..=379)), "{:?}", minutes("hosts-uptime.pcap"));
     assert_eq!(minutes("hosts-random-offset.pcap"), None);
+}
+
+/// The conclusions on the hosts of a capture, and the counters.
+fn conclusions(capture: &str) -> (Vec<Finding>, HostCounters) {
+    let mut analyzer = HuginnNet::builder().build();
+    let mut found = Vec::new();
+    let mut sink = |event: Event| {
+        if matches!(event.kind, Finding::HostChange(_) | Finding::IpSharing(_) | Finding::Uptime(_)) {
+            found.push(event.kind);
+        }
+    };
+    analyzer.analyze(CaptureReader::open(folder().join(capture)).unwrap(), &mut sink).unwrap();
+    (found, analyzer.memory().counters())
+}
+
+#[test]
+fn nothing_is_concluded_of_a_host_that_stays_what_it_is() {
+    let (found, counters) = conclusions("hosts-plain.pcap");
+    assert_eq!(found, []);
+    assert_eq!((counters.changes, counters.sharings, counters.uptimes), (0, 0, 0));
+}
+
+#[test]
+fn an_address_that_is_shared_is_told_by_its_systems_and_ports() {
+    let (found, counters) = conclusions("hosts-nat.pcap");
+    let sharings: Vec<Reasons> = found
+        .iter()
+        .filter_map(|finding| match finding {
+            Finding::IpSharing(sharing) => Some(sharing.reasons),
+            _ => None,
+        })
+        .collect();
+    assert!(!sharings.is_empty() && counters.sharings == sharings.len() as u64, "{sharings:?}");
+    let all = sharings.into_iter().fold(Reasons::NONE, Reasons::with);
+    assert_eq!(all.names().collect::<Vec<_>>(), ["os_diff", "port"]);
+}
+
+#[test]
+fn clocks_that_begin_anywhere_tell_no_uptime() {
+    let (found, counters) = conclusions("hosts-random-offset.pcap");
+    assert!(!found.iter().any(|finding| matches!(finding, Finding::Uptime(_))), "{found:?}");
+    assert_eq!((counters.uptimes, counters.random_clocks), (0, 1));
+}
+
+#[test]
+fn hosts_that_were_cleared_are_counted() {
+    let mut analyzer = HuginnNet::builder().build();
+    for _ in 0..2 {
+        analyzer.memory_mut().clear();
+        let capture = CaptureReader::open(folder().join("curl-nginx.pcap")).unwrap();
+        analyzer.analyze(capture, &mut |_: Event| ()).unwrap();
+    }
+    let counters = analyzer.memory().counters();
+    assert_eq!((counters.seen, counters.cleared, counters.held), (4, 2, 2));
 }
 
 #[test]

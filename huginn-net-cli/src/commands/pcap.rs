@@ -34,7 +34,9 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
         events.name_file((args.files.len() > 1).then(|| name_of(path)));
         let before = analyzer.counters();
         analyzer.memory_mut().clear();
-        let outcome = open(path).map_err(AnalysisError::from).and_then(|reader| {
+        let reader = open(path);
+        let is_open = reader.is_ok();
+        let outcome = reader.map_err(AnalysisError::from).and_then(|reader| {
             let progress = Progress::of(&reader, args.output.quiet || !summary && events.is_on_terminal());
             // What comes through a pipe may be long in coming.
             events.write_at_once(reader.input_len().is_none());
@@ -50,7 +52,7 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
             )
         });
         events.check()?;
-        if summary {
+        if summary && is_open {
             events.write_hosts(analyzer.memory())?;
         }
         if let Err(error) = outcome {

@@ -79,9 +79,14 @@ impl Human {
             Finding::TlsServer(server) => self.tls_server(out, server),
             Finding::Uptime(finding) => self.uptime(out, finding),
             Finding::HostChange(finding) | Finding::IpSharing(finding) => {
-                self.field(out, "reasons", finding.reasons)?;
-                let [a, b, c, d] = finding.hits;
-                self.field(out, "hits", format_args!("{a} {b} {c} {d}"))
+                let reasons: Vec<&str> = finding.reasons.words().collect();
+                self.field(out, "reasons", Joined(&reasons))?;
+                let [much, _, _, some] = finding.hits;
+                self.field(
+                    out,
+                    "differ",
+                    format_args!("{some} of the last 32 signatures, {much} of them much"),
+                )
             }
             _ => Ok(()),
         }

@@ -5,7 +5,9 @@ use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use huginn_net::tcp::Clock;
-use huginn_net::{Claim, Escaped, HostProfile, Hosts, Label, SoftwareSeen, Tally, Timestamp, Verdict};
+use huginn_net::{
+    Claim, Escaped, HostProfile, Hosts, Label, Reasons, SoftwareSeen, Tally, Timestamp, Verdict,
+};
 
 /// Columns where the width of the terminal is not known.
 const WIDTH: u16 = 120;
@@ -15,6 +17,9 @@ const SHOWN: usize = 2;
 const SHOWN_FLAVOR: usize = 16;
 /// Bytes of a header that are shown.
 const SHOWN_TEXT: usize = 48;
+
+/// Rows of a table, which is laid out as a whole.
+const MAX_ROWS: usize = 2000;
 
 const HEADINGS: [&str; 9] =
     ["address", "system", "software", "TLS client", "link", "hops", "uptime", "seen (UTC)", "remarks"];
@@ -41,7 +46,8 @@ pub(super) fn write(
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     let mut sentences = Vec::new();
     let mut is_used = [false; HEADINGS.len()];
-    for host in hosts.profiles() {
+    let mut all = hosts.profiles();
+    for host in all.by_ref().take(MAX_ROWS) {
         let verdict = host.verdict();
         let row = row(host, &verdict);
         for (is_used, cell) in is_used.iter_mut().zip(&row) {
@@ -76,7 +82,10 @@ pub(super) fn write(
             writeln!(out, "  {contradiction}")?;
         }
     }
-    Ok(())
+    match all.count() {
+        0 => Ok(()),
+        more => writeln!(out, "and {more} more hosts; --format json has all"),
+    }
 }
 
 fn width(on_terminal: bool) -> u16 {
@@ -113,12 +122,14 @@ fn system(host: &HostProfile, verdict: &Verdict) -> String {
         return format!("several: {}", verdict.several.join(", "));
     }
     let labels = || host.systems.by_count().filter_map(|seen| seen.value.label.as_deref());
-    match &verdict.system {
-        Some(system) => match labels().find(|label| label.name == *system) {
+    match (&verdict.system, &verdict.behind) {
+        (Some(system), Some(behind)) => format!("{system}, behind {behind}"),
+        (Some(system), None) => match labels().find(|label| label.name == *system) {
             Some(label) => label.to_string(),
             None => system.to_string(),
         },
-        None => labels().find(|label| label.is_tool()).map_or_else(
+        (None, Some(behind)) => format!("unknown, behind {behind}"),
+        (None, None) => labels().find(|label| label.is_tool()).map_or_else(
             || if host.systems.is_empty() { String::new() } else { "unknown".to_owned() },
             |tool| format!("unknown, behind {tool}"),
         ),
@@ -130,7 +141,8 @@ fn software(host: &HostProfile) -> String {
     let own = |list: &Tally<SoftwareSeen>, claims: &Tally<Claim>| {
         let mut names: Vec<String> = Vec::new();
         for seen in list.by_count().filter(|seen| !seen.value.forwarded) {
-            names.push(short(&seen.value.label));
+            let lies = if seen.value.dishonest { " (dishonest)" } else { "" };
+            names.push(format!("{}{lies}", short(&seen.value.label)));
         }
         for seen in claims.by_count().filter(|seen| !seen.value.forwarded && seen.value.honest.is_none()) {
             let text = &seen.value.text;
@@ -211,13 +223,17 @@ impl Display for Minute {
     }
 }
 
+fn words(reasons: Reasons) -> String {
+    reasons.words().collect::<Vec<_>>().join(", ")
+}
+
 fn remarks(host: &HostProfile, verdict: &Verdict) -> String {
     let mut remarks = Vec::new();
     if host.sharings.count > 0 {
-        remarks.push(format!("shared: {}", host.sharings.reasons));
+        remarks.push(format!("shared: {}", words(host.sharings.reasons)));
     }
     if host.changes.count > 0 {
-        remarks.push(format!("changes: {} ({})", host.changes.count, host.changes.reasons));
+        remarks.push(format!("changes: {} ({})", host.changes.count, words(host.changes.reasons)));
     }
     let forwarded = host.as_client.forwarded.saturating_add(host.as_server.forwarded);
     if forwarded > 0 {

@@ -1,6 +1,5 @@
 //! How much a signature differs from what a host was: p0f's scores.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -188,8 +187,7 @@ impl TcpSeen {
 /// Whether a match tells the system of a host. To p0f any does; but one is a guess that is fuzzy or generic, and what
 /// answers in the place of a host, such as a translator of addresses, is not its system.
 pub(super) fn is_firm(found: &TcpMatch, scope: Scope) -> bool {
-    let stands_between = found.label.class.as_deref() == Some("other");
-    scope == Scope::P0f || !found.fuzzy && !found.label.generic && !stands_between
+    scope == Scope::P0f || !found.fuzzy && !found.label.generic && !stack::is_middlebox(&found.label)
 }
 
 /// Whether two labels name different systems. Names that share a TCP stack are different to p0f alone.
@@ -210,10 +208,7 @@ impl HttpSeen {
     /// What is remembered of a head that came at this time (s since 1970).
     pub(super) fn new(note: &HttpNote, port: u16, at: i64) -> Self {
         let label = note.matched.as_ref().map(|found| Arc::clone(&found.label));
-        let mut hasher = DefaultHasher::new();
-        note.signature.software().hash(&mut hasher);
-        let software = hasher.finish();
-        Self { label, software, port, date: note.signature.date().map(|date| (date, at)) }
+        Self { label, software: note.software_hash, port, date: note.date.map(|date| (date, at)) }
     }
 
     /// How much this differs from the `last` of its kind that the host sent, and from the system that it is.
@@ -242,7 +237,7 @@ impl HttpSeen {
                 }
             }
         }
-        if note.signature.is_forwarded() {
+        if note.forwarded {
             score.add(8, Reasons::VIA);
         }
         if side == Side::Server {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use huginn_net_db::{Label, System};
+use huginn_net_db::System;
 use huginn_net_http::Role;
 
 use super::stack::{same_stack, system_of};
@@ -20,15 +20,15 @@ pub(super) struct Clash {
 impl Clash {
     /// What a head says otherwise than the handshake of its connection.
     pub(super) fn of_head(note: &HttpNote) -> Option<Self> {
-        let tcp = firm(note.tcp.as_deref())?;
+        let tcp = note.tcp.as_deref()?;
         let lies = note.matched.as_ref().is_some_and(|found| found.dishonest);
         if let Some((system, text)) = note.claimed().filter(|(system, _)| !same_stack(system, &tcp.name)) {
-            let who = match note.signature.role() {
+            let who = match note.role {
                 Role::Request => "User-Agent",
                 Role::Response => "Server",
             };
-            let by = (text != system).then(|| text.into());
-            let other = Statement { who, says: system.into(), by };
+            let by = (text != system).then(|| Arc::clone(text));
+            let other = Statement { who, says: Arc::clone(system), by };
             let explanation = if lies { Explanation::Lie } else { Explanation::NatProxyOrLie };
             return Some(Self { tcp: Arc::clone(&tcp.name), other, explanation });
         }
@@ -46,10 +46,22 @@ impl Clash {
 
     /// What a hello says otherwise than the handshake of its connection.
     pub(super) fn of_hello(note: &TlsNote) -> Option<Self> {
-        let (tcp, family) = firm(note.tcp.as_deref()).zip(note.family)?;
+        let (tcp, family) = note.tcp.as_deref().zip(note.family)?;
         let says = system_of(family).filter(|system| !same_stack(system, &tcp.name))?;
         let other = Statement { who: "TLS", says: says.into(), by: Some(family.to_string().into()) };
         Some(Self { tcp: Arc::clone(&tcp.name), other, explanation: Explanation::NatProxyOrLie })
+    }
+
+    /// Whether it tells what a statement does, whatever it is held against: of a head either its software or its header.
+    pub(super) fn tells(&self, statement: &Statement) -> bool {
+        let is_hello = |one: &Statement| one.who == "TLS";
+        self.other.says == statement.says && is_hello(&self.other) == is_hello(statement)
+    }
+
+    /// Memory that it may take up beside itself, in bytes; some of its texts are those of a database.
+    pub(super) fn held(&self) -> usize {
+        let arc = |text: &Arc<str>| text.len().saturating_add(size_of::<[usize; 2]>());
+        arc(&self.other.says).saturating_add(self.other.by.as_ref().map_or(0, arc))
     }
 
     /// It, in a verdict.
@@ -57,9 +69,4 @@ impl Clash {
         let one = Statement { who: "TCP", says: Arc::clone(&self.tcp), by: None };
         Contradiction { one, other: self.other.clone(), count, explanation: self.explanation }
     }
-}
-
-/// A label that says enough to be contradicted.
-fn firm(label: Option<&Label>) -> Option<&Label> {
-    label.filter(|label| !label.generic && !label.is_tool())
 }

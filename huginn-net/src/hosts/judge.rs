@@ -17,36 +17,33 @@ impl Verdict {
     pub(super) fn of(profile: &HostProfile) -> Self {
         let mut evidence = evidence(profile);
         let shared = profile.sharings.count > 0;
-        let told: Vec<&Evidence> = evidence.iter().filter(|one| one.grade <= Grade::SynAck).collect();
+        let told: Vec<&Evidence> = evidence.iter().filter(|one| one.grade.is_firm_tcp()).collect();
         let told = systems(&told);
         let several = if shared && told.len() > 1 { told.clone() } else { Vec::new() };
         let system = if several.is_empty() { most_likely(&evidence) } else { None };
-        let mut contradictions: Vec<Contradiction> =
-            profile.clashes.by_count().map(|clash| clash.value.told(clash.count)).collect();
-        if !shared {
-            contradictions.extend(between_handshakes_or_heads(&evidence));
-        }
         for one in &mut evidence {
             one.supports = match &system {
                 Some(system) => one.speaks_for(system),
                 None => several.iter().any(|system| one.speaks_for(system)),
             };
         }
-        Self { system, several, evidence, contradictions }
+        let mut contradictions: Vec<Contradiction> =
+            profile.clashes.by_count().map(|clash| clash.value.told(clash.count)).collect();
+        if several.is_empty() {
+            let mut others = between(&evidence);
+            others.retain(|found| !profile.clashes.iter().any(|clash| clash.value.tells(&found.other)));
+            contradictions.append(&mut others);
+        }
+        Self { system, several, behind: behind(&evidence), evidence, contradictions }
     }
 }
 
 /// All that says which system a host is, the best first.
 fn evidence(profile: &HostProfile) -> Vec<Evidence> {
     let handshakes = profile.systems.by_count().filter_map(|seen| {
-        let label = seen.value.label.as_ref().filter(|label| !label.is_tool())?;
+        let label = seen.value.label.as_ref()?;
         let (handshake, fuzzy) = (seen.value.handshake, seen.value.fuzzy);
-        let grade = match (label.generic, fuzzy, handshake) {
-            (true, ..) => Grade::Generic,
-            (_, true, _) => Grade::Fuzzy,
-            (_, _, Handshake::Syn) => Grade::Syn,
-            (_, _, Handshake::SynAck) => Grade::SynAck,
-        };
+        let grade = Grade::of_handshake(label, fuzzy, handshake)?;
         let because = Cause::Handshake { handshake, label: Arc::clone(label), fuzzy };
         Some(Evidence::new(Layer::Tcp, &label.name, because, seen.count, grade))
     });
@@ -92,7 +89,8 @@ fn of_header(seen: &Counted<Claim>, role: Role) -> Option<Evidence> {
     let grade = match (forwarded, honest) {
         (true, _) => Grade::Forwarded,
         (false, Some(true)) => Grade::Software,
-        (false, _) => Grade::Claim,
+        (false, Some(false)) => Grade::Lie,
+        (false, None) => Grade::Claim,
     };
     let because = Cause::Header { role, text: text.clone(), honest: *honest };
     Some(Evidence::new(Layer::Http, says, because, seen.count, grade))
@@ -112,7 +110,7 @@ fn systems(evidence: &[&Evidence]) -> Vec<Arc<str>> {
 }
 
 fn most_likely(evidence: &[Evidence]) -> Option<Arc<str>> {
-    let best = evidence.first().map(|one| one.grade).filter(|grade| *grade != Grade::Forwarded)?;
+    let best = evidence.first().map(|one| one.grade).filter(|grade| grade.decides())?;
     let deciding: Vec<&Evidence> = evidence.iter().filter(|one| one.grade == best).collect();
     let system = systems(&deciding).into_iter().next()?;
     let mut names: Vec<(&Arc<str>, u32)> = Vec::new();
@@ -130,21 +128,43 @@ fn most_likely(evidence: &[Evidence]) -> Option<Arc<str>> {
     name.or(Some(system))
 }
 
-/// What TCP contradicts itself in; or where TCP says nothing, what the others do.
-fn between_handshakes_or_heads(evidence: &[Evidence]) -> Option<Contradiction> {
-    let firm = |one: &&Evidence| one.grade <= Grade::SynAck;
-    let own = |one: &&Evidence| one.layer != Layer::Tcp && one.grade != Grade::Forwarded;
-    let has_tcp = evidence.iter().any(|one| one.layer == Layer::Tcp);
-    let said: Vec<&Evidence> =
-        if has_tcp { evidence.iter().filter(firm).collect() } else { evidence.iter().filter(own).collect() };
-    let one = said.first()?;
-    let other = said.iter().find(|other| !same_stack(&one.says, &other.says))?;
-    let explanation = match (one.grade, other.grade) {
+/// What answers in the place of a host of which TCP tells nothing better.
+fn behind(evidence: &[Evidence]) -> Option<Arc<str>> {
+    let tells = |one: &Evidence| one.layer == Layer::Tcp && one.grade < Grade::Generic;
+    let middlebox = || evidence.iter().find(|one| one.grade == Grade::Middlebox);
+    if evidence.iter().any(tells) { None } else { middlebox().map(|one| Arc::clone(&one.says)) }
+}
+
+/// What is said otherwise than by the best of the firm evidence that speaks for the verdict, or if none does, by the best
+/// of it; each statement once.
+fn between(evidence: &[Evidence]) -> Vec<Contradiction> {
+    let firm = || evidence.iter().filter(|one| one.grade.contradicts());
+    let Some(one) = firm().find(|one| one.supports).or_else(|| firm().next()) else { return Vec::new() };
+    let mut found: Vec<Contradiction> = Vec::new();
+    for other in firm().filter(|other| !same_stack(&one.says, &other.says)) {
+        let statement = other.statement();
+        let is_told = |told: &&mut Contradiction| {
+            (told.other.who, &told.other.says) == (statement.who, &statement.says)
+        };
+        match found.iter_mut().find(is_told) {
+            Some(told) => told.count = told.count.saturating_add(other.count),
+            None => found.push(Contradiction {
+                one: one.statement(),
+                other: statement,
+                count: other.count,
+                explanation: explanation(one.grade, other.grade),
+            }),
+        }
+    }
+    found
+}
+
+fn explanation(one: Grade, other: Grade) -> Explanation {
+    match (one, other) {
         (Grade::Syn, Grade::Syn) | (Grade::SynAck, Grade::SynAck) => Explanation::SeveralHosts,
         (Grade::Syn, Grade::SynAck) => Explanation::ForwardedPorts,
         _ => Explanation::NatProxyOrLie,
-    };
-    Some(Contradiction { one: one.statement(), other: other.statement(), count: other.count, explanation })
+    }
 }
 
 impl Evidence {
@@ -179,7 +199,7 @@ mod tests {
     use super::*;
 
     const DATABASE: &str = "\
-classes = win,unix
+classes = win,unix,other
 [tcp:request]
 label = s:unix:Linux:6
 sig = *:64:0:*:mss*20,7:mss,sok,ts,nop,ws:df,id+:0
@@ -187,6 +207,8 @@ label = s:unix:Android:14
 sig = *:64:0:*:mss*21,7:mss,sok,ts,nop,ws:df,id+:0
 label = s:win:Windows:11
 sig = *:128:0:*:8192,0:mss,nop,nop,sok:df,id+:0
+label = s:other:VMware NAT:
+sig = 4:128:0:1460:mss*44,0:mss::0
 label = g:unix:BSD:
 sig = *:64:0:*:8193,0:mss,nop,nop,sok:df,id+:0
 label = s:!:nmap:
@@ -201,8 +223,8 @@ sys = @unix,@win
 sig = 1:B::
 ";
 
-    /// What was seen, in letters: `S` SYN, `A` SYN+ACK, `F` fuzzy SYN of a label; `H` honest, `U` unknown, `V` forwarded
-    /// User-Agent that names a system; `B` request of software.
+    /// What was seen, in letters: `S` SYN, `A` SYN+ACK, `F` fuzzy SYN, `f` fuzzy SYN+ACK of a label; `H` honest, `U`
+    /// unknown, `L` lying, `V` forwarded User-Agent that names a system; `B` request of software.
     fn profile(seen: &[(char, &str, u32)]) -> HostProfile {
         let database: Database = DATABASE.parse().unwrap();
         let label = |name: &str| database.labels().iter().find(|label| &*label.name == name).cloned();
@@ -211,11 +233,12 @@ sig = 1:B::
         for (kind, name, count) in seen {
             for _ in 0..*count {
                 match kind {
-                    'S' | 'A' | 'F' => {
-                        let handshake = if *kind == 'A' { Handshake::SynAck } else { Handshake::Syn };
+                    'S' | 'A' | 'F' | 'f' => {
+                        let handshake =
+                            if matches!(kind, 'A' | 'f') { Handshake::SynAck } else { Handshake::Syn };
                         let seen = SystemSeen {
                             label: label(name),
-                            fuzzy: *kind == 'F',
+                            fuzzy: matches!(kind, 'F' | 'f'),
                             handshake,
                             signature: None,
                         };
@@ -230,7 +253,7 @@ sig = 1:B::
                         let claim = Claim {
                             text: name.as_bytes().into(),
                             system: Some(((*name).into(), (*name).into())),
-                            honest: (*kind == 'H').then_some(true),
+                            honest: matches!(kind, 'H' | 'L').then_some(*kind == 'H'),
                             forwarded: *kind == 'V',
                         };
                         profile.user_agents.count(|held| *held == claim, || claim.clone());
@@ -244,7 +267,7 @@ sig = 1:B::
     #[test]
     fn the_best_grade_decides_and_in_it_the_most_sightings() {
         type Row = (&'static [(char, &'static str, u32)], Option<&'static str>);
-        let rows: [Row; 14] = [
+        let rows: [Row; 18] = [
             (&[], None),
             (&[('S', "Linux", 1), ('H', "Windows", 9)], Some("Linux")),
             (&[('S', "Linux", 1), ('A', "Windows", 9)], Some("Linux")),
@@ -259,6 +282,10 @@ sig = 1:B::
             (&[('S', "Linux", 1), ('S', "Windows", 2)], Some("Windows")),
             (&[('S', "Linux", 2), ('S', "Windows", 3), ('S', "Android", 2)], Some("Linux")),
             (&[('S', "unheard of", 2)], None),
+            (&[('f', "Linux", 9), ('H', "Windows", 1)], Some("Windows")),
+            (&[('f', "Linux", 1), ('U', "Windows", 9)], Some("Linux")),
+            (&[('L', "Windows", 9), ('U', "Linux", 1)], Some("Linux")),
+            (&[('L', "Windows", 9)], None),
         ];
         for (seen, system) in rows {
             assert_eq!(profile(seen).verdict().system.as_deref(), system, "{seen:?}");
@@ -326,8 +353,55 @@ sig = 1:B::
         let sentences: Vec<String> = verdict.contradictions.iter().map(ToString::to_string).collect();
         assert_eq!(
             sentences,
-            ["SYN says Linux, SYN+ACK says Windows, 2 times: NAT that forwards ports, or a proxy"]
+            [
+                "SYN says Linux, SYN+ACK says Windows, 2 times: NAT that forwards ports, or a proxy",
+                "SYN says Linux, software says macOS or iOS (Safari): NAT, proxy or a lie",
+            ]
         );
+    }
+
+    #[test]
+    fn what_answers_for_others_is_no_system_and_contradicts_nothing() {
+        let alone = profile(&[('A', "VMware NAT", 3)]).verdict();
+        assert_eq!((alone.system.as_deref(), alone.behind.as_deref()), (None, Some("VMware NAT")));
+        let named = profile(&[('A', "VMware NAT", 3), ('H', "Linux", 1)]).verdict();
+        assert_eq!((named.system.as_deref(), named.behind.as_deref()), (Some("Linux"), Some("VMware NAT")));
+        assert_eq!(named.contradictions, []);
+        let told = profile(&[('A', "VMware NAT", 3), ('S', "Windows", 1)]).verdict();
+        assert_eq!(
+            (told.system.as_deref(), told.behind, told.contradictions),
+            (Some("Windows"), None, vec![])
+        );
+    }
+
+    #[test]
+    fn all_that_differs_is_named_once_and_what_is_not_firm_names_nothing() {
+        let sentences = |seen: &[(char, &str, u32)]| -> Vec<String> {
+            profile(seen).verdict().contradictions.iter().map(ToString::to_string).collect()
+        };
+        let windows =
+            [('S', "Windows", 1), ('H', "macOS or iOS", 2), ('U', "Linux", 1), ('U', "macOS or iOS", 1)];
+        assert_eq!(
+            sentences(&windows),
+            [
+                "SYN says Windows, User-Agent says macOS or iOS, 3 times: NAT, proxy or a lie",
+                "SYN says Windows, User-Agent says Linux: NAT, proxy or a lie",
+            ]
+        );
+        let fuzzy = [('F', "Linux", 3), ('U', "Windows", 2), ('U', "macOS or iOS", 1)];
+        assert_eq!(
+            sentences(&fuzzy),
+            ["User-Agent says Windows, User-Agent says macOS or iOS: NAT, proxy or a lie"]
+        );
+        let silent: [&[(char, &str, u32)]; 4] = [
+            &[('S', "Linux", 1), ('F', "Windows", 1), ('f', "Windows", 1)],
+            &[('F', "Linux", 1), ('U', "Windows", 1)],
+            &[('S', "Linux", 1), ('L', "Windows", 1), ('V', "Windows", 1), ('S', "BSD", 1)],
+            &[('S', "Linux", 1), ('U', "Android", 1)],
+        ];
+        for seen in silent {
+            assert_eq!(sentences(seen), [""; 0], "{seen:?}");
+        }
     }
 
     #[test]

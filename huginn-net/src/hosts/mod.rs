@@ -27,6 +27,7 @@ pub use self::profile::{
     Activity, Claim, Findings, HostProfile, LinkSeen, SoftwareSeen, SystemSeen, TlsClientSeen,
 };
 pub use self::reasons::Reasons;
+pub(crate) use self::stack::is_middlebox;
 pub use self::tally::{Counted, Tally};
 pub use self::verdict::{Cause, Contradiction, Evidence, Explanation, Grade, Layer, Statement, Verdict};
 
@@ -67,6 +68,8 @@ pub struct HostCounters {
     pub evicted: u64,
     /// Hosts forgotten because all of them together took up too much memory.
     pub evicted_for_memory: u64,
+    /// Hosts forgotten because all were, as before each file.
+    pub cleared: u64,
     /// Hosts remembered at present.
     pub held: u64,
     /// Memory that they take up at present beside their entries, in bytes.
@@ -171,6 +174,7 @@ impl Hosts {
 
     /// Forgets every host; the counters stay.
     pub fn clear(&mut self) {
+        self.counters.cleared = self.counters.cleared.saturating_add(self.map.counters().held);
         self.map.clear();
     }
 }

@@ -1,10 +1,11 @@
 //! What flows tell of hosts.
 
 use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use huginn_net_db::{HttpMatch, Label, TcpMatch};
-use huginn_net_http::{HttpSignature, Role, language};
+use huginn_net_http::{Role, language};
 use huginn_net_tcp::{Clock, ClockReading, TcpSignature};
 use huginn_net_tls::{ClientFamily, ClientHello, Ja4, Transport};
 
@@ -53,35 +54,64 @@ pub(crate) struct TcpNote {
 /// The head of a request or response, and what it was found to be.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpNote {
-    pub(crate) signature: HttpSignature,
+    pub(crate) role: Role,
+    /// Whether it came by way of another.
+    pub(crate) forwarded: bool,
+    /// What time it says that it is, in seconds since 1970.
+    pub(crate) date: Option<i64>,
     pub(crate) matched: Option<HttpMatch>,
     pub(crate) system: SystemCheck,
     /// Whether p0f looks at it: the first of its direction, of a kind that p0f reads.
     pub(crate) counts: bool,
+    /// Tells what it calls itself from what others do.
+    pub(crate) software_hash: u64,
+    /// The first bytes of its User-Agent or Server; told for profiles alone.
+    pub(crate) software: Option<Box<[u8]>>,
     /// The language that it likes best; told for profiles alone.
     pub(crate) language: Option<Cow<'static, str>>,
-    /// What TCP says of who sent it, in the handshake of the same connection.
+    /// What TCP firmly says of who sent it, in the handshake of the same connection.
     pub(crate) tcp: Option<Arc<Label>>,
 }
 
+/// Bytes of a User-Agent or Server header that are remembered.
+const MAX_TEXT: usize = 256;
+
 impl HttpNote {
-    pub(crate) fn new(verdict: &HttpVerdict, counts: bool, tcp: Option<Arc<Label>>) -> Self {
+    /// Without what is told for profiles alone.
+    pub(crate) fn new(verdict: &HttpVerdict, counts: bool) -> Self {
         let HttpVerdict { signature, matched, system, .. } = verdict;
+        let mut hasher = DefaultHasher::new();
+        signature.software().hash(&mut hasher);
         Self {
-            signature: signature.clone(),
+            role: signature.role(),
+            forwarded: signature.is_forwarded(),
+            date: signature.date(),
+            software_hash: hasher.finish(),
             matched: matched.clone(),
             system: system.clone(),
             counts,
+            software: None,
             language: None,
-            tcp,
+            tcp: None,
         }
     }
 
+    /// With what is told for profiles alone.
+    pub(crate) fn for_profile(
+        self,
+        verdict: &HttpVerdict,
+        language: Option<Cow<'static, str>>,
+        tcp: Option<Arc<Label>>,
+    ) -> Self {
+        let software = verdict.signature.software().map(|text| text.get(..MAX_TEXT).unwrap_or(text).into());
+        Self { software, language, tcp, ..self }
+    }
+
     /// The system that its User-Agent or Server names, and by what text.
-    pub(super) fn claimed(&self) -> Option<(&str, &str)> {
-        match self.signature.role() {
-            Role::Request => self.system.claimed.as_deref().zip(self.system.text.as_deref()),
-            Role::Response => server_header::system(self.signature.software()?),
+    pub(super) fn claimed(&self) -> Option<(&Arc<str>, &Arc<str>)> {
+        match self.role {
+            Role::Request => self.system.claimed.as_ref().zip(self.system.text.as_ref()),
+            Role::Response => server_header::system(self.software.as_deref()?),
         }
     }
 }
@@ -103,7 +133,7 @@ pub(crate) struct TlsNote {
     pub(crate) ja4: Ja4,
     pub(crate) transport: Transport,
     pub(crate) family: Option<ClientFamily>,
-    /// What TCP says of who sent it, in the handshake of the same connection.
+    /// What TCP firmly says of who sent it, in the handshake of the same connection.
     pub(crate) tcp: Option<Arc<Label>>,
 }
 

@@ -15,9 +15,6 @@ use super::scores::Conclusion;
 use super::{Belief, HostNote, HttpNote, Learned, Note, Reasons, Tally, TcpNote, TlsNote, Verdict};
 use crate::MtuFinding;
 
-/// Bytes of a User-Agent or Server header that are remembered.
-const MAX_TEXT: usize = 256;
-
 /// What was learned of one host: an address in its tunnel.
 ///
 /// Counts are of what tells something: handshakes, heads, hellos. Each list holds the eight values seen most often.
@@ -183,12 +180,15 @@ impl HostProfile {
     pub fn left_out(&self) -> u32 {
         [
             self.systems.left_out(),
+            self.distances.left_out(),
+            self.links.left_out(),
             self.browsers.left_out(),
             self.user_agents.left_out(),
             self.servers.left_out(),
             self.server_headers.left_out(),
             self.tls_clients.left_out(),
             self.languages.left_out(),
+            self.clashes.left_out(),
         ]
         .iter()
         .fold(0, |sum, count| sum.saturating_add(*count))
@@ -214,7 +214,7 @@ impl HostProfile {
             self.server_headers.held(text),
             self.tls_clients.held(|_| 0),
             self.languages.held(language),
-            self.clashes.held(|_| 0),
+            self.clashes.held(Clash::held),
         ]
         .iter()
         .fold(0, |sum, part| sum.saturating_add(*part))
@@ -248,7 +248,7 @@ impl HostProfile {
             }
         }
         match learned.doubt {
-            Some(Belief::Contradiction) => self.uptime = None,
+            Some(Belief::Contradiction | Belief::Random) => self.uptime = None,
             _ => self.uptime = learned.uptime.or(self.uptime),
         }
     }
@@ -282,9 +282,8 @@ impl HostProfile {
     }
 
     fn on_head(&mut self, note: &HttpNote) {
-        let HttpNote { signature, matched, language, .. } = note;
-        let role = signature.role();
-        let forwarded = signature.is_forwarded();
+        let HttpNote { role, forwarded, software: text, matched, language, .. } = note;
+        let (role, forwarded) = (*role, *forwarded);
         let activity = match role {
             Role::Request => &mut self.as_client,
             Role::Response => &mut self.as_server,
@@ -303,11 +302,10 @@ impl HostProfile {
             );
         }
         let honest = matched.as_ref().map(|found| !found.dishonest);
-        if let Some(text) = signature.software() {
-            let text = text.get(..MAX_TEXT).unwrap_or(text);
+        if let Some(text) = text {
             claims.count(
-                |seen| *seen.text == *text && (seen.honest, seen.forwarded) == (honest, forwarded),
-                || Claim { text: text.into(), system: named(note), honest, forwarded },
+                |seen| seen.text == *text && (seen.honest, seen.forwarded) == (honest, forwarded),
+                || Claim { text: text.clone(), system: named(note), honest, forwarded },
             );
         }
         if let Some(language) = language {
@@ -337,7 +335,7 @@ impl HostProfile {
 
 /// The system that a head names, and by what text.
 fn named(note: &HttpNote) -> Option<(Arc<str>, Arc<str>)> {
-    note.claimed().map(|(system, text)| (system.into(), text.into()))
+    note.claimed().map(|(system, text)| (Arc::clone(system), Arc::clone(text)))
 }
 
 impl Findings {

@@ -23,6 +23,23 @@ const NAMES: [&str; 13] = [
     "ua_vs_os",
 ];
 
+/// What they are in words, in the same order.
+const WORDS: [&str; 13] = [
+    "software of another system",
+    "another system than before",
+    "another signature than before",
+    "known before and not now, or the other way round",
+    "timestamps of another clock",
+    "another distance",
+    "a much lower source port",
+    "another packet size",
+    "changed on the way and before not, or the other way round",
+    "forwarded",
+    "a clock that goes wrong",
+    "other server software than before",
+    "a User-Agent of another system",
+];
+
 impl Reasons {
     /// None at all.
     pub const NONE: Self = Self(0);
@@ -71,7 +88,16 @@ impl Reasons {
 
     /// Their names, as p0f has them.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
-        NAMES.iter().enumerate().filter(move |(bit, _)| self.0 >> bit & 1 == 1).map(|(_, name)| *name)
+        self.of(&NAMES)
+    }
+
+    /// What they are in words, for people: `another system than before`.
+    pub fn words(self) -> impl Iterator<Item = &'static str> {
+        self.of(&WORDS)
+    }
+
+    fn of(self, texts: &'static [&'static str; 13]) -> impl Iterator<Item = &'static str> {
+        texts.iter().enumerate().filter(move |(bit, _)| self.0 >> bit & 1 == 1).map(|(_, text)| *text)
     }
 }
 
@@ -98,6 +124,8 @@ mod tests {
         assert_eq!(reasons.to_string(), "os_diff tstamp port");
         let last = Reasons::USER_AGENT.with(Reasons::SOFTWARE);
         assert_eq!(last.names().collect::<Vec<_>>(), ["app_vs_os", "ua_vs_os"]);
+        let words: Vec<&str> = last.words().collect();
+        assert_eq!(words, ["software of another system", "a User-Agent of another system"]);
         assert!(reasons.contains(Reasons::PORT) && !reasons.contains(last));
     }
 }

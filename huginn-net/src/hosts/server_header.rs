@@ -1,5 +1,7 @@
 //! Which system a Server header names.
 
+use std::sync::{Arc, LazyLock};
+
 /// What stands in a Server header for which system: Microsoft's own servers run on theirs; Apache with `ServerTokens OS`,
 /// and servers as distributions build them, name the system or the distribution in brackets.
 const NAMES: &[(&str, &str)] = &[
@@ -16,10 +18,17 @@ const NAMES: &[(&str, &str)] = &[
     ("(FreeBSD)", "FreeBSD"),
 ];
 
+/// The systems and the texts that name them, in the order of [`NAMES`]; all hosts refer to these.
+static SYSTEMS: LazyLock<Vec<(Arc<str>, Arc<str>)>> = LazyLock::new(|| {
+    let shown = |text: &str| text.trim_matches(['(', ')', '/']).into();
+    NAMES.iter().map(|(text, system)| ((*system).into(), shown(text))).collect()
+});
+
 /// The system that a Server header names, and the text that does.
-pub(super) fn system(header: &[u8]) -> Option<(&'static str, &'static str)> {
-    let found = NAMES.iter().find(|(text, _)| memchr::memmem::find(header, text.as_bytes()).is_some());
-    found.map(|(text, system)| (*system, text.trim_matches(['(', ')', '/'])))
+pub(super) fn system(header: &[u8]) -> Option<(&'static Arc<str>, &'static Arc<str>)> {
+    let is_in = |(text, _): &(&str, &str)| memchr::memmem::find(header, text.as_bytes()).is_some();
+    let (system, text) = SYSTEMS.get(NAMES.iter().position(is_in)?)?;
+    Some((system, text))
 }
 
 #[cfg(test)]
@@ -36,7 +45,8 @@ mod tests {
             ("Apache/2.4.2 (Unix) PHP/4.2.2", None),
             ("nginx", None),
         ] {
-            assert_eq!(system(header.as_bytes()), want, "{header}");
+            let found = system(header.as_bytes()).map(|(system, text)| (&**system, &**text));
+            assert_eq!(found, want, "{header}");
         }
     }
 }

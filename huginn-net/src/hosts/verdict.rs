@@ -8,13 +8,15 @@ use huginn_net_http::Role;
 use huginn_net_tcp::Handshake;
 use huginn_net_tls::{ClientFamily, Ja4};
 
+use super::stack::is_middlebox;
 use crate::Escaped;
 
 /// What a host most likely is, with all that it is made of. [`HostProfile::verdict`](crate::HostProfile::verdict) makes it.
 ///
 /// The evidence of the best [`Grade`] that there is decides; in it the system seen most often, of equals the one seen
 /// first. Systems that TCP cannot tell apart (Android and Linux; macOS and iOS) are told apart by what HTTP says of them
-/// most often. Where the address is shared and TCP tells several systems there is no most likely one, but several hosts.
+/// most often. What ends connections for others (NAT of virtual machines, load balancers) is no system, but what the host
+/// is behind. Where the address is shared and TCP tells several systems there is no most likely one, but several hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verdict {
@@ -22,6 +24,8 @@ pub struct Verdict {
     pub system: Option<Arc<str>>,
     /// The systems that share the address, if that was found and they were told; the one seen most often first.
     pub several: Vec<Arc<str>>,
+    /// What answers in the place of the host: its handshakes tell nothing of the host. Absent where TCP tells a system.
+    pub behind: Option<Arc<str>>,
     /// What was seen, from the best grade to the worst; what was seen more often before what was seen less often.
     pub evidence: Vec<Evidence>,
     /// Where layers do not agree.
@@ -44,7 +48,8 @@ pub struct Evidence {
     pub count: u32,
     /// How much it weighs.
     pub grade: Grade,
-    /// Whether it speaks for the verdict's system, or for one of several; it speaks against it otherwise.
+    /// Whether it speaks for the verdict's system, or for one of several; it speaks against it otherwise, if it is not of
+    /// a grade that never decides.
     pub supports: bool,
 }
 
@@ -66,18 +71,25 @@ pub enum Grade {
     Syn,
     /// A SYN+ACK that does.
     SynAck,
-    /// A SYN or SYN+ACK that does but for what the network may have changed.
+    /// A SYN that does but for what the network may have changed.
     Fuzzy,
     /// A TLS library that is part of one system.
     TlsLibrary,
     /// A head that only software of one system sends, or one that names a system and is that of such software.
     Software,
+    /// A SYN+ACK that a signature of one system matches but for what the network may have changed.
+    FuzzySynAck,
     /// A User-Agent or Server that names a system; nothing else bears it out.
     Claim,
     /// A SYN or SYN+ACK that matches no better than signatures of last resort.
     Generic,
+    /// A SYN or SYN+ACK of what answers in the place of a host: it never decides.
+    Middlebox,
     /// A head that came by way of another: it tells of a host behind this one, and never decides.
     Forwarded,
+    /// A User-Agent or Server that names a system, where the rest of the head is not that of such software: it never
+    /// decides.
+    Lie,
 }
 
 /// What was seen.
@@ -158,6 +170,48 @@ pub enum Explanation {
     SeveralHosts,
     /// Another host answers for it.
     ForwardedPorts,
+}
+
+impl Grade {
+    /// The grade of a handshake with this label; none if a user-space tool made it.
+    pub(crate) fn of_handshake(label: &Label, fuzzy: bool, handshake: Handshake) -> Option<Self> {
+        Some(match handshake {
+            _ if label.is_tool() => return None,
+            _ if is_middlebox(label) => Self::Middlebox,
+            _ if label.generic => Self::Generic,
+            Handshake::Syn if fuzzy => Self::Fuzzy,
+            Handshake::SynAck if fuzzy => Self::FuzzySynAck,
+            Handshake::Syn => Self::Syn,
+            Handshake::SynAck => Self::SynAck,
+        })
+    }
+
+    /// Whether it is that of a handshake that says firmly which system it is.
+    pub(crate) fn is_firm_tcp(self) -> bool {
+        self <= Self::SynAck
+    }
+
+    /// Whether a verdict may be made of it.
+    pub(super) fn decides(self) -> bool {
+        self <= Self::Generic
+    }
+
+    /// Whether it is firm enough to contradict something.
+    pub(super) fn contradicts(self) -> bool {
+        !matches!(self, Self::Fuzzy | Self::FuzzySynAck) && self < Self::Generic
+    }
+}
+
+impl Explanation {
+    /// Its name in JSON: `nat_proxy_or_lie`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NatProxyOrLie => "nat_proxy_or_lie",
+            Self::Lie => "lie",
+            Self::SeveralHosts => "several_hosts",
+            Self::ForwardedPorts => "forwarded_ports",
+        }
+    }
 }
 
 impl Evidence {
@@ -274,9 +328,12 @@ impl Display for Grade {
             Self::Fuzzy => "fuzzy",
             Self::TlsLibrary => "tls_library",
             Self::Software => "software",
+            Self::FuzzySynAck => "fuzzy_syn_ack",
             Self::Claim => "claim",
             Self::Generic => "generic",
+            Self::Middlebox => "middlebox",
             Self::Forwarded => "forwarded",
+            Self::Lie => "lie",
         })
     }
 }

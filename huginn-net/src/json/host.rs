@@ -150,9 +150,10 @@ fn write_tls_client(object: &mut Object<'_>, seen: &Counted<TlsClientSeen>) {
 }
 
 fn write_verdict(object: &mut Object<'_>, verdict: &Verdict) {
-    let Verdict { system, several, evidence, contradictions } = verdict;
+    let Verdict { system, several, behind, evidence, contradictions } = verdict;
     object.string_or_null("system", system.as_deref());
     object.texts("several", several);
+    object.string_or_null("behind", behind.as_deref());
     object.objects("evidence", evidence, |object, one: &Evidence| {
         object.token("layer", one.layer);
         object.string("says", &one.says);
@@ -165,7 +166,7 @@ fn write_verdict(object: &mut Object<'_>, verdict: &Verdict) {
         write_statement(object, "one", &found.one);
         write_statement(object, "other", &found.other);
         object.number("count", found.count);
-        object.token("explanation", found.explanation);
+        object.plain("explanation", found.explanation.name());
         object.text("text", found);
     });
 }

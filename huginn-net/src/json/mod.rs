@@ -1,5 +1,6 @@
 //! Events as flat JSON objects.
 
+mod flow;
 mod host;
 mod object;
 
@@ -15,8 +16,8 @@ pub use self::host::JsonHost;
 
 use self::object::Object;
 use crate::{
-    ChangeFinding, CommunityId, Escaped, Event, Finding, HttpRequestFinding, HttpResponseFinding,
-    HttpVerdict, MtuFinding, TcpFinding, UptimeFinding,
+    ChangeFinding, Escaped, Event, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding,
+    TcpFinding, UptimeFinding,
 };
 
 /// An event as one flat JSON object (RFC 8259): the fields that every event has, then those of its kind.
@@ -38,13 +39,7 @@ impl JsonEvent<'_> {
         let mut object = Object::begin(out);
         object.token("ts", event.ts);
         object.plain("event", name(&event.kind));
-        object.endpoint("client", event.flow.client);
-        object.endpoint("server", event.flow.server);
-        object.plain("subject", event.subject.choose("client", "server"));
-        if !event.flow.tunnel.is_empty() {
-            object.texts("tunnel", event.flow.tunnel.layers());
-        }
-        object.token("community_id", CommunityId::of(&event.flow));
+        flow::write(&mut object, &event.flow, event.subject.choose("client", "server"));
         if let Some(file) = file {
             object.string("file", file);
         }

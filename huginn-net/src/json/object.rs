@@ -21,8 +21,18 @@ impl<'a> Object<'a> {
         Self { out, is_begun: false }
     }
 
+    /// Goes on with an object at the end of a buffer; it has fields already.
+    pub(super) fn resume(out: &'a mut Vec<u8>) -> Self {
+        Self { out, is_begun: true }
+    }
+
     pub(super) fn end(self) {
         self.out.push(b'}');
+    }
+
+    /// Fields that an object [resumed](Self::resume) elsewhere wrote; they are not the first of this one.
+    pub(super) fn fields(&mut self, text: &[u8]) {
+        self.out.extend_from_slice(text);
     }
 
     /// Text as it stands, which may hold anything.
@@ -77,12 +87,12 @@ impl<'a> Object<'a> {
         self.out.push(b'"');
     }
 
-    /// Text that is known to need no escape.
+    /// Text in UTF-8 that is known to need no escape.
     #[inline(always)]
-    pub(super) fn plain(&mut self, key: &str, value: &str) {
+    pub(super) fn plain(&mut self, key: &str, value: impl AsRef<[u8]>) {
         self.key(key);
         self.out.push(b'"');
-        self.out.extend_from_slice(value.as_bytes());
+        self.out.extend_from_slice(value.as_ref());
         self.out.push(b'"');
     }
 

@@ -1,0 +1,89 @@
+//! The flow of an event, whose text is kept for the next event: several of one flow come in a row.
+
+use std::cell::Cell;
+
+use huginn_net_core::FlowId;
+
+use super::object::Object;
+use crate::CommunityId;
+
+thread_local! {
+    /// That of the last event that this thread wrote.
+    static LAST: Cell<Option<Box<FlowText>>> = const { Cell::new(None) };
+}
+
+/// What a flow gives the objects of its events.
+#[derive(Default)]
+struct FlowText {
+    flow: Option<FlowId>,
+    /// What stands before the subject of the event.
+    ends: Vec<u8>,
+    /// What stands behind it.
+    identity: Vec<u8>,
+}
+
+/// Writes `client`, `server`, `subject`, `tunnel` and `community_id`. They are not the first fields of their object.
+pub(super) fn write(object: &mut Object<'_>, flow: &FlowId, subject: &str) {
+    let mut text = LAST.try_with(Cell::take).ok().flatten().unwrap_or_default();
+    if text.flow.as_ref() != Some(flow) {
+        text.become_that_of(flow);
+    }
+    object.fields(&text.ends);
+    object.plain("subject", subject);
+    object.fields(&text.identity);
+    // Nothing is kept where the thread is about to end.
+    let _ = LAST.try_with(|last| last.set(Some(text)));
+}
+
+impl FlowText {
+    fn become_that_of(&mut self, flow: &FlowId) {
+        self.ends.clear();
+        let mut ends = Object::resume(&mut self.ends);
+        ends.endpoint("client", flow.client);
+        ends.endpoint("server", flow.server);
+        self.identity.clear();
+        let mut identity = Object::resume(&mut self.identity);
+        if !flow.tunnel.is_empty() {
+            identity.texts("tunnel", flow.tunnel.layers());
+        }
+        identity.plain("community_id", CommunityId::of(flow).text());
+        self.flow = Some(flow.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::iter;
+    use std::thread;
+
+    use huginn_net_core::TunnelPath;
+
+    use super::*;
+    use crate::{CaptureReader, Event, HuginnNet};
+
+    fn flows(capture: &str) -> Vec<FlowId> {
+        let path = format!("{}/../captures/{capture}", env!("CARGO_MANIFEST_DIR"));
+        let mut events: Vec<Event> = Vec::new();
+        HuginnNet::builder().build().analyze(CaptureReader::open(path).unwrap(), &mut events).unwrap();
+        events.into_iter().map(|event| event.flow).collect()
+    }
+
+    fn text(flow: &FlowId) -> String {
+        let mut out = Vec::new();
+        write(&mut Object::resume(&mut out), flow, "client");
+        String::from_utf8(out).unwrap()
+    }
+
+    /// In tunnels, and between the same ends without; in a row and by turns.
+    #[test]
+    fn what_was_written_before_changes_nothing() {
+        let tagged = flows("made-qinq.pcap");
+        let mut plain = tagged.clone();
+        plain.iter_mut().for_each(|flow| flow.tunnel = TunnelPath::EMPTY);
+        let by_turns = iter::zip(&plain, &tagged).flat_map(|(one, other)| [one, other]);
+        for flow in plain.iter().chain(&tagged).chain(by_turns) {
+            let alone = thread::scope(|scope| scope.spawn(|| text(flow)).join().unwrap());
+            assert_eq!(text(flow), alone);
+        }
+    }
+}
