@@ -29,6 +29,10 @@ const TLS_CLIENT: usize = 3;
 const JA4_WIDTH: u16 = 38;
 /// The place of the hops.
 const HOPS: usize = 5;
+/// The place of the times.
+const SEEN: usize = 7;
+/// Columns that a time takes with the blanks around it.
+const SEEN_WIDTH: u16 = 21;
 
 /// Writes the hosts of a capture.
 pub(super) fn write(
@@ -69,6 +73,10 @@ pub(super) fn write(
     }
     if let Some(ja4) = table.column_mut(TLS_CLIENT).filter(|_| has_hellos && width >= WIDTH) {
         ja4.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(JA4_WIDTH)));
+    }
+    // A time is not broken.
+    if let Some(seen) = table.column_mut(SEEN) {
+        seen.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(SEEN_WIDTH)));
     }
     if let Some(hops) = table.column_mut(HOPS) {
         hops.set_cell_alignment(CellAlignment::Right);
@@ -210,7 +218,7 @@ fn span(seconds: u64) -> String {
 fn seen(host: &HostProfile) -> String {
     let lasted = host.last_seen.as_secs().saturating_sub(host.first_seen.as_secs());
     let begun = Minute(host.first_seen);
-    if lasted == 0 { begun.to_string() } else { format!("{begun}, {}", span(lasted)) }
+    if lasted == 0 { begun.to_string() } else { format!("{begun}\nfor {}", span(lasted)) }
 }
 
 /// `2026-11-21 07:43:47`.
@@ -233,7 +241,14 @@ fn remarks(host: &HostProfile, verdict: &Verdict) -> String {
         remarks.push(format!("shared: {}", words(host.sharings.reasons)));
     }
     if host.changes.count > 0 {
-        remarks.push(format!("changes: {} ({})", host.changes.count, words(host.changes.reasons)));
+        let reasons = words(host.changes.reasons);
+        let are_told = host.sharings.count > 0 && host.sharings.reasons.contains(host.changes.reasons);
+        remarks.push(match (host.changes.count, are_told) {
+            (1, true) => "changed once".to_owned(),
+            (count, true) => format!("changed {count} times"),
+            (1, false) => format!("changed once: {reasons}"),
+            (count, false) => format!("changed {count} times: {reasons}"),
+        });
     }
     let forwarded = host.as_client.forwarded.saturating_add(host.as_server.forwarded);
     if forwarded > 0 {
