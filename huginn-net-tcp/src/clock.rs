@@ -113,6 +113,12 @@ impl Clock {
         self.reading.value.checked_div(self.frequency()).unwrap_or(0) / 60
     }
 
+    /// [`Self::uptime_minutes`] in whole days, hours and minutes.
+    pub fn uptime(&self) -> (u32, u32, u32) {
+        let minutes = self.uptime_minutes();
+        (minutes / 1440, minutes / 60 % 24, minutes % 60)
+    }
+
     /// Days after which it begins anew; the uptime is known but for a multiple of them.
     pub fn modulo_days(&self) -> u32 {
         u32::MAX.checked_div(self.frequency().saturating_mul(86_400)).unwrap_or(0)
@@ -195,6 +201,7 @@ mod tests {
     fn uptime_counts_from_zero_modulo_what_32_bits_hold() {
         let clock = Clock { reading: reading(4_000_000_000, 0), ticks: 1000, millis: 1000 };
         assert_eq!((clock.uptime_minutes(), clock.modulo_days()), (66_666, 49));
+        assert_eq!(clock.uptime(), (46, 7, 6));
         let clock = Clock { reading: reading(360_000, 0), ticks: 100, millis: 1000 };
         assert_eq!((clock.uptime_minutes(), clock.modulo_days()), (60, 497));
     }

@@ -37,8 +37,8 @@ pub use finding::{
 };
 pub use hosts::{
     Activity, Cause, Claim, Contradiction, Counted, Evidence, Explanation, Findings, Grade, HostCounters,
-    HostLimits, HostNote, HostProfile, Hosts, Layer, LinkSeen, Reasons, SoftwareSeen, Statement, SystemSeen,
-    Tally, TlsClientSeen, Verdict,
+    HostLimits, HostNote, HostProfile, Hosts, Layer, LinkSeen, Reasons, Sightings, SoftwareSeen, Statement,
+    SystemSeen, TlsClientSeen, Verdict,
 };
 /// Frames, flows and the engine: all that the types here are made of.
 pub use huginn_net_core as core;

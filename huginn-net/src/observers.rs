@@ -6,8 +6,7 @@ use std::sync::Arc;
 use huginn_net_core::{Interest, Protocol, Route, Segment, Side, TcpFlags};
 use huginn_net_db::{Database, Label};
 use huginn_net_http::{
-    HttpCounters, HttpEvent, HttpFlow, HttpObserver, HttpRequest, HttpResponse, HttpSignature, Request,
-    Response, Role,
+    HttpCounters, HttpEvent, HttpFlow, HttpObserver, HttpRequest, HttpResponse, HttpSignature, Role,
 };
 use huginn_net_tcp::{Handshake, TcpEvent, TcpFlow, TcpObserver};
 use huginn_net_tls::{TlsCounters, TlsEvent, TlsFlow, TlsObserver};
@@ -15,8 +14,7 @@ use huginn_net_tls::{TlsCounters, TlsEvent, TlsFlow, TlsObserver};
 use crate::hosts::{self, HostNote, HttpNote, Note, TcpNote, TlsNote};
 use crate::p0f_flow::P0fFlow;
 use crate::{
-    Finding, Grade, HostLimits, Hosts, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding,
-    TcpFinding,
+    Finding, HostLimits, Hosts, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, TcpFinding,
 };
 
 /// The protocols to run and the database to look up what they see.
@@ -125,13 +123,18 @@ pub struct FlowState {
     p0f: Option<P0fFlow>,
     /// The side whose handshake a user-space tool made: its options tell nothing of a link.
     by_tool: Option<Side>,
-    /// The systems that the handshake told, of client and server.
-    systems: [Option<Arc<Label>>; 2],
-    /// Whether it told them firmly.
-    is_firm: [bool; 2],
+    /// What the handshake told of client and server.
+    systems: [Option<SystemTold>; 2],
     tcp_done: bool,
     http_done: bool,
     tls_done: bool,
+}
+
+/// The system that a SYN or SYN+ACK told.
+#[derive(Debug)]
+struct SystemTold {
+    label: Arc<Label>,
+    is_firm: bool,
 }
 
 impl Protocol for Observers {
@@ -230,7 +233,7 @@ impl Observers {
     ) -> Interest {
         let Some(tcp) = &mut self.tcp else { return Interest::Done };
         let database = &self.database;
-        let FlowState { tcp: state, by_tool, systems, is_firm, p0f, .. } = flow;
+        let FlowState { tcp: state, by_tool, systems, p0f, .. } = flow;
         let (scope, profiles) = (self.scope, self.profiles);
         let interest = tcp.on_segment(segment, sender, state, &mut |side, event| {
             let (signature, sendsyn) = match event {
@@ -256,11 +259,9 @@ impl Observers {
             match &finding.matched {
                 Some(found) if found.label.is_tool() => *by_tool = Some(side),
                 Some(found) if !hosts::is_middlebox(&found.label) => {
-                    let grade = Grade::of_handshake(&found.label, found.fuzzy, signature.handshake);
                     let [client, server] = &mut *systems;
-                    let [firm_client, firm_server] = &mut *is_firm;
-                    *side.choose(client, server) = Some(Arc::clone(&found.label));
-                    *side.choose(firm_client, firm_server) = grade.is_some_and(Grade::is_firm_tcp);
+                    let told = SystemTold { label: Arc::clone(&found.label), is_firm: hosts::is_firm(found) };
+                    *side.choose(client, server) = Some(told);
                 }
                 _ => {}
             }
@@ -299,25 +300,32 @@ impl Observers {
         }
         let (database, scope, profiles) = (&self.database, self.scope, self.profiles);
         let [client, server] = &flow.systems;
-        let is_firm = flow.is_firm;
         let verdict = |signature: HttpSignature| {
             let (matched, system) = match signature.role() {
                 Role::Request => (database.match_request(&signature), client),
                 Role::Response => (database.match_response(&signature), server),
             };
-            HttpVerdict::new(signature, matched, system.as_deref(), database)
+            HttpVerdict::new(signature, matched, system.as_ref().map(|told| &*told.label), database)
         };
         http.on_segment(segment, sender, &mut flow.http, &mut |side, event| {
             let signature = match &event {
-                HttpEvent::Request(found) => of_request(&found.request, scope),
-                HttpEvent::Response(found) => of_response(&found.response, scope),
+                HttpEvent::Request(HttpRequest { request, .. }) => {
+                    in_scope(scope, HttpSignature::p0f_of_request(request), || {
+                        HttpSignature::of_request(request)
+                    })
+                }
+                HttpEvent::Response(HttpResponse { response, .. }) => {
+                    in_scope(scope, HttpSignature::p0f_of_response(response), || {
+                        HttpSignature::of_response(response)
+                    })
+                }
                 _ => return,
             };
             let Some((signature, counts)) = signature else { return };
             let verdict = verdict(signature);
             let mut note = HttpNote::new(&verdict, counts);
             if profiles {
-                let tcp = firm_system(&flow.systems, is_firm, side);
+                let tcp = firm_system(&flow.systems, side);
                 note = note.for_profile(&verdict, language_of(&event), tcp);
             }
             let finding = match event {
@@ -342,12 +350,12 @@ impl Observers {
         emit: &mut impl FnMut(Side, Learned),
     ) -> Interest {
         let Some(tls) = &mut self.tls else { return Interest::Done };
-        let FlowState { tls: state, systems, is_firm, .. } = flow;
+        let FlowState { tls: state, systems, .. } = flow;
         let profiles = self.profiles;
         tls.on_segment(segment, sender, state, &mut |side, event| {
             let (note, finding) = match event {
                 TlsEvent::Client(client) => {
-                    let tcp = || firm_system(systems, *is_firm, Side::Client);
+                    let tcp = || firm_system(systems, Side::Client);
                     let note = profiles.then(|| Note::TlsClient(TlsNote::new(&client.hello, tcp())));
                     (note, Finding::TlsClient(client))
                 }
@@ -361,9 +369,9 @@ impl Observers {
 }
 
 /// The system that the handshake of a side told firmly.
-fn firm_system(systems: &[Option<Arc<Label>>; 2], is_firm: [bool; 2], side: Side) -> Option<Arc<Label>> {
-    let ([client, server], [firm_client, firm_server]) = (systems, is_firm);
-    side.choose(client, server).as_ref().filter(|_| side.choose(firm_client, firm_server)).cloned()
+fn firm_system([client, server]: &[Option<SystemTold>; 2], side: Side) -> Option<Arc<Label>> {
+    let told = side.choose(client, server).as_ref().filter(|told| told.is_firm)?;
+    Some(Arc::clone(&told.label))
 }
 
 /// The language that a request likes best.
@@ -372,20 +380,14 @@ fn language_of(event: &HttpEvent) -> Option<Cow<'static, str>> {
     found.request.language().map(hosts::language_of)
 }
 
-/// What is looked up of a request, and whether p0f counts it in for its client.
-fn of_request(request: &Request, scope: Scope) -> Option<(HttpSignature, bool)> {
-    let seen_by_p0f = HttpSignature::p0f_of_request(request);
+/// What is looked up of a head, and whether p0f, which sees this or nothing of it, counts it in for its host.
+fn in_scope(
+    scope: Scope,
+    seen_by_p0f: Option<HttpSignature>,
+    whole: impl FnOnce() -> HttpSignature,
+) -> Option<(HttpSignature, bool)> {
     match scope {
-        Scope::Full => Some((HttpSignature::of_request(request), seen_by_p0f.is_some())),
-        Scope::P0f => Some((seen_by_p0f?, true)),
-    }
-}
-
-/// What is looked up of a response, and whether p0f counts it in for its server.
-fn of_response(response: &Response, scope: Scope) -> Option<(HttpSignature, bool)> {
-    let seen_by_p0f = HttpSignature::p0f_of_response(response);
-    match scope {
-        Scope::Full => Some((HttpSignature::of_response(response), seen_by_p0f.is_some())),
+        Scope::Full => Some((whole(), seen_by_p0f.is_some())),
         Scope::P0f => Some((seen_by_p0f?, true)),
     }
 }

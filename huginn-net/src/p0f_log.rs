@@ -109,8 +109,7 @@ fn write_http(f: &mut fmt::Formatter<'_>, verdict: &HttpVerdict) -> fmt::Result 
 }
 
 fn write_uptime(f: &mut fmt::Formatter<'_>, clock: &Clock) -> fmt::Result {
-    let minutes = clock.uptime_minutes();
-    let (days, hours, minutes) = (minutes / 1440, minutes / 60 % 24, minutes % 60);
+    let (days, hours, minutes) = clock.uptime();
     let (modulo, frequency) = (clock.modulo_days(), clock.raw_frequency());
     write!(
         f,

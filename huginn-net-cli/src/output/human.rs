@@ -93,8 +93,7 @@ impl Human {
     }
 
     fn uptime(&self, out: &mut impl Write, UptimeFinding { clock, .. }: &UptimeFinding) -> io::Result<()> {
-        let minutes = clock.uptime_minutes();
-        let (days, hours, minutes) = (minutes / 1440, minutes / 60 % 24, minutes % 60);
+        let (days, hours, minutes) = clock.uptime();
         let modulo = clock.modulo_days();
         self.field(out, "uptime", format_args!("{days} d {hours} h {minutes} min, modulo {modulo} d"))?;
         self.field(

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use huginn_net::tcp::Clock;
 use huginn_net::{
-    Claim, Escaped, HostProfile, Hosts, Label, Reasons, SoftwareSeen, Tally, Timestamp, Verdict,
+    Claim, Escaped, HostProfile, Hosts, Label, Reasons, Sightings, SoftwareSeen, Timestamp, Verdict,
 };
 
 /// Columns where the width of the terminal is not known.
@@ -146,7 +146,7 @@ fn system(host: &HostProfile, verdict: &Verdict) -> String {
 
 /// What the database knows of its heads, else what they call themselves.
 fn software(host: &HostProfile) -> String {
-    let own = |list: &Tally<SoftwareSeen>, claims: &Tally<Claim>| {
+    let own = |list: &Sightings<SoftwareSeen>, claims: &Sightings<Claim>| {
         let mut names: Vec<String> = Vec::new();
         for seen in list.by_count().filter(|seen| !seen.value.forwarded) {
             let lies = if seen.value.dishonest { " (dishonest)" } else { "" };

@@ -83,7 +83,7 @@ impl TcpSeen {
         let is_other_system = self
             .matched
             .as_ref()
-            .filter(|found| is_firm(found, scope))
+            .filter(|found| tells_system(found, scope))
             .zip(system)
             .is_some_and(|(found, system)| are_different(&found.label, system, scope));
         let Some(last) = last else {
@@ -121,8 +121,8 @@ impl TcpSeen {
         match (&self.matched, &last.matched) {
             (Some(now), Some(before)) => {
                 let is_p0f = scope == Scope::P0f;
-                let are_firm = is_firm(now, scope) && is_firm(before, scope);
-                if are_firm && are_different(&now.label, &before.label, scope) {
+                let both_tell = tells_system(now, scope) && tells_system(before, scope);
+                if both_tell && are_different(&now.label, &before.label, scope) {
                     score.add(8, Reasons::SYSTEM);
                 } else if is_syn
                     && now.label != before.label
@@ -184,10 +184,9 @@ impl TcpSeen {
     }
 }
 
-/// Whether a match tells the system of a host. To p0f any does; but one is a guess that is fuzzy or generic, and what
-/// answers in the place of a host, such as a translator of addresses, is not its system.
-pub(super) fn is_firm(found: &TcpMatch, scope: Scope) -> bool {
-    scope == Scope::P0f || !found.fuzzy && !found.label.generic && !stack::is_middlebox(&found.label)
+/// Whether a match tells the system of a host. To p0f any does.
+pub(super) fn tells_system(found: &TcpMatch, scope: Scope) -> bool {
+    scope == Scope::P0f || stack::is_firm(found)
 }
 
 /// Whether two labels name different systems. Names that share a TCP stack are different to p0f alone.

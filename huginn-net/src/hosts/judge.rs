@@ -17,9 +17,8 @@ impl Verdict {
     pub(super) fn of(profile: &HostProfile) -> Self {
         let mut evidence = evidence(profile);
         let shared = profile.sharings.count > 0;
-        let told: Vec<&Evidence> = evidence.iter().filter(|one| one.grade.is_firm_tcp()).collect();
-        let told = systems(&told);
-        let several = if shared && told.len() > 1 { told.clone() } else { Vec::new() };
+        let told = systems(evidence.iter().filter(|one| one.grade.is_firm_tcp()), same_stack);
+        let several = if shared && told.len() > 1 { told } else { Vec::new() };
         let system = if several.is_empty() { most_likely(&evidence) } else { None };
         for one in &mut evidence {
             one.supports = match &system {
@@ -96,11 +95,14 @@ fn of_header(seen: &Counted<Claim>, role: Role) -> Option<Evidence> {
     Some(Evidence::new(Layer::Http, says, because, seen.count, grade))
 }
 
-/// The systems that evidence tells, as far as TCP can tell them apart, from the one told most often.
-fn systems(evidence: &[&Evidence]) -> Vec<Arc<str>> {
+/// The systems that evidence tells, from the one told most often; of equals the first, which is of the better grade.
+fn systems<'a>(
+    evidence: impl Iterator<Item = &'a Evidence>,
+    is_same: impl Fn(&str, &str) -> bool,
+) -> Vec<Arc<str>> {
     let mut sums: Vec<(Arc<str>, u32)> = Vec::new();
     for one in evidence {
-        match sums.iter_mut().find(|(system, _)| same_stack(system, &one.says)) {
+        match sums.iter_mut().find(|(system, _)| is_same(system, &one.says)) {
             Some((_, sum)) => *sum = sum.saturating_add(one.count),
             None => sums.push((Arc::clone(&one.says), one.count)),
         }
@@ -111,21 +113,13 @@ fn systems(evidence: &[&Evidence]) -> Vec<Arc<str>> {
 
 fn most_likely(evidence: &[Evidence]) -> Option<Arc<str>> {
     let best = evidence.first().map(|one| one.grade).filter(|grade| grade.decides())?;
-    let deciding: Vec<&Evidence> = evidence.iter().filter(|one| one.grade == best).collect();
-    let system = systems(&deciding).into_iter().next()?;
-    let mut names: Vec<(&Arc<str>, u32)> = Vec::new();
+    let deciding = evidence.iter().filter(|one| one.grade == best);
+    let system = systems(deciding, same_stack).into_iter().next()?;
     let is_name = |one: &&Evidence| {
         one.layer == Layer::Http && one.grade <= Grade::Claim && same_stack(&one.says, &system)
     };
-    for one in evidence.iter().filter(is_name) {
-        match names.iter_mut().find(|(name, _)| **name == one.says) {
-            Some((_, sum)) => *sum = sum.saturating_add(one.count),
-            None => names.push((&one.says, one.count)),
-        }
-    }
-    // Of equals the first, which is of the better grade.
-    let name = names.into_iter().rev().max_by_key(|(_, sum)| *sum).map(|(name, _)| Arc::clone(name));
-    name.or(Some(system))
+    let names = systems(evidence.iter().filter(is_name), |one, other| one == other);
+    names.into_iter().next().or(Some(system))
 }
 
 /// What answers in the place of a host of which TCP tells nothing better.

@@ -9,8 +9,8 @@ mod profile;
 mod reasons;
 mod scores;
 mod server_header;
+mod sightings;
 mod stack;
-mod tally;
 mod verdict;
 
 use std::net::IpAddr;
@@ -27,8 +27,8 @@ pub use self::profile::{
     Activity, Claim, Findings, HostProfile, LinkSeen, SoftwareSeen, SystemSeen, TlsClientSeen,
 };
 pub use self::reasons::Reasons;
-pub(crate) use self::stack::is_middlebox;
-pub use self::tally::{Counted, Tally};
+pub use self::sightings::{Counted, Sightings};
+pub(crate) use self::stack::{is_firm, is_middlebox};
 pub use self::verdict::{Cause, Contradiction, Evidence, Explanation, Grade, Layer, Statement, Verdict};
 
 use self::change::{HttpSeen, Known, Score, TcpSeen};
@@ -272,17 +272,16 @@ impl Host {
     fn on_handshake(&mut self, note: TcpNote, about: &About<'_>) -> Learned {
         let mut learned = Learned::default();
         let TcpNote { signature, matched, clock } = note;
-        let label = matched.as_ref().map(|found| Arc::clone(&found.label));
-        let system_told = matched.as_ref().filter(|found| change::is_firm(found, about.scope));
-        let system_told = system_told.map(|found| Arc::clone(&found.label));
-        if let Some(software) = label.as_deref().filter(|label| label.is_tool()) {
-            learned.conclusions = [self.on_software(software, about.side), None];
+        if let Some(found) = matched.as_ref().filter(|found| found.label.is_tool()) {
+            learned.conclusions = [self.on_software(&found.label, about.side), None];
             return learned;
         }
+        let told = matched.as_ref().filter(|found| change::tells_system(found, about.scope));
+        let told = told.map(|found| Arc::clone(&found.label));
         let (port, peer) = (about.flow.client.port(), about.peer());
         let seen = TcpSeen { signature, matched, at_millis: about.ts.as_millis(), port, peer };
         let system = self.system.clone();
-        let known = Known { system: system.as_deref(), ..self.known(about.scope) };
+        let known = self.known(system.as_deref(), about.scope);
         let party = self.party(about.side);
         let last = party.handshake.as_ref();
         let score = seen.differs(last, &known);
@@ -294,7 +293,7 @@ impl Host {
         if about.side == Side::Client || about.scope == Scope::P0f {
             self.port = port;
         }
-        self.system = system_told.or(system);
+        self.system = told.or(system);
         learned
     }
 
@@ -308,7 +307,7 @@ impl Host {
         let at = i64::try_from(about.ts.as_secs()).unwrap_or(i64::MAX);
         let seen = HttpSeen::new(note, about.flow.server.port(), at);
         let system = self.system.clone();
-        let known = Known { system: system.as_deref(), ..self.known(about.scope) };
+        let known = self.known(system.as_deref(), about.scope);
         let first = software.and_then(|software| self.on_software(software, about.side));
         let party = self.party(about.side);
         let score = seen.differs(note, about.side, party.http.as_ref(), &known);
@@ -323,9 +322,9 @@ impl Host {
         learned
     }
 
-    /// What is known of it but for its system.
-    fn known(&self, scope: Scope) -> Known<'static> {
-        Known { system: None, last_port: self.port, has_one_clock: self.clock.is_one(), scope }
+    /// What is known of it, with its system.
+    fn known<'a>(&self, system: Option<&'a Label>, scope: Scope) -> Known<'a> {
+        Known { system, last_port: self.port, has_one_clock: self.clock.is_one(), scope }
     }
 
     /// Scores a user-space tool, or an application that is known to run on some systems.

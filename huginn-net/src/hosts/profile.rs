@@ -12,7 +12,7 @@ use huginn_net_tls::{ClientFamily, Ja4, Transport};
 
 use super::clash::Clash;
 use super::scores::Conclusion;
-use super::{Belief, HostNote, HttpNote, Learned, Note, Reasons, Tally, TcpNote, TlsNote, Verdict};
+use super::{Belief, HostNote, HttpNote, Learned, Note, Reasons, Sightings, TcpNote, TlsNote, Verdict};
 use crate::MtuFinding;
 
 /// What was learned of one host: an address in its tunnel.
@@ -34,30 +34,30 @@ pub struct HostProfile {
     /// What it did as a server.
     pub as_server: Activity,
     /// What its handshakes were found to be.
-    pub systems: Tally<SystemSeen>,
+    pub systems: Sightings<SystemSeen>,
     /// How far away it was found to be.
-    pub distances: Tally<Distance>,
+    pub distances: Sightings<Distance>,
     /// Over which links.
-    pub links: Tally<LinkSeen>,
+    pub links: Sightings<LinkSeen>,
     /// What its requests were found to be.
-    pub browsers: Tally<SoftwareSeen>,
+    pub browsers: Sightings<SoftwareSeen>,
     /// What its requests say that they come from.
-    pub user_agents: Tally<Claim>,
+    pub user_agents: Sightings<Claim>,
     /// What its responses were found to be.
-    pub servers: Tally<SoftwareSeen>,
+    pub servers: Sightings<SoftwareSeen>,
     /// What its responses say that they come from.
-    pub server_headers: Tally<Claim>,
+    pub server_headers: Sightings<Claim>,
     /// What its ClientHellos are.
-    pub tls_clients: Tally<TlsClientSeen>,
+    pub tls_clients: Sightings<TlsClientSeen>,
     /// Which languages its requests like best: the English name where there is one, else the tag.
-    pub languages: Tally<Cow<'static, str>>,
+    pub languages: Sightings<Cow<'static, str>>,
     /// The clock that tells for how long it has been up, when it was last read; absent unless it is believed.
     pub uptime: Option<Clock>,
     /// How often it was found to have changed, and why.
     pub changes: Findings,
     /// How often its address was found to be shared, and why.
     pub sharings: Findings,
-    pub(super) clashes: Tally<Clash>,
+    pub(super) clashes: Sightings<Clash>,
 }
 
 /// What a host did as the client, or as the server, of its connections.
@@ -155,19 +155,19 @@ impl HostProfile {
             last_seen: now,
             as_client: Activity::default(),
             as_server: Activity::default(),
-            systems: Tally::default(),
-            distances: Tally::default(),
-            links: Tally::default(),
-            browsers: Tally::default(),
-            user_agents: Tally::default(),
-            servers: Tally::default(),
-            server_headers: Tally::default(),
-            tls_clients: Tally::default(),
-            languages: Tally::default(),
+            systems: Sightings::default(),
+            distances: Sightings::default(),
+            links: Sightings::default(),
+            browsers: Sightings::default(),
+            user_agents: Sightings::default(),
+            servers: Sightings::default(),
+            server_headers: Sightings::default(),
+            tls_clients: Sightings::default(),
+            languages: Sightings::default(),
             uptime: None,
             changes: Findings::default(),
             sharings: Findings::default(),
-            clashes: Tally::default(),
+            clashes: Sightings::default(),
         }
     }
 

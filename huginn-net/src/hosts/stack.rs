@@ -1,6 +1,6 @@
 //! Which systems share a TCP stack, what answers in a host's place, and which libraries belong to one system.
 
-use huginn_net_db::Label;
+use huginn_net_db::{Label, TcpMatch};
 use huginn_net_tls::ClientFamily;
 
 /// The groups of systems that have one TCP stack, by the names that databases give them.
@@ -29,6 +29,12 @@ const MIDDLEBOXES: [&str; 7] = [
 /// Whether a handshake is that of something that answers in the place of a host, and tells nothing of the host.
 pub(crate) fn is_middlebox(label: &Label) -> bool {
     MIDDLEBOXES.contains(&&*label.name)
+}
+
+/// Whether a match says firmly which system a host is: it is no guess, and not of what is no system.
+pub(crate) fn is_firm(found: &TcpMatch) -> bool {
+    let TcpMatch { label, fuzzy, .. } = found;
+    !fuzzy && !label.generic && !label.is_tool() && !is_middlebox(label)
 }
 
 /// The system that a TLS library is part of.

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::str;
 
-use huginn_net_tcp::{Clock, Handshake};
+use huginn_net_tcp::Handshake;
 
 use super::object::Object;
-use super::write_label;
+use super::{write_clock, write_label};
 use crate::hosts::{
     Activity, Claim, Contradiction, Counted, Evidence, HostProfile, SoftwareSeen, Statement, SystemSeen,
     TlsClientSeen, Verdict,
@@ -70,25 +70,12 @@ fn write_activity(object: &mut Object<'_>, activity: &Activity, heads: &str) {
 
 fn write_path(object: &mut Object<'_>, host: &HostProfile) {
     let link = host.links.most();
-    object.string_or_null("link", link.and_then(|seen| seen.link.as_deref()));
-    match link {
-        Some(seen) => object.number("mtu", seen.mtu.0),
-        None => object.null("mtu"),
-    }
-    match host.distances.most() {
-        Some(distance) => object.number("distance", distance.hops),
-        None => object.null("distance"),
-    }
-    match &host.uptime {
-        Some(clock) => object.object("uptime", |object| write_uptime(object, *clock)),
-        None => object.null("uptime"),
-    }
-}
-
-fn write_uptime(object: &mut Object<'_>, clock: Clock) {
-    object.number("minutes", clock.uptime_minutes());
-    object.number("modulo_days", clock.modulo_days());
-    object.number("frequency_hz", clock.frequency());
+    object.or_null("link", link.and_then(|seen| seen.link.as_deref()), Object::string);
+    object.or_null("mtu", link.map(|seen| seen.mtu.0), Object::number);
+    object.or_null("distance", host.distances.most().map(|distance| distance.hops), Object::number);
+    object.or_null("uptime", host.uptime.as_ref(), |object, key, clock| {
+        object.object(key, |object| write_clock(object, clock));
+    });
 }
 
 fn write_lists(object: &mut Object<'_>, host: &HostProfile) {
@@ -114,10 +101,7 @@ fn write_system(object: &mut Object<'_>, seen: &Counted<SystemSeen>) {
         Handshake::SynAck => "syn_ack",
     };
     object.plain("segment", segment);
-    match signature {
-        Some(signature) => object.token("sig", signature),
-        None => object.null("sig"),
-    }
+    object.or_null("sig", signature.as_deref(), Object::token);
     object.number("count", seen.count);
 }
 
@@ -132,8 +116,8 @@ fn write_software(object: &mut Object<'_>, seen: &Counted<SoftwareSeen>) {
 fn write_claim(object: &mut Object<'_>, seen: &Counted<Claim>) {
     let Claim { text, system, honest, forwarded } = &seen.value;
     object.wire("text", text);
-    object.string_or_null("claimed_os", system.as_ref().map(|(system, _)| &**system));
-    object.bool_or_null("honest", *honest);
+    object.or_null("claimed_os", system.as_ref().map(|(system, _)| &**system), Object::string);
+    object.or_null("honest", *honest, Object::bool);
     object.bool("forwarded", *forwarded);
     object.number("count", seen.count);
 }
@@ -142,18 +126,15 @@ fn write_tls_client(object: &mut Object<'_>, seen: &Counted<TlsClientSeen>) {
     let TlsClientSeen { ja4, transport, family } = &seen.value;
     object.token("ja4", ja4);
     object.token("transport", transport);
-    match family {
-        Some(family) => object.token("family", family),
-        None => object.null("family"),
-    }
+    object.or_null("family", family.as_ref(), Object::token);
     object.number("count", seen.count);
 }
 
 fn write_verdict(object: &mut Object<'_>, verdict: &Verdict) {
     let Verdict { system, several, behind, evidence, contradictions } = verdict;
-    object.string_or_null("system", system.as_deref());
+    object.or_null("system", system.as_deref(), Object::string);
     object.texts("several", several);
-    object.string_or_null("behind", behind.as_deref());
+    object.or_null("behind", behind.as_deref(), Object::string);
     object.objects("evidence", evidence, |object, one: &Evidence| {
         object.token("layer", one.layer);
         object.string("says", &one.says);
@@ -175,6 +156,6 @@ fn write_statement(object: &mut Object<'_>, key: &str, statement: &Statement) {
     object.object(key, |object| {
         object.plain("who", statement.who);
         object.string("says", &statement.says);
-        object.string_or_null("by", statement.by.as_deref());
+        object.or_null("by", statement.by.as_deref(), Object::string);
     });
 }

@@ -9,7 +9,7 @@ use std::str;
 
 use huginn_net_db::Label;
 use huginn_net_http::language;
-use huginn_net_tcp::Handshake;
+use huginn_net_tcp::{Clock, Handshake};
 use huginn_net_tls::{Ja4Form, TlsClient, TlsServer};
 
 pub use self::host::JsonHost;
@@ -47,13 +47,16 @@ impl JsonEvent<'_> {
             Finding::Tcp(finding) => write_tcp(&mut object, finding),
             Finding::Mtu(MtuFinding { mtu, link }) => {
                 object.number("mtu", mtu.0);
-                object.string_or_null("link", link.as_deref());
+                object.or_null("link", link.as_deref(), Object::string);
             }
             Finding::HttpRequest(finding) => write_request(&mut object, finding),
             Finding::HttpResponse(finding) => write_response(&mut object, finding),
             Finding::TlsClient(client) => write_tls_client(&mut object, client),
             Finding::TlsServer(server) => write_tls_server(&mut object, server),
-            Finding::Uptime(finding) => write_uptime(&mut object, finding),
+            Finding::Uptime(UptimeFinding { clock }) => {
+                write_clock(&mut object, clock);
+                object.float("raw_frequency_hz", clock.raw_frequency());
+            }
             Finding::HostChange(ChangeFinding { reasons, hits })
             | Finding::IpSharing(ChangeFinding { reasons, hits }) => {
                 object.texts("reasons", reasons.names());
@@ -99,11 +102,10 @@ fn write_tcp(object: &mut Object<'_>, finding: &TcpFinding) {
     object.token("params", params);
 }
 
-fn write_uptime(object: &mut Object<'_>, UptimeFinding { clock }: &UptimeFinding) {
+fn write_clock(object: &mut Object<'_>, clock: &Clock) {
     object.number("minutes", clock.uptime_minutes());
     object.number("modulo_days", clock.modulo_days());
     object.number("frequency_hz", clock.frequency());
-    object.float("raw_frequency_hz", clock.raw_frequency());
 }
 
 fn write_request(object: &mut Object<'_>, finding: &HttpRequestFinding) {
@@ -111,11 +113,11 @@ fn write_request(object: &mut Object<'_>, finding: &HttpRequestFinding) {
     object.token("version", request.version());
     object.number("exchange", *exchange);
     object.wire("method", request.method());
-    object.wire_or_null("host", request.host());
-    object.wire_or_null("path", request.path());
-    object.wire_or_null("user_agent", request.user_agent());
+    object.or_null("host", request.host(), Object::wire);
+    object.or_null("path", request.path(), Object::wire);
+    object.or_null("user_agent", request.user_agent(), Object::wire);
     let tag = request.language();
-    object.string_or_null("language", tag.map(|tag| language::name(tag).unwrap_or(tag)));
+    object.or_null("language", tag.map(|tag| language::name(tag).unwrap_or(tag)), Object::string);
     write_http(object, verdict);
     if let Some(akamai) = akamai {
         object.text("akamai", akamai);
@@ -128,7 +130,7 @@ fn write_response(object: &mut Object<'_>, finding: &HttpResponseFinding) {
     object.token("version", response.version());
     object.number("exchange", *exchange);
     object.number("status", response.status());
-    object.wire_or_null("server_header", response.server());
+    object.or_null("server_header", response.server(), Object::wire);
     write_http(object, verdict);
 }
 
@@ -136,15 +138,15 @@ fn write_http(object: &mut Object<'_>, verdict: &HttpVerdict) {
     object.text("sig", verdict.raw_sig());
     write_label(object, verdict.label());
     object.token("params", verdict.params);
-    object.string_or_null("claimed_os", verdict.system.claimed.as_deref());
-    object.bool_or_null("os_agrees", verdict.system.agrees);
+    object.or_null("claimed_os", verdict.system.claimed.as_deref(), Object::string);
+    object.or_null("os_agrees", verdict.system.agrees, Object::bool);
 }
 
 fn write_tls_client(object: &mut Object<'_>, client: &TlsClient) {
     let TlsClient { hello, retry, .. } = client;
     object.token("transport", hello.transport());
     object.token("version", hello.version());
-    object.wire_or_null("sni", hello.server_name());
+    object.or_null("sni", hello.server_name(), Object::wire);
     object.texts("alpn", hello.alpn().map(Escaped));
     object.bool("ech", hello.has_ech());
     object.bool("retry", *retry);
@@ -167,7 +169,7 @@ fn write_tls_server(object: &mut Object<'_>, server: &TlsServer) {
     object.token("transport", hello.transport());
     object.token("version", hello.version());
     object.token("cipher", format_args!("{:04x}", hello.cipher_suite()));
-    object.wire_or_null("alpn", hello.alpn());
+    object.or_null("alpn", hello.alpn(), Object::wire);
     object.bool("retry", hello.is_retry_request());
     let ja3s = hello.ja3s();
     object.plain("ja3s", ja3s.as_str());
@@ -180,7 +182,7 @@ fn write_label(object: &mut Object<'_>, label: Option<&Label>) {
     object.object("label", |object| {
         object.string("class", label.class.as_deref().unwrap_or("!"));
         object.string("name", &label.name);
-        object.string_or_null("flavor", label.flavor.as_deref());
+        object.or_null("flavor", label.flavor.as_deref(), Object::string);
         object.bool("generic", label.generic);
     });
 }

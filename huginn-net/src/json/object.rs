@@ -42,20 +42,11 @@ impl<'a> Object<'a> {
         write_string(self.out, value.as_bytes());
     }
 
-    /// Text as it stands, or null.
+    /// What is written by another of these functions, or null: `object.or_null("a", value, Object::string)`.
     #[inline(always)]
-    pub(super) fn string_or_null(&mut self, key: &str, value: Option<&str>) {
+    pub(super) fn or_null<T>(&mut self, key: &str, value: Option<T>, write: impl FnOnce(&mut Self, &str, T)) {
         match value {
-            Some(value) => self.string(key, value),
-            None => self.null(key),
-        }
-    }
-
-    /// Bytes from the wire, or null.
-    #[inline(always)]
-    pub(super) fn wire_or_null(&mut self, key: &str, value: Option<&[u8]>) {
-        match value {
-            Some(value) => self.wire(key, value),
+            Some(value) => write(self, key, value),
             None => self.null(key),
         }
     }
@@ -112,14 +103,6 @@ impl<'a> Object<'a> {
     pub(super) fn bool(&mut self, key: &str, value: bool) {
         self.key(key);
         self.out.extend_from_slice(if value { b"true" } else { b"false" });
-    }
-
-    #[inline(always)]
-    pub(super) fn bool_or_null(&mut self, key: &str, value: Option<bool>) {
-        match value {
-            Some(value) => self.bool(key, value),
-            None => self.null(key),
-        }
     }
 
     #[inline(always)]
@@ -316,10 +299,10 @@ mod tests {
         let mut out = Vec::new();
         let mut object = Object::begin(&mut out);
         object.text("a", "b");
-        object.string_or_null("c", None);
+        object.or_null("c", None, Object::string);
         object.number("d", -5_i32);
         object.float("e", 100.25);
-        object.bool_or_null("f", Some(true));
+        object.or_null("f", Some(true), Object::bool);
         object.texts("g", ["x", "\"y\""]);
         object.numbers("h", [1_u8, 2]);
         object.endpoint("i", "192.0.2.255:65535".parse().unwrap());

@@ -7,7 +7,7 @@ const MAX_ENTRIES: usize = 8;
 ///
 /// When a ninth comes, the one that was seen least often goes; of equals, the one that was first seen longest ago.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tally<T> {
+pub struct Sightings<T> {
     /// In the order of first sight.
     entries: Vec<Counted<T>>,
     left_out: u32,
@@ -23,13 +23,13 @@ pub struct Counted<T> {
     pub count: u32,
 }
 
-impl<T> Default for Tally<T> {
+impl<T> Default for Sightings<T> {
     fn default() -> Self {
         Self { entries: Vec::new(), left_out: 0 }
     }
 }
 
-impl<T> Tally<T> {
+impl<T> Sightings<T> {
     /// The values in the order of first sight.
     pub fn iter(&self) -> impl Iterator<Item = &Counted<T>> {
         self.entries.iter()
@@ -90,36 +90,36 @@ impl<T> Tally<T> {
 mod tests {
     use super::*;
 
-    fn add(tally: &mut Tally<char>, value: char) {
-        tally.count(|held| *held == value, || value);
+    fn add(seen: &mut Sightings<char>, value: char) {
+        seen.count(|held| *held == value, || value);
     }
 
-    fn tally(values: &str) -> Tally<char> {
-        let mut tally = Tally::default();
-        values.chars().for_each(|value| add(&mut tally, value));
-        tally
+    fn seen(values: &str) -> Sightings<char> {
+        let mut seen = Sightings::default();
+        values.chars().for_each(|value| add(&mut seen, value));
+        seen
     }
 
     #[test]
     fn what_is_seen_often_comes_first() {
-        let tally = tally("abbccd");
-        let order: Vec<(char, u32)> = tally.by_count().map(|entry| (entry.value, entry.count)).collect();
+        let seen = seen("abbccd");
+        let order: Vec<(char, u32)> = seen.by_count().map(|entry| (entry.value, entry.count)).collect();
         assert_eq!(order, [('b', 2), ('c', 2), ('a', 1), ('d', 1)]);
-        assert_eq!((tally.most(), tally.left_out()), (Some(&'b'), 0));
+        assert_eq!((seen.most(), seen.left_out()), (Some(&'b'), 0));
     }
 
     #[test]
     fn a_ninth_value_takes_the_place_of_the_rarest() {
-        let tally = tally("aabcdefghij");
-        let order: String = tally.iter().map(|entry| entry.value).collect();
-        assert_eq!((order.as_str(), tally.left_out()), ("adefghij", 2));
+        let seen = seen("aabcdefghij");
+        let order: String = seen.iter().map(|entry| entry.value).collect();
+        assert_eq!((order.as_str(), seen.left_out()), ("adefghij", 2));
     }
 
     #[test]
     fn a_flood_of_values_does_not_drive_out_the_steady_ones() {
-        let mut tally = tally("aaabbb");
-        (0x4e00..0x4e00 + 1000_u32).for_each(|n| add(&mut tally, char::from_u32(n).unwrap()));
-        assert_eq!(tally.by_count().take(2).map(|entry| entry.value).collect::<String>(), "ab");
-        assert_eq!((tally.iter().count(), tally.left_out()), (8, 994));
+        let mut seen = seen("aaabbb");
+        (0x4e00..0x4e00 + 1000_u32).for_each(|n| add(&mut seen, char::from_u32(n).unwrap()));
+        assert_eq!(seen.by_count().take(2).map(|entry| entry.value).collect::<String>(), "ab");
+        assert_eq!((seen.iter().count(), seen.left_out()), (8, 994));
     }
 }
