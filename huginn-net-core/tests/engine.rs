@@ -25,7 +25,7 @@ const SERVER: Endpoint = ([192, 0, 2, 1], 80);
 
 /// A segment that acknowledges nothing.
 fn tcp(src: Endpoint, dst: Endpoint, flags: TcpFlags, seq: u32, payload: &[u8]) -> Vec<u8> {
-    packet::tcp(src, dst, flags, [seq, 0], payload)
+    packet::tcp(src, dst, flags, [seq, 0], &[], payload)
 }
 
 fn syn(seq: u32) -> Vec<u8> {

@@ -126,7 +126,7 @@ impl Packet {
 
     fn said(client: u16, flags: TcpFlags, payload: &[u8]) -> Self {
         let [high, low] = client.to_be_bytes();
-        let data = packet::tcp(([10, 0, high, low], 4000), ([192, 0, 2, 1], 80), flags, [1, 0], payload);
+        let data = packet::tcp(([10, 0, high, low], 4000), ([192, 0, 2, 1], 80), flags, [1, 0], &[], payload);
         Self { ts: Timestamp::new(u64::from(client), 0, 6), link: LinkType::RAW, data }
     }
 }
@@ -153,7 +153,7 @@ fn arbitrary_packet() -> impl Strategy<Value = Vec<Packet>> {
         .prop_map(|(client, to_server, flags, seq, payload, seconds, form)| {
             let (client, server) = (([10, 0, 0, client], 4000), ([192, 0, 2, 1], 80));
             let (src, dst) = if to_server { (client, server) } else { (server, client) };
-            let tcp = packet::tcp(src, dst, flags, [seq, 0], &payload);
+            let tcp = packet::tcp(src, dst, flags, [seq, 0], &[], &payload);
             let frames = match form {
                 0 => vec![(LinkType::ETHERNET, in_vlan(&tcp, 1 + (seq as u8)))],
                 1 => vec![(LinkType::RAW, in_gre(&tcp))],

@@ -57,7 +57,7 @@ impl Connection {
     /// Shows the analyzer a segment.
     fn send(&mut self, side: Side, flags: TcpFlags, seq: u32, ack: u32, payload: &[u8]) {
         let (src, dst) = if side == Side::Client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
-        let packet = packet::tcp(src, dst, flags, [seq, ack], payload);
+        let packet = packet::tcp(src, dst, flags, [seq, ack], &[], payload);
         assert!(self.analyzer.push(&packet::frame(1, &packet), &mut self.events).is_continue());
     }
 

@@ -7,33 +7,30 @@
     reason = "a test may panic"
 )]
 
-use huginn_net_core::{Frame, LinkType, Timestamp};
+#[path = "../../huginn-net-core/tests/packet/mod.rs"]
+mod packet;
+
+use huginn_net_core::{Event, Frame, TcpFlags, Timestamp};
 use huginn_net_tcp::{HuginnNetTcp, TcpEvent};
 
-const SYN: u8 = 2;
-const RST: u8 = 4;
-const ACK: u8 = 16;
+use packet::{Endpoint, frame, tcp};
+
+const SYN: TcpFlags = TcpFlags::SYN;
+const RST: TcpFlags = TcpFlags::RST;
+const ACK: TcpFlags = TcpFlags::ACK;
+const SYN_ACK: TcpFlags = SYN.union(ACK);
+
+const CLIENT: Endpoint = ([192, 0, 2, 1], 40_000);
+const SERVER: Endpoint = ([192, 0, 2, 2], 80);
 
 /// A segment between two ends: who sends (client?), its flags, when (ms), and its timestamp, if it has one.
-type Step = (bool, u8, u64, Option<u32>);
+type Step = (bool, TcpFlags, u64, Option<u32>);
 
-/// An IPv4 packet (RFC 791, RFC 9293, RFC 7323).
-fn packet((from_client, flags, _, timestamp): Step) -> Vec<u8> {
-    let mut options = Vec::new();
-    if let Some(value) = timestamp {
-        options.extend([1, 1, 8, 10]);
-        options.extend(value.to_be_bytes());
-        options.extend([0; 4]);
-    }
-    let (client, server) = (([192, 0, 2, 1], 40_000_u16), ([192, 0, 2, 2], 80_u16));
-    let (src, dst) = if from_client { (client, server) } else { (server, client) };
-    let mut packet = vec![0x45, 0, 0, 40 + options.len() as u8, 0, 1, 0x40, 0, 64, 6, 0, 0];
-    packet.extend([src.0, dst.0].concat());
-    packet.extend([src.1.to_be_bytes(), dst.1.to_be_bytes()].concat());
-    packet.extend([0, 0, 0, 1, 0, 0, 0, 1]);
-    packet.extend([(5 + options.len() as u8 / 4) << 4, flags, 4, 0, 0, 0, 0, 0]);
-    packet.extend(options);
-    packet
+fn segment((from_client, flags, _, timestamp): Step) -> Vec<u8> {
+    let (src, dst) = if from_client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
+    // RFC 7323, appendix A.
+    let option = |value: u32| [&[1, 1, 8, 10][..], &value.to_be_bytes(), &[0; 4]].concat();
+    tcp(src, dst, flags, [1, 1], &timestamp.map_or(Vec::new(), option), b"")
 }
 
 /// Which side's clock is told at which step, and its frequency.
@@ -41,10 +38,9 @@ fn clocks(steps: &[Step]) -> Vec<(usize, &'static str, u32)> {
     let mut analyzer = HuginnNetTcp::builder().build();
     let mut found = Vec::new();
     for (n, step) in steps.iter().enumerate() {
-        let data = packet(*step);
+        let data = segment(*step);
         let ts = Timestamp::new(1_600_000_000 + step.2 / 1000, (step.2 % 1000) as u32 * 1_000_000, 3);
-        let frame = Frame { ts, link: LinkType::RAW, data: &data, wire_len: data.len() as u32 };
-        let _ = analyzer.push(&frame, &mut |event: huginn_net_core::Event<TcpEvent>| {
+        let _ = analyzer.push(&Frame { ts, ..frame(0, &data) }, &mut |event: Event<TcpEvent>| {
             if let TcpEvent::Clock(clock) = event.kind {
                 found.push((n, event.subject.choose("client", "server"), clock.frequency()));
             }
@@ -53,7 +49,7 @@ fn clocks(steps: &[Step]) -> Vec<(usize, &'static str, u32)> {
     found
 }
 
-const BEGIN: [Step; 2] = [(true, SYN, 0, Some(5000)), (false, SYN | ACK, 10, Some(900_000))];
+const BEGIN: [Step; 2] = [(true, SYN, 0, Some(5000)), (false, SYN_ACK, 10, Some(900_000))];
 
 fn after_handshake(steps: &[Step]) -> Vec<(usize, &'static str, u32)> {
     clocks(&[&BEGIN, steps].concat())
@@ -84,10 +80,7 @@ fn what_is_not_a_clock_is_given_up() {
 fn a_segment_without_a_timestamp_decides_nothing() {
     let steps = [(true, ACK, 1000, None), (true, RST, 2000, Some(7000))];
     assert_eq!(after_handshake(&steps), [(3, "client", 1000)]);
-    assert_eq!(
-        clocks(&[(true, SYN, 0, None), (false, SYN | ACK, 1, None), (true, ACK, 1000, Some(6000))]),
-        []
-    );
+    assert_eq!(clocks(&[(true, SYN, 0, None), (false, SYN_ACK, 1, None), (true, ACK, 1000, Some(6000))]), []);
     assert_eq!(clocks(&[(true, SYN, 0, Some(0)), (true, ACK, 1000, Some(1000))]), [], "0 is no timestamp");
 }
 

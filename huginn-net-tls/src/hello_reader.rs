@@ -173,18 +173,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::handshake::CLIENT_HELLO;
-    use crate::record::HANDSHAKE;
-    use crate::record::HEADER_LEN;
-
-    /// A hello of the least size, in a record.
-    fn record() -> Vec<u8> {
-        let mut body = vec![3, 3];
-        body.extend([7; 32]);
-        body.extend([0, 0, 2, 0x13, 0x01, 1, 0]);
-        let message = [&[CLIENT_HELLO, 0, 0, u8::try_from(body.len()).unwrap()][..], &body].concat();
-        [&[HANDSHAKE, 3, 1, 0, u8::try_from(message.len()).unwrap()][..], &message].concat()
-    }
+    use crate::record::tests::record;
+    use crate::record::{HANDSHAKE, HEADER_LEN};
 
     /// The same message in records of `step` bytes.
     fn cut(record: &[u8], step: usize) -> Vec<u8> {

@@ -253,11 +253,11 @@ impl RecordReader {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// A hello of the least size, in a record.
-    fn record() -> Vec<u8> {
+    pub(crate) fn record() -> Vec<u8> {
         let mut body = vec![3, 3];
         body.extend([7; 32]);
         body.extend([0, 0, 2, 0x13, 0x01, 1, 0]);

@@ -1,7 +1,9 @@
 //! Passive network fingerprinting: who is talking, from packets alone.
 //!
 //! [`HuginnNet`] analyses capture files, or frames from anywhere, and says which operating system, over which
-//! kind of link and at what distance sent them, with the semantics of p0f v3, and which TLS client, by JA4 and JA3.
+//! kind of link and at what distance sent them, with the semantics of p0f v3, which browser and which server, by HTTP/1
+//! and HTTP/2, and which TLS client, by JA4 and JA3. It remembers [`Hosts`]: for how long they have been up, whether
+//! they change, whether several share an address, and, where [asked](Observers::profiles), all that was seen of each.
 //!
 //! ```
 //! use huginn_net::{CaptureReader, Event, Finding, HuginnNet};
@@ -14,6 +16,8 @@
 //! assert!(matches!(&events[0].kind, Finding::Tcp(syn) if syn.label().is_some_and(|label| &*label.name == "Linux")));
 //! # Ok::<_, huginn_net::AnalysisError<huginn_net::CaptureError>>(())
 //! ```
+//!
+//! With [`Builder::workers`] several threads do it, with the same events in the same order.
 //!
 //! The same, frame by frame, where frames come from elsewhere: [`HuginnNet::push`](Analyzer::push). To read one
 //! packet without flows or a database, see the crate `huginn-net-tcp` (here as [`tcp`]); to read a

@@ -8,9 +8,11 @@
     reason = "a test may panic"
 )]
 
-use std::fs;
+mod peak;
 
 use huginn_net::{Event, Frame, HuginnNet, LinkType, Timestamp};
+
+use peak::peak;
 
 /// An IPv4 packet with a bare SYN (RFC 791, RFC 9293), from an address that the test fills in.
 const SYN: [u8; 44] = [
@@ -18,13 +20,6 @@ const SYN: [u8; 44] = [
     0x9c, 0x40, 0, 80, 0, 0, 0, 1, 0, 0, 0, 0, 0x60, 2, 0x04, 0, 0, 0, 0, 0, // TCP
     2, 4, 5, 0xb4, // MSS 1460
 ];
-
-/// Peak resident memory of this process, in KiB (proc(5)).
-fn peak() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
-}
 
 #[test]
 fn four_million_flows_of_one_packet_fit_in_256_mib() {

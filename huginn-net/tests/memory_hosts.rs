@@ -8,11 +8,13 @@
     reason = "a test may panic"
 )]
 
-use std::fs;
+mod peak;
 
 use huginn_net::{
     Event, Finding, Frame, HostCounters, HostProfile, HuginnNet, LinkType, Observers, Timestamp,
 };
+
+use peak::peak;
 
 /// An IPv4 packet with the SYN of a Linux system (RFC 791, RFC 9293, RFC 7323), from an address that the test fills in.
 const SYN: [u8; 60] = [
@@ -22,13 +24,6 @@ const SYN: [u8; 60] = [
 ];
 /// A debug build is slow.
 const HOSTS: u32 = if cfg!(debug_assertions) { 400_000 } else { 2_000_000 };
-
-/// Peak resident memory of this process, in KiB (proc(5)).
-fn peak() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
-}
 
 /// What became of hosts that send a SYN each.
 fn remember(profiles: bool) -> HostCounters {

@@ -58,7 +58,7 @@ impl Connection {
             Side::Client => (self.client, SERVER),
             Side::Server => (SERVER, self.client),
         };
-        let packet = packet::tcp(src, dst, flags, [seq, ack], payload);
+        let packet = packet::tcp(src, dst, flags, [seq, ack], &[], payload);
         assert!(self.analyzer.push(&packet::frame(1, &packet), &mut self.events).is_continue());
     }
 
