@@ -16,7 +16,7 @@ readonly PROGRAMS="GET ab apache2 aria2c axel busybox caddy chromium curl ethtoo
     ip java lighttpd links lynx mvn nghttp nginx node npm perl php python3 ruby siege ss tcpdump varnishd w3m wget wget2"
 export PYTHONDONTWRITEBYTECODE=1
 
-readonly NAMES="http-chromium http-firefox http-tools http-python http-go http-java http-node http-servers
+readonly NAMES="http-chromium http-firefox http-pages http-tools http-python http-go http-java http-node http-servers
     http-servers-python http-servers-others http-proxies http-keep-alive http-keep-alive-h2load http-pipelined
     http-bodies http-upgrades http-h2c http-h2c-h2load"
 
@@ -82,6 +82,33 @@ record_http_firefox() {
     firefox_page
     firefox_page intl.accept_languages '"fr, en"'
     stop_recording
+}
+
+# A page with bodies of the web's sizes; curl gets three of its files. The rest stands in http-programs/page.py.
+record_http_pages() {
+    mkdir -p "$tmp/page"
+    python3 "$programs/page.py" "$tmp/page"
+    serve 80 nginx -c "$(page_conf)"
+    start http-pages
+    chromium_page
+    firefox_page
+    named curl -s --compressed -o /dev/null $PAGE -o /dev/null ${PAGE}script-0.js -o /dev/null ${PAGE}image-0.png
+    stop_recording
+}
+
+# A server as it stands on the web: types, compression. Writes its configuration and names the file.
+page_conf() {
+    cat >"$tmp/page.conf" <<CONF
+daemon off; pid $tmp/page.pid; error_log $tmp/page.err; user root; worker_processes 1;
+events {}
+http {
+    include /etc/nginx/mime.types;
+    access_log off; root $tmp/page; sendfile on; tcp_nopush on;
+    gzip on; gzip_vary on; gzip_types text/css application/javascript application/json;
+    server { listen 80; location = /seen { return 204; } }
+}
+CONF
+    echo "$tmp/page.conf"
 }
 
 # Each with a profile of its own; long enough for both pages.
