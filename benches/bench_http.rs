@@ -1,4 +1,5 @@
-//! Time of the HTTP fingerprints, on the captures of this project held in memory.
+//! Time of the HTTP fingerprints, on the captures of this project held in memory: pages as the web has them, and, as
+//! the worst that can be, exchanges so short that a third of the packets begin with a head, or nearly every one.
 //!
 //! `cargo bench -p huginn-net-http`
 #![allow(
@@ -24,16 +25,16 @@ use std::fs;
 use std::hint::black_box;
 
 use criterion::Throughput;
-use huginn_net_core::{DecodeConfig, Decoder, Event};
+use huginn_net_core::{DecodeConfig, Decoder};
 use huginn_net_db::Database;
 use huginn_net_http::http2::Akamai;
 use huginn_net_http::{HttpEvent, HttpSignature, HuginnNetHttp, Request, Response};
 
-use packets::{AT_LEAST, Packets, Repeat, folder, tcp};
+use packets::{AT_LEAST, PAGES, Packets, Repeat, folder, tcp};
 use table::{Bench, LazyPackets, lazy};
 
-/// Captures of HTTP in the clear.
-const HTTP: [&str; 9] = [
+/// Exchanges with short bodies: every third packet begins with a head.
+const MANY_HEADS: [&str; 9] = [
     "curl-nginx",
     "curl-nginx-ipv6",
     "h2c",
@@ -44,7 +45,7 @@ const HTTP: [&str; 9] = [
     "http-go",
     "http-java",
 ];
-/// Short exchanges in few connections: a head in nearly every packet.
+/// The same in few connections: nearly every packet begins with a head.
 const KEEP_ALIVE: [&str; 2] = ["http-keep-alive", "http-keep-alive-h2load"];
 /// Captures of something else.
 const OTHER: [&str; 2] = ["tls-curl", "tls-openssl"];
@@ -52,13 +53,15 @@ const OTHER: [&str; 2] = ["tls-curl", "tls-openssl"];
 fn main() {
     let mut bench = Bench::new("http");
     live_flows::measure(&mut bench, HuginnNetHttp::builder);
-    for repeat in Repeat::BOTH {
-        let packets = lazy(move || Packets::of_captures(&HTTP, repeat, AT_LEAST, |_| true));
-        parse(&mut bench, repeat, &packets);
-        analyse(&mut bench, &repeat.to_string(), &packets);
+    let captures = [(&PAGES[..], "pages"), (&MANY_HEADS[..], "many heads"), (&KEEP_ALIVE[..], "kept alive")];
+    for (captures, kind) in captures {
+        for repeat in Repeat::BOTH {
+            let packets = lazy(move || Packets::of_captures(captures, repeat, AT_LEAST, |_| true));
+            let name = format!("{kind}, {repeat}");
+            parse(&mut bench, &name, &packets);
+            analyse(&mut bench, &name, &packets, captures == PAGES && repeat == Repeat::NewFlows);
+        }
     }
-    let packets = lazy(|| Packets::of_captures(&KEEP_ALIVE, Repeat::NewFlows, AT_LEAST, |_| true));
-    analyse(&mut bench, "kept alive", &packets);
     let packets = lazy(|| Packets::of_captures(&OTHER, Repeat::NewFlows, AT_LEAST, |_| true));
     bench.analysis("new flows of TLS: let go", &packets, HuginnNetHttp::builder, |event| event);
     single_heads(&mut bench);
@@ -67,8 +70,8 @@ fn main() {
 }
 
 /// Decode, and the heads that segments begin with; no flows.
-fn parse(bench: &mut Bench, repeat: Repeat, packets: &LazyPackets) {
-    bench.row(&format!("{repeat}: decode, heads of HTTP/1"), "sequential", || {
+fn parse(bench: &mut Bench, name: &str, packets: &LazyPackets) {
+    bench.row(&format!("{name}: decode, heads of HTTP/1"), "sequential", || {
         let packets: &Packets = packets;
         (packets.len(), || heads(packets))
     });
@@ -95,7 +98,7 @@ fn heads(packets: &Packets) -> u64 {
 }
 
 /// Flows, requests and responses, alone and with what the database says of them.
-fn analyse(bench: &mut Bench, name: &str, packets: &LazyPackets) {
+fn analyse(bench: &mut Bench, name: &str, packets: &LazyPackets, sweep: bool) {
     let database = Database::builtin();
     let browser = |event: &HttpEvent| {
         if let HttpEvent::Request(found) = event {
@@ -107,31 +110,12 @@ fn analyse(bench: &mut Bench, name: &str, packets: &LazyPackets) {
             black_box(database.match_response(&HttpSignature::of_response(&found.response)));
         }
     };
-    let full = |event: Event<HttpEvent>| {
-        browser(&event.kind);
-        server(&event.kind);
-        event
-    };
-    let of = |what| format!("{name}: {what}");
-    bench.analysis(&of("analysis, nothing matched"), packets, HuginnNetHttp::builder, |event| event);
-    bench.analysis(&of("analysis, browser matched"), packets, HuginnNetHttp::builder, |event| {
-        browser(&event.kind);
-        event
-    });
-    bench.analysis(&of("analysis, server matched"), packets, HuginnNetHttp::builder, |event| {
-        server(&event.kind);
-        event
-    });
-    bench.analysis(&of("full analysis"), packets, HuginnNetHttp::builder, full);
-    bench.whole_analysis(&of("full analysis, start to end"), packets, HuginnNetHttp::builder, full);
-    if name == Repeat::NewFlows.to_string() {
-        bench.batch_sweep(&of("full analysis, start to end"), packets, HuginnNetHttp::builder, full);
-    }
+    bench.analyses(name, packets, HuginnNetHttp::builder, ("browser", browser), ("server", server), sweep);
 }
 
 /// Requests without packets; no rows.
 fn single_heads(bench: &mut Bench) {
-    let packets = Packets::of_captures(&HTTP, Repeat::SameFlows, 1, |_| true);
+    let packets = Packets::of_captures(&MANY_HEADS, Repeat::SameFlows, 1, |_| true);
     let is_head = |data: &&[u8]| matches!(Request::parse(data), Ok(Some(_)));
     let payloads = packets.frames().filter_map(|frame| tcp(frame.data)).map(|(_, data)| data);
     let heads: Vec<_> = payloads.filter(is_head).collect();

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use huginn_net::{Builder, Database, Event, Hosts, HuginnNet, JsonEvent, Observers};
 
-use packets::{AT_LEAST, Packets, Repeat};
+use packets::{AT_LEAST, PAGES, Packets, Repeat};
 use table::{Bench, Forget, LazyPackets, lazy};
 
 /// Captures of all that is analysed: handshakes of several systems, HTTP/1 and HTTP/2 in the clear, TLS over TCP, QUIC
@@ -58,6 +58,7 @@ fn main() {
         let packets = lazy(move || Packets::of_captures(&CAPTURES, repeat, AT_LEAST, |_| true));
         analyse(&mut bench, repeat, &packets);
     }
+    pages(&mut bench);
     bench.finish();
 }
 
@@ -81,6 +82,17 @@ fn analyse(bench: &mut Bench, repeat: Repeat, packets: &LazyPackets) {
     if repeat == Repeat::NewFlows {
         bench.batch_sweep(&of("full analysis, as JSON, start to end"), packets, all, json);
     }
+}
+
+/// Pages as the web has them, where most packets carry the rest of a body.
+fn pages(bench: &mut Bench) {
+    let packets = lazy(|| Packets::of_captures(&PAGES, Repeat::NewFlows, AT_LEAST, |_| true));
+    let all = HuginnNet::builder;
+    let of = |what| format!("pages, new flows: {what}");
+    bench.analysis(&of("full analysis"), &packets, all, |event| event);
+    bench.whole_analysis(&of("full analysis, start to end"), &packets, all, |event| event);
+    bench.analysis(&of("full analysis, as JSON"), &packets, all, json);
+    bench.whole_analysis(&of("full analysis, as JSON, start to end"), &packets, all, json);
 }
 
 impl Forget for Hosts {

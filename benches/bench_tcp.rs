@@ -1,4 +1,5 @@
-//! Time of the TCP fingerprints, on the captures of this project held in memory.
+//! Time of the TCP fingerprints, on the captures of this project held in memory: pages as the web has them, and
+//! connections so short that every seventh packet is of a handshake.
 //!
 //! `cargo bench -p huginn-net-tcp`
 #![allow(
@@ -23,32 +24,31 @@ mod table;
 use std::hint::black_box;
 
 use criterion::Throughput;
-use huginn_net_core::{DecodeConfig, Decoder, Event};
+use huginn_net_core::{DecodeConfig, Decoder};
 use huginn_net_db::Database;
 use huginn_net_tcp::{HuginnNetTcp, TcpEvent, TcpSignature};
 
-use packets::{AT_LEAST, Packets, Repeat};
+use packets::{AT_LEAST, PAGES, Packets, Repeat, SHORT};
 use table::{Bench, LazyPackets, lazy};
-
-/// Captures of every protocol of this project.
-const CAPTURES: [&str; 6] =
-    ["curl-nginx", "http-clients", "http-firefox", "tls-clients", "h2c", "stack-default"];
 
 fn main() {
     let mut bench = Bench::new("tcp");
     live_flows::measure(&mut bench, HuginnNetTcp::builder);
-    for repeat in Repeat::BOTH {
-        let packets = lazy(move || Packets::of_captures(&CAPTURES, repeat, AT_LEAST, |_| true));
-        parse(&mut bench, repeat, &packets);
-        analyse(&mut bench, repeat, &packets);
+    for (captures, kind) in [(&PAGES[..], "pages"), (&SHORT[..], "short connections")] {
+        for repeat in Repeat::BOTH {
+            let packets = lazy(move || Packets::of_captures(captures, repeat, AT_LEAST, |_| true));
+            let name = format!("{kind}, {repeat}");
+            parse(&mut bench, &name, &packets);
+            analyse(&mut bench, &name, &packets, captures == PAGES && repeat == Repeat::NewFlows);
+        }
     }
     single_signatures(&mut bench);
     bench.finish();
 }
 
 /// Decode, and the signatures of SYN and SYN+ACK segments; no flows.
-fn parse(bench: &mut Bench, repeat: Repeat, packets: &LazyPackets) {
-    bench.row(&format!("{repeat}: decode"), "sequential", || {
+fn parse(bench: &mut Bench, name: &str, packets: &LazyPackets) {
+    bench.row(&format!("{name}: decode"), "sequential", || {
         let packets: &Packets = packets;
         (packets.len(), || {
             let (mut decoder, mut segments) = (Decoder::new(DecodeConfig::default()), 0);
@@ -61,7 +61,7 @@ fn parse(bench: &mut Bench, repeat: Repeat, packets: &LazyPackets) {
             segments
         })
     });
-    bench.row(&format!("{repeat}: decode, signatures"), "sequential", || {
+    bench.row(&format!("{name}: decode, signatures"), "sequential", || {
         let packets: &Packets = packets;
         (packets.len(), || signatures(packets, &mut |signature| _ = black_box(signature)))
     });
@@ -82,7 +82,7 @@ fn signatures(packets: &Packets, each: &mut impl FnMut(TcpSignature)) -> u64 {
 }
 
 /// Flows and signatures, alone and with what the database says of them.
-fn analyse(bench: &mut Bench, repeat: Repeat, packets: &LazyPackets) {
+fn analyse(bench: &mut Bench, name: &str, packets: &LazyPackets, sweep: bool) {
     let database = Database::builtin();
     let system = |event: &TcpEvent| match event {
         TcpEvent::Syn(signature) => _ = black_box(database.match_syn(signature)),
@@ -94,31 +94,12 @@ fn analyse(bench: &mut Bench, repeat: Repeat, packets: &LazyPackets) {
             black_box(database.match_mtu(*mtu));
         }
     };
-    let full = |event: Event<TcpEvent>| {
-        system(&event.kind);
-        link(&event.kind);
-        event
-    };
-    let of = |what| format!("{repeat}: {what}");
-    bench.analysis(&of("analysis, nothing matched"), packets, HuginnNetTcp::builder, |event| event);
-    bench.analysis(&of("analysis, OS matched"), packets, HuginnNetTcp::builder, |event| {
-        system(&event.kind);
-        event
-    });
-    bench.analysis(&of("analysis, link matched"), packets, HuginnNetTcp::builder, |event| {
-        link(&event.kind);
-        event
-    });
-    bench.analysis(&of("full analysis"), packets, HuginnNetTcp::builder, full);
-    bench.whole_analysis(&of("full analysis, start to end"), packets, HuginnNetTcp::builder, full);
-    if repeat == Repeat::NewFlows {
-        bench.batch_sweep(&of("full analysis, start to end"), packets, HuginnNetTcp::builder, full);
-    }
+    bench.analyses(name, packets, HuginnNetTcp::builder, ("OS", system), ("link", link), sweep);
 }
 
 /// Signatures without packets; no rows.
 fn single_signatures(bench: &mut Bench) {
-    let packets = Packets::of_captures(&CAPTURES, Repeat::SameFlows, 1, |_| true);
+    let packets = Packets::of_captures(&SHORT, Repeat::SameFlows, 1, |_| true);
     let mut found = Vec::new();
     signatures(&packets, &mut |signature| found.push(signature));
     let database = Database::builtin();

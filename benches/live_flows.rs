@@ -32,13 +32,14 @@ pub(crate) fn measure<P: Protocol>(bench: &mut Bench, builder: impl Fn() -> Buil
             bytes = (|| Some(resident()?.saturating_sub(before?) / u64::from(flows)))();
             let packets = in_any_order(ack.data, flows);
             let pass = move || {
+                let before = analyzer.counters().events;
                 let mut sink = |event: Event<Report<P>>| _ = black_box(event);
                 for frame in packets.frames() {
                     let _ = analyzer.push(black_box(&frame), &mut sink);
                 }
                 let counters = analyzer.counters();
                 assert_eq!((counters.flows.held, counters.segments_without_flow), (u64::from(flows), 0));
-                counters.events
+                counters.events - before
             };
             (PACKETS as usize, pass)
         });

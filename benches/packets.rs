@@ -14,6 +14,12 @@ pub(crate) const PACKETS_AT_1_GBPS: u64 = 81_274;
 /// So much at least is analysed in one pass, in bytes: more than the caches of a core hold.
 pub(crate) const AT_LEAST: usize = 64 << 20;
 
+/// Pages with all that they load: most packets carry the rest of a body, or acknowledge it.
+pub(crate) const PAGES: [&str; 1] = ["http-pages"];
+/// Connections of several protocols that carry little: every seventh packet is of a handshake.
+pub(crate) const SHORT: [&str; 6] =
+    ["curl-nginx", "http-clients", "http-firefox", "tls-clients", "h2c", "stack-default"];
+
 const ETHERNET_LEN: usize = 14;
 /// The moment of the first packet, in nanoseconds.
 const BEGINNING: u64 = 1_700_000_000_000_000_000;

@@ -66,7 +66,7 @@ impl Bench {
         prepare: impl FnOnce() -> (usize, F),
     ) {
         let (mut prepare, mut prepared) = (Some(prepare), None);
-        let (mut samples, mut events) = (Vec::new(), 0);
+        let (mut samples, mut events) = (Vec::new(), None);
         let (mut packets_in_all, mut cpu) = (0.0, Some(0.0));
         let mut group = self.criterion.benchmark_group(self.name);
         group.sampling_mode(SamplingMode::Flat);
@@ -75,7 +75,8 @@ impl Bench {
             b.iter_custom(|passes| {
                 let (start, cpu_start) = (Instant::now(), cpu_nanos());
                 for _ in 0..passes {
-                    events = black_box(pass());
+                    let found = black_box(pass());
+                    assert_eq!(*events.get_or_insert(found), found, "{operation}: of the same packets");
                 }
                 let (time, cpu_end) = (start.elapsed(), cpu_nanos());
                 let packets = passes as f64 * *packets as f64;
@@ -89,10 +90,44 @@ impl Bench {
         // What came before the samples warmed up.
         let mut samples = samples.split_off(samples.len().saturating_sub(SAMPLES));
         samples.sort_by(f64::total_cmp);
-        if let Some(nanos) = samples.get(samples.len() / 2).copied() {
+        if let (Some(&nanos), Some(events)) = (samples.get(samples.len() / 2), events) {
             let (operation, mode) = (operation.to_owned(), mode.to_owned());
             let cpu_nanos = cpu.map(|cpu| cpu / packets_in_all);
             self.rows.push(Row { operation, mode, nanos, cpu_nanos, events });
+        }
+    }
+
+    /// Measures all that is made of packets: by the engine alone, with either part of the matching, with both, and
+    /// with both from start to end; by the size of a batch too, if that is to be swept. A part is told by its name and
+    /// looks at an event.
+    pub(crate) fn analyses<P: Protocol<Memory: Forget>>(
+        &mut self,
+        name: &str,
+        packets: &LazyPackets,
+        builder: impl Fn() -> Builder<P>,
+        (one_name, one): (&str, impl Fn(&Report<P>) + Sync),
+        (other_name, other): (&str, impl Fn(&Report<P>) + Sync),
+        sweep: bool,
+    ) {
+        let full = |event: Event<Report<P>>| {
+            one(&event.kind);
+            other(&event.kind);
+            event
+        };
+        self.analysis(&format!("{name}: analysis, nothing matched"), packets, &builder, |event| event);
+        self.analysis(&format!("{name}: analysis, {one_name} matched"), packets, &builder, |event| {
+            one(&event.kind);
+            event
+        });
+        self.analysis(&format!("{name}: analysis, {other_name} matched"), packets, &builder, |event| {
+            other(&event.kind);
+            event
+        });
+        self.analysis(&format!("{name}: full analysis"), packets, &builder, full);
+        let operation = format!("{name}: full analysis, start to end");
+        self.whole_analysis(&operation, packets, &builder, full);
+        if sweep {
+            self.batch_sweep(&operation, packets, &builder, full);
         }
     }
 
@@ -133,7 +168,7 @@ impl Bench {
         }
     }
 
-    /// Measures whole analyses by how much is handed to a worker at once.
+    /// Measures whole analyses by how much is handed to a worker at once, and remarks which size is the quickest.
     pub(crate) fn batch_sweep<P: Protocol, T: Send>(
         &mut self,
         operation: &str,
@@ -141,12 +176,17 @@ impl Bench {
         builder: impl Fn() -> Builder<P>,
         map: impl Fn(Event<Report<P>>) -> T + Sync,
     ) {
+        let before = self.rows.len();
         for kib in BATCHES {
             let spread = || builder().workers(BATCH_WORKERS).batch_bytes(kib << 10).build();
             self.row(operation, &format!("{BATCH_WORKERS} workers, batches of {kib} KiB"), || {
                 let packets: &Packets = packets;
                 (packets.len(), || analyse(&mut spread(), packets, &map))
             });
+        }
+        let quickest = self.rows[before..].iter().min_by(|one, other| one.nanos.total_cmp(&other.nanos));
+        if let Some(Row { mode, .. }) = quickest {
+            self.remarks.push(format!("{operation}: the quickest of these batches: {mode}"));
         }
     }
 

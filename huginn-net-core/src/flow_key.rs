@@ -1,6 +1,7 @@
 //! The identity of a flow.
 
-use std::net::IpAddr;
+use std::hash::{Hash, Hasher};
+use std::net::{IpAddr, Ipv4Addr};
 
 use crate::{Segment, Transport};
 
@@ -8,7 +9,7 @@ use crate::{Segment, Transport};
 ///
 /// Both directions of a connection give the same key. Addresses inside tunnels are the innermost ones, and the
 /// tunnel is part of the key, so that equal private addresses in two tunnels stay apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowKey {
     low: u128,
     high: u128,
@@ -17,26 +18,57 @@ pub struct FlowKey {
     rest: u64,
 }
 
+const IPV4: u64 = 4 << 8;
+const IPV6: u64 = 6 << 8;
+const VERSION: u64 = 0xff << 8;
+
 impl FlowKey {
     /// The key of a segment, and whether its sender is the low end of the pair.
+    #[inline]
     pub fn of(segment: &Segment<'_>) -> (Self, bool) {
-        let (src_port, dst_port) = segment.transport.ports();
-        let src = (word(segment.ip.src), src_port);
-        let dst = (word(segment.ip.dst), dst_port);
-        let sender_is_low = src <= dst;
-        let (low, high) = if sender_is_low { (src, dst) } else { (dst, src) };
         let transport = match segment.transport {
             Transport::Tcp(_) => 6,
             Transport::Udp(_) => 17,
         };
-        let version = if segment.ip.src.is_ipv4() { 4 } else { 6 };
-        let key = Self {
-            low: low.0,
-            high: high.0,
-            tunnel: segment.tunnel.key_word(),
-            rest: (u64::from(low.1) << 32) | (u64::from(high.1) << 16) | (version << 8) | transport,
-        };
-        (key, sender_is_low)
+        let (src_port, dst_port) = segment.transport.ports();
+        let ((low, low_port), (high, high_port), version, sender_is_low) =
+            match (segment.ip.src, segment.ip.dst) {
+                (IpAddr::V4(src), IpAddr::V4(dst)) => {
+                    let end = |address: Ipv4Addr, port| (address.to_bits(), port);
+                    let (low, high, sender_is_low) = in_order(end(src, src_port), end(dst, dst_port));
+                    ((u128::from(low.0), low.1), (u128::from(high.0), high.1), IPV4, sender_is_low)
+                }
+                (src, dst) => {
+                    let (low, high, sender_is_low) = in_order((word(src), src_port), (word(dst), dst_port));
+                    (low, high, IPV6, sender_is_low)
+                }
+            };
+        let rest = (u64::from(low_port) << 32) | (u64::from(high_port) << 16) | version | transport;
+        (Self { low, high, tunnel: segment.tunnel.key_word(), rest }, sender_is_low)
+    }
+}
+
+/// The lesser end and the greater, and whether the first is the lesser.
+#[inline]
+fn in_order<T: Ord>(one: T, other: T) -> (T, T, bool) {
+    if one <= other { (one, other, true) } else { (other, one, false) }
+}
+
+impl Hash for FlowKey {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { low, high, tunnel, rest } = *self;
+        if rest & VERSION == IPV4 {
+            // All in one word: nearly all flows are of IPv4 outside of tunnels.
+            state.write_u128(low << 96 | high << 64 | u128::from(rest));
+        } else {
+            state.write_u128(low);
+            state.write_u128(high);
+            state.write_u64(rest);
+        }
+        if tunnel != 0 {
+            state.write_u64(tunnel);
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crate::idle_map::{IdleLimits, IdleMap, Slot};
-use crate::{Event, FlowKey, Interest, Protocol, Segment, Side, Tally, Timestamp, tally};
+use crate::{Event, FlowKey, Interest, Protocol, Segment, Side, Tally, TcpFlags, Timestamp, tally};
 
 /// How many flows are held, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,14 +147,18 @@ impl<P: Protocol> Flows<P> {
         self.table.expire(now);
         let (key, sender_is_low) = FlowKey::of(segment);
         let known = self.table.touch(&key, now);
+        let control = TcpFlags::SYN | TcpFlags::FIN | TcpFlags::RST;
+        let changes = segment.tcp().is_some_and(|tcp| tcp.flags.intersects(control));
         let slot = match known {
-            Some(slot) if !self.starts_anew(slot, segment, sender_is_low) => Some(slot),
+            Some(slot) if !changes || !self.starts_anew(slot, segment, sender_is_low) => Some(slot),
             _ => self.open(known, key, now, segment, sender_is_low),
         };
         let Some((slot, flow)) = slot.and_then(|slot| Some((slot, self.table.get_mut(slot)?))) else {
             return ControlFlow::Continue(());
         };
-        flow.closed |= segment.tcp().is_some_and(|tcp| tcp.flags.closes());
+        if changes {
+            flow.closed |= segment.tcp().is_some_and(|tcp| tcp.flags.closes());
+        }
         if flow.interest == Interest::Done {
             return ControlFlow::Continue(());
         }

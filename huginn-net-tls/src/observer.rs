@@ -8,7 +8,7 @@ use crate::datagram::DatagramFlow;
 use crate::hello::Hello;
 use crate::quic::{self, QuicCounters, QuicFlow};
 use crate::stream;
-use crate::tcp::Connection;
+use crate::tcp::{Connection, Greeting};
 use crate::{ClientHello, ServerHello, Transport};
 
 /// The analyzer of TLS alone.
@@ -135,6 +135,8 @@ enum State {
     /// No payload was seen.
     #[default]
     Fresh,
+    /// A ClientHello was read from the first segment with payload.
+    Greeted(Greeting),
     Stream(Box<Connection>),
     Quic(QuicFlow),
     Datagrams(Box<DatagramFlow>),
@@ -183,13 +185,15 @@ impl Protocol for TlsObserver {
         }
         match flow.state {
             State::Done => Interest::Done,
-            State::Fresh | State::Stream(_) | State::Quic(_) | State::Datagrams(_) => Interest::More,
+            State::Fresh | State::Greeted(_) | State::Stream(_) | State::Quic(_) | State::Datagrams(_) => {
+                Interest::More
+            }
         }
     }
 
     fn held(flow: &TlsFlow) -> usize {
         match &flow.state {
-            State::Fresh | State::Done => 0,
+            State::Fresh | State::Greeted(_) | State::Done => 0,
             State::Stream(stream) => stream.held(),
             State::Quic(quic) => quic.held(),
             State::Datagrams(datagrams) => size_of::<DatagramFlow>().saturating_add(datagrams.held()),
@@ -242,7 +246,7 @@ impl TlsObserver {
                     emit(side, hellos.event(hello, retry));
                 })
             }
-            State::Fresh | State::Stream(_) | State::Done => return,
+            State::Fresh | State::Greeted(_) | State::Stream(_) | State::Done => return,
         };
         if interest == Interest::Done {
             *state = State::Done;
@@ -257,25 +261,51 @@ impl TlsObserver {
         flow: &mut TlsFlow,
         emit: &mut impl FnMut(Side, TlsEvent),
     ) {
-        if let State::Fresh = flow.state {
-            flow.starts.learn(tcp, sender);
-            if payload.is_empty() {
-                return;
-            }
-            flow.state = State::Stream(Box::new(Connection::new(flow.starts)));
-        }
-        let State::Stream(stream) = &mut flow.state else { return };
+        let TlsFlow { starts, state } = flow;
         let TlsCounters { hellos, search, tcp: counters, .. } = &mut self.counters;
-        stream.on_segment(tcp, payload, sender, counters, search, &mut |side, hello, retry| {
-            emit(side, hellos.event(hello, retry));
-        });
-        if stream.is_done() {
-            flow.state = State::Done;
-        }
+        let mut read = |connection: &mut Connection| {
+            connection.on_segment(tcp, payload, sender, counters, search, &mut |side, hello, retry| {
+                emit(side, hellos.event(hello, retry));
+            });
+        };
+        *state = match state {
+            State::Fresh => {
+                starts.learn(tcp, sender);
+                if payload.is_empty() {
+                    return;
+                }
+                let mut connection = Connection::new(*starts);
+                read(&mut connection);
+                match connection.greeting(tcp, payload, sender) {
+                    Some(greeting) => State::Greeted(greeting),
+                    None => State::of(connection),
+                }
+            }
+            State::Greeted(greeting) => {
+                if greeting.is_acknowledged_by(tcp, payload, sender) {
+                    return;
+                }
+                let mut connection = greeting.connection(*starts);
+                read(&mut connection);
+                State::of(connection)
+            }
+            State::Stream(connection) => {
+                read(connection);
+                if !connection.is_done() {
+                    return;
+                }
+                State::Done
+            }
+            State::Quic(_) | State::Datagrams(_) | State::Done => return,
+        };
     }
 }
 
 impl State {
+    fn of(connection: Connection) -> Self {
+        if connection.is_done() { Self::Done } else { Self::Stream(Box::new(connection)) }
+    }
+
     /// The state of a flow of UDP that this datagram opens: one of which nothing is known, or in which datagrams that
     /// looked like another carrier's told nothing. Anybody may have sent those.
     fn opened_by(&self, payload: &[u8]) -> Option<Self> {
@@ -283,7 +313,9 @@ impl State {
             Self::Fresh => (false, false),
             Self::Quic(quic) if !quic.has_told() => (true, false),
             Self::Datagrams(datagrams) if !datagrams.has_told() => (false, true),
-            Self::Quic(_) | Self::Datagrams(_) | Self::Stream(_) | Self::Done => return None,
+            Self::Quic(_) | Self::Datagrams(_) | Self::Greeted(_) | Self::Stream(_) | Self::Done => {
+                return None;
+            }
         };
         if quic::looks_like_initial(payload) {
             return (!is_quic).then(|| Self::Quic(QuicFlow::default()));

@@ -154,6 +154,18 @@ impl RecordReader {
         Self { handshake_only: true, ..Self::default() }
     }
 
+    /// A reader of so many bytes, which were a record with a ClientHello.
+    pub(crate) fn behind_hello(position: usize, early_data: bool) -> Self {
+        Self { position, early_data, hellos: 1, ..Self::default() }
+    }
+
+    /// Whether the hello announced early data, if this is what [`behind_hello`](Self::behind_hello) gives.
+    pub(crate) fn early_data_behind_hello(&self, position: usize) -> Option<bool> {
+        let is_between_records = self.header_len == 0 && self.missing == 0 && self.joiner.is_empty();
+        let is_it = is_between_records && self.position == position && self.hellos == 1;
+        is_it.then_some(self.early_data)
+    }
+
     /// Takes the next bytes and hands on the hellos that are now whole.
     ///
     /// # Errors

@@ -52,6 +52,21 @@ impl HelloSearch {
         Self::in_state(State::Searching(Vec::new()))
     }
 
+    /// A search in a stream of which so many bytes have been read, which were a record with a ClientHello.
+    pub(crate) fn behind_hello(taken: usize, early_data: bool) -> Self {
+        let taken_here = u32::try_from(taken).unwrap_or(u32::MAX);
+        let state = State::Reading(RecordReader::behind_hello(taken, early_data));
+        Self { state, taken: taken_here, hellos: 1, false_starts: 0 }
+    }
+
+    /// Whether the hello announced early data, if this is what [`behind_hello`](Self::behind_hello) gives.
+    pub(crate) fn early_data_behind_hello(&self, taken: usize) -> Option<bool> {
+        match &self.state {
+            State::Reading(reader) if self.false_starts == 0 => reader.early_data_behind_hello(taken),
+            _ => None,
+        }
+    }
+
     const fn in_state(state: State) -> Self {
         Self { state, taken: 0, hellos: 0, false_starts: 0 }
     }

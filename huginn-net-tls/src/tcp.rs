@@ -1,6 +1,6 @@
 //! The hellos of a TCP connection.
 
-use huginn_net_core::{Piece, Side, StreamCounters, TcpConnection, TcpHeader, TcpStarts};
+use huginn_net_core::{Piece, Side, StreamCounters, TcpConnection, TcpFlags, TcpHeader, TcpStarts};
 
 use crate::hello::Hello;
 use crate::observer::SearchCounters;
@@ -26,6 +26,20 @@ pub(crate) struct Connection {
     /// Whether the server has agreed to a handshake.
     agreed: bool,
 }
+
+/// A connection of which a segment with a ClientHello has been read, and nothing else: what nearly all are until their
+/// server answers. It is remembered by that segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Greeting {
+    seq: u32,
+    ack: u32,
+    flags: TcpFlags,
+    len: u16,
+    early_data: bool,
+}
+
+/// The longest segment of a [`Greeting`].
+const MAX_GREETING: usize = 2048;
 
 /// How the bytes of a direction are read.
 #[derive(Debug)]
@@ -94,6 +108,18 @@ impl Connection {
         }
     }
 
+    /// What can be remembered in its place, if this first segment was all of it so far, and is a record with a
+    /// ClientHello.
+    pub(crate) fn greeting(&self, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> Option<Greeting> {
+        let Reader::Tls(search) = &self.client else { return None };
+        if sender != Side::Client || payload.len() > MAX_GREETING || self.client_hellos != 1 {
+            return None;
+        }
+        let early_data = search.early_data_behind_hello(payload.len())?;
+        let len = u16::try_from(payload.len()).ok()?;
+        Some(Greeting { seq: tcp.seq, ack: tcp.ack, flags: tcp.flags, len, early_data })
+    }
+
     /// Whether nothing further can be found.
     pub(crate) fn is_done(&self) -> bool {
         self.agreed && self.client_hellos > 0 || self.client.is_done() && self.server.is_done()
@@ -103,6 +129,31 @@ impl Connection {
     pub(crate) fn held(&self) -> usize {
         let readers = self.client.held().saturating_add(self.server.held());
         size_of::<Self>().saturating_add(self.tcp.held()).saturating_add(readers)
+    }
+}
+
+impl Greeting {
+    /// The connection after it.
+    pub(crate) fn connection(self, starts: TcpStarts) -> Connection {
+        /// What was said is told already, and TCP goes by its length alone.
+        static UNREAD: [u8; MAX_GREETING] = [0; MAX_GREETING];
+        let Self { seq, ack, flags, len, early_data } = self;
+        let tcp = TcpHeader { src_port: 0, dst_port: 0, seq, ack, flags, window: 0, urgent: 0, options: &[] };
+        let payload = UNREAD.get(..usize::from(len)).unwrap_or_default();
+        let mut connection = Connection::new(starts);
+        let counters = &mut StreamCounters::default();
+        connection.tcp.on_segment(&tcp, payload, Side::Client, WINDOW, counters, &mut |_, _| {});
+        connection.client = Reader::Tls(HelloSearch::behind_hello(payload.len(), early_data));
+        connection.server = Reader::Tls(HelloSearch::from_start());
+        connection.client_hellos = 1;
+        connection
+    }
+
+    /// Whether this segment is the server's acknowledgement of it and nothing more.
+    pub(crate) fn is_acknowledged_by(self, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> bool {
+        let syn = u32::from(self.flags.contains(TcpFlags::SYN));
+        let end = self.seq.wrapping_add(syn).wrapping_add(u32::from(self.len));
+        sender == Side::Server && payload.is_empty() && tcp.ack == end && !tcp.flags.contains(TcpFlags::SYN)
     }
 }
 
@@ -176,6 +227,93 @@ impl Reader {
             Self::Undecided(held) => held.capacity(),
             Self::Tls(search) => search.held(),
             Self::OpenVpn(stream) => size_of::<OpenVpnStream>().saturating_add(stream.held()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CURL: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
+
+    fn segment(flags: TcpFlags, seq: u32, ack: u32) -> TcpHeader<'static> {
+        TcpHeader { src_port: 1, dst_port: 2, seq, ack, flags, window: 0, urgent: 0, options: &[] }
+    }
+
+    type Found = (Side, Vec<u8>, bool);
+
+    /// What is found in these segments, each of a side that has sent so many bytes before it.
+    fn found(
+        connection: &mut Connection,
+        segments: &[(Side, TcpFlags, u32, u32, &[u8])],
+    ) -> (Vec<Found>, StreamCounters, SearchCounters) {
+        let (mut found, mut counters, mut search) =
+            (Vec::new(), StreamCounters::default(), SearchCounters::default());
+        for (sender, flags, seq, ack, payload) in segments {
+            let tcp = segment(*flags, *seq, *ack);
+            connection.on_segment(
+                &tcp,
+                payload,
+                *sender,
+                &mut counters,
+                &mut search,
+                &mut |side, hello, retry| {
+                    let message = match &hello {
+                        Hello::Client(hello) => hello.message(),
+                        Hello::Server(hello) => hello.message(),
+                    };
+                    found.push((side, message.to_vec(), retry));
+                },
+            );
+        }
+        (found, counters, search)
+    }
+
+    proptest! {
+        /// Whatever was known before the hello and comes after it: its connection, and the one made from the greeting.
+        #[test]
+        fn a_connection_goes_on_from_its_greeting_as_though_it_had_been_kept(
+            syns in prop::collection::vec((any::<bool>(), any::<bool>(), 95_u32..105), 0..3),
+            first in (prop::sample::select(vec![TcpFlags::ACK, TcpFlags::SYN, TcpFlags::SYN | TcpFlags::ACK]), 95_u32..105),
+            then in prop::collection::vec(
+                (any::<bool>(), 0_u16..0x20, -40_i32..40, -3_i32..3, any::<bool>(), any::<prop::sample::Index>()),
+                1..12,
+            ),
+        ) {
+            let mut starts = TcpStarts::default();
+            let side = |is_client| if is_client { Side::Client } else { Side::Server };
+            for (is_client, acknowledges, seq) in syns {
+                let ack = if acknowledges { TcpFlags::ACK } else { TcpFlags::empty() };
+                starts.learn(&segment(TcpFlags::SYN | ack, seq, 100), side(is_client));
+            }
+            let (flags, seq) = first;
+            let hello = segment(flags, seq, 100);
+            starts.learn(&hello, Side::Client);
+            let mut kept = Connection::new(starts);
+            let before = found(&mut kept, &[(Side::Client, flags, seq, 100, CURL)]).0;
+            let Some(greeting) = kept.greeting(&hello, CURL, Side::Client) else { return Ok(()) };
+            prop_assert_eq!(before.len(), 1);
+            let mut made = greeting.connection(starts);
+            prop_assert_eq!(format!("{:?}", made.tcp), format!("{:?}", kept.tcp));
+
+            let end = seq + u32::from(flags.contains(TcpFlags::SYN)) + u32::try_from(CURL.len()).unwrap();
+            let bytes = [&CURL[CURL.len() - 10..], CURL, &crate::datagram::tests::retry_request_record()].concat();
+            let segments: Vec<_> = then.iter().map(|(is_client, flags, seq, ack, whole, cut)| {
+                let (own, peer) = if *is_client { (end, 100) } else { (100, end) };
+                let payload = if *whole { &bytes[10..] } else { &bytes[..cut.index(bytes.len())] };
+                let (seq, ack) = (own.wrapping_add_signed(*seq), peer.wrapping_add_signed(*ack));
+                (side(*is_client), TcpFlags::from_bits_truncate(*flags), seq, ack, payload)
+            }).collect();
+            let acknowledgements = segments.iter().take_while(|(sender, flags, seq, ack, payload)| {
+                greeting.is_acknowledged_by(&segment(*flags, *seq, *ack), payload, *sender)
+            });
+            let after = &segments[acknowledgements.count()..];
+            prop_assert_eq!(found(&mut made, after), found(&mut kept, &segments));
+            prop_assert_eq!(made.is_done(), kept.is_done());
         }
     }
 }
