@@ -118,13 +118,13 @@ impl TcpIndex {
             signature.window_multiple.map(WindowPattern::Multiple),
         ];
         for window in windows.into_iter().flatten() {
-            for scale in [Some(signature.scale), None] {
-                let wanted = Asked::new(window, scale);
-                let start = bucket.partition_point(|(asked, _)| *asked < wanted);
-                for &(asked, place) in bucket.get(start..).unwrap_or(&[]) {
-                    if asked != wanted {
-                        break;
-                    }
+            let window = Asked::of_window(window);
+            let start = bucket.partition_point(|(asked, _)| *asked < window);
+            for &(asked, place) in bucket.get(start..).unwrap_or(&[]) {
+                if asked.window() != window {
+                    break;
+                }
+                if asked.allows(signature.scale) {
                     if let Some(entry) = self.entries.get(place as usize) {
                         take(place, entry);
                     }
@@ -138,15 +138,31 @@ impl TcpIndex {
 const NONE: u32 = u32::MAX;
 
 impl Asked {
+    const SCALE: u32 = 0x1ff;
+    const ANY_SCALE: u32 = 0x100;
+
     fn new(window: WindowPattern, scale: Option<u8>) -> Self {
+        Self(Self::of_window(window).0 | scale.map_or(Self::ANY_SCALE, u32::from))
+    }
+
+    /// What is asked of the window alone: no more than the same with a scale.
+    fn of_window(window: WindowPattern) -> Self {
         let (kind, value) = match window {
             WindowPattern::Any | WindowPattern::Modulo(_) => (0, 0),
             WindowPattern::Bytes(bytes) => (1, bytes),
             WindowPattern::Multiple(WindowMultiple::Mss(factor)) => (2, factor),
             WindowPattern::Multiple(WindowMultiple::Mtu(factor)) => (3, factor),
         };
-        let scale = scale.map_or(0x100, u32::from);
-        Self((kind << 25) | (u32::from(value) << 9) | scale)
+        Self((kind << 25) | (u32::from(value) << 9))
+    }
+
+    fn window(self) -> Self {
+        Self(self.0 & !Self::SCALE)
+    }
+
+    fn allows(self, scale: u8) -> bool {
+        let asked = self.0 & Self::SCALE;
+        asked == Self::ANY_SCALE || asked == u32::from(scale)
     }
 }
 
