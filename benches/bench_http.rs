@@ -30,7 +30,7 @@ use huginn_net_db::Database;
 use huginn_net_http::http2::Akamai;
 use huginn_net_http::{HttpEvent, HttpSignature, HuginnNetHttp, Request, Response};
 
-use packets::{AT_LEAST, PAGES, Packets, Repeat, folder, tcp};
+use packets::{AT_LEAST, IN_CACHE, PAGES, Packets, Repeat, folder, tcp};
 use table::{Bench, LazyPackets, lazy};
 
 /// Exchanges with short bodies: every third packet begins with a head.
@@ -53,13 +53,17 @@ const OTHER: [&str; 2] = ["tls-curl", "tls-openssl"];
 fn main() {
     let mut bench = Bench::new("http");
     live_flows::measure(&mut bench, HuginnNetHttp::builder);
-    let captures = [(&PAGES[..], "pages"), (&MANY_HEADS[..], "many heads"), (&KEEP_ALIVE[..], "kept alive")];
-    for (captures, kind) in captures {
+    for (name, captures, at_least) in [
+        ("pages", &PAGES[..], AT_LEAST),
+        ("pages in cache", &PAGES, IN_CACHE),
+        ("many heads", &MANY_HEADS, AT_LEAST),
+        ("kept alive", &KEEP_ALIVE, AT_LEAST),
+    ] {
         for repeat in Repeat::BOTH {
-            let packets = lazy(move || Packets::of_captures(captures, repeat, AT_LEAST, |_| true));
-            let name = format!("{kind}, {repeat}");
-            parse(&mut bench, &name, &packets);
-            analyse(&mut bench, &name, &packets, captures == PAGES && repeat == Repeat::NewFlows);
+            let packets = lazy(move || Packets::of_captures(captures, repeat, at_least, |_| true));
+            let of = format!("{name}, {repeat}");
+            parse(&mut bench, &of, &packets);
+            analyse(&mut bench, &of, &packets, name == "pages" && repeat == Repeat::NewFlows);
         }
     }
     let packets = lazy(|| Packets::of_captures(&OTHER, Repeat::NewFlows, AT_LEAST, |_| true));

@@ -28,18 +28,22 @@ use huginn_net_core::{DecodeConfig, Decoder};
 use huginn_net_db::Database;
 use huginn_net_tcp::{HuginnNetTcp, TcpEvent, TcpSignature};
 
-use packets::{AT_LEAST, PAGES, Packets, Repeat, SHORT};
+use packets::{AT_LEAST, IN_CACHE, PAGES, Packets, Repeat, SHORT};
 use table::{Bench, LazyPackets, lazy};
 
 fn main() {
     let mut bench = Bench::new("tcp");
     live_flows::measure(&mut bench, HuginnNetTcp::builder);
-    for (captures, kind) in [(&PAGES[..], "pages"), (&SHORT[..], "short connections")] {
+    for (name, captures, at_least) in [
+        ("pages", &PAGES[..], AT_LEAST),
+        ("pages in cache", &PAGES, IN_CACHE),
+        ("short connections", &SHORT, AT_LEAST),
+    ] {
         for repeat in Repeat::BOTH {
-            let packets = lazy(move || Packets::of_captures(captures, repeat, AT_LEAST, |_| true));
-            let name = format!("{kind}, {repeat}");
-            parse(&mut bench, &name, &packets);
-            analyse(&mut bench, &name, &packets, captures == PAGES && repeat == Repeat::NewFlows);
+            let packets = lazy(move || Packets::of_captures(captures, repeat, at_least, |_| true));
+            let of = format!("{name}, {repeat}");
+            parse(&mut bench, &of, &packets);
+            analyse(&mut bench, &of, &packets, name == "pages" && repeat == Repeat::NewFlows);
         }
     }
     single_signatures(&mut bench);

@@ -92,7 +92,8 @@ fn on_event(event: Event<TlsEvent>, fingerprint: Fingerprint) -> usize {
     }
 }
 
-/// Every packet is a ClientHello like no other, and opens a flow: the most that a packet can cost.
+/// Every packet is a ClientHello like no other, and opens a flow: the most that a packet can cost, if also its lists of
+/// cipher suites and extensions were never seen before.
 fn distinct_hellos(bench: &mut Bench) {
     let packets = lazy(|| hello_packets::each_in_one_packet(&hellos::of_captures(&folder()), AT_LEAST));
     bench.row("distinct hellos: decode, parse", "sequential", || {
@@ -113,6 +114,12 @@ fn distinct_hellos(bench: &mut Bench) {
     for (name, fingerprint) in FINGERPRINTS {
         let operation = format!("distinct hellos: {name}");
         bench.analysis(&operation, &packets, HuginnNetTls::builder, |event| on_event(event, fingerprint));
+    }
+    let unseen =
+        lazy(|| hello_packets::each_with_lists_of_its_own(&hellos::of_captures(&folder()), AT_LEAST));
+    for (name, fingerprint) in FINGERPRINTS.into_iter().skip(1) {
+        let operation = format!("distinct hellos, lists never seen before: {name}");
+        bench.analysis(&operation, &unseen, HuginnNetTls::builder, |event| on_event(event, fingerprint));
     }
     let full = |event| on_event(event, FULL);
     let operation = "distinct hellos: full analysis, start to end";

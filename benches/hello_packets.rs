@@ -9,7 +9,27 @@ const MAX_SEGMENT: usize = 1460;
 
 /// Hellos over TCP that fit into a segment, each in a frame of its own and from another client, with another `random`;
 /// repeated until the frames have so many bytes.
+///
+/// Their lists are those of the clients, and come again with every repetition: so it is on a network.
 pub(crate) fn each_in_one_packet(hellos: &[ClientHello<'_>], at_least: usize) -> Packets {
+    packets(hellos, at_least, |_, _| {})
+}
+
+/// The same hellos, none of them with lists that another of the last 65,536 has: the number of a packet is its first
+/// cipher suite and the type of its last extension. No digest of them is remembered from another.
+#[allow(dead_code, reason = "not all benches measure both")]
+pub(crate) fn each_with_lists_of_its_own(hellos: &[ClientHello<'_>], at_least: usize) -> Packets {
+    packets(hellos, at_least, |record, n| {
+        let [.., high, low] = n.to_be_bytes();
+        let at = FIRST_SUITE + usize::from(record[SESSION_ID]);
+        record[at..at + 2].copy_from_slice(&[high, low]);
+        if let Some(at) = last_extension(record) {
+            record[at..at + 2].copy_from_slice(&[high, low]);
+        }
+    })
+}
+
+fn packets(hellos: &[ClientHello<'_>], at_least: usize, change: impl Fn(&mut [u8], u32)) -> Packets {
     let records: Vec<_> =
         hellos.iter().filter(|hello| hello.transport() == Transport::Tcp).map(record).collect();
     let mut packets = Packets::default();
@@ -23,7 +43,9 @@ pub(crate) fn each_in_one_packet(hellos: &[ClientHello<'_>], at_least: usize) ->
         let frame = packets.push(at, &[&HEADERS, &record[..]].concat());
         frame[16..18].copy_from_slice(&(40 + record.len() as u16).to_be_bytes());
         frame[27..30].copy_from_slice(&number[1..]);
-        frame[HEADERS.len() + RANDOM..][..4].copy_from_slice(&number);
+        let record = &mut frame[HEADERS.len()..];
+        record[RANDOM..][..4].copy_from_slice(&number);
+        change(record, n as u32);
     }
     packets
 }
@@ -37,6 +59,23 @@ const HEADERS: [u8; 54] = [
 
 /// Where `random` is in a record: behind the header of the record, that of the message, and the version.
 const RANDOM: usize = 5 + 4 + 2;
+/// Where the length of `session_id` is, and where the first cipher suite would be if that were zero.
+const SESSION_ID: usize = RANDOM + 32;
+const FIRST_SUITE: usize = SESSION_ID + 1 + 2;
+
+/// Where the last extension in a record with a ClientHello begins (RFC 8446, section 4.1.2).
+fn last_extension(record: &[u8]) -> Option<usize> {
+    let number =
+        |at: usize| Some(usize::from(u16::from_be_bytes(record.get(at..at + 2)?.try_into().unwrap())));
+    let suites = SESSION_ID + 1 + usize::from(record[SESSION_ID]);
+    let compression = suites + 2 + number(suites)?;
+    let (mut at, mut last) = (compression + 1 + usize::from(*record.get(compression)?) + 2, None);
+    while let Some(len) = number(at + 2) {
+        last = Some(at);
+        at += 4 + len;
+    }
+    last
+}
 
 /// The record that a client would send a hello in.
 fn record(hello: &ClientHello<'_>) -> Vec<u8> {

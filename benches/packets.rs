@@ -13,6 +13,8 @@ pub(crate) const PACKETS_AT_1_GBPS: u64 = 81_274;
 
 /// So much at least is analysed in one pass, in bytes: more than the caches of a core hold.
 pub(crate) const AT_LEAST: usize = 64 << 20;
+/// So little stays in a cache of the processor from pass to pass.
+pub(crate) const IN_CACHE: usize = 8 << 20;
 
 /// Pages with all that they load: most packets carry the rest of a body, or acknowledge it.
 pub(crate) const PAGES: [&str; 1] = ["http-pages"];

@@ -3,8 +3,10 @@
 #
 #   benches/programs.sh [CAPTURE] [RUNS]
 #
-# Without a capture, one of 512 MiB is made of the captures of this project. p0f can only print its log to a file, and
-# knows neither TLS nor all that this project finds in HTTP. All output goes to files in memory, where there is room.
+# Without a capture, or with an empty name, one of 512 MiB is made of the captures of this project. p0f can only print
+# its log to a file, and knows neither TLS nor all that this project finds in HTTP. Files are made in BENCH_TMP, which is
+# /tmp unless set; one in memory, as /dev/shm is, keeps the disk out. What is printed becomes a part of
+# benches/README.md (benches/run.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,13 +18,15 @@ trap 'rm -rf "$out"' EXIT
 cargo build --quiet --release -p huginn-net-cli
 if [ -z "$capture" ]; then
     capture=$out/big.pcap
-    cargo run --quiet --release -p huginn-net --example big_capture -- "$capture" 512
+    cargo run --quiet --release -p huginn-net --example big_capture -- "$capture" 512 >/dev/null
 fi
 [ -r "$capture" ] || { echo "$capture: cannot be read" >&2; exit 1; }
-cat "$capture" >/dev/null
 
 read=$(printf '%q' "$capture")
 program=$(printf '%q' "$CARGO_TARGET_DIR/release/huginn-net")
+# It is read once, so that no program is the first to do so.
+counters=$("$CARGO_TARGET_DIR/release/huginn-net" pcap -q --stats -o /dev/null "$capture" 2>&1 || [ $? = 1 ])
+packets=$(sed -n 's/^{"frames":\([0-9]*\).*/\1/p' <<<"$counters")
 commands=()
 if command -v tcpdump >/dev/null; then
     commands+=("tcpdump -w /dev/null" "tcpdump -r $read -w /dev/null 2>/dev/null")
@@ -39,7 +43,8 @@ for workers in 1 2; do
 done
 commands+=("huginn-net -w 1, p0f's log" "$program pcap -q -w 1 --format p0f -o $out/events.log $read || [ \$? = 1 ]")
 
-echo "$(basename "$capture"): $(($(stat -Lc %s "$capture") >> 20)) MiB, $runs runs each, in turn"
+echo "$(basename "$capture"): $packets packets, $(($(stat -Lc %s "$capture") >> 20)) MiB, $runs runs each, in turn"
 benches/interleave.py "$runs" "${commands[@]}"
-printf '\n%s lines of JSON\n' "$(wc -l <"$out/events.json")"
-[ ! -e "$out/p0f.log" ] || printf "%s lines of p0f's log\n" "$(wc -l <"$out/p0f.log")"
+printf '\n- JSON: %s lines\n' "$(wc -l <"$out/events.json")"
+printf -- "- p0f's log by huginn-net: %s lines\n" "$(wc -l <"$out/events.log")"
+[ ! -e "$out/p0f.log" ] || printf -- '- by p0f: %s lines\n' "$(wc -l <"$out/p0f.log")"

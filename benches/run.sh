@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs benches several times, each time in a process of its own, and writes the medians into benches/README.md.
 #
-#   benches/run.sh [tcp|http|tls|mixed|peers]... [RUNS]
+#   benches/run.sh [tcp|http|tls|mixed|peers|programs]... [RUNS]
 #
 # Without names all of them, without a number three times each. What is not run stays as it is.
 set -euo pipefail
@@ -11,17 +11,17 @@ readonly README=benches/README.md
 runs=3 names=()
 for argument; do
     case $argument in
-        tcp | http | tls | mixed | peers) names+=("$argument") ;;
+        tcp | http | tls | mixed | peers | programs) names+=("$argument") ;;
         [1-9]*) runs=$argument ;;
         *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
-[ ${#names[@]} -gt 0 ] || names=(tcp http tls mixed peers)
+[ ${#names[@]} -gt 0 ] || names=(tcp http tls mixed peers programs)
 
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
-# bench NAME: runs it once.
+# bench NAME: runs it once; peers and programs are compared in turn, as often as they see fit or as is asked for.
 bench() {
     case $1 in
         mixed) cargo bench -p huginn-net --bench bench_mixed ;;
@@ -31,6 +31,7 @@ bench() {
             cargo bench --manifest-path benches/peers/Cargo.toml --bench ja4
             printf '```\n'
             ;;
+        programs) benches/programs.sh '' "$runs" ;;
         *) cargo bench -p "huginn-net-$1" --bench "bench_$1" ;;
     esac
 }
@@ -58,7 +59,7 @@ medians() {
             nanos[key, ++count[key]] = $4
             cpu[key, count[key]] = $5
         }
-        /^- / { if (last != file) { remarks = ""; last = file } remarks = remarks $0 "\n" }
+        /^- / && !/the quickest of/ { if (last != file) { remarks = ""; last = file } remarks = remarks $0 "\n" }
         function median(values, key,    n, i, j, sorted, value) {
             n = count[key]
             for (i = 1; i <= n; i++) {
@@ -83,8 +84,16 @@ medians() {
                 time = median(nanos, key)
                 printf "| %s | %.1f | %s | %s | %s | %s | %s |\n", key, time, median(cpu, key), commas(1e9 / time),
                     share(time * 81274 / 1e7), share(time * 812740 / 1e7), events[key]
+                split(key, part, " [|] ")
+                if (part[2] ~ /batches of/ && (!(part[1] in least) || time < least[part[1]])) {
+                    least[part[1]] = time
+                    quickest[part[1]] = part[2]
+                }
             }
             printf "\n%s", remarks
+            for (operation in quickest) {
+                printf "- %s: the quickest of these batches: %s\n", operation, quickest[operation]
+            }
         }' "$@"
 }
 
@@ -92,7 +101,7 @@ medians() {
 section() {
     local files=("$out/$1".*)
     printf '%s; revision %s, %s. ' "$(machine)" "$(revision)" "$(date -u +%F)"
-    if [ "$1" = peers ]; then
+    if [[ $1 = peers || $1 = programs ]]; then
         printf 'One run, of several passes in turn.\n\n'
         cat "${files[-1]}"
     else
@@ -113,7 +122,7 @@ replace() {
 
 for ((run = 1; run <= runs; run++)); do
     for name in "${names[@]}"; do
-        [ "$name" != peers ] || [ "$run" = 1 ] || continue
+        [[ $name != peers && $name != programs ]] || [ "$run" = 1 ] || continue
         echo "run $run of $runs: $name" >&2
         bench "$name" >"$out/$name.$run" 2>"$out/log" || { cat "$out/log" >&2; exit 1; }
     done

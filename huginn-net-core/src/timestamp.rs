@@ -70,7 +70,7 @@ impl Timestamp {
         // The proleptic Gregorian calendar in eras of 400 years that start on 1 March, so that the leap day is
         // the last of its year.
         let seconds = self.as_secs();
-        let (days, second_of_day) = (seconds / 86_400, seconds % 86_400);
+        let (days, second_of_day) = ((seconds / 86_400) as u32, (seconds % 86_400) as u32);
         let shifted = days + 719_468;
         let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
         let year_of_era =
@@ -79,43 +79,59 @@ impl Timestamp {
         let month_from_march = (5 * day_of_year + 2) / 153;
         let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
         let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-        let year = year_of_era + era * 400 + (month <= 2) as u64;
+        let year = year_of_era + era * 400 + (month <= 2) as u32;
         let (hour, minute, second) = (second_of_day / 3_600, second_of_day / 60 % 60, second_of_day % 60);
-        (year as u32, month as u8, day as u8, hour as u8, minute as u8, second as u8)
+        (year, month as u8, day as u8, hour as u8, minute as u8, second as u8)
+    }
+}
+
+impl Timestamp {
+    /// The text that it is displayed as, in ASCII: for where bytes are wanted.
+    pub fn text(self) -> impl AsRef<[u8]> {
+        let (year, month, day, hour, minute, second) = self.civil();
+        let [[y0, y1], [y2, y3]] = [two_digits(year / 100), two_digits(year % 100)];
+        let [[o0, o1], [d0, d1]] = [month, day].map(|number| two_digits(number.into()));
+        let [[h0, h1], [m0, m1], [s0, s1]] = [hour, minute, second].map(|number| two_digits(number.into()));
+        let nanos = self.subsec_nanos();
+        let [[f1, f2], [f3, f4], [f5, f6], [f7, f8]] =
+            [nanos / 1_000_000 % 100, nanos / 10_000 % 100, nanos / 100 % 100, nanos % 100].map(two_digits);
+        let [_, f0] = two_digits(nanos / 100_000_000);
+        let mut bytes = [
+            y0, y1, y2, y3, b'-', o0, o1, b'-', d0, d1, b'T', h0, h1, b':', m0, m1, b':', s0, s1, b'.', f0,
+            f1, f2, f3, f4, f5, f6, f7, f8, b'Z',
+        ];
+        let end = match self.digits {
+            0 => 19,
+            digits => usize::from(digits).saturating_add(20),
+        };
+        if let Some(place) = bytes.get_mut(end) {
+            *place = b'Z';
+        }
+        Text { bytes, len: end.saturating_add(1) }
     }
 }
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (year, month, day, hour, minute, second) = self.civil();
-        let mut text = *b"0000-00-00T00:00:00.000000000";
-        let (date_and_time, fraction) = text.split_at_mut(20);
-        for (place, number) in date_and_time.split_mut(|byte| !byte.is_ascii_digit()).zip([
-            year,
-            month.into(),
-            day.into(),
-            hour.into(),
-            minute.into(),
-            second.into(),
-        ]) {
-            write_digits(place, number);
-        }
-        write_digits(fraction, self.subsec_nanos());
-        let len = match self.digits {
-            0 => 19,
-            digits => usize::from(digits).saturating_add(20),
-        };
-        f.write_str(str::from_utf8(text.get(..len).unwrap_or_default()).map_err(|_| fmt::Error)?)?;
-        f.write_str("Z")
+        f.write_str(str::from_utf8(self.text().as_ref()).map_err(|_| fmt::Error)?)
     }
 }
 
-/// Fills a place with the last digits of a number.
-fn write_digits(place: &mut [u8], mut number: u32) {
-    for digit in place.iter_mut().rev() {
-        *digit = b'0'.saturating_add(u8::try_from(number % 10).unwrap_or(0));
-        number /= 10;
+/// A time as text.
+struct Text {
+    bytes: [u8; 30],
+    len: usize,
+}
+
+impl AsRef<[u8]> for Text {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
     }
+}
+
+/// The digits of a number below 100.
+fn two_digits(number: u32) -> [u8; 2] {
+    [number / 10, number % 10].map(|digit| b'0'.wrapping_add(digit.to_le_bytes()[0]))
 }
 
 #[cfg(test)]

@@ -98,19 +98,25 @@ const NAMES: [(u8, &str); 6] = [
     (kind::TIMESTAMP, "ts"),
 ];
 
-impl fmt::Display for OptionLayout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl OptionLayout {
+    pub(crate) fn write_to(&self, out: &mut impl fmt::Write) -> fmt::Result {
         let mut separator = "";
         for kind in self.kinds() {
-            f.write_str(separator)?;
+            out.write_str(separator)?;
             separator = ",";
             match NAMES.iter().find(|(named, _)| named == kind) {
-                Some((_, name)) => f.write_str(name)?,
-                None if *kind == kind::EOL => write!(f, "eol+{}", self.eol_padding)?,
-                None => write!(f, "?{kind}")?,
+                Some((_, name)) => out.write_str(name)?,
+                None if *kind == kind::EOL => write!(out, "eol+{}", self.eol_padding)?,
+                None => write!(out, "?{kind}")?,
             }
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for OptionLayout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_to(f)
     }
 }
 

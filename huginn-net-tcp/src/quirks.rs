@@ -123,15 +123,21 @@ const NAMES: [(Quirks, &str); 17] = [
     (Quirks::BAD, "bad"),
 ];
 
-impl fmt::Display for Quirks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Quirks {
+    pub(crate) fn write_to(self, out: &mut impl fmt::Write) -> fmt::Result {
         let mut separator = "";
         for (_, name) in NAMES.iter().filter(|(quirk, _)| self.contains(*quirk)) {
-            f.write_str(separator)?;
-            f.write_str(name)?;
+            out.write_str(separator)?;
+            out.write_str(name)?;
             separator = ",";
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Quirks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_to(f)
     }
 }
 

@@ -11,39 +11,48 @@ use crate::{
     Field, Handshake, IpVersion, MAX_DISTANCE, OptionLayout, ParseError, Quirks, TcpSignature, WindowMultiple,
 };
 
-impl fmt::Display for TcpSignature {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl TcpSignature {
+    /// Writes the text that it is displayed as, without the detours of a [`Formatter`](fmt::Formatter).
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_to(&self, out: &mut impl fmt::Write) -> fmt::Result {
         let mut digits = itoa::Buffer::new();
-        let payload = if self.has_payload { ":+" } else { ":0" };
-        self.version.fmt(f)?;
-        f.write_str(":")?;
-        f.write_str(digits.format(self.ttl))?;
-        f.write_str("+")?;
+        self.version.write_to(out)?;
+        out.write_str(":")?;
+        out.write_str(digits.format(self.ttl))?;
+        out.write_str("+")?;
         match self.distance() {
-            distance if distance > MAX_DISTANCE => f.write_str("?")?,
-            distance => f.write_str(digits.format(distance))?,
+            distance if distance > MAX_DISTANCE => out.write_str("?")?,
+            distance => out.write_str(digits.format(distance))?,
         }
-        f.write_str(":")?;
-        f.write_str(digits.format(self.ip_options_len))?;
-        f.write_str(":")?;
+        out.write_str(":")?;
+        out.write_str(digits.format(self.ip_options_len))?;
+        out.write_str(":")?;
         // A server that echoes p0f-sendsyn's odd size has no size of its own to tell.
         if self.handshake == Handshake::SynAck && self.mss == SENDSYN_MSS {
-            f.write_str("*:")?;
+            out.write_str("*")?;
         } else {
-            f.write_str(digits.format(self.mss))?;
-            f.write_str(":")?;
+            out.write_str(digits.format(self.mss))?;
         }
+        out.write_str(":")?;
         match self.window_multiple {
-            Some(multiple) => multiple.fmt(f)?,
-            None => f.write_str(digits.format(self.window))?,
+            Some(multiple) => multiple.write_to(out)?,
+            None => out.write_str(digits.format(self.window))?,
         }
-        f.write_str(",")?;
-        f.write_str(digits.format(self.scale))?;
-        f.write_str(":")?;
-        self.layout.fmt(f)?;
-        f.write_str(":")?;
-        self.quirks.fmt(f)?;
-        f.write_str(payload)
+        out.write_str(",")?;
+        out.write_str(digits.format(self.scale))?;
+        out.write_str(":")?;
+        self.layout.write_to(out)?;
+        out.write_str(":")?;
+        self.quirks.write_to(out)?;
+        out.write_str(if self.has_payload { ":+" } else { ":0" })
+    }
+}
+
+impl fmt::Display for TcpSignature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_to(f)
     }
 }
 
@@ -156,11 +165,17 @@ pub(crate) fn decimal<T: FromStr>(text: &str) -> Option<T> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
-impl fmt::Display for IpVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl IpVersion {
+    fn write_to(self, out: &mut impl fmt::Write) -> fmt::Result {
+        out.write_str(match self {
             Self::V4 => "4",
             Self::V6 => "6",
         })
+    }
+}
+
+impl fmt::Display for IpVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_to(f)
     }
 }

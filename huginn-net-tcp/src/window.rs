@@ -25,14 +25,20 @@ impl WindowMultiple {
     }
 }
 
-impl fmt::Display for WindowMultiple {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl WindowMultiple {
+    pub(crate) fn write_to(self, out: &mut impl fmt::Write) -> fmt::Result {
         let (unit, factor) = match self {
             Self::Mss(factor) => ("mss*", factor),
             Self::Mtu(factor) => ("mtu*", factor),
         };
-        f.write_str(unit)?;
-        f.write_str(itoa::Buffer::new().format(*factor))
+        out.write_str(unit)?;
+        out.write_str(itoa::Buffer::new().format(factor))
+    }
+}
+
+impl fmt::Display for WindowMultiple {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_to(f)
     }
 }
 

@@ -3,12 +3,14 @@
 //! The definition is the `README.md` of Salesforce's `ja3`: decimal numbers in the order of the wire, `-` between
 //! numbers and `,` between fields, and the MD5 of that text.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::str;
 
 use md5::{Digest, Md5};
 use smallvec::SmallVec;
 
+use crate::digest_memo::DigestMemo;
 use crate::ja4::hex;
 use crate::{ClientHello, ServerHello, is_grease};
 
@@ -110,8 +112,14 @@ impl Ja3s {
 
 impl Ja3Hash {
     fn of(text: &[u8]) -> Self {
-        Self(Md5::digest(text).into())
+        let compute = || Md5::digest(text).into();
+        let remembered = HASHES.try_with(|memo| memo.borrow_mut().digest(text, compute));
+        Self(remembered.unwrap_or_else(|_| compute()))
     }
+}
+
+thread_local! {
+    static HASHES: RefCell<DigestMemo<[u8; 16], 384>> = RefCell::new(DigestMemo::new());
 }
 
 impl fmt::Display for Ja3 {

@@ -27,6 +27,7 @@
 mod client_family;
 mod client_hello;
 mod datagram;
+mod digest_memo;
 mod dtls;
 mod error;
 mod extension;

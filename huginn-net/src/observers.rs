@@ -119,8 +119,8 @@ pub struct FlowState {
     tcp: TcpFlow,
     http: HttpFlow,
     tls: TlsFlow,
-    /// Where p0f's way is followed.
-    p0f: Option<P0fFlow>,
+    /// Where p0f's way is followed; elsewhere it takes no room.
+    p0f: Option<Box<P0fFlow>>,
     /// The side whose handshake a user-space tool made: its options tell nothing of a link.
     by_tool: Option<Side>,
     /// What the handshake told of client and server.
@@ -197,7 +197,7 @@ impl Protocol for Observers {
         if !flow.tls_done {
             flow.tls_done = self.on_tls(segment, sender, flow, emit) == Interest::Done;
         }
-        let by_p0f = flow.p0f.as_ref().is_some_and(P0fFlow::is_followed);
+        let by_p0f = flow.p0f.as_ref().is_some_and(|p0f| p0f.is_followed());
         if flow.tcp_done && flow.http_done && flow.tls_done && !by_p0f {
             Interest::Done
         } else {
@@ -266,7 +266,7 @@ impl Observers {
                 _ => {}
             }
             if side == Side::Client && scope == Scope::P0f && !sendsyn {
-                *p0f = Some(P0fFlow::default());
+                *p0f = Some(Box::default());
             }
             let note = TcpNote {
                 signature,

@@ -22,8 +22,8 @@ use std::time::Instant;
 use std::{env, fs, process};
 
 use huginn_net_core::{Builder, CaptureReader, Event, Protocol, Report, Source};
-use huginn_net_db::Database;
-use huginn_net_http::{HttpEvent, HttpSignature, HuginnNetHttp};
+use huginn_net_db::{Database, HttpParams};
+use huginn_net_http::{HttpEvent, HttpSignature, HuginnNetHttp, language};
 use huginn_net_peers::median;
 use huginn_net_tcp::{HuginnNetTcp, TcpEvent};
 use huginn_net_tls::{HuginnNetTls, TlsEvent};
@@ -34,18 +34,20 @@ use published_http::HttpProcessors;
 use published_tcp::ConnectionTracker;
 use ttl_cache::TtlCache;
 
-use packets::{Packets, Repeat, folder};
+use packets::{PAGES, Packets, Repeat, SHORT, folder};
 
 /// Passes of each side over the packets; an odd number.
 const PASSES: usize = 11;
-/// Bytes of packets in a pass: the published HTTP takes long.
+/// Bytes of packets in a pass.
 const AT_LEAST: usize = 16 << 20;
+/// Those of pages with HTTP, where the published crate takes long.
+const AT_LEAST_OF_HTTP_PAGES: usize = 1 << 20;
 /// Flows that either side may hold: more than there are.
 const MAX_FLOWS: usize = 1 << 19;
 
-const TCP: [&str; 6] = ["curl-nginx", "http-clients", "http-firefox", "tls-clients", "h2c", "stack-default"];
 /// One exchange in every connection: of more, the published crate reports the first.
-const HTTP: [&str; 6] = ["h2c", "http-clients", "http-go", "http-python", "http-servers", "http-tools"];
+const ONE_EXCHANGE: [&str; 6] =
+    ["h2c", "http-clients", "http-go", "http-python", "http-servers", "http-tools"];
 
 fn main() {
     let path = env::temp_dir().join(format!("huginn-net-peers-{}.pcap", process::id()));
@@ -54,40 +56,58 @@ fn main() {
     );
     println!("|---|--:|--:|--:|--:|--:|");
     let (database, theirs) = (Database::builtin(), published_db::Database::load_default().unwrap());
-    for repeat in Repeat::BOTH {
-        compare_tcp(repeat, &path, &database, &theirs);
+    for (kind, captures) in [("pages", &PAGES[..]), ("short connections", &SHORT)] {
+        for repeat in Repeat::BOTH {
+            let packets = Packets::of_captures(captures, repeat, AT_LEAST, |_| true);
+            compare_tcp(&format!("TCP, {kind}, {repeat}"), &packets, &path, &database, &theirs);
+        }
     }
-    for repeat in Repeat::BOTH {
-        compare_http(repeat, &path, &database, &theirs);
+    for (kind, captures, at_least) in
+        [("pages", &PAGES[..], AT_LEAST_OF_HTTP_PAGES), ("an exchange a connection", &ONE_EXCHANGE, AT_LEAST)]
+    {
+        for repeat in Repeat::BOTH {
+            let packets = Packets::of_captures(captures, repeat, at_least, |_| true);
+            compare_http(&format!("HTTP, {kind}, {repeat}"), &packets, &path, &database, &theirs);
+        }
     }
     compare_tls(&path);
     fs::remove_file(path).unwrap();
 }
 
-fn compare_tcp(repeat: Repeat, path: &Path, database: &Database, theirs: &published_db::Database) {
-    let packets = Packets::of_captures(&TCP, repeat, AT_LEAST, |_| true);
-    let published = || published_tcp(&packets, theirs);
-    compare(&format!("TCP, {repeat}"), packets.len(), || tcp(packets.source(), database), published);
+fn compare_tcp(
+    name: &str,
+    packets: &Packets,
+    path: &Path,
+    database: &Database,
+    theirs: &published_db::Database,
+) {
+    let published = || published_tcp(packets, theirs);
+    compare(name, packets.len(), || tcp(packets.source(), database), published);
     packets.write_pcap(path).unwrap();
     let matcher = Arc::new(SharedTcpSignatureMatcher::from_database(theirs));
     let published = || {
         let mut analyzer = published_tcp::HuginnNetTcp::new(MAX_FLOWS).with_matcher(matcher.clone());
         published_file(|sender| analyzer.analyze_pcap(path.to_str().unwrap(), sender, None).unwrap())
     };
-    compare(&format!("TCP, {repeat}, file"), packets.len(), || tcp(open(path), database), published);
+    compare(&format!("{name}, file"), packets.len(), || tcp(open(path), database), published);
 }
 
-fn compare_http(repeat: Repeat, path: &Path, database: &Database, theirs: &published_db::Database) {
-    let packets = Packets::of_captures(&HTTP, repeat, AT_LEAST, |_| true);
-    let published = || published_http(&packets, theirs);
-    compare(&format!("HTTP, {repeat}"), packets.len(), || http(packets.source(), database), published);
+fn compare_http(
+    name: &str,
+    packets: &Packets,
+    path: &Path,
+    database: &Database,
+    theirs: &published_db::Database,
+) {
+    let published = || published_http(packets, theirs);
+    compare(name, packets.len(), || http(packets.source(), database), published);
     packets.write_pcap(path).unwrap();
     let matcher = Arc::new(SharedHttpSignatureMatcher::from_database(theirs));
     let published = || {
         let mut analyzer = published_http::HuginnNetHttp::new(MAX_FLOWS).with_matcher(matcher.clone());
         published_file(|sender| analyzer.analyze_pcap(path.to_str().unwrap(), sender, None).unwrap())
     };
-    compare(&format!("HTTP, {repeat}, file"), packets.len(), || http(open(path), database), published);
+    compare(&format!("{name}, file"), packets.len(), || http(open(path), database), published);
 }
 
 fn compare_tls(path: &Path) {
@@ -111,6 +131,8 @@ fn open(path: &Path) -> CaptureReader {
 }
 
 /// How many results an analyzer sends; those of one packet are one.
+///
+/// They are taken from the channel afterwards: in two threads the published crates take longer.
 fn published_file<T>(analyze: impl FnOnce(mpsc::Sender<T>)) -> u64 {
     let (sender, receiver) = mpsc::channel();
     analyze(sender);
@@ -181,13 +203,21 @@ fn published_tcp(packets: &Packets, database: &published_db::Database) -> u64 {
     events
 }
 
+/// The software, the remarks on it and the language, all of which the published crate always tells too.
 fn http(source: impl Source<Error: Debug + Send> + Send, database: &Database) -> u64 {
     analyse(HuginnNetHttp::builder(), source, |event| match black_box(event).kind {
         HttpEvent::Request(found) => {
-            _ = black_box(database.match_request(&HttpSignature::of_request(&found.request)));
+            let signature = HttpSignature::of_request(&found.request);
+            let matched = database.match_request(&signature);
+            let wanted = found.request.headers().value("accept-language").and_then(language::preferred);
+            let params = HttpParams::of(&signature, matched.as_ref());
+            black_box((matched, params, wanted.and_then(language::name)));
         }
         HttpEvent::Response(found) => {
-            _ = black_box(database.match_response(&HttpSignature::of_response(&found.response)));
+            let signature = HttpSignature::of_response(&found.response);
+            let matched = database.match_response(&signature);
+            let params = HttpParams::of(&signature, matched.as_ref());
+            black_box((matched, params));
         }
         _ => {}
     })

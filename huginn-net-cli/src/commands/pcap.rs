@@ -40,16 +40,19 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
             let progress = Progress::of(&reader, args.output.quiet || !summary && events.is_on_terminal());
             // What comes through a pipe may be long in coming.
             events.write_at_once(reader.input_len().is_none());
-            let source = Watched { reader, left: &mut left, progress };
-            if summary {
-                return analyzer.analyze(source, &mut |_: Event| ());
-            }
-            let (renderer, lines) = events.parts();
-            analyzer.analyze_text(
-                source,
-                |event, text| renderer.render(event, text),
-                |text| lines.write(text),
-            )
+            let mut source = Watched { reader, most: left, progress };
+            let outcome = if summary {
+                analyzer.analyze(&mut source, &mut |_: Event| ())
+            } else {
+                let (renderer, lines) = events.parts();
+                analyzer.analyze_text(
+                    &mut source,
+                    |event, text| renderer.render(event, text),
+                    |text| lines.write(text),
+                )
+            };
+            left = left.saturating_sub(source.reader.packets());
+            outcome
         });
         events.check()?;
         if summary && is_open {
@@ -140,26 +143,27 @@ fn open(path: &Path) -> Result<CaptureReader, CaptureError> {
     }
 }
 
-/// A capture with the packets that may still be read from it, and a progress bar.
-struct Watched<'a> {
+/// A capture of which so many packets are read at most, and a progress bar.
+struct Watched {
     reader: CaptureReader,
-    left: &'a mut u64,
+    most: u64,
     progress: Progress,
 }
 
-impl Source for Watched<'_> {
+impl Source for Watched {
     type Error = CaptureError;
 
+    // The frame goes on as it came: to look into it on the way costs as much as all else here.
+    #[inline]
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
-        if *self.left == 0 {
+        let packets = self.reader.packets();
+        if packets >= self.most {
             return Ok(None);
         }
-        self.progress.step(&self.reader);
-        let frame = self.reader.next_frame()?;
-        if frame.is_some() {
-            *self.left = self.left.saturating_sub(1);
+        if packets.is_multiple_of(Progress::STRIDE) {
+            self.progress.show(&self.reader);
         }
-        Ok(frame)
+        self.reader.next_frame()
     }
 
     fn is_at_hand(&self) -> bool {

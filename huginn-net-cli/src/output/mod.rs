@@ -55,7 +55,7 @@ impl EventWriter {
         };
         let renderer = Renderer { format: args.format, human: human::Human::new(colour), file: None };
         let lines = LineWriter {
-            out: BufWriter::with_capacity(1 << 16, out),
+            out: BufWriter::with_capacity(1 << 18, out),
             blocks: args.format == Format::Human,
             begun: false,
             on_terminal,

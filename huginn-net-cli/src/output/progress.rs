@@ -6,8 +6,6 @@ use std::time::{Duration, Instant};
 use huginn_net::CaptureReader;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Packets between two looks at the clock.
-const STRIDE: u32 = 1 << 14;
 /// A file that is done sooner shows no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -15,32 +13,22 @@ const PATIENCE: Duration = Duration::from_millis(500);
 pub(crate) struct Progress {
     started: Option<Instant>,
     total: u64,
-    countdown: u32,
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
+    /// Packets between two looks at the clock.
+    pub(crate) const STRIDE: u64 = 1 << 14;
+
     /// Progress through this file; silent if told so, where nobody looks, and where the end is not known.
     pub(crate) fn of(reader: &CaptureReader, silent: bool) -> Self {
         let total = reader.input_len().filter(|_| !silent && io::stderr().is_terminal());
-        Self {
-            started: total.map(|_| Instant::now()),
-            total: total.unwrap_or(0),
-            countdown: STRIDE,
-            bar: None,
-        }
+        Self { started: total.map(|_| Instant::now()), total: total.unwrap_or(0), bar: None }
     }
 
-    /// Notes that another packet is read.
-    pub(crate) fn step(&mut self, reader: &CaptureReader) {
-        self.countdown = self.countdown.saturating_sub(1);
-        if self.countdown == 0 {
-            self.countdown = STRIDE;
-            self.show(reader);
-        }
-    }
-
-    fn show(&mut self, reader: &CaptureReader) {
+    /// Shows how far the reader is. To be called once in [`Self::STRIDE`] packets.
+    #[cold]
+    pub(crate) fn show(&mut self, reader: &CaptureReader) {
         let Some(started) = self.started else { return };
         if started.elapsed() < PATIENCE {
             return;

@@ -31,28 +31,21 @@ impl Ja4Head {
     /// Characters in the text.
     pub const LEN: usize = 10;
 
-    /// Of a hello, with the counts of what its form lists (server_name and ALPN always among it).
-    pub(super) fn of(hello: &ClientHello<'_>, cipher_count: usize, extension_count: usize) -> Self {
+    /// Of a hello, but for the counts.
+    pub(super) fn of(hello: &ClientHello<'_>) -> Self {
         let [version_0, version_1] = characters(hello.version().ja4());
         let server_name = if hello.has_server_name() { b'd' } else { b'i' };
-        let [ciphers_0, ciphers_1] = count(cipher_count);
-        let [extensions_0, extensions_1] = count(extension_count);
         let [alpn_0, alpn_1] = alpn(hello.alpn().next().unwrap_or_default());
         let transport = transport_letter(hello.transport());
-        Self {
-            text: [
-                transport,
-                version_0,
-                version_1,
-                server_name,
-                ciphers_0,
-                ciphers_1,
-                extensions_0,
-                extensions_1,
-                alpn_0,
-                alpn_1,
-            ],
-        }
+        Self { text: [transport, version_0, version_1, server_name, b'0', b'0', b'0', b'0', alpn_0, alpn_1] }
+    }
+
+    /// With the counts of what a form lists (server_name and ALPN always among it).
+    pub(super) fn with_counts(mut self, ciphers: usize, extensions: usize) -> Self {
+        let [_, _, _, _, ciphers_0, ciphers_1, extensions_0, extensions_1, _, _] = &mut self.text;
+        [*ciphers_0, *ciphers_1] = count(ciphers);
+        [*extensions_0, *extensions_1] = count(extensions);
+        self
     }
 
     /// What the hello came over.

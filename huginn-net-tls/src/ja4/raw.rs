@@ -1,5 +1,6 @@
 //! JA4 with its lists in full.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::str::{self, FromStr};
 
@@ -10,6 +11,7 @@ use super::error::{Ja4Field, Ja4ParseError, Scanner};
 use super::fingerprint::{Ja4, Ja4Hash};
 use super::head::Ja4Head;
 use super::hex::{self, Text};
+use crate::digest_memo::DigestMemo;
 use crate::extension::extension_type as kind;
 use crate::{ClientHello, is_grease};
 
@@ -37,18 +39,23 @@ pub struct Ja4Raw {
 
 impl Ja4Raw {
     pub(super) fn of(hello: &ClientHello<'_>, form: Ja4Form) -> Self {
-        let mut cipher_suites = SmallVec::new();
-        cipher_suites.extend(hello.cipher_suites().filter(|number| !is_grease(*number)));
+        // Filled where it is: it is large.
+        let mut raw = Self {
+            head: Ja4Head::of(hello),
+            cipher_suites: SmallVec::new(),
+            extensions: SmallVec::new(),
+            signature_algorithms: SmallVec::new(),
+        };
+        raw.cipher_suites.extend(hello.cipher_suites().filter(|number| !is_grease(*number)));
         let kinds = hello.extensions().map(|extension| extension.kind).filter(|kind| !is_grease(*kind));
-        let mut extensions = SmallVec::new();
         match form {
-            Ja4Form::SessionStable => extensions.extend(kinds.filter(|kind| !changes_on_resumption(*kind))),
-            Ja4Form::Sorted | Ja4Form::Original => extensions.extend(kinds),
+            Ja4Form::SessionStable => {
+                raw.extensions.extend(kinds.filter(|kind| !changes_on_resumption(*kind)))
+            }
+            Ja4Form::Sorted | Ja4Form::Original => raw.extensions.extend(kinds),
         }
-        let mut signature_algorithms = SmallVec::new();
-        signature_algorithms.extend(hello.signature_algorithms().filter(|number| !is_grease(*number)));
-        let head = Ja4Head::of(hello, cipher_suites.len(), extensions.len());
-        let mut raw = Self { head, cipher_suites, extensions, signature_algorithms };
+        raw.signature_algorithms.extend(hello.signature_algorithms().filter(|number| !is_grease(*number)));
+        raw.head = raw.head.with_counts(raw.cipher_suites.len(), raw.extensions.len());
         if form != Ja4Form::Original {
             raw.sort();
         }
@@ -91,23 +98,51 @@ impl Ja4Raw {
 
     /// The JA4 that has hashes in the place of these lists. None of the usual hellos needs heap for it.
     pub fn ja4(&self) -> Ja4 {
-        let mut text = Text::new();
-        hex::push_list(&mut text, &self.cipher_suites);
-        let cipher_hash = Ja4Hash::of(&text);
-        text.clear();
-        if !self.extensions.is_empty() {
-            self.push_extensions(&mut text);
-        }
-        Ja4::new(self.head, cipher_hash, Ja4Hash::of(&text))
+        let cipher_hash = hash_of(&self.cipher_suites, &[]);
+        let extension_hash = match self.extensions.as_slice() {
+            [] => Ja4Hash::EMPTY,
+            extensions => hash_of(extensions, &self.signature_algorithms),
+        };
+        Ja4::new(self.head, cipher_hash, extension_hash)
     }
+}
 
-    /// Extensions, and behind them signature algorithms where there are any.
-    fn push_extensions(&self, text: &mut Text) {
-        hex::push_list(text, &self.extensions);
-        if !self.signature_algorithms.is_empty() {
-            text.push(b'_');
-            hex::push_list(text, &self.signature_algorithms);
+thread_local! {
+    static HASHES: RefCell<DigestMemo<Ja4Hash, 256>> = RefCell::new(DigestMemo::new());
+}
+
+/// The hash of a list, or of two.
+fn hash_of(list: &[u16], second: &[u16]) -> Ja4Hash {
+    let compute = || {
+        let mut text = Text::new();
+        push_lists(&mut text, list, second);
+        Ja4Hash::of(&text)
+    };
+    let mut numbers = [0; 256];
+    let Some(numbers) = key(&mut numbers, list, second) else { return compute() };
+    HASHES.try_with(|memo| memo.borrow_mut().digest(numbers, compute)).unwrap_or_else(|_| compute())
+}
+
+/// Writes down lists in a form that no others have: shorter than their text, and made faster.
+fn key<'a>(room: &'a mut [u8], list: &[u16], second: &[u16]) -> Option<&'a [u8]> {
+    let (count, numbers) = room.split_first_mut()?;
+    *count = u8::try_from(list.len()).ok()?;
+    let (places, rest) = numbers.split_at_mut_checked(list.len().checked_mul(2)?)?;
+    let (second_places, _) = rest.split_at_mut_checked(second.len().checked_mul(2)?)?;
+    for (places, list) in [(places, list), (second_places, second)] {
+        for (place, number) in places.chunks_exact_mut(2).zip(list) {
+            place.copy_from_slice(&number.to_ne_bytes());
         }
+    }
+    room.get(..list.len().saturating_add(second.len()).saturating_mul(2).saturating_add(1))
+}
+
+/// A list, and behind it a second one where there is any.
+fn push_lists(text: &mut Text, list: &[u16], second: &[u16]) {
+    hex::push_list(text, list);
+    if !second.is_empty() {
+        text.push(b'_');
+        hex::push_list(text, second);
     }
 }
 
@@ -123,7 +158,7 @@ impl fmt::Display for Ja4Raw {
         text.push(b'_');
         hex::push_list(&mut text, &self.cipher_suites);
         text.push(b'_');
-        self.push_extensions(&mut text);
+        push_lists(&mut text, &self.extensions, &self.signature_algorithms);
         f.write_str(str::from_utf8(&text).unwrap_or_default())
     }
 }

@@ -55,15 +55,15 @@ pub(crate) struct TcpNote {
 #[derive(Clone, Debug)]
 pub(crate) struct HttpNote {
     pub(crate) role: Role,
-    /// Whether it came by way of another.
+    /// Whether it came by way of another; told where it counts, and for profiles.
     pub(crate) forwarded: bool,
-    /// What time it says that it is, in seconds since 1970.
+    /// What time it says that it is, in seconds since 1970; told where it counts.
     pub(crate) date: Option<i64>,
     pub(crate) matched: Option<HttpMatch>,
     pub(crate) system: SystemCheck,
     /// Whether p0f looks at it: the first of its direction, of a kind that p0f reads.
     pub(crate) counts: bool,
-    /// Tells what it calls itself from what others do.
+    /// Tells what it calls itself from what others do; told where it counts.
     pub(crate) software_hash: u64,
     /// The first bytes of its User-Agent or Server; told for profiles alone.
     pub(crate) software: Option<Box<[u8]>>,
@@ -80,13 +80,16 @@ impl HttpNote {
     /// Without what is told for profiles alone.
     pub(crate) fn new(verdict: &HttpVerdict, counts: bool) -> Self {
         let HttpVerdict { signature, matched, system, .. } = verdict;
-        let mut hasher = DefaultHasher::new();
-        signature.software().hash(&mut hasher);
+        let hash_software = || {
+            let mut hasher = DefaultHasher::new();
+            signature.software().hash(&mut hasher);
+            hasher.finish()
+        };
         Self {
             role: signature.role(),
-            forwarded: signature.is_forwarded(),
-            date: signature.date(),
-            software_hash: hasher.finish(),
+            forwarded: counts && signature.is_forwarded(),
+            date: if counts { signature.date() } else { None },
+            software_hash: if counts { hash_software() } else { 0 },
             matched: matched.clone(),
             system: system.clone(),
             counts,
@@ -104,7 +107,7 @@ impl HttpNote {
         tcp: Option<Arc<Label>>,
     ) -> Self {
         let software = verdict.signature.software().map(|text| text.get(..MAX_TEXT).unwrap_or(text).into());
-        Self { software, language, tcp, ..self }
+        Self { forwarded: verdict.signature.is_forwarded(), software, language, tcp, ..self }
     }
 
     /// The system that its User-Agent or Server names, and by what text.

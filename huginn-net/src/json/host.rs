@@ -29,7 +29,7 @@ impl JsonHost<'_> {
     pub fn write_to(&self, out: &mut Vec<u8>) {
         let Self { host, file } = self;
         let mut object = Object::begin(out);
-        object.token("ts", host.last_seen);
+        object.plain("ts", host.last_seen.text());
         object.plain("event", "host");
         object.token("ip", host.ip);
         if let Some(tunnel) = &host.tunnel {
@@ -38,8 +38,8 @@ impl JsonHost<'_> {
         if let Some(file) = file {
             object.string("file", file);
         }
-        object.token("first_seen", host.first_seen);
-        object.token("last_seen", host.last_seen);
+        object.plain("first_seen", host.first_seen.text());
+        object.plain("last_seen", host.last_seen.text());
         object.object("as_client", |object| write_activity(object, &host.as_client, "requests"));
         object.object("as_server", |object| write_activity(object, &host.as_server, "responses"));
         write_path(&mut object, host);

@@ -37,7 +37,7 @@ impl JsonEvent<'_> {
     pub fn write_to(&self, out: &mut Vec<u8>) {
         let Self { event, file } = self;
         let mut object = Object::begin(out);
-        object.token("ts", event.ts);
+        object.plain("ts", event.ts.text());
         object.plain("event", name(&event.kind));
         flow::write(&mut object, &event.flow, event.subject.choose("client", "server"));
         if let Some(file) = file {
@@ -95,7 +95,7 @@ fn name(finding: &Finding) -> &'static str {
 
 fn write_tcp(object: &mut Object<'_>, finding: &TcpFinding) {
     let TcpFinding { signature, distance, params, .. } = finding;
-    object.token("sig", signature);
+    object.written("sig", |text| signature.write_to(text));
     write_label(object, finding.label());
     object.bool("fuzzy", params.fuzzy);
     object.number("distance", distance.hops);

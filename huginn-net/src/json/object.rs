@@ -55,8 +55,10 @@ impl<'a> Object<'a> {
     #[inline(always)]
     pub(super) fn wire(&mut self, key: &str, value: &[u8]) {
         self.key(key);
-        if value.is_ascii() && !value.contains(&b'\\') {
-            write_string(self.out, value);
+        if value.is_ascii() && is_plain(value) {
+            self.out.push(b'"');
+            self.out.extend_from_slice(value);
+            self.out.push(b'"');
         } else {
             write_text(self.out, Escaped(value));
         }
@@ -75,6 +77,16 @@ impl<'a> Object<'a> {
         self.key(key);
         self.out.push(b'"');
         let _ = write!(Text(self.out), "{value}");
+        self.out.push(b'"');
+    }
+
+    /// What is written as text that needs no escape, by what does so faster than [`Display`].
+    #[inline(always)]
+    pub(super) fn written(&mut self, key: &str, write: impl FnOnce(&mut Text<'_>) -> fmt::Result) {
+        self.key(key);
+        self.out.push(b'"');
+        // Nothing that is written to memory fails.
+        let _ = write(&mut Text(self.out));
         self.out.push(b'"');
     }
 
@@ -178,9 +190,10 @@ impl<'a> Object<'a> {
 }
 
 /// A buffer that text is formatted into.
-struct Text<'a>(&'a mut Vec<u8>);
+pub(super) struct Text<'a>(&'a mut Vec<u8>);
 
 impl Write for Text<'_> {
+    #[inline]
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.0.extend_from_slice(text.as_bytes());
         Ok(())
@@ -247,18 +260,23 @@ fn write_text(out: &mut Vec<u8>, value: impl Display) {
     out.push(b'"');
 }
 
-/// Whether text needs no escape: eight bytes are looked at in one step.
+/// Whether text needs no escape: eight bytes are looked at in one step, some of the last ones twice.
 fn is_plain(text: &[u8]) -> bool {
-    let words = text.chunks_exact(8);
-    let rest = words.remainder();
-    let mut last = [b' '; 8];
-    last.iter_mut().zip(rest).for_each(|(place, byte)| *place = *byte);
-    let words = words.filter_map(|word| word.try_into().ok()).chain([last]);
-    words.fold(0, |found, word| found | marked(u64::from_ne_bytes(word))) == 0
+    let Some(last) = text.last_chunk::<WORD>() else { return text.iter().all(|byte| is_plain_byte(*byte)) };
+    let words = text.chunks_exact(WORD).filter_map(|word| word.try_into().ok());
+    words.fold(marked(*last), |found, word| found | marked(word)) == 0
 }
 
+fn is_plain_byte(byte: u8) -> bool {
+    byte >= 0x20 && byte != b'"' && byte != b'\\'
+}
+
+/// Bytes that are looked at in one step.
+const WORD: usize = 8;
+
 /// Not 0 if a byte of the word is a control character, a quotation mark or a backslash.
-const fn marked(word: u64) -> u64 {
+const fn marked(word: [u8; WORD]) -> u64 {
+    let word = u64::from_ne_bytes(word);
     const ONES: u64 = u64::MAX / 0xff;
     const HIGH: u64 = ONES << 7;
     /// Marks the bytes below a limit, and none where there is no such byte.
@@ -271,20 +289,28 @@ const fn marked(word: u64) -> u64 {
 }
 
 fn escape(out: &mut Vec<u8>, text: &[u8]) {
-    for byte in text {
-        match byte {
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            0x08 => out.extend_from_slice(b"\\b"),
-            0x0c => out.extend_from_slice(b"\\f"),
-            0..0x20 => {
-                let _ = write!(Text(out), "\\u{byte:04x}");
-            }
-            _ => out.push(*byte),
+    out.reserve(text.len());
+    for word in text.chunks(WORD) {
+        match word.try_into() {
+            Ok(word) if marked(word) == 0 => out.extend_from_slice(&word),
+            _ => word.iter().for_each(|byte| escape_byte(out, *byte)),
         }
+    }
+}
+
+fn escape_byte(out: &mut Vec<u8>, byte: u8) {
+    match byte {
+        b'"' => out.extend_from_slice(b"\\\""),
+        b'\\' => out.extend_from_slice(b"\\\\"),
+        b'\n' => out.extend_from_slice(b"\\n"),
+        b'\r' => out.extend_from_slice(b"\\r"),
+        b'\t' => out.extend_from_slice(b"\\t"),
+        0x08 => out.extend_from_slice(b"\\b"),
+        0x0c => out.extend_from_slice(b"\\f"),
+        0..0x20 => {
+            let _ = write!(Text(out), "\\u{byte:04x}");
+        }
+        _ => out.push(byte),
     }
 }
 
