@@ -146,33 +146,22 @@ impl<P: Protocol> Flows<P> {
     ) -> ControlFlow<()> {
         self.table.expire(now);
         let (key, sender_is_low) = FlowKey::of(segment);
-        let known = self.table.touch(&key, now);
-        let control = TcpFlags::SYN | TcpFlags::FIN | TcpFlags::RST;
-        let changes = segment.tcp().is_some_and(|tcp| tcp.flags.intersects(control));
-        let slot = match known {
-            Some(slot) if !changes || !self.starts_anew(slot, segment, sender_is_low) => Some(slot),
-            _ => self.open(known, key, now, segment, sender_is_low),
+        let controls = segment.tcp().is_some_and(|tcp| tcp.flags.intersects(CONTROLS));
+        let slot = match self.table.touch(&key, now) {
+            Some(slot) if !controls || !self.starts_anew(slot, segment, sender_is_low) => slot,
+            known => return self.open(known, key, now, segment, sender_is_low, learn),
         };
-        let Some((slot, flow)) = slot.and_then(|slot| Some((slot, self.table.get_mut(slot)?))) else {
-            return ControlFlow::Continue(());
-        };
-        if changes {
-            flow.closed |= segment.tcp().is_some_and(|tcp| tcp.flags.closes());
-        }
+        let Self { protocol, table, .. } = self;
+        let Some(flow) = table.get_mut(slot) else { return ControlFlow::Continue(()) };
+        flow.closed |= controls && closes(segment);
         if flow.interest == Interest::Done {
             return ControlFlow::Continue(());
         }
-        let sender = flow.sender(sender_is_low);
-        let mut outcome = ControlFlow::Continue(());
-        flow.interest = self.protocol.on_segment(segment, sender, &mut flow.state, &mut |subject, kind| {
-            if outcome.is_continue() {
-                outcome = learn(Event::of(segment, sender, subject, kind));
-            }
-        });
+        let outcome = flow.see(protocol, segment, sender_is_low, learn);
         // Without payload nothing more is held; what was let go is noted with the next that has some.
         if !segment.payload.is_empty() {
             let held = P::held(&flow.state);
-            self.table.note_held(slot, held);
+            table.note_held(slot, held);
         }
         outcome
     }
@@ -189,7 +178,11 @@ impl<P: Protocol> Flows<P> {
         flow.closed || seq != *first_seq || flow.client_is_low != sender_is_low || age > self.syn_lifetime
     }
 
-    /// Opens a flow if the protocol wants it, in the place of the `known` one of the same key.
+    /// Opens a flow if the protocol wants it, in the place of the `known` one of the same key, and leads its first
+    /// segment to it.
+    ///
+    /// The table gets the flow afterwards: to read again what has just been written to memory that is in no cache would
+    /// wait for it.
     #[inline(never)]
     fn open(
         &mut self,
@@ -198,34 +191,35 @@ impl<P: Protocol> Flows<P> {
         now: Timestamp,
         segment: &Segment<'_>,
         sender_is_low: bool,
-    ) -> Option<Slot> {
+        learn: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let Some(sender) = self.protocol.opens(segment) else {
             self.segments_without_flow = self.segments_without_flow.saturating_add(1);
-            return None;
+            return ControlFlow::Continue(());
         };
-        let flow = Flow {
+        let mut flow = Flow {
             state: P::Flow::default(),
             syn: opening_seq(segment).map(|seq| (seq, segment.ts.as_nanos())),
             client_is_low: sender_is_low == (sender == Side::Client),
-            closed: false,
+            closed: closes(segment),
             interest: Interest::More,
         };
-        match known {
+        let outcome = flow.see(&mut self.protocol, segment, sender_is_low, learn);
+        let held = P::held(&flow.state);
+        let slot = match known {
             Some(slot) => {
-                self.restart(slot, flow);
-                known
+                if let Some(place) = self.table.get_mut(slot) {
+                    *place = flow;
+                }
+                self.restarted = self.restarted.saturating_add(1);
+                Some(slot)
             }
             None => self.table.insert(key, now, flow),
+        };
+        if let Some(slot) = slot {
+            self.table.note_held(slot, held);
         }
-    }
-
-    /// Puts a new flow in the place of one with the same key.
-    fn restart(&mut self, slot: Slot, flow: Flow<P::Flow>) {
-        self.table.note_held(slot, 0);
-        if let Some(held) = self.table.get_mut(slot) {
-            *held = flow;
-        }
-        self.restarted = self.restarted.saturating_add(1);
+        outcome
     }
 }
 
@@ -243,9 +237,32 @@ struct Flow<S> {
 }
 
 impl<S> Flow<S> {
-    fn sender(&self, sender_is_low: bool) -> Side {
-        if sender_is_low == self.client_is_low { Side::Client } else { Side::Server }
+    /// Leads a segment to the protocol. Breaks when `learn` does.
+    #[inline]
+    fn see<P: Protocol<Flow = S>>(
+        &mut self,
+        protocol: &mut P,
+        segment: &Segment<'_>,
+        sender_is_low: bool,
+        learn: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let sender = if sender_is_low == self.client_is_low { Side::Client } else { Side::Server };
+        let mut outcome = ControlFlow::Continue(());
+        self.interest = protocol.on_segment(segment, sender, &mut self.state, &mut |subject, kind| {
+            if outcome.is_continue() {
+                outcome = learn(Event::of(segment, sender, subject, kind));
+            }
+        });
+        outcome
     }
+}
+
+/// The flags that begin or end a connection: most segments have none.
+const CONTROLS: TcpFlags = TcpFlags::SYN.union(TcpFlags::FIN).union(TcpFlags::RST);
+
+/// Whether a segment ends its connection.
+fn closes(segment: &Segment<'_>) -> bool {
+    segment.tcp().is_some_and(|tcp| tcp.flags.closes())
 }
 
 /// The sequence number of a segment that asks for a connection.
