@@ -1,6 +1,7 @@
-//! Writes a large capture file: the captures of this project over and over, each time with other addresses.
+//! Writes a large capture file: the captures of this project, or those named, over and over, each time with other
+//! addresses.
 //!
-//! `cargo run --release -p huginn-net --example big_capture -- OUT.pcap MEGABYTES`
+//! `cargo run --release -p huginn-net --example big_capture -- OUT.pcap MEGABYTES [NAME]...`
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
@@ -15,7 +16,7 @@ mod packets;
 
 use std::env;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use packets::{Packets, Repeat, all_captures};
 
@@ -24,9 +25,11 @@ fn main() -> io::Result<()> {
     let path = arguments.next();
     let megabytes: Option<usize> = arguments.next().and_then(|number| number.parse().ok());
     let (Some(path), Some(megabytes)) = (path, megabytes) else {
-        return Err(io::Error::other("wanted: OUT.pcap MEGABYTES"));
+        return Err(io::Error::other("wanted: OUT.pcap MEGABYTES [NAME]..."));
     };
-    let packets = Packets::of_captures(&all_captures(), Repeat::NewFlows, megabytes << 20, |_| true);
+    let named: Vec<_> = arguments.map(PathBuf::from).collect();
+    let captures = if named.is_empty() { all_captures() } else { named };
+    let packets = Packets::of_captures(&captures, Repeat::NewFlows, megabytes << 20, |_| true);
     println!("{} packets", packets.len());
     packets.write_pcap(Path::new(&path))
 }

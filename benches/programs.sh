@@ -3,48 +3,68 @@
 #
 #   benches/programs.sh [CAPTURE] [RUNS]
 #
-# Without a capture, or with an empty name, one of 512 MiB is made of the captures of this project. p0f can only print
-# its log to a file, and knows neither TLS nor all that this project finds in HTTP. Files are made in BENCH_TMP, which is
-# /tmp unless set; one in memory, as /dev/shm is, keeps the disk out. What is printed becomes a part of
-# benches/README.md (benches/run.sh).
+# Without a capture, or with an empty name, two of 256 MiB are made, of pages and of all captures of this project. p0f
+# can only print its log to a file, and knows neither TLS nor all that this project finds in HTTP. Files are made in
+# BENCH_TMP, which is /tmp unless set; one in memory, as /dev/shm is, keeps the disk out. What is printed becomes a part
+# of benches/README.md (benches/run.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+readonly MEGABYTES=256
 capture=${1:-} runs=${2:-10}
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
+program=$CARGO_TARGET_DIR/release/huginn-net
 out=$(mktemp -d "${BENCH_TMP:-/tmp}/huginn-net-programs.XXXXXX")
 trap 'rm -rf "$out"' EXIT
 
-cargo build --quiet --release -p huginn-net-cli
-if [ -z "$capture" ]; then
-    capture=$out/big.pcap
-    cargo run --quiet --release -p huginn-net --example big_capture -- "$capture" 512 >/dev/null
-fi
-[ -r "$capture" ] || { echo "$capture: cannot be read" >&2; exit 1; }
-
-read=$(printf '%q' "$capture")
-program=$(printf '%q' "$CARGO_TARGET_DIR/release/huginn-net")
-# It is read once, so that no program is the first to do so.
-counters=$("$CARGO_TARGET_DIR/release/huginn-net" pcap -q --stats -o /dev/null "$capture" 2>&1 || [ $? = 1 ])
-packets=$(sed -n 's/^{"frames":\([0-9]*\).*/\1/p' <<<"$counters")
-commands=()
-if command -v tcpdump >/dev/null; then
-    commands+=("tcpdump -w /dev/null" "tcpdump -r $read -w /dev/null 2>/dev/null")
-fi
-if command -v p0f >/dev/null; then
+main() {
+    cargo build --quiet --release -p huginn-net-cli
     cat huginn-net-db/signatures/*.fp >"$out/database.fp"
-    commands+=("p0f -r" "rm -f $out/p0f.log; p0f -f $out/database.fp -r $read -o $out/p0f.log >/dev/null 2>&1")
-fi
-for workers in 1 2; do
-    commands+=(
-        "huginn-net -w $workers, JSON"
-        "$program pcap -q -w $workers --format json -o $out/events.json $read || [ \$? = 1 ]"
-    )
-done
-commands+=("huginn-net -w 1, p0f's log" "$program pcap -q -w 1 --format p0f -o $out/events.log $read || [ \$? = 1 ]")
+    if [ -n "$capture" ]; then
+        compare "$capture"
+        return
+    fi
+    make_capture pages http-pages
+    compare "$out/pages.pcap"
+    rm "$out/pages.pcap"
+    echo
+    make_capture all
+    compare "$out/all.pcap"
+}
 
-echo "$(basename "$capture"): $packets packets, $(($(stat -Lc %s "$capture") >> 20)) MiB, $runs runs each, in turn"
-benches/interleave.py "$runs" "${commands[@]}"
-printf '\n- JSON: %s lines\n' "$(wc -l <"$out/events.json")"
-printf -- "- p0f's log by huginn-net: %s lines\n" "$(wc -l <"$out/events.log")"
-[ ! -e "$out/p0f.log" ] || printf -- '- by p0f: %s lines\n' "$(wc -l <"$out/p0f.log")"
+# make_capture NAME [CAPTURE]...
+make_capture() {
+    cargo run --quiet --release -p huginn-net --example big_capture -- "$out/$1.pcap" $MEGABYTES "${@:2}" >/dev/null
+}
+
+compare() {
+    local counters packets workers commands=()
+    [ -r "$1" ] || { echo "$1: cannot be read" >&2; exit 1; }
+    # It is read once, so that no program is the first to do so.
+    counters=$("$program" pcap -q --stats -o /dev/null "$1" 2>&1 || [ $? = 1 ])
+    packets=$(sed -n 's/^{"frames":\([0-9]*\).*/\1/p' <<<"$counters")
+    local read=${1@Q} ours="${program@Q} pcap -q"
+    rm -f "$out/p0f.log"
+
+    if command -v tcpdump >/dev/null; then
+        commands+=("tcpdump -w /dev/null" "tcpdump -r $read -w /dev/null 2>/dev/null")
+    fi
+    if command -v p0f >/dev/null; then
+        commands+=("p0f -r" "rm -f $out/p0f.log; p0f -f $out/database.fp -r $read -o $out/p0f.log >/dev/null 2>&1")
+    fi
+    for workers in 1 2; do
+        commands+=(
+            "huginn-net -w $workers, JSON"
+            "$ours -w $workers --format json -o $out/events.json $read || [ \$? = 1 ]"
+        )
+    done
+    commands+=("huginn-net -w 1, p0f's log" "$ours -w 1 --format p0f -o $out/events.log $read || [ \$? = 1 ]")
+
+    echo "$(basename "$1"): $packets packets, $(($(stat -Lc %s "$1") >> 20)) MiB, $runs runs each, in turn"
+    benches/interleave.py "$runs" "${commands[@]}"
+    printf '\n- JSON: %s lines\n' "$(wc -l <"$out/events.json")"
+    printf -- "- p0f's log by huginn-net: %s lines\n" "$(wc -l <"$out/events.log")"
+    [ ! -e "$out/p0f.log" ] || printf -- '- by p0f: %s lines\n' "$(wc -l <"$out/p0f.log")"
+}
+
+main

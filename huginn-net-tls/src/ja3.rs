@@ -88,6 +88,8 @@ impl ServerHello<'_> {
 
 impl Ja3 {
     /// The MD5 of the text.
+    ///
+    /// Each thread remembers the hashes of texts that it has seen, those of JA3S among them, in 110 KB at most.
     pub fn hash(&self) -> Ja3Hash {
         Ja3Hash::of(&self.text)
     }

@@ -96,7 +96,9 @@ impl Ja4Raw {
         &self.signature_algorithms
     }
 
-    /// The JA4 that has hashes in the place of these lists. None of the usual hellos needs heap for it.
+    /// The JA4 that has hashes in the place of these lists.
+    ///
+    /// Each thread remembers the hashes of lists that it has seen, in 70 KB at most.
     pub fn ja4(&self) -> Ja4 {
         let cipher_hash = hash_of(&self.cipher_suites, &[]);
         let extension_hash = match self.extensions.as_slice() {
@@ -217,5 +219,31 @@ fn scan_numbers(
             None | Some(b'_') => return Ok(()),
             Some(_) => return Err(scanner.error(field)),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(numbers: &[u16]) -> String {
+        numbers.iter().map(|number| format!("{number:04x}")).collect::<Vec<_>>().join(",")
+    }
+
+    #[test]
+    fn hashes_are_those_of_the_texts_wherever_one_list_ends_and_however_often_they_are_asked_for() {
+        let numbers: Vec<u16> = (0x1301..).step_by(7).take(300).collect();
+        for _ in 0..2 {
+            for len in [1, 2, 3, 60, 127, 128, 255, 256, 300] {
+                let (all, _) = numbers.split_at(len);
+                for cut in [1, 2, 126, 127, 128, 255, 256].into_iter().filter(|cut| *cut < len) {
+                    let (list, second) = all.split_at(cut);
+                    let wanted = Ja4Hash::of(format!("{}_{}", text(list), text(second)));
+                    assert_eq!(hash_of(list, second), wanted, "{len} cut at {cut}");
+                }
+                assert_eq!(hash_of(all, &[]), Ja4Hash::of(text(all)), "{len}");
+            }
+        }
+        assert_eq!(hash_of(&[], &[]), Ja4Hash::EMPTY);
     }
 }
