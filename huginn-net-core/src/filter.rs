@@ -34,6 +34,11 @@ impl Filter {
         self
     }
 
+    /// Whether it lets everything pass.
+    pub fn is_empty(&self) -> bool {
+        self.ports.is_empty() && self.nets.is_empty()
+    }
+
     /// Whether the segment is to be analysed.
     #[inline]
     pub fn passes(&self, segment: &Segment<'_>) -> bool {

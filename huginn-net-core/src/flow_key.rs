@@ -21,30 +21,54 @@ pub struct FlowKey {
 const IPV4: u64 = 4 << 8;
 const IPV6: u64 = 6 << 8;
 const VERSION: u64 = 0xff << 8;
+const TCP: u64 = 6;
+const UDP: u64 = 17;
 
 impl FlowKey {
     /// The key of a segment, and whether its sender is the low end of the pair.
     #[inline]
     pub fn of(segment: &Segment<'_>) -> (Self, bool) {
         let transport = match segment.transport {
-            Transport::Tcp(_) => 6,
-            Transport::Udp(_) => 17,
+            Transport::Tcp(_) => TCP,
+            Transport::Udp(_) => UDP,
         };
-        let (src_port, dst_port) = segment.transport.ports();
-        let ((low, low_port), (high, high_port), version, sender_is_low) =
-            match (segment.ip.src, segment.ip.dst) {
-                (IpAddr::V4(src), IpAddr::V4(dst)) => {
-                    let end = |address: Ipv4Addr, port| (address.to_bits(), port);
-                    let (low, high, sender_is_low) = in_order(end(src, src_port), end(dst, dst_port));
-                    ((u128::from(low.0), low.1), (u128::from(high.0), high.1), IPV4, sender_is_low)
-                }
-                (src, dst) => {
-                    let (low, high, sender_is_low) = in_order((word(src), src_port), (word(dst), dst_port));
-                    (low, high, IPV6, sender_is_low)
-                }
-            };
-        let rest = (u64::from(low_port) << 32) | (u64::from(high_port) << 16) | version | transport;
-        (Self { low, high, tunnel: segment.tunnel.key_word(), rest }, sender_is_low)
+        let ports = segment.transport.ports();
+        let tunnel = segment.tunnel.key_word();
+        match (segment.ip.src, segment.ip.dst) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => Self::of_ipv4((src, dst), ports, transport, tunnel),
+            (src, dst) => {
+                let ends = in_order((word(src), ports.0), (word(dst), ports.1));
+                Self::new(ends, IPV6 | transport, tunnel)
+            }
+        }
+    }
+
+    /// The key of TCP over IPv4 outside of tunnels.
+    #[inline]
+    pub(crate) fn of_tcp(ends: (Ipv4Addr, Ipv4Addr), ports: (u16, u16)) -> Self {
+        Self::of_ipv4(ends, ports, TCP, 0).0
+    }
+
+    #[inline]
+    fn of_ipv4(
+        (src, dst): (Ipv4Addr, Ipv4Addr),
+        ports: (u16, u16),
+        transport: u64,
+        tunnel: u64,
+    ) -> (Self, bool) {
+        let (low, high, sender_is_low) = in_order((src.to_bits(), ports.0), (dst.to_bits(), ports.1));
+        let wide = |(address, port)| (u128::from(address), port);
+        Self::new((wide(low), wide(high), sender_is_low), IPV4 | transport, tunnel)
+    }
+
+    #[inline]
+    fn new(
+        ((low, low_port), (high, high_port), sender_is_low): ((u128, u16), (u128, u16), bool),
+        kind: u64,
+        tunnel: u64,
+    ) -> (Self, bool) {
+        let rest = (u64::from(low_port) << 32) | (u64::from(high_port) << 16) | kind;
+        (Self { low, high, tunnel, rest }, sender_is_low)
     }
 }
 

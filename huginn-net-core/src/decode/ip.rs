@@ -77,7 +77,7 @@ pub(super) struct Ipv6<'a> {
     dst: &'a [u8; 16],
 }
 
-const IPV4_HEADER: usize = 20;
+pub(super) const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
 
 /// Which part of a datagram's payload a fragment holds.
@@ -137,7 +137,23 @@ pub(super) fn ipv4(data: &[u8]) -> Result<IpPacket<'_, Ipv4<'_>>, DecodeError> {
     Ok(IpPacket { header, protocol: fixed[9], payload, offset: header_len, missing, fragment })
 }
 
-impl Ipv4<'_> {
+impl<'a> Ipv4<'a> {
+    pub(super) fn new(fixed: &'a [u8; IPV4_HEADER], options: &'a [u8]) -> Self {
+        Self { fixed, options }
+    }
+
+    /// The header without options.
+    pub(super) fn fixed(self) -> [u8; IPV4_HEADER] {
+        *self.fixed
+    }
+
+    /// Sender and receiver.
+    #[inline]
+    pub(super) fn ends(self) -> (Ipv4Addr, Ipv4Addr) {
+        let [.., a, b, c, d, e, f, g, h] = *self.fixed;
+        (Ipv4Addr::new(a, b, c, d), Ipv4Addr::new(e, f, g, h))
+    }
+
     /// Whether the header checksum is right.
     #[inline]
     pub(super) fn checksum_is_correct(self) -> bool {
@@ -149,9 +165,10 @@ impl Header for Ipv4<'_> {
     #[inline]
     fn read(self) -> IpHeader {
         let Self { fixed, options } = self;
+        let (src, dst) = self.ends();
         IpHeader {
-            src: IpAddr::V4(Ipv4Addr::new(fixed[12], fixed[13], fixed[14], fixed[15])),
-            dst: IpAddr::V4(Ipv4Addr::new(fixed[16], fixed[17], fixed[18], fixed[19])),
+            src: IpAddr::V4(src),
+            dst: IpAddr::V4(dst),
             ttl: fixed[8],
             traffic_class: fixed[1],
             header_len: short(options.len().saturating_add(IPV4_HEADER)),

@@ -13,6 +13,7 @@ mod mpls;
 mod ppp;
 mod transport;
 mod udp_tunnel;
+mod usual;
 mod wifi;
 
 use std::time::Duration;
@@ -23,9 +24,10 @@ pub use error::{DecodeError, Layer};
 use counters::{Stop, add};
 use fragments::{FragmentTable, Limits, Whole};
 use ip::{IpPacket, Ipv4, Version, protocol};
-use transport::{Datagram, Tcp};
+use transport::Datagram;
+pub(crate) use usual::{Headers, Usual};
 
-use crate::{Frame, IpHeader, LinkType, Segment, Timestamp, Truncated, TunnelLayer, TunnelPath};
+use crate::{Frame, IpHeader, Segment, Timestamp, Truncated, TunnelLayer, TunnelPath};
 
 /// How many headers of one frame are followed, tags and tunnels and reassembled datagrams together.
 const MAX_STEPS: u8 = 64;
@@ -89,16 +91,22 @@ impl Decoder {
     /// of that tunnel's form is a segment itself.
     #[inline]
     pub fn decode(&mut self, frame: &Frame<'_>, each: &mut impl FnMut(&Segment<'_>)) {
-        add(&mut self.counters.frames, 1);
-        self.path.clear();
-        match usual(frame) {
-            Some((packet, datagram)) => {
-                self.note_checksum(packet.header);
-                add(&mut self.counters.tcp, 1);
-                self.hand_on(frame.ts, &packet, &datagram, each);
+        match Usual::of(frame) {
+            Some(usual) => {
+                self.count(&usual);
+                each(&segment(frame.ts, &usual.packet, &usual.datagram, &TunnelPath::EMPTY));
             }
             None => self.decode_other(frame, each),
         }
+    }
+
+    /// Counts a frame as [`decode`](Self::decode) does, of which another thread makes the segment.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, usual: &Usual<'_>) {
+        add(&mut self.counters.frames, 1);
+        add(&mut self.counters.tcp, 1);
+        self.note_ip_checksum(usual.packet.header);
+        self.note_payload(&usual.packet, &usual.datagram);
     }
 
     /// What was counted since the decoder was made.
@@ -111,8 +119,11 @@ impl Decoder {
         self.fragments.clear(&mut self.counters);
     }
 
+    /// Decodes a frame of which it is known that it is not the [usual](Usual) one.
     #[inline(never)]
-    fn decode_other(&mut self, frame: &Frame<'_>, each: &mut dyn FnMut(&Segment<'_>)) {
+    pub(crate) fn decode_other(&mut self, frame: &Frame<'_>, each: &mut dyn FnMut(&Segment<'_>)) {
+        add(&mut self.counters.frames, 1);
+        self.path.clear();
         let cut = u32::try_from(frame.data.len()).is_ok_and(|len| len < frame.wire_len);
         let mut walk = Walk { ts: frame.ts, cut, steps: MAX_STEPS, each };
         let outcome = match link::frame(frame, &mut self.path, cut) {
@@ -153,7 +164,7 @@ impl Decoder {
         match ip::version(data)? {
             Version::V4 => {
                 let packet = ip::ipv4(data)?;
-                self.note_checksum(packet.header);
+                self.note_ip_checksum(packet.header);
                 self.transport(&packet, walk)
             }
             Version::V6 => self.transport(&ip::ipv6(data)?, walk),
@@ -174,7 +185,7 @@ impl Decoder {
             protocol::TCP => {
                 let datagram = transport::tcp(packet)?;
                 add(&mut self.counters.tcp, 1);
-                self.hand_on(walk.ts, packet, &datagram, walk.each);
+                self.hand_on(packet, &datagram, walk);
             }
             protocol::UDP => {
                 let datagram = transport::udp(packet)?;
@@ -186,7 +197,7 @@ impl Decoder {
                     return step.map(Some);
                 }
                 add(&mut self.counters.udp, 1);
-                self.hand_on(walk.ts, packet, &datagram, walk.each);
+                self.hand_on(packet, &datagram, walk);
             }
             _ => return self.other(packet.read(), walk),
         }
@@ -194,27 +205,31 @@ impl Decoder {
     }
 
     #[inline]
-    fn note_checksum(&mut self, header: Ipv4<'_>) {
+    fn hand_on<'a, H: ip::Header>(
+        &mut self,
+        packet: &IpPacket<'a, H>,
+        datagram: &Datagram<'a, impl transport::Header<'a>>,
+        walk: &mut Walk<'_>,
+    ) {
+        self.note_payload(packet, datagram);
+        (walk.each)(&segment(walk.ts, packet, datagram, &self.path));
+    }
+
+    #[inline(always)]
+    fn note_ip_checksum(&mut self, header: Ipv4<'_>) {
         if !header.checksum_is_correct() {
             add(&mut self.counters.bad_ip_checksum, 1);
         }
     }
 
-    #[inline]
-    fn hand_on<'a, H: ip::Header>(
-        &mut self,
-        ts: Timestamp,
-        packet: &IpPacket<'a, H>,
-        datagram: &Datagram<'a, impl transport::Header<'a>>,
-        each: &mut (impl FnMut(&Segment<'_>) + ?Sized),
-    ) {
+    #[inline(always)]
+    fn note_payload<'a, H: ip::Header, T>(&mut self, packet: &IpPacket<'a, H>, datagram: &Datagram<'a, T>) {
         if datagram.missing > 0 {
             add(&mut self.counters.truncated_payload, 1);
         }
         if self.verify_checksums && !transport::checksum_is_correct(&packet.read()) {
             add(&mut self.counters.bad_transport_checksum, 1);
         }
-        each(&segment(ts, packet, datagram, &self.path));
     }
 
     /// Lets the ends of a tunnel tell it from others, whose inner addresses may be the same. Not so where IPv6 crosses
@@ -274,24 +289,6 @@ impl Decoder {
             (self.path, walk.steps, rest) = (path, steps, behind);
         }
     }
-}
-
-/// What nearly every frame is: TCP in IPv4 without options, whole, in Ethernet without tags. It takes a way of its own,
-/// which is short enough to be inlined with what is done with the segment.
-#[inline]
-fn usual<'a>(frame: &Frame<'a>) -> Option<(IpPacket<'a, Ipv4<'a>>, Datagram<'a, Tcp<'a>>)> {
-    let (header, data) = frame.data.split_first_chunk::<{ ethernet::HEADER }>()?;
-    let [.., high, low] = *header;
-    let is_ipv4 = u16::from_be_bytes([high, low]) == ethertype::IPV4 && data.first() == Some(&0x45);
-    if frame.link != LinkType::ETHERNET || !is_ipv4 {
-        return None;
-    }
-    let packet = ip::ipv4(data).ok()?;
-    if packet.protocol != protocol::TCP || packet.fragment.is_some() {
-        return None;
-    }
-    let datagram = transport::tcp(&packet).ok()?;
-    Some((packet, datagram))
 }
 
 /// What one frame's decode carries along.

@@ -7,6 +7,7 @@ use crate::{TcpFlags, TcpHeader, Transport, UdpHeader};
 
 /// What a transport header carries. `H` is what the header is read from when it is needed, as of
 /// [`IpPacket`](super::ip::IpPacket).
+#[derive(Clone, Copy)]
 pub(super) struct Datagram<'a, H> {
     pub(super) header: H,
     pub(super) payload: &'a [u8],
@@ -26,7 +27,7 @@ pub(super) struct Tcp<'a> {
     options: &'a [u8],
 }
 
-const TCP_HEADER: usize = 20;
+pub(super) const TCP_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
 
 /// Reads a TCP header.
@@ -46,13 +47,36 @@ pub(super) fn tcp<'a, H>(packet: &IpPacket<'a, H>) -> Result<Datagram<'a, Tcp<'a
     Ok(Datagram { header: Tcp { fixed, options }, payload, missing: packet.missing })
 }
 
+impl<'a> Tcp<'a> {
+    pub(super) fn new(fixed: &'a [u8; TCP_HEADER], options: &'a [u8]) -> Self {
+        Self { fixed, options }
+    }
+
+    /// The header without options.
+    pub(super) fn fixed(self) -> [u8; TCP_HEADER] {
+        *self.fixed
+    }
+
+    pub(super) fn options(self) -> &'a [u8] {
+        self.options
+    }
+
+    /// Source and destination port.
+    #[inline]
+    pub(super) fn ports(self) -> (u16, u16) {
+        let [a, b, c, d, ..] = *self.fixed;
+        (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
+    }
+}
+
 impl<'a> Header<'a> for Tcp<'a> {
     #[inline]
     fn read(self) -> Transport<'a> {
         let Self { fixed, options } = self;
+        let (src_port, dst_port) = self.ports();
         Transport::Tcp(TcpHeader {
-            src_port: u16::from_be_bytes([fixed[0], fixed[1]]),
-            dst_port: u16::from_be_bytes([fixed[2], fixed[3]]),
+            src_port,
+            dst_port,
             seq: u32::from_be_bytes([fixed[4], fixed[5], fixed[6], fixed[7]]),
             ack: u32::from_be_bytes([fixed[8], fixed[9], fixed[10], fixed[11]]),
             flags: TcpFlags::from_bits_truncate(u16::from_be_bytes([fixed[12], fixed[13]])),

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::decode::Headers;
+use crate::intake::Part;
 use crate::{IpHeader, Segment, TcpFlags, TcpHeader, Timestamp, Transport, TunnelPath, UdpHeader};
 
 /// Segments in order of the capture, with the bytes that they refer to.
@@ -10,6 +12,9 @@ use crate::{IpHeader, Segment, TcpFlags, TcpHeader, Timestamp, Transport, Tunnel
 /// Emptied, it keeps its memory for the next ones.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
+    /// Those of usual frames: the headers as they were captured, which takes less room, and less time to write.
+    usual: Vec<UsualRecord>,
+    /// All others.
     records: Vec<Record>,
     /// The buffer of the source in which options and payloads lie.
     buffer: Option<Arc<Vec<u8>>>,
@@ -19,22 +24,40 @@ pub(super) struct Batch {
     tunnels: Vec<TunnelPath>,
 }
 
-/// A segment that borrows nothing.
+/// Of a segment, what the headers do not tell.
 #[derive(Debug)]
-struct Record {
+struct Circumstances {
     /// Which segment of the round it is.
     place: u32,
-    /// Where its options and, behind those, its payload begin: an address in the source's buffer, or an offset in the
-    /// batch's own bytes.
-    start: usize,
-    is_in_buffer: bool,
-    options_len: u8,
-    /// Which tunnel, or [`NO_TUNNEL`].
-    tunnel: u32,
-    payload_len: u32,
     payload_missing: u32,
     ts: Timestamp,
     now: Timestamp,
+    bytes: Extent,
+}
+
+/// Where the options and, behind those, the payload of a segment lie.
+#[derive(Debug)]
+struct Extent {
+    /// An address in the source's buffer, or an offset in the batch's own bytes.
+    start: usize,
+    is_in_buffer: bool,
+    options_len: u8,
+    payload_len: u32,
+}
+
+/// The segment of a [usual](crate::decode::Usual) frame.
+#[derive(Debug)]
+struct UsualRecord {
+    about: Circumstances,
+    headers: Headers,
+}
+
+/// A segment that borrows nothing.
+#[derive(Debug)]
+struct Record {
+    about: Circumstances,
+    /// Which tunnel, or [`NO_TUNNEL`].
+    tunnel: u32,
     ip: IpHeader,
     transport: TransportFields,
 }
@@ -52,7 +75,19 @@ impl Batch {
     /// Adds a segment, which is that of this place in the round. What lies in `buffer`, a part of the source's, is not
     /// copied.
     #[inline]
-    pub(super) fn push(&mut self, place: u32, segment: &Segment<'_>, now: Timestamp, buffer: Option<&[u8]>) {
+    pub(super) fn push(&mut self, place: u32, part: &Part<'_>, now: Timestamp, buffer: Option<&[u8]>) {
+        match part {
+            Part::Usual(ts, usual) => {
+                let bytes = self.extent(usual.options(), usual.payload(), buffer);
+                let about =
+                    Circumstances { place, payload_missing: usual.payload_missing(), ts: *ts, now, bytes };
+                self.usual.push(UsualRecord { about, headers: usual.headers() });
+            }
+            Part::Segment(segment) => self.push_segment(place, segment, now, buffer),
+        }
+    }
+
+    fn push_segment(&mut self, place: u32, segment: &Segment<'_>, now: Timestamp, buffer: Option<&[u8]>) {
         let (transport, options) = match &segment.transport {
             Transport::Tcp(tcp) => {
                 let TcpHeader { src_port, dst_port, seq, ack, flags, window, urgent, options } = *tcp;
@@ -61,32 +96,34 @@ impl Batch {
             }
             Transport::Udp(udp) => (TransportFields::Udp(*udp), &[][..]),
         };
-        let in_buffer = buffer.and_then(|buffer| start_in(buffer, options, segment.payload));
-        let start = in_buffer.unwrap_or_else(|| {
-            let start = self.bytes.len();
-            self.bytes.extend_from_slice(options);
-            self.bytes.extend_from_slice(segment.payload);
-            start
-        });
         let tunnel = if segment.tunnel.is_empty() {
             NO_TUNNEL
         } else {
             self.tunnels.push(*segment.tunnel);
             narrow(self.tunnels.len()).saturating_sub(1)
         };
-        self.records.push(Record {
-            place,
+        let Segment { ts, payload_missing, ip, .. } = *segment;
+        let bytes = self.extent(options, segment.payload, buffer);
+        let about = Circumstances { place, payload_missing, ts, now, bytes };
+        self.records.push(Record { about, tunnel, ip, transport });
+    }
+
+    /// Where options and payload lie, copied if that is not in `buffer`.
+    #[inline]
+    fn extent(&mut self, options: &[u8], payload: &[u8], buffer: Option<&[u8]>) -> Extent {
+        let in_buffer = buffer.and_then(|buffer| start_in(buffer, options, payload));
+        let start = in_buffer.unwrap_or_else(|| {
+            let start = self.bytes.len();
+            self.bytes.extend_from_slice(options);
+            self.bytes.extend_from_slice(payload);
+            start
+        });
+        Extent {
             start,
             is_in_buffer: in_buffer.is_some(),
             options_len: u8::try_from(options.len()).unwrap_or(u8::MAX),
-            tunnel,
-            payload_len: narrow(segment.payload.len()),
-            payload_missing: segment.payload_missing,
-            ts: segment.ts,
-            now,
-            ip: segment.ip,
-            transport,
-        });
+            payload_len: narrow(payload.len()),
+        }
     }
 
     /// Shares the buffer that segments were pushed from.
@@ -96,64 +133,76 @@ impl Batch {
 
     /// How many segments it holds.
     pub(super) fn len(&self) -> usize {
-        self.records.len()
+        self.usual.len().saturating_add(self.records.len())
     }
 
     /// How much memory they take up, in bytes.
     #[inline]
     pub(super) fn size(&self) -> usize {
-        self.records.len().saturating_mul(size_of::<Record>()).saturating_add(self.bytes.len())
+        let usual = self.usual.len().saturating_mul(size_of::<UsualRecord>());
+        let others = self.records.len().saturating_mul(size_of::<Record>());
+        usual.saturating_add(others).saturating_add(self.bytes.len())
     }
 
-    /// Hands each segment on with its place in the round and the time that flows go by.
+    /// Hands each segment on, in order, with its place in the round and the time that flows go by.
     #[inline]
     pub(super) fn each(&self, mut each: impl FnMut(u32, &Segment<'_>, Timestamp)) {
-        for record in &self.records {
-            let tunnel = self.tunnels.get(record.tunnel as usize).unwrap_or(&TunnelPath::EMPTY);
-            let (options, payload) = self.bytes_of(record);
-            let transport = match &record.transport {
-                TransportFields::Tcp { ports, seq, ack, flags, window, urgent } => {
-                    Transport::Tcp(TcpHeader {
-                        src_port: ports.0,
-                        dst_port: ports.1,
-                        seq: *seq,
-                        ack: *ack,
-                        flags: *flags,
-                        window: *window,
-                        urgent: *urgent,
-                        options,
-                    })
-                }
-                TransportFields::Udp(udp) => Transport::Udp(*udp),
-            };
-            let segment = Segment {
-                ts: record.ts,
-                ip: record.ip,
-                transport,
-                payload,
-                payload_missing: record.payload_missing,
-                tunnel,
-            };
-            each(record.place, &segment, record.now);
+        let mut others = self.records.iter().peekable();
+        for UsualRecord { about, headers } in &self.usual {
+            while let Some(record) = others.next_if(|record| record.about.place < about.place) {
+                self.each_other(record, &mut each);
+            }
+            let (options, payload) = self.bytes_of(&about.bytes);
+            let segment = headers.segment(about.ts, options, payload, about.payload_missing);
+            each(about.place, &segment, about.now);
         }
+        others.for_each(|record| self.each_other(record, &mut each));
+    }
+
+    fn each_other(&self, record: &Record, each: &mut impl FnMut(u32, &Segment<'_>, Timestamp)) {
+        let Record { about, tunnel, ip, transport } = record;
+        let (options, payload) = self.bytes_of(&about.bytes);
+        let transport = match transport {
+            TransportFields::Tcp { ports, seq, ack, flags, window, urgent } => Transport::Tcp(TcpHeader {
+                src_port: ports.0,
+                dst_port: ports.1,
+                seq: *seq,
+                ack: *ack,
+                flags: *flags,
+                window: *window,
+                urgent: *urgent,
+                options,
+            }),
+            TransportFields::Udp(udp) => Transport::Udp(*udp),
+        };
+        let segment = Segment {
+            ts: about.ts,
+            ip: *ip,
+            transport,
+            payload,
+            payload_missing: about.payload_missing,
+            tunnel: self.tunnels.get(*tunnel as usize).unwrap_or(&TunnelPath::EMPTY),
+        };
+        each(about.place, &segment, about.now);
     }
 
     /// The options and the payload of a segment.
     #[inline]
-    fn bytes_of(&self, record: &Record) -> (&[u8], &[u8]) {
+    fn bytes_of(&self, extent: &Extent) -> (&[u8], &[u8]) {
         let (bytes, start) = match &self.buffer {
-            Some(buffer) if record.is_in_buffer => {
-                (buffer.as_slice(), record.start.wrapping_sub(buffer.as_ptr().addr()))
+            Some(buffer) if extent.is_in_buffer => {
+                (buffer.as_slice(), extent.start.wrapping_sub(buffer.as_ptr().addr()))
             }
-            _ => (self.bytes.as_slice(), record.start),
+            _ => (self.bytes.as_slice(), extent.start),
         };
-        let options = start..start.saturating_add(record.options_len.into());
-        let payload = options.end..options.end.saturating_add(record.payload_len as usize);
+        let options = start..start.saturating_add(extent.options_len.into());
+        let payload = options.end..options.end.saturating_add(extent.payload_len as usize);
         (bytes.get(options).unwrap_or_default(), bytes.get(payload).unwrap_or_default())
     }
 
     /// Empties it. The source's buffer is given to who is the last to refer to it.
     pub(super) fn clear(&mut self) -> Option<Vec<u8>> {
+        self.usual.clear();
         self.records.clear();
         self.bytes.clear();
         self.tunnels.clear();

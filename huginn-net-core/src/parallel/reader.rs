@@ -9,8 +9,8 @@ use foldhash::fast::RandomState;
 
 use super::batch::Batch;
 use super::{Overflow, Round, Spread};
-use crate::intake::Intake;
-use crate::{CancelToken, FlowKey, Segment, Source, Timestamp, tally};
+use crate::intake::{Intake, Part};
+use crate::{CancelToken, Source, Timestamp, tally};
 
 /// What joins the reader to the other threads.
 pub(super) struct Reader {
@@ -79,8 +79,8 @@ impl Reader {
                 Ok(Some(frame)) => {
                     let mut is_full = false;
                     let buffer = lends_from_buffer.then_some(frame.data);
-                    intake.take(&frame, &mut |segment, now| {
-                        is_full |= self.add(place, segment, now, buffer);
+                    intake.take_part(&frame, &mut |part, now| {
+                        is_full |= self.add(place, part, now, buffer);
                         place = place.saturating_add(1);
                     });
                     if is_full && self.hand_on(&mut place, source).is_err() {
@@ -98,10 +98,10 @@ impl Reader {
 
     /// Adds a segment to the batch of its worker; tells whether that is full.
     #[inline]
-    fn add(&mut self, place: u32, segment: &Segment<'_>, now: Timestamp, buffer: Option<&[u8]>) -> bool {
-        let lane = pick(self.hasher.hash_one(FlowKey::of(segment).0), self.lanes.len());
+    fn add(&mut self, place: u32, part: &Part<'_>, now: Timestamp, buffer: Option<&[u8]>) -> bool {
+        let lane = pick(self.hasher.hash_one(part.key()), self.lanes.len());
         let Some(lane) = self.lanes.get_mut(lane) else { return false };
-        lane.batch.push(place, segment, now, buffer);
+        lane.batch.push(place, part, now, buffer);
         lane.batch.size() >= self.spread.batch_bytes
     }
 
