@@ -1,17 +1,24 @@
 //! HTTP signatures, compared by numbers that stand for the names of headers.
 
+mod entry_set;
+
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use huginn_net_http::{HttpSignature, HttpVersion};
-use memchr::memmem;
+use huginn_net_http::{Header, HeaderName, HttpSignature, HttpVersion};
 use smallvec::SmallVec;
 
+use self::entry_set::EntrySet;
+use crate::http_match::occurs_in;
 use crate::{Entry, Error, HeaderPattern, HttpMatch, HttpPattern};
 
 /// The names of headers that occur in the HTTP signatures of a file, of both directions.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct HeaderNames(HashMap<Box<[u8]>, Name, RandomState>);
+pub(crate) struct HeaderNames {
+    numbers: HashMap<Box<[u8]>, Name, RandomState>,
+    /// Those of the names that a head has recognised when it was read, by their numbers there.
+    recognised: Vec<Option<Name>>,
+}
 
 /// A name that occurs in a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,16 +26,25 @@ struct Name(usize);
 
 impl HeaderNames {
     pub(crate) fn contains(&self, name: &[u8]) -> bool {
-        self.0.contains_key(name)
+        self.numbers.contains_key(name)
     }
 
-    fn find(&self, name: &[u8]) -> Option<Name> {
-        self.0.get(name).copied()
+    fn find(&self, header: Header<'_>) -> Option<Name> {
+        match header.known_name() {
+            Some(name) => *self.recognised.get(name as usize)?,
+            None => self.numbers.get(header.name).copied(),
+        }
     }
 
-    fn add(&mut self, name: &str) -> Name {
-        let next = Name(self.0.len());
-        *self.0.entry(name.as_bytes().into()).or_insert(next)
+    fn add(&mut self, text: &str) -> Name {
+        let next = Name(self.numbers.len());
+        let name = *self.numbers.entry(text.as_bytes().into()).or_insert(next);
+        self.recognised.resize(HeaderName::ALL.len(), None);
+        let mut recognised = HeaderName::ALL.iter().zip(&mut self.recognised);
+        if let Some((_, place)) = recognised.find(|(known, _)| known.text() == text) {
+            *place = Some(name);
+        }
+        name
     }
 }
 
@@ -38,31 +54,36 @@ struct NameSet(u128);
 
 impl NameSet {
     fn of(names: impl Iterator<Item = Name>) -> Self {
-        Self(names.fold(0, |set, Name(number)| set | 1 << (number & 0x7f)))
+        let mut set = Self(0);
+        names.for_each(|name| set.add(name));
+        set
+    }
+
+    fn add(&mut self, Name(number): Name) {
+        self.0 |= 1 << (number & 0x7f);
     }
 
     fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
-
-    fn intersects(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
 }
 
-/// The headers of a head or signature, as far as their names are known.
-struct Head<'a> {
+/// The headers of a head or signature, as far as their names are known, each with what tells its value.
+struct Head<V> {
     /// `None` in a signature for both.
     version: Option<HttpVersion>,
-    headers: SmallVec<[(Name, &'a [u8]); 24]>,
+    headers: SmallVec<[(Name, V); 24]>,
     names: NameSet,
 }
 
-impl<'a> Head<'a> {
-    fn new(version: Option<HttpVersion>, headers: impl Iterator<Item = (Name, &'a [u8])>) -> Self {
-        let headers: SmallVec<_> = headers.collect();
-        let names = NameSet::of(headers.iter().map(|(name, _)| *name));
-        Self { version, headers, names }
+impl<V> Head<V> {
+    fn new(version: Option<HttpVersion>, headers: impl Iterator<Item = (Name, V)>) -> Self {
+        let mut head = Self { version, headers: SmallVec::new(), names: NameSet(0) };
+        for (name, value) in headers {
+            head.headers.push((name, value));
+            head.names.add(name);
+        }
+        head
     }
 
     fn has(&self, wanted: Name) -> bool {
@@ -72,8 +93,8 @@ impl<'a> Head<'a> {
 
 /// The HTTP signatures of one direction.
 ///
-/// All are compared in their order, but what most of them ask for is not there, which one operation on a set of names
-/// shows.
+/// They are compared in their order, but what most of them ask for is not there: those that may match are found by the
+/// names of a head, and of these some more are ruled out by one operation on a set of names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HttpIndex {
     /// In the order of the file.
@@ -82,6 +103,18 @@ pub(crate) struct HttpIndex {
     asked: Vec<Asked>,
     /// Beside each of `entries`: the line of one that leaves it nothing to match, though p0f takes both.
     covered_by: Vec<Option<u32>>,
+    /// By the number of a name.
+    by_name: Vec<ByName>,
+    /// Those that ask for no header.
+    content: EntrySet,
+}
+
+/// The signatures that a name is of account for.
+#[derive(Clone, Debug, Default)]
+struct ByName {
+    /// Those that are found by it: that ask for it, each by one name only.
+    finds: EntrySet,
+    forbidden_by: EntrySet,
 }
 
 /// What a signature asks for.
@@ -92,8 +125,6 @@ struct Asked {
     /// Those of them that are not optional.
     required: NameSet,
     absent: Box<[Name]>,
-    /// The same names as `absent`.
-    forbidden: NameSet,
 }
 
 impl HttpIndex {
@@ -127,10 +158,44 @@ impl HttpIndex {
                 covered_by.get_or_insert(earlier.line);
             }
         }
+        self.note_names(&asked, &entry.pattern);
         self.entries.push(entry);
         self.asked.push(asked);
         self.covered_by.push(covered_by);
         Ok(())
+    }
+
+    /// Notes by which names the next signature is found: of those that it asks for, the one that the fewest are found by.
+    fn note_names(&mut self, asked: &Asked, pattern: &HttpPattern) {
+        let place = self.entries.len();
+        let highest = asked.names.iter().chain(&asked.absent).map(|name| name.0.saturating_add(1)).max();
+        if let Some(length) = highest.filter(|&length| length > self.by_name.len()) {
+            self.by_name.resize_with(length, ByName::default);
+        }
+        let found_by = |name: &&Name| self.by_name.get(name.0).map(|by_name| by_name.finds.len());
+        let required = asked.names.iter().zip(&pattern.headers).rev();
+        let required = required.filter(|(_, header)| !header.optional).map(|(name, _)| name);
+        match required.min_by_key(found_by).and_then(|name| self.by_name.get_mut(name.0)) {
+            Some(by_name) => by_name.finds.insert(place),
+            None => self.content.insert(place),
+        }
+        for name in &asked.absent {
+            if let Some(by_name) = self.by_name.get_mut(name.0) {
+                by_name.forbidden_by.insert(place);
+            }
+        }
+    }
+
+    /// Those of the signatures in a word of their sets that may match a head.
+    fn candidates<V>(&self, word: usize, head: &Head<V>) -> impl Iterator<Item = usize> {
+        let (mut found, mut forbidden) = (self.content.word(word), 0);
+        for (name, _) in &head.headers {
+            if let Some(by_name) = self.by_name.get(name.0) {
+                found |= by_name.finds.word(word);
+                forbidden |= by_name.forbidden_by.word(word);
+            }
+        }
+        EntrySet::places(word, found & !forbidden)
     }
 
     /// The signature that matches: the first specific one, else the first generic one.
@@ -139,13 +204,17 @@ impl HttpIndex {
         if version == HttpVersion::Http2 {
             return None;
         }
-        let named = signature
-            .headers()
-            .filter_map(|header| Some((known.find(header.name)?, header.p0f_value().unwrap_or_default())));
-        let head = Head::new(Some(version), named);
+        let headers = signature.headers().enumerate();
+        let head =
+            Head::new(Some(version), headers.filter_map(|(at, header)| Some((known.find(header)?, at))));
+        let value_of = |at| signature.headers().nth(at).and_then(Header::p0f_value).unwrap_or_default();
         let mut generic = None;
-        for (asked, entry) in self.asked.iter().zip(&self.entries) {
-            if asked.fits(&entry.pattern, &head) {
+        let words = 0..EntrySet::words(self.entries.len());
+        for place in words.flat_map(|word| self.candidates(word, &head)) {
+            let Some((asked, entry)) = self.asked.get(place).zip(self.entries.get(place)) else { continue };
+            if head.names.contains(asked.required)
+                && asked.version_and_headers_fit(&entry.pattern, &head, value_of)
+            {
                 if !entry.label.generic {
                     return Some(HttpMatch::new(entry, signature));
                 }
@@ -162,14 +231,7 @@ impl Asked {
         let absent: Box<[Name]> = pattern.absent.iter().map(|name| known.add(name)).collect();
         let asked = names.iter().zip(&pattern.headers);
         let required = NameSet::of(asked.filter(|(_, header)| !header.optional).map(|(name, _)| *name));
-        let forbidden = NameSet::of(absent.iter().copied());
-        Self { names, required, absent, forbidden }
-    }
-
-    fn fits(&self, pattern: &HttpPattern, head: &Head<'_>) -> bool {
-        head.names.contains(self.required)
-            && !(head.names.intersects(self.forbidden) && self.absent.iter().any(|name| head.has(*name)))
-            && self.version_and_headers_fit(pattern, head)
+        Self { names, required, absent }
     }
 
     /// Whether this signature is found wherever `later` could be. As in p0f, `later` is matched as though it were a
@@ -181,26 +243,31 @@ impl Asked {
         let headers = headers.map(|(index, name)| (*name, value(index).unwrap_or_default().as_bytes()));
         let head = Head::new(later_pattern.version, headers);
         later.required.contains(self.required)
-            && self.version_and_headers_fit(pattern, &head)
+            && self.version_and_headers_fit(pattern, &head, |value| value)
             && self.absent.iter().all(|name| later.absent.contains(name))
     }
 
-    fn version_and_headers_fit(&self, pattern: &HttpPattern, head: &Head<'_>) -> bool {
-        let values = |value: &[u8], header: &HeaderPattern| {
-            header.value.as_deref().is_none_or(|part| memmem::find(value, part.as_bytes()).is_some())
+    fn version_and_headers_fit<'a, V: Copy>(
+        &self,
+        pattern: &HttpPattern,
+        head: &Head<V>,
+        value_of: impl Fn(V) -> &'a [u8],
+    ) -> bool {
+        let value_fits = |value: V, header: &HeaderPattern| {
+            header.value.as_deref().is_none_or(|part| occurs_in(part.as_bytes(), value_of(value)))
         };
         // Most signatures fail by the order, which costs less to see.
         (pattern.version.is_none() || pattern.version == head.version)
             && self.headers_fit(pattern, head, |_, _| true)
-            && self.headers_fit(pattern, head, values)
+            && self.headers_fit(pattern, head, value_fits)
     }
 
     /// Of several headers of one name the first that is left counts, whatever its value.
-    fn headers_fit(
+    fn headers_fit<V: Copy>(
         &self,
         pattern: &HttpPattern,
-        head: &Head<'_>,
-        value_fits: impl Fn(&[u8], &HeaderPattern) -> bool,
+        head: &Head<V>,
+        value_fits: impl Fn(V, &HeaderPattern) -> bool,
     ) -> bool {
         let mut rest = head.headers.iter();
         self.names.iter().zip(&pattern.headers).all(|(wanted, header)| {
@@ -208,7 +275,7 @@ impl Asked {
             match ahead.find(|(name, _)| name == wanted) {
                 Some((_, value)) => {
                     rest = ahead;
-                    value_fits(value, header)
+                    value_fits(*value, header)
                 }
                 None => header.optional && !head.has(*wanted),
             }

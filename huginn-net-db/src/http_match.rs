@@ -26,9 +26,14 @@ impl HttpMatch {
         let expected = entry.pattern.software.as_deref();
         let dishonest = expected
             .zip(signature.software())
-            .is_some_and(|(expected, software)| memmem::find(software, expected.as_bytes()).is_none());
+            .is_some_and(|(expected, software)| !occurs_in(expected.as_bytes(), software));
         Self { label: entry.label.clone(), dishonest, line: entry.line }
     }
+}
+
+/// Whether a part occurs in a value; most begin with it.
+pub(crate) fn occurs_in(part: &[u8], value: &[u8]) -> bool {
+    value.starts_with(part) || memmem::find(value, part).is_some()
 }
 
 /// What p0f prints as `params` of a request or response.

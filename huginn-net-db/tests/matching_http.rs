@@ -80,6 +80,28 @@ fn a_match_names_its_line_and_label() {
 }
 
 #[test]
+fn the_first_of_many_signatures_is_found_and_what_it_forbids_counts() {
+    let signature = |n| format!("label = s:!:{n}:\nsys = @win\nsig = *:Host,N{n}:A{n}:\n");
+    let generic = "label = g:!:any:\nsys = @win\nsig = *:?Host:X:\n";
+    let signatures: String = (0..200).map(signature).collect();
+    let database: Database = format!("classes = win\n[http:request]\n{signatures}{generic}").parse().unwrap();
+    let table: [(&str, Option<&str>); 7] = [
+        ("Host,N0", Some("0")),
+        ("Host,N199", Some("199")),
+        ("Host,N150,N63,N64", Some("63")),
+        ("Host,N150,N63,A63,N64", Some("64")),
+        ("N64,Host", Some("any")),
+        ("Host,N100,A100", Some("any")),
+        ("Host,N100,A100,X", None),
+    ];
+    for (names, expected) in table {
+        let headers = names.split(',').map(|name| (name, "")).collect();
+        let found = database.match_request(&HttpSignature::new(Role::Request, HttpVersion::Http11, headers));
+        assert_eq!(found.as_ref().map(|found| &*found.label.name), expected, "{names}");
+    }
+}
+
+#[test]
 fn the_names_of_all_signatures_are_known() {
     // As p0f: values of the names of either section, and of absent headers, are cut at a bar.
     let database = database();

@@ -6,7 +6,7 @@ use huginn_net_core::{Piece, Side, TcpConnection, TcpHeader, TcpStarts};
 
 use crate::http1::{self, Head, Http1Connection, Upgrade};
 use crate::http2::{Akamai, Http2Event, Http2Reader, PREFACE};
-use crate::{HttpCounters, HttpEvent, HttpRequest, HttpResponse, Role};
+use crate::{HeaderName, HttpCounters, HttpEvent, HttpRequest, HttpResponse, Role};
 
 /// Bytes that may be held of a direction before those that are missing.
 const WINDOW: usize = 1 << 17;
@@ -148,6 +148,11 @@ impl Reader {
         emit: &mut impl FnMut(Side, HttpEvent),
     ) {
         let Self::Undecided { client, server } = self else { return };
+        let is_first = side == Side::Client && client.is_empty() && server.is_empty();
+        if is_first && !bytes.starts_with(PREFACE) && !PREFACE.starts_with(bytes) {
+            *self = Self::http1(Http1Connection::new());
+            return self.push(side, Piece::Bytes(bytes), counters, emit);
+        }
         side.choose(&mut *client, &mut *server).extend_from_slice(bytes);
         let is_http2 = client.starts_with(PREFACE);
         let may_be_http2 = PREFACE.starts_with(client)
@@ -219,7 +224,7 @@ impl Http1 {
         connection.push(direction, bytes, http1, &mut |exchange, head| match head {
             Head::Request(request) => {
                 *requests = requests.saturating_add(1);
-                if let Some(settings) = request.header("HTTP2-Settings") {
+                if let Some(settings) = request.headers().first(HeaderName::Http2Settings) {
                     *http2_settings = Some(settings.into());
                 }
                 emit(side, HttpEvent::Request(HttpRequest { request, exchange, akamai: None }));

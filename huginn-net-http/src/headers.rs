@@ -1,6 +1,9 @@
 //! Header fields, in the order and spelling of a head.
 
 use std::fmt;
+use std::ops::Range;
+
+use crate::HeaderName;
 
 /// A header field (RFC 9110, section 5): bytes of no certain encoding.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -8,6 +11,7 @@ pub struct Header<'a> {
     /// Its name, in the case that it was sent in.
     pub name: &'a [u8],
     raw: &'a [u8],
+    known: Option<KnownName>,
 }
 
 impl<'a> Header<'a> {
@@ -31,6 +35,31 @@ impl<'a> Header<'a> {
     /// Whether this is its name; case does not count (RFC 9110, section 5.1).
     pub fn is(self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name.as_bytes())
+    }
+
+    /// Its name, if that is one of these and spelled as they are.
+    pub fn known_name(self) -> Option<HeaderName> {
+        self.known.filter(|known| known.is_spelled_so).map(|known| known.name)
+    }
+
+    /// Its name, if that is one of these in any case.
+    pub(crate) fn known_name_of_any_case(self) -> Option<HeaderName> {
+        self.known.map(|known| known.name)
+    }
+}
+
+/// A name that is one of those known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct KnownName {
+    name: HeaderName,
+    /// Whether its case is the usual one.
+    is_spelled_so: bool,
+}
+
+impl KnownName {
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let (name, is_spelled_so) = HeaderName::of(bytes)?;
+        Some(Self { name, is_spelled_so })
     }
 }
 
@@ -61,22 +90,39 @@ pub struct Headers {
 /// A field, by its places in a head.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Field {
-    pub(crate) name: Span,
+    name: Span,
     /// What stands between the colon and the end of the line, blanks and all.
-    pub(crate) value: Span,
+    value: Span,
+    known: Option<KnownName>,
+}
+
+impl Field {
+    /// The field whose name and value stand there in a head.
+    pub(crate) fn new(head: &[u8], name: Range<usize>, value: Range<usize>) -> Self {
+        let name = Span::from(name);
+        Self { name, value: value.into(), known: KnownName::of(name.of(head)) }
+    }
 }
 
 /// A part of a head.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Span {
-    pub(crate) start: usize,
-    pub(crate) end: usize,
+    start: u32,
+    end: u32,
+}
+
+impl From<Range<usize>> for Span {
+    /// No head is so long that its places do not fit.
+    fn from(range: Range<usize>) -> Self {
+        let place = |place| u32::try_from(place).unwrap_or(u32::MAX);
+        Self { start: place(range.start), end: place(range.end) }
+    }
 }
 
 impl Span {
     /// Nothing, if it is not within the bytes.
     pub(crate) fn of(self, bytes: &[u8]) -> &[u8] {
-        bytes.get(self.start..self.end).unwrap_or_default()
+        bytes.get(self.start as usize..self.end as usize).unwrap_or_default()
     }
 }
 
@@ -88,21 +134,40 @@ impl Headers {
 
     /// Adds a field at the end. Blanks around the value are not counted to it.
     pub fn push(&mut self, name: &[u8], value: &[u8]) {
-        let field = Field { name: self.append(name), value: self.append(value) };
+        let field = Field { name: self.append(name), value: self.append(value), known: KnownName::of(name) };
         self.fields.push(field);
     }
 
-    fn append(&mut self, bytes: &[u8]) -> Span {
+    /// Adds bytes that are no field.
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Span {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
-        Span { start, end: self.bytes.len() }
+        (start..self.bytes.len()).into()
+    }
+
+    /// The fields, and what stands between them.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// What stands there among the fields.
+    pub(crate) fn part(&self, span: Span) -> &[u8] {
+        span.of(&self.bytes)
     }
 
     /// The fields, in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Header<'_>> + ExactSizeIterator {
-        let header =
-            |field: &Field| Header { name: field.name.of(&self.bytes), raw: field.value.of(&self.bytes) };
-        self.fields.iter().map(header)
+        self.fields.iter().map(|field| self.header(field))
+    }
+
+    fn header(&self, field: &Field) -> Header<'_> {
+        Header { name: self.part(field.name), raw: self.part(field.value), known: field.known }
+    }
+
+    /// The fields of this name, whatever its case.
+    pub(crate) fn named(&self, name: HeaderName) -> impl DoubleEndedIterator<Item = Header<'_>> {
+        let is_named = move |field: &&Field| field.known.is_some_and(|known| known.name == name);
+        self.fields.iter().filter(is_named).map(|field| self.header(field))
     }
 
     /// The value of the first field of this name, whatever its case.
@@ -113,6 +178,11 @@ impl Headers {
     /// The values of all fields of this name, whatever its case.
     pub fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
         self.iter().filter(move |header| header.is(name)).map(Header::value)
+    }
+
+    /// The value of the first field of this name, whatever its case.
+    pub(crate) fn first(&self, name: HeaderName) -> Option<&[u8]> {
+        self.named(name).next().map(Header::value)
     }
 
     /// How many fields there are.
@@ -151,9 +221,12 @@ impl fmt::Debug for Headers {
 }
 
 /// The bytes without blanks and line ends around them.
-pub(crate) fn trim_blanks(bytes: &[u8]) -> &[u8] {
-    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
-    let start = bytes.iter().position(|byte| !is_blank(byte)).unwrap_or(bytes.len());
-    let end = bytes.iter().rposition(|byte| !is_blank(byte)).map_or(start, |last| last.saturating_add(1));
-    bytes.get(start..end).unwrap_or_default()
+pub(crate) fn trim_blanks(mut bytes: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] = bytes {
+        bytes = rest;
+    }
+    while let [rest @ .., b' ' | b'\t' | b'\r' | b'\n'] = bytes {
+        bytes = rest;
+    }
+    bytes
 }

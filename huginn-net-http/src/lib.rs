@@ -22,6 +22,7 @@
 
 mod connection;
 mod error;
+mod header_name;
 mod headers;
 pub mod http1;
 pub mod http2;
@@ -32,6 +33,7 @@ mod p0f;
 mod signature;
 
 pub use error::Error;
+pub use header_name::HeaderName;
 pub use headers::{Header, Headers};
 pub use message::{HttpVersion, Request, Response, Role};
 pub use observer::{

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::headers::Headers;
-use crate::language;
+use crate::headers::{Headers, Span};
+use crate::{HeaderName, language};
 
 /// Which half of an exchange a head is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,41 +38,47 @@ impl fmt::Display for HttpVersion {
 }
 
 /// The head of a request. Cheap to clone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Request {
-    version: HttpVersion,
-    method: Box<[u8]>,
-    target: Box<[u8]>,
-    /// Its path, where that does not stand in the target: an empty path before a query.
-    path: Option<Box<[u8]>>,
-    authority: Option<Box<[u8]>>,
+    /// With the bytes of what follows.
     headers: Arc<Headers>,
-    p0f: Option<Arc<Headers>>,
+    method: Span,
+    target: Span,
+    /// Its path, where that does not stand in the target: an empty path before a query.
+    path: Option<Span>,
+    authority: Option<Span>,
+    version: HttpVersion,
+    seen_by_p0f: bool,
+}
+
+/// Where the method and the target of a request stand among its headers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestParts {
+    pub(crate) version: HttpVersion,
+    pub(crate) method: Span,
+    pub(crate) target: Span,
 }
 
 impl Request {
     /// A request for this target: of HTTP/1 as its request line has it (RFC 9112, section 3.2), of HTTP/2 its `:path`.
-    pub fn new(version: HttpVersion, method: &[u8], target: &[u8], headers: Headers) -> Self {
-        Self::from_parts(version, method.into(), target.into(), Arc::new(headers), None)
+    pub fn new(version: HttpVersion, method: &[u8], target: &[u8], mut headers: Headers) -> Self {
+        let (method, target) = (headers.append(method), headers.append(target));
+        Self::from_parts(RequestParts { version, method, target }, headers, false)
     }
 
-    pub(crate) fn from_parts(
-        version: HttpVersion,
-        method: Box<[u8]>,
-        target: Box<[u8]>,
-        headers: Arc<Headers>,
-        p0f: Option<Arc<Headers>>,
-    ) -> Self {
-        let path = match absolute(&target) {
-            Some((_, query @ [b'?', ..])) => Some([b"/", query].concat().into()),
+    pub(crate) fn from_parts(line: RequestParts, mut headers: Headers, seen_by_p0f: bool) -> Self {
+        let RequestParts { version, method, target } = line;
+        let path = match absolute(headers.part(target)) {
+            Some((_, query @ [b'?', ..])) => Some([b"/", query].concat()),
             _ => None,
         };
-        Self { version, method, target, path, authority: None, headers, p0f }
+        let path = path.map(|path| headers.append(&path));
+        Self { headers: Arc::new(headers), method, target, path, authority: None, version, seen_by_p0f }
     }
 
     /// The same request with an `:authority` (RFC 9113, section 8.3.1).
     pub fn with_authority(mut self, authority: &[u8]) -> Self {
-        self.authority = Some(authority.into());
+        self.authority = Some(Arc::make_mut(&mut self.headers).append(authority));
         self
     }
 
@@ -83,44 +89,49 @@ impl Request {
 
     /// Its method; case counts.
     pub fn method(&self) -> &[u8] {
-        &self.method
+        self.headers.part(self.method)
     }
 
     /// What is asked for, as the request has it: a path and query, a whole URI, an authority or `*`.
     pub fn target(&self) -> &[u8] {
-        &self.target
+        self.headers.part(self.target)
     }
 
     /// Path and query of its target; `None` if that is an authority, as that of CONNECT is. In HTTP/2 a CONNECT may have
     /// a path too (RFC 8441, section 4).
     pub fn path(&self) -> Option<&[u8]> {
-        match &*self.target {
+        match self.target() {
             [] => None,
             _ if self.asks_authority() => None,
             target => match absolute(target) {
                 Some((_, [])) => Some(b"/"),
-                Some((_, path)) => Some(self.path.as_deref().unwrap_or(path)),
+                Some((_, path)) => Some(self.path.map_or(path, |path| self.headers.part(path))),
                 None => Some(target),
             },
         }
     }
 
+    fn authority(&self) -> Option<&[u8]> {
+        Some(self.headers.part(self.authority?))
+    }
+
     /// Whether its target is an authority.
     fn asks_authority(&self) -> bool {
-        *self.method == *b"CONNECT" && self.version != HttpVersion::Http2
+        self.method() == b"CONNECT" && self.version != HttpVersion::Http2
     }
 
     /// Whom it is for, the port where it was given: the authority of its target, else its Host (RFC 9112, section 3.2.2).
     pub fn host(&self) -> Option<&[u8]> {
-        if let Some(authority) = &self.authority {
+        if let Some(authority) = self.authority() {
             return Some(authority);
         }
-        if self.asks_authority() && !self.target.is_empty() {
-            return Some(&self.target);
+        let target = self.target();
+        if self.asks_authority() && !target.is_empty() {
+            return Some(target);
         }
-        match absolute(&self.target) {
+        match absolute(target) {
             Some((authority, _)) => Some(authority),
-            None => self.header("Host"),
+            None => self.headers.first(HeaderName::Host),
         }
     }
 
@@ -140,18 +151,42 @@ impl Request {
 
     /// What software it says that it comes from.
     pub fn user_agent(&self) -> Option<&[u8]> {
-        self.header("User-Agent")
+        self.headers.first(HeaderName::UserAgent)
     }
 
     /// The language that it likes best, as a tag; see [`language::preferred`].
     pub fn language(&self) -> Option<&str> {
-        self.header("Accept-Language").and_then(language::preferred)
+        self.headers.first(HeaderName::AcceptLanguage).and_then(language::preferred)
     }
 
-    /// The headers that p0f 3.09b reads, if it reads this head: if it is the first of its direction, from its first byte,
-    /// within p0f's limits, and whole before the server says anything.
-    pub(crate) fn seen_by_p0f(&self) -> Option<Arc<Headers>> {
-        self.p0f.clone()
+    /// Whether p0f 3.09b reads this head: whether it is the first of its direction, from its first byte, within p0f's
+    /// limits, and whole before the server says anything.
+    pub(crate) fn is_seen_by_p0f(&self) -> bool {
+        self.seen_by_p0f
+    }
+}
+
+impl PartialEq for Request {
+    fn eq(&self, other: &Self) -> bool {
+        (self.version, self.method(), self.target()) == (other.version, other.method(), other.target())
+            && (self.authority(), self.seen_by_p0f) == (other.authority(), other.seen_by_p0f)
+            && self.headers == other.headers
+    }
+}
+
+impl Eq for Request {}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let authority = self.authority().map(|authority| authority.escape_ascii().to_string());
+        f.debug_struct("Request")
+            .field("version", &self.version)
+            .field("method", &self.method().escape_ascii().to_string())
+            .field("target", &self.target().escape_ascii().to_string())
+            .field("authority", &authority)
+            .field("headers", &self.headers)
+            .field("seen_by_p0f", &self.seen_by_p0f)
+            .finish()
     }
 }
 
@@ -167,29 +202,48 @@ fn absolute(target: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// The head of a response. Cheap to clone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Response {
-    version: HttpVersion,
-    status: u16,
-    reason: Box<[u8]>,
+    /// With the bytes of the reason phrase.
     headers: Arc<Headers>,
+    reason: Span,
+    status: u16,
+    version: HttpVersion,
     p0f: Option<Arc<Headers>>,
+}
+
+/// The status line of a response; where its reason phrase stands among the headers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ResponseParts {
+    pub(crate) version: HttpVersion,
+    pub(crate) status: u16,
+    pub(crate) reason: Span,
+}
+
+/// The headers of a response that p0f reads.
+pub(crate) enum SeenByP0f {
+    None,
+    /// All of them.
+    All,
+    These(Headers),
 }
 
 impl Response {
     /// A response; of HTTP/2 without a reason phrase.
-    pub fn new(version: HttpVersion, status: u16, reason: &[u8], headers: Headers) -> Self {
-        Self::from_parts(version, status, reason.into(), Arc::new(headers), None)
+    pub fn new(version: HttpVersion, status: u16, reason: &[u8], mut headers: Headers) -> Self {
+        let reason = headers.append(reason);
+        Self::from_parts(ResponseParts { version, status, reason }, headers, SeenByP0f::None)
     }
 
-    pub(crate) fn from_parts(
-        version: HttpVersion,
-        status: u16,
-        reason: Box<[u8]>,
-        headers: Arc<Headers>,
-        p0f: Option<Arc<Headers>>,
-    ) -> Self {
-        Self { version, status, reason, headers, p0f }
+    pub(crate) fn from_parts(line: ResponseParts, headers: Headers, seen_by_p0f: SeenByP0f) -> Self {
+        let ResponseParts { version, status, reason } = line;
+        let headers = Arc::new(headers);
+        let p0f = match seen_by_p0f {
+            SeenByP0f::None => None,
+            SeenByP0f::All => Some(Arc::clone(&headers)),
+            SeenByP0f::These(headers) => Some(Arc::new(headers)),
+        };
+        Self { headers, reason, status, version, p0f }
     }
 
     /// Its version of HTTP.
@@ -204,7 +258,7 @@ impl Response {
 
     /// Its reason phrase.
     pub fn reason(&self) -> &[u8] {
-        &self.reason
+        self.headers.part(self.reason)
     }
 
     /// Its header fields.
@@ -223,12 +277,33 @@ impl Response {
 
     /// What software it says that it comes from.
     pub fn server(&self) -> Option<&[u8]> {
-        self.header("Server")
+        self.headers.first(HeaderName::Server)
     }
 
     /// The headers that p0f 3.09b reads, if it reads this head: if it is the first of its direction behind a request that
     /// p0f read, from its first byte, and within p0f's limits.
     pub(crate) fn seen_by_p0f(&self) -> Option<Arc<Headers>> {
         self.p0f.clone()
+    }
+}
+
+impl PartialEq for Response {
+    fn eq(&self, other: &Self) -> bool {
+        (self.version, self.status, self.reason()) == (other.version, other.status, other.reason())
+            && (&self.headers, &self.p0f) == (&other.headers, &other.p0f)
+    }
+}
+
+impl Eq for Response {}
+
+impl fmt::Debug for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Response")
+            .field("version", &self.version)
+            .field("status", &self.status)
+            .field("reason", &self.reason().escape_ascii().to_string())
+            .field("headers", &self.headers)
+            .field("p0f", &self.p0f)
+            .finish()
     }
 }

@@ -1,6 +1,6 @@
 //! What p0f 3.09b takes for HTTP; found by giving it requests and responses at the limits.
 
-use crate::headers::{Field, Span};
+use std::ops::Range;
 
 /// Bytes of a direction that p0f looks at.
 pub(crate) const MAX_BYTES: usize = 8192;
@@ -25,11 +25,14 @@ pub(crate) fn takes_request(lines: &[u8]) -> bool {
         && takes_headers(headers)
 }
 
+/// Where the name of a header field and what is behind its colon stand in a head.
+pub(crate) type Places = (Range<usize>, Range<usize>);
+
 /// The header fields that p0f reads of a response head that begins the server's direction, if it reads it.
 ///
 /// `lines` are its lines up to the empty one, which a CR begins or not; `cuts` the lengths up to which segments brought
 /// them. With every segment p0f takes the line that it has got to for the status line.
-pub(crate) fn response_fields(lines: &[u8], cuts: &[u16], blank_has_cr: bool) -> Option<Vec<Field>> {
+pub(crate) fn response_fields(lines: &[u8], cuts: &[u16], blank_has_cr: bool) -> Option<Vec<Places>> {
     if !lines.starts_with(b"HTTP/1.") || lines.len() >= MAX_BYTES {
         return None;
     }
@@ -47,7 +50,7 @@ struct Response<'a> {
     blank_has_cr: bool,
     /// Where p0f has got to.
     position: usize,
-    fields: Vec<Field>,
+    fields: Vec<Places>,
 }
 
 impl Response<'_> {
@@ -96,15 +99,13 @@ impl Response<'_> {
         }
     }
 
-    fn field(&self, line: &[u8]) -> Option<Field> {
+    fn field(&self, line: &[u8]) -> Option<Places> {
         let colon = name_length(line)?;
         let (start, end) = (self.position, self.position.saturating_add(line.len()));
-        let name = Span { start, end: start.saturating_add(colon) };
+        let name_end = start.saturating_add(colon);
         let has_cr = usize::from(line.ends_with(b"\r"));
-        Some(Field {
-            name,
-            value: Span { start: name.end.saturating_add(1), end: end.saturating_sub(has_cr) },
-        })
+        let value = name_end.saturating_add(1)..end.saturating_sub(has_cr);
+        Some((start..name_end, value))
     }
 }
 

@@ -1,15 +1,13 @@
 //! p0f's signature of a head (p0f's README, section 5: `ver:horder:habsent:expsw`).
 
 mod date;
-mod name;
 
 use std::fmt;
 use std::str;
 use std::sync::Arc;
 
-use self::name::Name;
 use crate::headers::{Header, Headers};
-use crate::{HttpVersion, Request, Response, Role};
+use crate::{HeaderName as Name, HttpVersion, Request, Response, Role};
 
 /// Headers whose presence and value say nothing of the software: printed as `?Name`.
 const OPTIONAL_IN_REQUESTS: &[Name] = &[
@@ -100,8 +98,7 @@ impl HttpSignature {
     /// The signature that p0f 3.09b prints of a request, if it prints one: for the first request of a connection, if it
     /// is a GET or HEAD within p0f's limits and whole before the server says anything.
     pub fn p0f_of_request(request: &Request) -> Option<Self> {
-        let headers = request.seen_by_p0f()?;
-        Some(Self { role: Role::Request, version: request.version(), headers })
+        request.is_seen_by_p0f().then(|| Self::of_request(request))
     }
 
     /// The signature that p0f 3.09b prints of a response, if it prints one: for the first one behind a request that it
@@ -170,26 +167,18 @@ impl HttpSignature {
         RawSig { signature: self, known }
     }
 
-    #[inline(always)]
     fn last_value(&self, name: Name) -> Option<&[u8]> {
-        self.headers().rev().filter(|header| self.is(*header, name)).find_map(Header::p0f_value)
+        let fields = self.headers.named(name).rev();
+        fields.filter(|header| self.name_of(*header).is_some()).find_map(Header::p0f_value)
     }
 
-    /// Whether a header has this name. In HTTP/1 case tells software apart; HTTP/2 has no upper case.
-    #[inline(always)]
-    fn is(&self, header: Header<'_>, name: Name) -> bool {
-        match self.version {
-            HttpVersion::Http2 => header.is(name.text()),
-            _ => header.name == name.text().as_bytes(),
-        }
-    }
-
-    /// The name of a header as p0f knows it.
+    /// The name of a header as p0f knows it. In HTTP/1 case tells software apart; HTTP/2 has no upper case.
     fn name_of(&self, header: Header<'_>) -> Option<Name> {
-        match self.version {
-            HttpVersion::Http2 => Name::of_any_case(header.name),
-            _ => Name::of(header.name),
-        }
+        let name = match self.version {
+            HttpVersion::Http2 => header.known_name_of_any_case(),
+            _ => header.known_name(),
+        };
+        name.filter(|name| name.is_known_to_p0f())
     }
 }
 

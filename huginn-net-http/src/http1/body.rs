@@ -3,7 +3,7 @@
 use super::awaited::Asked;
 use super::chunked::{Chunked, End, Malformed};
 use crate::headers::trim_blanks;
-use crate::{Headers, Request, Response};
+use crate::{Header, HeaderName, Headers, Request, Response};
 
 /// The body of a message; its bytes are not kept and not looked at.
 #[derive(Debug)]
@@ -99,11 +99,11 @@ impl Coding {
     /// The last one of a message, if there is one. Elements of the list that are empty or `identity` (RFC 2616,
     /// section 3.6) are none.
     fn last(headers: &Headers) -> Option<Self> {
-        let codings = headers.values("Transfer-Encoding").flat_map(|value| value.split(|&byte| byte == b','));
+        let values = headers.named(HeaderName::TransferEncoding).map(Header::value);
+        let codings = values.flat_map(|value| value.split(|&byte| byte == b','));
         let last = codings
             .map(trim_blanks)
-            .filter(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity"))
-            .last()?;
+            .rfind(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity"))?;
         Some(if last.eq_ignore_ascii_case(b"chunked") { Self::Chunked } else { Self::Other })
     }
 }
@@ -111,7 +111,8 @@ impl Coding {
 /// The length of the body: one number, however often it is given (RFC 9110, section 8.6).
 fn content_length(headers: &Headers) -> Result<Option<u64>, Malformed> {
     let mut length = None;
-    for value in headers.values("Content-Length").flat_map(|value| value.split(|&byte| byte == b',')) {
+    let values = headers.named(HeaderName::ContentLength).map(Header::value);
+    for value in values.flat_map(|value| value.split(|&byte| byte == b',')) {
         let number = decimal(trim_blanks(value)).ok_or(Malformed)?;
         if length.is_some_and(|length| length != number) {
             return Err(Malformed);

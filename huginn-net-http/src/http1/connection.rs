@@ -8,7 +8,7 @@ use super::body::After;
 use super::head;
 use super::reader::Reader;
 use crate::headers::trim_blanks;
-use crate::{Error, Response, Role};
+use crate::{Error, Header, HeaderName, Response, Role};
 
 /// Reads both directions of an HTTP/1 connection, each from its bytes in order, in pieces of any size.
 ///
@@ -140,7 +140,7 @@ impl Http1Connection {
         requests.push(bytes, counters, &mut |head, is_first| {
             let request = head::request(head, is_first && *p0f == P0f::Request)?;
             if *p0f == P0f::Request {
-                *p0f = if request.seen_by_p0f().is_some() { P0f::Response } else { P0f::Done };
+                *p0f = if request.is_seen_by_p0f() { P0f::Response } else { P0f::Done };
             }
             awaited.push(&request);
             let after = After::request(&request);
@@ -266,8 +266,8 @@ impl Http1Connection {
 
 impl Upgrade {
     fn of(response: &Response) -> Self {
-        let mut protocols =
-            response.headers().values("Upgrade").flat_map(|value| value.split(|&byte| byte == b','));
+        let values = response.headers().named(HeaderName::Upgrade).map(Header::value);
+        let mut protocols = values.flat_map(|value| value.split(|&byte| byte == b','));
         if protocols.any(|protocol| trim_blanks(protocol).eq_ignore_ascii_case(b"h2c")) {
             Self::Http2
         } else {

@@ -122,5 +122,22 @@ fn version_of(minor: u8) -> HttpVersion {
 
 /// A character of a token (RFC 9110, section 5.6.2).
 fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+    let is_sign = matches!(
+        byte,
+        b'!' | b'#'
+            | b'$'
+            | b'%'
+            | b'&'
+            | b'\''
+            | b'*'
+            | b'+'
+            | b'-'
+            | b'.'
+            | b'^'
+            | b'_'
+            | b'`'
+            | b'|'
+            | b'~'
+    );
+    byte.is_ascii_alphanumeric() || is_sign
 }

@@ -1,10 +1,10 @@
-//! A whole head. Its fields are read with httparse; where that is stricter than what is in use, by lines alone.
+//! A whole head.
 
-use std::sync::Arc;
-
+use super::fields::{self, place_within};
 use super::first_line::{RequestLine, StatusLine};
 use super::head_buffer::{HeadBuffer, Scan};
-use crate::headers::{Field, Span, trim_blanks};
+use crate::headers::Field;
+use crate::message::{RequestParts, ResponseParts, SeenByP0f};
 use crate::{Error, Headers, Request, Response, Role, p0f};
 
 /// The longest head that is read, in bytes.
@@ -43,20 +43,19 @@ impl Response {
 }
 
 fn whole_head(role: Role, bytes: &[u8]) -> Result<Option<Lines>, Error> {
-    let mut buffer = HeadBuffer::default();
-    match buffer.push(role, bytes)? {
-        Scan::Whole { after_cr, .. } => {
-            let (lines, cuts) = buffer.take_lines();
-            Ok(Some(Lines { lines, cuts, blank_has_cr: after_cr }))
-        }
+    match HeadBuffer::default().push(role, bytes)? {
+        Scan::Whole { head, .. } => Ok(Some(head)),
         Scan::More => Ok(None),
     }
 }
 
 /// A head that has come.
+#[derive(Debug)]
 pub(super) struct Lines {
     /// Its lines up to the empty one.
     pub(super) lines: Vec<u8>,
+    /// Its fields, if they are known already.
+    pub(super) fields: Option<Vec<Field>>,
     /// The lengths up to which pieces before the last brought them.
     pub(super) cuts: Vec<u16>,
     /// Whether a CR begins the empty line.
@@ -65,95 +64,43 @@ pub(super) struct Lines {
 
 /// Reads a request. `for_p0f`: whether p0f would look at it.
 pub(super) fn request(head: Lines, for_p0f: bool) -> Result<Request, Error> {
-    let mut lines = head.lines;
-    let seen_by_p0f = for_p0f && p0f::takes_request(&lines);
-    let fields = find_fields(&mut lines)?;
-    let line = RequestLine::parse(first_line(&lines)).ok_or(Error::NotHttp1)?;
-    let (version, method, target) = (line.version, Box::from(line.method), Box::from(line.target));
-    let headers = Arc::new(Headers::within(lines, fields));
-    let seen_by_p0f = seen_by_p0f.then(|| Arc::clone(&headers));
-    Ok(Request::from_parts(version, method, target, headers, seen_by_p0f))
+    let is_seen_by_p0f = for_p0f && p0f::takes_request(&head.lines);
+    let headers = headers(head.lines, head.fields)?;
+    let bytes = headers.bytes();
+    let RequestLine { method, target, version } =
+        RequestLine::parse(first_line(bytes)).ok_or(Error::NotHttp1)?;
+    let [method, target] = [method, target].map(|part| place_within(bytes, part).into());
+    Ok(Request::from_parts(RequestParts { version, method, target }, headers, is_seen_by_p0f))
 }
 
 /// Reads a response. `for_p0f`: whether p0f would look at it.
 pub(super) fn response(head: Lines, for_p0f: bool) -> Result<Response, Error> {
-    let mut lines = head.lines;
-    let p0f_fields = for_p0f.then(|| p0f::response_fields(&lines, &head.cuts, head.blank_has_cr)).flatten();
-    let cut = p0f_fields.as_ref().filter(|_| !head.cuts.is_empty()).map(|_| lines.clone());
-    let fields = find_fields(&mut lines)?;
-    let line = StatusLine::parse(first_line(&lines)).ok_or(Error::NotHttp1)?;
-    let (version, status, reason) = (line.version, line.status, Box::from(line.reason));
-    let headers = Arc::new(Headers::within(lines, fields));
-    let seen_by_p0f = p0f_fields.map(|fields| match cut {
-        Some(lines) => Arc::new(Headers::within(lines, fields)),
-        None => Arc::clone(&headers),
-    });
-    Ok(Response::from_parts(version, status, reason, headers, seen_by_p0f))
+    let Lines { lines, fields, cuts, blank_has_cr } = head;
+    let places = for_p0f.then(|| p0f::response_fields(&lines, &cuts, blank_has_cr)).flatten();
+    let seen_by_p0f = match places {
+        None => SeenByP0f::None,
+        Some(_) if cuts.is_empty() => SeenByP0f::All,
+        Some(places) => {
+            let fields = places.into_iter().map(|(name, value)| Field::new(&lines, name, value));
+            SeenByP0f::These(Headers::within(lines.clone(), fields.collect()))
+        }
+    };
+    let headers = headers(lines, fields)?;
+    let bytes = headers.bytes();
+    let StatusLine { version, status, reason } =
+        StatusLine::parse(first_line(bytes)).ok_or(Error::NotHttp1)?;
+    let reason = place_within(bytes, reason).into();
+    Ok(Response::from_parts(ResponseParts { version, status, reason }, headers, seen_by_p0f))
+}
+
+fn headers(mut lines: Vec<u8>, fields: Option<Vec<Field>>) -> Result<Headers, Error> {
+    let fields = match fields {
+        Some(fields) => fields,
+        None => fields::of_lines(&mut lines)?,
+    };
+    Ok(Headers::within(lines, fields))
 }
 
 fn first_line(lines: &[u8]) -> &[u8] {
     memchr::memchr(b'\n', lines).and_then(|end| lines.get(..end)).unwrap_or(lines)
-}
-
-/// Ends the head with an empty line, unfolds it, and finds its fields.
-fn find_fields(lines: &mut Vec<u8>) -> Result<Vec<Field>, Error> {
-    let start = first_line(lines).len().saturating_add(1);
-    lines.extend_from_slice(b"\r\n");
-    unfold(lines, start);
-    let mut strict = [httparse::EMPTY_HEADER; MAX_HEADERS];
-    match httparse::parse_headers(lines.get(start..).unwrap_or_default(), &mut strict) {
-        Ok(httparse::Status::Complete((_, headers))) => Ok(headers
-            .iter()
-            .map(|header| field(lines, span_within(lines, header.name.as_bytes())))
-            .collect()),
-        Err(httparse::Error::TooManyHeaders) => Err(Error::TooManyHeaders { max: MAX_HEADERS }),
-        _ => fields_by_line(lines, start),
-    }
-}
-
-/// Makes one line of those that a line break and a blank divide (RFC 9112, section 5.2).
-fn unfold(lines: &mut [u8], start: usize) {
-    let mut line = start;
-    while let Some(length) = lines.get(line..).and_then(|rest| memchr::memchr(b'\n', rest)) {
-        let end = line.saturating_add(length);
-        let next = end.saturating_add(1);
-        if matches!(lines.get(next), Some(b' ' | b'\t')) {
-            let has_cr = lines.get(line..end).is_some_and(|line| line.ends_with(b"\r"));
-            let line_break = lines.get_mut(end.saturating_sub(usize::from(has_cr))..next);
-            line_break.unwrap_or_default().fill(b' ');
-        }
-        line = next;
-    }
-}
-
-/// The fields of lines that need have nothing but a name and a colon; others are skipped.
-fn fields_by_line(lines: &[u8], start: usize) -> Result<Vec<Field>, Error> {
-    let mut fields = Vec::new();
-    for line in lines.get(start..).unwrap_or_default().split(|&byte| byte == b'\n') {
-        let Some(colon) = memchr::memchr(b':', line) else { continue };
-        let name = trim_blanks(line.get(..colon).unwrap_or_default());
-        if name.is_empty() {
-            continue;
-        }
-        if fields.len() == MAX_HEADERS {
-            return Err(Error::TooManyHeaders { max: MAX_HEADERS });
-        }
-        fields.push(field(lines, span_within(lines, name)));
-    }
-    Ok(fields)
-}
-
-/// The field of this name: its value is what stands between the colon behind it and the end of the line.
-fn field(lines: &[u8], name: Span) -> Field {
-    let rest = first_line(lines.get(name.end..).unwrap_or_default());
-    let colon =
-        rest.iter().position(|&byte| byte == b':').map_or(rest.len(), |colon| colon.saturating_add(1));
-    let value = rest.get(colon..).unwrap_or_default();
-    Field { name, value: span_within(lines, value.strip_suffix(b"\r").unwrap_or(value)) }
-}
-
-/// Where a part of some bytes stands in them.
-fn span_within(whole: &[u8], part: &[u8]) -> Span {
-    let start = part.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());
-    Span { start, end: start.wrapping_add(part.len()) }
 }

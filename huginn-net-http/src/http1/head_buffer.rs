@@ -3,11 +3,13 @@
 use memchr::memchr;
 
 use super::first_line::MAX_METHOD;
-use super::head::MAX_HEAD;
-use super::{Probe, first_line};
+use super::head::{Lines, MAX_HEAD};
+use super::{Probe, fields, first_line};
+use crate::headers::Field;
 use crate::{Error, Role, p0f};
 
-/// Bytes of a head that is not whole yet. Every byte is looked at once, in however many pieces they come.
+/// Bytes of a head that is not whole yet. Every byte is looked at once, in however many pieces they come, but for the
+/// first piece, which most often is all: that is first read as a whole head.
 #[derive(Debug, Default)]
 pub(super) struct HeadBuffer {
     bytes: Vec<u8>,
@@ -28,24 +30,40 @@ enum Place {
 }
 
 /// What there is of a head.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Scan {
     /// Its end is still to come.
     More,
-    /// All of it: its lines are held.
+    /// All of it.
     Whole {
-        /// How many of the bytes pushed belong to it.
+        head: Lines,
+        /// How many of the bytes pushed belong to it. If its empty line begins with a CR, an LF that follows does too.
         taken: usize,
-        /// Whether a CR ended it: an LF that follows belongs to it too.
-        after_cr: bool,
     },
+}
+
+impl Scan {
+    /// A head whose empty line begins there in the bytes pushed.
+    fn whole(lines: Vec<u8>, fields: Option<Vec<Field>>, cuts: Vec<u16>, bytes: &[u8], blank: usize) -> Self {
+        let blank_has_cr = bytes.get(blank) == Some(&b'\r');
+        Self::Whole { head: Lines { lines, fields, cuts, blank_has_cr }, taken: blank.saturating_add(1) }
+    }
 }
 
 impl HeadBuffer {
     /// Takes the next bytes, if they can be those of such a head.
     ///
-    /// As for p0f, a line that begins with a CR is the empty one, whatever follows.
+    /// The first line of one that is whole at once is left to be checked.
     pub(super) fn push(&mut self, role: Role, bytes: &[u8]) -> Result<Scan, Error> {
+        if self.is_empty() {
+            if first_line::probe(role, bytes) == Probe::No {
+                return Err(Error::NotHttp1);
+            }
+            if let Some((fields, length)) = fields::of_whole_head(bytes) {
+                let lines = bytes.get(..length).unwrap_or_default().to_vec();
+                return Ok(Scan::whole(lines, Some(fields), Vec::new(), bytes, length));
+            }
+        }
         let mut taken = 0;
         loop {
             let rest = bytes.get(taken..).unwrap_or_default();
@@ -63,8 +81,8 @@ impl HeadBuffer {
             if self.at == Place::LineStart {
                 if matches!(byte, b'\r' | b'\n') {
                     self.keep(bytes.get(..taken).unwrap_or_default())?;
-                    let after_cr = byte == b'\r';
-                    return Ok(Scan::Whole { taken: taken.saturating_add(1), after_cr });
+                    let Self { bytes: lines, cuts, .. } = std::mem::take(self);
+                    return Ok(Scan::whole(lines, None, cuts, bytes, taken));
                 }
                 self.at = Place::Line;
             }
@@ -100,17 +118,13 @@ impl HeadBuffer {
         if self.bytes.len().saturating_add(bytes.len()) > MAX_HEAD {
             return Err(Error::HeadTooLong { max: MAX_HEAD });
         }
-        // With room for the empty line.
-        self.bytes.reserve(bytes.len().saturating_add(2));
         self.bytes.extend_from_slice(bytes);
         Ok(())
     }
 
-    /// The lines of the head up to the empty one, or what there is of them, and the lengths up to which pieces before the
-    /// last brought them.
-    pub(super) fn take_lines(&mut self) -> (Vec<u8>, Vec<u16>) {
-        let Self { bytes, cuts, .. } = std::mem::take(self);
-        (bytes, cuts)
+    /// What has come of a head, which is forgotten.
+    pub(super) fn take_bytes(&mut self) -> Vec<u8> {
+        std::mem::take(self).bytes
     }
 
     /// What has come of a head.

@@ -4,6 +4,7 @@ mod awaited;
 mod body;
 mod chunked;
 mod connection;
+mod fields;
 mod first_line;
 mod greeting;
 mod head;

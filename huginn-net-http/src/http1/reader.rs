@@ -151,7 +151,7 @@ impl Reader {
     /// Tells that another protocol follows the message that is being read.
     pub(super) fn switch(&mut self) {
         self.state = match std::mem::replace(&mut self.state, State::Refused) {
-            State::Head(mut head) => State::Over(head.take_lines().0),
+            State::Head(mut head) => State::Over(head.take_bytes()),
             State::Start(held) | State::Over(held) => State::Over(held),
             State::Lost | State::Refused => State::Over(Vec::new()),
             State::Body(body) => {
@@ -247,19 +247,22 @@ impl Reader {
         let State::Head(head) = &mut self.state else { return 0 };
         let (taken, after) = match head.push(self.role, bytes) {
             Ok(Scan::More) => return bytes.len(),
-            Ok(Scan::Whole { taken, after_cr }) => {
-                self.after_cr = after_cr;
-                let (lines, cuts) = head.take_lines();
-                (taken, on_head(Lines { lines, cuts, blank_has_cr: after_cr }, self.is_first))
-            }
-            Err(Error::NotHttp1)
-                if !self.is_http && !self.searches && begins_http2(self.role, head.bytes(), bytes) =>
-            {
-                self.state = State::Over(head.take_lines().0);
-                return 0;
+            Ok(Scan::Whole { head, taken }) => {
+                let blank_has_cr = head.blank_has_cr;
+                let after = on_head(head, self.is_first);
+                self.after_cr = blank_has_cr && after.is_ok();
+                (taken, after)
             }
             Err(error) => (bytes.len(), Err(error)),
         };
+        if matches!(after, Err(Error::NotHttp1))
+            && !self.is_http
+            && !self.searches
+            && begins_http2(self.role, head.bytes(), bytes)
+        {
+            self.state = State::Over(head.take_bytes());
+            return 0;
+        }
         self.is_first = false;
         match after {
             Ok(after) => {

@@ -1,0 +1,133 @@
+//! The names of headers that signatures and framing ask for.
+
+macro_rules! names {
+    ($($name:ident: $text:literal,)*) => {
+        /// The name of a header that p0f knows, or that tells how a message goes on.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        #[repr(u8)]
+        pub enum HeaderName {
+            $(#[doc = concat!("`", $text, "`")] $name,)*
+        }
+
+        impl HeaderName {
+            /// All of them; each stands where its number says.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// The name, in its usual spelling, which is p0f's.
+            pub const fn text(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                }
+            }
+        }
+    };
+}
+
+names! {
+    Accept: "Accept",
+    AcceptCharset: "Accept-Charset",
+    AcceptEncoding: "Accept-Encoding",
+    AcceptLanguage: "Accept-Language",
+    AcceptRanges: "Accept-Ranges",
+    Authorization: "Authorization",
+    CacheControl: "Cache-Control",
+    Connection: "Connection",
+    ContentDisposition: "Content-Disposition",
+    ContentLength: "Content-Length",
+    ContentRange: "Content-Range",
+    ContentType: "Content-Type",
+    Cookie: "Cookie",
+    Date: "Date",
+    ETag: "ETag",
+    Expires: "Expires",
+    Host: "Host",
+    IfModifiedSince: "If-Modified-Since",
+    IfNoneMatch: "If-None-Match",
+    KeepAlive: "Keep-Alive",
+    LastModified: "Last-Modified",
+    Location: "Location",
+    Origin: "Origin",
+    Pragma: "Pragma",
+    ProxyAuthorization: "Proxy-Authorization",
+    Range: "Range",
+    Referer: "Referer",
+    Refresh: "Refresh",
+    Server: "Server",
+    SetCookie: "Set-Cookie",
+    UserAgent: "User-Agent",
+    Vary: "Vary",
+    Via: "Via",
+    XForwardedFor: "X-Forwarded-For",
+    Http2Settings: "HTTP2-Settings",
+    TransferEncoding: "Transfer-Encoding",
+    Upgrade: "Upgrade",
+}
+
+/// How many places there are for the names.
+const PLACES: usize = 128;
+
+/// Each name and its text at its [place](place); no two have the same.
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+static BY_PLACE: [Option<(HeaderName, &[u8])>; PLACES] = {
+    let mut by_place = [None; PLACES];
+    let mut number = 0;
+    while number < HeaderName::ALL.len() {
+        let name = HeaderName::ALL[number];
+        let text = name.text().as_bytes();
+        if let Some(place) = place(text) {
+            assert!(by_place[place].is_none());
+            by_place[place] = Some((name, text));
+        }
+        number += 1;
+    }
+    by_place
+};
+
+/// The place of a name, whatever its case: by its length and the letters at its ends. The factors are some of those
+/// with which no two names share a place.
+const fn place(name: &[u8]) -> Option<usize> {
+    let (Some(&first), Some(&last)) = (name.first(), name.last()) else { return None };
+    let sum = (first as usize & 0x1f).wrapping_mul(4).wrapping_add((last as usize & 0x1f).wrapping_mul(24));
+    Some(sum.wrapping_add(name.len()) % PLACES)
+}
+
+impl HeaderName {
+    /// The name that these bytes are, whatever their case (RFC 9110, section 5.1), and whether it is spelled as usual.
+    pub(crate) fn of(bytes: &[u8]) -> Option<(Self, bool)> {
+        let (name, text) = (*BY_PLACE.get(place(bytes)?)?)?;
+        let is_usual = text == bytes;
+        (is_usual || text.eq_ignore_ascii_case(bytes)).then_some((name, is_usual))
+    }
+
+    /// Whether p0f knows it.
+    pub(crate) const fn is_known_to_p0f(self) -> bool {
+        !matches!(self, Self::Http2Settings | Self::TransferEncoding | Self::Upgrade)
+    }
+
+    /// One bit, of its own in a set of names.
+    pub(crate) const fn bit(self) -> u64 {
+        1 << self as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_found_in_any_case_and_nothing_else_is() {
+        for (number, &name) in HeaderName::ALL.iter().enumerate() {
+            let text = name.text();
+            assert_eq!(name as usize, number, "{text}");
+            for spelling in [text, &text.to_ascii_lowercase(), &text.to_ascii_uppercase()] {
+                assert_eq!(HeaderName::of(spelling.as_bytes()), Some((name, spelling == text)), "{spelling}");
+            }
+            for other in
+                [text.split_at(1).1, &format!("{text}s"), &text.replacen(['a', 'e', 'i', 'o'], "_", 1)]
+            {
+                assert_eq!(HeaderName::of(other.as_bytes()), None, "{other}");
+            }
+        }
+    }
+}
