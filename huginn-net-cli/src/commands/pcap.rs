@@ -139,7 +139,9 @@ fn open(path: &Path) -> Result<CaptureReader, CaptureError> {
     if path == Path::new("-") {
         CaptureReader::from_reader("standard input", io::stdin())
     } else {
-        CaptureReader::open(path)
+        let capture = CaptureReader::open(path)?;
+        // A pipe may be written to for as long as it likes.
+        Ok(if capture.input_len().is_some() { capture.read_ahead() } else { capture })
     }
 }
 

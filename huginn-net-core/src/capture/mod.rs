@@ -1,5 +1,6 @@
 //! Capture files: pcap and pcapng, plain or compressed, from a path or any reader.
 
+mod ahead;
 mod byte_order;
 mod error;
 mod foreign;
@@ -132,6 +133,15 @@ impl CaptureReader {
         }
     }
 
+    /// Lets a thread read, and decompress, ahead of what is wanted: up to 4 pieces of 256 KiB. Where the system gives no
+    /// thread, nothing changes.
+    ///
+    /// For files. Nobody waits for the thread to end: one that waits for a pipe stays until that has bytes or an end.
+    #[must_use]
+    pub fn read_ahead(self) -> Self {
+        Self { stream: self.stream.read_ahead(), ..self }
+    }
+
     /// The next frame, or `None` at the end and after an error.
     ///
     /// # Errors
@@ -168,7 +178,7 @@ impl CaptureReader {
 
     /// How many bytes of the input were read so far, before decompression.
     pub fn consumed(&self) -> u64 {
-        self.stream.input().consumed()
+        self.stream.consumed()
     }
 
     /// The length of the input in bytes, before decompression, where it is a regular file.
@@ -233,7 +243,7 @@ fn not_a_capture(name: String, stream: &Stream) -> CaptureError {
         return CaptureError::Empty { name };
     }
     let head = head.iter().copied().take(error::HEAD_LEN).collect();
-    CaptureError::NotACapture { name, compression: stream.input().compression(), head }
+    CaptureError::NotACapture { name, compression: stream.compression(), head }
 }
 
 /// Completes an error with its place.
@@ -241,8 +251,8 @@ fn locate(stop: Stop, name: String, packet: u64, stream: &Stream) -> CaptureErro
     let offset = stream.mark();
     match stop {
         Stop::Defect(defect) => CaptureError::Damaged { name, packet, offset, defect },
-        Stop::Read(source) => match stream.input().compression() {
-            Some(compression) if !stream.input().failed() => CaptureError::Decompress {
+        Stop::Read(source) => match stream.compression() {
+            Some(compression) if !stream.failed() => CaptureError::Decompress {
                 name,
                 packet,
                 offset,

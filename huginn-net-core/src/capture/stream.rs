@@ -2,6 +2,8 @@
 
 use std::io::{self, Read};
 
+use super::Compression;
+use super::ahead::{Ahead, Block, HEADROOM};
 use super::input::Input;
 
 /// Length of the buffer to begin with; measured, see `docs/decisions/002-capture-file-reader.md`.
@@ -9,24 +11,61 @@ const BUFFER_LEN: usize = 256 * 1024;
 
 /// Bytes in order of the capture. Those between `start` and `end` of the buffer were read and not yet taken.
 pub(super) struct Stream {
-    input: Input,
+    feed: Feed,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Offset in the capture of the buffer's first byte.
+    /// Offset in the capture of the buffer's first byte, modulo 2^64.
     base: u64,
     /// Offset in the capture of the record or block that is being read.
     mark: u64,
     at_end: bool,
 }
 
+/// Where bytes come from.
+enum Feed {
+    /// Read when they are wanted.
+    Input(Input),
+    Ahead(Ahead),
+}
+
 impl Stream {
     pub(super) fn new(input: Input) -> Self {
-        Self { input, buffer: vec![0; BUFFER_LEN], start: 0, end: 0, base: 0, mark: 0, at_end: false }
+        let feed = Feed::Input(input);
+        Self { feed, buffer: vec![0; BUFFER_LEN], start: 0, end: 0, base: 0, mark: 0, at_end: false }
     }
 
-    pub(super) fn input(&self) -> &Input {
-        &self.input
+    /// From now on a thread reads ahead, if there is one to be had.
+    pub(super) fn read_ahead(self) -> Self {
+        let feed = match self.feed {
+            Feed::Input(input) => Ahead::start(input).map_or_else(Feed::Input, Feed::Ahead),
+            ahead => ahead,
+        };
+        Self { feed, ..self }
+    }
+
+    pub(super) fn compression(&self) -> Option<Compression> {
+        match &self.feed {
+            Feed::Input(input) => input.compression(),
+            Feed::Ahead(ahead) => ahead.compression(),
+        }
+    }
+
+    /// Bytes of the input that were read so far, before decompression; of those that were read ahead, the ones that have
+    /// been taken.
+    pub(super) fn consumed(&self) -> u64 {
+        match &self.feed {
+            Feed::Input(input) => input.consumed(),
+            Feed::Ahead(ahead) => ahead.consumed(),
+        }
+    }
+
+    /// Whether it was reading that failed, rather than decompressing what was read.
+    pub(super) fn failed(&self) -> bool {
+        match &self.feed {
+            Feed::Input(input) => input.failed(),
+            Feed::Ahead(ahead) => ahead.failed(),
+        }
     }
 
     /// What was read and not yet taken.
@@ -65,7 +104,7 @@ impl Stream {
     /// Notes that a record or block begins here.
     #[inline]
     pub(super) fn set_mark(&mut self) {
-        self.mark = self.base.saturating_add(self.start as u64);
+        self.mark = self.base.wrapping_add(self.start as u64);
     }
 
     /// Where the record or block that is being read began.
@@ -75,7 +114,7 @@ impl Stream {
 
     /// How far the capture could be read.
     pub(super) fn reached(&self) -> u64 {
-        self.base.saturating_add(self.end as u64)
+        self.base.wrapping_add(self.end as u64)
     }
 
     /// Gives the buffer away, and goes on in this one with what is unread.
@@ -88,27 +127,73 @@ impl Stream {
         if let Some(place) = fresh.get_mut(..len) {
             place.copy_from_slice(unread);
         }
-        self.base = self.base.saturating_add(self.start as u64);
+        self.base = self.base.wrapping_add(self.start as u64);
         (self.start, self.end) = (0, len);
         std::mem::replace(&mut self.buffer, fresh)
     }
 
     #[cold]
     fn fill(&mut self, len: usize) -> io::Result<()> {
+        if let Feed::Input(_) = self.feed {
+            self.make_room(len);
+        }
+        while self.end.saturating_sub(self.start) < len && !self.at_end {
+            match &mut self.feed {
+                Feed::Input(input) => {
+                    let space = self.buffer.get_mut(self.end..).unwrap_or_default();
+                    let read = input.read(space)?;
+                    self.at_end = read == 0;
+                    self.end = self.end.saturating_add(read).min(self.buffer.len());
+                }
+                Feed::Ahead(ahead) => match ahead.next()? {
+                    Some(block) => {
+                        let spent = self.go_on_in(block);
+                        self.give_back(spent);
+                    }
+                    None => self.at_end = true,
+                },
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves what is unread to the buffer's beginning, and makes it long enough for `len` bytes.
+    fn make_room(&mut self, len: usize) {
         // What is unread is the beginning of one record: to move it is cheap beside the read that follows.
         self.buffer.copy_within(self.start..self.end, 0);
-        self.base = self.base.saturating_add(self.start as u64);
+        self.base = self.base.wrapping_add(self.start as u64);
         self.end = self.end.saturating_sub(self.start);
         self.start = 0;
         if self.buffer.len() < len {
             self.buffer.resize(len, 0);
         }
-        while self.end < len && !self.at_end {
-            let space = self.buffer.get_mut(self.end..).unwrap_or_default();
-            let read = self.input.read(space)?;
-            self.at_end = read == 0;
-            self.end = self.end.saturating_add(read).min(self.buffer.len());
+    }
+
+    /// Sets what is unread before the bytes of a block, or these behind it where that has no room; gives the buffer that
+    /// is not used any more.
+    fn go_on_in(&mut self, mut block: Block) -> Vec<u8> {
+        let unread = self.unread();
+        let len = unread.len();
+        let start = HEADROOM.checked_sub(len);
+        if let Some((start, place)) =
+            start.and_then(|start| Some((start, block.buffer.get_mut(start..HEADROOM)?)))
+        {
+            place.copy_from_slice(unread);
+            self.base = self.base.wrapping_add(self.start as u64).wrapping_sub(start as u64);
+            (self.start, self.end) = (start, block.end);
+            return std::mem::replace(&mut self.buffer, block.buffer);
         }
-        Ok(())
+        let bytes = block.buffer.get(HEADROOM..block.end).unwrap_or_default();
+        self.make_room(len);
+        self.buffer.truncate(len);
+        self.buffer.extend_from_slice(bytes);
+        self.end = self.buffer.len();
+        block.buffer
+    }
+
+    fn give_back(&self, buffer: Vec<u8>) {
+        if let Feed::Ahead(ahead) = &self.feed {
+            ahead.give_back(buffer);
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::bytes::{pcap, pcapng};
 use super::compressed::gzip;
-use super::{drain, packet, read_whole};
+use super::{Packet, drain, packet, read, read_whole};
 use crate::{CaptureError, CaptureReader, Source};
 
 /// Gives out a few bytes at a time, with interruptions, then ends or fails.
@@ -105,7 +105,14 @@ fn a_frame_is_at_hand_when_all_of_it_was_read() {
 #[test]
 fn a_buffer_that_is_taken_holds_the_frames_lent_from_it() {
     let (file, _) = pcap(&(0..4000).map(|n| n % 701).collect::<Vec<_>>());
-    let mut capture = CaptureReader::from_reader("a slice", Cursor::new(file.clone())).unwrap();
+    let open = || CaptureReader::from_reader("a slice", Cursor::new(file.clone())).unwrap();
+    for capture in [open(), open().read_ahead()] {
+        assert_eq!(lent_from_taken_buffers(capture), read_whole(&*file));
+    }
+}
+
+/// The frames of a capture, each looked for in the buffer in which it lay when that was taken.
+fn lent_from_taken_buffers(mut capture: CaptureReader) -> Vec<Packet> {
     let mut places: Vec<(usize, Vec<u8>)> = Vec::new();
     let mut fresh = Vec::new();
     let (mut taken, mut lent) = (0, Vec::new());
@@ -124,21 +131,36 @@ fn a_buffer_that_is_taken_holds_the_frames_lent_from_it() {
         lent.push(packet(&frame.ts.to_string(), frame.link.0, frame.data, frame.wire_len));
     }
     assert!(taken > 6 && places.is_empty());
-    assert_eq!(lent, read_whole(file));
+    lent
+}
+
+#[test]
+fn long_frames_are_read_ahead_across_blocks() {
+    let lengths = (0..40).map(|n| n * 65_537 % 262_145).collect::<Vec<_>>();
+    let (file, ends) = pcap(&lengths);
+    let packets = read_whole(&*file);
+    assert!(packets.iter().map(|packet| packet.data.len()).eq(lengths));
+    let (most, error) = read(&file[..ends[39] - 1]);
+    assert_eq!(most, packets[..39]);
+    assert!(
+        matches!(error, Some(CaptureError::Damaged { packet: 40, offset, .. }) if offset == ends[38] as u64)
+    );
 }
 
 #[test]
 fn a_failing_reader_is_told_from_damage() {
     let (file, ends) = pcap(&[60, 90]);
     for bytes in [gzip(&file)[..60].to_vec(), file[..ends[0] + 20].to_vec()] {
-        let outcome = trickle(&bytes, Some(ErrorKind::ConnectionReset));
-        let error = outcome.map_or_else(Some, |capture| drain(capture).1);
-        match error {
-            Some(CaptureError::Io { name, source, .. }) => {
-                assert_eq!(name, "a pipe");
-                assert_eq!(source.kind(), ErrorKind::ConnectionReset);
+        for read_ahead in [false, true] {
+            let outcome = trickle(&bytes, Some(ErrorKind::ConnectionReset))
+                .map(|capture| if read_ahead { capture.read_ahead() } else { capture });
+            match outcome.map_or_else(Some, |capture| drain(capture).1) {
+                Some(CaptureError::Io { name, source, .. }) => {
+                    assert_eq!(name, "a pipe");
+                    assert_eq!(source.kind(), ErrorKind::ConnectionReset);
+                }
+                other => panic!("{other:?}"),
             }
-            other => panic!("{other:?}"),
         }
     }
     assert!(matches!(trickle(b"", Some(ErrorKind::TimedOut)), Err(CaptureError::Io { offset: 0, .. })));

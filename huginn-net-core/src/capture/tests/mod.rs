@@ -30,10 +30,19 @@ fn packet(ts: &str, link: u16, data: &[u8], wire_len: u32) -> Packet {
     Packet { ts: ts.to_owned(), link, data: data.to_vec(), wire_len }
 }
 
-/// All packets of a capture and its error, if any; sees to it that there is nothing after either.
+/// All packets of a capture and its error, if any; sees to it that there is nothing after either, and that the same is
+/// read ahead.
 fn read(bytes: impl Into<Vec<u8>>) -> (Vec<Packet>, Option<CaptureError>) {
-    match CaptureReader::from_reader("x.pcap", Cursor::new(bytes.into())) {
-        Ok(capture) => drain(capture),
+    let bytes = bytes.into();
+    let open = || CaptureReader::from_reader("x.pcap", Cursor::new(bytes.clone()));
+    match open() {
+        Ok(capture) => {
+            let (packets, error) = drain(capture);
+            let (ahead, error_ahead) = drain(open().unwrap().read_ahead());
+            assert_eq!(ahead, packets);
+            assert_eq!(format!("{error_ahead:?}"), format!("{error:?}"));
+            (packets, error)
+        }
         Err(error) => (Vec::new(), Some(error)),
     }
 }
