@@ -17,7 +17,7 @@ fi
 name=${3:-mixed} runs=${4:-10}
 case $name in
     tcp | http) crate=huginn-net-$name rows=${5:-'new flows: full analysis, sequential'} ;;
-    tls) crate=huginn-net-tls rows=${5:-'distinct hellos: full analysis, sequential'} ;;
+    tls) crate=huginn-net-tls rows=${5:-'distinct hellos.*: full analysis, sequential'} ;;
     mixed) crate=huginn-net rows=${5:-'new flows: full analysis, sequential'} ;;
     *) echo "no such bench: $name" >&2; exit 2 ;;
 esac

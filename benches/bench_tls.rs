@@ -45,12 +45,17 @@ const QUIC: [&str; 5] = ["quic-aioquic", "quic-chromium", "quic-firefox", "quic-
 type Fingerprint = fn(&ClientHello<'_>, &mut String);
 
 /// What is made of a hello.
-const FINGERPRINTS: [(&str, Fingerprint); 4] = [
+const FINGERPRINTS: [(&str, Fingerprint); 5] = [
     ("no fingerprint", |_, _| {}),
     ("JA4", |hello, text| write!(text, "{}", hello.ja4()).unwrap()),
     ("JA4, JA4_r", |hello, text| {
         let raw = hello.ja4_r();
         write!(text, "{} {raw}", raw.ja4()).unwrap();
+    }),
+    ("JA4, JA4_r, JA4_o, JA4_ro", |hello, text| {
+        for raw in [hello.ja4_r(), hello.ja4_ro()] {
+            write!(text, "{} {raw} ", raw.ja4()).unwrap();
+        }
     }),
     ("full analysis", FULL),
 ];
@@ -115,11 +120,15 @@ fn distinct_hellos(bench: &mut Bench) {
         let operation = format!("distinct hellos: {name}");
         bench.analysis(&operation, &packets, HuginnNetTls::builder, |event| on_event(event, fingerprint));
     }
+    let shuffled =
+        lazy(|| hello_packets::each_with_shuffled_extensions(&hellos::of_captures(&folder()), AT_LEAST));
     let unseen =
         lazy(|| hello_packets::each_with_lists_of_its_own(&hellos::of_captures(&folder()), AT_LEAST));
-    for (name, fingerprint) in FINGERPRINTS.into_iter().skip(1) {
-        let operation = format!("distinct hellos, lists never seen before: {name}");
-        bench.analysis(&operation, &unseen, HuginnNetTls::builder, |event| on_event(event, fingerprint));
+    for (what, packets) in [("extensions shuffled", &shuffled), ("lists never seen before", &unseen)] {
+        for (name, fingerprint) in FINGERPRINTS.into_iter().skip(1) {
+            let operation = format!("distinct hellos, {what}: {name}");
+            bench.analysis(&operation, packets, HuginnNetTls::builder, |event| on_event(event, fingerprint));
+        }
     }
     let full = |event| on_event(event, FULL);
     let operation = "distinct hellos: full analysis, start to end";
@@ -165,10 +174,11 @@ fn later_packets(bench: &mut Bench) {
         }
         let packets = later.len();
         let pass = move || {
+            let before = analyzer.counters().events;
             for frame in later.frames() {
                 let _ = analyzer.push(black_box(&frame), &mut |event: Event<TlsEvent>| _ = black_box(event));
             }
-            analyzer.counters().events
+            analyzer.counters().events - before
         };
         (packets, pass)
     });

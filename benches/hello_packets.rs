@@ -1,5 +1,7 @@
 //! Frames that each hold a ClientHello like no other; a part of several benches.
 
+use std::ops::Range;
+
 use huginn_net_tls::{ClientHello, Transport};
 
 use crate::packets::{PACKETS_AT_1_GBPS, Packets};
@@ -15,16 +17,35 @@ pub(crate) fn each_in_one_packet(hellos: &[ClientHello<'_>], at_least: usize) ->
     packets(hellos, at_least, |_, _| {})
 }
 
+/// The same hellos, with their extensions in an order that the number of the packet chooses, as Chromium does at random:
+/// what is sorted comes again.
+#[allow(dead_code, reason = "not all benches measure all")]
+pub(crate) fn each_with_shuffled_extensions(hellos: &[ClientHello<'_>], at_least: usize) -> Packets {
+    packets(hellos, at_least, |record, n| {
+        let places = extensions(record);
+        let (Some(first), Some(last)) = (places.first(), places.last()) else { return };
+        let mut order = places.clone();
+        // pre_shared_key stays the last one (RFC 8446, section 4.2.11), where there is one.
+        let (mut state, movable) = (n, places.len() - 1);
+        for from in (1..movable).rev() {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            order.swap(from, (state >> 16) as usize % (from + 1));
+        }
+        let shuffled: Vec<u8> = order.into_iter().flat_map(|place| record[place].to_vec()).collect();
+        record[first.start..last.end].copy_from_slice(&shuffled);
+    })
+}
+
 /// The same hellos, none of them with lists that another of the last 65,536 has: the number of a packet is its first
 /// cipher suite and the type of its last extension. No digest of them is remembered from another.
-#[allow(dead_code, reason = "not all benches measure both")]
+#[allow(dead_code, reason = "not all benches measure all")]
 pub(crate) fn each_with_lists_of_its_own(hellos: &[ClientHello<'_>], at_least: usize) -> Packets {
     packets(hellos, at_least, |record, n| {
         let [.., high, low] = n.to_be_bytes();
         let at = FIRST_SUITE + usize::from(record[SESSION_ID]);
         record[at..at + 2].copy_from_slice(&[high, low]);
-        if let Some(at) = last_extension(record) {
-            record[at..at + 2].copy_from_slice(&[high, low]);
+        if let Some(last) = extensions(record).last() {
+            record[last.start..last.start + 2].copy_from_slice(&[high, low]);
         }
     })
 }
@@ -63,18 +84,19 @@ const RANDOM: usize = 5 + 4 + 2;
 const SESSION_ID: usize = RANDOM + 32;
 const FIRST_SUITE: usize = SESSION_ID + 1 + 2;
 
-/// Where the last extension in a record with a ClientHello begins (RFC 8446, section 4.1.2).
-fn last_extension(record: &[u8]) -> Option<usize> {
+/// Where the extensions in a record with a ClientHello are (RFC 8446, section 4.1.2).
+fn extensions(record: &[u8]) -> Vec<Range<usize>> {
     let number =
         |at: usize| Some(usize::from(u16::from_be_bytes(record.get(at..at + 2)?.try_into().unwrap())));
     let suites = SESSION_ID + 1 + usize::from(record[SESSION_ID]);
-    let compression = suites + 2 + number(suites)?;
-    let (mut at, mut last) = (compression + 1 + usize::from(*record.get(compression)?) + 2, None);
+    let compression = suites + 2 + number(suites).unwrap();
+    let mut at = compression + 1 + usize::from(record[compression]) + 2;
+    let mut places = Vec::new();
     while let Some(len) = number(at + 2) {
-        last = Some(at);
+        places.push(at..at + 4 + len);
         at += 4 + len;
     }
-    last
+    places
 }
 
 /// The record that a client would send a hello in.

@@ -288,7 +288,8 @@ impl<P: Protocol> Builder<P> {
         self
     }
 
-    /// Spreads [`Analyzer::analyze`] over so many workers (default 1: all is done in the thread of the caller).
+    /// Spreads [`Analyzer::analyze`] over so many workers (default 1: all is done in the thread of the caller,
+    /// but for what the source does on its own).
     ///
     /// With two or more, beside the workers one thread reads and decodes, and that of the caller gets the events. Each
     /// worker watches its part of the flows, with its part of the [limits](FlowLimits). More than 128 are taken for

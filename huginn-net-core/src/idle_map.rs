@@ -11,7 +11,8 @@ use crate::Timestamp;
 /// How much an [`IdleMap`] holds, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdleLimits {
-    /// Entries at most. At the limit the one that was idle for longest goes first.
+    /// Entries at most. At the limit the one that was idle for longest goes first, to within a 256th of the idle timeout, a
+    /// second at most.
     pub max_entries: usize,
     /// An entry that was not touched for this long, in packet time, goes.
     pub idle_timeout: Duration,
@@ -40,12 +41,12 @@ pub struct IdleCounters {
 
 /// A map whose entries go when they are idle for too long, or idle for longest when there is no room.
 ///
-/// It is a hash index into a slab of entries, which a list links from the most to the least recently touched. Nothing
+/// It is a hash index into a slab of entries, which a list links by when they got their place in it. Nothing
 /// is allocated for an entry once the slab has grown to its working size.
 ///
 /// An entry moves to the front of the list only if it has been in its place for a while (a 256th of the idle timeout, a
-/// second at most), so that of a busy entry no neighbour is touched. When an entry goes for being idle is exact all the
-/// same; which one goes for want of room is exact to within that while.
+/// second at most), so that of a busy entry no neighbour is touched. No entry is found once it was idle for too long all the
+/// same, though it may take up room for that while longer; which one goes for want of room is exact to within that while.
 #[derive(Debug)]
 pub struct IdleMap<K, V> {
     index: HashTable<u32>,
@@ -75,9 +76,9 @@ struct Entry<K, V> {
     placed: u64,
     /// Memory that the value takes up beside its entry, in bytes.
     held: u32,
-    /// Towards the least recently seen.
+    /// Towards the one that was placed first.
     older: u32,
-    /// Towards the most recently seen; of a vacant entry, the next vacant one.
+    /// Towards the one that was placed last; of a vacant entry, the next vacant one.
     newer: u32,
     /// Absent in a vacant entry.
     value: Option<V>,
@@ -125,7 +126,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         self.entries.get_mut(slot.0 as usize)?.value.as_mut()
     }
 
-    /// The entries, in no certain order.
+    /// The entries, in no certain order, among them some that went idle since [`expire`](Self::expire).
     pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         let entry = |slot: u32| self.entries.get(slot as usize);
         std::iter::successors(entry(self.oldest), move |last| entry(last.newer))

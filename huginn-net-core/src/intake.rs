@@ -34,17 +34,25 @@ impl Intake {
         });
     }
 
-    /// Takes a frame as [`take`](Self::take) does, but leaves it to others to make the segment of a usual one.
+    /// Takes a frame as [`take`](Self::take) does, but leaves it to others to make the segment of a usual one, if there is
+    /// nothing to filter it by.
     #[inline]
     pub(crate) fn take_part(&mut self, frame: &Frame<'_>, each: &mut impl FnMut(&Part<'_>, Timestamp)) {
-        match Usual::of(frame).filter(|_| self.filter.is_empty()) {
+        if !self.filter.is_empty() {
+            return self.take(frame, &mut |segment, now| each(&Part::Segment(segment), now));
+        }
+        if !self.admits(frame) {
+            return;
+        }
+        let Self { decoder, clock, .. } = self;
+        match Usual::of(frame) {
             Some(usual) => {
-                if self.admits(frame) {
-                    self.decoder.count(&usual);
-                    each(&Part::Usual(frame.ts, &usual), self.clock.tick(frame.ts));
-                }
+                decoder.count(&usual);
+                each(&Part::Usual(frame.ts, &usual), clock.tick(frame.ts));
             }
-            None => self.take(frame, &mut |segment, now| each(&Part::Segment(segment), now)),
+            None => decoder.decode_other(frame, &mut |segment| {
+                each(&Part::Segment(segment), clock.tick(segment.ts));
+            }),
         }
     }
 

@@ -111,6 +111,8 @@ impl HeaderName {
     }
 }
 
+const _: () = assert!(HeaderName::ALL.len() <= u64::BITS as usize, "a set has a bit for each name");
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,10 +1,13 @@
 //! The ClientHello.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use huginn_net_core::Cursor;
 
+use crate::computed::Computed;
 use crate::extension::extension_type as kind;
+use crate::fingerprints::Fingerprints;
 use crate::handshake::{self, CLIENT_HELLO, at};
 use crate::{AlpnList, Error, Extensions, Field, Transport, U16List, Version, is_grease};
 
@@ -13,11 +16,15 @@ use crate::{AlpnList, Error, Extensions, Field, Transport, U16List, Version, is_
 /// What must be there is checked once; after that every part can be read. Extensions are read leniently: one that is
 /// cut off, or lies about its length, does not lose those before it, and [`is_well_formed`](Self::is_well_formed)
 /// tells. Of an extension that comes twice the first counts.
+///
+/// A fingerprint is computed when it is asked for. Each thread remembers those of hellos that came twice, 256 different
+/// ones at most, for others like them: of usual hellos they take up less than 1 MB.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientHello<'a> {
     message: Cow<'a, [u8]>,
     transport: Transport,
     layout: Layout,
+    fingerprints: Computed<Option<Arc<Fingerprints>>>,
 }
 
 /// Where the parts of a message are.
@@ -59,13 +66,14 @@ impl<'a> ClientHello<'a> {
         let body = handshake::body(message, CLIENT_HELLO)?;
         let end = body.position().saturating_add(body.remaining());
         let layout = Layout::of(body, transport)?;
-        Ok(Self { message: Cow::Borrowed(message.get(..end).unwrap_or(message)), transport, layout })
+        let message = Cow::Borrowed(message.get(..end).unwrap_or(message));
+        Ok(Self { message, transport, layout, fingerprints: Computed::default() })
     }
 
     /// The same hello with bytes of its own.
     pub fn into_owned(self) -> ClientHello<'static> {
-        let Self { message, transport, layout } = self;
-        ClientHello { message: Cow::Owned(message.into_owned()), transport, layout }
+        let Self { message, transport, layout, fingerprints } = self;
+        ClientHello { message: Cow::Owned(message.into_owned()), transport, layout, fingerprints }
     }
 
     /// The handshake message, its header included.
@@ -177,6 +185,11 @@ impl<'a> ClientHello<'a> {
     /// Whether the extensions fill the message, and themselves their block.
     pub fn is_well_formed(&self) -> bool {
         self.layout.well_formed
+    }
+
+    /// The fingerprints of hellos like this one, if there were any.
+    pub(crate) fn known_fingerprints(&self) -> Option<&Fingerprints> {
+        self.fingerprints.get_or_init(|| Fingerprints::known(self)).as_deref()
     }
 
     fn part(&self, span: Span) -> &[u8] {

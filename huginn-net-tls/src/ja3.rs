@@ -6,12 +6,14 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::str;
+use std::sync::Arc;
 
 use md5::{Digest, Md5};
 use smallvec::SmallVec;
 
-use crate::digest_memo::DigestMemo;
+use crate::computed::Computed;
 use crate::ja4::hex;
+use crate::memo::Memo;
 use crate::{ClientHello, ServerHello, is_grease};
 
 /// Text being made. That of a usual hello needs no heap.
@@ -19,7 +21,7 @@ type Text = SmallVec<[u8; 1024]>;
 
 /// A JA3: version of the hello itself, cipher suites, extensions, groups and point formats, GREASE left out.
 ///
-/// Whoever wants the hash too has it cheapest from it, with [`Ja3::hash`].
+/// A clone shares what it holds. Whoever wants the hash too has it cheapest from it, with [`Ja3::hash`].
 ///
 /// ```
 /// use huginn_net_tls::{ClientHello, Transport};
@@ -37,8 +39,12 @@ type Text = SmallVec<[u8; 1024]>;
 /// # Ok::<(), huginn_net_tls::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Ja3 {
-    text: Text,
+pub struct Ja3(Arc<Ja3Parts>);
+
+#[derive(PartialEq, Eq, Hash)]
+struct Ja3Parts {
+    text: String,
+    hash: Computed<Ja3Hash>,
 }
 
 /// A JA3S: version of the hello itself, cipher suite, extensions.
@@ -54,14 +60,10 @@ pub struct Ja3Hash(pub [u8; 16]);
 impl ClientHello<'_> {
     /// JA3.
     pub fn ja3(&self) -> Ja3 {
-        let known = |number: &u16| !is_grease(*number);
-        let mut text = Text::new();
-        push_number(&mut text, self.legacy_version().0);
-        push_field(&mut text, self.cipher_suites().filter(known));
-        push_field(&mut text, self.extensions().map(|extension| extension.kind).filter(known));
-        push_field(&mut text, self.supported_groups().filter(known));
-        push_field(&mut text, self.ec_point_formats().iter().copied().map(u16::from));
-        Ja3 { text }
+        match self.known_fingerprints() {
+            Some(known) => known.ja3().get_or_init(|| Ja3::of(self)).clone(),
+            None => Ja3::of(self),
+        }
     }
 
     /// The hash of JA3.
@@ -87,23 +89,37 @@ impl ServerHello<'_> {
 }
 
 impl Ja3 {
+    pub(crate) fn of(hello: &ClientHello<'_>) -> Self {
+        let known = |number: &u16| !is_grease(*number);
+        let mut text = Text::new();
+        push_number(&mut text, hello.legacy_version().0);
+        push_field(&mut text, hello.cipher_suites().filter(known));
+        push_field(&mut text, hello.extensions().map(|extension| extension.kind).filter(known));
+        push_field(&mut text, hello.supported_groups().filter(known));
+        push_field(&mut text, hello.ec_point_formats().iter().copied().map(u16::from));
+        let text = str::from_utf8(&text).unwrap_or_default().to_owned();
+        Self(Arc::new(Ja3Parts { text, hash: Computed::default() }))
+    }
+
     /// The MD5 of the text.
-    ///
-    /// Each thread remembers the hashes of texts that it has seen, those of JA3S among them, in 110 KB at most.
     pub fn hash(&self) -> Ja3Hash {
-        Ja3Hash::of(&self.text)
+        *self.0.hash.get_or_init(|| Ja3Hash::of(self.0.text.as_bytes()))
     }
 
     /// The text.
     pub fn as_str(&self) -> &str {
-        str::from_utf8(&self.text).unwrap_or_default()
+        &self.0.text
     }
 }
 
 impl Ja3s {
     /// The MD5 of the text.
+    ///
+    /// Each thread remembers the hashes of texts that it has seen, in 40 KB.
     pub fn hash(&self) -> Ja3Hash {
-        Ja3Hash::of(&self.text)
+        let compute = || Ja3Hash::of(&self.text);
+        let remembered = SERVER_HASHES.try_with(|memo| memo.borrow_mut().value(&self.text, compute));
+        remembered.ok().flatten().unwrap_or_else(compute)
     }
 
     /// The text.
@@ -114,14 +130,12 @@ impl Ja3s {
 
 impl Ja3Hash {
     fn of(text: &[u8]) -> Self {
-        let compute = || Md5::digest(text).into();
-        let remembered = HASHES.try_with(|memo| memo.borrow_mut().digest(text, compute));
-        Self(remembered.unwrap_or_else(|_| compute()))
+        Self(Md5::digest(text).into())
     }
 }
 
 thread_local! {
-    static HASHES: RefCell<DigestMemo<[u8; 16], 384>> = RefCell::new(DigestMemo::new());
+    static SERVER_HASHES: RefCell<Memo<Ja3Hash, 64>> = RefCell::new(Memo::new());
 }
 
 impl fmt::Display for Ja3 {
@@ -151,8 +165,9 @@ impl fmt::Debug for Ja3s {
 impl fmt::Display for Ja3Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut digits = [0; 32];
-        for (place, byte) in digits.chunks_exact_mut(2).zip(self.0) {
-            place.copy_from_slice(&[hex::digit(byte >> 4), hex::digit(byte & 0x0f)]);
+        for (place, bytes) in digits.chunks_exact_mut(4).zip(self.0.chunks_exact(2)) {
+            let number = u16::from_be_bytes(bytes.try_into().unwrap_or_default());
+            place.copy_from_slice(&hex::digits_of(number));
         }
         f.pad(str::from_utf8(&digits).unwrap_or_default())
     }

@@ -26,17 +26,19 @@
 
 mod client_family;
 mod client_hello;
+mod computed;
 mod datagram;
-mod digest_memo;
 mod dtls;
 mod error;
 mod extension;
+mod fingerprints;
 mod grease;
 mod handshake;
 mod hello;
 mod hello_reader;
 mod ja3;
 mod ja4;
+mod memo;
 pub mod names;
 mod observer;
 mod openvpn;

@@ -111,19 +111,24 @@ fn compare_http(
 }
 
 fn compare_tls(path: &Path) {
-    let packets = hello_packets::each_in_one_packet(&hellos::of_captures(&folder()), AT_LEAST);
-    let name = "TLS, a hello in every packet";
-    for (forms, original) in [("four forms of JA4", true), ("ours two of four forms", false)] {
-        let ours = || tls(packets.source(), original);
-        compare(&format!("{name}, {forms}"), packets.len(), ours, || published_tls(&packets));
+    let hellos = hellos::of_captures(&folder());
+    for (lists, packets) in [
+        ("lists that come again", hello_packets::each_in_one_packet(&hellos, AT_LEAST)),
+        ("lists never seen before", hello_packets::each_with_lists_of_its_own(&hellos, AT_LEAST)),
+    ] {
+        let name = format!("TLS, a hello in every packet, {lists}");
+        for (forms, original) in [("four forms of JA4", true), ("ours two of four forms", false)] {
+            let ours = || tls(packets.source(), original);
+            compare(&format!("{name}, {forms}"), packets.len(), ours, || published_tls(&packets));
+        }
+        packets.write_pcap(path).unwrap();
+        let published = || {
+            let mut analyzer = published_tls::HuginnNetTls::new(MAX_FLOWS);
+            published_file(|sender| analyzer.analyze_pcap(path.to_str().unwrap(), sender, None).unwrap())
+        };
+        let name = format!("{name}, four forms of JA4, file");
+        compare(&name, packets.len(), || tls(open(path), true), published);
     }
-    packets.write_pcap(path).unwrap();
-    let published = || {
-        let mut analyzer = published_tls::HuginnNetTls::new(MAX_FLOWS);
-        published_file(|sender| analyzer.analyze_pcap(path.to_str().unwrap(), sender, None).unwrap())
-    };
-    let name = format!("{name}, four forms of JA4, file");
-    compare(&name, packets.len(), || tls(open(path), true), published);
 }
 
 fn open(path: &Path) -> CaptureReader {

@@ -93,9 +93,8 @@ impl Ahead {
 fn read(mut input: Input, blocks: &Sender<Result<Block, Failure>>, spare: &Receiver<Vec<u8>>) {
     loop {
         let mut buffer = spare.try_recv().unwrap_or_default();
-        if buffer.len() < HEADROOM + BLOCK_LEN {
-            buffer.resize(HEADROOM + BLOCK_LEN, 0);
-        }
+        // One that was made longer for a long frame is no longer than the others for the next.
+        buffer.resize(HEADROOM + BLOCK_LEN, 0);
         let (outcome, is_last) = match input.read(buffer.get_mut(HEADROOM..).unwrap_or_default()) {
             Ok(0) => return,
             Ok(len) => {

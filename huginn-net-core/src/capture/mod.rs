@@ -133,8 +133,8 @@ impl CaptureReader {
         }
     }
 
-    /// Lets a thread read, and decompress, ahead of what is wanted: up to 4 pieces of 256 KiB. Where the system gives no
-    /// thread, nothing changes.
+    /// Lets a thread read, and decompress, ahead of what is wanted: up to 5 blocks of 256 KiB, in 10 buffers at most, of
+    /// twice that each where frames are long. Where the system gives no thread, nothing changes.
     ///
     /// For files. Nobody waits for the thread to end: one that waits for a pipe stays until that has bytes or an end.
     #[must_use]
@@ -176,7 +176,8 @@ impl CaptureReader {
         self.packets
     }
 
-    /// How many bytes of the input were read so far, before decompression.
+    /// How many bytes of the input were read so far, before decompression; of those [read ahead](Self::read_ahead), the
+    /// ones that have been wanted.
     pub fn consumed(&self) -> u64 {
         self.stream.consumed()
     }

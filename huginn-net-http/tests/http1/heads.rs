@@ -11,7 +11,7 @@ fn heads_as_lenient_as_they_are_found() {
     let folded = request("GET / HTTP/1.1\nA: b\r\n\t c\n d\nHost:\te \n\n");
     assert_eq!(folded.header("a").map(<[u8]>::escape_ascii).unwrap().to_string(), r"b  \t c  d");
     assert_eq!(folded.host(), Some(&b"e"[..]));
-    // What httparse refuses, by lines.
+    // What RFC 9112 forbids and servers read.
     let odd = request(
         "GET /a b\u{e9} HTTP/1.1\r\n first: 1\r\nno colon\r\nbad name : 2\r\n: 3\r\nctl: \u{1}\r\nX: \r4\r\n\r\n",
     );

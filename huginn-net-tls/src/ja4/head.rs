@@ -32,7 +32,7 @@ impl Ja4Head {
     pub const LEN: usize = 10;
 
     /// Of a hello, but for the counts.
-    pub(super) fn of(hello: &ClientHello<'_>) -> Self {
+    pub(crate) fn of(hello: &ClientHello<'_>) -> Self {
         let [version_0, version_1] = characters(hello.version().ja4());
         let server_name = if hello.has_server_name() { b'd' } else { b'i' };
         let [alpn_0, alpn_1] = alpn(hello.alpn().next().unwrap_or_default());
@@ -90,7 +90,7 @@ impl Ja4Head {
         str::from_utf8(&self.text).unwrap_or_default()
     }
 
-    pub(super) const fn as_bytes(&self) -> &[u8; Self::LEN] {
+    pub(crate) const fn as_bytes(&self) -> &[u8; Self::LEN] {
         &self.text
     }
 

@@ -1,12 +1,7 @@
 //! Numbers as text, without the cost of formatting.
 
-use smallvec::SmallVec;
-
-/// Text being made. That of a usual hello needs no heap.
-pub(super) type Text = SmallVec<[u8; 1024]>;
-
 /// Appends numbers as four hexadecimal digits each, with commas between them.
-pub(super) fn push_list(text: &mut Text, numbers: &[u16]) {
+pub(super) fn push_list(text: &mut Vec<u8>, numbers: &[u16]) {
     let start = text.len();
     text.resize(start.saturating_add(numbers.len().saturating_mul(5)), b',');
     let places = text.get_mut(start..).unwrap_or_default().chunks_exact_mut(5);
@@ -21,7 +16,7 @@ pub(super) fn push_list(text: &mut Text, numbers: &[u16]) {
 }
 
 /// The four digits of a number, all at once: a digit is a byte of a word.
-fn digits_of(number: u16) -> [u8; 4] {
+pub(crate) fn digits_of(number: u16) -> [u8; 4] {
     let number = u32::from(number);
     let bytes = ((number & 0xff00) << 8) | (number & 0x00ff);
     let nibbles = ((bytes & 0x00f0_00f0) << 4) | (bytes & 0x000f_000f);
@@ -46,7 +41,7 @@ pub(crate) const fn digit(value: u8) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Text, digit, digits_of, push_list, value_of};
+    use super::{digit, digits_of, push_list, value_of};
 
     #[test]
     fn digits_are_those_of_the_standard_library() {
@@ -62,9 +57,9 @@ mod tests {
     #[test]
     fn lists_have_commas_between_their_numbers_only() {
         let list = |numbers: &[u16]| {
-            let mut text = Text::from_slice(b"_");
+            let mut text = b"_".to_vec();
             push_list(&mut text, numbers);
-            String::from_utf8(text.to_vec()).unwrap()
+            String::from_utf8(text).unwrap()
         };
         assert_eq!([list(&[]), list(&[0x1301]), list(&[0x000a, 0xff01])], ["_", "_1301", "_000a,ff01"]);
     }

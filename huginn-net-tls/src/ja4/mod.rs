@@ -16,6 +16,7 @@ pub use head::Ja4Head;
 pub use raw::Ja4Raw;
 
 use crate::ClientHello;
+use crate::extension::extension_type as kind;
 
 /// What of a hello goes into the lists of a JA4, and in which order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,6 +28,23 @@ pub enum Ja4Form {
     /// `ja4_s1`, `ja4_s1r`: sorted, as though there were no extensions padding, session_ticket, pre_shared_key and
     /// early_data, so that a client has the same one whether it resumes a session or not.
     SessionStable,
+}
+
+impl Ja4Form {
+    /// Whether extensions of this type are counted.
+    const fn counts(self, extension: u16) -> bool {
+        !matches!(self, Self::SessionStable) || !changes_on_resumption(extension)
+    }
+
+    /// Whether extensions of this type that are counted are listed.
+    const fn lists(self, extension: u16) -> bool {
+        matches!(self, Self::Original) || !matches!(extension, kind::SERVER_NAME | kind::ALPN)
+    }
+}
+
+/// Those that a client adds when it resumes a session, and padding, whose presence hangs on the length of the rest.
+const fn changes_on_resumption(extension: u16) -> bool {
+    matches!(extension, kind::PADDING | kind::SESSION_TICKET | kind::PRE_SHARED_KEY | kind::EARLY_DATA)
 }
 
 impl ClientHello<'_> {
@@ -64,6 +82,9 @@ impl ClientHello<'_> {
 
     /// JA4 with its lists in full, in any form.
     pub fn ja4_raw(&self, form: Ja4Form) -> Ja4Raw {
-        Ja4Raw::of(self, form)
+        match self.known_fingerprints() {
+            Some(known) => known.ja4(form).get_or_init(|| Ja4Raw::of(self, form)).clone(),
+            None => Ja4Raw::of(self, form),
+        }
     }
 }

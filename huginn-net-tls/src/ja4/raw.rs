@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::str::{self, FromStr};
+use std::str::FromStr;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -10,12 +11,11 @@ use super::Ja4Form;
 use super::error::{Ja4Field, Ja4ParseError, Scanner};
 use super::fingerprint::{Ja4, Ja4Hash};
 use super::head::Ja4Head;
-use super::hex::{self, Text};
-use crate::digest_memo::DigestMemo;
-use crate::extension::extension_type as kind;
+use super::hex;
+use crate::memo::Memo;
 use crate::{ClientHello, is_grease};
 
-/// A JA4 with its lists in full: `ja4_r`, `ja4_ro` or `ja4_s1r`. Text is made only when it is displayed.
+/// A JA4 with its lists in full: `ja4_r`, `ja4_ro` or `ja4_s1r`. A clone shares what it holds.
 ///
 /// Read from a text, it is what the text says; whether the counts before the lists are theirs is not checked.
 ///
@@ -30,138 +30,143 @@ use crate::{ClientHello, is_grease};
 /// # Ok::<(), huginn_net_tls::Ja4ParseError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Ja4Raw {
-    head: Ja4Head,
-    cipher_suites: SmallVec<[u16; 128]>,
-    extensions: SmallVec<[u16; 64]>,
-    signature_algorithms: SmallVec<[u16; 64]>,
+pub struct Ja4Raw(Arc<Parts>);
+
+#[derive(PartialEq, Eq, Hash)]
+struct Parts {
+    /// The lists, one behind the other.
+    numbers: Numbers,
+    cipher_suites: usize,
+    extensions: usize,
+    text: String,
+    ja4: Ja4,
 }
 
+/// Lists of numbers. Those of a usual hello need no memory of their own.
+type Numbers = SmallVec<[u16; 96]>;
+
 impl Ja4Raw {
-    pub(super) fn of(hello: &ClientHello<'_>, form: Ja4Form) -> Self {
-        // Filled where it is: it is large.
-        let mut raw = Self {
-            head: Ja4Head::of(hello),
-            cipher_suites: SmallVec::new(),
-            extensions: SmallVec::new(),
-            signature_algorithms: SmallVec::new(),
-        };
-        raw.cipher_suites.extend(hello.cipher_suites().filter(|number| !is_grease(*number)));
-        let kinds = hello.extensions().map(|extension| extension.kind).filter(|kind| !is_grease(*kind));
-        match form {
-            Ja4Form::SessionStable => {
-                raw.extensions.extend(kinds.filter(|kind| !changes_on_resumption(*kind)))
+    pub(crate) fn of(hello: &ClientHello<'_>, form: Ja4Form) -> Self {
+        let mut numbers: Numbers = hello.cipher_suites().filter(|number| !is_grease(*number)).collect();
+        let cipher_suites = numbers.len();
+        let mut counted = 0_usize;
+        let kinds = hello.extensions().map(|extension| extension.kind);
+        for kind in kinds.filter(|kind| !is_grease(*kind) && form.counts(*kind)) {
+            counted = counted.saturating_add(1);
+            if form.lists(kind) {
+                numbers.push(kind);
             }
-            Ja4Form::Sorted | Ja4Form::Original => raw.extensions.extend(kinds),
         }
-        raw.signature_algorithms.extend(hello.signature_algorithms().filter(|number| !is_grease(*number)));
-        raw.head = raw.head.with_counts(raw.cipher_suites.len(), raw.extensions.len());
         if form != Ja4Form::Original {
-            raw.sort();
+            let (cipher_suites, extensions) = numbers.split_at_mut(cipher_suites);
+            cipher_suites.sort_unstable();
+            extensions.sort_unstable();
         }
-        raw
+        let extensions = numbers.len().saturating_sub(cipher_suites);
+        numbers.extend(hello.signature_algorithms().filter(|number| !is_grease(*number)));
+        let head = Ja4Head::of(hello).with_counts(cipher_suites, counted);
+        Self::new(head, numbers, cipher_suites, extensions)
     }
 
-    /// Makes of the original order the sorted one, without the extensions that JA4_a tells of.
-    fn sort(&mut self) {
-        self.extensions.retain(|kind| !matches!(*kind, kind::SERVER_NAME | kind::ALPN));
-        self.cipher_suites.sort_unstable();
-        self.extensions.sort_unstable();
+    /// Of lists of which the first two have so many numbers.
+    fn new(head: Ja4Head, numbers: Numbers, cipher_suites: usize, extensions: usize) -> Self {
+        let [first, second, third] = cut(&numbers, cipher_suites, extensions);
+        let mut text = Vec::with_capacity(numbers.len().saturating_mul(5).saturating_add(Ja4Head::LEN + 3));
+        text.extend_from_slice(head.as_bytes());
+        text.push(b'_');
+        hex::push_list(&mut text, first);
+        let end_of_first = text.len();
+        text.push(b'_');
+        hex::push_list(&mut text, second);
+        if !third.is_empty() {
+            text.push(b'_');
+            hex::push_list(&mut text, third);
+        }
+        let cipher_hash = hash_of(text.get(Ja4Head::LEN + 1..end_of_first).unwrap_or_default());
+        let extension_hash = match second {
+            [] => Ja4Hash::EMPTY,
+            _ => hash_of(text.get(end_of_first.saturating_add(1)..).unwrap_or_default()),
+        };
+        let ja4 = Ja4::new(head, cipher_hash, extension_hash);
+        let text = String::from_utf8(text).unwrap_or_default();
+        Self(Arc::new(Parts { numbers, cipher_suites, extensions, text, ja4 }))
     }
 
     /// The sorted form of an original one: of `ja4_ro` the `ja4_r`. A sorted one stays what it is.
     #[must_use]
-    pub fn sorted(mut self) -> Self {
-        self.sort();
-        self
+    pub fn sorted(self) -> Self {
+        let mut numbers: Numbers = self.cipher_suites().into();
+        numbers.sort_unstable();
+        let mut extensions: Numbers = self.extensions().into();
+        extensions.retain(|kind| Ja4Form::Sorted.lists(*kind));
+        extensions.sort_unstable();
+        numbers.extend_from_slice(&extensions);
+        numbers.extend_from_slice(self.signature_algorithms());
+        Self::new(self.head(), numbers, self.0.cipher_suites, extensions.len())
     }
 
     /// JA4_a.
-    pub const fn head(&self) -> Ja4Head {
-        self.head
+    pub fn head(&self) -> Ja4Head {
+        self.0.ja4.head()
     }
 
     /// The cipher suites.
     pub fn cipher_suites(&self) -> &[u16] {
-        &self.cipher_suites
+        let [cipher_suites, ..] = self.lists();
+        cipher_suites
     }
 
     /// The types of the extensions.
     pub fn extensions(&self) -> &[u16] {
-        &self.extensions
+        let [_, extensions, _] = self.lists();
+        extensions
     }
 
     /// The signature algorithms, in the order of the wire in every form.
     pub fn signature_algorithms(&self) -> &[u16] {
-        &self.signature_algorithms
+        let [.., signature_algorithms] = self.lists();
+        signature_algorithms
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0.text
     }
 
     /// The JA4 that has hashes in the place of these lists.
-    ///
-    /// Each thread remembers the hashes of lists that it has seen, in 70 KB at most.
     pub fn ja4(&self) -> Ja4 {
-        let cipher_hash = hash_of(&self.cipher_suites, &[]);
-        let extension_hash = match self.extensions.as_slice() {
-            [] => Ja4Hash::EMPTY,
-            extensions => hash_of(extensions, &self.signature_algorithms),
-        };
-        Ja4::new(self.head, cipher_hash, extension_hash)
+        self.0.ja4
     }
+
+    fn lists(&self) -> [&[u16]; 3] {
+        cut(&self.0.numbers, self.0.cipher_suites, self.0.extensions)
+    }
+}
+
+/// The lists of which the first two have so many numbers.
+fn cut(numbers: &[u16], first: usize, second: usize) -> [&[u16]; 3] {
+    let (first, rest) = numbers.split_at_checked(first).unwrap_or_default();
+    let (second, third) = rest.split_at_checked(second).unwrap_or_default();
+    [first, second, third]
 }
 
 thread_local! {
-    static HASHES: RefCell<DigestMemo<Ja4Hash, 256>> = RefCell::new(DigestMemo::new());
+    static HASHES: RefCell<Memo<Ja4Hash, 256>> = RefCell::new(Memo::new());
 }
 
-/// The hash of a list, or of two.
-fn hash_of(list: &[u16], second: &[u16]) -> Ja4Hash {
-    let compute = || {
-        let mut text = Text::new();
-        push_lists(&mut text, list, second);
-        Ja4Hash::of(&text)
-    };
-    let mut numbers = [0; 256];
-    let Some(numbers) = key(&mut numbers, list, second) else { return compute() };
-    HASHES.try_with(|memo| memo.borrow_mut().digest(numbers, compute)).unwrap_or_else(|_| compute())
-}
-
-/// Writes down lists in a form that no others have: shorter than their text, and made faster.
-fn key<'a>(room: &'a mut [u8], list: &[u16], second: &[u16]) -> Option<&'a [u8]> {
-    let (count, numbers) = room.split_first_mut()?;
-    *count = u8::try_from(list.len()).ok()?;
-    let (places, rest) = numbers.split_at_mut_checked(list.len().checked_mul(2)?)?;
-    let (second_places, _) = rest.split_at_mut_checked(second.len().checked_mul(2)?)?;
-    for (places, list) in [(places, list), (second_places, second)] {
-        for (place, number) in places.chunks_exact_mut(2).zip(list) {
-            place.copy_from_slice(&number.to_ne_bytes());
-        }
-    }
-    room.get(..list.len().saturating_add(second.len()).saturating_mul(2).saturating_add(1))
-}
-
-/// A list, and behind it a second one where there is any.
-fn push_lists(text: &mut Text, list: &[u16], second: &[u16]) {
-    hex::push_list(text, list);
-    if !second.is_empty() {
-        text.push(b'_');
-        hex::push_list(text, second);
-    }
-}
-
-/// Those that a client adds when it resumes a session, and padding, whose presence hangs on the length of the rest.
-const fn changes_on_resumption(extension: u16) -> bool {
-    matches!(extension, kind::PADDING | kind::SESSION_TICKET | kind::PRE_SHARED_KEY | kind::EARLY_DATA)
+/// The hash of a list as it is written. Each thread remembers some, in 80 KB.
+///
+/// Clients that put their extensions into another order each time are like no other as a whole, and like themselves
+/// once they are sorted.
+fn hash_of(list: &[u8]) -> Ja4Hash {
+    let compute = || Ja4Hash::of(list);
+    let remembered = HASHES.try_with(|memo| memo.borrow_mut().value(list, compute));
+    remembered.ok().flatten().unwrap_or_else(compute)
 }
 
 impl fmt::Display for Ja4Raw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = Text::new();
-        text.extend_from_slice(self.head.as_bytes());
-        text.push(b'_');
-        hex::push_list(&mut text, &self.cipher_suites);
-        text.push(b'_');
-        push_lists(&mut text, &self.extensions, &self.signature_algorithms);
-        f.write_str(str::from_utf8(&text).unwrap_or_default())
+        f.write_str(self.as_str())
     }
 }
 
@@ -178,42 +183,40 @@ impl FromStr for Ja4Raw {
         let mut scanner = Scanner::new(text);
         let head = Ja4Head::scan(&mut scanner)?;
         scanner.separator()?;
-        let cipher_suites = scan_list(&mut scanner, Ja4Field::CipherSuites)?;
+        let mut numbers = Numbers::new();
+        scan_list(&mut scanner, Ja4Field::CipherSuites, &mut numbers)?;
+        let cipher_suites = numbers.len();
         scanner.separator()?;
-        let extensions = scan_list(&mut scanner, Ja4Field::Extensions)?;
-        let mut signature_algorithms = SmallVec::new();
+        scan_list(&mut scanner, Ja4Field::Extensions, &mut numbers)?;
+        let extensions = numbers.len().saturating_sub(cipher_suites);
         if scanner.peek().is_some() {
             scanner.separator()?;
-            scan_numbers(&mut scanner, Ja4Field::SignatureAlgorithms, &mut signature_algorithms)?;
+            scan_numbers(&mut scanner, Ja4Field::SignatureAlgorithms, &mut numbers)?;
             scanner.end()?;
         }
-        Ok(Self { head, cipher_suites, extensions, signature_algorithms })
+        Ok(Self::new(head, numbers, cipher_suites, extensions))
     }
 }
 
 /// A list that may be empty.
-fn scan_list<L: Default + Extend<u16>>(
-    scanner: &mut Scanner<'_>,
-    field: Ja4Field,
-) -> Result<L, Ja4ParseError> {
-    let mut numbers = L::default();
-    if !matches!(scanner.peek(), None | Some(b'_')) {
-        scan_numbers(scanner, field, &mut numbers)?;
+fn scan_list(scanner: &mut Scanner<'_>, field: Ja4Field, numbers: &mut Numbers) -> Result<(), Ja4ParseError> {
+    match scanner.peek() {
+        None | Some(b'_') => Ok(()),
+        Some(_) => scan_numbers(scanner, field, numbers),
     }
-    Ok(numbers)
 }
 
 fn scan_numbers(
     scanner: &mut Scanner<'_>,
     field: Ja4Field,
-    numbers: &mut impl Extend<u16>,
+    numbers: &mut Numbers,
 ) -> Result<(), Ja4ParseError> {
     loop {
         let mut number = 0;
         for _ in 0..4 {
             number = (number << 4) | u16::from(scanner.hex(field)?);
         }
-        numbers.extend([number]);
+        numbers.push(number);
         match scanner.peek() {
             Some(b',') => scanner.take_if(field, |byte| byte == b',')?,
             None | Some(b'_') => return Ok(()),
@@ -226,24 +229,19 @@ fn scan_numbers(
 mod tests {
     use super::*;
 
-    fn text(numbers: &[u16]) -> String {
-        numbers.iter().map(|number| format!("{number:04x}")).collect::<Vec<_>>().join(",")
-    }
-
     #[test]
-    fn hashes_are_those_of_the_texts_wherever_one_list_ends_and_however_often_they_are_asked_for() {
-        let numbers: Vec<u16> = (0x1301..).step_by(7).take(300).collect();
-        for _ in 0..2 {
-            for len in [1, 2, 3, 60, 127, 128, 255, 256, 300] {
-                let (all, _) = numbers.split_at(len);
-                for cut in [1, 2, 126, 127, 128, 255, 256].into_iter().filter(|cut| *cut < len) {
-                    let (list, second) = all.split_at(cut);
-                    let wanted = Ja4Hash::of(format!("{}_{}", text(list), text(second)));
-                    assert_eq!(hash_of(list, second), wanted, "{len} cut at {cut}");
+    fn hashes_are_those_of_the_texts_however_long_and_however_often_they_are_asked_for() {
+        let numbers: Vec<String> = (0x1301..).step_by(7).take(300).map(|n| format!("{n:04x}")).collect();
+        for _ in 0..3 {
+            for len in [0, 1, 2, 127, 128, 300] {
+                for cut in [0, 1, 2, 126, 127, 128, 255, 256].into_iter().filter(|cut| *cut <= len) {
+                    let (list, second) = numbers[..len].split_at(cut);
+                    let (list, second) = (list.join(","), second.join(","));
+                    let raw: Ja4Raw = format!("t13d000000_{list}_{second}").parse().unwrap();
+                    let hashes = (Ja4Hash::of(list), Ja4Hash::of(second));
+                    assert_eq!((raw.ja4().cipher_hash(), raw.ja4().extension_hash()), hashes, "{len}, {cut}");
                 }
-                assert_eq!(hash_of(all, &[]), Ja4Hash::of(text(all)), "{len}");
             }
         }
-        assert_eq!(hash_of(&[], &[]), Ja4Hash::EMPTY);
     }
 }

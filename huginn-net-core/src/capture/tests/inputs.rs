@@ -3,6 +3,8 @@
 use std::fs;
 use std::io::{self, Cursor, ErrorKind, Read, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::bytes::{pcap, pcapng};
 use super::compressed::gzip;
@@ -145,6 +147,38 @@ fn long_frames_are_read_ahead_across_blocks() {
     assert!(
         matches!(error, Some(CaptureError::Damaged { packet: 40, offset, .. }) if offset == ends[38] as u64)
     );
+}
+
+/// Gives out the same bytes over and over, and notes how many it is asked for at most.
+struct Endless {
+    bytes: Vec<u8>,
+    at: usize,
+    most: Arc<AtomicUsize>,
+}
+
+impl Read for Endless {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.most.fetch_max(out.len(), Ordering::Relaxed);
+        self.at %= self.bytes.len();
+        let len = out.len().min(self.bytes.len() - self.at);
+        out[..len].copy_from_slice(&self.bytes[self.at..self.at + len]);
+        self.at += len;
+        Ok(len)
+    }
+}
+
+#[test]
+fn blocks_stay_as_short_as_they_are_whatever_the_frames_are() {
+    let (header, ends) = pcap(&(0..41).map(|n| n * 104_729 % 262_145).collect::<Vec<_>>());
+    let most = Arc::new(AtomicUsize::new(0));
+    let records =
+        Endless { bytes: header[24..*ends.last().unwrap()].to_vec(), at: 0, most: Arc::clone(&most) };
+    let reader = Cursor::new(header[..24].to_vec()).chain(records);
+    let mut capture = CaptureReader::from_reader("endless", reader).unwrap().read_ahead();
+    for _ in 0..2_000 {
+        assert!(capture.next_frame().unwrap().is_some());
+    }
+    assert_eq!(most.load(Ordering::Relaxed), 256 << 10);
 }
 
 #[test]
