@@ -215,6 +215,7 @@ impl<P: Protocol> Analyzer<P> {
 
     fn end(&mut self) {
         self.intake.decoder.finish();
+        self.flows.expire(self.intake.clock.now());
         self.flows.clear();
     }
 

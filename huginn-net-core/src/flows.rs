@@ -119,7 +119,7 @@ impl<P: Protocol> Flows<P> {
 
     /// Ends the flows that have been idle for too long.
     pub(crate) fn expire(&mut self, now: Timestamp) {
-        self.table.expire(now);
+        self.table.expire_all(now);
     }
 
     /// Adds what the flows of a worker came to.

@@ -91,6 +91,9 @@ pub struct Slot(u32);
 /// The end of a list.
 const NONE: u32 = u32::MAX;
 
+/// Entries from the future that are renewed at once at most: time may step back again and again.
+const MAX_RENEWALS: u32 = 4;
+
 /// A second.
 const MAX_STAY_NANOS: u64 = 1_000_000_000;
 
@@ -162,16 +165,33 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     #[inline]
     pub fn expire(&mut self, now: Timestamp) {
         let now = now.as_nanos();
+        let mut renewals = 0;
         while let Some(entry) = self.entries.get(self.oldest as usize) {
             if now.abs_diff(entry.last_seen) <= self.idle_nanos {
                 return;
             }
             if entry.last_seen < now {
-                self.remove(self.oldest);
-                self.counters.expired = self.counters.expired.saturating_add(1);
-            } else {
+                self.remove_idle(self.oldest);
+            } else if renewals < MAX_RENEWALS {
+                renewals = renewals.saturating_add(1);
                 self.renew(self.oldest, now);
+            } else {
+                return;
             }
+        }
+    }
+
+    /// As [`expire`](Self::expire), and finds all of them: for the end.
+    pub fn expire_all(&mut self, now: Timestamp) {
+        self.expire(now);
+        let now = now.as_nanos();
+        let mut slot = self.oldest;
+        while let Some(entry) = self.entries.get(slot as usize) {
+            let (newer, is_idle) = (entry.newer, now.saturating_sub(entry.last_seen) > self.idle_nanos);
+            if is_idle {
+                self.remove_idle(slot);
+            }
+            slot = newer;
         }
     }
 
@@ -190,8 +210,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         let entry = self.entries.get_mut(slot as usize)?;
         let now = now.as_nanos();
         if now.saturating_sub(entry.last_seen) > self.idle_nanos {
-            self.remove(slot);
-            self.counters.expired = self.counters.expired.saturating_add(1);
+            self.remove_idle(slot);
             return None;
         }
         entry.last_seen = now;
@@ -243,6 +262,11 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         if let Some(entry) = self.entries.get_mut(slot as usize) {
             (entry.last_seen, entry.placed) = (now, now);
         }
+    }
+
+    fn remove_idle(&mut self, slot: u32) {
+        self.remove(slot);
+        self.counters.expired = self.counters.expired.saturating_add(1);
     }
 
     fn remove(&mut self, slot: u32) {
@@ -408,11 +432,16 @@ mod tests {
                 // Most steps are small.
                 now = now.saturating_add_signed(if pause.rem_euclid(8) == 0 { pause } else { pause.rem_euclid(7) });
                 table.expire(at(now));
+                let mut renewals = 0;
                 while let Some((held, seen, _)) = list.front().copied().filter(|(_, seen, _)| now.abs_diff(*seen) > IDLE) {
-                    list.pop_front();
                     if seen > now {
+                        renewals += 1;
+                        if renewals > MAX_RENEWALS {
+                            break;
+                        }
                         list.push_back((held, now, now));
                     }
+                    list.pop_front();
                 }
                 let idle = |(_, seen, _): (u32, u64, u64)| now.saturating_sub(seen) > IDLE;
                 if list.iter().position(|(held, ..)| *held == n).is_some_and(|place| idle(list[place])) {
@@ -441,6 +470,11 @@ mod tests {
                 }
                 prop_assert_eq!(table.counters().held, list.len() as u64);
             }
+            table.expire_all(at(now));
+            let living = list.iter().filter(|(_, seen, _)| now.saturating_sub(*seen) <= IDLE).count();
+            prop_assert_eq!(table.counters().held, living as u64);
+            let IdleCounters { inserted, expired, evicted, held, .. } = table.counters();
+            prop_assert_eq!(inserted, expired + evicted + held);
         }
     }
 }

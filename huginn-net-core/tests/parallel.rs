@@ -149,7 +149,7 @@ fn arbitrary_packet() -> impl Strategy<Value = Vec<Packet>> {
         2 => 1000_u64..2000,
         1 => 0_u64..5_000_000_000,
     ];
-    (0_u8..6, any::<bool>(), flags, 0_u32..3, prop::collection::vec(any::<u8>(), 0..80), seconds, 0_u8..5)
+    (0_u8..6, any::<bool>(), flags, 0_u32..3, prop::collection::vec(any::<u8>(), 0..80), seconds, 0_u8..8)
         .prop_map(|(client, to_server, flags, seq, payload, seconds, form)| {
             let (client, server) = (([10, 0, 0, client], 4000), ([192, 0, 2, 1], 80));
             let (src, dst) = if to_server { (client, server) } else { (server, client) };
@@ -159,9 +159,11 @@ fn arbitrary_packet() -> impl Strategy<Value = Vec<Packet>> {
                 1 => vec![(LinkType::RAW, in_gre(&tcp))],
                 2 => fragments(&tcp).into_iter().map(|data| (LinkType::RAW, data)).collect(),
                 3 => vec![(LinkType::RAW, udp(&tcp))],
-                _ => vec![(LinkType::RAW, tcp)],
+                4 => vec![(LinkType::RAW, tcp)],
+                // What most frames are.
+                _ => vec![(LinkType::ETHERNET, [&[0; 12][..], &[8, 0], &tcp].concat())],
             };
-            let ts = Timestamp::new(seconds, 0, 6);
+            let ts = Timestamp::new(seconds, 300_000_000 * seq, 6);
             frames.into_iter().map(|(link, data)| Packet { ts, link, data }).collect()
         })
 }

@@ -17,7 +17,8 @@ const BLOCK_LEN: usize = 256 * 1024;
 /// Room before the bytes of a block for what is unread of those before.
 pub(super) const HEADROOM: usize = 64 * 1024;
 
-/// The next bytes, from [`HEADROOM`] to `end` of a buffer; none at the end of the input.
+/// The next bytes, from [`HEADROOM`] to `end` of a buffer; none at the end of the input, which is told so that a thread that
+/// panics is not taken for it.
 pub(super) struct Block {
     pub(super) buffer: Vec<u8>,
     pub(super) end: usize,
@@ -38,6 +39,8 @@ pub(super) struct Ahead {
     compression: Option<Compression>,
     consumed: u64,
     failed: bool,
+    /// Whether the end, or an error, was told.
+    ended: bool,
 }
 
 impl Ahead {
@@ -52,7 +55,7 @@ impl Ahead {
             Ok(_) => hand_over.send(input).map_err(|unsent| unsent.into_inner())?,
             Err(_) => return Err(input),
         }
-        Ok(Self { blocks: filled, spent, compression, consumed, failed: false })
+        Ok(Self { blocks: filled, spent, compression, consumed, failed: false, ended: false })
     }
 
     /// The next block. After an error, and after one without bytes, none.
@@ -60,13 +63,18 @@ impl Ahead {
         match self.blocks.recv() {
             Ok(Ok(block)) => {
                 self.consumed = block.consumed;
-                Ok(Some(block))
+                self.ended = block.end == HEADROOM;
+                Ok((!self.ended).then_some(block))
             }
             Ok(Err(failure)) => {
-                self.failed = failure.in_reading;
+                (self.failed, self.ended) = (failure.in_reading, true);
                 Err(failure.error)
             }
-            Err(_) => Ok(None),
+            Err(_) if self.ended => Ok(None),
+            Err(_) => {
+                (self.failed, self.ended) = (true, true);
+                Err(io::Error::other("the thread that reads ahead panicked"))
+            }
         }
     }
 
@@ -95,13 +103,11 @@ fn read(mut input: Input, blocks: &Sender<Result<Block, Failure>>, spare: &Recei
         let mut buffer = spare.try_recv().unwrap_or_default();
         // One that was made longer for a long frame is no longer than the others for the next.
         buffer.resize(HEADROOM + BLOCK_LEN, 0);
-        let (outcome, is_last) = match input.read(buffer.get_mut(HEADROOM..).unwrap_or_default()) {
-            Ok(0) => return,
-            Ok(len) => {
-                (Ok(Block { buffer, end: HEADROOM.saturating_add(len), consumed: input.consumed() }), false)
-            }
-            Err(error) => (Err(Failure { error, in_reading: input.failed() }), true),
+        let outcome = match input.read(buffer.get_mut(HEADROOM..).unwrap_or_default()) {
+            Ok(len) => Ok(Block { buffer, end: HEADROOM.saturating_add(len), consumed: input.consumed() }),
+            Err(error) => Err(Failure { error, in_reading: input.failed() }),
         };
+        let is_last = !matches!(&outcome, Ok(block) if block.end > HEADROOM);
         if blocks.send(outcome).is_err() || is_last {
             return;
         }

@@ -42,7 +42,8 @@ use crate::{ChangeFinding, Event, Finding, Scope, UptimeFinding};
 pub struct HostLimits {
     /// Hosts at most (default 131,072). At the limit the one of which nothing was learned for longest goes first.
     pub max_hosts: usize,
-    /// A host of which nothing was learned for this long, in packet time, is forgotten (default 2 hours, as in p0f).
+    /// A host of which nothing was learned for this long, in packet time, is forgotten (default 2 hours, as in p0f). By the time
+    /// stamps as they stand: where captures are merged out of order, a host may be forgotten more than once.
     pub idle_timeout: Duration,
     /// Memory that all hosts together may take up beside their entries (default 256 MiB). At the limit the host of which
     /// nothing was learned for longest goes first.
@@ -188,6 +189,10 @@ impl Memory<Route<Finding, HostNote>> for Hosts {
     }
 
     fn on_note(&mut self, note: huginn_net_core::Event<HostNote>, report: &mut impl FnMut(Event)) {
+        // A worker may be ahead of this memory: its flow then tells what it would not tell if it knew what was decided.
+        if matches!(&note.kind.0, Note::Timestamp(_, clock) if clock.is_decided(note.subject)) {
+            return;
+        }
         self.map.expire(note.ts);
         let key = (note.subject_addr().ip(), note.flow.tunnel.key_word());
         let slot = self.map.touch(&key, note.ts).or_else(|| self.map.insert(key, note.ts, Host::default()));

@@ -149,6 +149,29 @@ fn long_frames_are_read_ahead_across_blocks() {
     );
 }
 
+/// Gives out some bytes, then panics.
+struct Panicking(Cursor<Vec<u8>>);
+
+impl Read for Panicking {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(out)? {
+            0 => panic!("on purpose"),
+            len => Ok(len),
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_panics_ahead_is_no_end_of_the_capture() {
+    let (file, ends) = pcap(&[60, 90]);
+    for bytes in [&file[..], &file[..ends[0] + 20]] {
+        let reader = Panicking(Cursor::new(bytes.to_vec()));
+        let (packets, error) = drain(CaptureReader::from_reader("x", reader).unwrap().read_ahead());
+        assert!(packets.len() <= 2);
+        assert!(matches!(error, Some(CaptureError::Io { .. })), "{error:?}");
+    }
+}
+
 /// Gives out the same bytes over and over, and notes how many it is asked for at most.
 struct Endless {
     bytes: Vec<u8>,
