@@ -31,7 +31,7 @@ use huginn_net_http::http2::Akamai;
 use huginn_net_http::{HttpEvent, HttpSignature, HuginnNetHttp, Request, Response};
 
 use packets::{AT_LEAST, IN_CACHE, PAGES, Packets, Repeat, folder, tcp};
-use table::{Bench, LazyPackets, lazy};
+use table::{Bench, LazyPackets, each_set, lazy};
 
 /// Exchanges with short bodies: every third packet begins with a head.
 const MANY_HEADS: [&str; 9] = [
@@ -53,19 +53,16 @@ const OTHER: [&str; 2] = ["tls-curl", "tls-openssl"];
 fn main() {
     let mut bench = Bench::new("http");
     live_flows::measure(&mut bench, HuginnNetHttp::builder);
-    for (name, captures, at_least) in [
+    let sets = [
         ("pages", &PAGES[..], AT_LEAST),
         ("pages in cache", &PAGES, IN_CACHE),
         ("many heads", &MANY_HEADS, AT_LEAST),
         ("kept alive", &KEEP_ALIVE, AT_LEAST),
-    ] {
-        for repeat in Repeat::BOTH {
-            let packets = lazy(move || Packets::of_captures(captures, repeat, at_least, |_| true));
-            let of = format!("{name}, {repeat}");
-            parse(&mut bench, &of, &packets);
-            analyse(&mut bench, &of, &packets, name == "pages" && repeat == Repeat::NewFlows);
-        }
-    }
+    ];
+    each_set(&sets, |name, packets, sweep| {
+        parse(&mut bench, name, packets);
+        analyse(&mut bench, name, packets, sweep);
+    });
     let packets = lazy(|| Packets::of_captures(&OTHER, Repeat::NewFlows, AT_LEAST, |_| true));
     bench.analysis("new flows of TLS: let go", &packets, HuginnNetHttp::builder, |event| event);
     single_heads(&mut bench);

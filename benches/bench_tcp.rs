@@ -29,23 +29,20 @@ use huginn_net_db::Database;
 use huginn_net_tcp::{HuginnNetTcp, TcpEvent, TcpSignature};
 
 use packets::{AT_LEAST, IN_CACHE, PAGES, Packets, Repeat, SHORT};
-use table::{Bench, LazyPackets, lazy};
+use table::{Bench, LazyPackets, each_set};
 
 fn main() {
     let mut bench = Bench::new("tcp");
     live_flows::measure(&mut bench, HuginnNetTcp::builder);
-    for (name, captures, at_least) in [
+    let sets = [
         ("pages", &PAGES[..], AT_LEAST),
         ("pages in cache", &PAGES, IN_CACHE),
         ("short connections", &SHORT, AT_LEAST),
-    ] {
-        for repeat in Repeat::BOTH {
-            let packets = lazy(move || Packets::of_captures(captures, repeat, at_least, |_| true));
-            let of = format!("{name}, {repeat}");
-            parse(&mut bench, &of, &packets);
-            analyse(&mut bench, &of, &packets, name == "pages" && repeat == Repeat::NewFlows);
-        }
-    }
+    ];
+    each_set(&sets, |name, packets, sweep| {
+        parse(&mut bench, name, packets);
+        analyse(&mut bench, name, packets, sweep);
+    });
     single_signatures(&mut bench);
     bench.finish();
 }

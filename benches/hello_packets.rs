@@ -1,4 +1,5 @@
 //! Frames that each hold a ClientHello like no other; a part of several benches.
+#![allow(dead_code, reason = "no bench uses everything")]
 
 use std::ops::Range;
 
@@ -19,7 +20,6 @@ pub(crate) fn each_in_one_packet(hellos: &[ClientHello<'_>], at_least: usize) ->
 
 /// The same hellos, with their extensions in an order that the number of the packet chooses, as Chromium does at random:
 /// what is sorted comes again.
-#[allow(dead_code, reason = "not all benches measure all")]
 pub(crate) fn each_with_shuffled_extensions(hellos: &[ClientHello<'_>], at_least: usize) -> Packets {
     packets(hellos, at_least, |record, n| {
         let places = extensions(record);
@@ -38,7 +38,6 @@ pub(crate) fn each_with_shuffled_extensions(hellos: &[ClientHello<'_>], at_least
 
 /// The same hellos, none of them with lists that another of the last 65,536 has: the number of a packet is its first
 /// cipher suite and the type of its last extension. No digest of them is remembered from another.
-#[allow(dead_code, reason = "not all benches measure all")]
 pub(crate) fn each_with_lists_of_its_own(hellos: &[ClientHello<'_>], at_least: usize) -> Packets {
     packets(hellos, at_least, |record, n| {
         let [.., high, low] = n.to_be_bytes();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, SamplingMode};
 use huginn_net_core::{Analyzer, Builder, Event, Protocol, Report};
 
-use crate::packets::{PACKETS_AT_1_GBPS, Packets};
+use crate::packets::{PACKETS_AT_1_GBPS, Packets, Repeat};
 
 /// Numbers of workers that are measured beside the sequential engine.
 const WORKERS: [NonZeroUsize; 3] = [number(2), number(4), number(8)];
@@ -35,6 +35,20 @@ pub(crate) type LazyPackets = LazyCell<Packets, Box<dyn FnOnce() -> Packets>>;
 
 pub(crate) fn lazy(make: impl FnOnce() -> Packets + 'static) -> LazyPackets {
     LazyCell::new(Box::new(make))
+}
+
+/// Hands each of these sets of captures to `measure`, repeated in either way, with its name; each has at least so many
+/// bytes. Batches are to be swept over the new flows of the first set.
+pub(crate) fn each_set(
+    sets: &[(&str, &'static [&'static str], usize)],
+    mut measure: impl FnMut(&str, &LazyPackets, bool),
+) {
+    for (n, &(name, captures, at_least)) in sets.iter().enumerate() {
+        for repeat in Repeat::BOTH {
+            let packets = lazy(move || Packets::of_captures(captures, repeat, at_least, |_| true));
+            measure(&format!("{name}, {repeat}"), &packets, n == 0 && repeat == Repeat::NewFlows);
+        }
+    }
 }
 
 struct Row {

@@ -9,7 +9,8 @@ use crate::{Event, FlowKey, Interest, Protocol, Segment, Side, Tally, TcpFlags, 
 /// How many flows are held, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowLimits {
-    /// Flows held at most (default 524,288). At the limit the flow that was idle for longest goes first.
+    /// Flows held at most (default 524,288). At the limit the flow that was idle for longest goes first, to within a
+    /// second.
     pub max_flows: usize,
     /// A flow without a packet for this long, in packet time, has ended (default 5 minutes).
     pub idle_timeout: Duration,
@@ -17,7 +18,7 @@ pub struct FlowLimits {
     /// the longest pause of Linux); later it opens the flow anew.
     pub syn_lifetime: Duration,
     /// Memory that all flows together may take up beside their entries (default 256 MiB): bytes of messages that are
-    /// not whole yet. At the limit the flow that was idle for longest goes first.
+    /// not whole yet. At the limit the flow that was idle for longest goes first, to within a second.
     pub max_held_bytes: usize,
 }
 

@@ -17,7 +17,7 @@ pub struct IdleLimits {
     /// An entry that was not touched for this long, in packet time, goes.
     pub idle_timeout: Duration,
     /// Memory that all entries together may take up beside themselves, in bytes. At the limit the one that was idle for
-    /// longest goes first.
+    /// longest goes first, to within the same while.
     pub max_held_bytes: usize,
 }
 

@@ -83,9 +83,7 @@ impl Timestamp {
         let (hour, minute, second) = (second_of_day / 3_600, second_of_day / 60 % 60, second_of_day % 60);
         (year, month as u8, day as u8, hour as u8, minute as u8, second as u8)
     }
-}
 
-impl Timestamp {
     /// The text that it is displayed as, in ASCII: for where bytes are wanted.
     pub fn text(self) -> impl AsRef<[u8]> {
         let (year, month, day, hour, minute, second) = self.civil();

@@ -204,10 +204,8 @@ impl HttpIndex {
         if version == HttpVersion::Http2 {
             return None;
         }
-        let headers = signature.headers().enumerate();
-        let head =
-            Head::new(Some(version), headers.filter_map(|(at, header)| Some((known.find(header)?, at))));
-        let value_of = |at| signature.headers().nth(at).and_then(Header::p0f_value).unwrap_or_default();
+        let named = signature.headers().filter_map(|header| Some((known.find(header)?, header)));
+        let head = Head::new(Some(version), named);
         let mut generic = None;
         let words = 0..EntrySet::words(self.entries.len());
         for place in words.flat_map(|word| self.candidates(word, &head)) {
@@ -223,6 +221,11 @@ impl HttpIndex {
         }
         generic.map(|entry| HttpMatch::new(entry, signature))
     }
+}
+
+/// What p0f compares of a header.
+fn value_of(header: Header<'_>) -> &[u8] {
+    header.p0f_value().unwrap_or_default()
 }
 
 impl Asked {

@@ -23,9 +23,7 @@ impl WindowMultiple {
             Self::Mss(factor) | Self::Mtu(factor) => factor,
         }
     }
-}
 
-impl WindowMultiple {
     pub(crate) fn write_to(self, out: &mut impl fmt::Write) -> fmt::Result {
         let (unit, factor) = match self {
             Self::Mss(factor) => ("mss*", factor),

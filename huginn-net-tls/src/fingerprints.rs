@@ -26,8 +26,7 @@ thread_local! {
 impl Fingerprints {
     /// Those of hellos like this one, if this thread has seen one before.
     pub(crate) fn known(hello: &ClientHello<'_>) -> Option<Arc<Self>> {
-        let key = Key::of(hello)?;
-        KNOWN.try_with(|memo| memo.borrow_mut().value(key.as_bytes(), Arc::default)).ok()?
+        Memo::recall(&KNOWN, Key::of(hello)?.as_bytes(), Arc::default)
     }
 
     pub(crate) const fn ja4(&self, form: Ja4Form) -> &Computed<Ja4Raw> {

@@ -118,8 +118,7 @@ impl Ja3s {
     /// Each thread remembers the hashes of texts that it has seen, in 40 KB.
     pub fn hash(&self) -> Ja3Hash {
         let compute = || Ja3Hash::of(&self.text);
-        let remembered = SERVER_HASHES.try_with(|memo| memo.borrow_mut().value(&self.text, compute));
-        remembered.ok().flatten().unwrap_or_else(compute)
+        Memo::recall(&SERVER_HASHES, &self.text, compute).unwrap_or_else(compute)
     }
 
     /// The text.

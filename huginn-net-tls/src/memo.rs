@@ -1,6 +1,8 @@
 //! What was made of bytes that come again and again.
 
+use std::cell::RefCell;
 use std::hash::BuildHasher;
+use std::thread::LocalKey;
 
 use foldhash::fast::RandomState;
 
@@ -32,9 +34,18 @@ impl<V: Clone, const MAX: usize> Memo<V, MAX> {
         Self { hasher: RandomState::default(), slots: slots.collect() }
     }
 
+    /// The [value](Self::value) of a key as this thread remembers it; none while the thread ends.
+    pub(crate) fn recall(
+        of_thread: &'static LocalKey<RefCell<Self>>,
+        key: &[u8],
+        make: impl FnOnce() -> V,
+    ) -> Option<V> {
+        of_thread.try_with(|memo| memo.borrow_mut().value(key, make)).ok()?
+    }
+
     /// The value of a key that came before, which is made if it is not remembered. Whatever makes it, it must be the
     /// same for one key.
-    pub(crate) fn value(&mut self, key: &[u8], make: impl FnOnce() -> V) -> Option<V> {
+    fn value(&mut self, key: &[u8], make: impl FnOnce() -> V) -> Option<V> {
         if key.len() > MAX {
             return None;
         }

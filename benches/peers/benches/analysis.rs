@@ -83,13 +83,12 @@ fn compare_tcp(
 ) {
     let published = || published_tcp(packets, theirs);
     compare(name, packets.len(), || tcp(packets.source(), database), published);
-    packets.write_pcap(path).unwrap();
     let matcher = Arc::new(SharedTcpSignatureMatcher::from_database(theirs));
-    let published = || {
+    let published = |path: &str, sender| {
         let mut analyzer = published_tcp::HuginnNetTcp::new(MAX_FLOWS).with_matcher(matcher.clone());
-        published_file(|sender| analyzer.analyze_pcap(path.to_str().unwrap(), sender, None).unwrap())
+        analyzer.analyze_pcap(path, sender, None).unwrap();
     };
-    compare(&format!("{name}, file"), packets.len(), || tcp(open(path), database), published);
+    compare_files(name, packets, path, |capture| tcp(capture, database), published);
 }
 
 fn compare_http(
@@ -101,13 +100,12 @@ fn compare_http(
 ) {
     let published = || published_http(packets, theirs);
     compare(name, packets.len(), || http(packets.source(), database), published);
-    packets.write_pcap(path).unwrap();
     let matcher = Arc::new(SharedHttpSignatureMatcher::from_database(theirs));
-    let published = || {
+    let published = |path: &str, sender| {
         let mut analyzer = published_http::HuginnNetHttp::new(MAX_FLOWS).with_matcher(matcher.clone());
-        published_file(|sender| analyzer.analyze_pcap(path.to_str().unwrap(), sender, None).unwrap())
+        analyzer.analyze_pcap(path, sender, None).unwrap();
     };
-    compare(&format!("{name}, file"), packets.len(), || http(open(path), database), published);
+    compare_files(name, packets, path, |capture| http(capture, database), published);
 }
 
 fn compare_tls(path: &Path) {
@@ -121,27 +119,32 @@ fn compare_tls(path: &Path) {
             let ours = || tls(packets.source(), original);
             compare(&format!("{name}, {forms}"), packets.len(), ours, || published_tls(&packets));
         }
-        packets.write_pcap(path).unwrap();
-        let published = || {
-            let mut analyzer = published_tls::HuginnNetTls::new(MAX_FLOWS);
-            published_file(|sender| analyzer.analyze_pcap(path.to_str().unwrap(), sender, None).unwrap())
+        let published = |path: &str, sender| {
+            published_tls::HuginnNetTls::new(MAX_FLOWS).analyze_pcap(path, sender, None).unwrap();
         };
-        let name = format!("{name}, four forms of JA4, file");
-        compare(&name, packets.len(), || tls(open(path), true), published);
+        let name = format!("{name}, four forms of JA4");
+        compare_files(&name, &packets, path, |capture| tls(capture, true), published);
     }
 }
 
-fn open(path: &Path) -> CaptureReader {
-    CaptureReader::open(path).unwrap()
-}
-
-/// How many results an analyzer sends; those of one packet are one.
+/// Measures two ways over a file of the same packets. The published one sends its results, those of one packet as one.
 ///
 /// They are taken from the channel afterwards: in two threads the published crates take longer.
-fn published_file<T>(analyze: impl FnOnce(mpsc::Sender<T>)) -> u64 {
-    let (sender, receiver) = mpsc::channel();
-    analyze(sender);
-    receiver.into_iter().map(black_box).count() as u64
+fn compare_files<T>(
+    name: &str,
+    packets: &Packets,
+    path: &Path,
+    own: impl Fn(CaptureReader) -> u64,
+    published: impl Fn(&str, mpsc::Sender<T>),
+) {
+    packets.write_pcap(path).unwrap();
+    let published = || {
+        let (sender, receiver) = mpsc::channel();
+        published(path.to_str().unwrap(), sender);
+        receiver.into_iter().map(black_box).count() as u64
+    };
+    let own = || own(CaptureReader::open(path).unwrap());
+    compare(&format!("{name}, file"), packets.len(), own, published);
 }
 
 /// Measures two ways over the same packets in turn. Each gives the number of things that it found.

@@ -174,10 +174,9 @@ impl Stream {
     fn go_on_in(&mut self, mut block: Block) -> Vec<u8> {
         let unread = self.unread();
         let len = unread.len();
-        let start = HEADROOM.checked_sub(len);
-        if let Some((start, place)) =
-            start.and_then(|start| Some((start, block.buffer.get_mut(start..HEADROOM)?)))
-        {
+        let start = HEADROOM.saturating_sub(len);
+        let before = block.buffer.get_mut(start..HEADROOM);
+        if let Some(place) = before.filter(|place| place.len() == len) {
             place.copy_from_slice(unread);
             self.base = self.base.wrapping_add(self.start as u64).wrapping_sub(start as u64);
             (self.start, self.end) = (start, block.end);

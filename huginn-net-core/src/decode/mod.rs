@@ -25,7 +25,7 @@ use counters::{Stop, add};
 use fragments::{FragmentTable, Limits, Whole};
 use ip::{IpPacket, Ipv4, Version, protocol};
 use transport::Datagram;
-pub(crate) use usual::{Headers, Usual};
+pub(crate) use usual::{FixedHeaders, Usual};
 
 use crate::{Frame, IpHeader, Segment, Timestamp, Truncated, TunnelLayer, TunnelPath};
 

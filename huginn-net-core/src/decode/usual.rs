@@ -15,7 +15,7 @@ pub(crate) struct Usual<'a> {
 
 /// Its headers, without the options: what is small enough to be handed to another thread.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Headers {
+pub(crate) struct FixedHeaders {
     ip: [u8; ip::IPV4_HEADER],
     tcp: [u8; transport::TCP_HEADER],
 }
@@ -45,8 +45,8 @@ impl<'a> Usual<'a> {
     }
 
     #[inline(always)]
-    pub(crate) fn headers(&self) -> Headers {
-        Headers { ip: self.packet.header.fixed(), tcp: self.datagram.header.fixed() }
+    pub(crate) fn headers(&self) -> FixedHeaders {
+        FixedHeaders { ip: self.packet.header.fixed(), tcp: self.datagram.header.fixed() }
     }
 
     pub(crate) fn options(&self) -> &'a [u8] {
@@ -62,7 +62,7 @@ impl<'a> Usual<'a> {
     }
 }
 
-impl Headers {
+impl FixedHeaders {
     /// The segment of which these are the headers.
     #[inline(always)]
     pub(crate) fn segment<'a>(

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::decode::Headers;
+use crate::decode::FixedHeaders;
 use crate::intake::Part;
 use crate::{IpHeader, Segment, TcpFlags, TcpHeader, Timestamp, Transport, TunnelPath, UdpHeader};
 
@@ -49,7 +49,7 @@ struct Extent {
 #[derive(Debug)]
 struct UsualRecord {
     about: Circumstances,
-    headers: Headers,
+    headers: FixedHeaders,
 }
 
 /// A segment that borrows nothing.

@@ -160,8 +160,7 @@ thread_local! {
 /// once they are sorted.
 fn hash_of(list: &[u8]) -> Ja4Hash {
     let compute = || Ja4Hash::of(list);
-    let remembered = HASHES.try_with(|memo| memo.borrow_mut().value(list, compute));
-    remembered.ok().flatten().unwrap_or_else(compute)
+    Memo::recall(&HASHES, list, compute).unwrap_or_else(compute)
 }
 
 impl fmt::Display for Ja4Raw {

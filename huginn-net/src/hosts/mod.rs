@@ -40,10 +40,11 @@ use crate::{ChangeFinding, Event, Finding, Scope, UptimeFinding};
 /// How many hosts are remembered, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostLimits {
-    /// Hosts at most (default 131,072). At the limit the one of which nothing was learned for longest goes first.
+    /// Hosts at most (default 131,072). At the limit the one of which nothing was learned for longest goes first,
+    /// to within a second.
     pub max_hosts: usize,
-    /// A host of which nothing was learned for this long, in packet time, is forgotten (default 2 hours, as in p0f). By the time
-    /// stamps as they stand: where captures are merged out of order, a host may be forgotten more than once.
+    /// A host of which nothing was learned for this long, in packet time, is forgotten (default 2 hours, as in p0f). By
+    /// the time stamps as they stand: where captures are merged out of order, a host may be forgotten more than once.
     pub idle_timeout: Duration,
     /// Memory that all hosts together may take up beside their entries (default 256 MiB). At the limit the host of which
     /// nothing was learned for longest goes first.

@@ -56,14 +56,11 @@ impl<'a> Object<'a> {
     /// Bytes from the wire.
     #[inline(always)]
     pub(super) fn wire(&mut self, key: &str, value: &[u8]) {
-        self.key(key);
         if value.is_ascii() && is_plain(value) {
-            self.out.push(b'"');
-            self.out.extend_from_slice(value);
-            self.out.push(b'"');
-        } else {
-            write_text(self.out, Escaped(value));
+            return self.plain(key, value);
         }
+        self.key(key);
+        write_text(self.out, Escaped(value));
     }
 
     /// What displays as anything.
@@ -76,10 +73,7 @@ impl<'a> Object<'a> {
     /// What displays as text that needs no escape.
     #[inline(always)]
     pub(super) fn token(&mut self, key: &str, value: impl Display) {
-        self.key(key);
-        self.out.push(b'"');
-        let _ = write!(Text(self.out), "{value}");
-        self.out.push(b'"');
+        self.written(key, |text| write!(text, "{value}"));
     }
 
     /// What is written as text that needs no escape, by what does so faster than [`Display`].
