@@ -12,9 +12,10 @@ use crate::intake::Intake;
 use crate::outlet::{Outlet, Told, told};
 use crate::packet_clock::PacketClock;
 use crate::parallel::{self, Dropped, Overflow, Parts, Spread};
+use crate::watch::{Timed, ToWatcher};
 use crate::{
     AnalysisError, DecodeConfig, DecodeCounters, Decoder, Event, Filter, FlowCounters, FlowLimits, Frame,
-    Protocol, Report, Sink, Source, Tally,
+    Inspector, Protocol, Report, Sink, Source, Tally, Watcher,
 };
 
 /// Runs a [`Protocol`] over frames: decode, filter, flow table, protocol, memory, sink.
@@ -29,6 +30,7 @@ pub struct Analyzer<P: Protocol> {
     spread: Spread,
     dropped: Dropped,
     cancel: CancelToken,
+    inspector: Inspector<P>,
 }
 
 /// What an analyzer is built from; see [`Analyzer::builder`].
@@ -139,6 +141,26 @@ impl<P: Protocol> Analyzer<P> {
         self.run(source, &Written(write), &mut ToWriter(&mut take))
     }
 
+    /// [Analyses](Self::analyze) a source that is watched while it lasts, such as an interface: `write` appends the text
+    /// of each event, `watcher` gets it.
+    ///
+    /// However few the [workers](Builder::workers), threads of their own read the source and watch the flows, so that
+    /// the source is not kept waiting; an [`inspector`](Self::inspector) gets its answers while it waits. To be stopped
+    /// while it waits is for the source to offer.
+    ///
+    /// # Errors
+    /// Those of [`analyze_map`](Self::analyze_map).
+    pub fn watch<S: Source<Error: Send> + Send>(
+        &mut self,
+        source: S,
+        write: impl Fn(&Event<Report<P>>, &mut Vec<u8>) + Sync,
+        watcher: &mut (impl Watcher + ?Sized),
+    ) -> Result<Counters, AnalysisError<S::Error>> {
+        let outcome = self.in_workers(source, &Timed(write), &mut ToWatcher(watcher));
+        self.end();
+        outcome.map(|()| self.counters())
+    }
+
     fn run<S: Source<Error: Send> + Send, F: Form<Event<Report<P>>>>(
         &mut self,
         source: S,
@@ -178,8 +200,17 @@ impl<P: Protocol> Analyzer<P> {
     ) -> Result<(), AnalysisError<S::Error>> {
         // The workers begin without flows: those of frames pushed before end here.
         self.flows.clear();
-        let Self { intake, flows, outlet, limits, spread, dropped, cancel } = self;
-        let parts = Parts { intake, flows, limits: *limits, outlet, cancel };
+        let Self { intake, flows, outlet, limits, spread, dropped, cancel, inspector } = self;
+        let desk = inspector.open();
+        let parts = Parts {
+            intake,
+            flows,
+            limits: *limits,
+            outlet,
+            cancel,
+            requests: &desk.requests,
+            dropped: *dropped,
+        };
         let (more, outcome) = parallel::run(*spread, parts, source, form, delivery);
         dropped.add(&more);
         outcome
@@ -219,6 +250,11 @@ impl<P: Protocol> Analyzer<P> {
         self.flows.clear();
     }
 
+    /// A handle that asks a running analysis how it stands, from another thread.
+    pub fn inspector(&self) -> Inspector<P> {
+        self.inspector.clone()
+    }
+
     /// A handle that stops a running [`analyze`](Self::analyze) from another thread.
     pub fn cancel_token(&self) -> CancelToken {
         self.cancel.clone()
@@ -226,18 +262,13 @@ impl<P: Protocol> Analyzer<P> {
 
     /// What was counted since the analyzer was built.
     pub fn counters(&self) -> Counters {
-        let Intake { frames, bytes, frames_filtered, segments_filtered, .. } = self.intake;
         Counters {
-            frames,
-            bytes,
-            frames_filtered,
-            decode: self.intake.decoder.counters().clone(),
-            segments_filtered,
             segments_dropped: self.dropped.segments,
             batches_dropped: self.dropped.batches,
             segments_without_flow: self.flows.segments_without_flow(),
             flows: self.flows.counters(),
             events: self.outlet.events,
+            ..self.intake.counters()
         }
     }
 
@@ -332,6 +363,7 @@ impl<P: Protocol> Builder<P> {
             spread: self.spread,
             dropped: Dropped::default(),
             cancel: CancelToken::default(),
+            inspector: Inspector::default(),
         }
     }
 }

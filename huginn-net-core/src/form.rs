@@ -2,7 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use crate::Sink;
+use crate::{Sink, Timestamp};
 
 /// Makes events what the sink takes, where they are told.
 pub(crate) trait Form<E>: Sync {
@@ -21,6 +21,11 @@ pub(crate) trait Form<E>: Sync {
 pub(crate) trait Delivery<P, S> {
     /// Takes a piece and what it refers to. A break stops the analysis.
     fn deliver(&mut self, piece: P, shelf: &S) -> ControlFlow<()>;
+
+    /// Takes note that all pieces of a round have come, the first frame of which was taken at this time.
+    fn round(&mut self, _taken_at: Option<Timestamp>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 }
 
 /// Events as a function makes them.

@@ -2,7 +2,7 @@
 
 use crate::decode::Usual;
 use crate::packet_clock::PacketClock;
-use crate::{Decoder, Filter, FlowKey, Frame, Segment, Timestamp};
+use crate::{Counters, Decoder, Filter, FlowKey, Frame, Segment, Timestamp};
 
 /// Decodes and filters, and tells the time that flows go by.
 pub(crate) struct Intake {
@@ -53,6 +53,18 @@ impl Intake {
             None => decoder.decode_other(frame, &mut |segment| {
                 each(&Part::Segment(segment), clock.tick(segment.ts));
             }),
+        }
+    }
+
+    /// What was counted up to the flows.
+    pub(crate) fn counters(&self) -> Counters {
+        Counters {
+            frames: self.frames,
+            bytes: self.bytes,
+            frames_filtered: self.frames_filtered,
+            decode: self.decoder.counters().clone(),
+            segments_filtered: self.segments_filtered,
+            ..Counters::default()
         }
     }
 

@@ -15,12 +15,15 @@
 //!     type Flow = ();
 //!     type Event = usize;
 //!     type Memory = ();
+//!     type Counters = ();
 //!
 //!     fn memory(&self) {}
 //!
 //!     fn fork(&self) -> Self {
 //!         Self
 //!     }
+//!
+//!     fn counted(&self) {}
 //!
 //!     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
 //!         segment.tcp().is_none().then_some(Side::Client)
@@ -80,6 +83,7 @@ mod tcp_connection;
 mod tcp_stream;
 mod timestamp;
 mod tunnel;
+mod watch;
 
 pub use analysis_error::AnalysisError;
 pub use analyzer::{Analyzer, Builder, CancelToken, Counters};
@@ -107,3 +111,4 @@ pub use tcp_connection::{TcpConnection, TcpStarts};
 pub use tcp_stream::{Piece, StreamCounters, TcpStream};
 pub use timestamp::Timestamp;
 pub use tunnel::{MAX_TUNNEL_LAYERS, TunnelLayer, TunnelPath};
+pub use watch::{Glimpse, Inspector, Watcher};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Memory, Segment};
+use crate::{Memory, Segment, Tally};
 
 /// A fingerprinter that watches flows, one segment at a time.
 ///
@@ -18,6 +18,8 @@ pub trait Protocol: Send + Sized {
     type Event: Send;
     /// What is remembered beyond one flow; `()` where that is nothing, and every event is reported.
     type Memory: Memory<Self::Event>;
+    /// What is counted beside the engine's own counters; `()` where that is nothing.
+    type Counters: Default + Send + Tally;
 
     /// An empty memory.
     fn memory(&self) -> Self::Memory;
@@ -27,6 +29,9 @@ pub trait Protocol: Send + Sized {
 
     /// Takes back what [`fork`](Self::fork) gave: adds what it counted.
     fn join(&mut self, _worker: Self) {}
+
+    /// What was counted since the protocol was made.
+    fn counted(&self) -> Self::Counters;
 
     /// Whether a segment that belongs to no known flow is worth a place in the flow table and, if so, which
     /// side sent it.

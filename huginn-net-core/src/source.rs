@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::marker::PhantomData;
 
-use crate::Frame;
+use crate::{Frame, Timestamp};
 
 /// Lends one frame after the other.
 pub trait Source {
@@ -18,6 +18,12 @@ pub trait Source {
     /// Where it is not, a parallel analysis first hands on the frames that it has collected.
     fn is_at_hand(&self) -> bool {
         true
+    }
+
+    /// When the frame lent last was taken from whoever captured it, by the clock that stamps frames; `None` where that
+    /// tells nothing, as of a capture file.
+    fn taken_at(&self) -> Option<Timestamp> {
+        None
     }
 
     /// Whether frames lie in a buffer that can be [taken](Self::take_buffer), which spares a parallel analysis to copy
@@ -45,6 +51,10 @@ impl<S: Source + ?Sized> Source for &mut S {
 
     fn is_at_hand(&self) -> bool {
         (**self).is_at_hand()
+    }
+
+    fn taken_at(&self) -> Option<Timestamp> {
+        (**self).taken_at()
     }
 
     fn lends_from_buffer(&self) -> bool {

@@ -6,6 +6,11 @@ pub trait Tally {
     fn add(&mut self, other: &Self);
 }
 
+/// Nothing was counted.
+impl Tally for () {
+    fn add(&mut self, (): &()) {}
+}
+
 impl Tally for u64 {
     fn add(&mut self, other: &Self) {
         *self = self.saturating_add(*other);

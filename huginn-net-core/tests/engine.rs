@@ -58,12 +58,15 @@ impl Protocol for Numbers {
     type Flow = u32;
     type Event = u32;
     type Memory = ();
+    type Counters = ();
 
     fn memory(&self) {}
 
     fn fork(&self) -> Self {
         Self
     }
+
+    fn counted(&self) {}
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
         segment.tcp().is_some_and(|tcp| tcp.flags == TcpFlags::SYN).then_some(Side::Client)
@@ -90,12 +93,15 @@ impl Protocol for FirstByte {
     type Flow = ();
     type Event = u8;
     type Memory = ();
+    type Counters = ();
 
     fn memory(&self) {}
 
     fn fork(&self) -> Self {
         Self
     }
+
+    fn counted(&self) {}
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
         Some(if segment.payload.first() == Some(&b'S') { Side::Server } else { Side::Client })
@@ -132,12 +138,15 @@ impl Protocol for Both {
     type Flow = (u32, Option<()>);
     type Event = Either;
     type Memory = ();
+    type Counters = ();
 
     fn memory(&self) {}
 
     fn fork(&self) -> Self {
         Self::default()
     }
+
+    fn counted(&self) {}
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
         self.0.opens(segment).or_else(|| self.1.opens(segment))
@@ -306,6 +315,7 @@ impl Protocol for Syns {
     type Flow = ();
     type Event = bool;
     type Memory = SynsOfClients;
+    type Counters = ();
 
     fn memory(&self) -> SynsOfClients {
         SynsOfClients::default()
@@ -314,6 +324,8 @@ impl Protocol for Syns {
     fn fork(&self) -> Self {
         Self
     }
+
+    fn counted(&self) {}
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
         Numbers.opens(segment)

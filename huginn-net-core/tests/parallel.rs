@@ -3,6 +3,7 @@
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
     clippy::indexing_slicing,
+    clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
     reason = "a test may panic"
@@ -20,8 +21,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use huginn_net_core::{
-    AnalysisError, Analyzer, Builder, Counters, Event, Frame, Frames, Interest, LinkType, Memory, Overflow,
-    Protocol, Route, Segment, Side, Sink, Source, TcpFlags, Timestamp,
+    AnalysisError, Analyzer, Builder, Counters, Event, Frame, Frames, Inspector, Interest, LinkType, Memory,
+    Overflow, Protocol, Route, Segment, Side, Sink, Source, TcpFlags, Timestamp, Watcher,
 };
 use proptest::prelude::*;
 
@@ -42,6 +43,7 @@ impl Protocol for Everything {
     type Flow = u32;
     type Event = String;
     type Memory = Syns;
+    type Counters = u64;
 
     fn memory(&self) -> Syns {
         Syns::default()
@@ -53,6 +55,10 @@ impl Protocol for Everything {
 
     fn join(&mut self, worker: Self) {
         self.segments += worker.segments;
+    }
+
+    fn counted(&self) -> u64 {
+        self.segments
     }
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
@@ -492,4 +498,134 @@ fn no_event_waits_for_a_frame_that_is_long_in_coming() {
             }
         });
     assert_eq!((counters.unwrap().frames, events), (9, 18));
+}
+
+/// Counts what is told, and asks how the analysis stands from another thread after each round.
+struct Watching {
+    events: Vec<(Timestamp, Vec<u8>)>,
+    rounds: Vec<Option<Timestamp>>,
+}
+
+impl Watcher for Watching {
+    fn event(&mut self, ts: Timestamp, text: &[u8]) -> ControlFlow<()> {
+        self.events.push((ts, text.to_vec()));
+        ControlFlow::Continue(())
+    }
+
+    fn round(&mut self, taken_at: Option<Timestamp>) -> ControlFlow<()> {
+        self.rounds.push(taken_at);
+        ControlFlow::Continue(())
+    }
+}
+
+/// Frames, each taken a second after its capture, each of which comes only after a question was answered.
+struct Asked<A> {
+    packets: Vec<Packet>,
+    given: usize,
+    ask: A,
+}
+
+impl<A: FnMut(usize)> Source for Asked<A> {
+    type Error = Infallible;
+
+    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Infallible> {
+        (self.ask)(self.given);
+        self.given += 1;
+        Ok(self.packets.get(self.given - 1).map(Packet::frame))
+    }
+
+    fn is_at_hand(&self) -> bool {
+        false
+    }
+
+    fn taken_at(&self) -> Option<Timestamp> {
+        let packet = self.packets.get(self.given.checked_sub(1)?)?;
+        Some(Timestamp::new(packet.ts.as_secs() + 1, 0, 6))
+    }
+}
+
+/// Asks until all frames handed on so far are counted.
+fn stands(inspector: &Inspector<Everything>, frames: u64) -> (Counters, u64, u32) {
+    for _ in 0..10_000 {
+        let told = inspector.ask(|glimpse| {
+            let counted = (glimpse.counters().clone(), *glimpse.protocol_counters());
+            (counted.0, counted.1, glimpse.memory().0.values().sum())
+        });
+        let told = told.expect("the analysis runs");
+        if told.0.frames == frames && told.0.events == 2 * frames {
+            return told;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    panic!("{frames} frames are never counted");
+}
+
+#[test]
+fn a_watched_analysis_answers_while_its_source_waits() {
+    for workers in [1, 3] {
+        let mut analyzer = builder(workers, 1 << 20).build();
+        // What was counted before counts.
+        analyzer
+            .analyze(Frames::new(syns(10).iter().map(Packet::frame)), &mut |_: Event<String>| {})
+            .unwrap();
+        let inspector = analyzer.inspector();
+        assert_eq!(inspector.ask(|_| ()), None, "nothing runs");
+        let packets: Vec<_> = (10..20).map(Packet::syn).collect();
+        let source = Asked {
+            packets,
+            given: 0,
+            ask: |given: usize| {
+                let seen = 10 + given as u64;
+                let (counters, segments, syns) = stands(&inspector, seen);
+                assert_eq!((counters.flows.opened, counters.decode.tcp, segments), (seen, seen, seen));
+                assert_eq!(u64::from(syns), seen);
+            },
+        };
+        let mut watching = Watching { events: Vec::new(), rounds: Vec::new() };
+        let write = |event: &Event<String>, text: &mut Vec<u8>| text.extend(event.kind.bytes().take(3));
+        let counters = analyzer.watch(source, write, &mut watching).unwrap();
+        assert_eq!((counters.frames, counters.events), (20, 40));
+        let seconds = (10..20).map(|second| Some(Timestamp::new(second + 1, 0, 6)));
+        assert_eq!(watching.rounds, seconds.collect::<Vec<_>>(), "one a frame");
+        let times = watching.events.iter().map(|(ts, _)| ts.as_secs());
+        assert!(times.eq((10..20).flat_map(|second| [second, second])));
+        assert!(watching.events.iter().all(|(_, text)| text == b"1: " || text == b"1 S"));
+        assert_eq!(inspector.ask(|_| ()), None, "nothing runs any more");
+    }
+}
+
+#[test]
+fn frames_without_segments_are_counted_while_the_source_waits() {
+    let inspected = builder(2, 1 << 20).build();
+    let inspector = inspected.inspector();
+    let mut analyzer = inspected;
+    let arp = Packet { data: vec![0; 30], link: LinkType::ETHERNET, ts: Timestamp::new(1, 0, 6) };
+    let source = Asked {
+        packets: vec![arp; 3],
+        given: 0,
+        ask: |given: usize| {
+            let counted = || inspector.ask(|glimpse| glimpse.counters().frames).unwrap();
+            let tries = std::iter::repeat_with(counted).take(10_000);
+            let mut waited = tries.inspect(|_| std::thread::sleep(Duration::from_millis(1)));
+            assert!(waited.any(|frames| frames == given as u64));
+        },
+    };
+    let mut watching = Watching { events: Vec::new(), rounds: Vec::new() };
+    let counters = analyzer.watch(source, |_, _| {}, &mut watching).unwrap();
+    assert_eq!((counters.frames, counters.events), (3, 0));
+}
+
+#[test]
+fn whoever_asks_when_the_analysis_ends_is_not_kept_waiting() {
+    for _ in 0..20 {
+        let mut analyzer = builder(2, 1).build();
+        let inspector = analyzer.inspector();
+        let asking = std::thread::spawn(move || while inspector.ask(|_| ()).is_none() {});
+        while !asking.is_finished() {
+            analyzer
+                .analyze(Frames::new(syns(3).iter().map(Packet::frame)), &mut |_: Event<String>| {})
+                .unwrap();
+        }
+        asking.join().unwrap();
+    }
 }

@@ -113,6 +113,7 @@ impl Protocol for HttpObserver {
     type Flow = HttpFlow;
     type Event = HttpEvent;
     type Memory = ();
+    type Counters = HttpCounters;
 
     fn memory(&self) {}
 
@@ -122,6 +123,10 @@ impl Protocol for HttpObserver {
 
     fn join(&mut self, worker: Self) {
         self.counters.add(&worker.counters);
+    }
+
+    fn counted(&self) -> HttpCounters {
+        self.counters
     }
 
     /// A SYN opens a flow, and so does a segment that begins with a head where the SYN was not seen.

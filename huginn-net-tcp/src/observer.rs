@@ -89,12 +89,15 @@ impl Protocol for TcpObserver {
     type Flow = TcpFlow;
     type Event = TcpEvent;
     type Memory = ();
+    type Counters = ();
 
     fn memory(&self) {}
 
     fn fork(&self) -> Self {
         *self
     }
+
+    fn counted(&self) {}
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
         let handshake = Handshake::of(segment.tcp()?.flags)?;

@@ -154,6 +154,7 @@ impl Protocol for TlsObserver {
     type Flow = TlsFlow;
     type Event = TlsEvent;
     type Memory = ();
+    type Counters = TlsCounters;
 
     fn memory(&self) {}
 
@@ -163,6 +164,10 @@ impl Protocol for TlsObserver {
 
     fn join(&mut self, worker: Self) {
         self.counters.add(&worker.counters);
+    }
+
+    fn counted(&self) -> TlsCounters {
+        self.counters
     }
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use huginn_net_core::{Interest, Protocol, Route, Segment, Side, TcpFlags};
+use huginn_net_core::{Interest, Protocol, Route, Segment, Side, TcpFlags, tally};
 use huginn_net_db::{Database, Label};
 use huginn_net_http::{
     HttpCounters, HttpEvent, HttpFlow, HttpObserver, HttpRequest, HttpResponse, HttpSignature, Role,
@@ -110,6 +110,8 @@ pub struct ProtocolCounters {
     pub tls: TlsCounters,
 }
 
+tally!(ProtocolCounters { http, tls });
+
 /// What is learned: for who asked, or for what is remembered of hosts.
 type Learned = Route<Finding, HostNote>;
 
@@ -141,6 +143,7 @@ impl Protocol for Observers {
     type Flow = FlowState;
     type Event = Route<Finding, HostNote>;
     type Memory = Hosts;
+    type Counters = ProtocolCounters;
 
     fn memory(&self) -> Hosts {
         Hosts::new(&self.hosts, self.scope, self.profiles)
@@ -165,6 +168,10 @@ impl Protocol for Observers {
         if let (Some(tls), Some(worker)) = (&mut self.tls, worker.tls) {
             tls.join(worker);
         }
+    }
+
+    fn counted(&self) -> ProtocolCounters {
+        self.counters()
     }
 
     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {

@@ -3,13 +3,15 @@
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::{Receiver, Sender, select};
 
 use super::Round;
+use super::standing::Standings;
 use super::worker::{Tidings, ToldIn};
 use crate::analysis_error::ThreadFailure;
 use crate::form::{Delivery, Form};
 use crate::outlet::{Outlet, Told};
+use crate::watch::Request;
 use crate::{CancelToken, Event, Protocol, Report};
 
 /// What joins the caller's thread to the others.
@@ -32,14 +34,19 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> Merger<P, F> {
         form: &F,
         delivery: &mut impl Delivery<F::Piece, F::Shelf>,
         cancel: &CancelToken,
+        mut standings: Standings<P>,
+        requests: &Receiver<Request<P>>,
     ) -> Result<(), ThreadFailure> {
         let mut failure = None;
         let mut concluded = F::Shelf::default();
         let mut inbox = Vec::with_capacity(self.lanes.len());
-        for round in &self.rounds {
-            for lane in self.lanes.iter().enumerate().filter(|(n, _)| round.has(*n)).map(|(_, lane)| lane) {
+        while let Some(round) = self.next_round(outlet, &standings, requests) {
+            standings.read = round.counters;
+            let lanes = self.lanes.iter().zip(&mut standings.workers).enumerate();
+            for (_, (lane, standing)) in lanes.filter(|(worker, _)| round.workers.has(*worker)) {
                 // A worker that is gone ends the analysis; why it is gone, its thread tells.
-                let Ok(tidings) = lane.tidings.recv() else { return Ok(()) };
+                let Ok(mut tidings) = lane.tidings.recv() else { return Ok(()) };
+                std::mem::swap(standing, &mut tidings.standing);
                 inbox.push((lane, tidings));
             }
             while let Some((told, shelf)) = next::<_, P, F>(&mut inbox) {
@@ -63,6 +70,9 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> Merger<P, F> {
                     return failure.map_or(Ok(()), Err);
                 }
             }
+            if !round.workers.is_empty() && delivery.round(round.taken_at).is_break() {
+                return Ok(());
+            }
             for (lane, mut tidings) in inbox.drain(..) {
                 F::clear(&mut tidings.shelf);
                 // Where there are enough of them, it is dropped.
@@ -70,6 +80,21 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> Merger<P, F> {
             }
         }
         Ok(())
+    }
+
+    /// Waits for a round, and answers meanwhile. `None` when no more comes.
+    fn next_round(
+        &self,
+        outlet: &Outlet<P::Memory>,
+        standings: &Standings<P>,
+        requests: &Receiver<Request<P>>,
+    ) -> Option<Round> {
+        loop {
+            select! {
+                recv(self.rounds) -> round => return round.ok(),
+                recv(requests) -> request => request.ok()?(&standings.glimpse(outlet)),
+            }
+        }
     }
 }
 

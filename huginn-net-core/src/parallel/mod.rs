@@ -11,26 +11,29 @@
 mod batch;
 mod merge;
 mod reader;
+mod standing;
 mod worker;
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-use crossbeam_channel::bounded;
+use crossbeam_channel::{Receiver, bounded};
 
 use crate::analysis_error::ThreadFailure;
 use crate::flows::Flows;
 use crate::form::{Delivery, Form};
 use crate::intake::Intake;
 use crate::outlet::Outlet;
-use crate::{AnalysisError, CancelToken, Event, FlowLimits, Protocol, Report, Source};
+use crate::watch::Request;
+use crate::{AnalysisError, CancelToken, Counters, Event, FlowLimits, Protocol, Report, Source, Timestamp};
 use merge::Merger;
 pub(crate) use reader::Dropped;
 use reader::Reader;
+use standing::Standings;
 use worker::Worker;
 
-/// Workers at most: so many bits has a [`Round`].
+/// Workers at most: so many bits has a [`Round`]'s set of them.
 const MAX_WORKERS: usize = 128;
 
 /// Batches that wait for a worker at most, and rounds whose tidings wait to be merged.
@@ -72,13 +75,26 @@ pub(crate) struct Parts<'a, P: Protocol> {
     pub(crate) limits: FlowLimits,
     pub(crate) outlet: &'a mut Outlet<P::Memory>,
     pub(crate) cancel: &'a CancelToken,
+    pub(crate) requests: &'a Receiver<Request<P>>,
+    /// What was dropped before.
+    pub(crate) dropped: Dropped,
+}
+
+/// What the reader tells of a round when it has handed it on.
+#[derive(Debug, Default)]
+struct Round {
+    workers: Workers,
+    /// When the source took its first frame.
+    taken_at: Option<Timestamp>,
+    /// What the reader has counted so far.
+    counters: Counters,
 }
 
 /// The workers that have a batch of a round.
 #[derive(Clone, Copy, Debug, Default)]
-struct Round(u128);
+struct Workers(u128);
 
-impl Round {
+impl Workers {
     fn add(&mut self, worker: usize) {
         self.0 |= bit(worker);
     }
@@ -104,8 +120,9 @@ pub(crate) fn run<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Repo
     form: &F,
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> (Dropped, Result<(), AnalysisError<S::Error>>) {
-    let Parts { intake, flows, limits, outlet, cancel } = parts;
+    let Parts { intake, flows, limits, outlet, cancel, requests, dropped } = parts;
     let Threads { reader, workers, merger } = threads::<P, F>(spread);
+    let standings = Standings::new(flows, dropped, workers.len());
     let limits = limits.share(workers.len());
     let (stop, ended_at) = (&AtomicBool::new(false), &AtomicU64::new(0));
     // Whoever ends early drops its ends of the channels: then nobody waits for it, and all others end as well.
@@ -120,7 +137,7 @@ pub(crate) fn run<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Repo
         let reader = start(scope, "reader", move || reader.run(&mut source, intake, cancel, stop, ended_at));
         let merged = {
             let _stop = StopOnDrop(stop);
-            merger.run(outlet, form, delivery, cancel)
+            merger.run(outlet, form, delivery, cancel, standings, requests)
         };
         let (read, dropped) = match join("reader", reader) {
             Ok((read, dropped)) => (read.map_err(AnalysisError::Source), dropped),
@@ -172,7 +189,8 @@ fn threads<P: Protocol, F: Form<Event<Report<P>>>>(spread: Spread) -> Threads<P,
     let under_way = QUEUE_LEN.saturating_mul(2).saturating_add(2);
     let (spent_batches, spare_batches) = bounded(count.saturating_mul(under_way));
     let (spent_buffers, spare_buffers) = bounded(under_way);
-    let (rounds, told_rounds) = bounded(count.saturating_mul(under_way));
+    // One more, with what was counted.
+    let (rounds, told_rounds) = bounded(count.saturating_mul(under_way).saturating_add(1));
     let mut threads = Threads {
         reader: Reader::new(spread, spare_batches, spare_buffers, rounds),
         workers: Vec::with_capacity(count),

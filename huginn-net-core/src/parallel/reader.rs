@@ -8,9 +8,9 @@ use crossbeam_channel::{Receiver, Sender, TrySendError};
 use foldhash::fast::RandomState;
 
 use super::batch::Batch;
-use super::{Overflow, Round, Spread};
+use super::{Overflow, Round, Spread, Workers};
 use crate::intake::{Intake, Part};
-use crate::{CancelToken, Source, Timestamp, tally};
+use crate::{CancelToken, Counters, Source, Timestamp, tally};
 
 /// What joins the reader to the other threads.
 pub(super) struct Reader {
@@ -21,6 +21,8 @@ pub(super) struct Reader {
     rounds: Sender<Round>,
     hasher: RandomState,
     dropped: Dropped,
+    /// Of how many frames was told that they were counted.
+    told_frames: u64,
 }
 
 /// The way to one worker.
@@ -49,7 +51,16 @@ impl Reader {
         rounds: Sender<Round>,
     ) -> Self {
         let (lanes, hasher) = (Vec::new(), RandomState::default());
-        Self { spread, lanes, spent_batches, spent_buffers, rounds, hasher, dropped: Dropped::default() }
+        Self {
+            spread,
+            lanes,
+            spent_batches,
+            spent_buffers,
+            rounds,
+            hasher,
+            dropped: Dropped::default(),
+            told_frames: 0,
+        }
     }
 
     /// Adds the way to another worker.
@@ -67,14 +78,16 @@ impl Reader {
         ended_at: &AtomicU64,
     ) -> (Result<(), S::Error>, Dropped) {
         let mut place = 0_u32;
+        let mut taken_at = None;
         let lends_from_buffer = source.lends_from_buffer();
         let outcome = loop {
             if stop.load(Ordering::Relaxed) || cancel.is_cancelled() {
                 break Ok(());
             }
-            if !source.is_at_hand() && self.hand_on(&mut place, source).is_err() {
+            if !source.is_at_hand() && self.hand_on(&mut place, taken_at, source, intake).is_err() {
                 break Ok(());
             }
+            let begins = place == 0;
             match source.next_frame() {
                 Ok(Some(frame)) => {
                     let mut is_full = false;
@@ -83,7 +96,10 @@ impl Reader {
                         is_full |= self.add(place, part, now, buffer);
                         place = place.saturating_add(1);
                     });
-                    if is_full && self.hand_on(&mut place, source).is_err() {
+                    if begins {
+                        taken_at = source.taken_at();
+                    }
+                    if is_full && self.hand_on(&mut place, taken_at, source, intake).is_err() {
                         break Ok(());
                     }
                 }
@@ -91,7 +107,7 @@ impl Reader {
                 Err(error) => break Err(error),
             }
         };
-        let _ = self.hand_on(&mut place, source);
+        let _ = self.hand_on(&mut place, taken_at, source, intake);
         ended_at.store(intake.clock.now().as_nanos(), Ordering::Release);
         (outcome, self.dropped)
     }
@@ -107,11 +123,17 @@ impl Reader {
 
     /// Ends the round: hands every batch that is not empty to its worker.
     #[inline(never)]
-    fn hand_on(&mut self, place: &mut u32, source: &mut impl Source) -> Result<(), Deserted> {
+    fn hand_on(
+        &mut self,
+        place: &mut u32,
+        taken_at: Option<Timestamp>,
+        source: &mut impl Source,
+        intake: &Intake,
+    ) -> Result<(), Deserted> {
         if *place == 0 {
-            return Ok(());
+            return self.tell(intake);
         }
-        let mut round = Round::default();
+        let mut workers = Workers::default();
         let buffer = source.lends_from_buffer().then(|| {
             let fresh = self.spent_buffers.try_recv().unwrap_or_else(|_| vec![0; self.spread.buffer_len()]);
             Arc::new(source.take_buffer(fresh))
@@ -126,7 +148,7 @@ impl Reader {
             let fresh = self.spent_batches.try_recv().unwrap_or_default();
             let batch = std::mem::replace(&mut lane.batch, fresh);
             match send(&lane.queue, batch, self.spread.overflow)? {
-                None => round.add(worker),
+                None => workers.add(worker),
                 Some(mut batch) => {
                     self.dropped.batches = self.dropped.batches.saturating_add(1);
                     self.dropped.segments = self.dropped.segments.saturating_add(batch.len() as u64);
@@ -136,7 +158,28 @@ impl Reader {
             }
         }
         *place = 0;
-        if round.is_empty() { Ok(()) } else { self.rounds.send(round).map_err(|_| Deserted) }
+        if workers.is_empty() {
+            return self.tell(intake);
+        }
+        let round = Round { workers, taken_at, counters: self.counters(intake) };
+        self.told_frames = round.counters.frames;
+        self.rounds.send(round).map_err(|_| Deserted)
+    }
+
+    /// Tells what was counted where that is all there is to tell, unless there is enough to hear of already: this must
+    /// not take the place of a round that workers have.
+    fn tell(&mut self, intake: &Intake) -> Result<(), Deserted> {
+        if intake.frames == self.told_frames || !self.rounds.is_empty() {
+            return Ok(());
+        }
+        self.told_frames = intake.frames;
+        let counters = self.counters(intake);
+        self.rounds.send(Round { counters, ..Round::default() }).map_err(|_| Deserted)
+    }
+
+    fn counters(&self, intake: &Intake) -> Counters {
+        let Dropped { segments, batches } = self.dropped;
+        Counters { segments_dropped: segments, batches_dropped: batches, ..intake.counters() }
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crossbeam_channel::{Receiver, Sender};
 
 use super::batch::Batch;
+use super::standing::Standing;
 use crate::flows::Flows;
 use crate::form::Form;
 use crate::outlet::{Told, told};
@@ -18,6 +19,8 @@ pub(super) struct Tidings<P: Protocol, F: Form<Event<Report<P>>>> {
     pub(super) told: VecDeque<(u32, ToldIn<P, F>)>,
     /// What they refer to.
     pub(super) shelf: F::Shelf,
+    /// How the flows of the worker stand after it.
+    pub(super) standing: Standing<P::Counters>,
 }
 
 /// One of them.
@@ -28,7 +31,7 @@ type Note<P> = <<P as Protocol>::Memory as Memory<<P as Protocol>::Event>>::Note
 
 impl<P: Protocol, F: Form<Event<Report<P>>>> Default for Tidings<P, F> {
     fn default() -> Self {
-        Self { told: VecDeque::new(), shelf: F::Shelf::default() }
+        Self { told: VecDeque::new(), shelf: F::Shelf::default(), standing: Standing::default() }
     }
 }
 
@@ -48,7 +51,7 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> Worker<P, F> {
             let mut tidings = self.spent_tidings.try_recv().unwrap_or_default();
             batch.each(|place, segment, now| {
                 let _ = flows.segment(segment, now, &mut |event| {
-                    let Tidings { told: queue, shelf } = &mut tidings;
+                    let Tidings { told: queue, shelf, .. } = &mut tidings;
                     queue.push_back((place, told::<P::Event, P::Memory, F>(event, form, shelf)));
                     ControlFlow::Continue(())
                 });
@@ -56,6 +59,7 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> Worker<P, F> {
             // Where there are enough of them, they are dropped.
             let _ = batch.clear().map(|buffer| self.spent_buffers.try_send(buffer));
             let _ = self.spent_batches.try_send(batch);
+            tidings.standing = Standing::of(&flows);
             if self.tidings.send(tidings).is_err() {
                 return flows;
             }
