@@ -1,13 +1,19 @@
 //! What can be typed.
 
+#[cfg(unix)]
+use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::thread;
+#[cfg(unix)]
+use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use huginn_net::IpNet;
 
 use crate::commands::explain::ExplainCommand;
+#[cfg(unix)]
+use crate::output::{parse_interval, parse_size};
 
 /// Passive network fingerprinting: says, from packets alone, who is talking.
 #[derive(Debug, Parser)]
@@ -21,6 +27,12 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Analyse capture files
     Pcap(PcapArguments),
+    /// Watch interfaces until told to stop
+    #[cfg(unix)]
+    Live(Box<LiveArguments>),
+    /// List the interfaces that can be watched
+    #[cfg(unix)]
+    Interfaces(InterfacesArguments),
     /// Inspect a signature database
     #[command(subcommand)]
     Db(DbCommand),
@@ -40,6 +52,11 @@ pub(crate) struct PcapArguments {
 
     #[command(flatten)]
     pub(crate) output: OutputArguments,
+
+    /// Only the hosts, at the end of each file, instead of the events: what each of them is and did, and why it is
+    /// thought so. A table for people, or one JSON object a host
+    #[arg(long, help_heading = "Output")]
+    pub(crate) summary: bool,
 }
 
 /// What is analysed, and against what.
@@ -87,12 +104,7 @@ pub(crate) struct OutputArguments {
     #[arg(long, value_enum, default_value = "human")]
     pub(crate) format: Format,
 
-    /// Only the hosts, at the end of each file, instead of the events: what each of them is and did, and why it is
-    /// thought so. A table for people, or one JSON object a host
-    #[arg(long)]
-    pub(crate) summary: bool,
-
-    /// Write events to this file instead of standard output
+    /// Write events to this file instead of standard output; 'live' appends to it
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -100,13 +112,140 @@ pub(crate) struct OutputArguments {
     #[arg(long)]
     pub(crate) stats: bool,
 
-    /// No progress bar
+    /// No progress bar, nor anything else on standard error but what goes wrong
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 
-    /// Say on standard error what each file held
+    /// Say more on standard error: what each file held, which rights were given up
     #[arg(short, long, action = ArgAction::SetTrue)]
     pub(crate) verbose: bool,
+}
+
+#[cfg(unix)]
+#[derive(Args, Debug)]
+pub(crate) struct LiveArguments {
+    /// Interface to watch; may be repeated ('huginn-net interfaces' lists them)
+    #[arg(short, long = "interface", required = true, value_name = "IFACE")]
+    pub(crate) interfaces: Vec<String>,
+
+    /// Only packets that this BPF expression selects, as --filter (pcap-filter(7); needs a build with the feature libpcap)
+    #[arg(value_name = "BPF", conflicts_with = "filter")]
+    pub(crate) expression: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) capture: CaptureArguments,
+
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArguments,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+
+    #[command(flatten)]
+    pub(crate) rotation: RotationArguments,
+
+    #[command(flatten)]
+    pub(crate) service: ServiceArguments,
+}
+
+/// How packets are taken from the kernel.
+#[cfg(unix)]
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Capture")]
+pub(crate) struct CaptureArguments {
+    /// What captures [default: packet on Linux; libpcap elsewhere and where a BPF expression is given]
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) backend: Option<BackendArgument>,
+
+    /// Do not put interfaces into promiscuous mode
+    #[arg(short = 'p', long)]
+    pub(crate) no_promiscuous: bool,
+
+    /// Bytes of a packet that are looked at
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 18, value_parser = clap::value_parser!(u32).range(64..=1 << 18))]
+    pub(crate) snaplen: u32,
+
+    /// Room in the kernel for packets that wait to be read, for each interface
+    #[arg(long, value_name = "MIB", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=2047))]
+    pub(crate) buffer: u32,
+}
+
+#[cfg(unix)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BackendArgument {
+    /// AF_PACKET sockets of Linux, without a system library
+    Packet,
+    /// libpcap (needs a build with the feature libpcap)
+    Libpcap,
+}
+
+/// When a new output file is begun. Without these only SIGHUP does it, by which logrotate and its like ask for it.
+#[cfg(unix)]
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Rotation of --output")]
+pub(crate) struct RotationArguments {
+    /// Before it grows longer than this: a number of bytes, 100M, 1G
+    #[arg(long, value_name = "SIZE", requires = "output", value_parser = parse_size)]
+    pub(crate) rotate_size: Option<u64>,
+
+    /// When this time has passed: 15m, 1h, 1d, counted from midnight UTC
+    #[arg(long, value_name = "TIME", requires = "output", value_parser = parse_interval)]
+    pub(crate) rotate_interval: Option<Duration>,
+
+    /// Keep so many of the files that were set aside [default: all]
+    #[arg(long, value_name = "N", requires = "output")]
+    pub(crate) rotate_keep: Option<usize>,
+}
+
+/// What makes a service of it.
+#[cfg(unix)]
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Service")]
+pub(crate) struct ServiceArguments {
+    /// Write the counters to standard error this often, as one JSON object: 60s, 5m
+    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
+    pub(crate) stats_interval: Option<Duration>,
+
+    /// Offer the counters to Prometheus at http://ADDR:PORT/metrics; a port alone is one of 127.0.0.1
+    #[arg(long, value_name = "ADDR:PORT", value_parser = parse_address)]
+    pub(crate) metrics: Option<SocketAddr>,
+
+    /// Answer clients of p0f's API on this Unix socket
+    #[arg(long, value_name = "PATH")]
+    pub(crate) p0f_socket: Option<PathBuf>,
+
+    /// The permissions of that socket, in octal
+    #[arg(long, value_name = "MODE", requires = "p0f_socket", default_value = "600", value_parser = parse_mode)]
+    pub(crate) p0f_socket_mode: u32,
+
+    /// Where SIGUSR1 has all that is known of hosts written, one JSON object a host [default: standard error]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) hosts_file: Option<PathBuf>,
+
+    /// Run as this user once all is open: a name, or UID:GID
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+
+    /// Do not confine the program to its output by Landlock
+    #[arg(long)]
+    pub(crate) no_sandbox: bool,
+}
+
+#[cfg(unix)]
+#[derive(Args, Debug)]
+pub(crate) struct InterfacesArguments {
+    /// How they are listed
+    #[arg(long, value_enum, default_value = "human")]
+    pub(crate) format: ListFormat,
+}
+
+#[cfg(unix)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListFormat {
+    /// A table for people
+    Human,
+    /// JSON Lines, one interface each
+    Json,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -163,6 +302,24 @@ fn parse_workers(text: &str) -> Result<NonZeroUsize, String> {
         return Ok(thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
     }
     text.parse().map_err(|_| "not a number from 1, nor 'auto'".to_owned())
+}
+
+/// An address and a port, or a port of this machine alone.
+#[cfg(unix)]
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let port = || text.parse().map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    text.parse()
+        .or_else(|_| port())
+        .map_err(|_| "neither an address with a port such as [::1]:9100, nor a port".to_owned())
+}
+
+/// Permissions as `chmod` takes them.
+#[cfg(unix)]
+fn parse_mode(text: &str) -> Result<u32, String> {
+    u32::from_str_radix(text, 8)
+        .ok()
+        .filter(|mode| *mode <= 0o777)
+        .ok_or_else(|| "not permissions in octal such as 660".to_owned())
 }
 
 /// A network in CIDR notation, or one address.

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use huginn_net::{CaptureError, DatabaseError};
+#[cfg(unix)]
+use huginn_net_live::LiveError;
 
 /// A capture could not be read, ended malformed, or an answer could not be written.
 pub(crate) const FAILED: u8 = 1;
@@ -45,6 +47,30 @@ pub(crate) enum Failure {
     /// The file for events could not be made.
     #[error("{path}: {source}")]
     Create { path: String, source: io::Error },
+    /// Interfaces could not be opened.
+    #[cfg(unix)]
+    #[error(transparent)]
+    Live(#[from] LiveError),
+    /// They may not be opened.
+    #[cfg(unix)]
+    #[error("{source}\n{fix}")]
+    NoRights { source: LiveError, fix: String },
+    /// Rights could not be given up.
+    #[cfg(unix)]
+    #[error(transparent)]
+    Rights(#[from] crate::privileges::PrivilegeError),
+    /// Those who ask cannot be answered.
+    #[cfg(unix)]
+    #[error(transparent)]
+    Ask(#[from] crate::ask::AskError),
+    /// The file for events cannot be used.
+    #[cfg(unix)]
+    #[error(transparent)]
+    Output(#[from] crate::output::OutputError),
+    /// A part of the program could not be started.
+    #[cfg(unix)]
+    #[error("cannot start {doing}: {source}")]
+    Start { doing: &'static str, source: io::Error },
     /// Output could not be written.
     #[error("cannot write output: {0}")]
     Write(#[from] io::Error),
@@ -54,6 +80,14 @@ impl Failure {
     pub(crate) fn status(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::Capture(_) | Self::Write(_) => FAILED,
+            #[cfg(unix)]
+            Self::Live(
+                LiveError::Open { .. } | LiveError::UnknownLinkType { .. } | LiveError::System { .. },
+            ) => FAILED,
+            #[cfg(unix)]
+            Self::NoRights { .. } | Self::Rights(_) | Self::Ask(_) | Self::Output(_) | Self::Start { .. } => {
+                FAILED
+            }
             _ => USAGE,
         })
     }

@@ -1,9 +1,20 @@
 //! The program `huginn-net`: says from packets alone who is talking.
 
 mod args;
+#[cfg(unix)]
+mod ask;
 mod commands;
 mod failure;
+#[cfg(unix)]
+mod latency;
 mod output;
+#[cfg(target_os = "linux")]
+mod privileges;
+#[cfg(all(unix, not(target_os = "linux")))]
+#[path = "privileges/elsewhere.rs"]
+mod privileges;
+#[cfg(unix)]
+mod signals;
 
 use std::process::ExitCode;
 
@@ -14,6 +25,10 @@ use crate::args::{Arguments, Command};
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Pcap(args) => commands::pcap::run(args),
+        #[cfg(unix)]
+        Command::Live(args) => commands::live::run(&args),
+        #[cfg(unix)]
+        Command::Interfaces(args) => commands::interfaces::run(args),
         Command::Db(command) => commands::db::run(command),
         Command::Explain(command) => commands::explain::run(command),
     };

@@ -129,6 +129,13 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         self.entries.get_mut(slot.0 as usize)?.value.as_mut()
     }
 
+    /// The value of `key`, without it counting as seen; also if it went idle since [`expire`](Self::expire).
+    pub fn peek(&self, key: &K) -> Option<&V> {
+        let entry = |slot: &u32| self.entries.get(*slot as usize).filter(|entry| entry.key == *key);
+        let slot = self.index.find(self.hasher.hash_one(key), |slot| entry(slot).is_some())?;
+        entry(slot)?.value.as_ref()
+    }
+
     /// The entries, in no certain order, among them some that went idle since [`expire`](Self::expire).
     pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         let entry = |slot: u32| self.entries.get(slot as usize);
@@ -343,12 +350,13 @@ mod tests {
         let key = FlowKey::numbered(1);
         table.insert(key, at(100), 7);
         table.expire(at(400));
+        assert_eq!((table.peek(&key), table.peek(&FlowKey::numbered(2))), (Some(&7), None));
         assert!(table.touch(&key, at(400)).is_some());
         table.expire(at(700));
         assert!(table.touch(&key, at(700)).is_some(), "touching renews");
         table.expire(at(1001));
         assert!(table.touch(&key, at(1001)).is_none());
-        assert_eq!(table.counters().expired, 1);
+        assert_eq!((table.peek(&key), table.counters().expired), (None, 1), "peeking renews nothing");
     }
 
     #[test]

@@ -105,6 +105,8 @@ impl<P: Protocol> Inspector<P> {
         let (answer, answered) = bounded(1);
         let request: Request<P> = Box::new(move |glimpse| _ = answer.send(look(glimpse)));
         desk.send(request).ok()?;
+        // A request that nobody takes any more is dropped with the last sender only.
+        drop(desk);
         answered.recv().ok()
     }
 

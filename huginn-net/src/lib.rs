@@ -31,6 +31,7 @@ mod json;
 mod observers;
 mod p0f_flow;
 mod p0f_log;
+mod p0f_query;
 mod system_check;
 
 pub use community_id::CommunityId;
@@ -41,8 +42,8 @@ pub use finding::{
 };
 pub use hosts::{
     Activity, Cause, Claim, Contradiction, Counted, Evidence, Explanation, Findings, Grade, HostCounters,
-    HostLimits, HostNote, HostProfile, Hosts, Layer, LinkSeen, Reasons, Sightings, SoftwareSeen, Statement,
-    SystemSeen, TlsClientSeen, Verdict,
+    HostLimits, HostNote, HostProfile, Hosts, Latest, Layer, LinkSeen, Mismatch, Reasons, Sightings,
+    SoftwareSeen, Statement, SystemSeen, TlsClientSeen, Verdict,
 };
 /// Frames, flows and the engine: all that the types here are made of.
 pub use huginn_net_core as core;
@@ -66,6 +67,7 @@ pub use huginn_net_tls::{TlsClient, TlsServer};
 pub use json::{JsonEvent, JsonHost};
 pub use observers::{FlowState, Observers, ProtocolCounters, Scope};
 pub use p0f_log::P0fLine;
+pub use p0f_query::{P0fAnswer, P0fHost, P0fQuery, P0fText};
 pub use system_check::SystemCheck;
 
 /// The analyzer of all protocols over one decode and one flow table.

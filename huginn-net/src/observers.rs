@@ -333,7 +333,11 @@ impl Observers {
             let mut note = HttpNote::new(&verdict, counts);
             if profiles {
                 let tcp = firm_system(&flow.systems, side);
-                note = note.for_profile(&verdict, language_of(&event), tcp);
+                let language = match scope {
+                    Scope::Full => language_of(&event),
+                    Scope::P0f => hosts::p0f_language_of(&verdict.signature),
+                };
+                note = note.for_profile(&verdict, language, tcp);
             }
             let finding = match event {
                 HttpEvent::Request(HttpRequest { request, exchange, akamai, .. }) => {

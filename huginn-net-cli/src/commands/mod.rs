@@ -8,8 +8,13 @@ use huginn_net::Database;
 
 use crate::failure::Failure;
 
+mod analysis;
 pub(crate) mod db;
 pub(crate) mod explain;
+#[cfg(unix)]
+pub(crate) mod interfaces;
+#[cfg(unix)]
+pub(crate) mod live;
 pub(crate) mod pcap;
 
 /// The database of a file, or the built-in one.

@@ -6,23 +6,23 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use huginn_net::{
-    AnalysisError, CaptureError, CaptureReader, Counters, DecodeConfig, Escaped, Event, Filter, FlowLimits,
-    Frame, HostCounters, HostLimits, HuginnNet, Observers, ProtocolCounters, Scope, Source,
+    AnalysisError, Builder, CaptureError, CaptureReader, Counters, Escaped, Event, Frame, HostCounters,
+    HostLimits, HuginnNet, ProtocolCounters, Source,
 };
 
 use serde::Serialize;
 
-use crate::args::{AnalysisArguments, Format, PcapArguments, ProtocolArgument};
-use crate::commands::database;
+use crate::args::{Format, PcapArguments};
+use crate::commands::analysis;
 use crate::failure::{self, FAILED, Failure};
 use crate::output::{EventWriter, Progress};
 
 pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
-    let summary = args.output.summary;
+    let summary = args.summary;
     if summary && args.output.format == Format::P0f {
         return Err(Failure::NoP0fSummary);
     }
-    let mut analyzer = analyzer(&args.analysis, args.output.format, summary)?;
+    let mut analyzer = analyzer(&args)?;
     refuse_own_input(&args)?;
     let mut events = EventWriter::create(&args.output)?;
     let mut left = args.analysis.count.unwrap_or(u64::MAX);
@@ -97,42 +97,19 @@ fn name_of(path: &Path) -> String {
     format!("{:#}", Escaped(path.as_os_str().as_encoded_bytes()))
 }
 
-/// What is to be done with packets, from what was typed.
-fn analyzer(args: &AnalysisArguments, format: Format, summary: bool) -> Result<HuginnNet, Failure> {
-    let filter = args.port.iter().fold(Filter::new(), |filter, port| filter.port(*port));
-    let filter = args.net.iter().fold(filter, |filter, net| filter.net(*net));
-    let p0f = format == Format::P0f;
-    // p0f forgets a flow half a minute after its SYN, which then is news if it comes again.
-    let syn_lifetime = if p0f { Duration::from_secs(30) } else { FlowLimits::default().syn_lifetime };
-    // It looks for idle hosts every 50 packets only, so that in small captures it forgets none.
+/// What is to be done with packets.
+fn analyzer(args: &PcapArguments) -> Result<HuginnNet, Failure> {
     let mut hosts = HostLimits::default();
-    if p0f {
+    // p0f looks for idle hosts every 50 packets only, so that in small captures it forgets none.
+    if args.output.format == Format::P0f {
         hosts.idle_timeout = Duration::from_secs(30 * 86_400);
     }
     // A summary is of the whole capture.
-    if summary {
+    if args.summary {
         hosts.idle_timeout = Duration::MAX;
     }
-    let observers = Observers::new(database(args.db.as_deref())?)
-        .hosts(hosts)
-        .profiles(summary)
-        .tcp(args.protocols.contains(&ProtocolArgument::Tcp))
-        .http(args.protocols.contains(&ProtocolArgument::Http))
-        .tls(args.protocols.contains(&ProtocolArgument::Tls) && !p0f)
-        .scope(if p0f { Scope::P0f } else { Scope::Full });
-    let builder = HuginnNet::builder_with(observers)
-        .decode(DecodeConfig { verify_checksums: args.checksums, ..DecodeConfig::default() })
-        .flow_limits(FlowLimits { syn_lifetime, ..FlowLimits::default() })
-        .filter(filter)
-        .workers(args.workers);
-    let Some(expression) = &args.filter else { return Ok(builder.build()) };
-    #[cfg(feature = "libpcap")]
-    return Ok(builder.bpf(huginn_net::Bpf::new(expression.as_str())?).build());
-    #[cfg(not(feature = "libpcap"))]
-    {
-        let _ = expression;
-        Err(Failure::NoBpf)
-    }
+    let builder = analysis::builder(&args.analysis, args.output.format, hosts, args.summary)?;
+    analysis::filtered(builder, args.analysis.filter.as_deref()).map(Builder::build)
 }
 
 fn open(path: &Path) -> Result<CaptureReader, CaptureError> {

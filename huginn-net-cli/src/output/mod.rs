@@ -2,7 +2,13 @@
 
 mod human;
 mod progress;
+#[cfg(unix)]
+mod queue;
+#[cfg(unix)]
+mod rotation;
 mod summary;
+#[cfg(unix)]
+mod writer;
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -12,6 +18,10 @@ use anstream::{AutoStream, ColorChoice};
 use huginn_net::{Event, Hosts, JsonEvent, JsonHost, P0fLine};
 
 pub(crate) use self::progress::Progress;
+#[cfg(unix)]
+pub(crate) use self::queue::{OutputCounters, OutputHandle, OutputQueue, Target};
+#[cfg(unix)]
+pub(crate) use self::rotation::{OutputError, Rotation, folder_of, parse_interval, parse_size};
 use crate::args::{Format, OutputArguments};
 use crate::failure::Failure;
 
@@ -121,6 +131,23 @@ impl EventWriter {
 }
 
 impl Renderer {
+    /// For events of interfaces, perhaps to standard output.
+    #[cfg(unix)]
+    pub(crate) fn live(format: Format, to_stdout: bool) -> Self {
+        let colour = to_stdout && AutoStream::choice(&io::stdout()) != ColorChoice::Never;
+        Self { format, human: human::Human::new(colour), file: None }
+    }
+
+    /// Appends an event as text that stands for itself, whatever is written before and after.
+    #[cfg(unix)]
+    pub(crate) fn render_live(&self, event: &Event, text: &mut Vec<u8>) {
+        let before = text.len();
+        self.render(event, text);
+        if self.format == Format::Human && text.len() > before {
+            text.push(b'\n');
+        }
+    }
+
     /// Appends an event as text; nothing where the format has none for it.
     pub(crate) fn render(&self, event: &Event, text: &mut Vec<u8>) {
         match self.format {

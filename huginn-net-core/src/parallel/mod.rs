@@ -39,6 +39,10 @@ const MAX_WORKERS: usize = 128;
 /// Batches that wait for a worker at most, and rounds whose tidings wait to be merged.
 const QUEUE_LEN: usize = 4;
 
+/// Batches that wait for all workers together where the source does not wait: what is not read is lost, and the longer
+/// the queues, the longer a burst that is not.
+const QUEUES_LEN_WITHOUT_WAIT: usize = 64;
+
 /// The longest buffer that a source is asked to fill at once, in bytes.
 const MAX_BUFFER_LEN: usize = 1 << 20;
 
@@ -62,6 +66,14 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
+    /// How many batches may wait for a worker.
+    fn queue_len(&self, workers: usize) -> usize {
+        match self.overflow {
+            Overflow::Wait => QUEUE_LEN,
+            Overflow::Drop => QUEUES_LEN_WITHOUT_WAIT.div_ceil(workers.max(1)).max(QUEUE_LEN),
+        }
+    }
+
     /// How long a buffer should be of which each worker gets a part, in bytes.
     fn buffer_len(&self) -> usize {
         self.batch_bytes.saturating_mul(self.workers.get()).min(MAX_BUFFER_LEN)
@@ -186,7 +198,8 @@ struct Threads<P: Protocol, F: Form<Event<Report<P>>>> {
 fn threads<P: Protocol, F: Form<Event<Report<P>>>>(spread: Spread) -> Threads<P, F> {
     let count = spread.workers.get().min(MAX_WORKERS);
     // Room for all that can be under way, so that nobody waits to give a buffer back.
-    let under_way = QUEUE_LEN.saturating_mul(2).saturating_add(2);
+    let queue_len = spread.queue_len(count);
+    let under_way = queue_len.saturating_mul(2).saturating_add(2);
     let (spent_batches, spare_batches) = bounded(count.saturating_mul(under_way));
     let (spent_buffers, spare_buffers) = bounded(under_way);
     // One more, with what was counted.
@@ -197,8 +210,8 @@ fn threads<P: Protocol, F: Form<Event<Report<P>>>>(spread: Spread) -> Threads<P,
         merger: Merger { rounds: told_rounds, lanes: Vec::with_capacity(count) },
     };
     for _ in 0..count {
-        let (queue, batches) = bounded(QUEUE_LEN);
-        let (tidings, told_tidings) = bounded(QUEUE_LEN);
+        let (queue, batches) = bounded(queue_len);
+        let (tidings, told_tidings) = bounded(queue_len);
         let (spent_tidings, spare_tidings) = bounded(under_way);
         threads.reader.add_lane(queue);
         let (spent_batches, spent_buffers) = (spent_batches.clone(), spent_buffers.clone());

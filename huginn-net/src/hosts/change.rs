@@ -289,10 +289,16 @@ fn add_system(
 
 /// Adds what a User-Agent says of another system than TCP does, if it is what such software says.
 fn add_claim(note: &HttpNote, found: &HttpMatch, system: Option<&Label>, scope: Scope, score: &mut Score) {
-    let Some(claimed) = note.system.claimed.as_deref().filter(|_| !found.dishonest) else { return };
-    if is_other(system, claimed, scope) {
+    if !found.dishonest && is_other_claimed(note, system, scope) == Some(true) {
         score.add(4, Reasons::USER_AGENT);
     }
+}
+
+/// Whether a User-Agent names another system than the host's; `None` where it names none, or where the host's is not
+/// known, which to p0f is another.
+pub(super) fn is_other_claimed(note: &HttpNote, system: Option<&Label>, scope: Scope) -> Option<bool> {
+    let claimed = note.system.claimed.as_deref()?;
+    (system.is_some() || scope == Scope::P0f).then(|| is_other(system, claimed, scope))
 }
 
 /// Whether what HTTP tells is another system than the host's. To p0f anything is other than what is not known.

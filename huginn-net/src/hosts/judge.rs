@@ -313,7 +313,7 @@ sig = 1:B::
             ["SYN says Android, SYN says Windows, 3 times: NAT, or the address went to another host"]
         );
 
-        host.sharings = Findings { count: 1, reasons: Reasons::SYSTEM };
+        host.sharings = Findings { count: 1, reasons: Reasons::SYSTEM, ..Findings::default() };
         let shared = host.verdict();
         assert_eq!((shared.system, shared.contradictions.len()), (None, 0));
         assert_eq!(shared.several.iter().map(|system| &**system).collect::<Vec<_>>(), ["Android", "Windows"]);

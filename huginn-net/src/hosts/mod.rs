@@ -11,6 +11,7 @@ mod scores;
 mod server_header;
 mod sightings;
 mod stack;
+mod tunneled;
 mod verdict;
 
 use std::net::IpAddr;
@@ -22,9 +23,10 @@ use huginn_net_db::Label;
 use huginn_net_tcp::{Clock, ClockReading};
 
 pub use self::note::HostNote;
-pub(crate) use self::note::{HttpNote, Note, TcpNote, TlsNote, language_of};
+pub(crate) use self::note::{HttpNote, Note, TcpNote, TlsNote, language_of, p0f_language_of};
 pub use self::profile::{
-    Activity, Claim, Findings, HostProfile, LinkSeen, SoftwareSeen, SystemSeen, TlsClientSeen,
+    Activity, Claim, Findings, HostProfile, Latest, LinkSeen, Mismatch, SoftwareSeen, SystemSeen,
+    TlsClientSeen,
 };
 pub use self::reasons::Reasons;
 pub use self::sightings::{Counted, Sightings};
@@ -35,6 +37,7 @@ use self::change::{HttpSeen, Known, Score, TcpSeen};
 pub(crate) use self::clocks::P0fClock;
 use self::clocks::{Belief, HostClock};
 use self::scores::{Conclusion, Scores};
+use self::tunneled::Tunneled;
 use crate::{ChangeFinding, Event, Finding, Scope, UptimeFinding};
 
 /// How many hosts are remembered, and for how long.
@@ -111,6 +114,7 @@ pub struct Hosts {
     scope: Scope,
     /// Whether profiles are made.
     profiles: bool,
+    tunneled: Tunneled,
     counters: HostCounters,
 }
 
@@ -147,7 +151,8 @@ impl Hosts {
             idle_timeout: limits.idle_timeout,
             max_held_bytes: limits.max_held_bytes,
         };
-        Self { map: IdleMap::new(&limits), scope, profiles, counters: HostCounters::default() }
+        let tunneled = Tunneled::new(&limits);
+        Self { map: IdleMap::new(&limits), scope, profiles, tunneled, counters: HostCounters::default() }
     }
 
     /// What became of the hosts since the memory was made.
@@ -174,10 +179,19 @@ impl Hosts {
         sorted.into_iter().map(|(_, profile)| profile)
     }
 
+    /// What was learned of the host that has this address: outside of tunnels; if it was not seen there, in the tunnel
+    /// in which something was learned of it last. None of a host that is not remembered, nor unless
+    /// [`Observers::profiles`](crate::Observers::profiles) asked for it.
+    pub fn profile(&self, ip: IpAddr) -> Option<&HostProfile> {
+        let in_tunnel = |tunnel| self.map.peek(&(ip, tunnel))?.profile.as_deref();
+        in_tunnel(0).or_else(|| in_tunnel(self.tunneled.last(ip)?))
+    }
+
     /// Forgets every host; the counters stay.
     pub fn clear(&mut self) {
         self.counters.cleared = self.counters.cleared.saturating_add(self.map.counters().held);
         self.map.clear();
+        self.tunneled.clear();
     }
 }
 
@@ -200,7 +214,10 @@ impl Memory<Route<Finding, HostNote>> for Hosts {
         let Some((slot, host)) = slot.and_then(|slot| Some((slot, self.map.get_mut(slot)?))) else { return };
         if self.profiles {
             let new = || Box::new(HostProfile::new(key.0, &note.flow.tunnel, note.ts));
-            host.profile.get_or_insert_with(new).on_note(&note);
+            host.profile.get_or_insert_with(new).on_note(&note, host.system.as_deref(), self.scope);
+            if key.1 != 0 {
+                self.tunneled.note(key, note.ts);
+            }
         }
         let about = About { ts: note.ts, flow: &note.flow, side: note.subject, scope: self.scope };
         let learned = match note.kind.0 {
@@ -211,7 +228,7 @@ impl Memory<Route<Finding, HostNote>> for Hosts {
             Note::Mtu(_) | Note::TlsClient(_) | Note::TlsServer => Learned::default(),
         };
         if let Some(profile) = &mut host.profile {
-            profile.on_learned(&learned);
+            profile.on_learned(&learned, about.ts);
         }
         let held = host.held();
         self.map.note_held(slot, held);

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use huginn_net_db::{HttpMatch, Label, TcpMatch};
-use huginn_net_http::{Role, language};
+use huginn_net_http::{HttpSignature, Role, language};
 use huginn_net_tcp::{Clock, ClockReading, TcpSignature};
 use huginn_net_tls::{ClientFamily, ClientHello, Ja4, Transport};
 
@@ -127,6 +127,14 @@ pub(crate) fn language_of(tag: &str) -> Cow<'static, str> {
     match language::name(tag) {
         Some(name) => Cow::Borrowed(name),
         None => Cow::Owned(tag.get(..MAX_TAG).unwrap_or(tag).to_owned()),
+    }
+}
+
+/// The English name of the language that p0f tells of a request.
+pub(crate) fn p0f_language_of(signature: &HttpSignature) -> Option<Cow<'static, str>> {
+    match signature.language() {
+        "none" | "???" => None,
+        name => Some(Cow::Borrowed(name)),
     }
 }
 

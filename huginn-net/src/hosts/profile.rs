@@ -5,15 +5,17 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use huginn_net_core::{Event, Side, Timestamp, TunnelPath};
-use huginn_net_db::{Distance, Label};
+use huginn_net_db::{Distance, Label, TcpMatch};
 use huginn_net_http::Role;
 use huginn_net_tcp::{Clock, Handshake, Mtu, TcpSignature};
 use huginn_net_tls::{ClientFamily, Ja4, Transport};
 
 use super::clash::Clash;
 use super::scores::Conclusion;
-use super::{Belief, HostNote, HttpNote, Learned, Note, Reasons, Sightings, TcpNote, TlsNote, Verdict};
-use crate::MtuFinding;
+use super::{
+    Belief, HostNote, HttpNote, Learned, Note, Reasons, Sightings, TcpNote, TlsNote, Verdict, change,
+};
+use crate::{MtuFinding, Scope};
 
 /// What was learned of one host: an address in its tunnel.
 ///
@@ -57,7 +59,38 @@ pub struct HostProfile {
     pub changes: Findings,
     /// How often its address was found to be shared, and why.
     pub sharings: Findings,
+    /// What was found of it last.
+    pub latest: Latest,
     pub(super) clashes: Sightings<Clash>,
+}
+
+/// What was found of a host last: what p0f's query tells of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Latest {
+    /// The system that a handshake or a head was found to be, whatever the quality of the match.
+    pub system: Option<Arc<Label>>,
+    /// Whether the handshake that told the system differs from the signature in ways that the network may cause.
+    pub fuzzy: bool,
+    /// How many hops away it is, as far as that can be told.
+    pub distance: Option<u8>,
+    /// What is wrong with what its software calls itself.
+    pub mismatch: Option<Mismatch>,
+    /// The software that a request or response was found to be.
+    pub software: Option<Arc<Label>>,
+    /// The kind of its link.
+    pub link: Option<Arc<str>>,
+    /// The English name of the language that a request likes best.
+    pub language: Option<&'static str>,
+}
+
+/// What is wrong with a User-Agent or Server header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mismatch {
+    /// It names another system than that of the host.
+    System,
+    /// The rest of the head is not that of such software.
+    Software,
 }
 
 /// What a host did as the client, or as the server, of its connections.
@@ -144,6 +177,8 @@ pub struct Findings {
     pub count: u32,
     /// All reasons, of all times.
     pub reasons: Reasons,
+    /// The epoch before it was found.
+    pub(super) last: Timestamp,
 }
 
 impl HostProfile {
@@ -167,6 +202,7 @@ impl HostProfile {
             uptime: None,
             changes: Findings::default(),
             sharings: Findings::default(),
+            latest: Latest::default(),
             clashes: Sightings::default(),
         }
     }
@@ -220,7 +256,8 @@ impl HostProfile {
         .fold(0, |sum, part| sum.saturating_add(*part))
     }
 
-    pub(super) fn on_note(&mut self, note: &Event<HostNote>) {
+    /// Takes a note of a host that was of this system before.
+    pub(super) fn on_note(&mut self, note: &Event<HostNote>, system: Option<&Label>, scope: Scope) {
         if note.ts.as_nanos() < self.first_seen.as_nanos() {
             self.first_seen = note.ts;
         }
@@ -229,22 +266,22 @@ impl HostProfile {
         }
         match &note.kind.0 {
             Note::Tcp(tcp) => self.on_handshake(tcp, note.subject),
-            Note::Mtu(MtuFinding { mtu, link, .. }) => self.links.count(
-                |seen| seen.mtu == *mtu && seen.link == *link,
-                || LinkSeen { mtu: *mtu, link: link.clone() },
-            ),
-            Note::Http(head) => self.on_head(head),
+            Note::Mtu(finding) => self.on_mtu(finding),
+            Note::Http(head) => {
+                self.on_head(head);
+                self.latest.on_head(head, system, scope);
+            }
             Note::TlsClient(hello) => self.on_hello(hello),
             Note::TlsServer => self.as_server.hellos = self.as_server.hellos.saturating_add(1),
             Note::Clock(_) | Note::Timestamp(..) => {}
         }
     }
 
-    pub(super) fn on_learned(&mut self, learned: &Learned) {
+    pub(super) fn on_learned(&mut self, learned: &Learned, now: Timestamp) {
         for conclusion in learned.conclusions.iter().flatten() {
             match conclusion {
-                Conclusion::Changed(reasons, _) => self.changes.add(*reasons),
-                Conclusion::Shared(reasons, _) => self.sharings.add(*reasons),
+                Conclusion::Changed(reasons, _) => self.changes.add(*reasons, now),
+                Conclusion::Shared(reasons, _) => self.sharings.add(*reasons, now),
             }
         }
         match learned.doubt {
@@ -278,6 +315,17 @@ impl HostProfile {
             let distance =
                 matched.as_ref().map_or_else(|| Distance::guess(signature), |found| found.distance);
             self.distances.count(|seen| *seen == distance, || distance);
+            self.latest.on_handshake(matched.as_ref(), distance);
+        }
+    }
+
+    fn on_mtu(&mut self, MtuFinding { mtu, link }: &MtuFinding) {
+        self.links.count(
+            |seen| seen.mtu == *mtu && seen.link == *link,
+            || LinkSeen { mtu: *mtu, link: link.clone() },
+        );
+        if link.is_some() {
+            self.latest.link.clone_from(link);
         }
     }
 
@@ -338,9 +386,48 @@ fn named(note: &HttpNote) -> Option<(Arc<str>, Arc<str>)> {
     note.claimed().map(|(system, text)| (Arc::clone(system), Arc::clone(text)))
 }
 
+impl Latest {
+    fn on_handshake(&mut self, matched: Option<&TcpMatch>, distance: Distance) {
+        if let Some(found) = matched {
+            (self.system, self.fuzzy) = (Some(Arc::clone(&found.label)), found.fuzzy);
+        }
+        if !distance.at_most {
+            self.distance = Some(distance.hops);
+        }
+    }
+
+    fn on_head(&mut self, note: &HttpNote, system: Option<&Label>, scope: Scope) {
+        if let Some(Cow::Borrowed(name)) = note.language {
+            self.language = Some(name);
+        }
+        let Some(found) = &note.matched else { return };
+        let label = Some(Arc::clone(&found.label));
+        if !found.label.is_tool() {
+            (self.system, self.fuzzy) = (label, false);
+        } else {
+            self.software = label;
+            self.mismatch = if found.dishonest {
+                Some(Mismatch::Software)
+            } else {
+                match change::is_other_claimed(note, system, scope) {
+                    None => self.mismatch,
+                    Some(false) => None,
+                    Some(true) => self.mismatch.max(Some(Mismatch::System)),
+                }
+            };
+        }
+    }
+}
+
 impl Findings {
-    fn add(&mut self, reasons: Reasons) {
+    /// When it was last found.
+    pub fn last(&self) -> Option<Timestamp> {
+        (self.count > 0).then_some(self.last)
+    }
+
+    fn add(&mut self, reasons: Reasons, now: Timestamp) {
         self.count = self.count.saturating_add(1);
         self.reasons = self.reasons.with(reasons);
+        self.last = now;
     }
 }

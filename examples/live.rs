@@ -1,0 +1,32 @@
+//! Says for a minute, as they come, which operating systems connect over an interface.
+//!
+//! `cargo build -p huginn-net-live --example live && sudo target/debug/examples/live eth0`
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "that is what it is for")]
+
+use std::error::Error;
+use std::thread;
+use std::time::Duration;
+
+use huginn_net::{Event, Finding, HuginnNet};
+use huginn_net_live::{LiveOptions, LiveSource};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let interfaces: Vec<String> = std::env::args().skip(1).collect();
+    let mut source = LiveSource::open(&interfaces, &LiveOptions::default())?;
+    source.on_notice(|notice| eprintln!("{notice}"));
+    let (stopper, stats) = (source.stopper(), source.stats());
+    thread::spawn(move || {
+        thread::sleep(Duration::from_secs(60));
+        stopper.stop();
+    });
+    HuginnNet::builder().build().analyze(source, &mut |event: Event| {
+        if let Finding::Tcp(finding) = &event.kind {
+            let system = finding.label().map_or_else(|| "unknown".to_owned(), ToString::to_string);
+            println!("{} {} {system}", event.ts, event.subject_addr());
+        }
+    })?;
+    for interface in stats.interfaces() {
+        println!("{}: {} received, {} dropped", interface.name, interface.received, interface.kernel_dropped);
+    }
+    Ok(())
+}

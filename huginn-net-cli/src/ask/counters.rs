@@ -1,0 +1,71 @@
+//! All that is counted while an interface is watched: the object of `--stats-interval`, and what `--metrics` tells.
+
+use std::collections::BTreeMap;
+
+use huginn_net::{Counters, HostCounters, ProtocolCounters};
+use serde::Serialize;
+
+use crate::output::OutputCounters;
+
+/// What was counted since the program was started.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct LiveCounters {
+    /// By the engine.
+    #[serde(flatten)]
+    pub(crate) engine: Counters,
+    /// By the protocols.
+    #[serde(flatten)]
+    pub(crate) protocols: ProtocolCounters,
+    /// Of what is remembered of hosts.
+    pub(crate) hosts: HostCounters,
+    /// By each interface, by its name.
+    pub(crate) capture: BTreeMap<String, CaptureCounters>,
+    /// On the way to standard output or a file.
+    pub(crate) output: OutputCounters,
+    /// How long it takes.
+    pub(crate) latency: LatencyCounters,
+    /// Since the program was started.
+    pub(crate) uptime_seconds: u64,
+}
+
+/// What was counted of one interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct CaptureCounters {
+    /// Frames taken from it.
+    pub(crate) received: u64,
+    /// Frames that the kernel dropped for want of room.
+    pub(crate) kernel_dropped: u64,
+    /// Frames that the interface or its driver dropped, as far as the system tells.
+    pub(crate) interface_dropped: Option<u64>,
+    /// Whether it is `up`, or why nothing comes from it.
+    pub(crate) state: String,
+}
+
+/// How late events are, and whose fault it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct LatencyCounters {
+    /// From the time stamp of a packet to the event that it tells.
+    pub(crate) capture_to_event_us: Spread,
+    /// From when the packet was taken from the kernel to the event.
+    pub(crate) own_us: Spread,
+}
+
+/// How durations spread, in microseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Spread {
+    /// How many.
+    pub(crate) count: u64,
+    /// The one that half of them do not exceed.
+    pub(crate) p50: u64,
+    /// The one that 99 of 100 do not exceed.
+    pub(crate) p99: u64,
+    /// The longest.
+    pub(crate) max: u64,
+    /// The sum of all.
+    #[serde(skip)]
+    pub(crate) sum: u64,
+    /// Of ranges of durations, from the shortest on, the end of each and how many are in it. What is longer than the end
+    /// of the last counts in `count` alone.
+    #[serde(skip)]
+    pub(crate) ranges: Vec<(u64, u64)>,
+}

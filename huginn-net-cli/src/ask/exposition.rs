@@ -1,0 +1,277 @@
+//! Counters in the formats that Prometheus reads.
+
+use std::fmt;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Registry;
+use serde_json::Value;
+
+use super::counters::{CaptureCounters, LiveCounters, Spread};
+use super::families::{FAMILIES, Family, Kind, Member};
+
+/// What all names begin with.
+const PREFIX: &str = "huginn_net";
+
+/// A format of metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    /// OpenMetrics 1.0: counters have names without `_total`, their values names with it.
+    OpenMetrics,
+    /// The text format of Prometheus, 0.0.4: both have.
+    Text,
+}
+
+impl Format {
+    /// The one to answer with, by the `Accept` headers of a request.
+    pub(super) fn wanted<'a>(mut accept: impl Iterator<Item = &'a [u8]>) -> Self {
+        const OPEN_METRICS: &[u8] = b"application/openmetrics-text";
+        let is_named = |value: &[u8]| value.windows(OPEN_METRICS.len()).any(|text| text == OPEN_METRICS);
+        if accept.any(is_named) { Self::OpenMetrics } else { Self::Text }
+    }
+
+    pub(super) fn content_type(self) -> &'static str {
+        match self {
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            Self::Text => "text/plain; version=0.0.4; charset=utf-8",
+        }
+    }
+}
+
+/// All counters in a format.
+pub(super) fn write(counters: &LiveCounters, format: Format) -> Result<String, fmt::Error> {
+    let mut registry = Registry::with_prefix(PREFIX);
+    registry.register_collector(Box::new(Snapshot::of(counters)?));
+    let mut text = String::new();
+    encode(&mut text, &registry)?;
+    Ok(match format {
+        Format::OpenMetrics => text,
+        Format::Text => as_text_format(&text),
+    })
+}
+
+/// OpenMetrics as the text format: metadata of counters get the names of their values, and what that format does not know
+/// goes.
+fn as_text_format(open_metrics: &str) -> String {
+    let typed = open_metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+    let counters: Vec<&str> = typed.filter(|(_, kind)| *kind == "counter").map(|(name, _)| name).collect();
+    let mut text = String::with_capacity(open_metrics.len().saturating_mul(2));
+    for line in open_metrics.lines().filter(|line| *line != "# EOF") {
+        let words = line.strip_prefix("# ").and_then(|line| line.split_once(' '));
+        match words.and_then(|(what, rest)| Some((what, rest.split_once(' ')?))) {
+            Some((what, (name, rest))) if counters.contains(&name) => {
+                text.extend(["# ", what, " ", name, "_total ", rest]);
+            }
+            _ => text.push_str(line),
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The counters at one moment.
+#[derive(Debug)]
+struct Snapshot {
+    /// As `--stats-interval` writes them.
+    all: Value,
+    capture: Vec<(String, CaptureCounters)>,
+    capture_to_event: Spread,
+    own: Spread,
+}
+
+impl Snapshot {
+    fn of(counters: &LiveCounters) -> Result<Self, fmt::Error> {
+        let all = serde_json::to_value(counters).map_err(|_| fmt::Error)?;
+        let capture = counters.capture.clone().into_iter().collect();
+        let latency = counters.latency.clone();
+        Ok(Self { all, capture, capture_to_event: latency.capture_to_event_us, own: latency.own_us })
+    }
+}
+
+impl Collector for Snapshot {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let Self { all, capture, capture_to_event, own } = self;
+        for family in FAMILIES {
+            encode_family(family, all, &mut encoder)?;
+        }
+        encode_capture(capture, &mut encoder)?;
+        let help = "Time from the capture of a packet to the event that it tells";
+        encode_spread("capture_to_event", help, capture_to_event, &mut encoder)?;
+        let help = "Time from when a packet was taken from the kernel to the event that it tells";
+        encode_spread("own", help, own, &mut encoder)
+    }
+}
+
+fn encode_family(family: &Family, all: &Value, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let Family { name, help, kind, members } = family;
+    let mut metric = encoder.encode_descriptor(name, help, None, kind.of_metric())?;
+    for Member { path, label } in *members {
+        let value = all.pointer(path).and_then(Value::as_u64).ok_or(fmt::Error)?;
+        match label {
+            None => encode_value(*kind, value, &mut metric)?,
+            Some(label) => encode_value(*kind, value, &mut metric.encode_family(&[*label])?)?,
+        }
+    }
+    Ok(())
+}
+
+fn encode_value(kind: Kind, value: u64, metric: &mut MetricEncoder<'_>) -> fmt::Result {
+    match kind {
+        Kind::Counter => metric.encode_counter::<NoLabelSet, _, u64>(&value, None),
+        Kind::Gauge => metric.encode_gauge(&value),
+    }
+}
+
+type Told = fn(&CaptureCounters) -> Option<u64>;
+
+/// What is told of each interface.
+const CAPTURE: [(&str, &str, Kind, Told); 4] = [
+    ("capture_received", "Frames taken from the interface", Kind::Counter, |told| Some(told.received)),
+    ("capture_kernel_dropped", "Frames that the kernel dropped for want of room", Kind::Counter, |told| {
+        Some(told.kernel_dropped)
+    }),
+    ("capture_interface_dropped", "Frames that the interface or its driver dropped", Kind::Counter, |told| {
+        told.interface_dropped
+    }),
+    ("capture_up", "Whether the interface is up", Kind::Gauge, |told| Some(u64::from(told.state == "up"))),
+];
+
+fn encode_capture(
+    interfaces: &[(String, CaptureCounters)],
+    encoder: &mut DescriptorEncoder<'_>,
+) -> fmt::Result {
+    for (name, help, kind, told) in CAPTURE {
+        let mut metric = encoder.encode_descriptor(name, help, None, kind.of_metric())?;
+        for (interface, counters) in interfaces {
+            let Some(value) = told(counters) else { continue };
+            encode_value(kind, value, &mut metric.encode_family(&[("interface", interface.as_str())])?)?;
+        }
+    }
+    Ok(())
+}
+
+fn encode_spread(
+    name: &str,
+    help: &str,
+    spread: &Spread,
+    encoder: &mut DescriptorEncoder<'_>,
+) -> fmt::Result {
+    let Spread { count, sum, max, ranges, .. } = spread;
+    let in_ranges = ranges.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+    let mut buckets: Vec<(f64, u64)> = ranges.iter().map(|(end, count)| (seconds(*end), *count)).collect();
+    buckets.push((f64::INFINITY, count.saturating_sub(in_ranges)));
+    let name_of_all = format!("{name}_seconds");
+    let mut metric = encoder.encode_descriptor(&name_of_all, help, None, MetricType::Histogram)?;
+    metric.encode_histogram::<NoLabelSet>(seconds(*sum), *count, &buckets, None)?;
+    let name_of_max = format!("{name}_max_seconds");
+    let help = format!("{help}: the longest");
+    encoder.encode_descriptor(&name_of_max, &help, None, MetricType::Gauge)?.encode_gauge(&seconds(*max))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "exact to the microsecond for 285 years")]
+fn seconds(micros: u64) -> f64 {
+    micros as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The places of all numbers below `value`.
+    fn places(value: &Value, at: &str, found: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(members) => {
+                members.iter().for_each(|(key, value)| places(value, &format!("{at}/{key}"), found));
+            }
+            Value::Number(_) => {
+                found.insert(at.to_owned());
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_counter_is_told_and_every_name_is_that_of_one() {
+        let mut all = serde_json::to_value(LiveCounters::default()).unwrap();
+        all.as_object_mut().unwrap().retain(|key, _| key != "capture" && key != "latency");
+        let mut counted = BTreeSet::new();
+        places(&all, "", &mut counted);
+        let told = FAMILIES.iter().flat_map(|family| family.members).map(|member| member.path.to_owned());
+        assert_eq!(told.collect::<BTreeSet<_>>(), counted);
+    }
+
+    #[test]
+    fn no_name_and_no_label_comes_twice() {
+        let names: BTreeSet<&str> = FAMILIES.iter().map(|family| family.name).collect();
+        assert_eq!(names.len(), FAMILIES.len());
+        for Family { name, members, .. } in FAMILIES {
+            let labels: BTreeSet<_> = members.iter().map(|member| member.label).collect();
+            assert_eq!(labels.len(), members.len(), "{name}");
+        }
+    }
+
+    fn some() -> LiveCounters {
+        let mut counters = LiveCounters::default();
+        counters.engine.frames = 7;
+        counters.engine.decode.arp = 3;
+        counters.engine.flows.held = 2;
+        let eth0 =
+            CaptureCounters { received: 9, kernel_dropped: 2, state: "up".into(), ..Default::default() };
+        counters.capture.insert("eth0".into(), eth0);
+        counters.capture.insert("a\"b".into(), CaptureCounters::default());
+        counters.latency.own_us = Spread {
+            count: 4,
+            sum: 1_500_300,
+            max: 1_500_000,
+            ranges: vec![(100, 2), (200, 1)],
+            ..Default::default()
+        };
+        counters
+    }
+
+    #[test]
+    fn counters_are_written_in_both_formats() {
+        let lines =
+            |format| -> Vec<String> { write(&some(), format).unwrap().lines().map(str::to_owned).collect() };
+        let (text, open_metrics) = (lines(Format::Text), lines(Format::OpenMetrics));
+        for line in [
+            r#"huginn_net_frames_total 7"#,
+            r#"huginn_net_packets_ignored_total{kind="arp"} 3"#,
+            r#"huginn_net_flows_held 2"#,
+            r#"huginn_net_capture_kernel_dropped_total{interface="eth0"} 2"#,
+            r#"huginn_net_capture_up{interface="eth0"} 1"#,
+            r#"huginn_net_capture_up{interface="a\"b"} 0"#,
+            r#"huginn_net_own_seconds_sum 1.5003"#,
+            r#"huginn_net_own_seconds_count 4"#,
+            r#"huginn_net_own_seconds_bucket{le="0.0001"} 2"#,
+            r#"huginn_net_own_seconds_bucket{le="0.0002"} 3"#,
+            r#"huginn_net_own_seconds_bucket{le="+Inf"} 4"#,
+            r#"huginn_net_own_max_seconds 1.5"#,
+        ] {
+            assert!(text.iter().any(|found| found == line), "{line}\n{}", text.join("\n"));
+            assert!(open_metrics.iter().any(|found| found == line), "{line}");
+        }
+        assert!(text.contains(&"# TYPE huginn_net_frames_total counter".to_owned()));
+        assert!(text.contains(&"# HELP huginn_net_frames_total Frames analysed".to_owned()));
+        assert!(text.contains(&"# TYPE huginn_net_flows_held gauge".to_owned()));
+        assert!(open_metrics.contains(&"# TYPE huginn_net_frames counter".to_owned()));
+        assert_eq!(open_metrics.last().map(String::as_str), Some("# EOF"));
+        assert_eq!(text.len() + 1, open_metrics.len());
+    }
+
+    #[test]
+    fn the_format_is_the_one_asked_for() {
+        let prometheus = b"application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.3";
+        for (accept, format) in [
+            (&[][..], Format::Text),
+            (&[&b"*/*"[..]][..], Format::Text),
+            (&[&b"text/html"[..], prometheus][..], Format::OpenMetrics),
+        ] {
+            assert_eq!(Format::wanted(accept.iter().copied()), format);
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! What `--metrics` tells, by the names of `--stats-interval`.
+
+use prometheus_client::metrics::MetricType;
+
+/// Counters that belong together.
+pub(super) struct Family {
+    /// Without what all names begin with, and without `_total`.
+    pub(super) name: &'static str,
+    /// What it counts.
+    pub(super) help: &'static str,
+    pub(super) kind: Kind,
+    pub(super) members: &'static [Member],
+}
+
+/// Whether it only grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Counter,
+    Gauge,
+}
+
+impl Kind {
+    pub(super) fn of_metric(self) -> MetricType {
+        match self {
+            Self::Counter => MetricType::Counter,
+            Self::Gauge => MetricType::Gauge,
+        }
+    }
+}
+
+/// One counter.
+pub(super) struct Member {
+    /// Its place in the object of `--stats-interval`: a JSON pointer (RFC 6901).
+    pub(super) path: &'static str,
+    /// What tells it from the others of its family.
+    pub(super) label: Option<(&'static str, &'static str)>,
+}
+
+/// A family of one counter.
+const fn one(kind: Kind, name: &'static str, help: &'static str, members: &'static [Member; 1]) -> Family {
+    Family { name, help, kind, members }
+}
+
+/// A family of several.
+const fn several(name: &'static str, help: &'static str, members: &'static [Member]) -> Family {
+    Family { name, help, kind: Kind::Counter, members }
+}
+
+const fn alone(path: &'static str) -> [Member; 1] {
+    [Member { path, label: None }]
+}
+
+const fn labeled(label: &'static str, value: &'static str, path: &'static str) -> Member {
+    Member { path, label: Some((label, value)) }
+}
+
+/// All but what is told of interfaces and of latency.
+pub(super) const FAMILIES: &[Family] = &[
+    one(Kind::Counter, "frames", "Frames analysed", &alone("/frames")),
+    one(Kind::Counter, "captured_bytes", "Captured bytes in the frames", &alone("/bytes")),
+    one(
+        Kind::Counter,
+        "frames_filtered",
+        "Frames that the filter expression left out",
+        &alone("/frames_filtered"),
+    ),
+    one(Kind::Counter, "frames_decoded", "Frames handed to decode", &alone("/decode/frames")),
+    one(
+        Kind::Counter,
+        "packets_aggregated",
+        "Packets beyond the first of frames that carry several",
+        &alone("/decode/aggregated"),
+    ),
+    several(
+        "segments",
+        "TCP segments and UDP datagrams decoded",
+        &[labeled("protocol", "tcp", "/decode/tcp"), labeled("protocol", "udp", "/decode/udp")],
+    ),
+    several(
+        "packets_ignored",
+        "Packets that are whole and neither TCP nor UDP",
+        &[
+            labeled("kind", "arp", "/decode/arp"),
+            labeled("kind", "icmp", "/decode/icmp"),
+            labeled("kind", "other_transport", "/decode/other_transport"),
+            labeled("kind", "not_data", "/decode/not_data"),
+            labeled("kind", "encrypted", "/decode/encrypted"),
+        ],
+    ),
+    several(
+        "decode_failures",
+        "Packets that could not be decoded",
+        &[
+            labeled("reason", "unknown_link", "/decode/unknown_link"),
+            labeled("reason", "unknown_ethertype", "/decode/unknown_ethertype"),
+            labeled("reason", "link_fragment", "/decode/link_fragment"),
+            labeled("reason", "too_deep", "/decode/too_deep"),
+            labeled("reason", "truncated_snaplen", "/decode/truncated_snaplen"),
+            labeled("reason", "bad_header", "/decode/bad_header"),
+            labeled("reason", "bad_fragment", "/decode/bad_fragment"),
+        ],
+    ),
+    one(
+        Kind::Counter,
+        "payloads_truncated",
+        "Segments whose payload the snap length cut",
+        &alone("/decode/truncated_payload"),
+    ),
+    several(
+        "bad_checksums",
+        "Packets with a wrong checksum; those of transport only where they are verified",
+        &[
+            labeled("layer", "ip", "/decode/bad_ip_checksum"),
+            labeled("layer", "transport", "/decode/bad_transport_checksum"),
+        ],
+    ),
+    one(
+        Kind::Counter,
+        "fragments_held",
+        "Fragments that did not complete their datagram",
+        &alone("/decode/fragments_held"),
+    ),
+    one(
+        Kind::Counter,
+        "datagrams_reassembled",
+        "Datagrams put together from fragments",
+        &alone("/decode/reassembled"),
+    ),
+    several(
+        "datagrams_given_up",
+        "Datagrams of which fragments were missing",
+        &[
+            labeled("reason", "timeout", "/decode/fragment_timeouts"),
+            labeled("reason", "room", "/decode/fragment_evictions"),
+            labeled("reason", "end", "/decode/fragment_leftovers"),
+        ],
+    ),
+    one(
+        Kind::Counter,
+        "segments_filtered",
+        "Segments that the filter by port and network left out",
+        &alone("/segments_filtered"),
+    ),
+    one(
+        Kind::Counter,
+        "segments_dropped",
+        "Segments for which no worker had room",
+        &alone("/segments_dropped"),
+    ),
+    one(
+        Kind::Counter,
+        "batches_dropped",
+        "Batches of segments for which no worker had room",
+        &alone("/batches_dropped"),
+    ),
+    one(
+        Kind::Counter,
+        "segments_without_flow",
+        "Segments of flows whose beginning was not seen",
+        &alone("/segments_without_flow"),
+    ),
+    one(Kind::Counter, "flows_opened", "Flows opened, restarts included", &alone("/flows/opened")),
+    one(
+        Kind::Counter,
+        "flows_restarted",
+        "Flows opened anew while they were held",
+        &alone("/flows/restarted"),
+    ),
+    one(Kind::Counter, "flows_expired", "Flows that were idle for too long", &alone("/flows/expired")),
+    several(
+        "flows_evicted",
+        "Flows given up because there were too many, or took up too much memory",
+        &[
+            labeled("reason", "room", "/flows/evicted"),
+            labeled("reason", "memory", "/flows/evicted_for_memory"),
+        ],
+    ),
+    one(Kind::Gauge, "flows_held", "Flows watched at present", &alone("/flows/held")),
+    one(
+        Kind::Gauge,
+        "flows_held_bytes",
+        "Memory that flows take up at present beside their entries",
+        &alone("/flows/held_bytes"),
+    ),
+    one(Kind::Counter, "events", "Events reported", &alone("/events")),
+    several(
+        "http_messages",
+        "HTTP heads reported",
+        &[labeled("kind", "request", "/http/requests"), labeled("kind", "response", "/http/responses")],
+    ),
+    several(
+        "http_failures",
+        "What of HTTP could not be read",
+        &[
+            labeled("reason", "head_too_long", "/http/http1/heads_too_long"),
+            labeled("reason", "too_many_headers", "/http/http1/heads_with_too_many_headers"),
+            labeled("reason", "lost", "/http/http1/times_lost"),
+            labeled("reason", "http2_given_up", "/http/http2_given_up"),
+        ],
+    ),
+    several(
+        "stream_segments_refused",
+        "TCP segments too far ahead of what was missing to be held",
+        &[
+            labeled("protocol", "http", "/http/tcp/segments_refused"),
+            labeled("protocol", "tls", "/tls/tcp/segments_refused"),
+        ],
+    ),
+    several(
+        "stream_gaps",
+        "Gaps in TCP streams that were given up",
+        &[labeled("protocol", "http", "/http/tcp/gaps"), labeled("protocol", "tls", "/tls/tcp/gaps")],
+    ),
+    several(
+        "tls_hellos",
+        "TLS hellos reported",
+        &[labeled("from", "client", "/tls/hellos/client"), labeled("from", "server", "/tls/hellos/server")],
+    ),
+    one(
+        Kind::Counter,
+        "tls_hellos_malformed",
+        "ClientHellos reported whose extensions are cut off or malformed",
+        &alone("/tls/hellos/malformed"),
+    ),
+    several(
+        "tls_failures",
+        "What of TLS could not be read",
+        &[
+            labeled("reason", "stream_malformed", "/tls/search/malformed"),
+            labeled("reason", "stream_given_up", "/tls/search/given_up"),
+            labeled("reason", "datagram_malformed", "/tls/udp/malformed"),
+            labeled("reason", "datagram_refused", "/tls/udp/refused"),
+        ],
+    ),
+    several(
+        "quic_packets",
+        "QUIC packets looked at",
+        &[
+            labeled("outcome", "opened", "/tls/quic/opened"),
+            labeled("outcome", "sealed", "/tls/quic/sealed"),
+            labeled("outcome", "malformed", "/tls/quic/malformed"),
+            labeled("outcome", "unknown_version", "/tls/quic/unknown_version"),
+            labeled("outcome", "crypto_refused", "/tls/quic/crypto_refused"),
+            labeled("outcome", "not_hello", "/tls/quic/not_hello"),
+        ],
+    ),
+    one(
+        Kind::Counter,
+        "quic_connections_given_up",
+        "QUIC connections given up before a hello was whole",
+        &alone("/tls/quic/given_up"),
+    ),
+    one(Kind::Counter, "hosts_seen", "Hosts of which something was learned", &alone("/hosts/seen")),
+    one(
+        Kind::Counter,
+        "hosts_expired",
+        "Hosts of which nothing was learned for too long",
+        &alone("/hosts/expired"),
+    ),
+    several(
+        "hosts_evicted",
+        "Hosts forgotten because there were too many, or took up too much memory",
+        &[
+            labeled("reason", "room", "/hosts/evicted"),
+            labeled("reason", "memory", "/hosts/evicted_for_memory"),
+        ],
+    ),
+    one(Kind::Counter, "hosts_cleared", "Hosts forgotten because all were", &alone("/hosts/cleared")),
+    one(Kind::Gauge, "hosts_held", "Hosts remembered at present", &alone("/hosts/held")),
+    one(
+        Kind::Gauge,
+        "hosts_held_bytes",
+        "Memory that hosts take up at present beside their entries",
+        &alone("/hosts/held_bytes"),
+    ),
+    one(Kind::Counter, "host_uptimes", "Uptimes reported", &alone("/hosts/uptimes")),
+    one(Kind::Counter, "host_clocks_doubted", "Clocks that tell no uptime", &alone("/hosts/uptimes_doubted")),
+    one(
+        Kind::Counter,
+        "host_clocks_random",
+        "Hosts whose timestamps contradict each other",
+        &alone("/hosts/random_clocks"),
+    ),
+    one(Kind::Counter, "host_changes", "Changes of hosts reported", &alone("/hosts/changes")),
+    one(Kind::Counter, "ip_sharings", "Addresses reported as shared", &alone("/hosts/sharings")),
+    one(Kind::Counter, "output_lines_written", "Lines written", &alone("/output/written_lines")),
+    one(Kind::Counter, "output_bytes_written", "Bytes of lines written", &alone("/output/written_bytes")),
+    one(
+        Kind::Counter,
+        "output_lines_dropped",
+        "Lines that the output had no room for",
+        &alone("/output/dropped_lines"),
+    ),
+    one(
+        Kind::Counter,
+        "output_bytes_dropped",
+        "Bytes of lines that the output had no room for",
+        &alone("/output/dropped_bytes"),
+    ),
+    one(Kind::Gauge, "output_lines_queued", "Lines that wait to be written", &alone("/output/queued_lines")),
+    one(
+        Kind::Gauge,
+        "output_bytes_queued",
+        "Bytes of lines that wait to be written",
+        &alone("/output/queued_bytes"),
+    ),
+    one(Kind::Counter, "output_rotations", "Files set aside", &alone("/output/rotations")),
+    several(
+        "output_failures",
+        "Attempts at output that failed",
+        &[
+            labeled("what", "write", "/output/write_errors"),
+            labeled("what", "rotation", "/output/rotation_errors"),
+        ],
+    ),
+    one(Kind::Gauge, "uptime_seconds", "Time since the program was started", &alone("/uptime_seconds")),
+];

@@ -1,0 +1,79 @@
+//! `--metrics`: counters over HTTP, for Prometheus.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::{task, time};
+
+use super::clients::Clients;
+use super::exposition::{self, Format};
+use super::{PAUSE, TellCounters};
+
+/// For how long a connection may last, whatever it does: one request is answered on it.
+const MAX_TIME: Duration = Duration::from_secs(10);
+/// Bytes of a request's head, at most.
+const MAX_HEAD: usize = 16 << 10;
+
+/// Answers all who connect.
+pub(super) async fn serve(listener: TcpListener, counters: TellCounters) {
+    let mut clients = Clients::new();
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            time::sleep(PAUSE).await;
+            continue;
+        };
+        let answer = answer(stream, Arc::clone(&counters));
+        // Who is too slow, or goes, has no answer.
+        clients.admit(|_| async { drop(time::timeout(MAX_TIME, answer).await) });
+    }
+}
+
+async fn answer(stream: TcpStream, counters: TellCounters) -> hyper::Result<()> {
+    let service = service_fn(|request| {
+        let counters = Arc::clone(&counters);
+        async { Ok::<_, Infallible>(respond(request, counters).await) }
+    });
+    http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(MAX_TIME)
+        .keep_alive(false)
+        .max_buf_size(MAX_HEAD)
+        .serve_connection(TokioIo::new(stream), service)
+        .await
+}
+
+async fn respond(request: Request<Incoming>, counters: TellCounters) -> Response<Full<Bytes>> {
+    if request.uri().path() != "/metrics" {
+        return plain(StatusCode::NOT_FOUND, "metrics are at /metrics\n");
+    }
+    // The body of an answer to HEAD is left out by hyper.
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "GET or HEAD\n");
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return response;
+    }
+    let format = Format::wanted(request.headers().get_all(ACCEPT).iter().map(HeaderValue::as_bytes));
+    let text = task::spawn_blocking(move || exposition::write(&counters(), format)).await;
+    let Ok(Ok(text)) = text else { return plain(StatusCode::INTERNAL_SERVER_ERROR, "no counters\n") };
+    typed(StatusCode::OK, format.content_type(), text)
+}
+
+fn plain(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
+    typed(status, "text/plain; charset=utf-8", text)
+}
+
+fn typed(status: StatusCode, content_type: &'static str, text: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(text.into()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}

@@ -1,0 +1,269 @@
+//! Clients of all kinds.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+
+use huginn_net::{P0fHost, P0fQuery};
+use tempfile::TempDir;
+
+use super::clients::MAX_CLIENTS;
+use super::*;
+
+/// A folder for a socket, and the place of the socket in it.
+fn folder() -> (TempDir, PathBuf) {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("p0f.sock");
+    (folder, path)
+}
+
+fn files(folder: &TempDir) -> usize {
+    fs::read_dir(folder.path()).unwrap().count()
+}
+
+/// Knows the hosts of 192.0.2.0/24: as far away as the last byte of their address says.
+fn hosts() -> TellHost {
+    Arc::new(|ip| match ip {
+        IpAddr::V4(ip) if ip.octets().starts_with(&[192, 0, 2]) => {
+            P0fAnswer::Found(P0fHost { distance: i16::from(ip.octets()[3]), ..P0fHost::default() })
+        }
+        _ => P0fAnswer::NoMatch,
+    })
+}
+
+fn counters() -> TellCounters {
+    Arc::new(LiveCounters::default)
+}
+
+fn serve_p0f(path: &Path) -> Answering {
+    Sockets::bind(None, Some((path, 0o600))).unwrap().serve(hosts(), counters()).unwrap().unwrap()
+}
+
+fn serve_metrics() -> (SocketAddr, Answering) {
+    let sockets = Sockets::bind(Some((Ipv4Addr::LOCALHOST, 0).into()), None).unwrap();
+    let address = sockets.metrics_address().unwrap();
+    (address, sockets.serve(hosts(), counters()).unwrap().unwrap())
+}
+
+fn connect(path: &Path) -> UnixStream {
+    let stream = UnixStream::connect(path).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream
+}
+
+fn query(last: u8) -> [u8; P0fQuery::LEN] {
+    P0fQuery { ip: Ipv4Addr::new(192, 0, 2, last).into() }.to_bytes()
+}
+
+fn answer(stream: &mut UnixStream) -> Option<P0fAnswer> {
+    let mut bytes = [0; P0fAnswer::LEN];
+    stream.read_exact(&mut bytes).ok()?;
+    P0fAnswer::parse(&bytes)
+}
+
+fn distance(answer: Option<P0fAnswer>) -> i16 {
+    let Some(P0fAnswer::Found(host)) = answer else { panic!("{answer:?}") };
+    host.distance
+}
+
+#[test]
+fn nobody_is_answered_where_nothing_is_bound() {
+    assert!(Sockets::default().serve(hosts(), counters()).unwrap().is_none());
+}
+
+#[test]
+fn queries_are_answered_one_after_the_other_however_they_come() {
+    let (_folder, path) = folder();
+    let answering = serve_p0f(&path);
+    let mut client = connect(&path);
+    // In pieces.
+    for byte in query(1) {
+        client.write_all(&[byte]).unwrap();
+    }
+    assert_eq!(distance(answer(&mut client)), 1);
+    // Several at once.
+    client.write_all(&[query(2), query(3), query(4)].concat()).unwrap();
+    assert_eq!([(); 3].map(|()| distance(answer(&mut client))), [2, 3, 4]);
+    // Others between.
+    let unknown = P0fQuery { ip: "2001:db8::1".parse().unwrap() }.to_bytes();
+    client.write_all(&[unknown, [0; P0fQuery::LEN], query(5)].concat()).unwrap();
+    assert_eq!(answer(&mut client), Some(P0fAnswer::NoMatch));
+    assert_eq!(answer(&mut client), Some(P0fAnswer::BadQuery));
+    assert_eq!(distance(answer(&mut client)), 5);
+    // The last one when no more are to come.
+    client.write_all(&query(6)).unwrap();
+    client.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(distance(answer(&mut client)), 6);
+    assert_eq!(answer(&mut client), None);
+    answering.stop();
+}
+
+#[test]
+fn silent_clients_stay_until_their_place_is_needed() {
+    let (_folder, path) = folder();
+    let answering = serve_p0f(&path);
+    let mut first = connect(&path);
+    first.write_all(&query(1)).unwrap();
+    assert_eq!(distance(answer(&mut first)), 1);
+    // Each waits until it was accepted; a tick of the clock tells one from the next.
+    let mut others: Vec<UnixStream> = (1..MAX_CLIENTS)
+        .map(|_| {
+            thread::sleep(Duration::from_millis(3));
+            let mut client = connect(&path);
+            client.write_all(&query(2)).unwrap();
+            assert_eq!(distance(answer(&mut client)), 2);
+            client
+        })
+        .collect();
+    thread::sleep(Duration::from_millis(3));
+    first.write_all(&query(3)).unwrap();
+    assert_eq!(distance(answer(&mut first)), 3, "there is room for all");
+    let mut late = connect(&path);
+    late.write_all(&query(4)).unwrap();
+    assert_eq!(distance(answer(&mut late)), 4);
+    let (silent, rest) = others.split_first_mut().unwrap();
+    assert_eq!(answer(silent), None, "silent for longest");
+    for client in rest.iter_mut().chain([&mut first]) {
+        client.write_all(&query(5)).unwrap();
+        assert_eq!(distance(answer(client)), 5);
+    }
+    answering.stop();
+}
+
+#[test]
+fn who_reads_no_answers_holds_nobody_up() {
+    let (_folder, path) = folder();
+    let answering = serve_p0f(&path);
+    let mut deaf = connect(&path);
+    deaf.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
+    while deaf.write_all(&query(1)).is_ok() {}
+    let mut other = connect(&path);
+    other.write_all(&query(2)).unwrap();
+    assert_eq!(distance(answer(&mut other)), 2);
+    answering.stop();
+}
+
+#[test]
+fn an_analysis_that_does_not_answer_holds_up_only_those_who_ask() {
+    let (_folder, path) = folder();
+    let sockets = Sockets::bind(Some((Ipv4Addr::LOCALHOST, 0).into()), Some((&path, 0o600))).unwrap();
+    let address = sockets.metrics_address().unwrap();
+    let busy: TellHost = Arc::new(|_| {
+        thread::sleep(Duration::from_secs(3));
+        P0fAnswer::NoMatch
+    });
+    let answering = sockets.serve(busy, counters()).unwrap().unwrap();
+    let mut client = connect(&path);
+    client.write_all(&query(1)).unwrap();
+    let began = std::time::Instant::now();
+    assert!(request(address, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").starts_with("HTTP/1.1 200 OK\r\n"));
+    answering.stop();
+    assert!(began.elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn the_socket_has_its_mode_and_goes_at_the_end() {
+    let (folder, path) = folder();
+    let answering = serve_p0f(&path);
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
+    assert_eq!(files(&folder), 1, "nothing else is left");
+    answering.stop();
+    assert_eq!(files(&folder), 0);
+    drop(Sockets::bind(None, Some((&path, 0o666))).unwrap());
+    assert_eq!(files(&folder), 0, "nor without having served");
+}
+
+#[test]
+fn only_a_dead_socket_is_replaced() {
+    let (folder, path) = folder();
+    let bind = || Sockets::bind(None, Some((&path, 0o660)));
+    drop(UnixListener::bind(&path).unwrap());
+    let sockets = bind().unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o660);
+    assert!(matches!(bind(), Err(AskError::SocketInUse { .. })));
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, "precious").unwrap();
+    assert!(matches!(bind(), Err(AskError::NotASocket { .. })));
+    drop(sockets);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+    let nowhere = folder.path().join("no/p0f.sock");
+    let error = Sockets::bind(None, Some((&nowhere, 0o600))).unwrap_err().to_string();
+    assert!(error.contains("no/p0f.sock: No such file"), "{error}");
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let (address, answering) = serve_metrics();
+    let error = Sockets::bind(Some(address), None).unwrap_err().to_string();
+    assert!(error.starts_with(&format!("--metrics {address}: ")), "{error}");
+    answering.stop();
+}
+
+/// All that is answered to this.
+fn request(address: SocketAddr, text: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    // It may be refused before all of it was read.
+    let _ = stream.write_all(text.as_bytes());
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    answer
+}
+
+#[test]
+fn metrics_are_at_their_place_and_nowhere_else() {
+    let (address, answering) = serve_metrics();
+    let long = format!("GET /metrics HTTP/1.1\r\nHost: x\r\nX: {}\r\n\r\n", "x".repeat(100_000));
+    for (text, status) in [
+        ("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 200 OK"),
+        ("GET /metrics?a=b HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 200 OK"),
+        ("GET /metrics HTTP/1.0\r\n\r\n", "HTTP/1.0 200 OK"),
+        ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 404 Not Found"),
+        ("GET /metrics/ HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 404 Not Found"),
+        (
+            "POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx",
+            "HTTP/1.1 405 Method Not Allowed",
+        ),
+        ("\0\0\0\0\r\n\r\n", "HTTP/1.1 400 Bad Request"),
+        (&long, "HTTP/1.1 431 Request Header Fields Too Large"),
+    ] {
+        let answer = request(address, text);
+        assert_eq!(answer.lines().next(), Some(status), "{text:.60}");
+    }
+    answering.stop();
+}
+
+#[test]
+fn metrics_have_the_type_that_was_asked_for() {
+    let (address, answering) = serve_metrics();
+    let plain = request(address, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(plain.contains("content-type: text/plain; version=0.0.4; charset=utf-8\r\n"), "{plain:.300}");
+    assert!(plain.contains("\nhuginn_net_frames_total 0\n"));
+    let open = request(
+        address,
+        "GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: application/openmetrics-text;version=1.0.0,*/*;q=0.1\r\n\r\n",
+    );
+    assert!(open.contains("content-type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n"));
+    assert!(open.ends_with("# EOF\n"));
+    let head = request(address, "HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && head.ends_with("\r\n\r\n"), "{head}");
+    let length = plain.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
+    assert!(head.contains(&format!("content-length: {length}\r\n")));
+    answering.stop();
+}
+
+#[test]
+fn who_sends_nothing_leaves_room_for_others() {
+    let (address, answering) = serve_metrics();
+    let slow = || {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(b"GET /met").unwrap();
+        stream
+    };
+    let idle: Vec<TcpStream> = (0..2 * MAX_CLIENTS).map(|_| slow()).collect();
+    assert!(request(address, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").starts_with("HTTP/1.1 200 OK"));
+    drop(idle);
+    answering.stop();
+}

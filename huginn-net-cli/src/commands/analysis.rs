@@ -1,0 +1,56 @@
+//! What is to be done with packets, from what was typed.
+
+use std::time::Duration;
+
+use huginn_net::{Builder, DecodeConfig, Filter, FlowLimits, HostLimits, HuginnNet, Observers, Scope};
+
+use crate::args::{AnalysisArguments, Format, ProtocolArgument};
+use crate::commands::database;
+use crate::failure::Failure;
+
+/// An analyzer with all of it but the filter expression.
+pub(crate) fn builder(
+    args: &AnalysisArguments,
+    format: Format,
+    hosts: HostLimits,
+    profiles: bool,
+) -> Result<Builder<Observers>, Failure> {
+    let filter = args.port.iter().fold(Filter::new(), |filter, port| filter.port(*port));
+    let filter = args.net.iter().fold(filter, |filter, net| filter.net(*net));
+    let p0f = format == Format::P0f;
+    // p0f forgets a flow half a minute after its SYN, which then is news if it comes again.
+    let syn_lifetime = if p0f { Duration::from_secs(30) } else { FlowLimits::default().syn_lifetime };
+    let observers = Observers::new(database(args.db.as_deref())?)
+        .hosts(hosts)
+        .profiles(profiles)
+        .tcp(args.protocols.contains(&ProtocolArgument::Tcp))
+        .http(args.protocols.contains(&ProtocolArgument::Http))
+        .tls(args.protocols.contains(&ProtocolArgument::Tls) && !p0f)
+        .scope(if p0f { Scope::P0f } else { Scope::Full });
+    Ok(HuginnNet::builder_with(observers)
+        .decode(DecodeConfig { verify_checksums: args.checksums, ..DecodeConfig::default() })
+        .flow_limits(FlowLimits { syn_lifetime, ..FlowLimits::default() })
+        .filter(filter)
+        .workers(args.workers))
+}
+
+/// An analyzer of the frames that the expression selects, if there is one.
+#[cfg(feature = "libpcap")]
+pub(crate) fn filtered(
+    builder: Builder<Observers>,
+    expression: Option<&str>,
+) -> Result<Builder<Observers>, Failure> {
+    Ok(match expression {
+        Some(expression) => builder.bpf(huginn_net::Bpf::new(expression)?),
+        None => builder,
+    })
+}
+
+/// An analyzer of the frames that the expression selects, which this build knows nothing of.
+#[cfg(not(feature = "libpcap"))]
+pub(crate) fn filtered(
+    builder: Builder<Observers>,
+    expression: Option<&str>,
+) -> Result<Builder<Observers>, Failure> {
+    if expression.is_some() { Err(Failure::NoBpf) } else { Ok(builder) }
+}

@@ -1,0 +1,93 @@
+//! `huginn-net interfaces`: what can be watched.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use comfy_table::{ColumnConstraint, Table, presets};
+use huginn_net::Escaped;
+use huginn_net_live::{Interface, interfaces};
+use serde::Serialize;
+
+use crate::args::{InterfacesArguments, ListFormat};
+use crate::failure::Failure;
+
+const HEADINGS: [&str; 7] = ["name", "index", "state", "MAC", "addresses", "MTU", "description"];
+/// The place of the description, which libpcap alone knows.
+const DESCRIPTION: usize = 6;
+
+pub(crate) fn run(args: InterfacesArguments) -> Result<ExitCode, Failure> {
+    let interfaces = interfaces()?;
+    let mut out = io::stdout().lock();
+    match args.format {
+        ListFormat::Human => write_table(&mut out, &interfaces)?,
+        ListFormat::Json => {
+            for interface in &interfaces {
+                serde_json::to_writer(&mut out, &Row::of(interface)).map_err(io::Error::from)?;
+                writeln!(out)?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_table(out: &mut impl Write, interfaces: &[Interface]) -> io::Result<()> {
+    let mut table = Table::new();
+    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_header(HEADINGS);
+    for interface in interfaces {
+        let Row { name, index, state, mac, addresses, mtu, description, .. } = Row::of(interface);
+        table.add_row([
+            format!("{:#}", Escaped(name.as_bytes())),
+            index.to_string(),
+            state.to_owned(),
+            mac.unwrap_or_default(),
+            addresses.join("\n"),
+            mtu.map(|mtu| mtu.to_string()).unwrap_or_default(),
+            description.unwrap_or_default().to_owned(),
+        ]);
+    }
+    if interfaces.iter().all(|interface| interface.description.is_none()) {
+        if let Some(column) = table.column_mut(DESCRIPTION) {
+            column.set_constraint(ColumnConstraint::Hidden);
+        }
+    }
+    for line in table.lines() {
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// What is said of an interface.
+#[derive(Serialize)]
+struct Row<'a> {
+    name: &'a str,
+    index: u32,
+    state: &'static str,
+    loopback: bool,
+    mac: Option<String>,
+    addresses: Vec<String>,
+    mtu: Option<u32>,
+    description: Option<&'a str>,
+}
+
+impl<'a> Row<'a> {
+    fn of(interface: &'a Interface) -> Self {
+        Self {
+            name: &interface.name,
+            index: interface.index,
+            state: state(interface),
+            loopback: interface.is_loopback,
+            mac: interface.mac.map(|mac| mac.map(|byte| format!("{byte:02x}")).join(":")),
+            addresses: interface.addresses.iter().map(ToString::to_string).collect(),
+            mtu: interface.mtu,
+            description: interface.description.as_deref(),
+        }
+    }
+}
+
+fn state(interface: &Interface) -> &'static str {
+    match interface {
+        Interface { is_up: false, .. } => "down",
+        Interface { is_running: false, .. } => "no carrier",
+        _ => "up",
+    }
+}

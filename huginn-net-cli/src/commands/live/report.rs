@@ -1,0 +1,161 @@
+//! What is told beside events: losses, counters, hosts.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use huginn_net::{HostProfile, JsonHost};
+
+use super::standing::Standing;
+use crate::ask::counters::LiveCounters;
+use crate::failure;
+
+/// How often it is looked whether anything was lost.
+const LOOK: Duration = Duration::from_secs(1);
+/// How often at most it is said.
+const WARN: Duration = Duration::from_secs(60);
+
+/// The thread that writes counters at intervals, and warns of losses.
+#[derive(Debug)]
+pub(super) struct Ticker {
+    stop: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Ticker {
+    /// Starts it. Without an interval it only warns.
+    pub(super) fn start(standing: Arc<Standing>, interval: Option<Duration>) -> io::Result<Self> {
+        let (stop, stopped) = channel();
+        let thread = thread::Builder::new().name("ticker".to_owned()).spawn(move || {
+            let mut warned = Warned::default();
+            let mut written = Instant::now();
+            while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                let counters = standing.counters();
+                let now = Instant::now();
+                warned.look(&Losses::of(&counters), now, &|message| failure::report(message));
+                if interval.is_some_and(|interval| now.saturating_duration_since(written) >= interval) {
+                    write_counters(&counters);
+                    written = now;
+                }
+            }
+        })?;
+        Ok(Self { stop, thread })
+    }
+
+    pub(super) fn stop(self) {
+        drop(self.stop);
+        let _ = self.thread.join();
+    }
+}
+
+/// What was lost, by place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Losses {
+    interface: u64,
+    kernel: u64,
+    queues: u64,
+    output: u64,
+}
+
+impl Losses {
+    fn of(counters: &LiveCounters) -> Self {
+        let sum = |count: fn(&crate::ask::counters::CaptureCounters) -> u64| {
+            counters.capture.values().fold(0_u64, |sum, interface| sum.saturating_add(count(interface)))
+        };
+        Self {
+            interface: sum(|interface| interface.interface_dropped.unwrap_or(0)),
+            kernel: sum(|interface| interface.kernel_dropped),
+            queues: counters.engine.segments_dropped,
+            output: counters.output.dropped_lines,
+        }
+    }
+}
+
+/// Of which losses was warned, and when.
+#[derive(Debug, Default)]
+struct Warned {
+    losses: Losses,
+    at: Option<Instant>,
+}
+
+impl Warned {
+    /// Warns of what was lost since the last warning, unless that is not long ago.
+    fn look(&mut self, losses: &Losses, now: Instant, warn: &dyn Fn(&dyn std::fmt::Display)) {
+        if *losses == self.losses || self.at.is_some_and(|at| now.saturating_duration_since(at) < WARN) {
+            return;
+        }
+        let Losses { interface, kernel, queues, output } = self.losses;
+        warn(&format_args!(
+            "lost since the last word of it: {} packets by interfaces, {} packets by the kernel, {} segments for want of \
+             workers, {} events for want of a reader",
+            losses.interface.saturating_sub(interface),
+            losses.kernel.saturating_sub(kernel),
+            losses.queues.saturating_sub(queues),
+            losses.output.saturating_sub(output),
+        ));
+        *self = Self { losses: *losses, at: Some(now) };
+    }
+}
+
+/// Writes the counters to standard error, as one JSON object in one line.
+pub(super) fn write_counters(counters: &LiveCounters) {
+    if let Ok(mut line) = serde_json::to_vec(counters) {
+        line.push(b'\n');
+        // Where nobody can be told, the watch goes on all the same.
+        let _ = io::stderr().lock().write_all(&line);
+    }
+}
+
+/// Says in a line what came of it all.
+pub(super) fn tell_end(counters: &LiveCounters) {
+    let Losses { interface, kernel, queues, output } = Losses::of(counters);
+    failure::report(&format_args!(
+        "{} packets, {} events; lost: {interface} packets by interfaces, {kernel} packets by the kernel, {queues} \
+         segments for want of workers, {output} events for want of a reader",
+        counters.engine.frames, counters.engine.events,
+    ));
+}
+
+/// Writes what is known of all hosts to this file, which it replaces, or to standard error. In a thread of its own: it
+/// may be much, and read slowly.
+pub(super) fn dump_hosts(standing: &Arc<Standing>, file: Option<Arc<Path>>) {
+    let standing = Arc::clone(standing);
+    let dump = move || {
+        let hosts: Option<Vec<HostProfile>> = standing.ask(|hosts| hosts.profiles().cloned().collect());
+        let Some(hosts) = hosts else { return };
+        let outcome = match &file {
+            Some(file) => replace(file, &hosts),
+            None => write_hosts(io::stderr(), &hosts),
+        };
+        if let Err(error) = outcome {
+            failure::report(&format_args!("cannot write what is known of hosts: {error}"));
+        }
+    };
+    if let Err(error) = thread::Builder::new().name("hosts".to_owned()).spawn(dump) {
+        failure::report(&format_args!("cannot start the thread that writes what is known of hosts: {error}"));
+    }
+}
+
+/// Whoever reads the file finds the old one or the new one, never a part.
+fn replace(file: &Path, hosts: &[HostProfile]) -> io::Result<()> {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".new");
+    write_hosts(File::create(&name)?, hosts)?;
+    std::fs::rename(name, file)
+}
+
+fn write_hosts(out: impl Write, hosts: &[HostProfile]) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    let mut text = Vec::new();
+    for host in hosts {
+        text.clear();
+        JsonHost { host, file: None }.write_to(&mut text);
+        text.push(b'\n');
+        out.write_all(&text)?;
+    }
+    out.flush()
+}

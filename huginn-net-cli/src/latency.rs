@@ -1,0 +1,137 @@
+//! How late events are: from the capture of a packet, and from when it came into our hands.
+
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use hdrhistogram::Histogram;
+use huginn_net::Timestamp;
+
+use crate::ask::counters::{LatencyCounters, Spread};
+
+/// Durations up to an hour, in microseconds; longer ones count as that.
+const LONGEST: u64 = 3_600_000_000;
+/// Decimal digits to which durations are told apart.
+const DIGITS: u8 = 2;
+/// Where the ranges end by which a distribution is told, in microseconds.
+const RANGE_ENDS: [u64; 16] = [
+    50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
+    2_500_000, 10_000_000,
+];
+
+/// The distributions of both, readable from any thread.
+#[derive(Debug)]
+pub(crate) struct Latency(Mutex<Measured>);
+
+#[derive(Debug)]
+struct Measured {
+    capture_to_event: Distribution,
+    own: Distribution,
+}
+
+/// How durations are distributed, in microseconds.
+#[derive(Debug)]
+struct Distribution {
+    histogram: Histogram<u64>,
+    sum: u64,
+    /// How many end in each range and in none before it.
+    ranges: [u64; RANGE_ENDS.len()],
+}
+
+impl Latency {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self(Mutex::new(Measured { capture_to_event: Distribution::new()?, own: Distribution::new()? })))
+    }
+
+    /// Notes that the events of packets captured at these times, in nanoseconds since the Unix epoch, are out by now, the
+    /// first of the packets having been taken from the kernel at this time.
+    pub(crate) fn note(&self, captured: &[u64], taken_at: Option<Timestamp>) {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let now = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
+        let mut measured = self.lock();
+        for captured in captured {
+            measured.capture_to_event.note(now.saturating_sub(*captured), 1);
+        }
+        if let Some(taken_at) = taken_at {
+            measured.own.note(now.saturating_sub(taken_at.as_nanos()), captured.len() as u64);
+        }
+    }
+
+    pub(crate) fn counters(&self) -> LatencyCounters {
+        let measured = self.lock();
+        LatencyCounters {
+            capture_to_event_us: measured.capture_to_event.spread(),
+            own_us: measured.own.spread(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Measured> {
+        // A panic leaves no number half written.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Distribution {
+    fn new() -> io::Result<Self> {
+        let histogram = Histogram::new_with_bounds(1, LONGEST, DIGITS).map_err(io::Error::other)?;
+        Ok(Self { histogram, sum: 0, ranges: [0; RANGE_ENDS.len()] })
+    }
+
+    /// Notes one duration for so many events.
+    fn note(&mut self, nanos: u64, events: u64) {
+        let micros = nanos.div_ceil(1000);
+        self.histogram.saturating_record_n(micros, events);
+        self.sum = self.sum.saturating_add(micros.saturating_mul(events));
+        let range = RANGE_ENDS.partition_point(|end| *end < micros);
+        if let Some(count) = self.ranges.get_mut(range) {
+            *count = count.saturating_add(events);
+        }
+    }
+
+    fn spread(&self) -> Spread {
+        let histogram = &self.histogram;
+        Spread {
+            count: histogram.len(),
+            p50: histogram.value_at_quantile(0.5),
+            p99: histogram.value_at_quantile(0.99),
+            max: histogram.max(),
+            sum: self.sum,
+            ranges: RANGE_ENDS.into_iter().zip(self.ranges).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
+
+    use super::*;
+
+    #[test]
+    fn durations_are_told_by_quantiles_and_ranges() {
+        let mut distribution = Distribution::new().unwrap();
+        distribution.note(0, 0);
+        distribution.note(49_001, 97);
+        distribution.note(250_000, 2);
+        distribution.note(u64::MAX, 1);
+        let spread = distribution.spread();
+        assert_eq!((spread.count, spread.p50, spread.p99), (100, 50, 250));
+        assert!((3600..3700).contains(&(spread.max / 1_000_000)), "an hour, to two digits");
+        assert_eq!(spread.ranges[..3], [(50, 97), (100, 0), (250, 2)]);
+        assert_eq!(spread.ranges.iter().map(|(_, count)| count).sum::<u64>(), 99);
+    }
+
+    #[test]
+    fn an_event_is_as_late_as_its_packet_and_as_the_first_packet_of_its_round() {
+        let latency = Latency::new().unwrap();
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        let ago = |millis: u64| u64::try_from(now.as_nanos()).unwrap() - millis * 1_000_000;
+        let taken_at = Timestamp::new(0, 0, 9);
+        latency.note(&[ago(20_000), ago(30_000)], None);
+        latency.note(&[ago(20_000)], Some(taken_at));
+        let counters = latency.counters();
+        assert_eq!((counters.capture_to_event_us.count, counters.own_us.count), (3, 1));
+        assert!((19_900_000..25_000_000).contains(&counters.capture_to_event_us.p50));
+        assert!(counters.own_us.max >= LONGEST);
+    }
+}

@@ -1,0 +1,283 @@
+use std::fs::{self, File};
+use std::io::{PipeReader, Read, pipe};
+use std::os::fd::OwnedFd;
+use std::sync::mpsc;
+
+use proptest::prelude::*;
+use tempfile::tempdir;
+
+use super::super::rotation::tests::all_text;
+use super::*;
+
+const ROOMY: usize = 1 << 24;
+
+fn to_file(path: &std::path::Path, rotation: Rotation, capacity: usize) -> OutputQueue {
+    OutputQueue::open(&Target::File(path.to_owned()), rotation, capacity).unwrap()
+}
+
+fn to_pipe(capacity: usize) -> (OutputQueue, PipeReader) {
+    let (reader, writer) = pipe().unwrap();
+    let destination = Destination::Stdout(File::from(OwnedFd::from(writer)));
+    (OutputQueue::start(destination, capacity).unwrap(), reader)
+}
+
+/// Waits until the counters are as wanted, or for too long.
+fn wait_until(queue: &OutputQueue, mut wanted: impl FnMut(&OutputCounters) -> bool) -> OutputCounters {
+    let began = Instant::now();
+    loop {
+        let counters = queue.handle().counters();
+        if wanted(&counters) {
+            return counters;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "{counters:?}");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn an_event_is_written_at_once() {
+    let (queue, mut reader) = to_pipe(ROOMY);
+    let mut slowest = Duration::ZERO;
+    for _ in 0..100 {
+        let pushed = Instant::now();
+        assert!(queue.push(b"one\n").is_continue());
+        let mut line = [0; 4];
+        reader.read_exact(&mut line).unwrap();
+        slowest = slowest.max(pushed.elapsed());
+    }
+    assert!(slowest < Duration::from_secs(1), "{slowest:?}");
+    let counters = queue.finish();
+    assert_eq!(
+        counters,
+        OutputCounters { written_lines: 100, written_bytes: 400, ..OutputCounters::default() }
+    );
+}
+
+#[test]
+fn a_reader_that_does_not_read_holds_up_nobody() {
+    const CAPACITY: usize = 1 << 20;
+    let (queue, mut reader) = to_pipe(CAPACITY);
+    let line = |number: u64| format!("{number:>99}\n");
+    let mut slowest = Duration::ZERO;
+    const PUSHED: u64 = 100_000;
+    for number in 0..PUSHED {
+        let line = line(number);
+        let pushed = Instant::now();
+        assert!(queue.push(line.as_bytes()).is_continue());
+        slowest = slowest.max(pushed.elapsed());
+    }
+    assert!(slowest < Duration::from_secs(1), "{slowest:?}");
+    let jammed = queue.handle().counters();
+    assert!(jammed.queued_bytes <= CAPACITY as u64, "{jammed:?}");
+    assert!(jammed.dropped_lines > PUSHED / 2, "{jammed:?}");
+    // It reads after all: what was not dropped is there, and what comes now.
+    let reader = thread::spawn(move || {
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        text
+    });
+    wait_until(&queue, |counters| counters.queued_bytes == 0);
+    assert!(queue.push(line(PUSHED).as_bytes()).is_continue());
+    let counters = queue.finish();
+    let text = reader.join().unwrap();
+    let read: Vec<u64> = text.lines().map(|line| line.trim().parse().unwrap()).collect();
+    assert!(read.is_sorted_by(|a, b| a < b));
+    assert_eq!(read.last(), Some(&PUSHED));
+    assert_eq!(read.len() as u64, counters.written_lines);
+    assert_eq!(counters.written_lines + counters.dropped_lines, PUSHED + 1);
+    assert_eq!(counters.written_bytes + counters.dropped_bytes, (PUSHED + 1) * 100);
+}
+
+#[test]
+fn the_end_does_not_wait_for_a_dead_reader() {
+    let (queue, reader) = to_pipe(ROOMY);
+    for _ in 0..10_000 {
+        assert!(queue.push(&[b'x'; 100]).is_continue());
+    }
+    let ending = Instant::now();
+    let counters = queue.finish();
+    assert!(ending.elapsed() < PATIENCE * 2);
+    assert!(counters.dropped_lines > 0);
+    assert_eq!(counters.written_lines + counters.dropped_lines, 10_000);
+    assert_eq!(counters.queued_lines, 0);
+    drop(reader);
+}
+
+#[test]
+fn a_reader_that_has_gone_is_found_out() {
+    let (queue, reader) = to_pipe(ROOMY);
+    let (tell, told) = mpsc::channel();
+    queue.on_close(move || tell.send(()).unwrap());
+    drop(reader);
+    assert!(queue.push(b"one\n").is_continue());
+    told.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert!(queue.push(b"two\n").is_break());
+    let counters = queue.finish();
+    assert_eq!((counters.written_lines, counters.dropped_lines), (0, 2));
+}
+
+#[test]
+fn a_line_longer_than_the_queue_is_dropped() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("events.json");
+    let queue = to_file(&path, Rotation::default(), 10);
+    assert!(queue.push(b"0123456789\n").is_continue());
+    assert!(queue.push(b"012345678\n").is_continue());
+    let counters = queue.finish();
+    assert_eq!((counters.written_lines, counters.dropped_lines, counters.dropped_bytes), (1, 1, 11));
+    assert_eq!(fs::read(&path).unwrap(), b"012345678\n");
+}
+
+#[test]
+fn what_cannot_be_written_is_kept_and_then_counted() {
+    let queue = to_file("/dev/full".as_ref(), Rotation::default(), 1000);
+    for _ in 0..200 {
+        assert!(queue.push(b"123456789\n").is_continue());
+    }
+    let counters = wait_until(&queue, |counters| counters.write_errors > 0);
+    assert_eq!((counters.queued_lines, counters.dropped_lines), (100, 100));
+    let ending = Instant::now();
+    let counters = queue.finish();
+    assert!(ending.elapsed() < Duration::from_secs(1));
+    assert_eq!((counters.written_lines, counters.dropped_lines, counters.dropped_bytes), (0, 200, 2000));
+}
+
+#[test]
+fn what_could_not_be_written_goes_to_the_file_that_can() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("events.json");
+    std::os::unix::fs::symlink("/dev/full", &path).unwrap();
+    let queue = to_file(&path, Rotation::default(), ROOMY);
+    assert!(queue.push(b"one\n").is_continue());
+    wait_until(&queue, |counters| counters.write_errors > 0);
+    fs::remove_file(&path).unwrap();
+    queue.handle().reopen();
+    assert!(queue.push(b"two\n").is_continue());
+    let counters = wait_until(&queue, |counters| counters.written_lines == 2);
+    assert_eq!(counters.dropped_lines, 0);
+    assert_eq!(fs::read(&path).unwrap(), b"one\ntwo\n");
+}
+
+/// Lines are cut off by the end of the disk, and go on where they were once there is room.
+#[test]
+#[ignore = "needs root: mounts a file system"]
+fn a_full_disk_loses_nothing_that_the_queue_holds() {
+    let folder = tempdir().unwrap();
+    let mount = |program: &str, args: &[&str]| {
+        assert!(
+            std::process::Command::new(program).args(args).arg(folder.path()).status().unwrap().success()
+        );
+    };
+    mount("mount", &["-t", "tmpfs", "-o", "size=64k", "tmpfs"]);
+    fs::write(folder.path().join("ballast"), [0; 32 << 10]).unwrap();
+    let path = folder.path().join("events.json");
+    let queue = to_file(&path, Rotation::default(), ROOMY);
+    let mut wanted = Vec::new();
+    for number in 0..500 {
+        let line = format!("{number:>96}\n");
+        assert!(queue.push(line.as_bytes()).is_continue());
+        wanted.extend(line.into_bytes());
+    }
+    let stuck = wait_until(&queue, |counters| counters.write_errors > 0);
+    assert!(stuck.written_lines > 0 && stuck.queued_lines > 0, "{stuck:?}");
+    fs::remove_file(folder.path().join("ballast")).unwrap();
+    let counters = wait_until(&queue, |counters| counters.queued_lines == 0);
+    assert_eq!((counters.written_lines, counters.dropped_lines), (500, 0));
+    drop(queue);
+    let read = fs::read(&path).unwrap();
+    mount("umount", &[]);
+    assert_eq!(read, wanted);
+}
+
+#[test]
+fn a_failed_reopening_is_counted_and_loses_nothing() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("inner").join("events.json");
+    fs::create_dir(folder.path().join("inner")).unwrap();
+    let queue = to_file(&path, Rotation::default(), ROOMY);
+    assert!(queue.push(b"one\n").is_continue());
+    fs::rename(folder.path().join("inner"), folder.path().join("other")).unwrap();
+    queue.handle().reopen();
+    wait_until(&queue, |counters| counters.rotation_errors == 1);
+    assert!(queue.push(b"two\n").is_continue());
+    assert_eq!(queue.finish().written_lines, 2);
+    assert_eq!(fs::read(folder.path().join("other/events.json")).unwrap(), b"one\ntwo\n");
+}
+
+#[test]
+fn a_quiet_file_is_set_aside_in_time() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("events.json");
+    let rotation = Rotation { every: Some(Duration::from_secs(1)), ..Rotation::default() };
+    let queue = to_file(&path, rotation, ROOMY);
+    assert!(queue.push(b"one\n").is_continue());
+    wait_until(&queue, |counters| counters.rotations == 1);
+    assert_eq!(fs::read(&path).unwrap(), b"");
+    thread::sleep(Duration::from_millis(1500));
+    assert_eq!(queue.finish().rotations, 1, "an empty file stays");
+    assert_eq!(all_text(&path), b"one\n");
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Push(usize),
+    Reopen,
+    MoveAway,
+    Wait,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        40 => (1_usize..2000).prop_map(Step::Push),
+        1 => Just(Step::Reopen),
+        1 => Just(Step::MoveAway),
+        1 => Just(Step::Wait),
+    ];
+    prop::collection::vec(step, 0..400)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// All lines are in the files, each once, in their order, while files are rotated, moved and opened anew.
+    #[test]
+    fn nothing_is_lost_or_doubled(steps in steps(), max_bytes in prop::option::of(1000_u64..100_000)) {
+        let folder = tempdir().unwrap();
+        let path = folder.path().join("events.json");
+        let rotation = Rotation { max_bytes, ..Rotation::default() };
+        let queue = to_file(&path, rotation, ROOMY);
+        let mut wanted = Vec::new();
+        let mut moved = Vec::new();
+        for (number, step) in steps.into_iter().enumerate() {
+            match step {
+                Step::Push(len) => {
+                    let line = format!("{number:<len$}\n").into_bytes();
+                    prop_assert!(queue.push(&line).is_continue());
+                    wanted.push(line);
+                }
+                Step::Reopen => queue.handle().reopen(),
+                Step::MoveAway => {
+                    let aside = folder.path().join(format!("moved{number}"));
+                    if fs::rename(&path, &aside).is_ok() {
+                        moved.push(aside);
+                    }
+                    queue.handle().reopen();
+                }
+                Step::Wait => thread::sleep(Duration::from_millis(2)),
+            }
+        }
+        let counters = queue.finish();
+        prop_assert_eq!(counters.written_lines, wanted.len() as u64);
+        prop_assert_eq!(counters.dropped_lines, 0);
+        let mut text = all_text(&path);
+        for aside in moved {
+            text.extend(fs::read(aside).unwrap());
+        }
+        let mut lines: Vec<Vec<u8>> = text.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+        let number = |line: &Vec<u8>| -> usize {
+            std::str::from_utf8(line).unwrap().split_whitespace().next().unwrap().parse().unwrap()
+        };
+        lines.sort_by_key(number);
+        prop_assert_eq!(lines, wanted);
+    }
+}

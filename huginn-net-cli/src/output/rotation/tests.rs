@@ -1,0 +1,275 @@
+#![allow(clippy::arithmetic_side_effects, reason = "a test may panic")]
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use proptest::prelude::*;
+use tempfile::tempdir;
+
+use super::*;
+
+/// The names in a folder, in order.
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// What was set aside, oldest first, and then what is in the file.
+pub(crate) fn all_text(path: &Path) -> Vec<u8> {
+    let mut all = SetAside::from(path).unwrap();
+    all.sort();
+    let mut text = Vec::new();
+    for aside in all {
+        text.extend(fs::read(folder_of(path).join(aside.name)).unwrap());
+    }
+    text.extend(fs::read(path).unwrap_or_default());
+    text
+}
+
+fn at(seconds: u64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(seconds)
+}
+
+/// 2026-11-21T18:00:00Z
+const SIX: u64 = 1_795_284_000;
+
+#[test]
+fn sizes_and_intervals_are_read() {
+    for (text, wanted) in [
+        ("1", Some(1)),
+        ("100M", Some(100_000_000)),
+        ("1G", Some(1_000_000_000)),
+        ("64MiB", Some(64 << 20)),
+        ("1.5kB", Some(1500)),
+        ("0", None),
+        ("-1", None),
+        ("M", None),
+        ("1X", None),
+        ("", None),
+    ] {
+        assert_eq!(parse_size(text).ok(), wanted, "{text}");
+    }
+    for (text, wanted) in [
+        ("1", Some(1)),
+        ("3600", Some(3600)),
+        ("30s", Some(30)),
+        ("15m", Some(900)),
+        ("1h", Some(3600)),
+        ("1h 30m", Some(5400)),
+        ("1d", Some(86_400)),
+        ("0", None),
+        ("10ms", None),
+        ("-1h", None),
+        ("hour", None),
+        ("", None),
+        ("99999999999999999999y", None),
+    ] {
+        assert_eq!(parse_interval(text).ok(), wanted.map(Duration::from_secs), "{text}");
+    }
+}
+
+#[test]
+fn intervals_are_those_of_utc() {
+    let every = |seconds| Rotation { every: Some(Duration::from_secs(seconds)), ..Rotation::default() };
+    assert_eq!(every(3600).rest_of_period(at(SIX)), Some(Duration::from_secs(3600)));
+    assert_eq!(every(3600).rest_of_period(at(SIX + 3599)), Some(Duration::from_secs(1)));
+    assert_eq!(every(86_400).rest_of_period(at(SIX)), Some(Duration::from_secs(6 * 3600)), "until midnight");
+    assert_eq!(Rotation::default().rest_of_period(at(SIX)), None);
+    assert_eq!(stamp(at(SIX + 61)), "20261121T180101Z");
+}
+
+#[test]
+fn a_file_is_set_aside_when_it_is_full() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("events.json");
+    let rotation = Rotation { max_bytes: Some(8), ..Rotation::default() };
+    let mut file = RotatingFile::open(&path, rotation, at(SIX)).unwrap();
+    assert!(!file.is_due(100, at(SIX)), "an empty file takes a line of any length");
+    file.write(b"1234\n", at(SIX)).unwrap();
+    assert_eq!(file.room(), 3);
+    assert!(!file.is_due(3, at(SIX)));
+    assert!(file.is_due(4, at(SIX)));
+    file.rotate(at(SIX)).unwrap();
+    file.write(b"5\n", at(SIX)).unwrap();
+    // Within the same second.
+    file.rotate(at(SIX)).unwrap();
+    file.write(b"6\n", at(SIX)).unwrap();
+    file.rotate(at(SIX)).unwrap();
+    assert_eq!(
+        names(folder.path()),
+        [
+            "events.json",
+            "events.json.20261121T180000Z",
+            "events.json.20261121T180000Z.1",
+            "events.json.20261121T180000Z.2"
+        ]
+    );
+    assert_eq!(all_text(&path), b"1234\n5\n6\n");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777 & !0o640, 0);
+}
+
+#[test]
+fn a_file_is_set_aside_when_its_time_is_over() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("events.json");
+    let rotation = Rotation { every: Some(Duration::from_secs(3600)), ..Rotation::default() };
+    let mut file = RotatingFile::open(&path, rotation, at(SIX)).unwrap();
+    assert_eq!(file.due_in(at(SIX + 4000)), None, "there is nothing to set aside");
+    assert!(!file.is_due(1, at(SIX + 4000)));
+    file.write(b"1\n", at(SIX + 4000)).unwrap();
+    assert_eq!(file.due_in(at(SIX + 4000)), Some(Duration::from_secs(3200)));
+    assert!(!file.is_due(1, at(SIX + 7199)));
+    assert!(file.is_due(1, at(SIX + 7200)));
+    assert_eq!(file.due_in(at(SIX + 7200)), Some(Duration::ZERO));
+    assert!(file.is_due(1, at(SIX - 1)), "the clock was set back");
+}
+
+#[test]
+fn a_file_of_a_run_before_is_of_the_time_of_its_last_event() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("events.json");
+    fs::write(&path, "1\n").unwrap();
+    File::options().append(true).open(&path).unwrap().set_modified(at(SIX)).unwrap();
+    let rotation = Rotation { every: Some(Duration::from_secs(3600)), ..Rotation::default() };
+    let file = RotatingFile::open(&path, rotation, at(SIX + 3599)).unwrap();
+    assert!(!file.is_due(1, at(SIX + 3599)));
+    let file = RotatingFile::open(&path, rotation, at(SIX + 3600)).unwrap();
+    assert!(file.is_due(1, at(SIX + 3600)));
+}
+
+#[test]
+fn the_newest_are_kept() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("e");
+    let others = [
+        "e.20261121T180000Z.gz",
+        "e.2026",
+        "e.20261121T18000AZ",
+        "e.20261121T180000Zx",
+        "f.20261121T180000Z",
+    ];
+    for name in others.iter().chain(&["e.20261121T180000Z", "e.20261121T180000Z.2", "e.20261121T180000Z.10"])
+    {
+        fs::write(folder.path().join(name), "").unwrap();
+    }
+    let rotation = Rotation { max_bytes: Some(1), keep: Some(2), ..Rotation::default() };
+    let mut file = RotatingFile::open(&path, rotation, at(SIX + 60)).unwrap();
+    file.write(b"1\n", at(SIX + 60)).unwrap();
+    file.rotate(at(SIX + 60)).unwrap();
+    file.remove_oldest().unwrap();
+    let mut wanted: Vec<&str> = others.to_vec();
+    wanted.extend(["e", "e.20261121T180000Z.10", "e.20261121T180100Z"]);
+    wanted.sort_unstable();
+    assert_eq!(names(folder.path()), wanted);
+}
+
+#[test]
+fn a_line_that_a_crash_cut_off_is_ended() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("events.json");
+    fs::write(&path, "{\"ts\":\"20").unwrap();
+    let mut file = RotatingFile::open(&path, Rotation::default(), at(SIX)).unwrap();
+    file.write(b"1\n", at(SIX)).unwrap();
+    drop(RotatingFile::open(&path, Rotation::default(), at(SIX)).unwrap());
+    assert_eq!(fs::read(&path).unwrap(), b"{\"ts\":\"20\n1\n");
+}
+
+#[test]
+fn a_rotation_that_fails_leaves_the_file_in_use() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("events.json");
+    let rotation = Rotation { max_bytes: Some(1), ..Rotation::default() };
+    let mut file = RotatingFile::open(&path, rotation, at(SIX)).unwrap();
+    file.write(b"1\n", at(SIX)).unwrap();
+    // Somebody took the file away, so that there is nothing to rename.
+    fs::rename(&path, folder.path().join("elsewhere")).unwrap();
+    assert_eq!(file.rotate(at(SIX)).unwrap_err().kind(), io::ErrorKind::NotFound);
+    file.write(b"2\n", at(SIX)).unwrap();
+    assert_eq!(fs::read(folder.path().join("elsewhere")).unwrap(), b"1\n2\n");
+    file.reopen(at(SIX)).unwrap();
+    file.write(b"3\n", at(SIX)).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"3\n");
+}
+
+#[test]
+fn only_regular_files_are_rotated() {
+    let rotation = Rotation { max_bytes: Some(1), ..Rotation::default() };
+    let refused = RotatingFile::open(Path::new("/dev/null"), rotation, at(SIX)).unwrap_err();
+    assert_eq!(refused.to_string(), "/dev/null: not a regular file, which alone can be rotated");
+    let mut file = RotatingFile::open(Path::new("/dev/null"), Rotation::default(), at(SIX)).unwrap();
+    assert_eq!(file.write(b"1\n", at(SIX)).unwrap(), 2);
+    assert!(file.cut(1).is_err());
+}
+
+#[test]
+fn a_link_stays_with_what_was_written_through_it() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("events.json");
+    fs::write(folder.path().join("far"), "0\n").unwrap();
+    symlink(folder.path().join("far"), &path).unwrap();
+    let mut file =
+        RotatingFile::open(&path, Rotation { max_bytes: Some(1), ..Rotation::default() }, at(SIX)).unwrap();
+    file.write(b"1\n", at(SIX)).unwrap();
+    file.rotate(at(SIX)).unwrap();
+    file.write(b"2\n", at(SIX)).unwrap();
+    assert_eq!(fs::read(folder.path().join("far")).unwrap(), b"0\n1\n");
+    assert_eq!(all_text(&path), b"0\n1\n2\n");
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Write(usize),
+    Wait(u64),
+    Reopen,
+    /// What logrotate does.
+    MoveAway,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        8 => (1_usize..40).prop_map(Step::Write),
+        2 => (1_u64..5000).prop_map(Step::Wait),
+        1 => Just(Step::Reopen),
+        1 => Just(Step::MoveAway),
+    ];
+    prop::collection::vec(step, 0..60)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever is done to a file, all lines are there, in their order, and no file is longer than it may be.
+    #[test]
+    fn nothing_is_lost_or_doubled(steps in steps(), max_bytes in prop::option::of(20_u64..60)) {
+        let folder = tempdir().unwrap();
+        let path = folder.path().join("events.json");
+        let rotation = Rotation { max_bytes, every: Some(Duration::from_secs(3600)), keep: None };
+        let mut now = SIX;
+        let mut file = RotatingFile::open(&path, rotation, at(now)).unwrap();
+        let mut wanted = Vec::new();
+        for (number, step) in steps.into_iter().enumerate() {
+            match step {
+                Step::Write(len) => {
+                    let line = format!("{:<len$}\n", number % 10);
+                    if file.is_due(line.len() as u64, at(now)) {
+                        file.rotate(at(now)).unwrap();
+                    }
+                    prop_assert!(file.len == 0 || file.room() >= line.len() as u64);
+                    prop_assert_eq!(file.write(line.as_bytes(), at(now)).unwrap(), line.len());
+                    wanted.extend(line.into_bytes());
+                }
+                Step::Wait(seconds) => now += seconds,
+                Step::Reopen => file.reopen(at(now)).unwrap(),
+                Step::MoveAway => {
+                    fs::rename(&path, file.unused_name(at(now)).unwrap()).unwrap();
+                    file.reopen(at(now)).unwrap();
+                }
+            }
+        }
+        let text = all_text(&path);
+        prop_assert_eq!(text, wanted);
+    }
+}

@@ -1,0 +1,285 @@
+//! The thread that writes events: whole lines, each once, whatever happens to the file.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::queue::{Chunk, Pause, Shared, Task};
+use super::rotation::RotatingFile;
+use crate::failure;
+
+/// Until a write that failed is tried again.
+const RETRY_WRITE: Duration = Duration::from_secs(1);
+/// Until a rotation that failed is tried again.
+const RETRY_ROTATION: Duration = Duration::from_secs(10);
+/// Between two warnings.
+const WARNING_PAUSE: Duration = Duration::from_secs(60);
+/// How long events may gather after some were written: it saves whoever pushes them from waking this thread for each.
+const GATHER: Duration = Duration::from_millis(1);
+
+/// Where bytes go.
+#[derive(Debug)]
+pub(super) enum Destination {
+    Stdout(File),
+    File(RotatingFile),
+}
+
+impl Destination {
+    /// Standard output without the buffer that this program's memory has for it, so that what was written is known.
+    pub(super) fn stdout() -> io::Result<Self> {
+        #[cfg(unix)]
+        let own = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned()?;
+        #[cfg(windows)]
+        let own = std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned()?;
+        Ok(Self::Stdout(own.into()))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = match self {
+            Self::Stdout(stdout) => stdout.write(bytes)?,
+            Self::File(file) => file.write(bytes, SystemTime::now())?,
+        };
+        if written == 0 && !bytes.is_empty() { Err(io::ErrorKind::WriteZero.into()) } else { Ok(written) }
+    }
+
+    fn cut(&mut self, bytes: u64) -> io::Result<()> {
+        match self {
+            Self::Stdout(_) => Err(io::ErrorKind::Unsupported.into()),
+            Self::File(file) => file.cut(bytes),
+        }
+    }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdout(_) => f.write_str("standard output"),
+            Self::File(file) => {
+                write!(f, "{:#}", huginn_net::Escaped(file.path().as_os_str().as_encoded_bytes()))
+            }
+        }
+    }
+}
+
+/// What the thread has.
+#[derive(Debug)]
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+    destination: Destination,
+    /// Before this no rotation is tried.
+    rotate_after: Option<Instant>,
+    warned: Option<Instant>,
+}
+
+/// Nothing more can be written.
+struct Over;
+
+impl Writer {
+    pub(super) fn new(shared: Arc<Shared>, destination: Destination) -> Self {
+        Self { shared, destination, rotate_after: None, warned: None }
+    }
+
+    /// Writes until it is told to finish, or nobody reads.
+    pub(super) fn run(mut self) {
+        loop {
+            match self.shared.next(self.wait_at_most()) {
+                Task::Write(chunk) => {
+                    let outcome = self.write(&chunk);
+                    let more = self.shared.recycle(chunk);
+                    if outcome.is_err() {
+                        break;
+                    }
+                    if !more {
+                        thread::sleep(GATHER);
+                    }
+                }
+                Task::Reopen => _ = self.reopen(),
+                Task::Look => self.rotate_if_due(0),
+                Task::Finish => break,
+            }
+        }
+        self.shared.end();
+    }
+
+    /// Until something must be done even if there are no events.
+    fn wait_at_most(&self) -> Option<Duration> {
+        let Destination::File(file) = &self.destination else { return None };
+        let due = file.due_in(SystemTime::now())?;
+        let patience = self.rotate_after.map(|after| after.saturating_duration_since(Instant::now()));
+        Some(due.max(patience.unwrap_or_default()))
+    }
+
+    fn write(&mut self, chunk: &Chunk) -> Result<(), Over> {
+        let mut ends = chunk.ends.as_slice();
+        let mut start = 0;
+        while let Some(first) = ends.first() {
+            self.rotate_if_due(distance(start, *first));
+            // As many lines as fit into the file, and one in any case.
+            let room = match &self.destination {
+                Destination::File(file) if self.rotate_after.is_none() => file.room(),
+                _ => u64::MAX,
+            };
+            let fitting = ends.partition_point(|end| distance(start, *end) <= room).max(1);
+            let (now, later) = ends.split_at_checked(fitting).unwrap_or((ends, &[]));
+            let end = now.last().copied().unwrap_or(start);
+            self.write_lines(Lines { text: &chunk.text, ends: now, start, done: start })?;
+            start = end;
+            ends = later;
+        }
+        Ok(())
+    }
+
+    /// Writes lines, as often as it takes.
+    fn write_lines(&mut self, mut lines: Lines<'_>) -> Result<(), Over> {
+        while let Some(rest) = lines.rest() {
+            match self.destination.write(rest) {
+                Ok(written) => {
+                    let (count, bytes) = lines.advance(written);
+                    self.shared.written(count, bytes);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    self.shared.close();
+                    return Err(Over);
+                }
+                // Whoever shares standard output with us may have made it so.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if self.shared.pause(Duration::from_millis(10)) == Pause::Finish {
+                        thread::sleep(Duration::from_millis(10));
+                    }
+                }
+                Err(error) => self.bear(&error, &mut lines)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits a while after a write that failed.
+    fn bear(&mut self, error: &io::Error, lines: &mut Lines<'_>) -> Result<(), Over> {
+        self.shared.count(|counters| counters.write_errors = counters.write_errors.saturating_add(1));
+        self.warn(&format_args!("{error}; events are kept while there is room for them"));
+        match self.shared.pause(RETRY_WRITE) {
+            Pause::Over => Ok(()),
+            Pause::Reopen => {
+                // The line that was begun belongs into one file, the new one.
+                let begun = lines.begun();
+                let is_cut = begun == 0 || self.destination.cut(begun).is_ok();
+                if self.reopen() || is_cut {
+                    lines.go_back();
+                }
+                Ok(())
+            }
+            Pause::Finish => {
+                // The last attempt.
+                match self.destination.write(lines.rest().unwrap_or_default()) {
+                    Ok(written) => {
+                        let (count, bytes) = lines.advance(written);
+                        self.shared.written(count, bytes);
+                        Ok(())
+                    }
+                    Err(_) => {
+                        let _ = self.destination.cut(lines.begun());
+                        Err(Over)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Opens the file anew. Whether it is another one now.
+    fn reopen(&mut self) -> bool {
+        let Destination::File(file) = &mut self.destination else { return false };
+        match file.reopen(SystemTime::now()) {
+            Ok(()) => {
+                self.rotate_after = None;
+                true
+            }
+            Err(error) => {
+                self.rotation_failed(&format_args!("cannot be opened again: {error}"));
+                false
+            }
+        }
+    }
+
+    /// Sets the file aside where it is due before a line of this length.
+    fn rotate_if_due(&mut self, line: u64) {
+        let Destination::File(file) = &mut self.destination else { return };
+        if self.rotate_after.is_some_and(|after| Instant::now() < after) {
+            return;
+        }
+        self.rotate_after = None;
+        let now = SystemTime::now();
+        if !file.is_due(line, now) {
+            return;
+        }
+        if let Err(error) = file.rotate(now) {
+            self.rotate_after = Instant::now().checked_add(RETRY_ROTATION);
+            self.rotation_failed(&format_args!("cannot be rotated, and is written on: {error}"));
+            return;
+        }
+        let removed = file.remove_oldest();
+        self.shared.count(|counters| counters.rotations = counters.rotations.saturating_add(1));
+        if let Err(error) = removed {
+            self.rotation_failed(&format_args!("cannot remove the oldest of the files set aside: {error}"));
+        }
+    }
+
+    fn rotation_failed(&mut self, message: &dyn fmt::Display) {
+        self.shared.count(|counters| counters.rotation_errors = counters.rotation_errors.saturating_add(1));
+        self.warn(message);
+    }
+
+    fn warn(&mut self, message: &dyn fmt::Display) {
+        if self.warned.is_none_or(|warned| warned.elapsed() >= WARNING_PAUSE) {
+            self.warned = Some(Instant::now());
+            failure::report(&format_args!("{}: {message}", self.destination));
+        }
+    }
+}
+
+/// Lines on their way, and how far they got.
+struct Lines<'a> {
+    text: &'a [u8],
+    /// Where those end that are not written whole.
+    ends: &'a [usize],
+    /// Where the first of them starts.
+    start: usize,
+    /// Up to where bytes are written.
+    done: usize,
+}
+
+impl<'a> Lines<'a> {
+    /// What is not written yet.
+    fn rest(&self) -> Option<&'a [u8]> {
+        self.text.get(self.done..*self.ends.last()?)
+    }
+
+    /// Takes note of so many written bytes. How many lines they end, and of how many bytes these are.
+    fn advance(&mut self, written: usize) -> (u64, u64) {
+        self.done = self.done.saturating_add(written);
+        let whole = self.ends.partition_point(|end| *end <= self.done);
+        let (ended, left) = self.ends.split_at_checked(whole).unwrap_or((self.ends, &[]));
+        let Some(end) = ended.last().copied() else { return (0, 0) };
+        let bytes = distance(self.start, end);
+        self.start = end;
+        self.ends = left;
+        (u64::try_from(whole).unwrap_or(u64::MAX), bytes)
+    }
+
+    /// How many bytes are written of a line that is not written whole.
+    fn begun(&self) -> u64 {
+        distance(self.start, self.done)
+    }
+
+    /// Has the line that was begun written anew.
+    fn go_back(&mut self) {
+        self.done = self.start;
+    }
+}
+
+fn distance(from: usize, to: usize) -> u64 {
+    u64::try_from(to.saturating_sub(from)).unwrap_or(u64::MAX)
+}

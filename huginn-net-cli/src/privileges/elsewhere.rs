@@ -1,0 +1,47 @@
+//! Rights that are given up once everything is open. Here the program knows no way to do it.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// What is to be given up.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Policy {
+    /// Who runs on. Without one the user stays who it is.
+    pub(crate) user: Option<String>,
+    /// The files that are written, renamed, removed or made from now on.
+    pub(crate) writable: Vec<PathBuf>,
+    /// Whether everything else of the file system is put out of reach.
+    pub(crate) sandbox: bool,
+}
+
+/// What holds now: everything is as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Dropped;
+
+/// Rights could not be given up.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum PrivilegeError {
+    /// It is not known how to become another user.
+    #[error("--user {name}: on this system the program cannot become another user: start it as that user")]
+    Unsupported { name: String },
+}
+
+/// Refuses to become another user, and does nothing else.
+pub(crate) fn drop(policy: &Policy) -> Result<Dropped, PrivilegeError> {
+    match &policy.user {
+        Some(name) => Err(PrivilegeError::Unsupported { name: name.clone() }),
+        None => Ok(Dropped),
+    }
+}
+
+impl fmt::Display for Dropped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("keeps its rights: this system has no way to give them up that the program knows")
+    }
+}
+
+/// What to do where the right to capture is lacking.
+pub(crate) fn how_to_get_rights() -> String {
+    "run it as root, or give your user access to the devices for capturing".to_owned()
+}

@@ -1,0 +1,55 @@
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use super::*;
+
+const STARTED: &str = "HUGINN_NET_TEST_SIGNALS";
+
+fn kill(child: &Child, signal: i32) {
+    let (signal, process) = (format!("-{signal}"), child.id().to_string());
+    assert!(Command::new("kill").args([signal, process]).status().unwrap().success());
+}
+
+#[test]
+fn each_signal_is_told_and_a_second_stop_ends_at_once() {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["signals::tests::child_that_hangs", "--exact", "--ignored", "--nocapture"])
+        .env(STARTED, "1")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut told = lines.map(|line| line.unwrap()).filter(|line| line.starts_with("told "));
+    assert_eq!(told.next().as_deref(), Some("told nothing yet"));
+    for (signal, wanted) in
+        [(SIGHUP, "told Reopen"), (SIGUSR1, "told Dump"), (SIGHUP, "told Reopen"), (SIGINT, "told Stop")]
+    {
+        kill(&child, signal);
+        assert_eq!(told.next().as_deref(), Some(wanted));
+    }
+    kill(&child, SIGTERM);
+    assert_eq!(child.wait().unwrap().signal(), Some(SIGTERM));
+}
+
+#[test]
+#[ignore = "started by another test"]
+fn child_that_hangs() {
+    if std::env::var_os(STARTED).is_none() {
+        return;
+    }
+    let tell = |text: &str| writeln!(io::stdout(), "told {text}").unwrap();
+    let _watch = watch(move |signal| tell(&format!("{signal:?}"))).unwrap();
+    tell("nothing yet");
+    thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn a_watch_that_is_dropped_ends_its_thread() {
+    let (tell, told) = mpsc::channel::<Signal>();
+    drop(watch(move |signal| tell.send(signal).unwrap()).unwrap());
+    assert!(told.recv().is_err());
+}

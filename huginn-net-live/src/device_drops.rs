@@ -1,0 +1,64 @@
+//! What interfaces and their drivers dropped.
+
+/// The counts of all interfaces of the network namespace of this thread, where they can be read (`proc_net_dev(5)`).
+///
+/// Unlike `sysfs`, which shows those of the namespace in which it was mounted.
+pub(crate) fn read() -> Option<String> {
+    if cfg!(target_os = "linux") { std::fs::read_to_string("/proc/thread-self/net/dev").ok() } else { None }
+}
+
+/// What an interface dropped of what it received: for want of room, and for other reasons, all since it was made.
+pub(crate) fn of(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'))?;
+    // Bytes, packets, errors, dropped (with those missed), full queues.
+    let mut columns = line.split_ascii_whitespace().skip(3).map(str::parse::<u64>);
+    let (dropped, full) = (columns.next()?.ok()?, columns.next()?.ok()?);
+    Some(dropped.saturating_add(full))
+}
+
+/// A count of the system's, which begins anew when its interface does, as a count since we began.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DeviceDrops {
+    last: Option<u64>,
+    total: u64,
+}
+
+impl DeviceDrops {
+    /// Takes the system's count.
+    pub(crate) fn since_start(&mut self, count: u64) -> u64 {
+        let more = self.last.map_or(0, |last| count.checked_sub(last).unwrap_or(count));
+        self.last = Some(count);
+        self.total = self.total.saturating_add(more);
+        self.total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `cat /proc/net/dev` of Linux 6.18, with digits of our own.
+    const TEXT: &str = "\
+Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+    lo: 1060612    1021    0    0    0     0          0         0  1060612    1021    0    0    0     0       0          0
+  eth0:89741223  134217    1   20    3     0          0         0  7653211   55443    0    9    0     0       0          0
+ eth01: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16
+";
+
+    #[test]
+    fn drops_of_an_interface_are_found_by_its_name() {
+        assert_eq!(of(TEXT, "lo"), Some(0));
+        assert_eq!(of(TEXT, "eth0"), Some(23));
+        assert_eq!(of(TEXT, "eth01"), Some(9));
+        assert_eq!(of(TEXT, "eth"), None);
+        assert_eq!(of("eth0: 1 2 3 x", "eth0"), None);
+    }
+
+    #[test]
+    fn counts_that_begin_anew_add_up() {
+        let mut drops = DeviceDrops::default();
+        let totals = [100, 100, 130, 5, 7].map(|count| drops.since_start(count));
+        assert_eq!(totals, [0, 0, 30, 35, 37]);
+    }
+}

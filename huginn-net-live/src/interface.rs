@@ -1,0 +1,196 @@
+//! The network interfaces that there are.
+
+use huginn_net_core::IpNet;
+
+use crate::LiveError;
+
+/// A network interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// The number that the system gives it; 0 where it tells none.
+    pub index: u32,
+    /// What it is, in words, where libpcap knows any.
+    pub description: Option<String>,
+    /// Its hardware address (MAC), where it has one of six bytes.
+    pub mac: Option<[u8; 6]>,
+    /// Its addresses, each with the length of its network's prefix.
+    pub addresses: Vec<IpNet>,
+    /// The longest packet that it sends, in bytes without the link-layer header, where the system tells.
+    pub mtu: Option<u32>,
+    /// Whether it was put into operation.
+    pub is_up: bool,
+    /// Whether it is ready: it is up and, as far as it tells, connected.
+    pub is_running: bool,
+    /// Whether it leads back to this machine.
+    pub is_loopback: bool,
+}
+
+/// The interfaces of this machine, or of the network namespace of this thread, by their index.
+///
+/// # Errors
+/// [`LiveError::System`] where the system does not tell, [`LiveError::NoBackend`] where this build cannot ask it.
+pub fn interfaces() -> Result<Vec<Interface>, LiveError> {
+    let mut interfaces = list::interfaces()?;
+    describe(&mut interfaces);
+    interfaces.sort_by_key(|interface| interface.index);
+    Ok(interfaces)
+}
+
+/// Adds what libpcap calls the interfaces.
+#[cfg(feature = "libpcap")]
+fn describe(interfaces: &mut [Interface]) {
+    let devices = pcap::Device::list().unwrap_or_default();
+    for interface in interfaces {
+        let device = devices.iter().find(|device| device.name == interface.name);
+        interface.description = device.and_then(|device| device.desc.clone());
+    }
+}
+
+#[cfg(not(feature = "libpcap"))]
+fn describe(_: &mut [Interface]) {}
+
+/// The interfaces, without descriptions.
+pub(crate) use list::interfaces as without_descriptions;
+
+#[cfg(unix)]
+mod list {
+    use std::fs;
+    use std::net::IpAddr;
+
+    use huginn_net_core::IpNet;
+    use nix::ifaddrs::{InterfaceAddress, getifaddrs};
+    use nix::net::if_::InterfaceFlags;
+    use nix::sys::socket::SockaddrStorage;
+
+    use super::Interface;
+    use crate::LiveError;
+
+    pub(crate) fn interfaces() -> Result<Vec<Interface>, LiveError> {
+        let entries = getifaddrs()
+            .map_err(|errno| LiveError::System { doing: "listing interfaces", source: errno.into() })?;
+        let mut interfaces: Vec<Interface> = Vec::new();
+        for entry in entries {
+            let known = interfaces.iter().position(|interface| interface.name == entry.interface_name);
+            let place = known.unwrap_or_else(|| {
+                interfaces.push(bare(&entry));
+                interfaces.len().saturating_sub(1)
+            });
+            if let Some(interface) = interfaces.get_mut(place) {
+                add_address(interface, &entry);
+            }
+        }
+        for interface in &mut interfaces {
+            interface.mtu = mtu(interface);
+        }
+        Ok(interfaces)
+    }
+
+    fn bare(entry: &InterfaceAddress) -> Interface {
+        let has = |flag| entry.flags.contains(flag);
+        Interface {
+            name: entry.interface_name.clone(),
+            index: 0,
+            description: None,
+            mac: None,
+            addresses: Vec::new(),
+            mtu: None,
+            is_up: has(InterfaceFlags::IFF_UP),
+            is_running: has(InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING),
+            is_loopback: has(InterfaceFlags::IFF_LOOPBACK),
+        }
+    }
+
+    fn add_address(interface: &mut Interface, entry: &InterfaceAddress) {
+        let Some(address) = &entry.address else { return };
+        if let Some(link) = address.as_link_addr() {
+            interface.index = u32::try_from(link.ifindex()).unwrap_or(0);
+            interface.mac = link.addr().filter(|mac| has_mac(link) && *mac != [0; 6]);
+        } else if let Some(ip) = ip(address) {
+            let mask = entry.netmask.as_ref().and_then(self::ip);
+            interface.addresses.extend(IpNet::new(ip, prefix_len(mask, ip)));
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn has_mac(link: &nix::sys::socket::LinkAddr) -> bool {
+        link.halen() == 6
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn has_mac(_: &nix::sys::socket::LinkAddr) -> bool {
+        true
+    }
+
+    fn ip(address: &SockaddrStorage) -> Option<IpAddr> {
+        let v4 = address.as_sockaddr_in().map(|address| IpAddr::V4(address.ip()));
+        v4.or_else(|| address.as_sockaddr_in6().map(|address| IpAddr::V6(address.ip())))
+    }
+
+    /// The bits that are set in a mask; all that the address has where there is none.
+    fn prefix_len(mask: Option<IpAddr>, ip: IpAddr) -> u8 {
+        let bits = match (mask, ip) {
+            (Some(IpAddr::V4(mask)), _) => mask.to_bits().count_ones(),
+            (Some(IpAddr::V6(mask)), _) => mask.to_bits().count_ones(),
+            (None, IpAddr::V4(_)) => 32,
+            (None, IpAddr::V6(_)) => 128,
+        };
+        u8::try_from(bits).unwrap_or(u8::MAX)
+    }
+
+    /// `sysfs` shows the interfaces of the network namespace in which it was mounted, which may be another's.
+    fn mtu(interface: &Interface) -> Option<u32> {
+        let value = |name| {
+            let text = fs::read_to_string(format!("/sys/class/net/{}/{name}", interface.name)).ok()?;
+            text.trim().parse().ok()
+        };
+        (value("ifindex")? == interface.index).then(|| value("mtu")).flatten()
+    }
+}
+
+#[cfg(not(unix))]
+mod list {
+    use super::Interface;
+    use crate::LiveError;
+
+    #[cfg(not(feature = "libpcap"))]
+    pub(crate) fn interfaces() -> Result<Vec<Interface>, LiveError> {
+        Err(LiveError::NoBackend)
+    }
+
+    #[cfg(feature = "libpcap")]
+    pub(crate) fn interfaces() -> Result<Vec<Interface>, LiveError> {
+        let devices = pcap::Device::list().map_err(|error| LiveError::System {
+            doing: "listing interfaces",
+            source: std::io::Error::other(error),
+        })?;
+        Ok(devices.into_iter().map(interface).collect())
+    }
+
+    #[cfg(feature = "libpcap")]
+    fn interface(device: pcap::Device) -> Interface {
+        use huginn_net_core::IpNet;
+        let net = |address: &pcap::Address| {
+            let prefix = match address.netmask {
+                Some(std::net::IpAddr::V4(mask)) => mask.to_bits().count_ones(),
+                Some(std::net::IpAddr::V6(mask)) => mask.to_bits().count_ones(),
+                None if address.addr.is_ipv4() => 32,
+                None => 128,
+            };
+            IpNet::new(address.addr, u8::try_from(prefix).ok()?).ok()
+        };
+        Interface {
+            index: 0,
+            description: None,
+            mac: None,
+            addresses: device.addresses.iter().filter_map(net).collect(),
+            mtu: None,
+            is_up: device.flags.is_up(),
+            is_running: device.flags.is_running(),
+            is_loopback: device.flags.is_loopback(),
+            name: device.name,
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The backend for libpcap.
+
+use std::io;
+#[cfg(unix)]
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use huginn_net_core::{LinkType, Timestamp};
+use pcap::{Active, Capture, Packet, Precision};
+
+use crate::frame_set::{FrameSet, Place};
+use crate::port::{Drops, Port, Trouble};
+use crate::{Interface, InterfaceState, LiveError, LiveOptions};
+
+/// Frames that are taken at once at most.
+const MAX_FRAMES: usize = 64;
+/// How long an interface that was opened is not opened anew.
+const BETWEEN_OPENINGS: Duration = Duration::from_secs(1);
+
+/// An interface, captured from by libpcap.
+pub(crate) struct PcapPort {
+    name: String,
+    options: LiveOptions,
+    /// None while the interface is gone.
+    capture: Option<Capture<Active>>,
+    opened_at: Instant,
+    link: LinkType,
+    /// Whether the system lists it; libpcap has devices of its own, such as `any`, that are always there.
+    is_listed: bool,
+    drops: Drops,
+    /// What libpcap said last of what it, and the interface, dropped.
+    last: [u32; 2],
+}
+
+impl PcapPort {
+    /// Opens an interface, or another of libpcap's devices.
+    pub(crate) fn open(
+        name: &str,
+        options: &LiveOptions,
+        present: &[Interface],
+        unknown: impl FnOnce() -> LiveError,
+    ) -> Result<Self, LiveError> {
+        let is_listed = present.iter().any(|interface| interface.name == name);
+        let (capture, link) = open(name, options).map_err(|error| match error {
+            LiveError::Open { .. } if !is_listed => unknown(),
+            error => error,
+        })?;
+        Ok(Self {
+            name: name.to_owned(),
+            options: options.clone(),
+            capture: Some(capture),
+            opened_at: Instant::now(),
+            link,
+            is_listed,
+            drops: Drops::default(),
+            last: [0; 2],
+        })
+    }
+
+    fn close(&mut self) {
+        let _ = self.drops();
+        self.capture = None;
+        self.last = [0; 2];
+    }
+
+    fn reopen(&mut self) -> Result<(), LiveError> {
+        let (capture, link) = open(&self.name, &self.options)?;
+        (self.capture, self.link, self.opened_at) = (Some(capture), link, Instant::now());
+        Ok(())
+    }
+}
+
+impl Port for PcapPort {
+    fn receive(&mut self, set: &mut FrameSet) -> Result<(), Trouble> {
+        let Some(capture) = &mut self.capture else { return Ok(()) };
+        set.bytes.clear();
+        set.link = self.link;
+        match capture.dispatch(Some(MAX_FRAMES), |packet| copy(&packet, set)) {
+            Ok(_) => Ok(()),
+            Err(_) => {
+                // libpcap tells in words alone what it is, and mostly it is that the interface has gone.
+                self.close();
+                Err(Trouble::Down)
+            }
+        }
+    }
+
+    #[cfg(unix)]
+    fn bell(&self) -> Option<BorrowedFd<'_>> {
+        self.capture.as_ref().map(AsFd::as_fd)
+    }
+
+    fn drops(&mut self) -> Drops {
+        if let Some(stats) = self.capture.as_mut().and_then(|capture| capture.stats().ok()) {
+            let now = [stats.dropped, stats.if_dropped];
+            let [kernel, interface] = [0, 1].map(|place: usize| {
+                let (now, last) = (now.get(place).copied(), self.last.get(place).copied());
+                u64::from(now.unwrap_or(0).wrapping_sub(last.unwrap_or(0)))
+            });
+            self.last = now;
+            self.drops.kernel = self.drops.kernel.saturating_add(kernel);
+            self.drops.interface = Some(self.drops.interface.unwrap_or(0).saturating_add(interface));
+        }
+        self.drops
+    }
+
+    fn holds_back(&self) -> Duration {
+        self.options.hold_back
+    }
+
+    fn tells_when_down(&self) -> bool {
+        !self.is_listed
+    }
+
+    /// libpcap goes on by itself when an interface comes up again; one that was removed is opened anew.
+    fn look(&mut self, present: &[Interface]) -> io::Result<InterfaceState> {
+        let interface = present.iter().find(|interface| interface.name == self.name);
+        let is_up = match interface {
+            Some(interface) => interface.is_up,
+            None if self.is_listed => {
+                self.close();
+                return Ok(InterfaceState::Gone);
+            }
+            None => true,
+        };
+        if is_up && self.capture.is_none() {
+            if self.opened_at.elapsed() < BETWEEN_OPENINGS {
+                return Ok(InterfaceState::Down);
+            }
+            self.reopen().map_err(io::Error::other)?;
+        }
+        Ok(if is_up { InterfaceState::Up } else { InterfaceState::Down })
+    }
+}
+
+fn open(name: &str, options: &LiveOptions) -> Result<(Capture<Active>, LinkType), LiveError> {
+    let failed = |error: pcap::Error| {
+        let text = error.to_string();
+        let source = io::Error::other(error);
+        let is_denied = ["permission", "not permitted", "CAP_NET_RAW"].iter().any(|word| text.contains(word));
+        let name = name.to_owned();
+        if is_denied { LiveError::Denied { name, source } } else { LiveError::Open { name, source } }
+    };
+    // Zero would be for ever.
+    let hold_back = i32::try_from(options.hold_back.as_millis()).unwrap_or(i32::MAX).max(1);
+    let capture = Capture::from_device(name).map_err(failed)?;
+    let mut capture = capture
+        .promisc(options.promiscuous)
+        .snaplen(i32::try_from(options.snaplen).unwrap_or(i32::MAX))
+        .buffer_size(i32::try_from(options.buffer_bytes).unwrap_or(i32::MAX))
+        .immediate_mode(options.hold_back.is_zero())
+        .timeout(hold_back)
+        .precision(Precision::Nano)
+        .open()
+        .and_then(Capture::setnonblock)
+        .map_err(failed)?;
+    let dlt = capture.get_datalink().0;
+    let link =
+        link_type(dlt).ok_or_else(|| LiveError::UnknownLinkType { name: name.to_owned(), hardware: dlt })?;
+    if let Some(expression) = &options.expression {
+        capture.filter(expression, true).map_err(|error| LiveError::Expression {
+            expression: expression.clone(),
+            reason: error.to_string(),
+        })?;
+    }
+    Ok((capture, link))
+}
+
+fn copy(packet: &Packet<'_>, set: &mut FrameSet) {
+    let start = set.bytes.len();
+    set.bytes.extend_from_slice(packet.data);
+    set.push(Place {
+        ts: timestamp(packet.header.ts),
+        start,
+        len: packet.data.len(),
+        wire_len: packet.header.len,
+    });
+}
+
+/// libpcap gives nanoseconds, where it was asked for them, in the place of the microseconds. Linux has them; for other
+/// systems it does not say whether it could.
+fn timestamp(time: libc::timeval) -> Timestamp {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let fraction = u32::try_from(time.tv_usec).unwrap_or(0);
+    if cfg!(target_os = "linux") {
+        Timestamp::new(seconds, fraction, 9)
+    } else {
+        Timestamp::new(seconds, fraction.saturating_mul(1000), 6)
+    }
+}
+
+/// The link type of frames that libpcap gives the number `dlt` inside; they differ for raw IP alone among those that are
+/// decoded.
+fn link_type(dlt: i32) -> Option<LinkType> {
+    let link = LinkType(u16::try_from(dlt).ok()?);
+    match link {
+        LinkType::RAW_BSD | LinkType::RAW_OPENBSD => Some(LinkType::RAW),
+        LinkType::NULL
+        | LinkType::ETHERNET
+        | LinkType::PPP
+        | LinkType::PPP_HDLC
+        | LinkType::PPP_ETHER
+        | LinkType::RAW
+        | LinkType::CISCO_HDLC
+        | LinkType::IEEE802_11
+        | LinkType::LOOP
+        | LinkType::LINUX_SLL
+        | LinkType::IEEE802_11_RADIOTAP
+        | LinkType::IPV4
+        | LinkType::IPV6
+        | LinkType::NFLOG
+        | LinkType::LINUX_SLL2 => Some(link),
+        _ => None,
+    }
+}

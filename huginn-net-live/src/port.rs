@@ -1,0 +1,49 @@
+//! What the source asks of a backend.
+
+use std::io;
+#[cfg(unix)]
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use crate::frame_set::FrameSet;
+use crate::{Interface, InterfaceState};
+
+/// An interface as one backend captures from it.
+pub(crate) trait Port: Send {
+    /// Takes what is there without waiting. The set is empty, and remains so where nothing is there.
+    fn receive(&mut self, set: &mut FrameSet) -> Result<(), Trouble>;
+
+    /// What becomes readable when something is there; none while nothing can be.
+    #[cfg(unix)]
+    fn bell(&self) -> Option<BorrowedFd<'_>>;
+
+    /// What was dropped since the interface was opened.
+    fn drops(&mut self) -> Drops;
+
+    /// How long a frame may be held back before it is there.
+    fn holds_back(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Whether [`receive`](Self::receive) tells that the interface is down.
+    fn tells_when_down(&self) -> bool;
+
+    /// Looks for the interface among those that there are, and takes hold of it again where it was lost.
+    fn look(&mut self, present: &[Interface]) -> io::Result<InterfaceState>;
+}
+
+/// Why nothing was taken.
+pub(crate) enum Trouble {
+    /// The interface may be down or gone: [`Port::look`] tells.
+    Down,
+    /// This will not pass.
+    Failed(io::Error),
+}
+
+/// Frames that were dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Drops {
+    pub(crate) kernel: u64,
+    /// By the interface, where the backend is who knows.
+    pub(crate) interface: Option<u64>,
+}

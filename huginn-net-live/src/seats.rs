@@ -1,0 +1,234 @@
+//! The interfaces of a source: whose turn it is, what became of them, what was lost.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::device_drops::{self, DeviceDrops};
+use crate::frame_set::FrameSet;
+use crate::port::Port;
+use crate::stats::Tallies;
+use crate::{
+    Backend, Interface, InterfaceState, LiveError, LiveOptions, LiveStats, Notice, NoticeKind, interface,
+};
+
+/// What is told of notices.
+pub(crate) type Tell = Box<dyn FnMut(&Notice) + Send>;
+
+/// The interfaces of a source.
+pub(crate) struct Seats {
+    seats: Vec<Seat>,
+    /// Whose turn is next.
+    turn: usize,
+    stats: LiveStats,
+    /// What was not told yet.
+    notices: Vec<Notice>,
+    tell: Option<Tell>,
+}
+
+/// One interface.
+struct Seat {
+    port: Box<dyn Port>,
+    tallies: Arc<Tallies>,
+    /// Frames lent when it was last looked whether there are any.
+    received_before: u64,
+    device_drops: DeviceDrops,
+    /// Whether it is given up.
+    is_lost: bool,
+}
+
+impl Seats {
+    pub(crate) fn open<'a>(
+        names: impl Iterator<Item = &'a str>,
+        options: &LiveOptions,
+        present: &[Interface],
+    ) -> Result<Self, LiveError> {
+        let mut notices = Vec::new();
+        let mut seats = Vec::new();
+        for name in names {
+            seats.push(Seat {
+                port: open(name, options, present, &mut notices)?,
+                tallies: Arc::new(Tallies::new(name)),
+                received_before: 0,
+                device_drops: DeviceDrops::default(),
+                is_lost: false,
+            });
+        }
+        if seats.is_empty() {
+            return Err(LiveError::NoInterface);
+        }
+        let stats = LiveStats::new(seats.iter().map(|seat| Arc::clone(&seat.tallies)));
+        let mut seats = Self { seats, turn: 0, stats, notices, tell: None };
+        seats.count_drops();
+        Ok(seats)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.seats.len()
+    }
+
+    pub(crate) fn stats(&self) -> LiveStats {
+        self.stats.clone()
+    }
+
+    pub(crate) fn on_notice(&mut self, tell: Tell) {
+        self.tell = Some(tell);
+    }
+
+    /// Tells what happened; where nobody wants to know, it is forgotten.
+    #[inline]
+    pub(crate) fn tell(&mut self) {
+        for notice in self.notices.drain(..) {
+            if let Some(tell) = &mut self.tell {
+                tell(&notice);
+            }
+        }
+    }
+
+    /// The port whose turn it is, and its number.
+    pub(crate) fn next(&mut self) -> Option<(usize, &mut (dyn Port + 'static))> {
+        let turn = self.turn;
+        self.turn = turn.saturating_add(1).checked_rem(self.seats.len())?;
+        self.seats.get_mut(turn).map(|seat| (turn, &mut *seat.port))
+    }
+
+    #[cfg(unix)]
+    pub(crate) fn ports(&self) -> impl Iterator<Item = &dyn Port> {
+        self.seats.iter().map(|seat| &*seat.port)
+    }
+
+    /// How long frames may be held back before they are there.
+    pub(crate) fn hold_back(&self) -> Duration {
+        self.seats.iter().map(|seat| seat.port.holds_back()).max().unwrap_or_default()
+    }
+
+    pub(crate) fn name(&self, seat: usize) -> String {
+        self.seats.get(seat).map(|seat| seat.tallies.name().to_owned()).unwrap_or_default()
+    }
+
+    /// Counts the frames of a set that were lent.
+    pub(crate) fn count(&self, set: &FrameSet) {
+        if let Some(seat) = self.seats.get(set.seat) {
+            seat.tallies.add_received(set.lent() as u64);
+        }
+    }
+
+    /// Brings the counts of what was dropped up to date.
+    pub(crate) fn count_drops(&mut self) {
+        let devices = device_drops::read();
+        for seat in &mut self.seats {
+            let drops = seat.port.drops();
+            seat.tallies.set_kernel_dropped(drops.kernel);
+            let device = devices.as_deref().and_then(|text| device_drops::of(text, seat.tallies.name()));
+            if let Some(dropped) = device.or(drops.interface) {
+                seat.tallies.set_interface_dropped(seat.device_drops.since_start(dropped));
+            }
+        }
+    }
+
+    /// What is to be done once a second: counts, and a look at interfaces that are not up or may not be.
+    pub(crate) fn tick(&mut self) -> Result<(), LiveError> {
+        self.count_drops();
+        let mut present = None;
+        for place in 0..self.seats.len() {
+            if self.seats.get_mut(place).is_some_and(Seat::is_to_be_looked_for) {
+                // Where the system does not tell, it is asked again in a second.
+                let present = present.get_or_insert_with(|| interface::without_descriptions().ok());
+                if let Some(present) = present {
+                    self.look(place, present);
+                }
+            }
+        }
+        if self.seats.iter().all(|seat| seat.is_lost) { Err(LiveError::NoneLeft) } else { Ok(()) }
+    }
+
+    /// Looks at an interface that has said that it is down.
+    pub(crate) fn went_down(&mut self, place: usize) {
+        if self.is_up(place) {
+            match interface::without_descriptions() {
+                Ok(present) => self.look(place, &present),
+                Err(_) => self.change(place, InterfaceState::Down, NoticeKind::Down),
+            }
+            if self.is_up(place) {
+                self.notice(place, NoticeKind::Down);
+                self.notice(place, NoticeKind::Back);
+            }
+        }
+    }
+
+    fn is_up(&self, place: usize) -> bool {
+        self.seats.get(place).is_some_and(|seat| seat.tallies.state() == InterfaceState::Up)
+    }
+
+    /// Looks for an interface among those that there are, and notes what has changed.
+    fn look(&mut self, place: usize, present: &[Interface]) {
+        let Some(seat) = self.seats.get_mut(place) else { return };
+        let is_gone = seat.tallies.state() == InterfaceState::Gone;
+        match seat.port.look(present) {
+            Ok(InterfaceState::Up) => self.change(place, InterfaceState::Up, NoticeKind::Back),
+            // One that was removed and is there again but not up is waited for as before.
+            Ok(InterfaceState::Down) if is_gone => {}
+            Ok(InterfaceState::Down) => self.change(place, InterfaceState::Down, NoticeKind::Down),
+            Ok(InterfaceState::Gone) => self.change(place, InterfaceState::Gone, NoticeKind::Vanished),
+            Err(error) => {
+                seat.is_lost = true;
+                seat.tallies.set_state(InterfaceState::Gone);
+                self.notice(place, NoticeKind::Lost { reason: error.to_string() });
+            }
+        }
+    }
+
+    /// Notes the state of an interface, and says so where it is another than before.
+    fn change(&mut self, place: usize, state: InterfaceState, notice: NoticeKind) {
+        let Some(seat) = self.seats.get(place) else { return };
+        if seat.tallies.state() != state {
+            seat.tallies.set_state(state);
+            self.notice(place, notice);
+        }
+    }
+
+    fn notice(&mut self, place: usize, kind: NoticeKind) {
+        let interface = self.name(place);
+        self.notices.push(Notice { interface, kind });
+    }
+}
+
+impl Seat {
+    /// Whether the system must be asked what became of the interface.
+    fn is_to_be_looked_for(&mut self) -> bool {
+        let received = self.tallies.received();
+        let is_quiet = std::mem::replace(&mut self.received_before, received) == received;
+        let is_doubtful = is_quiet && !self.port.tells_when_down();
+        !self.is_lost && (is_doubtful || self.tallies.state() != InterfaceState::Up)
+    }
+}
+
+/// Opens an interface with the backend that was chosen.
+fn open(
+    name: &str,
+    options: &LiveOptions,
+    present: &[Interface],
+    notices: &mut Vec<Notice>,
+) -> Result<Box<dyn Port>, LiveError> {
+    let unknown = || LiveError::UnknownInterface {
+        name: name.to_owned(),
+        known: present.iter().map(|interface| interface.name.clone()).collect(),
+    };
+    match options.backend {
+        Backend::Packet if options.expression.is_some() => Err(LiveError::ExpressionNeedsLibpcap),
+        #[cfg(target_os = "linux")]
+        Backend::Packet => {
+            let interface = present.iter().find(|interface| interface.name == name).ok_or_else(unknown)?;
+            let (port, given) = crate::packet::PacketPort::open(interface, options)?;
+            let asked = options.buffer_bytes;
+            if given < asked {
+                let kind = NoticeKind::SmallBuffer { asked, given };
+                notices.push(Notice { interface: name.to_owned(), kind });
+            }
+            Ok(Box::new(port))
+        }
+        #[cfg(feature = "libpcap")]
+        Backend::Pcap => Ok(Box::new(crate::libpcap::PcapPort::open(name, options, present, unknown)?)),
+        #[allow(unreachable_patterns, reason = "unless a backend is missing")]
+        _ => Err(LiveError::NoBackend),
+    }
+}

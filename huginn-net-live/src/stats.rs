@@ -1,0 +1,136 @@
+//! What was received and what was lost, readable from any thread.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+/// What became of the frames of a [`LiveSource`](crate::LiveSource); clones share one state, and outlive the source.
+///
+/// What is told is never older than a second, and exact when the source was stopped and has said that it is at its end.
+#[derive(Clone, Debug)]
+pub struct LiveStats(Arc<[Arc<Tallies>]>);
+
+impl LiveStats {
+    pub(crate) fn new(tallies: impl Iterator<Item = Arc<Tallies>>) -> Self {
+        Self(tallies.collect())
+    }
+
+    /// The interfaces in the order in which they were named.
+    pub fn interfaces(&self) -> Vec<InterfaceStats> {
+        self.0.iter().map(|tallies| tallies.stats()).collect()
+    }
+}
+
+/// What became of the frames of one interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct InterfaceStats {
+    /// The name of the interface.
+    pub name: String,
+    /// Frames lent. With those that the kernel dropped they are all that came since it was opened, or all that passed the
+    /// filter expression.
+    pub received: u64,
+    /// Frames that the kernel dropped because its buffer was full.
+    pub kernel_dropped: u64,
+    /// Frames that the interface or its driver dropped since it was opened, as far as the system tells.
+    pub interface_dropped: Option<u64>,
+    /// Whether frames can come.
+    pub state: InterfaceState,
+}
+
+/// Whether frames can come from an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+#[non_exhaustive]
+pub enum InterfaceState {
+    /// It is up, as far as is known.
+    Up,
+    /// It is down.
+    Down,
+    /// There is none of its name, or none that may be opened.
+    Gone,
+}
+
+impl fmt::Display for InterfaceState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Up => "up",
+            Self::Down => "down",
+            Self::Gone => "gone",
+        })
+    }
+}
+
+/// Stands for a number that is not known.
+const UNKNOWN: u64 = u64::MAX;
+
+/// The counts of one interface, written by the source alone.
+#[derive(Debug)]
+pub(crate) struct Tallies {
+    name: String,
+    received: AtomicU64,
+    kernel_dropped: AtomicU64,
+    interface_dropped: AtomicU64,
+    state: AtomicU8,
+}
+
+impl Tallies {
+    pub(crate) fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            received: AtomicU64::new(0),
+            kernel_dropped: AtomicU64::new(0),
+            interface_dropped: AtomicU64::new(UNKNOWN),
+            state: AtomicU8::new(0),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn add_received(&self, frames: u64) {
+        self.received.fetch_add(frames, Ordering::Relaxed);
+    }
+
+    pub(crate) fn received(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_kernel_dropped(&self, frames: u64) {
+        self.kernel_dropped.store(frames, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_interface_dropped(&self, frames: u64) {
+        self.interface_dropped.store(frames, Ordering::Relaxed);
+    }
+
+    pub(crate) fn state(&self) -> InterfaceState {
+        match self.state.load(Ordering::Relaxed) {
+            0 => InterfaceState::Up,
+            1 => InterfaceState::Down,
+            _ => InterfaceState::Gone,
+        }
+    }
+
+    pub(crate) fn set_state(&self, state: InterfaceState) {
+        let number = match state {
+            InterfaceState::Up => 0,
+            InterfaceState::Down => 1,
+            InterfaceState::Gone => 2,
+        };
+        self.state.store(number, Ordering::Relaxed);
+    }
+
+    fn stats(&self) -> InterfaceStats {
+        let interface_dropped = self.interface_dropped.load(Ordering::Relaxed);
+        InterfaceStats {
+            name: self.name.clone(),
+            received: self.received(),
+            kernel_dropped: self.kernel_dropped.load(Ordering::Relaxed),
+            interface_dropped: (interface_dropped != UNKNOWN).then_some(interface_dropped),
+            state: self.state(),
+        }
+    }
+}

@@ -1,0 +1,496 @@
+//! Captures from interfaces in network namespaces of the tests' own, which takes root:
+//! `cargo test -p huginn-net-live --test live -- --ignored`, and again with `--features libpcap`.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+use std::net::UdpSocket;
+use std::process::Command;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use huginn_net_core::{LinkType, Source, Timestamp};
+use huginn_net_live::{
+    Backend, InterfaceState, InterfaceStats, LiveError, LiveOptions, LiveSource, NoticeKind, interfaces,
+};
+use nix::sched::{CloneFlags, unshare};
+use pnet_datalink::{Channel, DataLinkSender};
+
+const NOTHING: &[&str] = &[];
+const BACKENDS: &[Backend] =
+    if cfg!(feature = "libpcap") { &[Backend::Packet, Backend::Pcap] } else { &[Backend::Packet] };
+
+/// Runs a test for each backend in a new network namespace, which is that of one thread and its children.
+fn in_namespaces(test: impl Fn(Backend) + Sync) {
+    for backend in BACKENDS {
+        thread::scope(|scope| {
+            let run = || {
+                unshare(CloneFlags::CLONE_NEWNET).unwrap();
+                // Nothing but what the test sends is to be seen.
+                std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").unwrap();
+                ip("link set dev lo up");
+                test(*backend);
+            };
+            scope.spawn(run).join().unwrap_or_else(|_| panic!("with {backend:?}"));
+        });
+    }
+}
+
+fn ip(arguments: &str) {
+    let status = Command::new("ip").args(arguments.split(' ')).status().unwrap();
+    assert!(status.success(), "ip {arguments}");
+}
+
+/// Two interfaces, `a` and `b`, joined by a cable.
+fn cable() {
+    ip("link add name a type veth peer name b");
+    ip("link set dev a up");
+    ip("link set dev b up");
+    // What is sent before both have noticed the other is lost.
+    while interfaces().unwrap().iter().filter(|interface| interface.is_running).count() < 3 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    thread::sleep(Duration::from_millis(20));
+}
+
+fn options(backend: Backend) -> LiveOptions {
+    let mut options = LiveOptions::default();
+    options.backend = backend;
+    options.buffer_bytes = 4 << 20;
+    options
+}
+
+/// An Ethernet frame with an IPv4 packet with a UDP datagram, of which this number is the payload.
+fn frame(number: u32) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
+    frame.extend([0x45, 0, 0, 32, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2]);
+    frame.extend([0x30, 0x39, 0, 9, 0, 12, 0, 0]);
+    frame.extend(number.to_be_bytes());
+    frame
+}
+
+/// The same with VLAN tags, which a kernel takes off the frames that it receives and hands over beside them: the outermost
+/// of them at least.
+fn tagged(tags: &[u8]) -> Vec<u8> {
+    let frame = frame(1);
+    [&frame[..12], tags, &frame[12..]].concat()
+}
+
+/// Sends frames as they are.
+fn sender(interface: &str) -> Box<dyn DataLinkSender> {
+    let interface =
+        pnet_datalink::interfaces().into_iter().find(|other| other.name == interface).expect("interface");
+    match pnet_datalink::channel(&interface, pnet_datalink::Config::default()) {
+        Ok(Channel::Ethernet(sender, _)) => sender,
+        _ => panic!("no channel"),
+    }
+}
+
+fn send(interface: &str, numbers: std::ops::Range<u32>) {
+    let mut sender = sender(interface);
+    for number in numbers {
+        sender.send_to(&frame(number), None).unwrap().unwrap();
+    }
+}
+
+/// A frame that was lent.
+#[derive(Debug)]
+struct Lent {
+    ts: Timestamp,
+    data: Vec<u8>,
+    wire_len: u32,
+}
+
+impl Lent {
+    fn number(&self) -> u32 {
+        u32::from_be_bytes(*self.data.last_chunk().unwrap())
+    }
+}
+
+/// The next frames, so many if they come within ten seconds.
+fn lend(source: &mut LiveSource, count: usize) -> Vec<Lent> {
+    let (done, is_done) = mpsc::channel::<()>();
+    let stopper = source.stopper();
+    let watch = thread::spawn(move || {
+        if is_done.recv_timeout(Duration::from_secs(10)) == Err(mpsc::RecvTimeoutError::Timeout) {
+            stopper.stop();
+        }
+    });
+    let mut lent = Vec::new();
+    while lent.len() < count {
+        let Some(frame) = source.next_frame().unwrap() else { break };
+        assert_eq!(frame.link, LinkType::ETHERNET);
+        lent.push(Lent { ts: frame.ts, data: frame.data.to_vec(), wire_len: frame.wire_len });
+    }
+    drop(done);
+    watch.join().unwrap();
+    lent
+}
+
+fn numbers(lent: &[Lent]) -> Vec<u32> {
+    lent.iter().map(Lent::number).collect()
+}
+
+/// Stops the source; what is still lent, and the statistics of its first interface.
+fn end(mut source: LiveSource) -> (Vec<Lent>, InterfaceStats) {
+    let stats = source.stats();
+    source.stopper().stop();
+    let lent = lend(&mut source, usize::MAX);
+    assert!(source.is_at_hand() && source.next_frame().unwrap().is_none());
+    (lent, stats.interfaces().remove(0))
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn each_datagram_on_loopback_is_seen_once() {
+    in_namespaces(|backend| {
+        let mut source = LiveSource::open(&["lo"], &options(backend)).unwrap();
+        let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let before = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos();
+        for number in 0..1000_u32 {
+            sender.send_to(&number.to_be_bytes(), receiver.local_addr().unwrap()).unwrap();
+        }
+        let lent = lend(&mut source, 1000);
+        let after = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos();
+        assert_eq!(numbers(&lent), (0..1000).collect::<Vec<_>>());
+        for lent in &lent {
+            assert_eq!((lent.data.len(), lent.wire_len, lent.ts.digits()), (14 + 20 + 8 + 4, 46, 9));
+            assert!((before..=after).contains(&u128::from(lent.ts.as_nanos())));
+        }
+        let taken_at = u128::from(source.taken_at().unwrap().as_nanos());
+        assert!(taken_at <= after && taken_at >= u128::from(lent[999].ts.as_nanos()));
+        let (rest, stats) = end(source);
+        assert_eq!((rest.len(), stats.received, stats.kernel_dropped), (0, 1000, 0));
+        assert_eq!((stats.interface_dropped, stats.state), (Some(0), InterfaceState::Up));
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn frames_of_both_directions_and_of_two_interfaces_are_seen() {
+    in_namespaces(|backend| {
+        cable();
+        let mut source = LiveSource::open(&["a", "b"], &options(backend)).unwrap();
+        let stats = source.stats();
+        send("a", 0..100);
+        send("b", 100..200);
+        let mut numbers = numbers(&lend(&mut source, 400));
+        numbers.sort_unstable();
+        let want: Vec<_> = (0..200).flat_map(|number| [number, number]).collect();
+        assert_eq!(numbers, want);
+        drop(source);
+        let received: Vec<_> = stats.interfaces().iter().map(|stats| stats.received).collect();
+        assert_eq!(received, [200, 200]);
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn the_last_frame_at_hand_is_known_to_be_the_last() {
+    in_namespaces(|backend| {
+        cable();
+        let mut source = LiveSource::open(&["a"], &options(backend)).unwrap();
+        assert!(!source.is_at_hand());
+        send("b", 0..200);
+        // libpcap may hold them back for so long.
+        thread::sleep(Duration::from_millis(50));
+        let at_hand: Vec<_> = (0..200)
+            .map(|_| {
+                lend(&mut source, 1);
+                source.is_at_hand()
+            })
+            .collect();
+        assert_eq!(at_hand.iter().position(|at_hand| !at_hand), Some(199));
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn a_source_that_waits_can_be_stopped() {
+    in_namespaces(|backend| {
+        let mut source = LiveSource::open(&["lo"], &options(backend)).unwrap();
+        let stopper = source.stopper();
+        let begun = Instant::now();
+        thread::spawn(move || {
+            thread::sleep(Duration::from_millis(300));
+            stopper.stop();
+        });
+        assert!(source.next_frame().unwrap().is_none());
+        assert!((300..600).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
+        assert!(source.is_at_hand() && source.next_frame().unwrap().is_none());
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn a_stop_lends_what_was_captured_and_no_more() {
+    in_namespaces(|backend| {
+        cable();
+        let source = LiveSource::open(&["a"], &options(backend)).unwrap();
+        send("b", 0..500);
+        let (flood, is_over) = mpsc::channel::<()>();
+        let mut sender = sender("b");
+        source.stopper().stop();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                while is_over.try_recv() == Err(mpsc::TryRecvError::Empty) {
+                    sender.send_to(&frame(u32::MAX), None).unwrap().unwrap();
+                }
+            });
+            let (lent, stats) = end(source);
+            drop(flood);
+            let numbers = numbers(&lent);
+            assert_eq!(numbers[..500], (0..500).collect::<Vec<_>>());
+            assert_eq!(stats.received, lent.len() as u64);
+        });
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn what_is_received_and_what_is_dropped_is_all_that_was_sent() {
+    const SENT: u32 = 20_000;
+    in_namespaces(|backend| {
+        cable();
+        let mut options = options(backend);
+        (options.buffer_bytes, options.snaplen) = (1 << 16, 256);
+        let mut source = LiveSource::open(&["a"], &options).unwrap();
+        send("b", 0..SENT / 2);
+        let first = lend(&mut source, 10);
+        assert_eq!(numbers(&first), (0..10).collect::<Vec<_>>());
+        send("b", SENT / 2..SENT);
+        let (rest, stats) = end(source);
+        assert_eq!(stats.received, (first.len() + rest.len()) as u64);
+        assert!(stats.kernel_dropped > 0);
+        // The queue between the two ends of the cable may overflow too, where the machine is busy.
+        let on_the_way = stats.interface_dropped.unwrap();
+        assert_eq!(stats.received + stats.kernel_dropped + on_the_way, u64::from(SENT), "{stats:?}");
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn vlan_tags_that_the_kernel_takes_off_are_put_back() {
+    in_namespaces(|backend| {
+        cable();
+        let mut source = LiveSource::open(&["a"], &options(backend)).unwrap();
+        let tags = [
+            &[][..],
+            &[0x81, 0, 0, 5],
+            &[0x81, 0, 0xef, 0xff],
+            &[0x81, 0, 0, 0],
+            &[0x88, 0xa8, 0, 7],
+            &[0x88, 0xa8, 0, 7, 0x81, 0, 0, 9],
+        ];
+        let mut sender = sender("b");
+        for tags in tags {
+            let sent = tagged(tags);
+            sender.send_to(&sent, None).unwrap().unwrap();
+            let lent = lend(&mut source, 1).remove(0);
+            assert_eq!((lent.data, lent.wire_len as usize), (sent.clone(), sent.len()));
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn frames_are_cut_at_the_snap_length_and_keep_their_true_length() {
+    in_namespaces(|backend| {
+        cable();
+        let mut options = options(backend);
+        options.snaplen = 100;
+        let mut source = LiveSource::open(&["a"], &options).unwrap();
+        let (mut long, mut long_tagged) = (frame(0), tagged(&[0x81, 0, 0, 5]));
+        long.resize(1000, 7);
+        long_tagged.resize(1004, 7);
+        sender("b").send_to(&long, None).unwrap().unwrap();
+        sender("b").send_to(&long_tagged, None).unwrap().unwrap();
+        let lent = lend(&mut source, 2);
+        assert_eq!((&lent[0].data[..], lent[0].wire_len), (&long[..100], 1000));
+        assert_eq!(lent[1].wire_len, 1004);
+        // What is kept of a frame may be counted with the tag or without.
+        let len = lent[1].data.len();
+        assert!((100..=104).contains(&len));
+        assert_eq!(lent[1].data, &long_tagged[..len]);
+    });
+}
+
+/// A source whose notices go to a channel.
+fn noticed(interfaces: &[&str], options: &LiveOptions) -> (LiveSource, mpsc::Receiver<NoticeKind>) {
+    let mut source = LiveSource::open(interfaces, options).unwrap();
+    let (tell, told) = mpsc::channel();
+    source.on_notice(move |notice| {
+        assert_eq!(notice.interface, "a");
+        tell.send(notice.kind.clone()).unwrap();
+    });
+    (source, told)
+}
+
+/// Does this while the source is read, and expects these notices of it, each once.
+fn expect(
+    source: &mut LiveSource,
+    told: &mpsc::Receiver<NoticeKind>,
+    act: impl FnOnce() + Send,
+    notices: &[NoticeKind],
+) -> Vec<Lent> {
+    let space = std::fs::File::open("/proc/thread-self/ns/net").unwrap();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            nix::sched::setns(space, CloneFlags::CLONE_NEWNET).unwrap();
+            act();
+        });
+        let stopper = source.stopper();
+        let lent = lend(source, 1);
+        assert!(!stopper.is_stopped(), "nothing came");
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), notices);
+        lent
+    })
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn an_interface_that_goes_down_is_waited_for() {
+    in_namespaces(|backend| {
+        cable();
+        let (mut source, told) = noticed(&["a"], &options(backend));
+        let stats = source.stats();
+        send("b", 0..1);
+        assert_eq!(numbers(&lend(&mut source, 1)), [0]);
+        for round in 1..3 {
+            let flap = || {
+                ip("link set dev a down");
+                thread::sleep(Duration::from_millis(2500));
+                assert_eq!(stats.interfaces()[0].state, InterfaceState::Down);
+                ip("link set dev a up");
+                thread::sleep(Duration::from_millis(1500));
+                assert_eq!(stats.interfaces()[0].state, InterfaceState::Up);
+                send("b", round..round + 1);
+            };
+            let lent = expect(&mut source, &told, flap, &[NoticeKind::Down, NoticeKind::Back]);
+            assert_eq!(numbers(&lent), [round]);
+        }
+        assert_eq!(stats.interfaces()[0].kernel_dropped, 0);
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn an_interface_that_vanishes_is_captured_from_when_it_returns() {
+    in_namespaces(|backend| {
+        cable();
+        let (mut source, told) = noticed(&["a"], &options(backend));
+        let stats = source.stats();
+        send("b", 0..1);
+        assert_eq!(numbers(&lend(&mut source, 1)), [0]);
+        for round in 1..3 {
+            let replace = || {
+                ip("link del dev a");
+                thread::sleep(Duration::from_millis(2500));
+                assert_eq!(stats.interfaces()[0].state, InterfaceState::Gone);
+                cable();
+                thread::sleep(Duration::from_millis(1500));
+                assert_eq!(stats.interfaces()[0].state, InterfaceState::Up);
+                send("b", round..round + 1);
+            };
+            let lent = expect(&mut source, &told, replace, &[NoticeKind::Vanished, NoticeKind::Back]);
+            assert_eq!(numbers(&lent), [round]);
+        }
+        let (rest, stats) = end(source);
+        assert_eq!((rest.len(), stats.received), (0, 3));
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn a_source_that_waits_uses_no_time() {
+    in_namespaces(|backend| {
+        cable();
+        let mut source = LiveSource::open(&["a", "b"], &options(backend)).unwrap();
+        ip("link del dev a");
+        let stopper = source.stopper();
+        thread::spawn(move || {
+            thread::sleep(Duration::from_secs(4));
+            stopper.stop();
+        });
+        let before = processor_time();
+        assert!(source.next_frame().unwrap().is_none());
+        let spent = processor_time() - before;
+        assert!(spent < Duration::from_millis(100), "{spent:?} in 4 s");
+    });
+}
+
+/// The time that this thread has had a processor for (`proc_pid_schedstat(5)`).
+fn processor_time() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    Duration::from_nanos(text.split(' ').next().unwrap().parse().unwrap())
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn errors_say_what_is_wrong() {
+    in_namespaces(|backend| {
+        match LiveSource::open(&["lo", "nowhere"], &options(backend)) {
+            Err(LiveError::UnknownInterface { name, known }) => {
+                assert_eq!((name.as_str(), known), ("nowhere", vec!["lo".to_owned()]));
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(matches!(LiveSource::open(NOTHING, &options(backend)), Err(LiveError::NoInterface)));
+        let mut options = options(backend);
+        options.expression = Some("udp port".to_owned());
+        match LiveSource::open(&["lo"], &options) {
+            Err(LiveError::ExpressionNeedsLibpcap) => assert_eq!(backend, Backend::Packet),
+            Err(LiveError::Expression { expression, .. }) => {
+                assert_eq!((expression.as_str(), backend), ("udp port", Backend::Pcap));
+            }
+            other => panic!("{other:?}"),
+        }
+    });
+}
+
+#[cfg(feature = "libpcap")]
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn expressions_select_frames() {
+    in_namespaces(|backend| {
+        if backend != Backend::Pcap {
+            return;
+        }
+        cable();
+        let mut options = options(backend);
+        options.expression = Some("udp[8:4] >= 150".to_owned());
+        let source = LiveSource::open(&["a"], &options).unwrap();
+        send("b", 0..200);
+        let (lent, stats) = end(source);
+        assert_eq!(numbers(&lent), (150..200).collect::<Vec<_>>());
+        assert_eq!((stats.received, stats.kernel_dropped), (50, 0));
+    });
+}
+
+#[test]
+#[ignore = "needs root, for a namespace of its own"]
+fn interfaces_are_listed() {
+    in_namespaces(|_| {
+        ip("link add name a type veth peer name b");
+        ip("link set dev a address 02:00:00:00:00:01 mtu 1400 up");
+        ip("addr add 192.0.2.1/24 dev a");
+        let list = interfaces().unwrap();
+        let names: Vec<_> = list.iter().map(|interface| interface.name.as_str()).collect();
+        assert_eq!(names, ["lo", "b", "a"]);
+        let (lo, a) = (&list[0], &list[2]);
+        assert!(lo.is_loopback && lo.is_up && lo.mac.is_none() && lo.index == 1);
+        assert_eq!(lo.addresses, ["127.0.0.1/8", "::1/128"].map(|net| net.parse().unwrap()));
+        assert!(a.is_up && !a.is_running && !a.is_loopback && !list[1].is_up);
+        assert_eq!(a.mac, Some([2, 0, 0, 0, 0, 1]));
+        assert_eq!(a.addresses, ["192.0.2.1/24".parse().unwrap()]);
+    });
+}

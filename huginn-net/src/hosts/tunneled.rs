@@ -1,0 +1,34 @@
+//! Which addresses were seen in tunnels, and in which last.
+
+use std::net::IpAddr;
+
+use huginn_net_core::{IdleLimits, IdleMap, Timestamp};
+
+use super::HostKey;
+
+/// The tunnel in which something was learned of an address last: who asks for a host knows no tunnel.
+#[derive(Debug)]
+pub(super) struct Tunneled(IdleMap<IpAddr, u64>);
+
+impl Tunneled {
+    /// Within the limits of the hosts themselves; the entries hold nothing beside.
+    pub(super) fn new(limits: &IdleLimits) -> Self {
+        Self(IdleMap::new(limits))
+    }
+
+    pub(super) fn note(&mut self, (ip, tunnel): HostKey, now: Timestamp) {
+        self.0.expire(now);
+        let slot = self.0.touch(&ip, now).or_else(|| self.0.insert(ip, now, tunnel));
+        if let Some(last) = slot.and_then(|slot| self.0.get_mut(slot)) {
+            *last = tunnel;
+        }
+    }
+
+    pub(super) fn last(&self, ip: IpAddr) -> Option<u64> {
+        self.0.peek(&ip).copied()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+}

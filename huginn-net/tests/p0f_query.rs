@@ -1,0 +1,203 @@
+//! What is told of hosts when p0f's clients ask, against what p0f 3.09b answered while it saw the same packets;
+//! `hosts/query.py` tells how it was asked.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::IpAddr;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use huginn_net::db::Database;
+use huginn_net::tcp::Handshake;
+use huginn_net::{
+    CaptureReader, Event, Finding, FlowLimits, HostProfile, HuginnNet, Observers, P0fAnswer, P0fHost, Scope,
+    Sink,
+};
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name)
+}
+
+/// An analyzer that is asked, as p0f or as itself.
+fn analyzer(scope: Scope) -> HuginnNet {
+    let database: Database = fs::read_to_string(file("signatures.fp")).unwrap().parse().unwrap();
+    let observers = Observers::new(Arc::new(database)).scope(scope).profiles(true);
+    let limits = FlowLimits { syn_lifetime: Duration::from_secs(30), ..FlowLimits::default() };
+    HuginnNet::builder_with(observers).flow_limits(limits).build()
+}
+
+/// An answer as a line of the golden has it.
+fn fields(answer: &P0fAnswer) -> Vec<String> {
+    let P0fAnswer::Found(host) = answer else { return vec!["no match".to_owned()] };
+    let P0fHost { first_seen, last_seen, total_conn, uptime_min, up_mod_days, last_nat, last_chg, .. } = host;
+    let numbers = [first_seen, last_seen, total_conn, uptime_min, up_mod_days, last_nat, last_chg];
+    // p0f says 255 where it knows no distance; its README says -1, as do we.
+    let distance = if host.distance == -1 { 255 } else { host.distance };
+    let texts =
+        [host.os_name, host.os_flavor, host.http_name, host.http_flavor, host.link_type, host.language];
+    let numbers = numbers.iter().map(ToString::to_string);
+    let marks = [distance.to_string(), host.bad_sw.to_string(), host.os_match_q.to_string()];
+    numbers.chain(marks).chain(texts.map(|text| text.as_str().to_owned())).collect()
+}
+
+/// What the handshakes of an address were so far.
+#[derive(Default)]
+struct Handshakes {
+    /// SYNs that it sent, and those that were sent to it.
+    syns: u32,
+    /// SYNs to it that it has not answered.
+    unanswered: u32,
+    /// When the first and the last of all these SYNs were seen, in seconds.
+    first_last: (u64, u64),
+}
+
+#[derive(Default)]
+struct Watched(BTreeMap<IpAddr, Handshakes>);
+
+impl Sink<Event> for Watched {
+    fn event(&mut self, event: Event) -> ControlFlow<()> {
+        let Finding::Tcp(found) = &event.kind else { return ControlFlow::Continue(()) };
+        let server = event.flow.server.ip();
+        if found.signature.handshake == Handshake::SynAck {
+            self.0.get_mut(&server).unwrap().unanswered -= 1;
+            return ControlFlow::Continue(());
+        }
+        for ip in [event.flow.client.ip(), server] {
+            let host = self.0.entry(ip).or_default();
+            host.syns += 1;
+            host.unanswered += u32::from(ip == server);
+            let now = event.ts.as_secs();
+            host.first_last = (if host.syns == 1 { now } else { host.first_last.0 }, now);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// What is told is the same but for when a host was seen, and how often: p0f looks at SYNs alone for that, and at those to
+/// a host also where it does not answer.
+#[test]
+fn queries_are_answered_as_by_p0f() {
+    let golden = fs::read_to_string(file("query.p0f")).unwrap();
+    let mut capture = CaptureReader::open(file("query.pcap")).unwrap();
+    let mut analyzer = analyzer(Scope::P0f);
+    let mut watched = Watched::default();
+    let (mut pushed, mut unanswered) = (0, 0);
+    for line in golden.lines() {
+        let told: Vec<&str> = line.split('|').collect();
+        let packets: u64 = told[0].parse().unwrap();
+        while pushed < packets {
+            let frame = capture.next_frame().unwrap().unwrap();
+            let _ = analyzer.push(&frame, &mut watched);
+            pushed += 1;
+        }
+        let ip: IpAddr = told[1].parse().unwrap();
+        let mut ours = fields(&P0fAnswer::of(analyzer.memory().profile(ip)));
+        if ours.len() > 1 {
+            let seen = &watched.0[&ip];
+            let (first, last) = seen.first_last;
+            let [our_first, our_last, our_count] = [0, 1, 2].map(|n| ours[n].parse::<u64>().unwrap());
+            assert!(first <= our_first && our_first <= our_last, "{line}");
+            assert!(seen.unanswered > 0 || last <= our_last, "{line}");
+            assert_eq!(our_count, u64::from(seen.syns - seen.unanswered), "{line}");
+            ours.splice(..3, [first, last, seen.syns.into()].map(|number| number.to_string()));
+            unanswered += seen.unanswered;
+        }
+        assert_eq!(ours, told[2..], "after {packets} packets of {ip}");
+    }
+    assert!(golden.lines().count() > 300 && unanswered > 0);
+}
+
+fn capture(name: &str) -> HuginnNet {
+    let mut analyzer = HuginnNet::builder_with(Observers::default().profiles(true)).build();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures").join(name);
+    analyzer.analyze(CaptureReader::open(path).unwrap(), &mut |_: Event| ()).unwrap();
+    analyzer
+}
+
+fn told(analyzer: &HuginnNet, ip: &str) -> Option<P0fHost> {
+    match P0fAnswer::of(analyzer.memory().profile(ip.parse().unwrap())) {
+        P0fAnswer::Found(host) => Some(host),
+        _ => None,
+    }
+}
+
+#[test]
+fn what_was_found_last_is_told() {
+    let analyzer = capture("curl-nginx.pcap");
+    let client = told(&analyzer, "192.0.2.1").unwrap();
+    let texts = [client.os_name, client.http_name, client.link_type, client.language];
+    assert_eq!(texts.map(|text| text.as_str().to_owned()), ["Linux", "curl", "Ethernet", "German"]);
+    assert_eq!((client.total_conn, client.distance, client.bad_sw, client.os_match_q), (3, 0, 0, 0));
+    assert_eq!(told(&analyzer, "192.0.2.9"), None);
+    // A User-Agent names another system than TCP (captures/README.md).
+    let liar = told(&capture("hosts-ua.pcap"), "192.0.2.1").unwrap();
+    assert_eq!((liar.os_name.as_str(), liar.bad_sw), ("Linux", 1));
+    let shared = told(&capture("hosts-nat.pcap"), "192.0.2.1").unwrap();
+    assert!(shared.first_seen <= shared.last_nat && shared.last_nat <= shared.last_chg);
+    let up = told(&capture("hosts-uptime.pcap"), "192.0.2.1").unwrap();
+    assert_eq!(up.up_mod_days, 49);
+    assert!((376..=379).contains(&up.uptime_min), "{up:?}");
+    let unknown = told(&capture("hosts-random-offset.pcap"), "192.0.2.1").unwrap();
+    assert_eq!((unknown.uptime_min, unknown.up_mod_days), (0, 0));
+}
+
+#[test]
+fn a_host_is_found_outside_of_tunnels_first_and_else_in_the_last() {
+    let ip: IpAddr = "192.0.2.1".parse().unwrap();
+    // Twice in tunnels, the second time a second later.
+    let analyzer = capture("made-erspan.pcap");
+    let hosts: Vec<&HostProfile> = analyzer.memory().profiles().filter(|host| host.ip == ip).collect();
+    let last = hosts.iter().max_by_key(|host| host.last_seen.as_nanos()).unwrap();
+    assert!(hosts.len() == 2 && hosts.iter().all(|host| host.tunnel.is_some()));
+    let found = analyzer.memory().profile(ip).unwrap();
+    assert_eq!((found.last_seen, &found.tunnel), (last.last_seen, &last.tunnel));
+
+    // Then outside of them, which counts though it was before.
+    let mut analyzer = capture("curl-nginx.pcap");
+    let tunneled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures/made-erspan.pcap");
+    analyzer.analyze(CaptureReader::open(tunneled).unwrap(), &mut |_: Event| ()).unwrap();
+    assert_eq!(analyzer.memory().profiles().filter(|host| host.ip == ip).count(), 3);
+    assert!(analyzer.memory().profile(ip).unwrap().tunnel.is_none());
+
+    analyzer.memory_mut().clear();
+    assert!(analyzer.memory().profile(ip).is_none());
+}
+
+#[test]
+fn the_same_is_told_for_any_number_of_workers() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures");
+    for name in
+        ["hosts-nat.pcap", "hosts-ua.pcap", "hosts-proxy.pcap", "http-firefox.pcap", "made-erspan.pcap"]
+    {
+        let answers = |workers| -> Vec<P0fAnswer> {
+            let workers = NonZeroUsize::new(workers).unwrap();
+            let observers = Observers::default().profiles(true);
+            let mut analyzer = HuginnNet::builder_with(observers).workers(workers).build();
+            let capture = CaptureReader::open(folder.join(name)).unwrap();
+            analyzer.analyze(capture, &mut |_: Event| ()).unwrap();
+            let hosts = analyzer.memory();
+            hosts.profiles().map(|host| P0fAnswer::of(hosts.profile(host.ip))).collect()
+        };
+        let one = answers(1);
+        assert!(!one.is_empty() && !one.contains(&P0fAnswer::NoMatch));
+        assert!([2, 3].into_iter().all(|workers| answers(workers) == one), "{name}");
+    }
+}
+
+#[test]
+fn nothing_is_told_where_profiles_are_not_made() {
+    let mut analyzer = HuginnNet::builder().build();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures/curl-nginx.pcap");
+    analyzer.analyze(CaptureReader::open(path).unwrap(), &mut |_: Event| ()).unwrap();
+    assert_eq!(told(&analyzer, "192.0.2.1"), None);
+}
