@@ -27,6 +27,15 @@ impl TcpStarts {
             pick(&mut self.0, sender.peer()).get_or_insert(Start { seq: tcp.ack, told: false });
         }
     }
+
+    /// Whether, of a connection that begins there, the payload of this segment would be delivered at once and whole as
+    /// the first of its sender: nothing is missing before it, and nothing of it is old. `window` is that of
+    /// [`TcpConnection::on_segment`].
+    pub fn are_followed_by(mut self, tcp: &TcpHeader<'_>, sender: Side, window: usize) -> bool {
+        let seq = first_byte(tcp);
+        tcp.flags.contains(TcpFlags::SYN)
+            || pick(&mut self.0, sender).is_none_or(|start| start.seq == seq || start.may_be(seq, window))
+    }
 }
 
 impl TcpConnection {
@@ -79,6 +88,8 @@ fn pick<T>([client, server]: &mut [T; 2], side: Side) -> &mut T {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn segment(flags: TcpFlags, seq: u32, ack: u32) -> TcpHeader<'static> {
@@ -132,6 +143,30 @@ mod tests {
     }
 
     const SYN_ACK: TcpFlags = TcpFlags::SYN.union(TcpFlags::ACK);
+
+    proptest! {
+        #[test]
+        fn what_follows_the_starts_is_what_is_delivered_at_once(
+            learnt in prop::collection::vec((any::<bool>(), 0_u16..0x20, 95_u32..105, 95_u32..105), 0..4),
+            flags in 0_u16..0x20, seq in 85_u32..115, window in 0..20_usize,
+        ) {
+            let mut starts = TcpStarts::default();
+            let flags_of = TcpFlags::from_bits_truncate;
+            for (is_client, flags, seq, ack) in learnt {
+                let side = if is_client { Side::Client } else { Side::Server };
+                starts.learn(&segment(flags_of(flags), seq, ack), side);
+            }
+            let tcp = segment(flags_of(flags), seq, 100);
+            starts.learn(&tcp, Side::Client);
+            let mut said = Vec::new();
+            TcpConnection::new(starts).on_segment(
+                &tcp, b"abc", Side::Client, window, &mut StreamCounters::default(),
+                &mut |side, piece| said.push((side, piece == Piece::Bytes(b"abc"))),
+            );
+            let follow = starts.are_followed_by(&tcp, Side::Client, window);
+            prop_assert_eq!(follow, said == [(Side::Client, true)]);
+        }
+    }
 
     #[test]
     fn the_last_syn_tells_where_a_side_begins() {

@@ -23,6 +23,14 @@ pub(crate) struct Start {
     pub(crate) told: bool,
 }
 
+impl Start {
+    /// Whether the direction may as well begin there: up to `window` bytes before what its sender did not tell.
+    pub(crate) fn may_be(self, seq: u32, window: usize) -> bool {
+        let back = self.seq.wrapping_sub(seq).cast_signed();
+        !self.told && back > 0 && usize::try_from(back).is_ok_and(|back| back <= window)
+    }
+}
+
 /// The next of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
@@ -142,11 +150,9 @@ impl TcpStream {
     /// Begins with this segment if there is no beginning yet, or only what the receiver acknowledged tells of one: then
     /// a segment of before that may be captured after it.
     fn begin_before(&mut self, seq: u32, window: usize) {
-        let earlier =
-            |ahead: i32| ahead < 0 && usize::try_from(ahead.unsigned_abs()).is_ok_and(|back| back <= window);
         match self.start {
             None => self.start = Some(Start { seq, told: false }),
-            Some(Start { told: false, .. }) if self.is_fresh() && earlier(self.ahead(seq)) => {
+            Some(start) if self.is_fresh() && start.may_be(seq, window) => {
                 self.acknowledged =
                     self.acknowledged.saturating_add(u64::from(self.ahead(seq).unsigned_abs()));
                 self.start = Some(Start { seq, told: false });

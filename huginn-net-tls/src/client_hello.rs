@@ -9,7 +9,7 @@ use crate::computed::Computed;
 use crate::extension::extension_type as kind;
 use crate::fingerprints::Fingerprints;
 use crate::handshake::{self, CLIENT_HELLO, at};
-use crate::{AlpnList, Error, Extensions, Field, Transport, U16List, Version, is_grease};
+use crate::{AlpnList, Error, Extension, Extensions, Field, Transport, U16List, Version, is_grease};
 
 /// A ClientHello (RFC 8446, section 4.1.2; of DTLS: RFC 6347, section 4.2.1), borrowed or owned.
 ///
@@ -17,7 +17,7 @@ use crate::{AlpnList, Error, Extensions, Field, Transport, U16List, Version, is_
 /// cut off, or lies about its length, does not lose those before it, and [`is_well_formed`](Self::is_well_formed)
 /// tells. Of an extension that comes twice the first counts.
 ///
-/// A fingerprint is computed when it is asked for. Each thread remembers those of hellos that came twice, 256 different
+/// A fingerprint is computed when it is asked for. Each thread remembers those of hellos that came again, of 256 different
 /// ones at most, for others like them: of usual hellos they take up less than 1 MB.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientHello<'a> {
@@ -30,21 +30,29 @@ pub struct ClientHello<'a> {
 /// Where the parts of a message are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Layout {
-    version: Span,
-    random: Span,
     session_id: Span,
     cookie: Span,
     cipher_suites: Span,
     compression_methods: Span,
     extensions: Span,
-    server_name: Span,
-    supported_groups: Span,
-    ec_point_formats: Span,
-    signature_algorithms: Span,
-    alpn: Span,
-    supported_versions: Span,
-    encrypted_client_hello: Span,
+    /// What those extensions hold that are asked for, each at its [`Place`].
+    contents: [Span; Place::Other as usize + 1],
     well_formed: bool,
+}
+
+/// The extensions that are asked for.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    ServerName,
+    SupportedGroups,
+    EcPointFormats,
+    SignatureAlgorithms,
+    Alpn,
+    EarlyData,
+    SupportedVersions,
+    EncryptedClientHello,
+    /// Any other.
+    Other,
 }
 
 /// A part of a message; one that begins at its very start, where the header is, is absent.
@@ -95,12 +103,12 @@ impl<'a> ClientHello<'a> {
 
     /// `legacy_version`: that of the hello itself.
     pub fn legacy_version(&self) -> Version {
-        Version(self.numbers(self.layout.version).next().unwrap_or_default())
+        Version(self.numbers(Span::VERSION).next().unwrap_or_default())
     }
 
     /// `random`, 32 bytes.
     pub fn random(&self) -> &[u8] {
-        self.part(self.layout.random)
+        self.part(Span::RANDOM)
     }
 
     /// `legacy_session_id`.
@@ -135,12 +143,12 @@ impl<'a> ClientHello<'a> {
 
     /// Whether there is an extension server_name, whatever it holds.
     pub fn has_server_name(&self) -> bool {
-        self.layout.server_name.is_present()
+        self.layout.content(Place::ServerName).is_present()
     }
 
     /// The host name in the extension server_name (RFC 6066, section 3), as it stands.
     pub fn server_name(&self) -> Option<&[u8]> {
-        let mut cursor = Cursor::new(self.part(self.layout.server_name));
+        let mut cursor = Cursor::new(self.part(self.layout.content(Place::ServerName)));
         cursor.skip(2).ok()?;
         loop {
             let kind = cursor.u8().ok()?;
@@ -154,32 +162,37 @@ impl<'a> ClientHello<'a> {
 
     /// The protocols of the extension application_layer_protocol_negotiation (RFC 7301), as they stand.
     pub fn alpn(&self) -> AlpnList<'_> {
-        AlpnList::new(self.list(self.layout.alpn, 2))
+        AlpnList::new(self.list(Place::Alpn, 2))
     }
 
     /// The versions of the extension supported_versions, GREASE included.
     pub fn supported_versions(&self) -> U16List<'_> {
-        U16List::new(self.list(self.layout.supported_versions, 1))
+        U16List::new(self.list(Place::SupportedVersions, 1))
     }
 
     /// The groups of the extension supported_groups, GREASE included.
     pub fn supported_groups(&self) -> U16List<'_> {
-        U16List::new(self.list(self.layout.supported_groups, 2))
+        U16List::new(self.list(Place::SupportedGroups, 2))
     }
 
     /// The signature schemes of the extension signature_algorithms, GREASE included.
     pub fn signature_algorithms(&self) -> U16List<'_> {
-        U16List::new(self.list(self.layout.signature_algorithms, 2))
+        U16List::new(self.list(Place::SignatureAlgorithms, 2))
     }
 
     /// The formats of the extension ec_point_formats.
     pub fn ec_point_formats(&self) -> &[u8] {
-        self.list(self.layout.ec_point_formats, 1)
+        self.list(Place::EcPointFormats, 1)
     }
 
     /// Whether there is an extension encrypted_client_hello (RFC 9849), be it a real one or GREASE: that cannot be told.
     pub fn has_ech(&self) -> bool {
-        self.layout.encrypted_client_hello.is_present()
+        self.layout.content(Place::EncryptedClientHello).is_present()
+    }
+
+    /// Whether application data may follow at once (RFC 8446, section 4.2.10).
+    pub(crate) fn announces_early_data(&self) -> bool {
+        self.layout.content(Place::EarlyData).is_present()
     }
 
     /// Whether the extensions fill the message, and themselves their block.
@@ -187,7 +200,7 @@ impl<'a> ClientHello<'a> {
         self.layout.well_formed
     }
 
-    /// The fingerprints of hellos like this one, if there were any.
+    /// The fingerprints of hellos like this one, if this thread has seen one before.
     pub(crate) fn known_fingerprints(&self) -> Option<&Fingerprints> {
         self.fingerprints.get_or_init(|| Fingerprints::known(self)).as_deref()
     }
@@ -202,8 +215,8 @@ impl<'a> ClientHello<'a> {
 
     /// The list that an extension holds, without the `prefix` bytes of length before it; what is there of it, if the
     /// length is more.
-    fn list(&self, span: Span, prefix: usize) -> &[u8] {
-        let data = self.part(span);
+    fn list(&self, place: Place, prefix: usize) -> &[u8] {
+        let data = self.part(self.layout.content(place));
         let (len, list) = data.split_at_checked(prefix).unwrap_or_default();
         let len = len.iter().fold(0_usize, |len, byte| len.wrapping_shl(8) | usize::from(*byte));
         list.get(..len).unwrap_or(list)
@@ -212,12 +225,9 @@ impl<'a> ClientHello<'a> {
 
 impl Layout {
     fn of(mut body: Cursor<'_>, transport: Transport) -> Result<Self, Error> {
-        let mut layout = Self {
-            version: Span::fixed(&mut body, 2, Field::Version)?,
-            random: Span::fixed(&mut body, 32, Field::Random)?,
-            session_id: Span::short(&mut body, Field::SessionId)?,
-            ..Self::default()
-        };
+        Span::fixed(&mut body, Span::VERSION.len as usize, Field::Version)?;
+        Span::fixed(&mut body, Span::RANDOM.len as usize, Field::Random)?;
+        let mut layout = Self { session_id: Span::short(&mut body, Field::SessionId)?, ..Self::default() };
         if transport == Transport::Dtls {
             layout.cookie = Span::short(&mut body, Field::Cookie)?;
         }
@@ -237,34 +247,52 @@ impl Layout {
         let block = body.rest().get(..usize::from(announced)).unwrap_or(body.rest());
         self.extensions = Span::new(start, block.len());
         let mut extensions = Extensions::new(block);
-        while let Some(extension) = extensions.next() {
-            let before =
-                block.len().saturating_sub(extensions.rest().len()).saturating_sub(extension.data.len());
-            let span = Span::new(start.saturating_add(before), extension.data.len());
-            if let Some(place) = self.place_of(extension.kind) {
-                if !place.is_present() {
-                    *place = span;
-                }
+        let mut span = Span::new(start, 0);
+        for Extension { kind, data } in extensions.by_ref() {
+            // Type and length stand before what it holds.
+            span = Span { start: span.end().saturating_add(4), ..Span::new(0, data.len()) };
+            if let Some(place) = self.contents.get_mut(Place::of(kind) as usize) {
+                *place = if place.is_present() { *place } else { span };
             }
         }
         self.well_formed = extensions.rest().is_empty() && body.remaining() == usize::from(announced);
     }
 
-    fn place_of(&mut self, extension: u16) -> Option<&mut Span> {
-        Some(match extension {
-            kind::SERVER_NAME => &mut self.server_name,
-            kind::SUPPORTED_GROUPS => &mut self.supported_groups,
-            kind::EC_POINT_FORMATS => &mut self.ec_point_formats,
-            kind::SIGNATURE_ALGORITHMS => &mut self.signature_algorithms,
-            kind::ALPN => &mut self.alpn,
-            kind::SUPPORTED_VERSIONS => &mut self.supported_versions,
-            kind::ENCRYPTED_CLIENT_HELLO => &mut self.encrypted_client_hello,
-            _ => return None,
-        })
+    fn content(&self, place: Place) -> Span {
+        self.contents.get(place as usize).copied().unwrap_or_default()
+    }
+}
+
+impl Place {
+    /// By the type, of those that are so low.
+    #[expect(clippy::indexing_slicing, reason = "it is checked when it is compiled")]
+    const LOW: [Self; 64] = {
+        let mut places = [Self::Other; 64];
+        places[kind::SERVER_NAME as usize] = Self::ServerName;
+        places[kind::SUPPORTED_GROUPS as usize] = Self::SupportedGroups;
+        places[kind::EC_POINT_FORMATS as usize] = Self::EcPointFormats;
+        places[kind::SIGNATURE_ALGORITHMS as usize] = Self::SignatureAlgorithms;
+        places[kind::ALPN as usize] = Self::Alpn;
+        places[kind::EARLY_DATA as usize] = Self::EarlyData;
+        places[kind::SUPPORTED_VERSIONS as usize] = Self::SupportedVersions;
+        places
+    };
+
+    fn of(extension: u16) -> Self {
+        match Self::LOW.get(usize::from(extension)) {
+            Some(place) => *place,
+            None if extension == kind::ENCRYPTED_CLIENT_HELLO => Self::EncryptedClientHello,
+            None => Self::Other,
+        }
     }
 }
 
 impl Span {
+    /// `legacy_version`, behind the four bytes of the header.
+    const VERSION: Self = Self { start: 4, len: 2 };
+    /// `random`, behind that.
+    const RANDOM: Self = Self { start: Self::VERSION.start + Self::VERSION.len, len: 32 };
+
     /// A part of a message, none of which is longer than what 32 bits count.
     fn new(start: usize, len: usize) -> Self {
         let number = |value| u32::try_from(value).unwrap_or(u32::MAX);
@@ -287,6 +315,10 @@ impl Span {
     fn long(cursor: &mut Cursor<'_>, field: Field) -> Result<Self, Error> {
         let len = cursor.u16_be().map_err(at(field))?;
         Self::fixed(cursor, usize::from(len), field)
+    }
+
+    const fn end(self) -> u32 {
+        self.start.saturating_add(self.len)
     }
 
     const fn is_present(self) -> bool {

@@ -4,15 +4,20 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use crate::computed::Computed;
+use crate::ja3::Ja3Frame;
 use crate::memo::Memo;
-use crate::{ClientHello, Extensions, Ja3, Ja4Form, Ja4Head, Ja4Raw, U16List, is_grease};
+use crate::sorted_kinds::SortedKinds;
+use crate::{ClientHello, Ja3, Ja4Form, Ja4Head, Ja4Raw, U16List, is_grease};
 
-/// The fingerprints of hellos that are alike, as far as they were asked for.
-#[derive(Debug, Default)]
+/// The fingerprints of hellos that are alike but for the order of their extensions, as far as they were asked for.
+#[derive(Debug)]
 pub(crate) struct Fingerprints {
     sorted: Computed<Ja4Raw>,
-    original: Computed<Ja4Raw>,
     session_stable: Computed<Ja4Raw>,
+    ja3_frame: Computed<Arc<Ja3Frame>>,
+    /// The order of the extensions in which `original` and `ja3` are those of a hello, GREASE aside.
+    order: Vec<u16>,
+    original: Computed<Ja4Raw>,
     ja3: Computed<Ja3>,
 }
 
@@ -26,23 +31,48 @@ thread_local! {
 impl Fingerprints {
     /// Those of hellos like this one, if this thread has seen one before.
     pub(crate) fn known(hello: &ClientHello<'_>) -> Option<Arc<Self>> {
-        Memo::recall(&KNOWN, Key::of(hello)?.as_bytes(), Arc::default)
+        Memo::recall(&KNOWN, Key::of(hello)?.as_bytes(), || Arc::new(Self::none_yet(hello)))
     }
 
-    pub(crate) const fn ja4(&self, form: Ja4Form) -> &Computed<Ja4Raw> {
-        match form {
-            Ja4Form::Sorted => &self.sorted,
-            Ja4Form::Original => &self.original,
-            Ja4Form::SessionStable => &self.session_stable,
+    fn none_yet(hello: &ClientHello<'_>) -> Self {
+        Self {
+            sorted: Computed::default(),
+            session_stable: Computed::default(),
+            ja3_frame: Computed::default(),
+            order: order(hello).collect(),
+            original: Computed::default(),
+            ja3: Computed::default(),
         }
     }
 
-    pub(crate) const fn ja3(&self) -> &Computed<Ja3> {
-        &self.ja3
+    /// The JA4 of such a hello.
+    pub(crate) fn ja4(&self, hello: &ClientHello<'_>, form: Ja4Form) -> Ja4Raw {
+        let known = match form {
+            Ja4Form::Sorted => &self.sorted,
+            Ja4Form::SessionStable => &self.session_stable,
+            Ja4Form::Original if self.is_in_order(hello) => &self.original,
+            Ja4Form::Original => return Ja4Raw::of(hello, form),
+        };
+        known.get_or_init(|| Ja4Raw::of(hello, form)).clone()
+    }
+
+    /// The JA3 of such a hello.
+    pub(crate) fn ja3(&self, hello: &ClientHello<'_>) -> Ja3 {
+        let compute = || Ja3Frame::ja3(self.ja3_frame.get_or_init(|| Arc::new(Ja3Frame::of(hello))), hello);
+        if self.is_in_order(hello) { self.ja3.get_or_init(compute).clone() } else { compute() }
+    }
+
+    fn is_in_order(&self, hello: &ClientHello<'_>) -> bool {
+        self.order.iter().copied().eq(order(hello))
     }
 }
 
-/// All of a hello that a fingerprint shows: equal keys, equal fingerprints.
+/// The types of the extensions in the order of the wire, GREASE aside.
+fn order<'a>(hello: &'a ClientHello<'_>) -> impl Iterator<Item = u16> + use<'a> {
+    hello.extensions().map(|extension| extension.kind).filter(|kind| !is_grease(*kind))
+}
+
+/// All of a hello that a fingerprint shows, but for the order of its extensions.
 struct Key {
     bytes: [u8; MAX_KEY],
     len: usize,
@@ -55,10 +85,15 @@ impl Key {
         key.push(Ja4Head::of(hello).as_bytes())?;
         key.push(&hello.legacy_version().0.to_ne_bytes())?;
         for list in [hello.cipher_suites(), hello.signature_algorithms(), hello.supported_groups()] {
-            key.push_numbers(list)?;
+            key.push(without_outer_grease(list))?;
         }
         key.push(hello.ec_point_formats())?;
-        key.push_kinds(hello.extensions())?;
+        let kinds = SortedKinds::of(hello.extensions());
+        let (low, others) = kinds.parts();
+        key.push(&low.to_ne_bytes())?;
+        for (place, kind) in key.room(others.len().checked_mul(2)?)?.chunks_exact_mut(2).zip(others) {
+            place.copy_from_slice(&kind.to_ne_bytes());
+        }
         Some(key)
     }
 
@@ -78,32 +113,15 @@ impl Key {
         self.room(bytes.len())?.copy_from_slice(bytes);
         Some(())
     }
-
-    fn push_numbers(&mut self, list: U16List<'_>) -> Option<()> {
-        let numbers = list.as_bytes().chunks_exact(2);
-        let places = self.room(numbers.len().checked_mul(2)?)?.chunks_exact_mut(2);
-        for (place, number) in places.zip(numbers) {
-            let number = u16::from_ne_bytes(number.try_into().unwrap_or_default());
-            place.copy_from_slice(&with_one_grease(number).to_ne_bytes());
-        }
-        Some(())
-    }
-
-    /// The last part: its length is what is left.
-    fn push_kinds(&mut self, mut extensions: Extensions<'_>) -> Option<()> {
-        for place in self.bytes.get_mut(self.len..)?.chunks_exact_mut(2) {
-            let Some(extension) = extensions.next() else { return Some(()) };
-            place.copy_from_slice(&with_one_grease(extension.kind).to_ne_bytes());
-            self.len = self.len.checked_add(place.len())?;
-        }
-        None
-    }
 }
 
-/// The same number, in either order of its bytes, but one for all of GREASE: no fingerprint shows it, and clients draw
-/// it at random.
-const fn with_one_grease(number: u16) -> u16 {
-    if is_grease(number) { 0x0a0a } else { number }
+/// The numbers of a list, without one of GREASE at either end: no fingerprint shows it, clients draw it at random, and
+/// put it there.
+fn without_outer_grease(list: U16List<'_>) -> &[u8] {
+    let is_grease = |number: &[u8; 2]| is_grease(u16::from_be_bytes(*number));
+    let list = list.as_bytes().get(..list.len().saturating_mul(2)).unwrap_or_default();
+    let list = list.split_first_chunk().filter(|(first, _)| is_grease(first)).map_or(list, |(_, rest)| rest);
+    list.split_last_chunk().filter(|(_, last)| is_grease(last)).map_or(list, |(rest, _)| rest)
 }
 
 #[cfg(test)]
@@ -131,9 +149,10 @@ mod tests {
 
     fn numbers() -> impl Strategy<Value = Vec<u8>> {
         let number = prop::sample::select(vec![[0x13, 1], [0, 10], [0x2a, 0x2a], [0xba, 0xba]]);
-        prop::collection::vec(number, 0..3).prop_map(|numbers| {
-            let len = u8::try_from(numbers.len() * 2).unwrap();
-            [&[0, len][..], numbers.as_flattened()].concat()
+        // A length may be odd, and the byte too much look like GREASE.
+        (prop::collection::vec(number, 0..3), any::<bool>()).prop_map(|(numbers, odd)| {
+            let bytes = [numbers.as_flattened(), &[0xba][..usize::from(odd)]].concat();
+            [&[0, u8::try_from(bytes.len()).unwrap()][..], &bytes].concat()
         })
     }
 
@@ -153,7 +172,10 @@ mod tests {
         for form in [Ja4Form::Sorted, Ja4Form::Original, Ja4Form::SessionStable] {
             assert_eq!(hello.ja4_raw(form), Ja4Raw::of(hello, form), "{form:?} of {hello:?}");
         }
-        assert_eq!(hello.ja3(), Ja3::of(hello), "{hello:?}");
+        for _ in 0..2 {
+            let (given, computed) = (hello.ja3(), Ja3::of(hello));
+            assert_eq!((given.as_str(), given.hash()), (computed.as_str(), computed.hash()), "{hello:?}");
+        }
     }
 
     proptest! {

@@ -84,11 +84,6 @@ impl MessageJoiner {
         Ok(())
     }
 
-    /// Whether no message has begun that is not whole.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.held.is_empty()
-    }
-
     /// The memory that a message not yet whole takes up, in bytes.
     pub(crate) fn held(&self) -> usize {
         self.held.capacity()

@@ -1,6 +1,5 @@
 //! A hello of either side.
 
-use crate::extension::extension_type;
 use crate::handshake::{CLIENT_HELLO, SERVER_HELLO};
 use crate::{ClientHello, Error, ServerHello, Transport};
 
@@ -21,10 +20,10 @@ impl<'a> Hello<'a> {
         }
     }
 
-    /// Whether application data may follow at once (RFC 8446, section 4.2.10).
+    /// Whether application data may follow at once.
     pub(crate) fn announces_early_data(&self) -> bool {
         match self {
-            Self::Client(hello) => hello.extension(extension_type::EARLY_DATA).is_some(),
+            Self::Client(hello) => hello.announces_early_data(),
             Self::Server(_) => false,
         }
     }

@@ -5,19 +5,17 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str;
 use std::sync::Arc;
 
 use md5::{Digest, Md5};
-use smallvec::SmallVec;
 
 use crate::computed::Computed;
+use crate::decimal::Decimals;
 use crate::ja4::hex;
 use crate::memo::Memo;
 use crate::{ClientHello, ServerHello, is_grease};
-
-/// Text being made. That of a usual hello needs no heap.
-type Text = SmallVec<[u8; 1024]>;
 
 /// A JA3: version of the hello itself, cipher suites, extensions, groups and point formats, GREASE left out.
 ///
@@ -38,19 +36,28 @@ type Text = SmallVec<[u8; 1024]>;
 /// assert_eq!(hello.ja3_hash(), hello.ja3().hash());
 /// # Ok::<(), huginn_net_tls::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone)]
 pub struct Ja3(Arc<Ja3Parts>);
 
-#[derive(PartialEq, Eq, Hash)]
 struct Ja3Parts {
     text: String,
+    /// What the text begins with, if that is known from others.
+    frame: Option<Arc<Ja3Frame>>,
     hash: Computed<Ja3Hash>,
+}
+
+/// What stands before and behind the extensions in a JA3. It stays the same where clients shuffle them.
+pub(crate) struct Ja3Frame {
+    before: Vec<u8>,
+    behind: Vec<u8>,
+    /// The hash of what is before them, to go on from.
+    begun: Md5,
 }
 
 /// A JA3S: version of the hello itself, cipher suite, extensions.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Ja3s {
-    text: Text,
+    text: String,
 }
 
 /// The MD5 of a JA3 or JA3S. Displays as 32 hexadecimal digits.
@@ -61,7 +68,7 @@ impl ClientHello<'_> {
     /// JA3.
     pub fn ja3(&self) -> Ja3 {
         match self.known_fingerprints() {
-            Some(known) => known.ja3().get_or_init(|| Ja3::of(self)).clone(),
+            Some(known) => known.ja3(self),
             None => Ja3::of(self),
         }
     }
@@ -75,11 +82,11 @@ impl ClientHello<'_> {
 impl ServerHello<'_> {
     /// JA3S.
     pub fn ja3s(&self) -> Ja3s {
-        let mut text = Text::new();
+        let mut text = Vec::with_capacity(64);
         push_number(&mut text, self.legacy_version().0);
         push_field(&mut text, [self.cipher_suite()].into_iter());
         push_field(&mut text, self.extensions().map(|extension| extension.kind));
-        Ja3s { text }
+        Ja3s { text: String::from_utf8(text).unwrap_or_default() }
     }
 
     /// The hash of JA3S.
@@ -90,20 +97,26 @@ impl ServerHello<'_> {
 
 impl Ja3 {
     pub(crate) fn of(hello: &ClientHello<'_>) -> Self {
-        let known = |number: &u16| !is_grease(*number);
-        let mut text = Text::new();
-        push_number(&mut text, hello.legacy_version().0);
-        push_field(&mut text, hello.cipher_suites().filter(known));
-        push_field(&mut text, hello.extensions().map(|extension| extension.kind).filter(known));
-        push_field(&mut text, hello.supported_groups().filter(known));
-        push_field(&mut text, hello.ec_point_formats().iter().copied().map(u16::from));
-        let text = str::from_utf8(&text).unwrap_or_default().to_owned();
-        Self(Arc::new(Ja3Parts { text, hash: Computed::default() }))
+        let numbers = hello.cipher_suites().len().saturating_add(hello.supported_groups().len());
+        let mut text = Vec::with_capacity(numbers.saturating_mul(6).saturating_add(128));
+        push_before_extensions(&mut text, hello);
+        push_extensions(&mut text, hello);
+        push_behind_extensions(&mut text, hello);
+        Self::new(text, None)
+    }
+
+    fn new(text: Vec<u8>, frame: Option<Arc<Ja3Frame>>) -> Self {
+        let text = String::from_utf8(text).unwrap_or_default();
+        Self(Arc::new(Ja3Parts { text, frame, hash: Computed::default() }))
     }
 
     /// The MD5 of the text.
     pub fn hash(&self) -> Ja3Hash {
-        *self.0.hash.get_or_init(|| Ja3Hash::of(self.0.text.as_bytes()))
+        let Ja3Parts { text, frame, hash } = &*self.0;
+        *hash.get_or_init(|| match frame {
+            Some(frame) => frame.hash_of(text.as_bytes()),
+            None => Ja3Hash::of(text.as_bytes()),
+        })
     }
 
     /// The text.
@@ -112,18 +125,59 @@ impl Ja3 {
     }
 }
 
+impl Ja3Frame {
+    pub(crate) fn of(hello: &ClientHello<'_>) -> Self {
+        let (mut before, mut behind) = (Vec::new(), Vec::new());
+        push_before_extensions(&mut before, hello);
+        push_behind_extensions(&mut behind, hello);
+        let begun = Md5::new_with_prefix(&before);
+        Self { before, behind, begun }
+    }
+
+    /// The JA3 of a hello that has this one's version and lists, whatever the order of its extensions.
+    pub(crate) fn ja3(frame: &Arc<Self>, hello: &ClientHello<'_>) -> Ja3 {
+        let around = frame.before.len().saturating_add(frame.behind.len());
+        let mut text = Vec::with_capacity(around.saturating_add(128));
+        text.extend_from_slice(&frame.before);
+        push_extensions(&mut text, hello);
+        text.extend_from_slice(&frame.behind);
+        Ja3::new(text, Some(Arc::clone(frame)))
+    }
+
+    /// The MD5 of a text that begins with what is before the extensions.
+    fn hash_of(&self, text: &[u8]) -> Ja3Hash {
+        let rest = text.get(self.before.len()..).unwrap_or_default();
+        Ja3Hash(self.begun.clone().chain_update(rest).finalize().into())
+    }
+}
+
+impl PartialEq for Ja3 {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Ja3 {}
+
+impl Hash for Ja3 {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
 impl Ja3s {
     /// The MD5 of the text.
     ///
-    /// Each thread remembers the hashes of texts that it has seen, in 40 KB.
+    /// Each thread remembers the hashes of texts that it has seen, in 30 KB.
     pub fn hash(&self) -> Ja3Hash {
-        let compute = || Ja3Hash::of(&self.text);
-        Memo::recall(&SERVER_HASHES, &self.text, compute).unwrap_or_else(compute)
+        let text = self.text.as_bytes();
+        let compute = || Ja3Hash::of(text);
+        Memo::recall(&SERVER_HASHES, text, compute).unwrap_or_else(compute)
     }
 
     /// The text.
     pub fn as_str(&self) -> &str {
-        str::from_utf8(&self.text).unwrap_or_default()
+        &self.text
     }
 }
 
@@ -155,6 +209,14 @@ impl fmt::Display for Ja3s {
     }
 }
 
+impl fmt::Debug for Ja3Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [before, behind] =
+            [&self.before, &self.behind].map(|text| str::from_utf8(text).unwrap_or_default());
+        write!(f, "Ja3Frame({before} {behind})")
+    }
+}
+
 impl fmt::Debug for Ja3s {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Ja3s({self})")
@@ -178,21 +240,50 @@ impl fmt::Debug for Ja3Hash {
     }
 }
 
-fn push_field(text: &mut Text, numbers: impl Iterator<Item = u16>) {
+/// The version and the cipher suites.
+fn push_before_extensions(text: &mut Vec<u8>, hello: &ClientHello<'_>) {
+    push_number(text, hello.legacy_version().0);
+    push_field(text, hello.cipher_suites().filter(is_known));
     text.push(b',');
+}
+
+fn push_extensions(text: &mut Vec<u8>, hello: &ClientHello<'_>) {
+    push_numbers(text, hello.extensions().map(|extension| extension.kind).filter(is_known));
+}
+
+/// The groups and the point formats.
+fn push_behind_extensions(text: &mut Vec<u8>, hello: &ClientHello<'_>) {
+    push_field(text, hello.supported_groups().filter(is_known));
+    push_field(text, hello.ec_point_formats().iter().copied().map(u16::from));
+}
+
+fn is_known(number: &u16) -> bool {
+    !is_grease(*number)
+}
+
+fn push_field(text: &mut Vec<u8>, numbers: impl Iterator<Item = u16>) {
+    text.push(b',');
+    push_numbers(text, numbers);
+}
+
+/// Appends numbers with `-` between them.
+fn push_numbers(text: &mut Vec<u8>, numbers: impl Iterator<Item = u16>) {
     let empty = text.len();
     // Numbers that are not in the text yet: it grows by many at once.
     let (mut ready, mut len) = ([0; 256], 0_usize);
+    let decimals = Decimals::of_process();
     for number in numbers {
-        let (digits, count) = digits_of(number);
-        if len.saturating_add(digits.len()) > ready.len() {
+        let written = decimals.of(number);
+        if let Some(place) = ready.get_mut(len..).and_then(|rest| rest.first_chunk_mut()) {
+            *place = written.bytes;
+        } else {
             text.extend_from_slice(ready.get(..len).unwrap_or_default());
             len = 0;
+            if let Some(place) = ready.first_chunk_mut() {
+                *place = written.bytes;
+            }
         }
-        if let Some(place) = ready.get_mut(len..).and_then(|rest| rest.first_chunk_mut()) {
-            *place = digits;
-        }
-        len = len.saturating_add(count).saturating_add(1);
+        len = len.saturating_add(written.len());
     }
     text.extend_from_slice(ready.get(..len).unwrap_or_default());
     if text.len() > empty {
@@ -200,44 +291,18 @@ fn push_field(text: &mut Text, numbers: impl Iterator<Item = u16>) {
     }
 }
 
-fn push_number(text: &mut Text, number: u16) {
-    let (digits, count) = digits_of(number);
-    text.extend_from_slice(digits.get(..count).unwrap_or_default());
-}
-
-/// The decimal digits of a number, with a `-` behind them, and how many they are. All at once: a digit is a byte of a
-/// word, the first one the lowest.
-fn digits_of(number: u16) -> ([u8; 8], usize) {
-    let number = u64::from(number);
-    let (first, rest) = (number / 10_000, number % 10_000);
-    let pairs = (rest / 100) | (rest % 100) << 16;
-    // A tenth of both: 103 / 1024 is near enough below 100.
-    let tens = (pairs.wrapping_mul(103) >> 10) & 0x000f_000f;
-    let ones = pairs.wrapping_sub(tens.wrapping_mul(10));
-    let values = first | tens << 8 | ones << 16;
-    // The last digit stays, even if it is zero.
-    let zeros = (values | 1 << 32).trailing_zeros() / 8;
-    let word = values | u64::from_le_bytes(*b"00000-\0\0");
-    (word.wrapping_shr(zeros.wrapping_mul(8)).to_le_bytes(), 5_usize.saturating_sub(zeros as usize))
+fn push_number(text: &mut Vec<u8>, number: u16) {
+    text.extend_from_slice(Decimals::of_process().of(number).digits());
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Text, push_field, push_number};
-
-    #[test]
-    fn numbers_are_those_of_the_standard_library() {
-        for number in 0..=u16::MAX {
-            let mut text = Text::new();
-            push_number(&mut text, number);
-            assert_eq!(std::str::from_utf8(&text), Ok(number.to_string().as_str()));
-        }
-    }
+    use super::push_field;
 
     #[test]
     fn a_field_may_be_longer_than_what_is_written_at_once() {
         let numbers = [7, 65_535, 0, 10].into_iter().cycle().take(500);
-        let mut text = Text::new();
+        let mut text = Vec::new();
         push_field(&mut text, numbers.clone());
         let wanted: Vec<_> = numbers.map(|number: u16| number.to_string()).collect();
         assert_eq!(std::str::from_utf8(&text), Ok(format!(",{}", wanted.join("-")).as_str()));
@@ -245,7 +310,7 @@ mod tests {
 
     #[test]
     fn an_empty_field_keeps_its_comma() {
-        let mut text = Text::new();
+        let mut text = Vec::new();
         push_field(&mut text, [].into_iter());
         push_field(&mut text, [7, 0, 65_535].into_iter());
         assert_eq!(text.as_slice(), b",,7-0-65535");

@@ -6,32 +6,37 @@ use std::thread::LocalKey;
 
 use foldhash::fast::RandomState;
 
-/// As many values are remembered: more than there are TLS libraries in the traffic of most networks, and few enough to
+/// As many values are remembered at most: more than there are TLS libraries in the traffic of most networks, and few enough to
 /// stay in a core's cache.
-const SLOTS: usize = 256;
+const PLACES: usize = 256;
 
-/// Remembers what was made of keys of up to `MAX` bytes, each in one of two slots that its hash chooses. The whole key
+/// Remembers what was made of keys of up to `MAX` bytes, each in one of four places that its hash chooses. The whole key
 /// is compared.
 ///
-/// A value is remembered when its key comes the second time and no other was missed at its first slot in between. So
-/// keys that come once take nobody's place, and cost little.
+/// A value is remembered when its key comes again before some hundred others that are not known either. So keys that
+/// come once take nobody's place, and cost little.
 pub(crate) struct Memo<V, const MAX: usize> {
     hasher: RandomState,
-    slots: Box<[Slot<V, MAX>]>,
+    /// By place, the hash of the key that is known there: few bytes tell that a key is not known.
+    known: [u64; PLACES],
+    /// By place, the hash of a key that was not known when it came.
+    missed: [u64; PLACES],
+    /// Counts the keys that were not known, for each of their places to have its turn: no two keys are forever in each
+    /// other's way.
+    turn: u8,
+    entries: Box<[Option<Entry<V, MAX>>]>,
 }
 
-struct Slot<V, const MAX: usize> {
-    /// The hash of the last key whose first slot this is and that was not remembered.
-    missed: u64,
-    /// The length of the key, and the value.
-    known: Option<(usize, V)>,
+struct Entry<V, const MAX: usize> {
     key: [u8; MAX],
+    len: usize,
+    value: V,
 }
 
 impl<V: Clone, const MAX: usize> Memo<V, MAX> {
     pub(crate) fn new() -> Self {
-        let slots = (0..SLOTS).map(|_| Slot { missed: 0, known: None, key: [0; MAX] });
-        Self { hasher: RandomState::default(), slots: slots.collect() }
+        let entries = (0..PLACES).map(|_| None).collect();
+        Self { hasher: RandomState::default(), known: [0; PLACES], missed: [0; PLACES], turn: 0, entries }
     }
 
     /// The [value](Self::value) of a key as this thread remembers it; none while the thread ends.
@@ -50,39 +55,63 @@ impl<V: Clone, const MAX: usize> Memo<V, MAX> {
             return None;
         }
         let hash = self.hasher.hash_one(key);
-        #[expect(clippy::cast_possible_truncation, reason = "any bits of a hash will do")]
-        let places = [hash, hash >> 32].map(|bits| bits as usize % SLOTS);
+        let places = places(hash);
         for place in places {
-            if let Some(value) = self.slots.get(place).and_then(|slot| slot.value(key)) {
-                return Some(value.clone());
+            if self.known.get(place) == Some(&hash) {
+                if let Some(entry) = self.entry(place).filter(|entry| entry.key() == key) {
+                    return Some(entry.value.clone());
+                }
             }
         }
-        let [first, second] = places;
-        let slot = self.slots.get_mut(first)?;
-        if slot.missed != hash {
-            slot.missed = hash;
+        self.turn = self.turn.wrapping_add(1);
+        let in_turn = *places.get(usize::from(self.turn % 4))?;
+        if !places.into_iter().any(|place| self.missed.get(place) == Some(&hash)) {
+            *self.missed.get_mut(in_turn)? = hash;
             return None;
         }
-        let is_free = |slot: &Slot<V, MAX>| slot.known.is_none();
-        let place =
-            if !is_free(slot) && self.slots.get(second).is_some_and(is_free) { second } else { first };
+        let place = self.free(places).or_else(|| self.make_free(places)).unwrap_or(in_turn);
         let value = make();
-        self.slots.get_mut(place)?.remember(key, value.clone());
+        *self.known.get_mut(place)? = hash;
+        *self.entries.get_mut(place)? = Entry::of(key, value.clone());
         Some(value)
+    }
+
+    fn free(&self, places: [usize; 4]) -> Option<usize> {
+        places.into_iter().find(|place| self.entry(*place).is_none())
+    }
+
+    /// Moves what is in one of these places to another of its own, if one of those is free.
+    fn make_free(&mut self, places: [usize; 4]) -> Option<usize> {
+        let (place, other) = places.into_iter().find_map(|place| {
+            let hash = *self.known.get(place)?;
+            Some((place, self.free(self::places(hash))?))
+        })?;
+        self.known.swap(place, other);
+        self.entries.swap(place, other);
+        Some(place)
+    }
+
+    fn entry(&self, place: usize) -> Option<&Entry<V, MAX>> {
+        self.entries.get(place)?.as_ref()
     }
 }
 
-impl<V, const MAX: usize> Slot<V, MAX> {
-    fn value(&self, key: &[u8]) -> Option<&V> {
-        let (len, value) = self.known.as_ref()?;
-        (self.key.get(..*len)? == key).then_some(value)
+/// Where a key of this hash may be.
+#[expect(clippy::cast_possible_truncation, reason = "any bits of a hash will do")]
+fn places(hash: u64) -> [usize; 4] {
+    [hash, hash >> 16, hash >> 32, hash >> 48].map(|bits| bits as usize % PLACES)
+}
+
+impl<V, const MAX: usize> Entry<V, MAX> {
+    /// Of a key that is not too long.
+    fn of(key: &[u8], value: V) -> Option<Self> {
+        let mut entry = Self { key: [0; MAX], len: key.len(), value };
+        entry.key.get_mut(..key.len())?.copy_from_slice(key);
+        Some(entry)
     }
 
-    fn remember(&mut self, key: &[u8], value: V) {
-        if let Some(place) = self.key.get_mut(..key.len()) {
-            place.copy_from_slice(key);
-            self.known = Some((key.len(), value));
-        }
+    fn key(&self) -> &[u8] {
+        self.key.get(..self.len).unwrap_or_default()
     }
 }
 
@@ -123,6 +152,27 @@ mod tests {
             assert_eq!([value(), value(), value()], expected, "{len} bytes");
             assert_eq!(made, made_in_all, "{len} bytes");
         }
+    }
+
+    #[test]
+    fn nearly_as_many_keys_are_known_as_there_are_places() {
+        let mut memo = Memo::<u64, 16>::new();
+        for number in 0..200_u64 {
+            for _ in 0..2 {
+                memo.value(&number.to_be_bytes(), || number);
+            }
+        }
+        let known = (0..200_u64).filter(|number| memo.value(&number.to_be_bytes(), || 1000) == Some(*number));
+        assert!(known.count() > 190);
+    }
+
+    #[test]
+    fn keys_that_come_in_turn_are_all_known_after_some_turns() {
+        let mut memo = Memo::<u64, 16>::new();
+        let mut turn =
+            || (0..100_u64).filter(|number| memo.value(&number.to_be_bytes(), || 0).is_some()).count();
+        let known: Vec<_> = (0..20).map(|_| turn()).collect();
+        assert!(known.last() >= Some(&98), "{known:?}");
     }
 
     #[test]

@@ -279,11 +279,16 @@ impl TlsObserver {
                 if payload.is_empty() {
                     return;
                 }
-                let mut connection = Connection::new(*starts);
-                read(&mut connection);
-                match connection.greeting(tcp, payload, sender) {
-                    Some(greeting) => State::Greeted(greeting),
-                    None => State::of(connection),
+                match Greeting::read(*starts, tcp, payload, sender) {
+                    Some((greeting, hello)) => {
+                        emit(sender, hellos.event(Hello::Client(hello), false));
+                        State::Greeted(greeting)
+                    }
+                    None => {
+                        let mut connection = Connection::new(*starts);
+                        read(&mut connection);
+                        State::of(connection)
+                    }
                 }
             }
             State::Greeted(greeting) => {

@@ -34,24 +34,23 @@ const PROBE_LEN: usize = HEADER_LEN + handshake::HEADER_LEN + 1;
 /// Whether these bytes begin with a record in which a hello begins: its header, and behind it, as far as they are in
 /// this record, the header and the version of a hello.
 pub(crate) fn probe(bytes: &[u8]) -> Probe {
-    let tests: [fn(&[u8], u8) -> bool; PROBE_LEN] = [
-        |_, kind| kind == HANDSHAKE,
-        |_, major| major == 3,
-        |_, _| true,
-        |_, _| true,
-        |bytes, low| fragment_len(bytes, low).is_some(),
-        |_, kind| matches!(kind, CLIENT_HELLO | SERVER_HELLO),
-        |_, _| true,
-        |_, _| true,
-        |bytes, _| bytes.get(HEADER_LEN..).is_some_and(|message| handshake::message_len(message).is_ok()),
-        // The drafts of TLS 1.3 had 7f in the ServerHello.
-        |_, major| matches!(major, 3 | 0x7f),
-    ];
-    let in_record = bytes.get(4).and_then(|low| fragment_len(bytes, *low)).map_or(1, usize::from);
+    let announced = match bytes {
+        [_, _, _, _, low, ..] => fragment_len(bytes, *low),
+        _ => Some(1),
+    };
+    let Some(in_record) = announced.map(usize::from) else { return Probe::No };
     let wanted = HEADER_LEN.saturating_add(in_record).min(PROBE_LEN);
-    match bytes.iter().zip(tests).take(wanted).all(|(byte, test)| test(bytes, *byte)) {
+    let head = bytes.get(..wanted).unwrap_or(bytes);
+    let may_be = |place: usize, test: fn(u8) -> bool| head.get(place).is_none_or(|byte| test(*byte));
+    let fits = may_be(0, |kind| kind == HANDSHAKE)
+        && may_be(1, |major| major == 3)
+        && may_be(HEADER_LEN, |kind| matches!(kind, CLIENT_HELLO | SERVER_HELLO))
+        && head.get(HEADER_LEN..).is_none_or(|message| handshake::message_len(message).is_ok())
+        // The drafts of TLS 1.3 had 7f in the ServerHello.
+        && may_be(PROBE_LEN.saturating_sub(1), |major| matches!(major, 3 | 0x7f));
+    match fits {
         false => Probe::No,
-        true if bytes.len() < wanted => Probe::Unsure,
+        true if head.len() < wanted => Probe::Unsure,
         true => Probe::Yes,
     }
 }
@@ -92,6 +91,16 @@ pub(crate) fn first_fragment(bytes: &[u8]) -> &[u8] {
     let (header, rest) = bytes.split_at_checked(HEADER_LEN).unwrap_or_default();
     let len = header.last().and_then(|low| fragment_len(header, *low)).map_or(0, usize::from);
     rest.get(..len).unwrap_or(rest)
+}
+
+/// The message, if these bytes are the first of a stream, and one record with one ClientHello.
+pub(crate) fn only_client_hello(bytes: &[u8]) -> Option<&[u8]> {
+    let (header, message) = bytes.split_first_chunk::<HEADER_LEN>()?;
+    let [HANDSHAKE, _, _, _, low] = header else { return None };
+    let is_whole = usize::from(fragment_len(header, *low)?) == message.len()
+        && message.first() == Some(&CLIENT_HELLO)
+        && handshake::message_len(message).ok()? == Some(message.len());
+    (is_whole && probe_first(bytes) == Probe::Yes).then_some(message)
 }
 
 /// Who sent these bytes, if a record with a hello begins here.
@@ -157,13 +166,6 @@ impl RecordReader {
     /// A reader of so many bytes, which were a record with a ClientHello.
     pub(crate) fn behind_hello(position: usize, early_data: bool) -> Self {
         Self { position, early_data, hellos: 1, ..Self::default() }
-    }
-
-    /// Whether the hello announced early data, if this is what [`behind_hello`](Self::behind_hello) gives.
-    pub(crate) fn early_data_behind_hello(&self, position: usize) -> Option<bool> {
-        let is_between_records = self.header_len == 0 && self.missing == 0 && self.joiner.is_empty();
-        let is_it = is_between_records && self.position == position && self.hellos == 1;
-        is_it.then_some(self.early_data)
     }
 
     /// Takes the next bytes and hands on the hellos that are now whole.

@@ -59,14 +59,6 @@ impl HelloSearch {
         Self { state, taken: taken_here, hellos: 1, false_starts: 0 }
     }
 
-    /// Whether the hello announced early data, if this is what [`behind_hello`](Self::behind_hello) gives.
-    pub(crate) fn early_data_behind_hello(&self, taken: usize) -> Option<bool> {
-        match &self.state {
-            State::Reading(reader) if self.false_starts == 0 => reader.early_data_behind_hello(taken),
-            _ => None,
-        }
-    }
-
     const fn in_state(state: State) -> Self {
         Self { state, taken: 0, hellos: 0, false_starts: 0 }
     }

@@ -5,8 +5,9 @@ use huginn_net_core::{Piece, Side, StreamCounters, TcpConnection, TcpFlags, TcpH
 use crate::hello::Hello;
 use crate::observer::SearchCounters;
 use crate::openvpn::{self, OpenVpnStream};
-use crate::record::Probe;
+use crate::record::{self, Probe};
 use crate::stream::HelloSearch;
+use crate::{ClientHello, Transport};
 
 /// Bytes that may be held of a direction before those that are missing.
 const WINDOW: usize = 1 << 17;
@@ -27,8 +28,8 @@ pub(crate) struct Connection {
     agreed: bool,
 }
 
-/// A connection of which a segment with a ClientHello has been read, and nothing else: what nearly all are until their
-/// server answers. It is remembered by that segment.
+/// A connection of which a segment has been read that is a record with a ClientHello, and nothing else: what nearly all
+/// are until their server answers. It is remembered by that segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Greeting {
     seq: u32,
@@ -108,18 +109,6 @@ impl Connection {
         }
     }
 
-    /// What can be remembered in its place, if this first segment was all of it so far, and is a record with a
-    /// ClientHello.
-    pub(crate) fn greeting(&self, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> Option<Greeting> {
-        let Reader::Tls(search) = &self.client else { return None };
-        if sender != Side::Client || payload.len() > MAX_GREETING || self.client_hellos != 1 {
-            return None;
-        }
-        let early_data = search.early_data_behind_hello(payload.len())?;
-        let len = u16::try_from(payload.len()).ok()?;
-        Some(Greeting { seq: tcp.seq, ack: tcp.ack, flags: tcp.flags, len, early_data })
-    }
-
     /// Whether nothing further can be found.
     pub(crate) fn is_done(&self) -> bool {
         self.agreed && self.client_hellos > 0 || self.client.is_done() && self.server.is_done()
@@ -133,6 +122,27 @@ impl Connection {
 }
 
 impl Greeting {
+    /// Reads the first segment with payload of a connection whose directions begin there, if a [`Connection`] would give
+    /// its ClientHello and nothing else.
+    pub(crate) fn read<'a>(
+        starts: TcpStarts,
+        tcp: &TcpHeader<'_>,
+        payload: &'a [u8],
+        sender: Side,
+    ) -> Option<(Self, ClientHello<'a>)> {
+        if sender != Side::Client || payload.len() > MAX_GREETING {
+            return None;
+        }
+        let message = record::only_client_hello(payload)?;
+        if !starts.are_followed_by(tcp, sender, WINDOW) {
+            return None;
+        }
+        let hello = ClientHello::from_message(message, Transport::Tcp).ok()?;
+        let len = u16::try_from(payload.len()).ok()?;
+        let early_data = hello.announces_early_data();
+        Some((Self { seq: tcp.seq, ack: tcp.ack, flags: tcp.flags, len, early_data }, hello))
+    }
+
     /// The connection after it.
     pub(crate) fn connection(self, starts: TcpStarts) -> Connection {
         /// What was said is told already, and TCP goes by its length alone.
@@ -293,10 +303,11 @@ mod tests {
             let (flags, seq) = first;
             let hello = segment(flags, seq, 100);
             starts.learn(&hello, Side::Client);
+            let Some((greeting, read)) = Greeting::read(starts, &hello, CURL, Side::Client) else { return Ok(()) };
             let mut kept = Connection::new(starts);
-            let before = found(&mut kept, &[(Side::Client, flags, seq, 100, CURL)]).0;
-            let Some(greeting) = kept.greeting(&hello, CURL, Side::Client) else { return Ok(()) };
-            prop_assert_eq!(before.len(), 1);
+            let before = found(&mut kept, &[(Side::Client, flags, seq, 100, CURL)]);
+            let expected = (vec![(Side::Client, read.message().to_vec(), false)], StreamCounters::default(), SearchCounters::default());
+            prop_assert_eq!(before, expected);
             let mut made = greeting.connection(starts);
             prop_assert_eq!(format!("{:?}", made.tcp), format!("{:?}", kept.tcp));
 

@@ -39,7 +39,6 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
     if args.output.verbose {
         tell(&rights);
     }
-    source.on_notice(|notice| failure::report(notice));
     if let Some(address) = sockets.metrics_address() {
         tell(&format_args!("metrics at http://{address}/metrics"));
     }
@@ -57,6 +56,7 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
     let answering = serve(sockets, &standing)?;
     let ticker = Ticker::start(Arc::clone(&standing), args.service.stats_interval)
         .map_err(starting("the thread that tells of losses"))?;
+    source.on_notice(ticker.notices());
     tell(&format_args!("watching {}", args.interfaces.join(", ")));
 
     let renderer = Renderer::live(args.output.format, args.output.output.is_none());

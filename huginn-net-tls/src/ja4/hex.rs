@@ -15,6 +15,16 @@ pub(super) fn push_list(text: &mut Vec<u8>, numbers: &[u16]) {
     }
 }
 
+/// The numbers of lists as they are written, with commas or underscores between them.
+pub(super) fn numbers(lists: &[u8]) -> Vec<u16> {
+    let value = |digits: &[u8]| {
+        digits
+            .iter()
+            .fold(0, |value: u16, digit| value << 4 | u16::from(value_of(*digit).unwrap_or_default()))
+    };
+    lists.split(|byte| matches!(byte, b'_' | b',')).filter(|digits| !digits.is_empty()).map(value).collect()
+}
+
 /// The four digits of a number, all at once: a digit is a byte of a word.
 pub(crate) fn digits_of(number: u16) -> [u8; 4] {
     let number = u32::from(number);

@@ -83,7 +83,7 @@ impl ClientHello<'_> {
     /// JA4 with its lists in full, in any form.
     pub fn ja4_raw(&self, form: Ja4Form) -> Ja4Raw {
         match self.known_fingerprints() {
-            Some(known) => known.ja4(form).get_or_init(|| Ja4Raw::of(self, form)).clone(),
+            Some(known) => known.ja4(self, form),
             None => Ja4Raw::of(self, form),
         }
     }

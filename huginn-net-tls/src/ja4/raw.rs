@@ -12,8 +12,10 @@ use super::error::{Ja4Field, Ja4ParseError, Scanner};
 use super::fingerprint::{Ja4, Ja4Hash};
 use super::head::Ja4Head;
 use super::hex;
+use crate::computed::Computed;
 use crate::memo::Memo;
-use crate::{ClientHello, is_grease};
+use crate::sorted_kinds::SortedKinds;
+use crate::{ClientHello, U16List, is_grease};
 
 /// A JA4 with its lists in full: `ja4_r`, `ja4_ro` or `ja4_s1r`. A clone shares what it holds.
 ///
@@ -34,75 +36,81 @@ pub struct Ja4Raw(Arc<Parts>);
 
 #[derive(PartialEq, Eq, Hash)]
 struct Parts {
-    /// The lists, one behind the other.
-    numbers: Numbers,
-    cipher_suites: usize,
-    extensions: usize,
     text: String,
     ja4: Ja4,
+    /// How many numbers the first two lists have.
+    cipher_suites: usize,
+    extensions: usize,
+    /// The lists, one behind the other.
+    numbers: Computed<Vec<u16>>,
 }
 
-/// Lists of numbers. Those of a usual hello need no memory of their own.
-type Numbers = SmallVec<[u16; 96]>;
+/// A list of numbers. One of a usual hello needs no heap.
+type Numbers = SmallVec<[u16; MAX_USUAL]>;
+
+const MAX_USUAL: usize = 64;
 
 impl Ja4Raw {
     pub(crate) fn of(hello: &ClientHello<'_>, form: Ja4Form) -> Self {
-        let mut numbers: Numbers = hello.cipher_suites().filter(|number| !is_grease(*number)).collect();
-        let cipher_suites = numbers.len();
+        let mut cipher_suites = known(hello.cipher_suites());
+        let mut extensions = Numbers::new();
         let mut counted = 0_usize;
-        let kinds = hello.extensions().map(|extension| extension.kind);
-        for kind in kinds.filter(|kind| !is_grease(*kind) && form.counts(*kind)) {
-            counted = counted.saturating_add(1);
-            if form.lists(kind) {
-                numbers.push(kind);
+        let mut push = |kind| {
+            if form.counts(kind) {
+                counted = counted.saturating_add(1);
+                if form.lists(kind) {
+                    extensions.push(kind);
+                }
             }
-        }
-        if form != Ja4Form::Original {
-            let (cipher_suites, extensions) = numbers.split_at_mut(cipher_suites);
+        };
+        if form == Ja4Form::Original {
+            let kinds = hello.extensions().map(|extension| extension.kind);
+            kinds.filter(|kind| !is_grease(*kind)).for_each(push);
+        } else {
+            SortedKinds::of(hello.extensions()).for_each(&mut push);
             cipher_suites.sort_unstable();
-            extensions.sort_unstable();
         }
-        let extensions = numbers.len().saturating_sub(cipher_suites);
-        numbers.extend(hello.signature_algorithms().filter(|number| !is_grease(*number)));
-        let head = Ja4Head::of(hello).with_counts(cipher_suites, counted);
-        Self::new(head, numbers, cipher_suites, extensions)
+        let head = Ja4Head::of(hello).with_counts(cipher_suites.len(), counted);
+        Self::new(head, &cipher_suites, &extensions, &known(hello.signature_algorithms()))
     }
 
-    /// Of lists of which the first two have so many numbers.
-    fn new(head: Ja4Head, numbers: Numbers, cipher_suites: usize, extensions: usize) -> Self {
-        let [first, second, third] = cut(&numbers, cipher_suites, extensions);
-        let mut text = Vec::with_capacity(numbers.len().saturating_mul(5).saturating_add(Ja4Head::LEN + 3));
+    fn new(head: Ja4Head, cipher_suites: &[u16], extensions: &[u16], signature_algorithms: &[u16]) -> Self {
+        let numbers = cipher_suites.len().saturating_add(extensions.len());
+        let numbers = numbers.saturating_add(signature_algorithms.len());
+        let mut text = Vec::with_capacity(numbers.saturating_mul(5).saturating_add(Ja4Head::LEN + 3));
         text.extend_from_slice(head.as_bytes());
         text.push(b'_');
-        hex::push_list(&mut text, first);
+        hex::push_list(&mut text, cipher_suites);
         let end_of_first = text.len();
         text.push(b'_');
-        hex::push_list(&mut text, second);
-        if !third.is_empty() {
+        hex::push_list(&mut text, extensions);
+        if !signature_algorithms.is_empty() {
             text.push(b'_');
-            hex::push_list(&mut text, third);
+            hex::push_list(&mut text, signature_algorithms);
         }
         let cipher_hash = hash_of(text.get(Ja4Head::LEN + 1..end_of_first).unwrap_or_default());
-        let extension_hash = match second {
+        let extension_hash = match extensions {
             [] => Ja4Hash::EMPTY,
             _ => hash_of(text.get(end_of_first.saturating_add(1)..).unwrap_or_default()),
         };
-        let ja4 = Ja4::new(head, cipher_hash, extension_hash);
-        let text = String::from_utf8(text).unwrap_or_default();
-        Self(Arc::new(Parts { numbers, cipher_suites, extensions, text, ja4 }))
+        Self(Arc::new(Parts {
+            text: String::from_utf8(text).unwrap_or_default(),
+            ja4: Ja4::new(head, cipher_hash, extension_hash),
+            cipher_suites: cipher_suites.len(),
+            extensions: extensions.len(),
+            numbers: Computed::default(),
+        }))
     }
 
     /// The sorted form of an original one: of `ja4_ro` the `ja4_r`. A sorted one stays what it is.
     #[must_use]
     pub fn sorted(self) -> Self {
-        let mut numbers: Numbers = self.cipher_suites().into();
-        numbers.sort_unstable();
-        let mut extensions: Numbers = self.extensions().into();
+        let [mut cipher_suites, mut extensions] =
+            [self.cipher_suites(), self.extensions()].map(Numbers::from);
+        cipher_suites.sort_unstable();
         extensions.retain(|kind| Ja4Form::Sorted.lists(*kind));
         extensions.sort_unstable();
-        numbers.extend_from_slice(&extensions);
-        numbers.extend_from_slice(self.signature_algorithms());
-        Self::new(self.head(), numbers, self.0.cipher_suites, extensions.len())
+        Self::new(self.head(), &cipher_suites, &extensions, self.signature_algorithms())
     }
 
     /// JA4_a.
@@ -139,8 +147,26 @@ impl Ja4Raw {
     }
 
     fn lists(&self) -> [&[u16]; 3] {
-        cut(&self.0.numbers, self.0.cipher_suites, self.0.extensions)
+        let Parts { text, cipher_suites, extensions, numbers, .. } = &*self.0;
+        let read = || hex::numbers(text.as_bytes().get(Ja4Head::LEN..).unwrap_or_default());
+        cut(numbers.get_or_init(read), *cipher_suites, *extensions)
     }
+}
+
+/// The numbers of a list, GREASE aside.
+fn known(list: U16List<'_>) -> Numbers {
+    let mut numbers = match list.len() {
+        len @ ..=MAX_USUAL => Numbers::from_buf_and_len([0; MAX_USUAL], len),
+        len => Numbers::from_vec(vec![0; len]),
+    };
+    // Both loops take several numbers at once.
+    for (place, number) in numbers.iter_mut().zip(list.as_bytes().chunks_exact(2)) {
+        *place = u16::from_be_bytes(number.try_into().unwrap_or_default());
+    }
+    if numbers.iter().fold(false, |any, number| any | is_grease(*number)) {
+        numbers.retain(|number| !is_grease(*number));
+    }
+    numbers
 }
 
 /// The lists of which the first two have so many numbers.
@@ -182,18 +208,16 @@ impl FromStr for Ja4Raw {
         let mut scanner = Scanner::new(text);
         let head = Ja4Head::scan(&mut scanner)?;
         scanner.separator()?;
-        let mut numbers = Numbers::new();
-        scan_list(&mut scanner, Ja4Field::CipherSuites, &mut numbers)?;
-        let cipher_suites = numbers.len();
+        let [mut cipher_suites, mut extensions, mut signature_algorithms] = [(); 3].map(|()| Numbers::new());
+        scan_list(&mut scanner, Ja4Field::CipherSuites, &mut cipher_suites)?;
         scanner.separator()?;
-        scan_list(&mut scanner, Ja4Field::Extensions, &mut numbers)?;
-        let extensions = numbers.len().saturating_sub(cipher_suites);
+        scan_list(&mut scanner, Ja4Field::Extensions, &mut extensions)?;
         if scanner.peek().is_some() {
             scanner.separator()?;
-            scan_numbers(&mut scanner, Ja4Field::SignatureAlgorithms, &mut numbers)?;
+            scan_numbers(&mut scanner, Ja4Field::SignatureAlgorithms, &mut signature_algorithms)?;
             scanner.end()?;
         }
-        Ok(Self::new(head, numbers, cipher_suites, extensions))
+        Ok(Self::new(head, &cipher_suites, &extensions, &signature_algorithms))
     }
 }
 

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use huginn_net::{HostProfile, JsonHost};
+use huginn_net_live::Notice;
 
 use super::standing::Standing;
 use crate::ask::counters::LiveCounters;
@@ -18,37 +19,60 @@ use crate::failure;
 const LOOK: Duration = Duration::from_secs(1);
 /// How often at most it is said.
 const WARN: Duration = Duration::from_secs(60);
+/// Notices that wait to be read at most.
+const NOTICES: usize = 64;
 
-/// The thread that writes counters at intervals, and warns of losses.
+/// The thread that passes on notices, writes counters at intervals, and warns of losses: whoever has something to say
+/// does not wait for whoever reads standard error.
 #[derive(Debug)]
 pub(super) struct Ticker {
-    stop: Sender<()>,
+    notices: SyncSender<Notice>,
     thread: JoinHandle<()>,
 }
 
 impl Ticker {
-    /// Starts it. Without an interval it only warns.
+    /// Starts it. Without an interval it writes no counters.
     pub(super) fn start(standing: Arc<Standing>, interval: Option<Duration>) -> io::Result<Self> {
-        let (stop, stopped) = channel();
-        let thread = thread::Builder::new().name("ticker".to_owned()).spawn(move || {
-            let mut warned = Warned::default();
-            let mut written = Instant::now();
-            while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                let counters = standing.counters();
-                let now = Instant::now();
-                warned.look(&Losses::of(&counters), now, &|message| failure::report(message));
-                if interval.is_some_and(|interval| now.saturating_duration_since(written) >= interval) {
-                    write_counters(&counters);
-                    written = now;
-                }
-            }
-        })?;
-        Ok(Self { stop, thread })
+        let (notices, told) = sync_channel(NOTICES);
+        let run = move || tick(&standing, interval, &told);
+        let thread = thread::Builder::new().name("ticker".to_owned()).spawn(run)?;
+        Ok(Self { notices, thread })
     }
 
+    /// What takes notices, and drops those for which there is no room.
+    pub(super) fn notices(&self) -> impl FnMut(&Notice) + Send + 'static {
+        let notices = self.notices.clone();
+        move |notice| _ = notices.try_send(notice.clone())
+    }
+
+    /// Passes on what is left and ends; whoever [gives notices](Self::notices) must have ended.
     pub(super) fn stop(self) {
-        drop(self.stop);
+        drop(self.notices);
         let _ = self.thread.join();
+    }
+}
+
+fn tick(standing: &Standing, interval: Option<Duration>, notices: &Receiver<Notice>) {
+    let mut warned = Warned::default();
+    let mut looked = Instant::now();
+    let mut written = looked;
+    loop {
+        match notices.recv_timeout(LOOK.saturating_sub(looked.elapsed())) {
+            Ok(notice) => {
+                failure::report(&notice);
+                continue;
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        let counters = standing.counters();
+        let now = Instant::now();
+        warned.look(&Losses::of(&counters), now, &|message| failure::report(message));
+        if interval.is_some_and(|interval| now.saturating_duration_since(written) >= interval) {
+            write_counters(&counters);
+            written = now;
+        }
+        looked = now;
     }
 }
 
@@ -158,4 +182,35 @@ fn write_hosts(out: impl Write, hosts: &[HostProfile]) -> io::Result<()> {
         out.write_all(&text)?;
     }
     out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[test]
+    fn losses_are_warned_of_once_a_minute_with_what_came_since() {
+        let said = RefCell::new(Vec::new());
+        let warn = |message: &dyn std::fmt::Display| said.borrow_mut().push(message.to_string());
+        let mut warned = Warned::default();
+        let start = Instant::now();
+        let look = |warned: &mut Warned, seconds, kernel, output| {
+            let losses = Losses { kernel, output, ..Losses::default() };
+            warned.look(&losses, start.checked_add(Duration::from_secs(seconds)).unwrap_or(start), &warn);
+        };
+        look(&mut warned, 0, 0, 0);
+        look(&mut warned, 1, 5, 0);
+        look(&mut warned, 30, 7, 1);
+        look(&mut warned, 61, 8, 1);
+        look(&mut warned, 200, 8, 1);
+        let numbers: Vec<String> = said
+            .take()
+            .iter()
+            .map(|text| text.chars().map(|c| if c.is_ascii_digit() { c } else { ' ' }).collect::<String>())
+            .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        assert_eq!(numbers, ["0 5 0 0", "0 3 0 1"]);
+    }
 }
