@@ -127,7 +127,10 @@ impl Port for PcapPort {
             if self.opened_at.elapsed() < BETWEEN_OPENINGS {
                 return Ok(InterfaceState::Down);
             }
-            self.reopen().map_err(io::Error::other)?;
+            self.reopen().map_err(|error| match error {
+                LiveError::Denied { source, .. } | LiveError::Open { source, .. } => source,
+                error => io::Error::other(error),
+            })?;
         }
         Ok(if is_up { InterfaceState::Up } else { InterfaceState::Down })
     }

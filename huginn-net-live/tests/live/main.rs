@@ -11,142 +11,20 @@
     reason = "a test may panic"
 )]
 
+mod flaps;
+mod lab;
+
 use std::net::UdpSocket;
-use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use huginn_net_core::{LinkType, Source, Timestamp};
-use huginn_net_live::{
-    Backend, InterfaceState, InterfaceStats, LiveError, LiveOptions, LiveSource, NoticeKind, interfaces,
-};
-use nix::sched::{CloneFlags, unshare};
-use pnet_datalink::{Channel, DataLinkSender};
+use huginn_net_core::Source;
+use huginn_net_live::{Backend, InterfaceState, LiveError, LiveSource, interfaces};
+
+use crate::lab::{cable, end, frame, in_namespaces, ip, lend, numbers, options, send, sender, tagged};
 
 const NOTHING: &[&str] = &[];
-const BACKENDS: &[Backend] =
-    if cfg!(feature = "libpcap") { &[Backend::Packet, Backend::Pcap] } else { &[Backend::Packet] };
-
-/// Runs a test for each backend in a new network namespace, which is that of one thread and its children.
-fn in_namespaces(test: impl Fn(Backend) + Sync) {
-    for backend in BACKENDS {
-        thread::scope(|scope| {
-            let run = || {
-                unshare(CloneFlags::CLONE_NEWNET).unwrap();
-                // Nothing but what the test sends is to be seen.
-                std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").unwrap();
-                ip("link set dev lo up");
-                test(*backend);
-            };
-            scope.spawn(run).join().unwrap_or_else(|_| panic!("with {backend:?}"));
-        });
-    }
-}
-
-fn ip(arguments: &str) {
-    let status = Command::new("ip").args(arguments.split(' ')).status().unwrap();
-    assert!(status.success(), "ip {arguments}");
-}
-
-/// Two interfaces, `a` and `b`, joined by a cable.
-fn cable() {
-    ip("link add name a type veth peer name b");
-    ip("link set dev a up");
-    ip("link set dev b up");
-    // What is sent before both have noticed the other is lost.
-    while interfaces().unwrap().iter().filter(|interface| interface.is_running).count() < 3 {
-        thread::sleep(Duration::from_millis(1));
-    }
-    thread::sleep(Duration::from_millis(20));
-}
-
-fn options(backend: Backend) -> LiveOptions {
-    let mut options = LiveOptions::default();
-    options.backend = backend;
-    options.buffer_bytes = 4 << 20;
-    options
-}
-
-/// An Ethernet frame with an IPv4 packet with a UDP datagram, of which this number is the payload.
-fn frame(number: u32) -> Vec<u8> {
-    let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
-    frame.extend([0x45, 0, 0, 32, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2]);
-    frame.extend([0x30, 0x39, 0, 9, 0, 12, 0, 0]);
-    frame.extend(number.to_be_bytes());
-    frame
-}
-
-/// The same with VLAN tags, which a kernel takes off the frames that it receives and hands over beside them: the outermost
-/// of them at least.
-fn tagged(tags: &[u8]) -> Vec<u8> {
-    let frame = frame(1);
-    [&frame[..12], tags, &frame[12..]].concat()
-}
-
-/// Sends frames as they are.
-fn sender(interface: &str) -> Box<dyn DataLinkSender> {
-    let interface =
-        pnet_datalink::interfaces().into_iter().find(|other| other.name == interface).expect("interface");
-    match pnet_datalink::channel(&interface, pnet_datalink::Config::default()) {
-        Ok(Channel::Ethernet(sender, _)) => sender,
-        _ => panic!("no channel"),
-    }
-}
-
-fn send(interface: &str, numbers: std::ops::Range<u32>) {
-    let mut sender = sender(interface);
-    for number in numbers {
-        sender.send_to(&frame(number), None).unwrap().unwrap();
-    }
-}
-
-/// A frame that was lent.
-#[derive(Debug)]
-struct Lent {
-    ts: Timestamp,
-    data: Vec<u8>,
-    wire_len: u32,
-}
-
-impl Lent {
-    fn number(&self) -> u32 {
-        u32::from_be_bytes(*self.data.last_chunk().unwrap())
-    }
-}
-
-/// The next frames, so many if they come within ten seconds.
-fn lend(source: &mut LiveSource, count: usize) -> Vec<Lent> {
-    let (done, is_done) = mpsc::channel::<()>();
-    let stopper = source.stopper();
-    let watch = thread::spawn(move || {
-        if is_done.recv_timeout(Duration::from_secs(10)) == Err(mpsc::RecvTimeoutError::Timeout) {
-            stopper.stop();
-        }
-    });
-    let mut lent = Vec::new();
-    while lent.len() < count {
-        let Some(frame) = source.next_frame().unwrap() else { break };
-        assert_eq!(frame.link, LinkType::ETHERNET);
-        lent.push(Lent { ts: frame.ts, data: frame.data.to_vec(), wire_len: frame.wire_len });
-    }
-    drop(done);
-    watch.join().unwrap();
-    lent
-}
-
-fn numbers(lent: &[Lent]) -> Vec<u32> {
-    lent.iter().map(Lent::number).collect()
-}
-
-/// Stops the source; what is still lent, and the statistics of its first interface.
-fn end(mut source: LiveSource) -> (Vec<Lent>, InterfaceStats) {
-    let stats = source.stats();
-    source.stopper().stop();
-    let lent = lend(&mut source, usize::MAX);
-    assert!(source.is_at_hand() && source.next_frame().unwrap().is_none());
-    (lent, stats.interfaces().remove(0))
-}
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
@@ -321,91 +199,6 @@ fn frames_are_cut_at_the_snap_length_and_keep_their_true_length() {
         let len = lent[1].data.len();
         assert!((100..=104).contains(&len));
         assert_eq!(lent[1].data, &long_tagged[..len]);
-    });
-}
-
-/// A source whose notices go to a channel.
-fn noticed(interfaces: &[&str], options: &LiveOptions) -> (LiveSource, mpsc::Receiver<NoticeKind>) {
-    let mut source = LiveSource::open(interfaces, options).unwrap();
-    let (tell, told) = mpsc::channel();
-    source.on_notice(move |notice| {
-        assert_eq!(notice.interface, "a");
-        tell.send(notice.kind.clone()).unwrap();
-    });
-    (source, told)
-}
-
-/// Does this while the source is read, and expects these notices of it, each once.
-fn expect(
-    source: &mut LiveSource,
-    told: &mpsc::Receiver<NoticeKind>,
-    act: impl FnOnce() + Send,
-    notices: &[NoticeKind],
-) -> Vec<Lent> {
-    let space = std::fs::File::open("/proc/thread-self/ns/net").unwrap();
-    thread::scope(|scope| {
-        scope.spawn(move || {
-            nix::sched::setns(space, CloneFlags::CLONE_NEWNET).unwrap();
-            act();
-        });
-        let stopper = source.stopper();
-        let lent = lend(source, 1);
-        assert!(!stopper.is_stopped(), "nothing came");
-        assert_eq!(told.try_iter().collect::<Vec<_>>(), notices);
-        lent
-    })
-}
-
-#[test]
-#[ignore = "needs CAP_NET_RAW"]
-fn an_interface_that_goes_down_is_waited_for() {
-    in_namespaces(|backend| {
-        cable();
-        let (mut source, told) = noticed(&["a"], &options(backend));
-        let stats = source.stats();
-        send("b", 0..1);
-        assert_eq!(numbers(&lend(&mut source, 1)), [0]);
-        for round in 1..3 {
-            let flap = || {
-                ip("link set dev a down");
-                thread::sleep(Duration::from_millis(2500));
-                assert_eq!(stats.interfaces()[0].state, InterfaceState::Down);
-                ip("link set dev a up");
-                thread::sleep(Duration::from_millis(1500));
-                assert_eq!(stats.interfaces()[0].state, InterfaceState::Up);
-                send("b", round..round + 1);
-            };
-            let lent = expect(&mut source, &told, flap, &[NoticeKind::Down, NoticeKind::Back]);
-            assert_eq!(numbers(&lent), [round]);
-        }
-        assert_eq!(stats.interfaces()[0].kernel_dropped, 0);
-    });
-}
-
-#[test]
-#[ignore = "needs CAP_NET_RAW"]
-fn an_interface_that_vanishes_is_captured_from_when_it_returns() {
-    in_namespaces(|backend| {
-        cable();
-        let (mut source, told) = noticed(&["a"], &options(backend));
-        let stats = source.stats();
-        send("b", 0..1);
-        assert_eq!(numbers(&lend(&mut source, 1)), [0]);
-        for round in 1..3 {
-            let replace = || {
-                ip("link del dev a");
-                thread::sleep(Duration::from_millis(2500));
-                assert_eq!(stats.interfaces()[0].state, InterfaceState::Gone);
-                cable();
-                thread::sleep(Duration::from_millis(1500));
-                assert_eq!(stats.interfaces()[0].state, InterfaceState::Up);
-                send("b", round..round + 1);
-            };
-            let lent = expect(&mut source, &told, replace, &[NoticeKind::Vanished, NoticeKind::Back]);
-            assert_eq!(numbers(&lent), [round]);
-        }
-        let (rest, stats) = end(source);
-        assert_eq!((rest.len(), stats.received), (0, 3));
     });
 }
 
