@@ -112,7 +112,7 @@ pub(crate) struct OutputArguments {
     #[arg(long)]
     pub(crate) stats: bool,
 
-    /// No progress bar, nor anything else on standard error but what goes wrong
+    /// Nothing on standard error but what goes wrong: no progress bar, no closing words
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 
@@ -121,8 +121,17 @@ pub(crate) struct OutputArguments {
     pub(crate) verbose: bool,
 }
 
+/// Signals and exit status, with an example.
+#[cfg(unix)]
+const LIVE_HELP: &str = "\
+SIGINT and SIGTERM end it with all that is queued, SIGHUP opens --output anew, SIGUSR1 has it write what is known of hosts.
+
+Example:
+  sudo huginn-net live -i eth0 --user nobody --format json | jq -c '[.ts, .event, .client.ip]'";
+
 #[cfg(unix)]
 #[derive(Args, Debug)]
+#[command(after_help = LIVE_HELP)]
 pub(crate) struct LiveArguments {
     /// Interface to watch; may be repeated ('huginn-net interfaces' lists them)
     #[arg(short, long = "interface", required = true, value_name = "IFACE")]
@@ -157,6 +166,10 @@ pub(crate) struct CaptureArguments {
     #[arg(long, value_enum, value_name = "NAME")]
     pub(crate) backend: Option<BackendArgument>,
 
+    /// Take each packet as it comes, not several at a time: events are some milliseconds earlier, and cost more
+    #[arg(long)]
+    pub(crate) immediate_mode: bool,
+
     /// Do not put interfaces into promiscuous mode
     #[arg(short = 'p', long)]
     pub(crate) no_promiscuous: bool,
@@ -182,7 +195,8 @@ pub(crate) enum BackendArgument {
 /// When a new output file is begun. Without these only SIGHUP does it, by which logrotate and its like ask for it.
 #[cfg(unix)]
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Rotation of --output")]
+#[command(next_help_heading = "Rotation of --output (SIGHUP opens it anew)")]
+#[command(group = clap::ArgGroup::new("rotations").args(["rotate_size", "rotate_interval"]).multiple(true))]
 pub(crate) struct RotationArguments {
     /// Before it grows longer than this: a number of bytes, 100M, 1G
     #[arg(long, value_name = "SIZE", requires = "output", value_parser = parse_size)]
@@ -193,7 +207,7 @@ pub(crate) struct RotationArguments {
     pub(crate) rotate_interval: Option<Duration>,
 
     /// Keep so many of the files that were set aside [default: all]
-    #[arg(long, value_name = "N", requires = "output")]
+    #[arg(long, value_name = "N", requires = "rotations", value_parser = parse_keep)]
     pub(crate) rotate_keep: Option<usize>,
 }
 
@@ -311,6 +325,12 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
     text.parse()
         .or_else(|_| port())
         .map_err(|_| "neither an address with a port such as [::1]:9100, nor a port".to_owned())
+}
+
+/// A number of files from 1: the newest at least is kept.
+#[cfg(unix)]
+fn parse_keep(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|keep| *keep > 0).ok_or_else(|| "not a number from 1".to_owned())
 }
 
 /// Permissions as `chmod` takes them.

@@ -35,7 +35,7 @@ pub(crate) enum Failure {
     /// A filter expression was given to a build that knows none.
     #[cfg(not(feature = "libpcap"))]
     #[error(
-        "--filter needs libpcap, which this build does without: install libpcap-dev and build with `--features libpcap`, or use --port and --net"
+        "filter expressions need libpcap, which this build does without: install libpcap-dev and build with `--features libpcap`, or use --port and --net"
     )]
     NoBpf,
     /// Hosts were asked for in a format that has none.
@@ -85,9 +85,9 @@ impl Failure {
                 LiveError::Open { .. } | LiveError::UnknownLinkType { .. } | LiveError::System { .. },
             ) => FAILED,
             #[cfg(unix)]
-            Self::NoRights { .. } | Self::Rights(_) | Self::Ask(_) | Self::Output(_) | Self::Start { .. } => {
-                FAILED
-            }
+            Self::Rights(error) if !error.is_usage() => FAILED,
+            #[cfg(unix)]
+            Self::NoRights { .. } | Self::Ask(_) | Self::Output(_) | Self::Start { .. } => FAILED,
             _ => USAGE,
         })
     }

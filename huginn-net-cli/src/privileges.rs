@@ -80,6 +80,13 @@ fn reason(error: &PathFdError) -> String {
     }
 }
 
+impl PrivilegeError {
+    /// Whether what was asked for cannot be done by anybody.
+    pub(crate) fn is_usage(&self) -> bool {
+        matches!(self, Self::NoUser { .. })
+    }
+}
+
 /// Gives up all rights but those that the policy names. For good: of all threads that are started from now on, and of
 /// all programs. To be called before the first thread is started.
 ///

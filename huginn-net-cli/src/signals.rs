@@ -2,8 +2,9 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
@@ -12,12 +13,24 @@ use signal_hook::iterator::{Handle, Signals};
 /// A wish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
-    /// SIGINT or SIGTERM: write what there is and end. A second one ends the program at once, wherever it hangs.
+    /// SIGINT or SIGTERM: write what there is and end. Another one a second later ends the program at once, wherever it
+    /// hangs.
     Stop,
     /// SIGHUP: open the output file anew.
     Reopen,
     /// SIGUSR1: write what is known of hosts.
     Dump,
+}
+
+/// How long after the first wish to stop another one is not the same: `timeout` and terminals send one twice.
+const SAME_WISH: Duration = Duration::from_secs(1);
+
+/// Signals that are kept from now on, and wait to be handed on.
+#[derive(Debug)]
+pub(crate) struct Caught {
+    signals: Signals,
+    /// Whether a wish to stop ends the program at once.
+    impatient: Arc<AtomicBool>,
 }
 
 /// Watches signals until it is dropped.
@@ -27,26 +40,40 @@ pub(crate) struct Watch {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Has signals handed to this, in a thread of its own.
-pub(crate) fn watch(mut told: impl FnMut(Signal) + Send + 'static) -> io::Result<Watch> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1])?;
-    let stopping = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // In this order: the first signal finds the flag as it was.
-        flag::register_conditional_default(signal, Arc::clone(&stopping))?;
-        flag::register(signal, Arc::clone(&stopping))?;
-    }
-    let handle = signals.handle();
-    let thread = thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        for signal in &mut signals {
-            told(match signal {
-                SIGHUP => Signal::Reopen,
-                SIGUSR1 => Signal::Dump,
-                _ => Signal::Stop,
-            });
+impl Caught {
+    /// Keeps signals, without a thread yet.
+    pub(crate) fn new() -> io::Result<Self> {
+        let signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1])?;
+        let impatient = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            flag::register_conditional_default(signal, Arc::clone(&impatient))?;
         }
-    })?;
-    Ok(Watch { handle, thread: Some(thread) })
+        Ok(Self { signals, impatient })
+    }
+
+    /// Has signals handed to this, in a thread of its own, those that came before as well.
+    pub(crate) fn watch(self, mut told: impl FnMut(Signal) + Send + 'static) -> io::Result<Watch> {
+        let Self { mut signals, impatient } = self;
+        let handle = signals.handle();
+        let thread = thread::Builder::new().name("huginn-signals".to_owned()).spawn(move || {
+            for signal in &mut signals {
+                match signal {
+                    SIGHUP => told(Signal::Reopen),
+                    SIGUSR1 => told(Signal::Dump),
+                    _ => {
+                        told(Signal::Stop);
+                        let impatient = Arc::clone(&impatient);
+                        // Without the thread only SIGKILL ends what hangs.
+                        let _ = thread::Builder::new().name("huginn-patience".to_owned()).spawn(move || {
+                            thread::sleep(SAME_WISH);
+                            impatient.store(true, Ordering::Relaxed);
+                        });
+                    }
+                }
+            }
+        })?;
+        Ok(Watch { handle, thread: Some(thread) })
+    }
 }
 
 impl Drop for Watch {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, ThreadId};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
@@ -86,7 +87,13 @@ impl<P: Protocol> fmt::Debug for Glimpse<'_, P> {
 /// Asks a running analysis how it stands, from other threads; clones ask the same analyzer.
 ///
 /// See [`Analyzer::inspector`](crate::Analyzer::inspector).
-pub struct Inspector<P: Protocol>(Arc<Mutex<Option<Sender<Request<P>>>>>);
+pub struct Inspector<P: Protocol>(Arc<Mutex<Option<Door<P>>>>);
+
+/// Where requests go in, and the thread that answers them.
+struct Door<P: Protocol> {
+    requests: Sender<Request<P>>,
+    answered_by: ThreadId,
+}
 
 /// What is asked.
 pub(crate) type Request<P> = Box<dyn FnOnce(&Glimpse<'_, P>) + Send>;
@@ -95,25 +102,28 @@ impl<P: Protocol> Inspector<P> {
     /// Has `look` called in the thread of [`Analyzer::watch`](crate::Analyzer::watch), or of another analysis in
     /// [several threads](crate::Builder::workers), between two of its rounds, and waits for what it returns.
     ///
-    /// `None` where no such analysis is running, or it ends first. To ask from within a sink or a watcher would wait
-    /// forever.
+    /// `None` where no such analysis is running, or it ends first, and within its sink or watcher, which it waits for.
     pub fn ask<R: Send + 'static>(
         &self,
         look: impl FnOnce(&Glimpse<'_, P>) -> R + Send + 'static,
     ) -> Option<R> {
-        let desk = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let requests = match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(door) if door.answered_by != thread::current().id() => door.requests.clone(),
+            _ => return None,
+        };
         let (answer, answered) = bounded(1);
         let request: Request<P> = Box::new(move |glimpse| _ = answer.send(look(glimpse)));
-        desk.send(request).ok()?;
+        requests.send(request).ok()?;
         // A request that nobody takes any more is dropped with the last sender only.
-        drop(desk);
+        drop(requests);
         answered.recv().ok()
     }
 
     /// Opens the desk at which the requests come in, until it is dropped.
     pub(crate) fn open(&self) -> Desk<'_, P> {
         let (sender, requests) = bounded(1);
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+        let door = Door { requests: sender, answered_by: thread::current().id() };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(door);
         Desk { inspector: self, requests }
     }
 }

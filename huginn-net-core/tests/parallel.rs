@@ -616,6 +616,17 @@ fn frames_without_segments_are_counted_while_the_source_waits() {
 }
 
 #[test]
+fn a_sink_that_asks_its_own_analysis_is_not_kept_waiting() {
+    let mut analyzer = builder(2, 1).build();
+    let inspector = analyzer.inspector();
+    let mut answers = Vec::new();
+    let packets = syns(3);
+    let ask = &mut |_: Event<String>| answers.push(inspector.ask(|_| ()));
+    analyzer.analyze(Frames::new(packets.iter().map(Packet::frame)), ask).unwrap();
+    assert_eq!(answers, [None; 6]);
+}
+
+#[test]
 fn whoever_asks_when_the_analysis_ends_is_not_kept_waiting() {
     for _ in 0..20 {
         let mut analyzer = builder(2, 1).build();

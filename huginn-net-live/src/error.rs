@@ -45,7 +45,7 @@ pub enum LiveError {
     #[error("this build has no such backend: {}", if cfg!(feature = "libpcap") {
         "AF_PACKET is Linux's"
     } else {
-        "it was built without the feature libpcap"
+        "it was built without libpcap: install libpcap-dev and build with `--features libpcap`"
     })]
     NoBackend,
     /// A filter expression was given to the backend that knows none.

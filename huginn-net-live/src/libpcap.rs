@@ -138,9 +138,12 @@ impl Port for PcapPort {
 
 fn open(name: &str, options: &LiveOptions) -> Result<(Capture<Active>, LinkType), LiveError> {
     let failed = |error: pcap::Error| {
-        let text = error.to_string();
+        // It tells in words alone: those of Linux, of the BSDs (`/dev/bpf`) and of macOS.
+        let text = error.to_string().to_lowercase();
         let source = io::Error::other(error);
-        let is_denied = ["permission", "not permitted", "CAP_NET_RAW"].iter().any(|word| text.contains(word));
+        let is_denied = ["permission", "not permitted", "denied", "eacces", "cap_net_raw", "privilege"]
+            .iter()
+            .any(|word| text.contains(word));
         let name = name.to_owned();
         if is_denied { LiveError::Denied { name, source } } else { LiveError::Open { name, source } }
     };
@@ -153,7 +156,7 @@ fn open(name: &str, options: &LiveOptions) -> Result<(Capture<Active>, LinkType)
         .buffer_size(i32::try_from(options.buffer_bytes).unwrap_or(i32::MAX))
         .immediate_mode(options.hold_back.is_zero())
         .timeout(hold_back)
-        .precision(Precision::Nano)
+        .precision(PRECISION)
         .open()
         .and_then(Capture::setnonblock)
         .map_err(failed)?;
@@ -180,12 +183,14 @@ fn copy(packet: &Packet<'_>, set: &mut FrameSet) {
     });
 }
 
-/// libpcap gives nanoseconds, where it was asked for them, in the place of the microseconds. Linux has them; for other
-/// systems it does not say whether it could.
+/// What time stamps are asked for: the crate does not hand on whether another system has nanoseconds.
+const PRECISION: Precision = if cfg!(target_os = "linux") { Precision::Nano } else { Precision::Micro };
+
+/// libpcap gives nanoseconds, where it was asked for them, in the place of the microseconds.
 fn timestamp(time: libc::timeval) -> Timestamp {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     let fraction = u32::try_from(time.tv_usec).unwrap_or(0);
-    if cfg!(target_os = "linux") {
+    if matches!(PRECISION, Precision::Nano) {
         Timestamp::new(seconds, fraction, 9)
     } else {
         Timestamp::new(seconds, fraction.saturating_mul(1000), 6)

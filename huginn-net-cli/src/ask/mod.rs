@@ -102,7 +102,8 @@ impl Sockets {
             }
         }
         let (stop, stopped) = oneshot::channel();
-        let thread = thread::Builder::new().name("ask".into()).spawn(move || run(runtime, stopped, p0f))?;
+        let thread =
+            thread::Builder::new().name("huginn-ask".into()).spawn(move || run(runtime, stopped, p0f))?;
         Ok(Some(Answering { stop, thread }))
     }
 }

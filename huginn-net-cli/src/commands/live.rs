@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use huginn_net::{Frame, HostLimits, HuginnNet, Overflow, P0fAnswer, Source, Timestamp, Watcher};
 use huginn_net_live::{Backend, LiveError, LiveOptions, LiveSource, Stopper};
@@ -21,12 +22,13 @@ use crate::failure::{self, FAILED, Failure};
 use crate::latency::Latency;
 use crate::output::{OutputQueue, Renderer, Rotation, Target};
 use crate::privileges::{self, Policy};
-use crate::signals::{self, Signal};
+use crate::signals::{self, Caught, Signal};
 
 /// How much text waits for whoever reads it, in bytes.
 const OUTPUT_QUEUE: usize = 16 << 20;
 
 pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
+    let caught = Caught::new().map_err(starting("to take signals"))?;
     // All that needs rights, then the end of these, then threads: rights are those of threads.
     let (mut analyzer, mut source) = open(args)?;
     let sockets = bind(args)?;
@@ -52,7 +54,7 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
     let latency = Arc::new(Latency::new().map_err(starting("measuring"))?);
     let standing =
         Arc::new(Standing::new(analyzer.inspector(), source.stats(), output.handle(), Arc::clone(&latency)));
-    let signals = watch_signals(args, &stopper, &output, &standing)?;
+    let signals = watch_signals(caught, args, &stopper, &output, &standing)?;
     let answering = serve(sockets, &standing)?;
     let ticker = Ticker::start(Arc::clone(&standing), args.service.stats_interval)
         .map_err(starting("the thread that tells of losses"))?;
@@ -114,6 +116,9 @@ fn open(args: &LiveArguments) -> Result<(HuginnNet, LiveSource), Failure> {
     options.snaplen = args.capture.snaplen;
     options.buffer_bytes = usize::try_from(args.capture.buffer).unwrap_or(usize::MAX).saturating_mul(1 << 20);
     options.expression = by_kernel;
+    if args.capture.immediate_mode {
+        options.hold_back = Duration::ZERO;
+    }
     match LiveSource::open(&args.interfaces, &options) {
         Ok(source) => Ok((analyzer, source)),
         Err(source @ LiveError::Denied { .. }) => {
@@ -155,6 +160,7 @@ fn starting(doing: &'static str) -> impl FnOnce(io::Error) -> Failure {
 }
 
 fn watch_signals(
+    caught: Caught,
     args: &LiveArguments,
     stopper: &Stopper,
     output: &OutputQueue,
@@ -170,7 +176,7 @@ fn watch_signals(
         Signal::Reopen => output.reopen(),
         Signal::Dump => dump_hosts(&standing, file.clone()),
     };
-    signals::watch(told).map_err(starting("the thread that takes signals"))
+    caught.watch(told).map_err(starting("the thread that takes signals"))
 }
 
 fn serve(sockets: Sockets, standing: &Arc<Standing>) -> Result<Option<crate::ask::Answering>, Failure> {

@@ -76,7 +76,7 @@ impl OutputQueue {
         let shared = Arc::new(Shared::new(capacity));
         let writer = Writer::new(Arc::clone(&shared), destination);
         let writer = thread::Builder::new()
-            .name("output".to_owned())
+            .name("huginn-output".to_owned())
             .spawn(move || writer.run())
             .map_err(OutputError::Thread)?;
         Ok(Self { shared, writer: Some(writer) })

@@ -51,13 +51,13 @@ impl Rotation {
 #[non_exhaustive]
 pub(crate) enum OutputError {
     /// The file could not be opened or made.
-    #[error("{path}: {source}{}", Fix(.path, .source))]
+    #[error("{path}: {source}{}", Fix(.source))]
     Open { path: PathName, source: io::Error },
     /// Only regular files are rotated.
     #[error("{path}: not a regular file, which alone can be rotated")]
     NotRegular { path: PathName },
     /// New files could not be made beside this one.
-    #[error("{path}: the file can be written, but not be rotated: {source}{}", Fix(.path, .source))]
+    #[error("{path}: the file can be written, but not be rotated: {source}{}", Fix(.source))]
     Folder { path: PathName, source: io::Error },
     /// Standard output cannot be used.
     #[error("standard output: {0}")]
@@ -77,37 +77,29 @@ impl std::fmt::Display for PathName {
     }
 }
 
-/// What to do about a file that may not be written: nothing where rights are not the reason.
-struct Fix<'a>(&'a PathName, &'a io::Error);
+/// What to do about a file that cannot be made or written: nothing where neither rights nor a folder are lacking.
+struct Fix<'a>(&'a io::Error);
 
 impl std::fmt::Display for Fix<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.1.kind() != io::ErrorKind::PermissionDenied {
-            return Ok(());
+        match self.0.kind() {
+            io::ErrorKind::NotFound => f.write_str("; make a folder for it:")?,
+            io::ErrorKind::PermissionDenied => {
+                f.write_str("; rights are given up before it is opened. Give it a folder of its own:")?;
+            }
+            _ => return Ok(()),
         }
-        let folder = folder_of(&self.0.0);
-        write!(
-            f,
-            "; rights are given up before it is opened: it and {} must belong to",
-            PathName(folder.clone())
-        )?;
-        write!(f, " who runs on{}", Owners(&folder))
+        write!(f, " `install -d{} -m 750 FOLDER`", Owner)
     }
 }
 
-/// Who runs on, and whose a folder is, as commands.
-struct Owners<'a>(&'a Path);
+/// Who runs on, as options of `install`.
+struct Owner;
 
-impl std::fmt::Display for Owners<'_> {
+impl std::fmt::Display for Owner {
     #[cfg(target_os = "linux")]
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        use std::os::unix::fs::MetadataExt;
-        let folder = PathName(self.0.to_owned());
-        write!(f, ": `chown {}:{} {folder}`", nix::unistd::getuid(), nix::unistd::getgid())?;
-        match fs::metadata(self.0) {
-            Ok(found) => write!(f, " or `--user {}:{}`", found.uid(), found.gid()),
-            Err(_) => Ok(()),
-        }
+        write!(f, " -o {} -g {}", nix::unistd::getuid(), nix::unistd::getgid())
     }
 
     #[cfg(not(target_os = "linux"))]

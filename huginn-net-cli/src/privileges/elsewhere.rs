@@ -27,6 +27,13 @@ pub(crate) enum PrivilegeError {
     Unsupported { name: String },
 }
 
+impl PrivilegeError {
+    /// Whether what was asked for cannot be done by anybody.
+    pub(crate) fn is_usage(&self) -> bool {
+        true
+    }
+}
+
 /// Refuses to become another user, and does nothing else.
 pub(crate) fn drop(policy: &Policy) -> Result<Dropped, PrivilegeError> {
     match &policy.user {
