@@ -26,6 +26,9 @@ pub(crate) trait Delivery<P, S> {
     fn round(&mut self, _taken_at: Option<Timestamp>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
+
+    /// Takes note that nothing more comes.
+    fn ended(&mut self) {}
 }
 
 /// Events as a function makes them.

@@ -20,6 +20,10 @@ pub trait Watcher {
     fn round(&mut self, _taken_at: Option<Timestamp>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
+
+    /// Takes note that nothing more is told, whatever the reason. A source that waits for a frame should be made to end:
+    /// the analysis ends when it has.
+    fn ended(&mut self) {}
 }
 
 /// Events as text that a function appends, each with its time.
@@ -51,6 +55,10 @@ impl<W: Watcher + ?Sized> Delivery<(Timestamp, Range<usize>), Vec<u8>> for ToWat
 
     fn round(&mut self, taken_at: Option<Timestamp>) -> ControlFlow<()> {
         self.0.round(taken_at)
+    }
+
+    fn ended(&mut self) {
+        self.0.ended();
     }
 }
 

@@ -594,6 +594,38 @@ fn a_watched_analysis_answers_while_its_source_waits() {
     }
 }
 
+/// Has a source end that waits.
+struct Ending(mpsc::Sender<()>);
+
+impl Watcher for Ending {
+    fn event(&mut self, _: Timestamp, _: &[u8]) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn ended(&mut self) {
+        self.0.send(()).unwrap();
+    }
+}
+
+#[test]
+fn a_worker_that_panics_ends_a_source_that_waits() {
+    let (end, ended) = mpsc::channel();
+    let poison = Packet::said(1, TcpFlags::SYN, POISON);
+    let mut given = false;
+    let source = Asked {
+        packets: vec![poison],
+        given: 0,
+        ask: move |_| {
+            if std::mem::replace(&mut given, true) {
+                ended.recv_timeout(Duration::from_secs(20)).expect("the watcher is told");
+            }
+        },
+    };
+    let mut analyzer = builder(1, 1).build();
+    let error = analyzer.watch(source, |_, _| {}, &mut Ending(end)).unwrap_err();
+    assert_eq!(error.to_string(), "thread 'worker': poisoned");
+}
+
 #[test]
 fn frames_without_segments_are_counted_while_the_source_waits() {
     let inspected = builder(2, 1 << 20).build();

@@ -149,7 +149,9 @@ pub(crate) fn run<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Repo
         let reader = start(scope, "reader", move || reader.run(&mut source, intake, cancel, stop, ended_at));
         let merged = {
             let _stop = StopOnDrop(stop);
-            merger.run(outlet, form, delivery, cancel, standings, requests)
+            let merged = merger.run(outlet, form, delivery, cancel, standings, requests);
+            delivery.ended();
+            merged
         };
         let (read, dropped) = match join("reader", reader) {
             Ok((read, dropped)) => (read.map_err(AnalysisError::Source), dropped),
