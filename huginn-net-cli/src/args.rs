@@ -179,7 +179,7 @@ pub(crate) struct CaptureArguments {
     pub(crate) snaplen: u32,
 
     /// Room in the kernel for packets that wait to be read, for each interface
-    #[arg(long, value_name = "MIB", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=2047))]
+    #[arg(long, value_name = "MIB", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1023))]
     pub(crate) buffer: u32,
 }
 

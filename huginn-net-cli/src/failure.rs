@@ -47,6 +47,10 @@ pub(crate) enum Failure {
     /// The file for events could not be made.
     #[error("{path}: {source}")]
     Create { path: String, source: io::Error },
+    /// Two of the files that are written are one.
+    #[cfg(unix)]
+    #[error("{path}: is the file of both {first} and {second}")]
+    SameFile { path: crate::output::PathName, first: &'static str, second: &'static str },
     /// Interfaces could not be opened.
     #[cfg(unix)]
     #[error(transparent)]

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use hdrhistogram::Histogram;
 use huginn_net::Timestamp;
 
-use crate::ask::counters::{LatencyCounters, Spread};
+use crate::ask::counters::{LatencyCounters, Spread, Total};
 
 /// Durations up to an hour, in microseconds; longer ones count as that.
 const LONGEST: u64 = 3_600_000_000;
@@ -32,7 +32,10 @@ struct Measured {
 /// How durations are distributed, in microseconds.
 #[derive(Debug)]
 struct Distribution {
-    histogram: Histogram<u64>,
+    /// Of those since the last line of counters.
+    recent: Histogram<u64>,
+    /// How many since the start, and their sum.
+    count: u64,
     sum: u64,
     /// How many end in each range and in none before it.
     ranges: [u64; RANGE_ENDS.len()],
@@ -57,12 +60,20 @@ impl Latency {
         }
     }
 
+    /// What was measured so far, the quantiles since they were last [begun anew](Self::begin_anew).
     pub(crate) fn counters(&self) -> LatencyCounters {
         let measured = self.lock();
         LatencyCounters {
             capture_to_event_us: measured.capture_to_event.spread(),
             own_us: measured.own.spread(),
         }
+    }
+
+    /// Has the quantiles begin anew: what was late an hour ago says nothing of now.
+    pub(crate) fn begin_anew(&self) {
+        let mut measured = self.lock();
+        measured.capture_to_event.recent.reset();
+        measured.own.recent.reset();
     }
 
     fn lock(&self) -> MutexGuard<'_, Measured> {
@@ -73,14 +84,15 @@ impl Latency {
 
 impl Distribution {
     fn new() -> io::Result<Self> {
-        let histogram = Histogram::new_with_bounds(1, LONGEST, DIGITS).map_err(io::Error::other)?;
-        Ok(Self { histogram, sum: 0, ranges: [0; RANGE_ENDS.len()] })
+        let recent = Histogram::new_with_bounds(1, LONGEST, DIGITS).map_err(io::Error::other)?;
+        Ok(Self { recent, count: 0, sum: 0, ranges: [0; RANGE_ENDS.len()] })
     }
 
     /// Notes one duration for so many events.
     fn note(&mut self, nanos: u64, events: u64) {
         let micros = nanos.div_ceil(1000);
-        self.histogram.saturating_record_n(micros, events);
+        self.recent.saturating_record_n(micros, events);
+        self.count = self.count.saturating_add(events);
         self.sum = self.sum.saturating_add(micros.saturating_mul(events));
         let range = RANGE_ENDS.partition_point(|end| *end < micros);
         if let Some(count) = self.ranges.get_mut(range) {
@@ -89,14 +101,14 @@ impl Distribution {
     }
 
     fn spread(&self) -> Spread {
-        let histogram = &self.histogram;
+        let Self { recent, count, sum, ranges } = self;
+        let ranges = RANGE_ENDS.into_iter().zip(*ranges).collect();
         Spread {
-            count: histogram.len(),
-            p50: histogram.value_at_quantile(0.5),
-            p99: histogram.value_at_quantile(0.99),
-            max: histogram.max(),
-            sum: self.sum,
-            ranges: RANGE_ENDS.into_iter().zip(self.ranges).collect(),
+            count: recent.len(),
+            p50: recent.value_at_quantile(0.5),
+            p99: recent.value_at_quantile(0.99),
+            max: recent.max(),
+            total: Total { count: *count, sum: *sum, ranges },
         }
     }
 }
@@ -117,8 +129,21 @@ mod tests {
         let spread = distribution.spread();
         assert_eq!((spread.count, spread.p50, spread.p99), (100, 50, 250));
         assert!((3600..3700).contains(&(spread.max / 1_000_000)), "an hour, to two digits");
-        assert_eq!(spread.ranges[..3], [(50, 97), (100, 0), (250, 2)]);
-        assert_eq!(spread.ranges.iter().map(|(_, count)| count).sum::<u64>(), 99);
+        assert_eq!(spread.total.ranges[..3], [(50, 97), (100, 0), (250, 2)]);
+        assert_eq!(spread.total.ranges.iter().map(|(_, count)| count).sum::<u64>(), 99);
+    }
+
+    #[test]
+    fn quantiles_are_those_since_they_began_anew() {
+        let latency = Latency::new().unwrap();
+        latency.note(&[0], None);
+        latency.begin_anew();
+        let of_none = latency.counters().capture_to_event_us;
+        assert_eq!((of_none.count, of_none.p99, of_none.max, of_none.total.count), (0, 0, 0, 1));
+        latency.note(&[u64::MAX], None);
+        let of_one = latency.counters().capture_to_event_us;
+        assert_eq!((of_one.count, of_one.total.count, of_one.total.ranges[0]), (1, 2, (50, 1)));
+        assert!(of_one.max <= 1);
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub(crate) struct Policy {
     pub(crate) user: Option<String>,
     /// The files that are written, renamed, removed or made from now on: in their folders that stays possible.
     pub(crate) writable: Vec<PathBuf>,
+    /// The files that are removed at the end, and nothing else.
+    pub(crate) removable: Vec<PathBuf>,
     /// Whether everything else of the file system is put out of reach, and so are new TCP connections.
     pub(crate) sandbox: bool,
 }
@@ -109,7 +111,7 @@ fn drop_in_this_thread(policy: &Policy) -> Result<Dropped, PrivilegeError> {
     }
     clear_capabilities()?;
     forgo_new_privileges()?;
-    let confinement = if policy.sandbox { Some(confine(&policy.writable)?) } else { None };
+    let confinement = if policy.sandbox { Some(confine(policy)?) } else { None };
     Ok(Dropped {
         uid: unistd::getuid(),
         gid: unistd::getgid(),
@@ -142,6 +144,25 @@ fn forgo_new_privileges() -> Result<(), PrivilegeError> {
     }
 }
 
+impl Dropped {
+    /// What is still within reach that should not be, with the way to do better. Nothing where all was done that was
+    /// wanted.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let mut text = match self.confinement? {
+            Confinement::Full => return None,
+            Confinement::Partial => "confined by Landlock only as far as this kernel can".to_owned(),
+            Confinement::Unsupported => "not confined: there is no Landlock here".to_owned(),
+        };
+        if self.uid.is_root() {
+            text.push_str(
+                "; runs on as root, without capabilities: --user NAME has it run on as somebody else",
+            );
+        }
+        text.push_str(" (--no-sandbox takes it as it is)");
+        Some(text)
+    }
+}
+
 impl fmt::Display for Dropped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "runs as uid {}, gid {}, without capabilities, with no-new-privs", self.uid, self.gid)?;
@@ -154,6 +175,14 @@ impl fmt::Display for Dropped {
             Some(Confinement::Partial) => "; confined by Landlock as far as this kernel can",
             Some(Confinement::Full) => "; confined by Landlock",
         })
+    }
+}
+
+/// Whose the files are to be that are made before this user takes over; None where that makes no difference.
+pub(crate) fn owner(user: Option<&str>) -> Result<Option<(u32, u32)>, PrivilegeError> {
+    match user {
+        Some(name) if unistd::geteuid().is_root() => Ok(Some(Account::find(name)?.ids())),
+        _ => Ok(None),
     }
 }
 

@@ -25,13 +25,10 @@ pub(crate) enum Signal {
 /// How long after the first wish to stop another one is not the same: `timeout` and terminals send one twice.
 const SAME_WISH: Duration = Duration::from_secs(1);
 
-/// Signals that are kept from now on, and wait to be handed on.
+/// Signals that are kept from now on, and wait to be handed on. Those to stop are not among them until they are watched:
+/// they end the program at once, wherever it hangs.
 #[derive(Debug)]
-pub(crate) struct Caught {
-    signals: Signals,
-    /// Whether a wish to stop ends the program at once.
-    impatient: Arc<AtomicBool>,
-}
+pub(crate) struct Caught(Signals);
 
 /// Watches signals until it is dropped.
 #[derive(Debug)]
@@ -43,17 +40,18 @@ pub(crate) struct Watch {
 impl Caught {
     /// Keeps signals, without a thread yet.
     pub(crate) fn new() -> io::Result<Self> {
-        let signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1])?;
-        let impatient = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
-            flag::register_conditional_default(signal, Arc::clone(&impatient))?;
-        }
-        Ok(Self { signals, impatient })
+        Ok(Self(Signals::new([SIGHUP, SIGUSR1])?))
     }
 
     /// Has signals handed to this, in a thread of its own, those that came before as well.
     pub(crate) fn watch(self, mut told: impl FnMut(Signal) + Send + 'static) -> io::Result<Watch> {
-        let Self { mut signals, impatient } = self;
+        let Self(mut signals) = self;
+        // Whether a wish to stop ends the program at once.
+        let impatient = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            flag::register_conditional_default(signal, Arc::clone(&impatient))?;
+            signals.add_signal(signal)?;
+        }
         let handle = signals.handle();
         let thread = thread::Builder::new().name("huginn-signals".to_owned()).spawn(move || {
             for signal in &mut signals {

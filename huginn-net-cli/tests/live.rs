@@ -1,8 +1,16 @@
-//! What `huginn-net live` refuses, which needs no rights; `ci/live` has the rest.
+//! What `huginn-net live` refuses, which needs no rights, and how it ends, which needs root; `ci/live` has the rest.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::process::Command;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write, pipe};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::stat::Mode;
 
 /// The exit status and what is said of it.
 fn live(args: &[&str]) -> (i32, String) {
@@ -25,6 +33,10 @@ fn wrong_usage_is_named_and_ends_with_2() {
         (&["-i", "lo", "--metrics", "nowhere"], "[::1]:9100"),
         (&["-i", "lo", "--p0f-socket", "x", "--p0f-socket-mode", "888"], "in octal"),
         (&["-i", "lo", "--snaplen", "1"], "--snaplen"),
+        (&["-i", "lo", "--buffer", "1024"], "--buffer"),
+        (&["-i", "lo", "-o", "x", "--hosts-file", "x"], "x: is the file of both --output and --hosts-file"),
+        (&["-i", "lo", "-o", "x.new", "--hosts-file", "./x"], "--output and the new file of --hosts-file"),
+        (&["-i", "lo", "--p0f-socket", "../x", "--hosts-file", "../x"], "--hosts-file and --p0f-socket"),
         (&["-i", "lo", "--filter", "tcp", "tcp"], "cannot be used with"),
     ] {
         let (status, said) = live(args);
@@ -52,4 +64,129 @@ fn a_wrong_expression_is_named() {
             "{said}"
         );
     }
+}
+
+/// A watch of the loopback interface.
+fn watch(args: &[&str], prepare: impl FnOnce(&mut Command)) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
+    command.args(["live", "-i", "lo", "--format", "json", "--port", "9"]).args(args);
+    prepare(&mut command);
+    command.spawn().unwrap()
+}
+
+/// Has a connection begun, which nobody accepts, until this is so.
+fn connect_until(mut done: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !done() {
+        assert!(began.elapsed() < Duration::from_secs(20));
+        let _ = TcpStream::connect("127.0.0.1:9");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Ends it as a service is ended; how and after how long it did.
+fn end(child: &mut Child) -> (ExitStatus, Duration) {
+    let began = Instant::now();
+    assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return (status, began.elapsed());
+        }
+        if began.elapsed() > Duration::from_secs(15) {
+            child.kill().unwrap();
+            return (child.wait().unwrap(), began.elapsed());
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn lines(file: &Path) -> usize {
+    fs::read_to_string(file).unwrap_or_default().lines().count()
+}
+
+#[test]
+#[ignore = "needs root"]
+fn nobody_waits_for_who_does_not_read_standard_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("events.json");
+    let (_reader, mut writer) = pipe().unwrap();
+    // All that a pipe takes.
+    writer.write_all(&[b'\n'; 1 << 16]).unwrap();
+    let args = ["-o", file.to_str().unwrap(), "--no-sandbox", "-v", "--stats-interval", "1s"];
+    let mut child = watch(&args, |command| _ = command.stderr(writer));
+    connect_until(|| lines(&file) > 0);
+    assert!(Command::new("kill").args(["-USR1", &child.id().to_string()]).status().unwrap().success());
+    thread::sleep(Duration::from_secs(2));
+    let before = lines(&file);
+    connect_until(|| lines(&file) > before);
+    let (status, took) = end(&mut child);
+    assert!(status.success() && took < Duration::from_secs(4), "{status}, {took:?}");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_pipe_with_a_name_may_lose_its_reader_and_get_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pipe");
+    nix::unistd::mkfifo(&path, Mode::S_IRWXU).unwrap();
+    let mut child = watch(&["-o", path.to_str().unwrap(), "-q"], |_| {});
+    for _ in 0..2 {
+        let reader = thread::spawn({
+            let path = path.clone();
+            move || {
+                // The reader before may have taken the beginning of the first.
+                BufReader::new(File::open(path).unwrap()).lines().nth(1).unwrap().unwrap()
+            }
+        });
+        connect_until(|| reader.is_finished());
+        let line = reader.join().unwrap();
+        assert!(line.starts_with('{') && line.ends_with('}'), "{line}");
+    }
+    let _ = TcpStream::connect("127.0.0.1:9");
+    thread::sleep(Duration::from_millis(500));
+    let (status, took) = end(&mut child);
+    assert_eq!(status.code(), Some(1), "events were left");
+    assert!(took < Duration::from_secs(4), "{took:?}");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn standard_output_has_names() {
+    for name in ["-", "/dev/stdout"] {
+        // A file, which could be opened by that name.
+        let file = tempfile::tempfile().unwrap();
+        let mut child = watch(&["-o", name, "-q"], |command| _ = command.stdout(file.try_clone().unwrap()));
+        connect_until(|| file.metadata().unwrap().len() > 0);
+        assert!(end(&mut child).0.success());
+        let mut child = watch(&["-o", name, "-q", "--rotate-size", "1M"], |_| {});
+        assert_eq!(child.wait().unwrap().code(), Some(1), "it cannot be rotated");
+    }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_start_that_nobody_reads_can_be_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pipe");
+    nix::unistd::mkfifo(&path, Mode::S_IRWXU).unwrap();
+    let mut child = watch(&["-o", path.to_str().unwrap(), "-q"], |_| {});
+    thread::sleep(Duration::from_millis(300));
+    let (_, took) = end(&mut child);
+    assert!(took < Duration::from_secs(4), "{took:?}");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn all_hosts_are_written_while_the_watch_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, hosts) = (folder.path().join("events.json"), folder.path().join("hosts.json"));
+    let mut child =
+        watch(&["-o", file.to_str().unwrap(), "-q", "--hosts-file", hosts.to_str().unwrap()], |_| {});
+    connect_until(|| lines(&file) > 0);
+    for _ in 0..3 {
+        assert!(Command::new("kill").args(["-USR1", &child.id().to_string()]).status().unwrap().success());
+    }
+    connect_until(|| lines(&hosts) > 0);
+    assert!(fs::read_to_string(&hosts).unwrap().contains("127.0.0.1"));
+    assert!(end(&mut child).0.success());
 }

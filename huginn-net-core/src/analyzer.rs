@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::flows::Flows;
 use crate::form::{Delivery, Form, Mapped, ToSink, ToWriter, Written};
-use crate::intake::Intake;
-use crate::outlet::{Outlet, Told, told};
+use crate::intake::{Intake, Taken};
+use crate::outlet::Outlet;
 use crate::packet_clock::PacketClock;
 use crate::parallel::{self, Dropped, Overflow, Parts, Spread};
 use crate::watch::{Timed, ToWatcher};
@@ -224,21 +224,31 @@ impl<P: Protocol> Analyzer<P> {
         shelf: &mut F::Shelf,
         delivery: &mut impl Delivery<F::Piece, F::Shelf>,
     ) -> ControlFlow<()> {
+        match self.intake.take_usual(frame) {
+            Taken::Usual(usual, now) => {
+                let Self { flows, outlet, .. } = self;
+                flows.keyed(usual.key(), &usual.segment(frame.ts), now, &mut |event| {
+                    outlet.take(event, form, shelf, delivery)
+                })
+            }
+            Taken::Other => self.push_other(frame, form, shelf, delivery),
+            Taken::Nothing => ControlFlow::Continue(()),
+        }
+    }
+
+    #[inline(never)]
+    fn push_other<F: Form<Event<Report<P>>>>(
+        &mut self,
+        frame: &Frame<'_>,
+        form: &F,
+        shelf: &mut F::Shelf,
+        delivery: &mut impl Delivery<F::Piece, F::Shelf>,
+    ) -> ControlFlow<()> {
         let Self { intake, flows, outlet, .. } = self;
         let mut outcome = ControlFlow::Continue(());
-        intake.take(frame, &mut |segment, now| {
+        intake.take_other(frame, &mut |segment, now| {
             if outcome.is_continue() {
-                outcome = flows.segment(segment, now, &mut |event| {
-                    let outcome = match told::<P::Event, P::Memory, F>(event, form, shelf) {
-                        Told::Report(piece) => outlet.report(piece, shelf, delivery),
-                        Told::Note(note) => outlet.note(note, &mut |event| {
-                            let piece = form.form(event, shelf);
-                            delivery.deliver(piece, shelf)
-                        }),
-                    };
-                    F::clear(shelf);
-                    outcome
-                });
+                outcome = flows.segment(segment, now, &mut |event| outlet.take(event, form, shelf, delivery));
             }
         });
         outcome

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 
-use crate::{Segment, Side, Timestamp, Transport, TunnelPath};
+use crate::{Addresses, Segment, Side, Timestamp, Transport, TunnelPath};
 
 /// Something learned from a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,22 +50,32 @@ pub struct FlowId {
     pub server: SocketAddr,
     /// What it runs over.
     pub transport: TransportKind,
-    /// The tags and tunnels around it.
-    pub tunnel: TunnelPath,
+    /// The tags and tunnels around it, where there are any.
+    pub tunnel: Option<Box<TunnelPath>>,
 }
 
 impl FlowId {
     /// The flow of a segment that `sender` sent.
     pub fn of(segment: &Segment<'_>, sender: Side) -> Self {
-        let (client, server) = match sender {
-            Side::Client => (segment.source(), segment.destination()),
-            Side::Server => (segment.destination(), segment.source()),
+        let (src_port, dst_port) = segment.transport.ports();
+        let (client_port, server_port) = sender.choose((src_port, dst_port), (dst_port, src_port));
+        let (client, server) = match segment.ip.addresses {
+            Addresses::V4 { src, dst } => {
+                let (client, server) = sender.choose((src, dst), (dst, src));
+                ((client, client_port).into(), (server, server_port).into())
+            }
+            Addresses::V6 { src, dst } => {
+                let (client, server) = sender.choose((src, dst), (dst, src));
+                ((client, client_port).into(), (server, server_port).into())
+            }
         };
         let transport = match segment.transport {
             Transport::Tcp(_) => TransportKind::Tcp,
             Transport::Udp(_) => TransportKind::Udp,
         };
-        Self { client, server, transport, tunnel: *segment.tunnel }
+        // Boxed, since there is hardly ever one and an event is moved from hand to hand.
+        let tunnel = (!segment.tunnel.is_empty()).then(|| Box::new(*segment.tunnel));
+        Self { client, server, transport, tunnel }
     }
 }
 

@@ -35,6 +35,7 @@ impl Filter {
     }
 
     /// Whether it lets everything pass.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.ports.is_empty() && self.nets.is_empty()
     }
@@ -44,7 +45,7 @@ impl Filter {
     pub fn passes(&self, segment: &Segment<'_>) -> bool {
         let (src_port, dst_port) = segment.transport.ports();
         let port = |wanted: &u16| *wanted == src_port || *wanted == dst_port;
-        let net = |wanted: &IpNet| wanted.contains(&segment.ip.src) || wanted.contains(&segment.ip.dst);
+        let net = |wanted: &IpNet| wanted.contains(&segment.ip.src()) || wanted.contains(&segment.ip.dst());
         (self.ports.is_empty() || self.ports.iter().any(port))
             && (self.nets.is_empty() || self.nets.iter().any(net))
     }

@@ -1,9 +1,9 @@
 //! The identity of a flow.
 
 use std::hash::{Hash, Hasher};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 
-use crate::{Segment, Transport};
+use crate::{Addresses, Segment, Transport};
 
 /// An undirected 4-tuple with its transport and tunnel, packed into fixed words.
 ///
@@ -11,10 +11,11 @@ use crate::{Segment, Transport};
 /// tunnel is part of the key, so that equal private addresses in two tunnels stay apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowKey {
+    /// Of IPv6 an address, of IPv4 an address and its port: what is compared and hashed is then all in two words.
     low: u128,
     high: u128,
     tunnel: u64,
-    /// Ports, IP version and transport.
+    /// IP version and transport, and the ports of IPv6.
     rest: u64,
 }
 
@@ -32,43 +33,38 @@ impl FlowKey {
             Transport::Tcp(_) => TCP,
             Transport::Udp(_) => UDP,
         };
-        let ports = segment.transport.ports();
+        let (src_port, dst_port) = segment.transport.ports();
         let tunnel = segment.tunnel.key_word();
-        match (segment.ip.src, segment.ip.dst) {
-            (IpAddr::V4(src), IpAddr::V4(dst)) => Self::of_ipv4((src, dst), ports, transport, tunnel),
-            (src, dst) => {
-                let ends = in_order((word(src), ports.0), (word(dst), ports.1));
-                Self::new(ends, IPV6 | transport, tunnel)
+        match segment.ip.addresses {
+            Addresses::V4 { src, dst } => Self::of_ipv4((src, dst), (src_port, dst_port), transport, tunnel),
+            Addresses::V6 { src, dst } => {
+                let ((low, low_port), (high, high_port), sender_is_low) =
+                    in_order((src.to_bits(), src_port), (dst.to_bits(), dst_port));
+                let rest = (u64::from(low_port) << 32) | (u64::from(high_port) << 16) | IPV6 | transport;
+                (Self { low, high, tunnel, rest }, sender_is_low)
             }
         }
     }
 
-    /// The key of TCP over IPv4 outside of tunnels.
+    /// The key of TCP over IPv4 outside of tunnels, and whether its sender is the low end of the pair.
     #[inline]
-    pub(crate) fn of_tcp(ends: (Ipv4Addr, Ipv4Addr), ports: (u16, u16)) -> Self {
-        Self::of_ipv4(ends, ports, TCP, 0).0
+    pub(crate) fn of_tcp(ends: (Ipv4Addr, Ipv4Addr), ports: (u16, u16)) -> (Self, bool) {
+        Self::of_ipv4(ends, ports, TCP, 0)
     }
 
     #[inline]
     fn of_ipv4(
         (src, dst): (Ipv4Addr, Ipv4Addr),
-        ports: (u16, u16),
+        (src_port, dst_port): (u16, u16),
         transport: u64,
         tunnel: u64,
     ) -> (Self, bool) {
-        let (low, high, sender_is_low) = in_order((src.to_bits(), ports.0), (dst.to_bits(), ports.1));
-        let wide = |(address, port)| (u128::from(address), port);
-        Self::new((wide(low), wide(high), sender_is_low), IPV4 | transport, tunnel)
-    }
-
-    #[inline]
-    fn new(
-        ((low, low_port), (high, high_port), sender_is_low): ((u128, u16), (u128, u16), bool),
-        kind: u64,
-        tunnel: u64,
-    ) -> (Self, bool) {
-        let rest = (u64::from(low_port) << 32) | (u64::from(high_port) << 16) | kind;
-        (Self { low, high, tunnel, rest }, sender_is_low)
+        // Which end is the lesser is for the key alone: the machine's own byte order does.
+        let end = |address: Ipv4Addr, port: u16| {
+            u64::from(u32::from_ne_bytes(address.octets())) << 16 | u64::from(port)
+        };
+        let (low, high, sender_is_low) = in_order(end(src, src_port), end(dst, dst_port));
+        (Self { low: low.into(), high: high.into(), tunnel, rest: IPV4 | transport }, sender_is_low)
     }
 }
 
@@ -83,8 +79,8 @@ impl Hash for FlowKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self { low, high, tunnel, rest } = *self;
         if rest & VERSION == IPV4 {
-            // All in one word: nearly all flows are of IPv4 outside of tunnels.
-            state.write_u128(low << 96 | high << 64 | u128::from(rest));
+            // All at once: nearly all flows are of IPv4 outside of tunnels.
+            state.write_u128(high << 64 | u128::from(rest) << 48 | low);
         } else {
             state.write_u128(low);
             state.write_u128(high);
@@ -104,16 +100,10 @@ impl FlowKey {
     }
 }
 
-/// An address as a number.
-pub(crate) fn word(address: IpAddr) -> u128 {
-    match address {
-        IpAddr::V4(v4) => u128::from(v4.to_bits()),
-        IpAddr::V6(v6) => v6.to_bits(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use super::*;
     use crate::{IpHeader, Timestamp, TunnelLayer, TunnelPath, UdpHeader};
 
@@ -122,9 +112,13 @@ mod tests {
         for layer in layers {
             assert!(tunnel.push(*layer));
         }
+        let addresses = match (src.parse().unwrap(), dst.parse().unwrap()) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => Addresses::V4 { src, dst },
+            (IpAddr::V6(src), IpAddr::V6(dst)) => Addresses::V6 { src, dst },
+            mixed => panic!("{mixed:?}"),
+        };
         let ip = IpHeader {
-            src: src.parse().unwrap(),
-            dst: dst.parse().unwrap(),
+            addresses,
             ttl: 64,
             traffic_class: 0,
             header_len: 20,

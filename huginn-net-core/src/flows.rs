@@ -139,14 +139,27 @@ impl<P: Protocol> Flows<P> {
     /// the `now` of other segments alone.
     ///
     /// Breaks when `learn` does.
+    #[inline(always)]
     pub(crate) fn segment(
         &mut self,
         segment: &Segment<'_>,
         now: Timestamp,
         learn: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
+        self.keyed(FlowKey::of(segment), segment, now, learn)
+    }
+
+    /// Leads a segment to its flow as [`segment`](Self::segment) does, where its key is known, and whether its sender is
+    /// the low end of it.
+    #[inline(always)]
+    pub(crate) fn keyed(
+        &mut self,
+        (key, sender_is_low): (FlowKey, bool),
+        segment: &Segment<'_>,
+        now: Timestamp,
+        learn: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         self.table.expire(now);
-        let (key, sender_is_low) = FlowKey::of(segment);
         let controls = segment.tcp().is_some_and(|tcp| tcp.flags.intersects(CONTROLS));
         let slot = match self.table.touch(&key, now) {
             Some(slot) if !controls || !self.starts_anew(slot, segment, sender_is_low) => slot,
@@ -173,10 +186,13 @@ impl<P: Protocol> Flows<P> {
     fn starts_anew(&mut self, slot: Slot, segment: &Segment<'_>, sender_is_low: bool) -> bool {
         let Some(seq) = opening_seq(segment) else { return false };
         let Some(flow) = self.table.get_mut(slot) else { return false };
-        let Some((first_seq, last_seen)) = &mut flow.syn else { return true };
-        let age = segment.ts.as_nanos().saturating_sub(*last_seen);
-        *last_seen = segment.ts.as_nanos();
-        flow.closed || seq != *first_seq || flow.client_is_low != sender_is_low || age > self.syn_lifetime
+        let seen = segment.ts.as_nanos();
+        let age = seen.saturating_sub(std::mem::replace(&mut flow.syn_seen, seen));
+        !flow.opened_by_syn
+            || flow.closed
+            || seq != flow.syn_seq
+            || flow.client_is_low != sender_is_low
+            || age > self.syn_lifetime
     }
 
     /// Opens a flow if the protocol wants it, in the place of the `known` one of the same key, and leads its first
@@ -200,7 +216,9 @@ impl<P: Protocol> Flows<P> {
         };
         let mut flow = Flow {
             state: P::Flow::default(),
-            syn: opening_seq(segment).map(|seq| (seq, segment.ts.as_nanos())),
+            syn_seq: opening_seq(segment).unwrap_or(0),
+            syn_seen: segment.ts.as_nanos(),
+            opened_by_syn: opening_seq(segment).is_some(),
             client_is_low: sender_is_low == (sender == Side::Client),
             closed: closes(segment),
             interest: Interest::More,
@@ -228,8 +246,11 @@ impl<P: Protocol> Flows<P> {
 #[derive(Debug)]
 struct Flow<S> {
     state: S,
-    /// Sequence number of the SYN that opened it, and when (ns) it was last seen.
-    syn: Option<(u32, u64)>,
+    /// When (ns) the SYN that opened it was last seen, if it was a SYN.
+    syn_seen: u64,
+    /// Its sequence number.
+    syn_seq: u32,
+    opened_by_syn: bool,
     /// Whether the client is the low end of the key.
     client_is_low: bool,
     /// Whether a FIN or RST was seen.

@@ -148,6 +148,9 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     pub fn note_held(&mut self, slot: Slot, bytes: usize) {
         let Some(entry) = self.entries.get_mut(slot.0 as usize) else { return };
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        if entry.held == bytes {
+            return;
+        }
         let before = std::mem::replace(&mut entry.held, bytes);
         self.held_bytes = self.held_bytes.saturating_sub(before as usize).saturating_add(bytes as usize);
         while self.held_bytes > self.max_held_bytes && self.oldest != NONE {
@@ -207,7 +210,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     }
 
     /// The place of `key`, which from now on is the most recently seen.
-    #[inline]
+    #[inline(always)]
     pub fn touch(&mut self, key: &K, now: Timestamp) -> Option<Slot> {
         let entries = &self.entries;
         let is_it = |slot: &u32| entries.get(*slot as usize).is_some_and(|entry| entry.key == *key);
@@ -265,6 +268,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     }
 
     /// Sets an entry to the front of the list.
+    #[inline(never)]
     fn renew(&mut self, slot: u32, now: u64) {
         if slot != self.newest {
             self.unlink(slot);
@@ -275,6 +279,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         }
     }
 
+    #[cold]
     fn remove_idle(&mut self, slot: u32) {
         self.remove(slot);
         self.counters.expired = self.counters.expired.saturating_add(1);

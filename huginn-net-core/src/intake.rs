@@ -18,41 +18,48 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
-    /// Takes a frame, and hands its segments that pass to `each`, with the time that flows go by.
-    #[inline]
-    pub(crate) fn take(&mut self, frame: &Frame<'_>, each: &mut impl FnMut(&Segment<'_>, Timestamp)) {
+    /// Takes a frame if it is a usual one and there is nothing to filter it by, and leaves it to others to make the
+    /// segment.
+    ///
+    /// What is done with the segment can then be inlined where it is made: much of it is known when it is compiled.
+    #[inline(always)]
+    pub(crate) fn take_usual<'a>(&mut self, frame: &Frame<'a>) -> Taken<'a> {
         if !self.admits(frame) {
-            return;
+            return Taken::Nothing;
         }
-        let Self { decoder, filter, clock, segments_filtered, .. } = self;
-        decoder.decode(frame, &mut |segment: &Segment<'_>| {
-            if filter.passes(segment) {
-                each(segment, clock.tick(segment.ts));
-            } else {
-                *segments_filtered = segments_filtered.saturating_add(1);
+        match Usual::of(frame) {
+            Some(usual) if self.filter.is_empty() => {
+                self.decoder.count(&usual);
+                Taken::Usual(usual, self.clock.tick(frame.ts))
             }
-        });
+            _ => Taken::Other,
+        }
     }
 
-    /// Takes a frame as [`take`](Self::take) does, but leaves it to others to make the segment of a usual one, if there is
-    /// nothing to filter it by.
+    /// Takes a frame that [`take_usual`](Self::take_usual) did not, and hands its segments that pass to `each`, with the time
+    /// that flows go by.
+    pub(crate) fn take_other(&mut self, frame: &Frame<'_>, each: &mut impl FnMut(&Segment<'_>, Timestamp)) {
+        let Self { decoder, filter, clock, segments_filtered, .. } = self;
+        if filter.is_empty() {
+            decoder.decode_other(frame, &mut |segment| each(segment, clock.tick(segment.ts)));
+        } else {
+            decoder.decode(frame, &mut |segment: &Segment<'_>| {
+                if filter.passes(segment) {
+                    each(segment, clock.tick(segment.ts));
+                } else {
+                    *segments_filtered = segments_filtered.saturating_add(1);
+                }
+            });
+        }
+    }
+
+    /// Takes a frame, and hands its segments that pass to `each`, or what they can be made of.
     #[inline]
     pub(crate) fn take_part(&mut self, frame: &Frame<'_>, each: &mut impl FnMut(&Part<'_>, Timestamp)) {
-        if !self.filter.is_empty() {
-            return self.take(frame, &mut |segment, now| each(&Part::Segment(segment), now));
-        }
-        if !self.admits(frame) {
-            return;
-        }
-        let Self { decoder, clock, .. } = self;
-        match Usual::of(frame) {
-            Some(usual) => {
-                decoder.count(&usual);
-                each(&Part::Usual(frame.ts, &usual), clock.tick(frame.ts));
-            }
-            None => decoder.decode_other(frame, &mut |segment| {
-                each(&Part::Segment(segment), clock.tick(segment.ts));
-            }),
+        match self.take_usual(frame) {
+            Taken::Usual(usual, now) => each(&Part::Usual(frame.ts, &usual), now),
+            Taken::Other => self.take_other(frame, &mut |segment, now| each(&Part::Segment(segment), now)),
+            Taken::Nothing => {}
         }
     }
 
@@ -84,6 +91,16 @@ impl Intake {
     }
 }
 
+/// What became of a frame.
+pub(crate) enum Taken<'a> {
+    /// It is a usual one, at this time that flows go by.
+    Usual(Usual<'a>, Timestamp),
+    /// It has not been decoded.
+    Other,
+    /// It is not to be analysed.
+    Nothing,
+}
+
 /// A segment, or what it can be made of.
 pub(crate) enum Part<'a> {
     /// Captured at this time.
@@ -96,7 +113,7 @@ impl Part<'_> {
     #[inline]
     pub(crate) fn key(&self) -> FlowKey {
         match self {
-            Self::Usual(_, usual) => usual.key(),
+            Self::Usual(_, usual) => usual.key().0,
             Self::Segment(segment) => FlowKey::of(segment).0,
         }
     }

@@ -20,7 +20,7 @@ pub(crate) enum Told<T, N> {
 }
 
 /// Makes ready what a flow told.
-#[inline]
+#[inline(always)]
 pub(crate) fn told<E, M: Memory<E>, F: Form<Event<M::Report>>>(
     event: Event<E>,
     form: &F,
@@ -34,6 +34,29 @@ pub(crate) fn told<E, M: Memory<E>, F: Form<Event<M::Report>>>(
 }
 
 impl<M> Outlet<M> {
+    /// Leads what a flow told to the sink, or to the memory and what that concludes to the sink. Breaks when the sink
+    /// does.
+    pub(crate) fn take<E, F: Form<Event<M::Report>>>(
+        &mut self,
+        event: Event<E>,
+        form: &F,
+        shelf: &mut F::Shelf,
+        delivery: &mut impl Delivery<F::Piece, F::Shelf>,
+    ) -> ControlFlow<()>
+    where
+        M: Memory<E>,
+    {
+        let outcome = match told::<E, M, F>(event, form, shelf) {
+            Told::Report(piece) => self.report(piece, shelf, delivery),
+            Told::Note(note) => self.note(note, &mut |event| {
+                let piece = form.form(event, shelf);
+                delivery.deliver(piece, shelf)
+            }),
+        };
+        F::clear(shelf);
+        outcome
+    }
+
     /// Leads a report to the sink. Breaks when the sink does.
     #[inline]
     pub(crate) fn report<T, S>(

@@ -1,6 +1,6 @@
 //! What decode hands on: one TCP or UDP segment with the headers it came in.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use bitflags::bitflags;
 
@@ -26,15 +26,16 @@ pub struct Segment<'a> {
 impl Segment<'_> {
     /// Address and port of the sender.
     pub fn source(&self) -> SocketAddr {
-        SocketAddr::new(self.ip.src, self.transport.ports().0)
+        SocketAddr::new(self.ip.src(), self.transport.ports().0)
     }
 
     /// Address and port of the receiver.
     pub fn destination(&self) -> SocketAddr {
-        SocketAddr::new(self.ip.dst, self.transport.ports().1)
+        SocketAddr::new(self.ip.dst(), self.transport.ports().1)
     }
 
     /// The TCP header, if this is a TCP segment.
+    #[inline]
     pub fn tcp(&self) -> Option<&TcpHeader<'_>> {
         match &self.transport {
             Transport::Tcp(tcp) => Some(tcp),
@@ -46,10 +47,8 @@ impl Segment<'_> {
 /// The fields of an IPv4 (RFC 791) or IPv6 (RFC 8200) header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpHeader {
-    /// Sender.
-    pub src: IpAddr,
-    /// Receiver; of the same version as the sender.
-    pub dst: IpAddr,
+    /// Sender and receiver.
+    pub addresses: Addresses,
     /// Time to live, or hop limit.
     pub ttl: u8,
     /// Type of service, or traffic class: six bits of DSCP, two of ECN (RFC 2474, RFC 3168).
@@ -71,6 +70,51 @@ pub struct IpHeader {
     pub reassembled: bool,
 }
 
+impl IpHeader {
+    /// Address of the sender.
+    #[inline]
+    pub fn src(&self) -> IpAddr {
+        match self.addresses {
+            Addresses::V4 { src, .. } => src.into(),
+            Addresses::V6 { src, .. } => src.into(),
+        }
+    }
+
+    /// Address of the receiver.
+    #[inline]
+    pub fn dst(&self) -> IpAddr {
+        match self.addresses {
+            Addresses::V4 { dst, .. } => dst.into(),
+            Addresses::V6 { dst, .. } => dst.into(),
+        }
+    }
+
+    /// Whether it is a header of IPv4, and not of IPv6.
+    #[inline]
+    pub fn is_ipv4(&self) -> bool {
+        matches!(self.addresses, Addresses::V4 { .. })
+    }
+}
+
+/// The two addresses of an IP header, which are of one version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Addresses {
+    /// Of IPv4.
+    V4 {
+        /// Sender.
+        src: Ipv4Addr,
+        /// Receiver.
+        dst: Ipv4Addr,
+    },
+    /// Of IPv6.
+    V6 {
+        /// Sender.
+        src: Ipv6Addr,
+        /// Receiver.
+        dst: Ipv6Addr,
+    },
+}
+
 /// The transport header of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport<'a> {
@@ -82,6 +126,7 @@ pub enum Transport<'a> {
 
 impl Transport<'_> {
     /// Source and destination port.
+    #[inline]
     pub fn ports(&self) -> (u16, u16) {
         match self {
             Self::Tcp(tcp) => (tcp.src_port, tcp.dst_port),
@@ -113,6 +158,7 @@ pub struct TcpHeader<'a> {
 
 impl TcpHeader<'_> {
     /// Header length in bytes, options included: 20 to 60.
+    #[inline]
     pub fn header_len(&self) -> usize {
         self.options.len().saturating_add(20)
     }
@@ -154,12 +200,14 @@ bitflags! {
 
 impl TcpFlags {
     /// Whether a segment with these flags asks for a connection: SYN without ACK, FIN or RST.
+    #[inline]
     pub fn opens(self) -> bool {
         self & (Self::SYN | Self::ACK | Self::FIN | Self::RST) == Self::SYN
     }
 
     /// Whether a segment with these flags ends its connection: FIN or RST. Both at once, or either with SYN, is
     /// nonsense and ends nothing.
+    #[inline]
     pub fn closes(self) -> bool {
         let end = self & (Self::SYN | Self::FIN | Self::RST);
         end == Self::FIN || end == Self::RST

@@ -1,9 +1,8 @@
 //! The tags and tunnels around a packet.
 
 use std::fmt;
-use std::net::IpAddr;
 
-use crate::flow_key;
+use crate::Addresses;
 
 /// How many layers of tags and tunnels are followed; a packet with more is counted and left.
 pub const MAX_TUNNEL_LAYERS: usize = 8;
@@ -142,17 +141,20 @@ impl TunnelPath {
     }
 
     /// Tells a tunnel from others of its kind by its two ends.
-    pub(crate) fn mark_ends(&mut self, one: IpAddr, other: IpAddr) {
-        let end = |address| {
-            let bits = flow_key::word(address);
+    pub(crate) fn mark_ends(&mut self, ends: Addresses) {
+        let end = |bits: u128| {
             #[expect(clippy::cast_possible_truncation, reason = "the halves of a word")]
             let halves = ((bits >> 64) as u64, bits as u64);
             let spread =
                 (halves.0.rotate_left(32) ^ halves.1).wrapping_add(1).wrapping_mul(0xd6e8_feb8_6659_fd93);
             (spread ^ (spread >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93)
         };
+        let (one, other) = match ends {
+            Addresses::V4 { src, dst } => (end(src.to_bits().into()), end(dst.to_bits().into())),
+            Addresses::V6 { src, dst } => (end(src.to_bits()), end(dst.to_bits())),
+        };
         // The sum does not tell who sent, and each end is mixed so that it does tell which two.
-        self.mark(end(one).wrapping_add(end(other)));
+        self.mark(one.wrapping_add(other));
     }
 
     /// A word that tells this path from others, the same in both directions: 0 without layers.
@@ -183,13 +185,19 @@ impl fmt::Debug for TunnelPath {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use super::*;
 
     #[test]
     fn the_ends_of_a_tunnel_tell_it_from_others_in_both_directions() {
         let key = |one: &str, other: &str, gre_key: u64| {
             let mut path = TunnelPath::EMPTY;
-            path.mark_ends(one.parse().unwrap(), other.parse().unwrap());
+            path.mark_ends(match (one.parse().unwrap(), other.parse().unwrap()) {
+                (IpAddr::V4(src), IpAddr::V4(dst)) => Addresses::V4 { src, dst },
+                (IpAddr::V6(src), IpAddr::V6(dst)) => Addresses::V6 { src, dst },
+                mixed => panic!("{mixed:?}"),
+            });
             path.mark(gre_key);
             assert!(path.push(TunnelLayer::Gre));
             path.key_word()

@@ -123,8 +123,8 @@ impl Database {
     }
 
     /// The kind of link that has this transmission unit, if known.
-    pub fn match_mtu(&self, mtu: Mtu) -> Option<Arc<str>> {
-        self.link_by_mtu.get(&mtu).cloned()
+    pub fn match_mtu(&self, mtu: Mtu) -> Option<&Arc<str>> {
+        self.link_by_mtu.get(&mtu)
     }
 
     /// How much it holds.

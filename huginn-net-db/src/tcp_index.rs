@@ -1,12 +1,13 @@
 //! TCP signatures, found by what no rule lets differ.
 
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 
 use foldhash::fast::RandomState;
-use huginn_net_tcp::{OptionLayout, Quirks, TcpSignature, WindowMultiple};
+use huginn_net_tcp::{IpVersion, OptionLayout, Quirks, TcpSignature, WindowMultiple};
 
-use crate::tcp_match::{Fit, RIGID};
-use crate::{Entry, Error, TcpMatch, TcpPattern, WindowPattern};
+use crate::tcp_match::{Fit, RIGID, fit_of_quirks};
+use crate::{Entry, Error, TcpMatch, TcpPattern, TtlPattern, WindowPattern};
 
 /// The TCP signatures of one direction.
 #[derive(Clone, Debug, Default)]
@@ -18,17 +19,20 @@ pub(crate) struct TcpIndex {
     buckets: HashMap<Key, Bucket, RandomState>,
 }
 
-/// What a packet and its signature always have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    layout: OptionLayout,
-    ip_options_len: u16,
-    quirks: Quirks,
+/// What a packet and its signature always have in common: options, length of the IP options, rigid quirks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Key(u128, u128);
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u128(self.0);
+        state.write_u128(self.1);
+    }
 }
 
-/// The signatures of one key, as places in the list of all, in the order of what they ask of window and scale.
+/// The signatures of one key, in the order of what they ask of window and scale.
 #[derive(Clone, Debug, Default)]
-struct Bucket(Vec<(Asked, u32)>);
+struct Bucket(Vec<Candidate>);
 
 /// What a signature asks of window and scale, as one number: what is asked alike is equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,11 +55,7 @@ impl TcpIndex {
     /// An earlier one leaves it nothing to match, and p0f refuses it as well.
     pub(crate) fn push(&mut self, entry: Entry<TcpPattern>) -> Result<(), Error> {
         let pattern = &entry.pattern;
-        let key = Key {
-            layout: pattern.layout,
-            ip_options_len: pattern.ip_options_len.into(),
-            quirks: pattern.quirks & RIGID,
-        };
+        let key = Key::new(&pattern.layout, pattern.ip_options_len.into(), pattern.quirks);
         let bucket = self.buckets.entry(key).or_default();
         let mut covered_by = None;
         for place in bucket.places() {
@@ -70,7 +70,7 @@ impl TcpIndex {
                 earlier_is_covered_by.get_or_insert(entry.line);
             }
         }
-        bucket.push(pattern, u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
+        bucket.push(&entry, u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
         self.entries.push(entry);
         self.covered_by.push(covered_by);
         Ok(())
@@ -80,14 +80,14 @@ impl TcpIndex {
     /// in a fuzzy way, unless it is that of a user-space tool.
     pub(crate) fn find(&self, signature: &TcpSignature) -> Option<TcpMatch> {
         let (mut specific, mut generic, mut fuzzy) = (NONE, NONE, NONE);
-        self.each_candidate(signature, |place, entry| {
-            let first = match entry.pattern.fit(signature) {
-                Some(Fit::Exact) if entry.label.generic => &mut generic,
+        self.each_candidate(signature, |candidate| {
+            let first = match candidate.fit(signature) {
+                Some(Fit::Exact) if candidate.is_generic => &mut generic,
                 Some(Fit::Exact) => &mut specific,
                 Some(Fit::Fuzzy) => &mut fuzzy,
                 None => return,
             };
-            *first = place.min(*first);
+            *first = candidate.place.min(*first);
         });
         let (place, fit) = if specific.min(generic) == NONE {
             (fuzzy, Fit::Fuzzy)
@@ -99,38 +99,43 @@ impl TcpIndex {
         is_sure.then(|| TcpMatch::new(entry, fit, signature))
     }
 
-    /// Hands over the signatures that may match a packet, as far as the key, the window and the scale tell. Plain
-    /// loops: chained iterators cost more than the comparisons.
-    fn each_candidate<'a>(
-        &'a self,
-        signature: &TcpSignature,
-        mut take: impl FnMut(u32, &'a Entry<TcpPattern>),
-    ) {
-        let key = Key {
-            layout: signature.layout,
-            ip_options_len: signature.ip_options_len,
-            quirks: signature.quirks & RIGID,
-        };
+    /// Hands over the signatures that may match a packet, as far as the key, the window and the scale tell.
+    #[inline]
+    fn each_candidate(&self, signature: &TcpSignature, mut take: impl FnMut(&Candidate)) {
+        let key = Key::new(&signature.layout, signature.ip_options_len, signature.quirks);
         let Some(Bucket(bucket)) = self.buckets.get(&key) else { return };
         let windows = [
-            Some(WindowPattern::Any),
-            Some(WindowPattern::Bytes(signature.window)),
-            signature.window_multiple.map(WindowPattern::Multiple),
+            Asked::ANY_WINDOW,
+            Asked::of_window(WindowPattern::Bytes(signature.window)),
+            signature
+                .window_multiple
+                .map_or(Asked::NO_WINDOW, |n| Asked::of_window(WindowPattern::Multiple(n))),
         ];
-        for window in windows.into_iter().flatten() {
-            let window = Asked::of_window(window);
-            let start = bucket.partition_point(|(asked, _)| *asked < window);
-            for &(asked, place) in bucket.get(start..).unwrap_or(&[]) {
-                if asked.window() != window {
+        for window in windows {
+            // Those that ask for no certain window come first.
+            let start = if window == Asked::ANY_WINDOW {
+                0
+            } else {
+                bucket.partition_point(|candidate| candidate.asked < window)
+            };
+            for candidate in bucket.get(start..).unwrap_or_default() {
+                if candidate.asked.window() != window {
                     break;
                 }
-                if asked.allows(signature.scale) {
-                    if let Some(entry) = self.entries.get(place as usize) {
-                        take(place, entry);
-                    }
+                if candidate.asked.allows(signature.scale) {
+                    take(candidate);
                 }
             }
         }
+    }
+}
+
+impl Key {
+    /// All in two words, which are quickly hashed and compared.
+    fn new(layout: &OptionLayout, ip_options_len: u16, quirks: Quirks) -> Self {
+        let [first, rest] = layout.words();
+        let quirks = u128::from((quirks & RIGID).bits());
+        Self(first, rest | u128::from(ip_options_len) << 80 | quirks << 96)
     }
 }
 
@@ -140,6 +145,9 @@ const NONE: u32 = u32::MAX;
 impl Asked {
     const SCALE: u32 = 0x1ff;
     const ANY_SCALE: u32 = 0x100;
+    const ANY_WINDOW: Self = Self(0);
+    /// What no signature asks.
+    const NO_WINDOW: Self = Self(!Self::SCALE);
 
     fn new(window: WindowPattern, scale: Option<u8>) -> Self {
         Self(Self::of_window(window).0 | scale.map_or(Self::ANY_SCALE, u32::from))
@@ -167,21 +175,68 @@ impl Asked {
 }
 
 impl Bucket {
-    fn push(&mut self, pattern: &TcpPattern, place: u32) {
-        let asked = (Asked::new(pattern.window, pattern.scale), place);
-        let at = self.0.partition_point(|&before| before < asked);
-        self.0.insert(at, asked);
+    fn push(&mut self, entry: &Entry<TcpPattern>, place: u32) {
+        let candidate = Candidate::new(entry, place);
+        let order = |candidate: &Candidate| (candidate.asked, candidate.place);
+        let at = self.0.partition_point(|before| order(before) < order(&candidate));
+        self.0.insert(at, candidate);
     }
 
     fn places(&self) -> impl Iterator<Item = u32> {
-        self.0.iter().map(|(_, place)| *place)
+        self.0.iter().map(|candidate| candidate.place)
+    }
+}
+
+/// A signature, ready to be compared with packets of its key.
+#[derive(Clone, Debug)]
+struct Candidate {
+    asked: Asked,
+    /// Where it is in the list of all.
+    place: u32,
+    /// The quirks that it asks of IPv4 and of IPv6.
+    quirks: [Quirks; 2],
+    mss: Option<u16>,
+    /// What must divide the window; 1 if nothing must.
+    divisor: u16,
+    ttl: TtlPattern,
+    payload: Option<bool>,
+    is_generic: bool,
+}
+
+impl Candidate {
+    fn new(entry: &Entry<TcpPattern>, place: u32) -> Self {
+        let pattern = &entry.pattern;
+        Self {
+            asked: Asked::new(pattern.window, pattern.scale),
+            place,
+            quirks: [IpVersion::V4, IpVersion::V6].map(|version| pattern.quirks_for(version)),
+            mss: pattern.mss,
+            divisor: if let WindowPattern::Modulo(bytes) = pattern.window { bytes } else { 1 },
+            ttl: pattern.ttl,
+            payload: pattern.payload,
+            is_generic: entry.label.generic,
+        }
+    }
+
+    /// How well a packet fits of which it is known that key, window and scale do.
+    #[inline]
+    fn fit(&self, signature: &TcpSignature) -> Option<Fit> {
+        let fixed_fields_fit = self.mss.is_none_or(|mss| mss == signature.mss)
+            && self.payload.is_none_or(|payload| payload == signature.has_payload)
+            && (self.divisor == 1 || signature.window.checked_rem(self.divisor) == Some(0));
+        if !fixed_fields_fit {
+            return None;
+        }
+        let [of_ipv4, of_ipv6] = self.quirks;
+        let wanted = if signature.version == IpVersion::V4 { of_ipv4 } else { of_ipv6 };
+        let quirks = fit_of_quirks(wanted, signature.quirks)?;
+        let ttl = self.ttl.fit(signature.ttl)?;
+        Some(if quirks == Fit::Exact { ttl } else { Fit::Fuzzy })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use huginn_net_tcp::IpVersion;
-
     use super::*;
     use crate::Database;
 
@@ -210,7 +265,10 @@ mod tests {
             for entry in index.entries() {
                 let packet = packet_of(&entry.pattern);
                 let mut compared = Vec::new();
-                index.each_candidate(&packet, |_, candidate| compared.push(candidate.line));
+                let entries = index.entries();
+                index.each_candidate(&packet, |candidate| {
+                    compared.push(entries[candidate.place as usize].line)
+                });
                 assert!(compared.contains(&entry.line), "{}", entry.pattern);
                 assert!(compared.len() <= 12, "{}: {compared:?}", entry.pattern);
             }

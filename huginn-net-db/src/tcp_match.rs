@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use huginn_net_tcp::{MAX_DISTANCE, Quirks, TcpSignature, WindowMultiple};
+use huginn_net_tcp::{MAX_DISTANCE, Quirks, TcpSignature};
 
-use crate::{Entry, Label, TcpPattern, TtlPattern, WindowPattern};
+use crate::{Entry, Label, TcpPattern, TtlPattern};
 
 /// What the database says of a TCP signature. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,30 +115,15 @@ const MAY_BE_ADDED: Quirks = Quirks::ID_ZERO.union(Quirks::ECN);
 pub(crate) const RIGID: Quirks =
     Quirks::all().difference(MAY_BE_GONE.union(MAY_BE_ADDED).union(Quirks::FLOW_LABEL));
 
-impl TcpPattern {
-    /// How well a signature fits of which it is known that its layout and length of IP options are the pattern's.
-    pub(crate) fn fit(&self, signature: &TcpSignature) -> Option<Fit> {
-        let fixed_fields_fit = self.mss.is_none_or(|mss| mss == signature.mss)
-            && self.scale.is_none_or(|scale| scale == signature.scale)
-            && self.payload.is_none_or(|payload| payload == signature.has_payload)
-            && self.window.fits(signature.window, signature.window_multiple);
-        if !fixed_fields_fit {
-            return None;
-        }
-        let quirks = self.fit_of_quirks(signature)?;
-        let ttl = self.ttl.fit(signature.ttl)?;
-        Some(if quirks == Fit::Exact { ttl } else { Fit::Fuzzy })
+/// How well the quirks of a packet fit those that are wanted.
+#[inline]
+pub(crate) fn fit_of_quirks(wanted: Quirks, quirks: Quirks) -> Option<Fit> {
+    if wanted == quirks {
+        return Some(Fit::Exact);
     }
-
-    fn fit_of_quirks(&self, signature: &TcpSignature) -> Option<Fit> {
-        let wanted = self.quirks_for(signature.version);
-        if wanted == signature.quirks {
-            return Some(Fit::Exact);
-        }
-        let gone = wanted.difference(signature.quirks);
-        let added = signature.quirks.difference(wanted);
-        (MAY_BE_GONE.contains(gone) && MAY_BE_ADDED.contains(added)).then_some(Fit::Fuzzy)
-    }
+    let gone = wanted.difference(quirks);
+    let added = quirks.difference(wanted);
+    (MAY_BE_GONE.contains(gone) && MAY_BE_ADDED.contains(added)).then_some(Fit::Fuzzy)
 }
 
 impl TtlPattern {
@@ -148,17 +133,6 @@ impl TtlPattern {
             (None, true) => None,
             (Some(hops), false) if hops <= MAX_DISTANCE => Some(Fit::Exact),
             (_, false) => Some(Fit::Fuzzy),
-        }
-    }
-}
-
-impl WindowPattern {
-    fn fits(self, window: u16, multiple: Option<WindowMultiple>) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Bytes(bytes) => bytes == window,
-            Self::Modulo(bytes) => window.checked_rem(bytes) == Some(0),
-            Self::Multiple(wanted) => multiple == Some(wanted),
         }
     }
 }

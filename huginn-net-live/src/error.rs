@@ -17,6 +17,15 @@ pub enum LiveError {
         /// The names that there are.
         known: Vec<String>,
     },
+    /// An interface was named more than once; all of its frames would come as often.
+    #[error("{name}: named twice")]
+    NamedTwice {
+        /// The name.
+        name: String,
+    },
+    /// The interface `any`, which is all of them, was named to the backend that does not know it.
+    #[error("'any' is no interface: the backend of libpcap alone knows it")]
+    AnyNeedsLibpcap,
     /// The rights to capture are missing (on Linux `CAP_NET_RAW`).
     #[error("{name}: no right to capture: {source}")]
     Denied {

@@ -2,51 +2,51 @@
 
 use huginn_net_core::{Frame, LinkType, Timestamp};
 
+use crate::queues::Moment;
+
 /// Frames of one interface that were taken from the system at once, and are lent one after the other.
 pub(crate) struct FrameSet {
-    /// Where the frames lie; a port lays it out as it likes.
-    pub(crate) bytes: Vec<u8>,
+    /// The frames, one behind the other.
+    bytes: Vec<u8>,
     places: Vec<Place>,
     lent: usize,
-    /// Which of the source's interfaces they came from.
-    pub(crate) seat: usize,
     pub(crate) link: LinkType,
     /// When they were taken.
-    pub(crate) taken_at: Timestamp,
+    pub(crate) taken: Moment,
 }
 
 /// Where a frame lies, and what is known of it.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
-    pub(crate) ts: Timestamp,
-    pub(crate) start: usize,
-    pub(crate) len: usize,
+struct Place {
+    ts: Timestamp,
+    start: usize,
+    len: usize,
     /// How long it was on the wire, in bytes.
-    pub(crate) wire_len: u32,
-}
-
-impl Default for FrameSet {
-    fn default() -> Self {
-        Self {
-            bytes: Vec::new(),
-            places: Vec::new(),
-            lent: 0,
-            seat: 0,
-            link: LinkType::ETHERNET,
-            taken_at: Timestamp::default(),
-        }
-    }
+    wire_len: u32,
 }
 
 impl FrameSet {
-    /// Forgets the frames, not the bytes.
+    /// A set without frames.
+    pub(crate) fn new(taken: Moment) -> Self {
+        Self { bytes: Vec::new(), places: Vec::new(), lent: 0, link: LinkType::ETHERNET, taken }
+    }
+
+    /// Forgets the frames, but keeps the room for others.
     pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
         self.places.clear();
         self.lent = 0;
     }
 
-    pub(crate) fn push(&mut self, place: Place) {
-        self.places.push(place);
+    /// Copies a frame that consists of these pieces, and was so long on the wire.
+    #[inline]
+    pub(crate) fn push<const N: usize>(&mut self, ts: Timestamp, pieces: [&[u8]; N], wire_len: u32) {
+        let start = self.bytes.len();
+        for piece in pieces {
+            self.bytes.extend_from_slice(piece);
+        }
+        let len = self.bytes.len().saturating_sub(start);
+        self.places.push(Place { ts, start, len, wire_len });
     }
 
     /// How many frames have not been lent.
@@ -55,9 +55,18 @@ impl FrameSet {
         self.places.len().saturating_sub(self.lent)
     }
 
-    /// How many frames have been lent.
-    pub(crate) fn lent(&self) -> usize {
-        self.lent
+    /// How many frames have not been lent before the first that was captured later than at this time.
+    pub(crate) fn left_until(&self, nanos: u64) -> usize {
+        if nanos == u64::MAX {
+            return self.left();
+        }
+        let places = self.places.get(self.lent..).unwrap_or_default();
+        places.iter().take_while(|place| place.ts.as_nanos() <= nanos).count()
+    }
+
+    /// When the next frame but so many was captured, in nanoseconds since the Unix epoch.
+    pub(crate) fn time(&self, skipped: usize) -> Option<u64> {
+        self.places.get(self.lent.checked_add(skipped)?).map(|place| place.ts.as_nanos())
     }
 
     /// Lends the next frame.
@@ -74,5 +83,12 @@ impl FrameSet {
         if let Some(end) = self.places.iter().position(|place| place.ts.as_nanos() > nanos) {
             self.places.truncate(end);
         }
+    }
+
+    /// Adds a frame that was captured so many nanoseconds after the Unix epoch, which are its bytes too.
+    #[cfg(test)]
+    pub(crate) fn push_stamped(&mut self, nanos: u64) {
+        let ts = Timestamp::new(nanos / 1_000_000_000, u32::try_from(nanos % 1_000_000_000).unwrap_or(0), 9);
+        self.push(ts, [&nanos.to_be_bytes()], 8);
     }
 }

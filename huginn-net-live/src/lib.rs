@@ -8,8 +8,7 @@
 //! Nothing is lost silently: [`LiveStats`] tells, from any thread, what was received, what the kernel dropped and what the
 //! interface dropped. Interfaces that go down or vanish are waited for, and [`Notice`]s tell of it.
 //!
-//! To capture is a matter of rights: on Linux of `CAP_NET_RAW`, and of `CAP_NET_ADMIN` for large buffers. Both can be given
-//! up when the source is open.
+//! To capture is a matter of rights: on Linux of `CAP_NET_RAW`, which can be given up when the source is open.
 //!
 //! ```no_run
 //! use huginn_net::{Event, HuginnNet};
@@ -40,6 +39,7 @@ mod options;
 #[cfg(target_os = "linux")]
 mod packet;
 mod port;
+mod queues;
 mod seats;
 mod source;
 mod stats;
@@ -53,7 +53,7 @@ pub use options::{Backend, LiveOptions};
 /// For the fuzz target.
 #[cfg(target_os = "linux")]
 #[doc(hidden)]
-pub use packet::ControlMessages;
+pub use packet::{BlockFrame, BlockFrames};
 pub use source::LiveSource;
 pub use stats::{InterfaceState, InterfaceStats, LiveStats};
 pub use stopper::Stopper;

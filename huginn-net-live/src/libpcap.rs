@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use huginn_net_core::{LinkType, Timestamp};
 use pcap::{Active, Capture, Packet, Precision};
 
-use crate::frame_set::{FrameSet, Place};
+use crate::frame_set::FrameSet;
 use crate::port::{Drops, Port, Trouble};
 use crate::{Interface, InterfaceState, LiveError, LiveOptions};
 
@@ -24,6 +24,8 @@ pub(crate) struct PcapPort {
     /// None while the interface is gone.
     capture: Option<Capture<Active>>,
     opened_at: Instant,
+    /// Why it could not be read from any longer.
+    failure: Option<pcap::Error>,
     link: LinkType,
     /// Whether the system lists it; libpcap has devices of its own, such as `any`, that are always there.
     is_listed: bool,
@@ -50,6 +52,7 @@ impl PcapPort {
             options: options.clone(),
             capture: Some(capture),
             opened_at: Instant::now(),
+            failure: None,
             link,
             is_listed,
             drops: Drops::default(),
@@ -63,9 +66,22 @@ impl PcapPort {
         self.last = [0; 2];
     }
 
+    /// What is told of an interface that cannot be opened anew.
+    fn lost(&mut self, error: LiveError) -> io::Error {
+        let reason = match error {
+            LiveError::Denied { source, .. } | LiveError::Open { source, .. } => source.to_string(),
+            error => error.to_string(),
+        };
+        io::Error::other(match self.failure.take() {
+            Some(failure) => format!("{reason} (reading from it had failed: {failure})"),
+            None => reason,
+        })
+    }
+
     fn reopen(&mut self) -> Result<(), LiveError> {
         let (capture, link) = open(&self.name, &self.options)?;
         (self.capture, self.link, self.opened_at) = (Some(capture), link, Instant::now());
+        self.failure = None;
         Ok(())
     }
 }
@@ -73,13 +89,16 @@ impl PcapPort {
 impl Port for PcapPort {
     fn receive(&mut self, set: &mut FrameSet) -> Result<(), Trouble> {
         let Some(capture) = &mut self.capture else { return Ok(()) };
-        set.bytes.clear();
         set.link = self.link;
-        match capture.dispatch(Some(MAX_FRAMES), |packet| copy(&packet, set)) {
+        let copy = |packet: Packet<'_>| {
+            set.push(timestamp(packet.header.ts), [packet.data], packet.header.len);
+        };
+        match capture.dispatch(Some(MAX_FRAMES), copy) {
             Ok(_) => Ok(()),
-            Err(_) => {
+            Err(error) => {
                 // libpcap tells in words alone what it is, and mostly it is that the interface has gone.
                 self.close();
+                self.failure = Some(error);
                 Err(Trouble::Down)
             }
         }
@@ -104,10 +123,6 @@ impl Port for PcapPort {
         self.drops
     }
 
-    fn holds_back(&self) -> Duration {
-        self.options.hold_back
-    }
-
     fn tells_when_down(&self) -> bool {
         !self.is_listed
     }
@@ -127,10 +142,12 @@ impl Port for PcapPort {
             if self.opened_at.elapsed() < BETWEEN_OPENINGS {
                 return Ok(InterfaceState::Down);
             }
-            self.reopen().map_err(|error| match error {
-                LiveError::Denied { source, .. } | LiveError::Open { source, .. } => source,
-                error => io::Error::other(error),
-            })?;
+            match self.reopen() {
+                Ok(()) => {}
+                // That it is not there any more, or not ready, is said in words too.
+                Err(LiveError::Open { .. }) if self.is_listed => return Ok(InterfaceState::Gone),
+                Err(error) => return Err(self.lost(error)),
+            }
         }
         Ok(if is_up { InterfaceState::Up } else { InterfaceState::Down })
     }
@@ -170,17 +187,6 @@ fn open(name: &str, options: &LiveOptions) -> Result<(Capture<Active>, LinkType)
         })?;
     }
     Ok((capture, link))
-}
-
-fn copy(packet: &Packet<'_>, set: &mut FrameSet) {
-    let start = set.bytes.len();
-    set.bytes.extend_from_slice(packet.data);
-    set.push(Place {
-        ts: timestamp(packet.header.ts),
-        start,
-        len: packet.data.len(),
-        wire_len: packet.header.len,
-    });
 }
 
 /// What time stamps are asked for: the crate does not hand on whether another system has nanoseconds.

@@ -27,8 +27,7 @@ pub enum NoticeKind {
         /// What the system or libpcap says.
         reason: String,
     },
-    /// The kernel gave a smaller buffer than [asked for](crate::LiveOptions::buffer_bytes), as it does without
-    /// `CAP_NET_ADMIN`.
+    /// The kernel gave a smaller buffer than [asked for](crate::LiveOptions::buffer_bytes), for want of memory.
     SmallBuffer {
         /// Bytes asked for.
         asked: usize,
@@ -45,10 +44,9 @@ impl fmt::Display for Notice {
             NoticeKind::Vanished => f.write_str("has vanished; waiting for it"),
             NoticeKind::Back => f.write_str("is back"),
             NoticeKind::Lost { reason } => write!(f, "is back but cannot be opened: {reason}"),
-            NoticeKind::SmallBuffer { asked, given } => write!(
-                f,
-                "the kernel gave {given} of {asked} bytes of buffer (net.core.rmem_max limits it without CAP_NET_ADMIN)"
-            ),
+            NoticeKind::SmallBuffer { asked, given } => {
+                write!(f, "the kernel has memory for {given} of {asked} bytes of buffer only")
+            }
         }
     }
 }

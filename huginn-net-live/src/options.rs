@@ -12,18 +12,24 @@ pub struct LiveOptions {
     pub promiscuous: bool,
     /// How many bytes of a frame are kept (default 262,144, which is all of any frame); 64 at least.
     pub snaplen: u32,
-    /// How many bytes of frames the kernel holds for each interface until they are read (default 32 MiB).
+    /// How many bytes of frames the kernel holds for each interface until they are read (default 32 MiB). It allocates
+    /// them when the interface is opened.
     ///
-    /// For [`Backend::Packet`] this is a limit, in which each frame counts with what it occupies in the kernel (768 bytes
-    /// and more); [`Backend::Pcap`] allocates so much.
+    /// [`Backend::Packet`] rounds it up to blocks of 256 KiB, two at least; a frame takes up some 85 bytes more than it
+    /// is long.
     pub buffer_bytes: usize,
-    /// How long [`Backend::Pcap`] may collect frames before it hands them over (default 10 ms); with zero each is handed over
-    /// at once.
+    /// How long the kernel may collect frames before it hands them over (default 5 ms), in whole milliseconds.
     ///
-    /// While it may collect them it packs them densely into its buffer. Handed over at once, each takes as much of it as
-    /// the longest frame would, on Linux mostly 64 KiB: then much fits in only with a small [`snaplen`](Self::snaplen).
+    /// So it hands over many at once, packed densely. On Linux each time takes up a block of the buffer, mostly of 256
+    /// KiB, however little came: frames that come singly fill the buffer of 32 MiB in 128 times as long. What is held
+    /// back is handed over within twice the time, which older kernels round up to a tick of their clock, 1 to 10 ms.
+    ///
+    /// For [`Backend::Packet`] less than 1 ms is 1 ms. [`Backend::Pcap`] with zero hands each frame over at once; then
+    /// each takes up as much of the buffer as the longest would, on Linux mostly 64 KiB, and much fits in only with a
+    /// small [`snaplen`](Self::snaplen).
     pub hold_back: Duration,
-    /// Only frames that this expression selects, in the language of `pcap-filter(7)`; [`Backend::Pcap`] alone knows any.
+    /// Only frames that this expression selects, in the language of `pcap-filter(7)`; [`Backend::Pcap`] alone knows
+    /// any.
     pub expression: Option<String>,
 }
 
@@ -34,7 +40,7 @@ impl Default for LiveOptions {
             promiscuous: true,
             snaplen: 1 << 18,
             buffer_bytes: 32 << 20,
-            hold_back: Duration::from_millis(10),
+            hold_back: Duration::from_millis(5),
             expression: None,
         }
     }

@@ -3,7 +3,6 @@
 use std::io;
 #[cfg(unix)]
 use std::os::fd::BorrowedFd;
-use std::time::Duration;
 
 use crate::frame_set::FrameSet;
 use crate::{Interface, InterfaceState};
@@ -20,15 +19,12 @@ pub(crate) trait Port: Send {
     /// What was dropped since the interface was opened.
     fn drops(&mut self) -> Drops;
 
-    /// How long a frame may be held back before it is there.
-    fn holds_back(&self) -> Duration {
-        Duration::ZERO
-    }
-
     /// Whether [`receive`](Self::receive) tells that the interface is down.
     fn tells_when_down(&self) -> bool;
 
     /// Looks for the interface among those that there are, and takes hold of it again where it was lost.
+    ///
+    /// An error of the system's may pass, but for a want of rights; any other is for good.
     fn look(&mut self, present: &[Interface]) -> io::Result<InterfaceState>;
 }
 
@@ -36,7 +32,7 @@ pub(crate) trait Port: Send {
 pub(crate) enum Trouble {
     /// The interface may be down or gone: [`Port::look`] tells.
     Down,
-    /// This will not pass.
+    /// The call failed.
     Failed(io::Error),
 }
 

@@ -1,10 +1,11 @@
-//! The interfaces of a source: whose turn it is, what became of them, what was lost.
+//! The interfaces of a source: what became of them, what was lost.
 
+use std::io;
+#[cfg(unix)]
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::device_drops::{self, DeviceDrops};
-use crate::frame_set::FrameSet;
 use crate::port::Port;
 use crate::stats::Tallies;
 use crate::{
@@ -17,8 +18,6 @@ pub(crate) type Tell = Box<dyn FnMut(&Notice) + Send>;
 /// The interfaces of a source.
 pub(crate) struct Seats {
     seats: Vec<Seat>,
-    /// Whose turn is next.
-    turn: usize,
     stats: LiveStats,
     /// What was not told yet.
     notices: Vec<Notice>,
@@ -43,23 +42,29 @@ impl Seats {
         present: &[Interface],
     ) -> Result<Self, LiveError> {
         let mut notices = Vec::new();
-        let mut seats = Vec::new();
+        let mut seats: Vec<Seat> = Vec::new();
         for name in names {
-            seats.push(Seat {
-                port: open(name, options, present, &mut notices)?,
-                tallies: Arc::new(Tallies::new(name)),
-                received_before: 0,
-                device_drops: DeviceDrops::default(),
-                is_lost: false,
-            });
+            if seats.iter().any(|seat| seat.tallies.name() == name) {
+                return Err(LiveError::NamedTwice { name: name.to_owned() });
+            }
+            seats.push(Seat::new(name, open(name, options, present, &mut notices)?));
         }
         if seats.is_empty() {
             return Err(LiveError::NoInterface);
         }
+        Ok(Self::of(seats, notices))
+    }
+
+    fn of(seats: Vec<Seat>, notices: Vec<Notice>) -> Self {
         let stats = LiveStats::new(seats.iter().map(|seat| Arc::clone(&seat.tallies)));
-        let mut seats = Self { seats, turn: 0, stats, notices, tell: None };
+        let mut seats = Self { seats, stats, notices, tell: None };
         seats.count_drops();
-        Ok(seats)
+        seats
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of_ports(ports: impl Iterator<Item = (String, Box<dyn Port>)>) -> Self {
+        Self::of(ports.map(|(name, port)| Seat::new(&name, port)).collect(), Vec::new())
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -84,31 +89,32 @@ impl Seats {
         }
     }
 
-    /// The port whose turn it is, and its number.
-    pub(crate) fn next(&mut self) -> Option<(usize, &mut (dyn Port + 'static))> {
-        let turn = self.turn;
-        self.turn = turn.saturating_add(1).checked_rem(self.seats.len())?;
-        self.seats.get_mut(turn).map(|seat| (turn, &mut *seat.port))
+    pub(crate) fn port(&mut self, seat: usize) -> Option<&mut (dyn Port + 'static)> {
+        self.seats.get_mut(seat).map(|seat| &mut *seat.port)
     }
 
+    /// What becomes readable when something is there from one of the interfaces that are wanted.
     #[cfg(unix)]
-    pub(crate) fn ports(&self) -> impl Iterator<Item = &dyn Port> {
-        self.seats.iter().map(|seat| &*seat.port)
-    }
-
-    /// How long frames may be held back before they are there.
-    pub(crate) fn hold_back(&self) -> Duration {
-        self.seats.iter().map(|seat| seat.port.holds_back()).max().unwrap_or_default()
+    pub(crate) fn bells(&self, is_wanted: impl Fn(usize) -> bool) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let wanted = self.seats.iter().enumerate().filter(move |(seat, _)| is_wanted(*seat));
+        wanted.filter_map(|(_, seat)| seat.port.bell())
     }
 
     pub(crate) fn name(&self, seat: usize) -> String {
         self.seats.get(seat).map(|seat| seat.tallies.name().to_owned()).unwrap_or_default()
     }
 
-    /// Counts the frames of a set that were lent.
-    pub(crate) fn count(&self, set: &FrameSet) {
-        if let Some(seat) = self.seats.get(set.seat) {
-            seat.tallies.add_received(set.lent() as u64);
+    /// Counts frames that were lent.
+    pub(crate) fn count(&self, seat: usize, lent: u64) {
+        if let Some(seat) = self.seats.get(seat).filter(|_| lent > 0) {
+            seat.tallies.add_received(lent);
+        }
+    }
+
+    /// Counts a failure to read from an interface.
+    pub(crate) fn count_error(&self, seat: usize) {
+        if let Some(seat) = self.seats.get(seat) {
+            seat.tallies.add_read_error();
         }
     }
 
@@ -169,6 +175,10 @@ impl Seats {
             Ok(InterfaceState::Down) if is_gone => {}
             Ok(InterfaceState::Down) => self.change(place, InterfaceState::Down, NoticeKind::Down),
             Ok(InterfaceState::Gone) => self.change(place, InterfaceState::Gone, NoticeKind::Vanished),
+            // It may have gone since it was listed, and come again.
+            Err(error) if !is_for_good(&error) => {
+                self.change(place, InterfaceState::Gone, NoticeKind::Vanished);
+            }
             Err(error) => {
                 seat.is_lost = true;
                 seat.tallies.set_state(InterfaceState::Gone);
@@ -193,6 +203,16 @@ impl Seats {
 }
 
 impl Seat {
+    fn new(name: &str, port: Box<dyn Port>) -> Self {
+        Self {
+            port,
+            tallies: Arc::new(Tallies::new(name)),
+            received_before: 0,
+            device_drops: DeviceDrops::default(),
+            is_lost: false,
+        }
+    }
+
     /// Whether the system must be asked what became of the interface.
     fn is_to_be_looked_for(&mut self) -> bool {
         let received = self.tallies.received();
@@ -201,6 +221,16 @@ impl Seat {
         !self.is_lost && (is_doubtful || self.tallies.state() != InterfaceState::Up)
     }
 }
+
+/// Whether an interface that cannot be opened anew for this reason never can be: for want of rights, or for something that
+/// is not the system's to say.
+fn is_for_good(error: &io::Error) -> bool {
+    error.raw_os_error().is_none() || error.kind() == io::ErrorKind::PermissionDenied
+}
+
+/// What libpcap calls all interfaces of Linux as one.
+#[cfg(target_os = "linux")]
+const ANY: &str = "any";
 
 /// Opens an interface with the backend that was chosen.
 fn open(
@@ -215,6 +245,8 @@ fn open(
     };
     match options.backend {
         Backend::Packet if options.expression.is_some() => Err(LiveError::ExpressionNeedsLibpcap),
+        #[cfg(target_os = "linux")]
+        Backend::Packet if name == ANY => Err(LiveError::AnyNeedsLibpcap),
         #[cfg(target_os = "linux")]
         Backend::Packet => {
             let interface = present.iter().find(|interface| interface.name == name).ok_or_else(unknown)?;

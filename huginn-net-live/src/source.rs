@@ -1,19 +1,23 @@
 //! Interfaces as one source of frames.
 
 use std::fmt;
-use std::io::PipeReader;
+use std::io::{self, PipeReader};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use huginn_net_core::{Frame, Source, Timestamp};
 
-use crate::frame_set::FrameSet;
 use crate::port::Trouble;
+use crate::queues::{Moment, Queues};
 use crate::seats::Seats;
-use crate::{LiveError, LiveOptions, LiveStats, Notice, Stopper, interface, waiting};
+use crate::{Backend, LiveError, LiveOptions, LiveStats, Notice, Stopper, interface, waiting};
 
 /// How often statistics are brought up to date, and interfaces that are down or gone looked for.
 const TICK: Duration = Duration::from_secs(1);
+/// What the kernel's clock for frames that are held back is fine to, at worst.
+const KERNEL_TICK: Duration = Duration::from_millis(10);
+/// How long a frame may be on its way from where it is stamped to where it can be taken, where it is not held back.
+const ON_THE_WAY: Duration = Duration::from_millis(1);
 /// How long frames are taken at most that were captured before the source was stopped: clocks may step.
 const MAX_ENDING: Duration = Duration::from_secs(2);
 /// What comes within this time is said to come in quick succession: then as long is slept before the next look, so that many
@@ -30,13 +34,19 @@ const BREATH: Duration = Duration::from_millis(1);
 /// so [`is_at_hand`](Source::is_at_hand) tells truly whether somebody must be waited for, batches fill up where much
 /// comes, and where little comes nothing waits for more.
 ///
-/// Interfaces that go down or vanish are waited for, and [told of](Self::on_notice). What each of several interfaces
-/// captured is lent in its order; among them there is none but that of their turns.
+/// Frames of several interfaces are lent in the order of their time stamps, for which Linux has one clock: so a tap with a
+/// port for each direction shows connections as they were. A frame waits until none that is earlier can come from another
+/// interface: as long as the system may hold frames back (twice [`hold_back`](LiveOptions::hold_back) and 20 ms; 1 ms
+/// where it does not hold them back), and no longer; meanwhile those behind it stay in the buffer of the system. A frame
+/// that comes still later is lent when it comes. Of one interface nothing waits, and frames are lent in the order in which
+/// the system has them.
+///
+/// Interfaces that go down or vanish are waited for, and [told of](Self::on_notice).
 pub struct LiveSource {
     seats: Seats,
-    /// Frames that are being lent, and those to be lent next.
-    current: FrameSet,
-    ahead: FrameSet,
+    queues: Queues,
+    /// How long after its capture a frame may be there at the latest.
+    hold_back: Duration,
     stopper: Stopper,
     bell: PipeReader,
     ending: Option<Ending>,
@@ -72,10 +82,14 @@ impl LiveSource {
         let seats = Seats::open(interfaces.iter().map(AsRef::as_ref), options, &present)?;
         let (stopper, bell) =
             Stopper::new().map_err(|source| LiveError::System { doing: "making a pipe", source })?;
-        Ok(Self {
+        Ok(Self::of(seats, hold_back(options), stopper, bell))
+    }
+
+    fn of(seats: Seats, hold_back: Duration, stopper: Stopper, bell: PipeReader) -> Self {
+        Self {
+            queues: Queues::new(seats.len(), Moment::now()),
             seats,
-            current: FrameSet::default(),
-            ahead: FrameSet::default(),
+            hold_back,
             stopper,
             bell,
             ending: None,
@@ -84,7 +98,7 @@ impl LiveSource {
             next_tick: Instant::now(),
             is_quick: false,
             false_alarms: 0,
-        })
+        }
     }
 
     /// A handle that ends the capture from another thread.
@@ -102,23 +116,18 @@ impl LiveSource {
         self.seats.on_notice(Box::new(tell));
     }
 
-    /// Sees to it that a frame can be lent, and that the next are there where that is the last; tells whether there is one.
+    /// Sees to it that a frame can be lent, and that it is known whether there is another; tells whether there is one.
     #[cold]
     fn advance(&mut self) -> Result<bool, LiveError> {
         loop {
-            if self.current.left() == 0 {
-                self.seats.count(&self.current);
-                self.current.clear();
-                std::mem::swap(&mut self.current, &mut self.ahead);
-            }
-            match (self.current.left(), self.ahead.left()) {
-                (0, _) => {
-                    if !self.wait()? {
-                        return Ok(false);
+            match self.queues.free() {
+                0 if !self.queues.choose(self.patience()) && !self.wait()? => return Ok(false),
+                0 => {}
+                1 => {
+                    if !self.queues.look_ahead(self.patience()) {
+                        self.take(QUICK);
+                        self.queues.look_ahead(self.patience());
                     }
-                }
-                (1, 0) => {
-                    self.take();
                     return Ok(true);
                 }
                 _ => return Ok(true),
@@ -126,7 +135,7 @@ impl LiveSource {
         }
     }
 
-    /// Waits until frames have been taken; false where none will come.
+    /// Waits until a frame can be lent; false where none will come.
     fn wait(&mut self) -> Result<bool, LiveError> {
         loop {
             if let Some(failure) = self.failure.take() {
@@ -134,6 +143,7 @@ impl LiveSource {
                 return Err(failure);
             }
             if self.ended {
+                self.count();
                 return Ok(false);
             }
             let linger = self.ending.as_ref().map(|ending| ending.linger);
@@ -143,17 +153,25 @@ impl LiveSource {
                 // The bell that tells of the end does not cease to ring.
                 Some(_) => !is_last,
             };
-            self.take();
-            if self.ahead.left() > 0 {
+            if is_last {
+                self.hold_back = Duration::ZERO;
+            }
+            let has_taken = self.take(Duration::ZERO);
+            if self.queues.choose(self.patience()) {
                 self.false_alarms = 0;
                 return Ok(true);
             }
             if is_last {
                 self.end();
-            } else if is_announced {
+            } else if is_announced && !has_taken {
                 self.take_breath();
             }
         }
+    }
+
+    /// How long frames wait for others that are earlier; `None` where none will come.
+    fn patience(&self) -> Option<Duration> {
+        (!self.ended && self.failure.is_none()).then_some(self.hold_back)
     }
 
     /// Waits until something is announced, or it is time for a tick; tells whether it is the first.
@@ -161,43 +179,64 @@ impl LiveSource {
         if self.is_quick {
             thread::sleep(QUICK);
         }
-        let begun = Instant::now();
-        let patience = self.next_tick.saturating_duration_since(begun);
-        let outcome = waiting::wait(&self.bell, &self.seats, patience);
-        self.is_quick = begun.elapsed() < QUICK;
+        let begun = Moment::now();
+        let until_tick = self.next_tick.saturating_duration_since(begun.at);
+        let patience = self.queues.wait(begun, self.hold_back).unwrap_or(until_tick).min(until_tick);
+        // Of interfaces that have frames here no more can be taken.
+        let is_wanted = |seat| self.queues.is_short(seat);
+        let outcome = waiting::wait(&self.bell, &self.seats, is_wanted, patience);
+        self.is_quick = begun.at.elapsed() < QUICK;
         outcome.map_err(|source| LiveError::System { doing: "waiting for frames", source })
     }
 
-    /// Takes frames from the next interface that has any, without waiting.
-    fn take(&mut self) {
+    /// Takes frames, without waiting, from the interfaces that are short of them, but for those looked at in vain no longer
+    /// ago than this; tells whether there were any.
+    fn take(&mut self, ago: Duration) -> bool {
+        self.count();
         self.see_to_the_end();
         if self.ended || self.failure.is_some() {
-            return;
+            return false;
         }
-        self.failure = self.tick().err();
-        for _ in 0..self.seats.len() {
-            let Some((seat, port)) = self.seats.next() else { break };
-            self.ahead.clear();
-            self.ahead.seat = seat;
-            match port.receive(&mut self.ahead) {
-                Ok(()) if self.ahead.left() == 0 => {}
-                Ok(()) => {
-                    self.ahead.taken_at = now();
-                    if let Some(ending) = &self.ending {
-                        self.ahead.cut_after(ending.until);
-                    }
-                    if self.ahead.left() > 0 {
-                        break;
-                    }
-                }
-                Err(Trouble::Down) => self.seats.went_down(seat),
-                Err(Trouble::Failed(source)) => {
-                    self.failure = Some(LiveError::Receive { name: self.seats.name(seat), source });
-                    break;
-                }
+        let moment = Moment::now();
+        self.failure = self.tick(moment.at).err();
+        let mut has_taken = false;
+        for seat in 0..self.seats.len() {
+            if self.queues.is_short(seat) && !self.queues.is_known(seat, moment, ago) {
+                has_taken |= self.take_from(seat, moment);
             }
         }
         self.seats.tell();
+        has_taken
+    }
+
+    fn take_from(&mut self, seat: usize, moment: Moment) -> bool {
+        let (Some(port), Some(set)) = (self.seats.port(seat), self.queues.room(seat)) else { return false };
+        let outcome = port.receive(set);
+        if set.left() > 0 {
+            set.taken = Moment::now();
+            if let Some(ending) = &self.ending {
+                set.cut_after(ending.until);
+            }
+        }
+        let has_taken = set.left() > 0;
+        if !has_taken {
+            self.queues.looked_in_vain(seat, moment);
+        }
+        match outcome {
+            Ok(()) => {}
+            Err(Trouble::Down) => self.seats.went_down(seat),
+            Err(Trouble::Failed(source)) if may_pass(&source) => self.seats.count_error(seat),
+            Err(Trouble::Failed(source)) => {
+                self.failure = Some(LiveError::Receive { name: self.seats.name(seat), source });
+            }
+        }
+        has_taken
+    }
+
+    fn count(&mut self) {
+        for (seat, lent) in self.queues.count().enumerate() {
+            self.seats.count(seat, lent);
+        }
     }
 
     /// Notes when the source was stopped. What is captured later is not wanted, and may never cease to come.
@@ -207,17 +246,15 @@ impl LiveSource {
             Some(_) => {}
             None if self.stopper.is_stopped() => {
                 let begun = Instant::now();
-                // Twice, since the kernel's clock for it is not fine.
-                let linger = begun.checked_add(self.seats.hold_back().saturating_mul(2)).unwrap_or(begun);
+                let linger = begun.checked_add(self.hold_back).unwrap_or(begun);
                 let at = begun.checked_add(MAX_ENDING).unwrap_or(begun);
-                self.ending = Some(Ending { until: now().as_nanos(), linger, at });
+                self.ending = Some(Ending { until: Moment::now().time.as_nanos(), linger, at });
             }
             None => {}
         }
     }
 
-    fn tick(&mut self) -> Result<(), LiveError> {
-        let now = Instant::now();
+    fn tick(&mut self, now: Instant) -> Result<(), LiveError> {
         if now < self.next_tick {
             return Ok(());
         }
@@ -233,11 +270,10 @@ impl LiveSource {
         }
     }
 
-    /// Settles the counts; from now on there is no frame.
+    /// Settles the counts; from now on no frame is taken.
     fn end(&mut self) {
         self.ended = true;
-        self.seats.count(&self.current);
-        self.current.clear();
+        self.count();
         self.seats.count_drops();
     }
 }
@@ -248,18 +284,18 @@ impl Source for LiveSource {
     /// After an error, and after the end, there are no frames.
     #[inline]
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, LiveError> {
-        if self.current.left() < 2 && !self.advance()? {
+        if self.queues.free() < 2 && !self.advance()? {
             return Ok(None);
         }
-        Ok(self.current.lend())
+        Ok(self.queues.lend())
     }
 
     fn taken_at(&self) -> Option<Timestamp> {
-        Some(self.current.taken_at)
+        self.queues.taken_at()
     }
 
     fn is_at_hand(&self) -> bool {
-        self.current.left() > 0 || self.ahead.left() > 0 || self.ended
+        self.queues.is_any_free() || self.ended
     }
 }
 
@@ -275,8 +311,20 @@ impl fmt::Debug for LiveSource {
     }
 }
 
-/// The system's clock.
-fn now() -> Timestamp {
-    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Timestamp::new(since_epoch.as_secs(), since_epoch.subsec_nanos(), 9)
+/// How long after its capture a frame may be there at the latest.
+fn hold_back(options: &LiveOptions) -> Duration {
+    if options.backend == Backend::Pcap && options.hold_back.is_zero() {
+        return ON_THE_WAY;
+    }
+    // A block of the kernel's that is begun while its clock runs is handed over when that has run once more.
+    options.hold_back.saturating_add(KERNEL_TICK).saturating_mul(2)
 }
+
+/// Whether a call that failed so may succeed again: unless it was wrong in itself.
+fn may_pass(error: &io::Error) -> bool {
+    const WRONG: [i32; 5] = [libc::EBADF, libc::EFAULT, libc::EINVAL, libc::ENOTSOCK, libc::EOPNOTSUPP];
+    error.raw_os_error().is_some_and(|number| !WRONG.contains(&number))
+}
+
+#[cfg(test)]
+mod tests;

@@ -35,6 +35,8 @@ pub struct InterfaceStats {
     pub kernel_dropped: u64,
     /// Frames that the interface or its driver dropped since it was opened, as far as the system tells.
     pub interface_dropped: Option<u64>,
+    /// How often it could not be read from, for want of memory perhaps, and was tried again.
+    pub read_errors: u64,
     /// Whether frames can come.
     pub state: InterfaceState,
 }
@@ -72,6 +74,7 @@ pub(crate) struct Tallies {
     received: AtomicU64,
     kernel_dropped: AtomicU64,
     interface_dropped: AtomicU64,
+    read_errors: AtomicU64,
     state: AtomicU8,
 }
 
@@ -82,6 +85,7 @@ impl Tallies {
             received: AtomicU64::new(0),
             kernel_dropped: AtomicU64::new(0),
             interface_dropped: AtomicU64::new(UNKNOWN),
+            read_errors: AtomicU64::new(0),
             state: AtomicU8::new(0),
         }
     }
@@ -104,6 +108,10 @@ impl Tallies {
 
     pub(crate) fn set_interface_dropped(&self, frames: u64) {
         self.interface_dropped.store(frames, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_read_error(&self) {
+        self.read_errors.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn state(&self) -> InterfaceState {
@@ -130,6 +138,7 @@ impl Tallies {
             received: self.received(),
             kernel_dropped: self.kernel_dropped.load(Ordering::Relaxed),
             interface_dropped: (interface_dropped != UNKNOWN).then_some(interface_dropped),
+            read_errors: self.read_errors.load(Ordering::Relaxed),
             state: self.state(),
         }
     }

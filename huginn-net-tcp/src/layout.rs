@@ -81,10 +81,19 @@ impl Default for OptionLayout {
     }
 }
 
+impl OptionLayout {
+    /// The layout as numbers: equal ones are equal layouts. The second has nothing above its lowest 80 bits.
+    pub fn words(&self) -> [u128; 2] {
+        let (first, rest) = self.kinds.split_first_chunk::<16>().unwrap_or((&[0; 16], &[]));
+        let rest = rest.first_chunk::<8>().map_or(0, |rest| u64::from_le_bytes(*rest));
+        let lengths = u16::from_le_bytes([self.len, self.eol_padding]);
+        [u128::from_le_bytes(*first), u128::from(lengths) << 64 | u128::from(rest)]
+    }
+}
+
 impl Hash for OptionLayout {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write(self.kinds());
-        state.write_u16(u16::from_be_bytes([self.len, self.eol_padding]));
+        self.words().into_iter().for_each(|word| state.write_u128(word));
     }
 }
 

@@ -1,6 +1,6 @@
 //! The TCP handshakes of a capture, watched flow by flow.
 
-use huginn_net_core::{Analyzer, Interest, Protocol, Segment, Side, TcpFlags, TcpHeader};
+use huginn_net_core::{Analyzer, Interest, Protocol, Segment, Side, TcpFlags};
 
 use crate::clock::MEASURABLE_MILLIS;
 use crate::{Clock, ClockReading, Handshake, Measurement, Mtu, TcpSignature};
@@ -56,8 +56,10 @@ pub enum TcpEvent {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TcpFlow {
     phase: Phase,
-    /// Where the clocks of client and server began, while they are not measured.
-    clocks: [Option<ClockReading>; 2],
+    /// The values from which the clocks of client and server are measured; 0 where there is nothing to measure.
+    clocks: [u32; 2],
+    /// When (ms) the clocks had them.
+    began: [u64; 2],
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,7 +76,7 @@ enum Phase {
 impl TcpFlow {
     /// Whether the SYN was answered by a SYN+ACK, both of them seen.
     pub fn is_answered(&self) -> bool {
-        self.phase == Phase::Answered
+        matches!(self.phase, Phase::Answered)
     }
 
     /// Takes the connection for ended, so that its SYN is news when it comes again and its SYN+ACK is not.
@@ -104,6 +106,7 @@ impl Protocol for TcpObserver {
         (handshake == Handshake::Syn).then_some(Side::Client)
     }
 
+    #[inline]
     fn on_segment(
         &mut self,
         segment: &Segment<'_>,
@@ -112,46 +115,57 @@ impl Protocol for TcpObserver {
         emit: &mut impl FnMut(Side, TcpEvent),
     ) -> Interest {
         let Some(tcp) = segment.tcp() else { return Interest::Done };
-        let [client, server] = &mut flow.clocks;
-        if let Some(clock) = measure(sender.choose(client, server), segment) {
+        if let Some(clock) = flow.measure(sender, segment) {
             emit(sender, TcpEvent::Clock(clock));
         }
-        match Handshake::of(tcp.flags) {
-            Some(Handshake::Syn) => on_syn(segment, sender, flow, emit),
-            Some(Handshake::SynAck) => on_syn_ack(segment, sender, flow, emit),
-            None => {
-                if tcp.flags.closes() || flow.phase != Phase::Answered && acknowledges(tcp) {
-                    flow.phase = Phase::Closed;
-                }
+        if tcp.flags & PART == TcpFlags::ACK {
+            if !flow.is_answered() {
+                flow.phase = Phase::Closed;
+            }
+        } else {
+            match Handshake::of(tcp.flags) {
+                Some(Handshake::Syn) => on_syn(segment, sender, flow, emit),
+                Some(Handshake::SynAck) => on_syn_ack(segment, sender, flow, emit),
+                None if tcp.flags.closes() => flow.phase = Phase::Closed,
+                None => {}
             }
         }
-        if flow.phase == Phase::Answered && flow.clocks == [None, None] {
-            Interest::Done
-        } else {
-            Interest::More
-        }
+        if flow.is_answered() && flow.clocks == [0, 0] { Interest::Done } else { Interest::More }
     }
 }
+
+/// The flags that tell a segment's part in the connection.
+const PART: TcpFlags = TcpFlags::SYN.union(TcpFlags::ACK).union(TcpFlags::FIN).union(TcpFlags::RST);
 
 /// For how long (ms) a clock is let run. p0f takes what it finds after 25 ms, of which a segment that waits on its way
 /// takes away a good part.
 const MIN_MILLIS: u64 = 500;
 
-/// Measures a clock, if the time has come; it is then measured, or given up, for good.
-#[inline]
-fn measure(clock: &mut Option<ClockReading>, segment: &Segment<'_>) -> Option<Clock> {
-    let began = (*clock)?;
-    let age = segment.ts.as_millis().checked_sub(began.at_millis)?;
-    if age < MIN_MILLIS {
-        return None;
+impl TcpFlow {
+    /// Measures the sender's clock, if the time has come; it is then measured, or given up, for good.
+    #[inline]
+    fn measure(&mut self, sender: Side, segment: &Segment<'_>) -> Option<Clock> {
+        let ([client, server], [client_began, server_began]) = (&mut self.clocks, self.began);
+        let value = sender.choose(client, server);
+        if *value == 0 {
+            return None;
+        }
+        let began = ClockReading { value: *value, at_millis: sender.choose(client_began, server_began) };
+        let age = segment.ts.as_millis().checked_sub(began.at_millis)?;
+        if age < MIN_MILLIS { None } else { measure(began, age, segment, value) }
     }
+}
+
+/// Measures a clock that has run for `age` milliseconds since it `began`; its value becomes 0 unless that tells nothing.
+#[inline(never)]
+fn measure(began: ClockReading, age: u64, segment: &Segment<'_>, value: &mut u32) -> Option<Clock> {
     let measurement = if MEASURABLE_MILLIS.contains(&age) {
         ClockReading::of(segment)?.since(began)
     } else {
         Measurement::NoClock
     };
     if measurement != Measurement::Nothing {
-        *clock = None;
+        *value = 0;
     }
     match measurement {
         Measurement::Clock(clock) => Some(clock),
@@ -159,16 +173,18 @@ fn measure(clock: &mut Option<ClockReading>, segment: &Segment<'_>) -> Option<Cl
     }
 }
 
+#[inline(never)]
 fn on_syn(segment: &Segment<'_>, sender: Side, flow: &mut TcpFlow, emit: &mut impl FnMut(Side, TcpEvent)) {
     // The engine hands a SYN that begins another connection to a flow of its own: here it can only be the first
     // or its retransmission.
-    if flow.phase != Phase::Closed || sender != Side::Client {
+    if !matches!(flow.phase, Phase::Closed) || sender != Side::Client {
         return;
     }
     let Some(signature) = TcpSignature::from_segment(segment, None) else { return };
     let sendsyn = signature.is_sendsyn();
     flow.phase = Phase::SynSeen { mss: signature.mss, sendsyn };
-    flow.clocks = [ClockReading::new(signature.timestamp, segment.ts.as_millis()), None];
+    flow.clocks = [signature.timestamp, 0];
+    flow.began = [segment.ts.as_millis(), 0];
     if sendsyn {
         emit(Side::Client, TcpEvent::SendsynProbe(signature));
     } else {
@@ -177,6 +193,7 @@ fn on_syn(segment: &Segment<'_>, sender: Side, flow: &mut TcpFlow, emit: &mut im
     }
 }
 
+#[inline(never)]
 fn on_syn_ack(
     segment: &Segment<'_>,
     sender: Side,
@@ -193,8 +210,8 @@ fn on_syn_ack(
         emit(Side::Server, TcpEvent::SendsynResponse(signature));
     } else {
         flow.phase = Phase::Answered;
-        let [_, server] = &mut flow.clocks;
-        *server = ClockReading::new(signature.timestamp, segment.ts.as_millis());
+        let ([_, server], [_, server_began]) = (&mut flow.clocks, &mut flow.began);
+        (*server, *server_began) = (signature.timestamp, segment.ts.as_millis());
         emit(Side::Server, TcpEvent::SynAck(signature));
         emit_mtu(Side::Server, &signature, emit);
     }
@@ -204,10 +221,4 @@ fn emit_mtu(subject: Side, signature: &TcpSignature, emit: &mut impl FnMut(Side,
     if let Some(mtu) = Mtu::from_mss(signature.version, signature.mss) {
         emit(subject, TcpEvent::Mtu(mtu));
     }
-}
-
-/// ACK alone, of the flags that tell a segment's part in the connection.
-fn acknowledges(tcp: &TcpHeader<'_>) -> bool {
-    let part = TcpFlags::SYN | TcpFlags::ACK | TcpFlags::FIN | TcpFlags::RST;
-    tcp.flags & part == TcpFlags::ACK
 }

@@ -1,7 +1,5 @@
 //! What one SYN or SYN+ACK tells about the system that sent it.
 
-use std::net::IpAddr;
-
 use huginn_net_core::{IpHeader, Segment, TcpFlags, decode_ip};
 
 use crate::options::Options;
@@ -119,6 +117,7 @@ pub enum Handshake {
 
 impl Handshake {
     /// Which one a segment with these flags is, if either: SYN with FIN or RST is none.
+    #[inline]
     pub fn of(flags: TcpFlags) -> Option<Self> {
         let kind = flags & (TcpFlags::SYN | TcpFlags::ACK | TcpFlags::FIN | TcpFlags::RST);
         if kind == TcpFlags::SYN {
@@ -142,10 +141,8 @@ pub enum IpVersion {
 
 impl IpVersion {
     /// The version of a header.
+    #[inline]
     pub fn of(ip: &IpHeader) -> Self {
-        match ip.src {
-            IpAddr::V4(_) => Self::V4,
-            IpAddr::V6(_) => Self::V6,
-        }
+        if ip.is_ipv4() { Self::V4 } else { Self::V6 }
     }
 }

@@ -91,27 +91,29 @@ impl Units {
             .unwrap_or_else(|| u16::MAX.checked_div(factor).unwrap_or(0).saturating_mul(factor))
     }
 
+    /// The units one after the other: mostly one of the first divides.
     fn in_order(&self) -> impl Iterator<Item = Unit> {
         let known = self.mss >= MIN_MSS;
-        let is_v6 = self.version == IpVersion::V6;
+        let is_v6 = known && self.version == IpVersion::V6;
         let mss = u32::from(self.mss);
         let peer_mss = u32::from(self.peer_mss);
         let less_timestamp = |mss: u32| mss.saturating_sub(TIMESTAMP_BYTES);
-        [
-            Unit::mss(known, mss),
-            Unit::mss(known && self.has_timestamp, less_timestamp(mss)),
-            Unit::mss(known, 1460),
-            Unit::mss(known, 1448),
-            Unit::mss(known && is_v6, 1440),
-            Unit::mss(known && is_v6, 1428),
-            Unit::mtu(known, mss.saturating_add(IPV4_HEADERS)),
-            Unit::mtu(known, mss.saturating_add(u32::from(self.header_bytes))),
-            Unit::mtu(known && is_v6, mss.saturating_add(IPV6_HEADERS)),
-            Unit::mtu(known, 1500),
-            Unit::mss(known, peer_mss),
-            Unit::mss(known, less_timestamp(peer_mss)),
-        ]
-        .into_iter()
+        let has_timestamp = self.has_timestamp;
+        let header_bytes = u32::from(self.header_bytes);
+        (0..12).map(move |n| match n {
+            0 => Unit::mss(known, mss),
+            1 => Unit::mss(known && has_timestamp, less_timestamp(mss)),
+            2 => Unit::mss(known, 1460),
+            3 => Unit::mss(known, 1448),
+            4 => Unit::mss(is_v6, 1440),
+            5 => Unit::mss(is_v6, 1428),
+            6 => Unit::mtu(known, mss.saturating_add(IPV4_HEADERS)),
+            7 => Unit::mtu(known, mss.saturating_add(header_bytes)),
+            8 => Unit::mtu(is_v6, mss.saturating_add(IPV6_HEADERS)),
+            9 => Unit::mtu(known, 1500),
+            10 => Unit::mss(known, peer_mss),
+            _ => Unit::mss(known, less_timestamp(peer_mss)),
+        })
     }
 }
 

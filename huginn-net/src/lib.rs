@@ -42,7 +42,7 @@ pub use finding::{
 };
 pub use hosts::{
     Activity, Cause, Claim, Contradiction, Counted, Evidence, Explanation, Findings, Grade, HostCounters,
-    HostLimits, HostNote, HostProfile, Hosts, Latest, Layer, LinkSeen, Mismatch, Reasons, Sightings,
+    HostId, HostLimits, HostNote, HostProfile, Hosts, Latest, Layer, LinkSeen, Mismatch, Reasons, Sightings,
     SoftwareSeen, Statement, SystemSeen, TlsClientSeen, Verdict,
 };
 /// Frames, flows and the engine: all that the types here are made of.

@@ -248,7 +248,7 @@ impl Observers {
                 TcpEvent::SendsynProbe(signature) | TcpEvent::SendsynResponse(signature) => (signature, true),
                 TcpEvent::Mtu(_) if *by_tool == Some(side) => return,
                 TcpEvent::Mtu(mtu) => {
-                    let finding = MtuFinding { mtu, link: database.match_mtu(mtu) };
+                    let finding = MtuFinding { mtu, link: database.match_mtu(mtu).cloned() };
                     let note = profiles.then(|| Note::Mtu(finding.clone()));
                     emit(side, Route::Report(Finding::Mtu(finding)));
                     return note.into_iter().for_each(|note| emit(side, Route::Note(note.into())));

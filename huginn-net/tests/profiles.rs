@@ -12,7 +12,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use huginn_net::{
-    CaptureReader, Event, Finding, HostCounters, HostProfile, HuginnNet, JsonHost, Observers, Reasons,
+    CaptureReader, Event, Finding, HostCounters, HostId, HostProfile, HuginnNet, JsonHost, Observers, Reasons,
 };
 
 fn folder() -> PathBuf {
@@ -39,6 +39,22 @@ fn contradictions(host: &HostProfile) -> Vec<String> {
 #[test]
 fn nobody_asked_for_profiles_and_none_are_made() {
     assert!(hosts(&folder().join("curl-nginx.pcap"), Observers::default(), 1).is_empty());
+}
+
+#[test]
+fn hosts_can_be_looked_at_one_by_one() {
+    for capture in ["curl-nginx.pcap", "made-erspan.pcap"] {
+        let source = CaptureReader::open(folder().join(capture)).unwrap();
+        let mut analyzer = HuginnNet::builder_with(Observers::default().profiles(true)).build();
+        analyzer.analyze(source, &mut |_: Event| ()).unwrap();
+        let hosts = analyzer.memory();
+        let mut ids: Vec<HostId> = hosts.ids().collect();
+        ids.sort_unstable();
+        let each: Vec<&HostProfile> = ids.iter().filter_map(|id| hosts.profile_of(*id)).collect();
+        let all: Vec<&HostProfile> = hosts.profiles().collect();
+        assert!(!all.is_empty() && all.len() == ids.len());
+        assert!(each.into_iter().map(std::ptr::from_ref).eq(all.into_iter().map(std::ptr::from_ref)));
+    }
 }
 
 #[test]

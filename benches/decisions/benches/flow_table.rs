@@ -1,12 +1,12 @@
 //! One flow lookup a packet: the project's flow table beside `ttl_cache`, with the same keys and the same hash.
 
 use std::hint::black_box;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use foldhash::fast::RandomState;
-use huginn_net_core::{FlowKey, IdleLimits, IdleMap, IpHeader, Segment, Timestamp, Transport, TunnelPath, UdpHeader};
+use huginn_net_core::{Addresses, FlowKey, IdleLimits, IdleMap, IpHeader, Segment, Timestamp, Transport, TunnelPath, UdpHeader};
 use ttl_cache::TtlCache;
 
 const PACKETS: u32 = 1_000_000;
@@ -18,8 +18,10 @@ type Flow = [u64; 5];
 
 fn key(n: u32) -> FlowKey {
     let ip = IpHeader {
-        src: IpAddr::V4(Ipv4Addr::from_bits(0x0a00_0000 | (n & 0x00ff_ffff))),
-        dst: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
+        addresses: Addresses::V4 {
+            src: Ipv4Addr::from_bits(0x0a00_0000 | (n & 0x00ff_ffff)),
+            dst: Ipv4Addr::new(192, 0, 2, 1),
+        },
         ttl: 64,
         traffic_class: 0,
         header_len: 20,

@@ -22,10 +22,20 @@ use pnet_datalink::{Channel, Config, NetworkInterface};
 const FRAME_LEN: usize = 500;
 const SECONDS: u64 = 3;
 const RATES: [u64; 5] = [1_000, 20_000, 50_000, 100_000, 200_000];
-const HEADINGS: [&str; 6] = ["receiver", "wanted/s", "sent/s", "lost %", "CPU % of a core", "ns/packet"];
+const HEADINGS: [&str; 7] =
+    ["receiver", "wanted/s", "sent/s", "lost %", "CPU % of a core", "ns/packet", "late (µs)"];
 
-/// Opens the interface and reads until it is stopped; tells how many frames it saw, and what time it took to read them.
-type Receiver = fn(&AtomicBool) -> (u64, Duration);
+/// Opens the interface and reads until it is stopped.
+type Receiver = fn(&AtomicBool) -> Outcome;
+
+struct Outcome {
+    /// How many frames were seen.
+    seen: u64,
+    /// What time it took the processor to read them.
+    spent: Duration,
+    /// How long after their capture the frames were taken from the kernel, in ns, where that is known.
+    late: Vec<u64>,
+}
 
 fn main() {
     unshare(CloneFlags::CLONE_NEWNET).unwrap();
@@ -37,7 +47,7 @@ fn main() {
     }
     let mut receivers: Vec<(&str, Receiver)> = vec![
         ("pnet", pnet),
-        ("packet, pnet's buffer", |stop| live(stop, &options(Backend::Packet, 106_496))),
+        ("packet, 1 MiB", |stop| live(stop, &options(Backend::Packet, 1 << 20))),
         ("packet, 32 MiB", |stop| live(stop, &options(Backend::Packet, 32 << 20))),
     ];
     if cfg!(feature = "libpcap") {
@@ -48,8 +58,8 @@ fn main() {
             live(stop, &options)
         }));
     }
-    let [receiver, rate, sent, lost, cpu, each] = HEADINGS;
-    println!("{receiver:26}{rate:>10}{sent:>10}{lost:>8}{cpu:>18}{each:>12}");
+    let [receiver, rate, sent, lost, cpu, each, late] = HEADINGS;
+    println!("{receiver:26}{rate:>10}{sent:>10}{lost:>8}{cpu:>18}{each:>12}{late:>12}");
     for rate in RATES {
         for (name, receiver) in &receivers {
             measure(name, *receiver, rate);
@@ -59,7 +69,7 @@ fn main() {
 
 fn measure(name: &str, receiver: Receiver, rate: u64) {
     let stop = AtomicBool::new(false);
-    let (sent, (seen, spent)) = thread::scope(|scope| {
+    let (sent, Outcome { seen, spent, mut late }) = thread::scope(|scope| {
         let receiving = scope.spawn(|| receiver(&stop));
         thread::sleep(Duration::from_millis(500));
         let sent = send(rate);
@@ -68,12 +78,14 @@ fn measure(name: &str, receiver: Receiver, rate: u64) {
         (sent, receiving.join().unwrap())
     });
     let seconds = SECONDS as f64;
+    late.sort_unstable();
     println!(
-        "{name:26}{rate:10}{:10.0}{:8.2}{:18.1}{:12.0}",
+        "{name:26}{rate:10}{:10.0}{:8.2}{:18.1}{:12.0}{:>12}",
         sent as f64 / seconds,
         (sent - seen) as f64 * 100.0 / sent as f64,
         spent.as_secs_f64() * 100.0 / seconds,
         spent.as_nanos() as f64 / seen as f64,
+        late.get(late.len() / 2).map_or("-".to_owned(), |nanos| (nanos / 1000).to_string()),
     );
 }
 
@@ -97,7 +109,7 @@ fn send(rate: u64) -> u64 {
     sent
 }
 
-fn pnet(stop: &AtomicBool) -> (u64, Duration) {
+fn pnet(stop: &AtomicBool) -> Outcome {
     let mut config = Config::default();
     config.read_timeout = Some(Duration::from_millis(50));
     let Ok(Channel::Ethernet(_, mut receiver)) = pnet_datalink::channel(&interface("left"), config) else {
@@ -107,7 +119,7 @@ fn pnet(stop: &AtomicBool) -> (u64, Duration) {
     while !stop.load(Ordering::Relaxed) {
         seen += u64::from(receiver.next().is_ok());
     }
-    (seen, processor_time() - before)
+    Outcome { seen, spent: processor_time() - before, late: Vec::new() }
 }
 
 fn options(backend: Backend, buffer_bytes: usize) -> LiveOptions {
@@ -116,10 +128,11 @@ fn options(backend: Backend, buffer_bytes: usize) -> LiveOptions {
     options
 }
 
-fn live(stop: &AtomicBool, options: &LiveOptions) -> (u64, Duration) {
+fn live(stop: &AtomicBool, options: &LiveOptions) -> Outcome {
     let mut source = LiveSource::open(&["left"], options).unwrap();
     let stopper = source.stopper();
-    let (mut seen, before) = (0, processor_time());
+    let mut late = Vec::with_capacity(1 << 20);
+    let before = processor_time();
     thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
@@ -127,11 +140,12 @@ fn live(stop: &AtomicBool, options: &LiveOptions) -> (u64, Duration) {
             }
             stopper.stop();
         });
-        while source.next_frame().unwrap().is_some() {
-            seen += 1;
+        while let Some(frame) = source.next_frame().unwrap() {
+            let captured = frame.ts.as_nanos();
+            late.push(source.taken_at().unwrap().as_nanos().saturating_sub(captured));
         }
     });
-    (seen, processor_time() - before)
+    Outcome { seen: late.len() as u64, spent: processor_time() - before, late }
 }
 
 fn interface(name: &str) -> NetworkInterface {

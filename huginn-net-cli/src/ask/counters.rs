@@ -53,19 +53,27 @@ pub(crate) struct LatencyCounters {
 /// How durations spread, in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Spread {
+    /// How many since the last line of counters.
+    pub(crate) count: u64,
+    /// The one that half of these do not exceed.
+    pub(crate) p50: u64,
+    /// The one that 99 of 100 of these do not exceed.
+    pub(crate) p99: u64,
+    /// The longest of these.
+    pub(crate) max: u64,
+    /// Those since the start.
+    #[serde(skip)]
+    pub(crate) total: Total,
+}
+
+/// All durations since the start, in microseconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Total {
     /// How many.
     pub(crate) count: u64,
-    /// The one that half of them do not exceed.
-    pub(crate) p50: u64,
-    /// The one that 99 of 100 do not exceed.
-    pub(crate) p99: u64,
-    /// The longest.
-    pub(crate) max: u64,
-    /// The sum of all.
-    #[serde(skip)]
+    /// Their sum.
     pub(crate) sum: u64,
     /// Of ranges of durations, from the shortest on, the end of each and how many are in it. What is longer than the end
     /// of the last counts in `count` alone.
-    #[serde(skip)]
     pub(crate) ranges: Vec<(u64, u64)>,
 }

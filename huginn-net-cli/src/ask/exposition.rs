@@ -9,7 +9,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use serde_json::Value;
 
-use super::counters::{CaptureCounters, LiveCounters, Spread};
+use super::counters::{CaptureCounters, LiveCounters, Total};
 use super::families::{FAMILIES, Family, Kind, Member};
 
 /// What all names begin with.
@@ -77,8 +77,8 @@ struct Snapshot {
     /// As `--stats-interval` writes them.
     all: Value,
     capture: Vec<(String, CaptureCounters)>,
-    capture_to_event: Spread,
-    own: Spread,
+    capture_to_event: Total,
+    own: Total,
 }
 
 impl Snapshot {
@@ -86,7 +86,8 @@ impl Snapshot {
         let all = serde_json::to_value(counters).map_err(|_| fmt::Error)?;
         let capture = counters.capture.clone().into_iter().collect();
         let latency = counters.latency.clone();
-        Ok(Self { all, capture, capture_to_event: latency.capture_to_event_us, own: latency.own_us })
+        let (capture_to_event, own) = (latency.capture_to_event_us.total, latency.own_us.total);
+        Ok(Self { all, capture, capture_to_event, own })
     }
 }
 
@@ -97,10 +98,11 @@ impl Collector for Snapshot {
             encode_family(family, all, &mut encoder)?;
         }
         encode_capture(capture, &mut encoder)?;
-        let help = "Time from the capture of a packet to the event that it tells";
-        encode_spread("capture_to_event", help, capture_to_event, &mut encoder)?;
-        let help = "Time from when a packet was taken from the kernel to the event that it tells";
-        encode_spread("own", help, own, &mut encoder)
+        let help = "Time from the capture of a packet to the event that it tells, since the start";
+        encode_durations("capture_to_event", help, capture_to_event, &mut encoder)?;
+        let help =
+            "Time from when a packet was taken from the kernel to the event that it tells, since the start";
+        encode_durations("own", help, own, &mut encoder)
     }
 }
 
@@ -152,22 +154,19 @@ fn encode_capture(
     Ok(())
 }
 
-fn encode_spread(
+fn encode_durations(
     name: &str,
     help: &str,
-    spread: &Spread,
+    total: &Total,
     encoder: &mut DescriptorEncoder<'_>,
 ) -> fmt::Result {
-    let Spread { count, sum, max, ranges, .. } = spread;
+    let Total { count, sum, ranges } = total;
     let in_ranges = ranges.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
     let mut buckets: Vec<(f64, u64)> = ranges.iter().map(|(end, count)| (seconds(*end), *count)).collect();
     buckets.push((f64::INFINITY, count.saturating_sub(in_ranges)));
     let name_of_all = format!("{name}_seconds");
     let mut metric = encoder.encode_descriptor(&name_of_all, help, None, MetricType::Histogram)?;
-    metric.encode_histogram::<NoLabelSet>(seconds(*sum), *count, &buckets, None)?;
-    let name_of_max = format!("{name}_max_seconds");
-    let help = format!("{help}: the longest");
-    encoder.encode_descriptor(&name_of_max, &help, None, MetricType::Gauge)?.encode_gauge(&seconds(*max))
+    metric.encode_histogram::<NoLabelSet>(seconds(*sum), *count, &buckets, None)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "exact to the microsecond for 285 years")]
@@ -223,13 +222,7 @@ mod tests {
             CaptureCounters { received: 9, kernel_dropped: 2, state: "up".into(), ..Default::default() };
         counters.capture.insert("eth0".into(), eth0);
         counters.capture.insert("a\"b".into(), CaptureCounters::default());
-        counters.latency.own_us = Spread {
-            count: 4,
-            sum: 1_500_300,
-            max: 1_500_000,
-            ranges: vec![(100, 2), (200, 1)],
-            ..Default::default()
-        };
+        counters.latency.own_us.total = Total { count: 4, sum: 1_500_300, ranges: vec![(100, 2), (200, 1)] };
         counters
     }
 
@@ -250,7 +243,6 @@ mod tests {
             r#"huginn_net_own_seconds_bucket{le="0.0001"} 2"#,
             r#"huginn_net_own_seconds_bucket{le="0.0002"} 3"#,
             r#"huginn_net_own_seconds_bucket{le="+Inf"} 4"#,
-            r#"huginn_net_own_max_seconds 1.5"#,
         ] {
             assert!(text.iter().any(|found| found == line), "{line}\n{}", text.join("\n"));
             assert!(open_metrics.iter().any(|found| found == line), "{line}");

@@ -14,7 +14,7 @@ mod tests;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -25,6 +25,7 @@ use tokio::sync::oneshot;
 
 use self::counters::LiveCounters;
 use self::p0f_socket::SocketFile;
+pub(crate) use self::p0f_socket::WantedSocket;
 
 /// What is known of the host of an address. It may wait for the analysis.
 pub(crate) type TellHost = Arc<dyn Fn(IpAddr) -> P0fAnswer + Send + Sync>;
@@ -64,14 +65,11 @@ pub(crate) struct Sockets {
 }
 
 impl Sockets {
-    /// Binds what is asked for. The socket of p0f gets these permissions (`0o600`) before anybody can connect.
-    pub(crate) fn bind(metrics: Option<SocketAddr>, p0f: Option<(&Path, u32)>) -> Result<Self, AskError> {
+    /// Binds what is asked for. The socket of p0f gets its owner and permissions before anybody can connect.
+    pub(crate) fn bind(metrics: Option<SocketAddr>, p0f: Option<&WantedSocket>) -> Result<Self, AskError> {
         let listen =
             |address| TcpListener::bind(address).map_err(|source| AskError::Metrics { address, source });
-        Ok(Self {
-            metrics: metrics.map(listen).transpose()?,
-            p0f: p0f.map(|(path, mode)| SocketFile::bind(path, mode)).transpose()?,
-        })
+        Ok(Self { metrics: metrics.map(listen).transpose()?, p0f: p0f.map(SocketFile::bind).transpose()? })
     }
 
     /// Where metrics are offered: the port that was chosen, if 0 was asked for.

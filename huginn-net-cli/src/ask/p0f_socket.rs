@@ -1,9 +1,10 @@
 //! `--p0f-socket`: p0f's queries and answers over a Unix socket.
 
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt, chown};
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
@@ -14,6 +15,20 @@ use tokio::{task, time};
 
 use super::clients::{Active, Clients};
 use super::{AskError, PAUSE, TellHost};
+use crate::output::folder_of;
+
+/// Folders of a crash at most that are passed over.
+const MAX_LEFT_BEHIND: u32 = 1000;
+
+/// A socket as it is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct WantedSocket {
+    pub(crate) path: PathBuf,
+    /// Its permissions, as `0o600`.
+    pub(crate) mode: u32,
+    /// The user and the group that it shall belong to, if not to who runs the program.
+    pub(crate) owner: Option<(u32, u32)>,
+}
 
 /// A listening socket in the file system, which goes with it.
 #[derive(Debug)]
@@ -25,9 +40,12 @@ pub(super) struct SocketFile {
 }
 
 impl SocketFile {
-    /// Binds a socket with these permissions. One that nobody answers at any more is replaced.
-    pub(super) fn bind(path: &Path, mode: u32) -> Result<Self, AskError> {
+    /// Binds a socket with this owner and these permissions. One that nobody answers at any more is replaced.
+    pub(super) fn bind(wanted: &WantedSocket) -> Result<Self, AskError> {
+        let path = wanted.path.as_path();
         let failed = |source| AskError::Socket { path: path.into(), source };
+        // Whose path is too long for clients could be bound, by a way around.
+        SocketAddr::from_pathname(path).map_err(failed)?;
         if let Ok(there) = fs::symlink_metadata(path) {
             if !there.file_type().is_socket() {
                 return Err(AskError::NotASocket { path: path.into() });
@@ -38,7 +56,7 @@ impl SocketFile {
                 Ok(_) => return Err(AskError::SocketInUse { path: path.into() }),
             }
         }
-        let listener = bind_unseen(path, mode).map_err(failed)?;
+        let listener = bind_unseen(wanted).map_err(failed)?;
         Ok(Self { listener, path: path.into(), id: id_of(path) })
     }
 
@@ -59,14 +77,17 @@ impl Drop for SocketFile {
     }
 }
 
-/// Binds in a directory that nobody else may enter and moves the socket to its place when its permissions are set: nobody
+/// Binds in a folder that nobody else may enter and moves the socket to its place when its permissions are set: nobody
 /// connects before, and what is replaced is so at once.
-fn bind_unseen(path: &Path, mode: u32) -> io::Result<UnixListener> {
-    let folder = path.parent().unwrap_or_else(|| Path::new("")).join(format!(".{}", process::id()));
-    DirBuilder::new().mode(0o700).create(&folder)?;
+fn bind_unseen(wanted: &WantedSocket) -> io::Result<UnixListener> {
+    let WantedSocket { path, mode, owner } = wanted;
+    let folder = new_folder(&folder_of(path))?;
     let unseen = folder.join("s");
-    let bound = UnixListener::bind(&unseen).and_then(|listener| {
-        fs::set_permissions(&unseen, Permissions::from_mode(mode))?;
+    let bound = bind_in(&folder).and_then(|listener| {
+        fs::set_permissions(&unseen, Permissions::from_mode(*mode))?;
+        if let Some((uid, gid)) = owner {
+            chown(&unseen, Some(*uid), Some(*gid))?;
+        }
         fs::rename(&unseen, path)?;
         Ok(listener)
     });
@@ -75,6 +96,29 @@ fn bind_unseen(path: &Path, mode: u32) -> io::Result<UnixListener> {
     }
     let _ = fs::remove_dir(&folder);
     bound
+}
+
+/// Makes a folder for the moment. One that a crash left behind stays: another process may have the same number in a
+/// container of its own.
+fn new_folder(place: &Path) -> io::Result<PathBuf> {
+    let process = process::id();
+    let mut number = 0_u32;
+    loop {
+        let folder = place.join(format!(".{process}.{number}"));
+        match DirBuilder::new().mode(0o700).create(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MAX_LEFT_BEHIND => {
+                number = number.saturating_add(1);
+            }
+            made => return made.map(|()| folder),
+        }
+    }
+}
+
+/// Binds `s` in this folder, of which the path may be too long for a socket: Linux knows a shorter one while it is open.
+fn bind_in(folder: &Path) -> io::Result<UnixListener> {
+    let open = File::open(folder)?;
+    let short = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
+    UnixListener::bind(if short.exists() { short.as_path() } else { folder }.join("s"))
 }
 
 fn id_of(path: &Path) -> Option<(u64, u64)> {

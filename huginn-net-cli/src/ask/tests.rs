@@ -3,8 +3,10 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpStream};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 
 use huginn_net::{P0fHost, P0fQuery};
 use tempfile::TempDir;
@@ -37,8 +39,12 @@ fn counters() -> TellCounters {
     Arc::new(LiveCounters::default)
 }
 
+fn wanted(path: &Path, mode: u32) -> WantedSocket {
+    WantedSocket { path: path.into(), mode, owner: None }
+}
+
 fn serve_p0f(path: &Path) -> Answering {
-    Sockets::bind(None, Some((path, 0o600))).unwrap().serve(hosts(), counters()).unwrap().unwrap()
+    Sockets::bind(None, Some(&wanted(path, 0o600))).unwrap().serve(hosts(), counters()).unwrap().unwrap()
 }
 
 fn serve_metrics() -> (SocketAddr, Answering) {
@@ -148,7 +154,7 @@ fn who_reads_no_answers_holds_nobody_up() {
 #[test]
 fn an_analysis_that_does_not_answer_holds_up_only_those_who_ask() {
     let (_folder, path) = folder();
-    let sockets = Sockets::bind(Some((Ipv4Addr::LOCALHOST, 0).into()), Some((&path, 0o600))).unwrap();
+    let sockets = Sockets::bind(Some((Ipv4Addr::LOCALHOST, 0).into()), Some(&wanted(&path, 0o600))).unwrap();
     let address = sockets.metrics_address().unwrap();
     let busy: TellHost = Arc::new(|_| {
         thread::sleep(Duration::from_secs(3));
@@ -171,14 +177,14 @@ fn the_socket_has_its_mode_and_goes_at_the_end() {
     assert_eq!(files(&folder), 1, "nothing else is left");
     answering.stop();
     assert_eq!(files(&folder), 0);
-    drop(Sockets::bind(None, Some((&path, 0o666))).unwrap());
+    drop(Sockets::bind(None, Some(&wanted(&path, 0o666))).unwrap());
     assert_eq!(files(&folder), 0, "nor without having served");
 }
 
 #[test]
 fn only_a_dead_socket_is_replaced() {
     let (folder, path) = folder();
-    let bind = || Sockets::bind(None, Some((&path, 0o660)));
+    let bind = || Sockets::bind(None, Some(&wanted(&path, 0o660)));
     drop(UnixListener::bind(&path).unwrap());
     let sockets = bind().unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o660);
@@ -189,8 +195,35 @@ fn only_a_dead_socket_is_replaced() {
     drop(sockets);
     assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
     let nowhere = folder.path().join("no/p0f.sock");
-    let error = Sockets::bind(None, Some((&nowhere, 0o600))).unwrap_err().to_string();
+    let error = Sockets::bind(None, Some(&wanted(&nowhere, 0o600))).unwrap_err().to_string();
     assert!(error.contains("no/p0f.sock: No such file"), "{error}");
+}
+
+#[test]
+fn what_a_crash_left_behind_and_a_long_path_are_no_obstacle() {
+    let (folder, _) = folder();
+    let left = folder.path().join(format!(".{}.0", std::process::id()));
+    fs::create_dir(&left).unwrap();
+    fs::write(left.join("s"), "").unwrap();
+    // As long as a path of a socket may be, and one byte longer.
+    let path = |len: usize| {
+        let begun = folder.path().join("x").as_os_str().len();
+        folder.path().join("x".repeat(len - begun + 1))
+    };
+    drop(Sockets::bind(None, Some(&wanted(&path(107), 0o600))).unwrap());
+    let error = Sockets::bind(None, Some(&wanted(&path(108), 0o600))).unwrap_err().to_string();
+    assert!(error.contains("SUN_LEN"), "{error}");
+    assert_eq!(files(&folder), 1, "nothing else is left");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn the_socket_belongs_to_who_runs_on() {
+    let (_folder, path) = folder();
+    let owner = Some((65_534, 65_533));
+    let _sockets = Sockets::bind(None, Some(&WantedSocket { owner, ..wanted(&path, 0o660) })).unwrap();
+    let found = fs::metadata(&path).unwrap();
+    assert_eq!((found.uid(), found.gid(), found.permissions().mode() & 0o777), (65_534, 65_533, 0o660));
 }
 
 #[test]

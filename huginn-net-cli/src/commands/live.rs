@@ -1,11 +1,12 @@
 //! `huginn-net live`: interfaces, watched until told to stop.
 
+mod files;
+mod hosts;
 mod report;
 mod standing;
 
 use std::io::{self, IsTerminal};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,15 +14,17 @@ use std::time::Duration;
 use huginn_net::{Frame, HostLimits, HuginnNet, Overflow, P0fAnswer, Source, Timestamp, Watcher};
 use huginn_net_live::{Backend, LiveError, LiveOptions, LiveSource, Stopper};
 
-use self::report::{Ticker, dump_hosts, tell_end};
+use self::files::Files;
+use self::hosts::HostsWriter;
+use self::report::{Ticker, tell_end};
 use self::standing::Standing;
 use crate::args::{BackendArgument, LiveArguments};
 use crate::ask::Sockets;
 use crate::commands::analysis;
-use crate::failure::{self, FAILED, Failure};
+use crate::failure::{FAILED, Failure};
 use crate::latency::Latency;
-use crate::output::{OutputQueue, Renderer, Rotation, Target};
-use crate::privileges::{self, Policy};
+use crate::output::{Messages, OutputQueue, Renderer, Rotation, Target};
+use crate::privileges::{self, Dropped};
 use crate::signals::{self, Caught, Signal};
 
 /// How much text waits for whoever reads it, in bytes.
@@ -30,22 +33,15 @@ const OUTPUT_QUEUE: usize = 16 << 20;
 pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
     let caught = Caught::new().map_err(starting("to take signals"))?;
     // All that needs rights, then the end of these, then threads: rights are those of threads.
+    let files = Files::of(args)?;
     let (mut analyzer, mut source) = open(args)?;
-    let sockets = bind(args)?;
-    let rights = privileges::drop(&policy(args))?;
-    let tell = |message: &dyn std::fmt::Display| {
-        if !args.output.quiet {
-            failure::report(message);
-        }
-    };
-    if args.output.verbose {
-        tell(&rights);
-    }
-    if let Some(address) = sockets.metrics_address() {
-        tell(&format_args!("metrics at http://{address}/metrics"));
-    }
+    let sockets = Sockets::bind(args.service.metrics, files.p0f_socket.as_ref())?;
+    let rights = privileges::drop(&files.policy(args))?;
+    files.check_rights()?;
+    let (messages, voice) = Messages::start().map_err(starting("the thread that writes messages"))?;
+    tell_beginning(args, &rights, &sockets, &messages);
 
-    let output = OutputQueue::open(&target(args), rotation(args), OUTPUT_QUEUE)?;
+    let output = OutputQueue::open(&files.target, rotation(args), OUTPUT_QUEUE, messages.clone())?;
     let stopper = source.stopper();
     output.on_close({
         let stopper = stopper.clone();
@@ -54,37 +50,59 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
     let latency = Arc::new(Latency::new().map_err(starting("measuring"))?);
     let standing =
         Arc::new(Standing::new(analyzer.inspector(), source.stats(), output.handle(), Arc::clone(&latency)));
-    let signals = watch_signals(caught, args, &stopper, &output, &standing)?;
+    let hosts = HostsWriter::start(Arc::clone(&standing), files.hosts, messages.clone())
+        .map_err(starting("the thread that writes what is known of hosts"))?;
+    let on_terminal = matches!(files.target, Target::Stdout) && io::stdout().is_terminal();
+    let signals = watch_signals(caught, on_terminal, &stopper, &output, hosts)?;
     let answering = serve(sockets, &standing)?;
-    let ticker = Ticker::start(Arc::clone(&standing), args.service.stats_interval)
+    let ticker = Ticker::start(Arc::clone(&standing), args.service.stats_interval, messages.clone())
         .map_err(starting("the thread that tells of losses"))?;
-    source.on_notice(ticker.notices());
-    tell(&format_args!("watching {}", args.interfaces.join(", ")));
+    source.on_notice({
+        let messages = messages.clone();
+        move |notice| messages.tell(notice)
+    });
+    if !args.output.quiet {
+        messages.tell(&format_args!("watching {}", args.interfaces.join(", ")));
+    }
 
-    let renderer = Renderer::live(args.output.format, args.output.output.is_none());
+    let renderer = Renderer::live(args.output.format, matches!(files.target, Target::Stdout));
     let source = Counted { source, left: args.analysis.count.unwrap_or(u64::MAX) };
     let mut pen = Pen { output: &output, latency: &latency, stopper: &stopper, captured: Vec::new() };
     let outcome = analyzer.watch(source, |event, text| renderer.render_live(event, text), &mut pen);
 
+    standing.end(&analyzer);
     // Nobody is answered any more who could ask for what is gone.
     if let Some(answering) = answering {
         answering.stop();
     }
     ticker.stop();
-    output.finish();
-    standing.end(&analyzer);
+    let left = output.finish().left_lines;
     drop(signals);
     if args.output.stats || args.service.stats_interval.is_some() {
-        report::write_counters(&standing.counters());
+        report::write_counters(&standing.counters(), &messages);
     } else if !args.output.quiet {
-        tell_end(&standing.counters());
+        tell_end(&standing.counters(), &messages);
     }
-    match outcome {
-        Ok(_) => Ok(ExitCode::SUCCESS),
-        Err(error) => {
-            failure::report(&error);
-            Ok(ExitCode::from(FAILED))
-        }
+    if left > 0 {
+        messages.tell(&format_args!("{left} events could not be written before the end"));
+    }
+    if let Err(error) = &outcome {
+        messages.tell(error);
+    }
+    voice.finish();
+    Ok(if outcome.is_ok() && left == 0 { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+/// Says under which circumstances packets will be watched.
+fn tell_beginning(args: &LiveArguments, rights: &Dropped, sockets: &Sockets, messages: &Messages) {
+    if args.output.verbose {
+        messages.tell(rights);
+    }
+    if let Some(warning) = rights.warning() {
+        messages.tell(&warning);
+    }
+    if let Some(address) = sockets.metrics_address().filter(|_| !args.output.quiet) {
+        messages.tell(&format_args!("metrics at http://{address}/metrics"));
     }
 }
 
@@ -128,25 +146,6 @@ fn open(args: &LiveArguments) -> Result<(HuginnNet, LiveSource), Failure> {
     }
 }
 
-fn bind(args: &LiveArguments) -> Result<Sockets, Failure> {
-    let p0f = args.service.p0f_socket.as_deref().map(|path| (path, args.service.p0f_socket_mode));
-    Ok(Sockets::bind(args.service.metrics, p0f)?)
-}
-
-/// Which rights stay.
-fn policy(args: &LiveArguments) -> Policy {
-    let files = [&args.output.output, &args.service.p0f_socket, &args.service.hosts_file];
-    Policy {
-        user: args.service.user.clone(),
-        writable: files.into_iter().flatten().cloned().collect(),
-        sandbox: !args.service.no_sandbox,
-    }
-}
-
-fn target(args: &LiveArguments) -> Target {
-    args.output.output.clone().map_or(Target::Stdout, Target::File)
-}
-
 fn rotation(args: &LiveArguments) -> Rotation {
     Rotation {
         max_bytes: args.rotation.rotate_size,
@@ -161,20 +160,18 @@ fn starting(doing: &'static str) -> impl FnOnce(io::Error) -> Failure {
 
 fn watch_signals(
     caught: Caught,
-    args: &LiveArguments,
+    on_terminal: bool,
     stopper: &Stopper,
     output: &OutputQueue,
-    standing: &Arc<Standing>,
+    hosts: HostsWriter,
 ) -> Result<signals::Watch, Failure> {
-    let (stopper, output, standing) = (stopper.clone(), output.handle(), Arc::clone(standing));
-    let file: Option<Arc<Path>> = args.service.hosts_file.clone().map(|path: PathBuf| path.into());
-    // A terminal that is gone takes nothing any more.
-    let on_terminal = args.output.output.is_none() && io::stdout().is_terminal();
+    let (stopper, output) = (stopper.clone(), output.handle());
     let told = move |signal| match signal {
         Signal::Stop => stopper.stop(),
+        // A terminal that is gone takes nothing any more.
         Signal::Reopen if on_terminal => stopper.stop(),
         Signal::Reopen => output.reopen(),
-        Signal::Dump => dump_hosts(&standing, file.clone()),
+        Signal::Dump => hosts.wish(),
     };
     caught.watch(told).map_err(starting("the thread that takes signals"))
 }
@@ -252,5 +249,9 @@ impl Watcher for Pen<'_> {
             self.captured.clear();
         }
         ControlFlow::Continue(())
+    }
+
+    fn ended(&mut self) {
+        self.stopper.stop();
     }
 }

@@ -63,8 +63,8 @@ impl Human {
         if let Some(file) = file {
             self.field(out, "file", file)?;
         }
-        if !event.flow.tunnel.is_empty() {
-            self.field(out, "tunnel", Joined(event.flow.tunnel.layers()))?;
+        if let Some(tunnel) = &event.flow.tunnel {
+            self.field(out, "tunnel", Joined(tunnel.layers()))?;
         }
         self.field(out, &event.subject.to_string(), event.subject_addr().ip())?;
         match &event.kind {

@@ -1,11 +1,23 @@
 //! Where events and progress go.
 
+#[cfg(unix)]
+mod counters;
+#[cfg(unix)]
+mod error;
 mod human;
+#[cfg(unix)]
+mod messages;
+#[cfg(unix)]
+mod opened;
+#[cfg(unix)]
+mod places;
 mod progress;
 #[cfg(unix)]
 mod queue;
 #[cfg(unix)]
 mod rotation;
+#[cfg(unix)]
+mod set_aside;
 mod summary;
 #[cfg(unix)]
 mod writer;
@@ -17,11 +29,19 @@ use std::ops::ControlFlow;
 use anstream::{AutoStream, ColorChoice};
 use huginn_net::{Event, Hosts, JsonEvent, JsonHost, P0fLine};
 
+#[cfg(unix)]
+pub(crate) use self::counters::OutputCounters;
+#[cfg(unix)]
+pub(crate) use self::error::{OutputError, PathName};
+#[cfg(unix)]
+pub(crate) use self::messages::Messages;
+#[cfg(unix)]
+pub(crate) use self::places::{folder_of, may_make_files_beside, resolved};
 pub(crate) use self::progress::Progress;
 #[cfg(unix)]
-pub(crate) use self::queue::{OutputCounters, OutputHandle, OutputQueue, Target};
+pub(crate) use self::queue::{OutputHandle, OutputQueue, Target};
 #[cfg(unix)]
-pub(crate) use self::rotation::{OutputError, Rotation, folder_of, parse_interval, parse_size};
+pub(crate) use self::rotation::{Rotation, parse_interval, parse_size};
 use crate::args::{Format, OutputArguments};
 use crate::failure::Failure;
 

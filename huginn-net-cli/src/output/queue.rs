@@ -1,23 +1,27 @@
 //! Events on their way out: whoever has them never waits for whoever takes them.
 
 use std::collections::VecDeque;
+use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
-use serde::Serialize;
-
-use super::rotation::{OutputError, RotatingFile, Rotation};
+use super::counters::OutputCounters;
+use super::error::OutputError;
+use super::messages::Messages;
+use super::rotation::{RotatingFile, Rotation};
 use super::writer::{Destination, Writer};
 
 /// How much is written at a time under load. More saves no time, and less costs some.
 const CHUNK: usize = 1 << 16;
 /// Chunks that are kept for reuse; those of a jam are given back to the system.
 const SPARE_CHUNKS: usize = 4;
-/// How long the end waits for a reader that does not read.
+/// How long the end waits for a reader of events that does not read.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long it does for one of messages.
+const PATIENCE_FOR_MESSAGES: Duration = Duration::from_secs(1);
 
 /// Where events go.
 #[derive(Clone, Debug)]
@@ -28,34 +32,13 @@ pub(crate) enum Target {
     File(PathBuf),
 }
 
-/// What became of the lines that were pushed. A block of the human format counts as a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct OutputCounters {
-    /// Lines that were written.
-    pub(crate) written_lines: u64,
-    /// Bytes of these.
-    pub(crate) written_bytes: u64,
-    /// Lines that found no room, or were not written when the program ended.
-    pub(crate) dropped_lines: u64,
-    /// Bytes of these.
-    pub(crate) dropped_bytes: u64,
-    /// Lines that wait to be written.
-    pub(crate) queued_lines: u64,
-    /// Bytes of these.
-    pub(crate) queued_bytes: u64,
-    /// Files that were set aside.
-    pub(crate) rotations: u64,
-    /// Attempts to set a file aside, to remove one set aside, or to open the file anew, which failed.
-    pub(crate) rotation_errors: u64,
-    /// Attempts to write that failed; what was to be written is tried again.
-    pub(crate) write_errors: u64,
-}
-
 /// A bounded queue, and the thread that writes what is in it.
 #[derive(Debug)]
 pub(crate) struct OutputQueue {
     shared: Arc<Shared>,
     writer: Option<JoinHandle<()>>,
+    /// How long the end waits.
+    patience: Duration,
 }
 
 /// What others may do with an [`OutputQueue`].
@@ -63,23 +46,43 @@ pub(crate) struct OutputQueue {
 pub(crate) struct OutputHandle(Arc<Shared>);
 
 impl OutputQueue {
-    /// Opens the target and starts the thread. The queue holds at most this many bytes.
-    pub(crate) fn open(target: &Target, rotation: Rotation, capacity: usize) -> Result<Self, OutputError> {
+    /// Opens the target and starts the thread, which says here what goes wrong. The queue holds at most this many bytes.
+    pub(crate) fn open(
+        target: &Target,
+        rotation: Rotation,
+        capacity: usize,
+        messages: Messages,
+    ) -> Result<Self, OutputError> {
         let destination = match target {
+            Target::Stdout if rotation.is_wanted() => return Err(OutputError::StdoutRotated),
             Target::Stdout => Destination::stdout().map_err(OutputError::Stdout)?,
             Target::File(path) => Destination::File(RotatingFile::open(path, rotation, SystemTime::now())?),
         };
-        Self::start(destination, capacity)
+        Self::start("huginn-output", destination, capacity, PATIENCE, Some(messages))
+            .map_err(OutputError::Thread)
     }
 
-    fn start(destination: Destination, capacity: usize) -> Result<Self, OutputError> {
+    /// Starts the thread that writes messages to standard error.
+    pub(super) fn for_messages(capacity: usize) -> io::Result<Self> {
+        Self::start("huginn-messages", Destination::Stderr, capacity, PATIENCE_FOR_MESSAGES, None)
+    }
+
+    #[cfg(test)]
+    pub(super) fn to_stdout(file: std::fs::File, capacity: usize) -> Self {
+        Self::start("huginn-output", Destination::Stdout(file), capacity, PATIENCE, None).unwrap()
+    }
+
+    fn start(
+        name: &str,
+        destination: Destination,
+        capacity: usize,
+        patience: Duration,
+        messages: Option<Messages>,
+    ) -> io::Result<Self> {
         let shared = Arc::new(Shared::new(capacity));
-        let writer = Writer::new(Arc::clone(&shared), destination);
-        let writer = thread::Builder::new()
-            .name("huginn-output".to_owned())
-            .spawn(move || writer.run())
-            .map_err(OutputError::Thread)?;
-        Ok(Self { shared, writer: Some(writer) })
+        let writer = Writer::new(Arc::clone(&shared), destination, messages);
+        let writer = thread::Builder::new().name(name.to_owned()).spawn(move || writer.run())?;
+        Ok(Self { shared, writer: Some(writer), patience })
     }
 
     /// Takes a whole line, or a whole block, with its end of line. Never waits: where there is no room for it, it is
@@ -103,7 +106,7 @@ impl OutputQueue {
         OutputHandle(Arc::clone(&self.shared))
     }
 
-    /// Writes what is left and ends. Waits some seconds at most for a reader that does not read.
+    /// Writes what is left and ends. Waits some seconds at most for a reader that does not read, for one of messages one.
     pub(crate) fn finish(mut self) -> OutputCounters {
         self.end();
         self.shared.counters()
@@ -112,7 +115,7 @@ impl OutputQueue {
     fn end(&mut self) {
         let Some(writer) = self.writer.take() else { return };
         // A thread that still waits for its reader is left to it; it ends with the program.
-        if self.shared.finish(PATIENCE) {
+        if self.shared.finish(self.patience) {
             let _ = writer.join();
         }
     }
@@ -125,6 +128,11 @@ impl Drop for OutputQueue {
 }
 
 impl OutputHandle {
+    /// As [`OutputQueue::push`].
+    pub(super) fn push(&self, text: &[u8]) -> ControlFlow<()> {
+        self.0.push(text)
+    }
+
     /// Has the file closed, and opened by its name again.
     pub(crate) fn reopen(&self) {
         self.0.lock().reopen = true;
@@ -366,6 +374,9 @@ impl State {
     fn drop_rest(&mut self) {
         self.chunks.clear();
         let counters = &mut self.counters;
+        if !self.closed {
+            add(&mut counters.left_lines, counters.queued_lines);
+        }
         add(&mut counters.dropped_lines, std::mem::take(&mut counters.queued_lines));
         add(&mut counters.dropped_bytes, std::mem::take(&mut counters.queued_bytes));
     }

@@ -1,16 +1,16 @@
 //! The file that events are appended to: rotated by size and by time, opened anew on request.
 
-use std::ffi::OsString;
-use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytesize::ByteSize;
 
-/// What the names of files that were set aside bear: the time of UTC at which they were.
-const STAMP: &[u8; 16] = b"YYYYMMDDTHHMMSSZ";
+use super::error::{OutputError, PathName};
+use super::opened::{FileId, Opened, is_pipe, is_without_reader, without_reader};
+use super::places::{folder_of, may_make_files_beside};
+use super::set_aside::{SetAside, stamp};
 
 /// When a file is set aside and a new one begun. The default is never.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,7 +24,7 @@ pub(crate) struct Rotation {
 }
 
 impl Rotation {
-    fn is_wanted(&self) -> bool {
+    pub(super) fn is_wanted(&self) -> bool {
         self.max_bytes.is_some() || self.every.is_some()
     }
 
@@ -46,74 +46,15 @@ impl Rotation {
     }
 }
 
-/// Why events cannot be written where they were to go.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub(crate) enum OutputError {
-    /// The file could not be opened or made.
-    #[error("{path}: {source}{}", Fix(.source))]
-    Open { path: PathName, source: io::Error },
-    /// Only regular files are rotated.
-    #[error("{path}: not a regular file, which alone can be rotated")]
-    NotRegular { path: PathName },
-    /// New files could not be made beside this one.
-    #[error("{path}: the file can be written, but not be rotated: {source}{}", Fix(.source))]
-    Folder { path: PathName, source: io::Error },
-    /// Standard output cannot be used.
-    #[error("standard output: {0}")]
-    Stdout(io::Error),
-    /// The thread that writes could not be started.
-    #[error("cannot start the thread that writes: {0}")]
-    Thread(io::Error),
-}
-
-/// A path as text that is safe to show.
-#[derive(Debug)]
-pub(crate) struct PathName(PathBuf);
-
-impl std::fmt::Display for PathName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:#}", huginn_net::Escaped(self.0.as_os_str().as_encoded_bytes()))
-    }
-}
-
-/// What to do about a file that cannot be made or written: nothing where neither rights nor a folder are lacking.
-struct Fix<'a>(&'a io::Error);
-
-impl std::fmt::Display for Fix<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0.kind() {
-            io::ErrorKind::NotFound => f.write_str("; make a folder for it:")?,
-            io::ErrorKind::PermissionDenied => {
-                f.write_str("; rights are given up before it is opened. Give it a folder of its own:")?;
-            }
-            _ => return Ok(()),
-        }
-        write!(f, " `install -d{} -m 750 FOLDER`", Owner)
-    }
-}
-
-/// Who runs on, as options of `install`.
-struct Owner;
-
-impl std::fmt::Display for Owner {
-    #[cfg(target_os = "linux")]
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, " -o {} -g {}", nix::unistd::getuid(), nix::unistd::getgid())
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        Ok(())
-    }
-}
-
 /// The file that events are appended to.
 #[derive(Debug)]
 pub(crate) struct RotatingFile {
     path: PathBuf,
     rotation: Rotation,
-    file: File,
+    /// None while nobody reads the pipe.
+    file: Option<File>,
+    /// By what it is known, whatever its name is.
+    id: Option<FileId>,
     /// Whether it can be rotated, cut off and looked into.
     regular: bool,
     len: u64,
@@ -123,10 +64,14 @@ pub(crate) struct RotatingFile {
 
 impl RotatingFile {
     /// Opens a file to be appended to, and makes it with mode 0640 if there is none. Where it ends within a line, the
-    /// line is ended first.
+    /// line is ended first. For somebody to read a pipe nobody waits here.
     pub(crate) fn open(path: &Path, rotation: Rotation, now: SystemTime) -> Result<Self, OutputError> {
         let name = || PathName(path.to_owned());
-        let opened = Opened::append(path).map_err(|source| OutputError::Open { path: name(), source })?;
+        let opened = match Opened::append(path) {
+            // So says a socket, too.
+            Err(error) if is_without_reader(&error) && is_pipe(path) => Opened::default(),
+            opened => opened.map_err(|source| OutputError::Open { path: name(), source })?,
+        };
         if rotation.is_wanted() {
             if !opened.regular {
                 return Err(OutputError::NotRegular { path: name() });
@@ -139,6 +84,7 @@ impl RotatingFile {
             path: path.to_owned(),
             rotation,
             file: opened.file,
+            id: opened.id,
             regular: opened.regular,
             len: opened.len,
             period: rotation.period(last),
@@ -171,14 +117,14 @@ impl RotatingFile {
     }
 
     /// Sets the file aside as `FILE.YYYYMMDDTHHMMSSZ`, with `.1`, `.2` and so on where there is such a file, and begins
-    /// a new one. Where it fails the old file stays in use.
-    pub(crate) fn rotate(&mut self, now: SystemTime) -> io::Result<()> {
+    /// a new one. Where it fails the old file stays in use. Returns where the old one is.
+    pub(crate) fn rotate(&mut self, now: SystemTime) -> io::Result<PathBuf> {
         let aside = self.unused_name(now)?;
         fs::rename(&self.path, &aside)?;
         match Opened::append(&self.path) {
             Ok(opened) => {
                 self.take(opened, now);
-                Ok(())
+                Ok(aside)
             }
             Err(error) => {
                 // The file is written on, and so shall be found.
@@ -188,22 +134,31 @@ impl RotatingFile {
         }
     }
 
-    /// Removes of the files that were set aside those that are too many, the oldest.
-    pub(crate) fn remove_oldest(&self) -> io::Result<()> {
+    /// Removes of the files that were set aside those that are too many, the oldest; never this one, which was set aside
+    /// last. All are tried; of those that could not be removed the first tells why.
+    pub(crate) fn remove_oldest(&self, last: &Path, now: SystemTime) -> io::Result<()> {
         let Some(keep) = self.rotation.keep else { return Ok(()) };
-        let mut all = SetAside::from(&self.path)?;
+        let mut all = SetAside::from(&self.path, now)?;
+        all.retain(|aside| Some(aside.name.as_os_str()) != last.file_name());
         all.sort_unstable_by(|a, b| b.cmp(a));
-        for aside in all.iter().skip(keep) {
-            fs::remove_file(folder_of(&self.path).join(&aside.name))?;
+        let mut outcome = Ok(());
+        for aside in all.iter().skip(keep.saturating_sub(1)) {
+            match fs::remove_file(folder_of(&self.path).join(&aside.name)) {
+                // Somebody else was faster.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                removed => outcome = outcome.and(removed),
+            }
         }
-        Ok(())
+        outcome
     }
 
-    /// Closes the file and opens, or makes, the one that now has its name. Where that fails the old one stays in use.
-    pub(crate) fn reopen(&mut self, now: SystemTime) -> io::Result<()> {
+    /// Closes the file and opens, or makes, the one that now has its name. Whether that is another one. Where it fails
+    /// the old one stays in use.
+    pub(crate) fn reopen(&mut self, now: SystemTime) -> io::Result<bool> {
         let opened = Opened::append(&self.path)?;
+        let is_another = opened.id != self.id;
         self.take(opened, now);
-        Ok(())
+        Ok(is_another)
     }
 
     /// Writes the beginning of these bytes, of which the length is returned.
@@ -211,25 +166,26 @@ impl RotatingFile {
         if self.len == 0 {
             self.period = self.rotation.period(now);
         }
-        let written = self.file.write(bytes)?;
+        let written = self.file.as_mut().ok_or_else(without_reader)?.write(bytes)?;
         self.len = self.len.saturating_add(u64::try_from(written).unwrap_or(u64::MAX));
         Ok(written)
     }
 
     /// Takes back the bytes written last, which are the beginning of a line.
     pub(crate) fn cut(&mut self, bytes: u64) -> io::Result<()> {
-        if !self.regular {
+        let Some(file) = self.file.as_ref().filter(|_| self.regular) else {
             return Err(io::ErrorKind::Unsupported.into());
-        }
+        };
         // Somebody else may have cut the file already.
-        let len = self.file.metadata()?.len().saturating_sub(bytes);
-        self.file.set_len(len)?;
+        let len = file.metadata()?.len().saturating_sub(bytes);
+        file.set_len(len)?;
         self.len = len;
         Ok(())
     }
 
     fn take(&mut self, opened: Opened, now: SystemTime) {
         self.file = opened.file;
+        self.id = opened.id;
         self.regular = opened.regular;
         self.len = opened.len;
         self.period = self.rotation.period(now);
@@ -248,113 +204,6 @@ impl RotatingFile {
         }
         Ok(name.into())
     }
-}
-
-/// A file that was opened to be appended to.
-struct Opened {
-    file: File,
-    regular: bool,
-    len: u64,
-    modified: Option<SystemTime>,
-}
-
-impl Opened {
-    fn append(path: &Path) -> io::Result<Self> {
-        // To open a pipe for reading, too, would mean never to learn that its reader has gone.
-        let look_into = fs::metadata(path).map_or(true, |found| found.is_file());
-        let mut options = OpenOptions::new();
-        options.append(true).create(true).read(look_into);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o640);
-        let mut file = options.open(path)?;
-        let found = file.metadata()?;
-        let regular = found.is_file();
-        let mut len = if regular { found.len() } else { 0 };
-        if len > 0 && !ends_a_line(&mut file)? {
-            file.write_all(b"\n")?;
-            len = len.saturating_add(1);
-        }
-        Ok(Self { file, regular, len, modified: found.modified().ok() })
-    }
-}
-
-fn ends_a_line(file: &mut File) -> io::Result<bool> {
-    let mut last = [0];
-    file.seek(SeekFrom::End(-1))?;
-    file.read_exact(&mut last)?;
-    Ok(last == *b"\n")
-}
-
-/// Whether this process may make and rename files in the folder of this one.
-#[cfg(target_os = "linux")]
-fn may_make_files_beside(path: &Path) -> io::Result<()> {
-    use nix::unistd::{AccessFlags, access};
-    Ok(access(&folder_of(path), AccessFlags::W_OK | AccessFlags::X_OK)?)
-}
-
-/// Elsewhere it is seen when the time has come.
-#[cfg(not(target_os = "linux"))]
-fn may_make_files_beside(_path: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-/// A file that was set aside, ordered by its age.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct SetAside {
-    stamp: Vec<u8>,
-    number: u32,
-    name: OsString,
-}
-
-impl SetAside {
-    /// All that were set aside from this file.
-    fn from(path: &Path) -> io::Result<Vec<Self>> {
-        let mut prefix = path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
-        prefix.push(b'.');
-        let mut all = Vec::new();
-        for entry in fs::read_dir(folder_of(path))? {
-            let name = entry?.file_name();
-            let suffix = name.as_encoded_bytes().strip_prefix(prefix.as_slice());
-            if let Some((stamp, number)) = suffix.and_then(Self::read) {
-                all.push(Self { stamp: stamp.to_vec(), number, name });
-            }
-        }
-        Ok(all)
-    }
-
-    /// The stamp and the number in what follows the name of the file.
-    fn read(suffix: &[u8]) -> Option<(&[u8], u32)> {
-        let (stamp, number) = suffix.split_at_checked(STAMP.len())?;
-        let like = |(byte, model): (&u8, &u8)| match model {
-            b'T' | b'Z' => byte == model,
-            _ => byte.is_ascii_digit(),
-        };
-        if !stamp.iter().zip(STAMP).all(like) {
-            return None;
-        }
-        let number = match number.strip_prefix(b".") {
-            Some(digits) => std::str::from_utf8(digits).ok()?.parse().ok()?,
-            None if number.is_empty() => 0,
-            None => return None,
-        };
-        Some((stamp, number))
-    }
-}
-
-/// The folder that a file lies in.
-pub(crate) fn folder_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-        _ => PathBuf::from("."),
-    }
-}
-
-/// A time of UTC in the form of [`STAMP`].
-fn stamp(now: SystemTime) -> String {
-    let mut text = String::new();
-    let _ = write!(text, "{}", humantime::format_rfc3339_seconds(now.max(UNIX_EPOCH)));
-    text.retain(|character| !matches!(character, '-' | ':'));
-    text
 }
 
 fn since_epoch(now: SystemTime) -> Duration {

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use super::messages::Messages;
+use super::opened::is_without_reader;
 use super::queue::{Chunk, Pause, Shared, Task};
 use super::rotation::RotatingFile;
-use crate::failure;
 
 /// Until a write that failed is tried again.
 const RETRY_WRITE: Duration = Duration::from_secs(1);
@@ -24,6 +25,8 @@ const GATHER: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub(super) enum Destination {
     Stdout(File),
+    /// Of which others hold the lock only while they write whole lines.
+    Stderr,
     File(RotatingFile),
 }
 
@@ -40,6 +43,7 @@ impl Destination {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = match self {
             Self::Stdout(stdout) => stdout.write(bytes)?,
+            Self::Stderr => io::stderr().lock().write(bytes)?,
             Self::File(file) => file.write(bytes, SystemTime::now())?,
         };
         if written == 0 && !bytes.is_empty() { Err(io::ErrorKind::WriteZero.into()) } else { Ok(written) }
@@ -47,7 +51,7 @@ impl Destination {
 
     fn cut(&mut self, bytes: u64) -> io::Result<()> {
         match self {
-            Self::Stdout(_) => Err(io::ErrorKind::Unsupported.into()),
+            Self::Stdout(_) | Self::Stderr => Err(io::ErrorKind::Unsupported.into()),
             Self::File(file) => file.cut(bytes),
         }
     }
@@ -57,6 +61,7 @@ impl fmt::Display for Destination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stdout(_) => f.write_str("standard output"),
+            Self::Stderr => f.write_str("standard error"),
             Self::File(file) => {
                 write!(f, "{:#}", huginn_net::Escaped(file.path().as_os_str().as_encoded_bytes()))
             }
@@ -72,14 +77,16 @@ pub(super) struct Writer {
     /// Before this no rotation is tried.
     rotate_after: Option<Instant>,
     warned: Option<Instant>,
+    /// Where it is said what goes wrong, if anywhere.
+    messages: Option<Messages>,
 }
 
 /// Nothing more can be written.
 struct Over;
 
 impl Writer {
-    pub(super) fn new(shared: Arc<Shared>, destination: Destination) -> Self {
-        Self { shared, destination, rotate_after: None, warned: None }
+    pub(super) fn new(shared: Arc<Shared>, destination: Destination, messages: Option<Messages>) -> Self {
+        Self { shared, destination, rotate_after: None, warned: None, messages }
     }
 
     /// Writes until it is told to finish, or nobody reads.
@@ -141,7 +148,11 @@ impl Writer {
                     self.shared.written(count, bytes);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                // That of a pipe with a name may come back.
+                Err(error)
+                    if error.kind() == io::ErrorKind::BrokenPipe
+                        && !matches!(self.destination, Destination::File(_)) =>
+                {
                     self.shared.close();
                     return Err(Over);
                 }
@@ -157,12 +168,19 @@ impl Writer {
         Ok(())
     }
 
-    /// Waits a while after a write that failed.
+    /// Waits a while after a write that failed, and has it tried again.
     fn bear(&mut self, error: &io::Error, lines: &mut Lines<'_>) -> Result<(), Over> {
         self.shared.count(|counters| counters.write_errors = counters.write_errors.saturating_add(1));
-        self.warn(&format_args!("{error}; events are kept while there is room for them"));
+        let lacks_reader = lacks_reader(error);
+        let told: &dyn fmt::Display = if lacks_reader { &"nobody reads" } else { error };
+        self.warn(&format_args!("{told}; events are kept while there is room for them"));
         match self.shared.pause(RETRY_WRITE) {
-            Pause::Over => Ok(()),
+            Pause::Over => {
+                if lacks_reader {
+                    self.find_reader(lines);
+                }
+                Ok(())
+            }
             Pause::Reopen => {
                 // The line that was begun belongs into one file, the new one.
                 let begun = lines.begun();
@@ -189,11 +207,20 @@ impl Writer {
         }
     }
 
-    /// Opens the file anew. Whether it is another one now.
+    /// Opens the pipe anew if somebody reads it by now. In the same pipe the line goes on that was begun.
+    fn find_reader(&mut self, lines: &mut Lines<'_>) {
+        if let Destination::File(file) = &mut self.destination {
+            if file.reopen(SystemTime::now()).is_ok_and(|is_another| is_another) {
+                lines.go_back();
+            }
+        }
+    }
+
+    /// Opens the file anew. Whether it could be.
     fn reopen(&mut self) -> bool {
         let Destination::File(file) = &mut self.destination else { return false };
         match file.reopen(SystemTime::now()) {
-            Ok(()) => {
+            Ok(_) => {
                 self.rotate_after = None;
                 true
             }
@@ -215,12 +242,15 @@ impl Writer {
         if !file.is_due(line, now) {
             return;
         }
-        if let Err(error) = file.rotate(now) {
-            self.rotate_after = Instant::now().checked_add(RETRY_ROTATION);
-            self.rotation_failed(&format_args!("cannot be rotated, and is written on: {error}"));
-            return;
-        }
-        let removed = file.remove_oldest();
+        let aside = match file.rotate(now) {
+            Ok(aside) => aside,
+            Err(error) => {
+                self.rotate_after = Instant::now().checked_add(RETRY_ROTATION);
+                self.rotation_failed(&format_args!("cannot be rotated, and is written on: {error}"));
+                return;
+            }
+        };
+        let removed = file.remove_oldest(&aside, now);
         self.shared.count(|counters| counters.rotations = counters.rotations.saturating_add(1));
         if let Err(error) = removed {
             self.rotation_failed(&format_args!("cannot remove the oldest of the files set aside: {error}"));
@@ -233,11 +263,18 @@ impl Writer {
     }
 
     fn warn(&mut self, message: &dyn fmt::Display) {
+        let Some(messages) = &self.messages else { return };
         if self.warned.is_none_or(|warned| warned.elapsed() >= WARNING_PAUSE) {
             self.warned = Some(Instant::now());
-            failure::report(&format_args!("{}: {message}", self.destination));
+            messages.tell(&format_args!("{}: {message}", self.destination));
         }
     }
+}
+
+/// Whether what cannot be written wants nothing but somebody who reads: what a pipe says that has lost its reader, and
+/// one that has none yet (`ENXIO`, see `fifo(7)`).
+fn lacks_reader(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe || is_without_reader(error)
 }
 
 /// Lines on their way, and how far they got.

@@ -38,6 +38,11 @@ impl Account {
         Ok(Self { name: name.to_owned(), uid: user.uid, gid: user.gid, groups })
     }
 
+    /// The numbers of the user and of the group.
+    pub(super) fn ids(&self) -> (u32, u32) {
+        (self.uid.as_raw(), self.gid.as_raw())
+    }
+
     /// Becomes this user, for good. Nothing where the process is this user already.
     pub(super) fn assume(&self) -> Result<(), PrivilegeError> {
         if self.is_current()? {

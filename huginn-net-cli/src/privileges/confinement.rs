@@ -10,7 +10,7 @@ use landlock::{
     RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, make_bitflags,
 };
 
-use super::PrivilegeError;
+use super::{Policy, PrivilegeError};
 use crate::output::folder_of;
 
 /// The rights that are ruled over: those of Linux 6.12. Older kernels rule over fewer.
@@ -31,7 +31,7 @@ pub(super) enum Confinement {
 
 /// Puts out of reach of this thread, and of those that it starts, what is not listed here: files, TCP connections and
 /// ports, and (from Linux 6.12) signals to other processes and their abstract sockets. What is open stays open.
-pub(super) fn confine(writable: &[PathBuf]) -> Result<Confinement, PrivilegeError> {
+pub(super) fn confine(policy: &Policy) -> Result<Confinement, PrivilegeError> {
     let mut rules = Vec::new();
     for path in READABLE {
         // Without it there is nothing to be read.
@@ -39,7 +39,13 @@ pub(super) fn confine(writable: &[PathBuf]) -> Result<Confinement, PrivilegeErro
             rules.push(PathBeneath::new(folder, make_bitflags!(AccessFs::{ReadFile | ReadDir})));
         }
     }
-    for path in writable {
+    for path in &policy.removable {
+        // Who cannot get there cannot remove it either.
+        if let Ok(folder) = PathFd::new(folder_of(path)) {
+            rules.push(PathBeneath::new(folder, make_bitflags!(AccessFs::{RemoveFile})));
+        }
+    }
+    for path in &policy.writable {
         for (path, rights) in places(path) {
             let place = PathFd::new(&path).map_err(|source| PrivilegeError::Unreachable { path, source })?;
             rules.push(PathBeneath::new(place, rights));
@@ -59,19 +65,14 @@ pub(super) fn confine(writable: &[PathBuf]) -> Result<Confinement, PrivilegeErro
     })
 }
 
-/// Where rights are needed to write this file, to rename and to replace it.
+/// Where rights are needed to write this file, which is no link to one, to rename and to replace it.
 fn places(path: &Path) -> Vec<(PathBuf, BitFlags<AccessFs>)> {
     let in_file = make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate});
-    let in_folder = in_file | make_bitflags!(AccessFs::{ReadDir | MakeReg | MakeSock | RemoveFile});
+    let in_folder = in_file | make_bitflags!(AccessFs::{ReadDir | MakeReg | RemoveFile});
     let kind = fs::metadata(path).map(|found| found.file_type());
     // A device or a pipe is neither renamed nor replaced, and its neighbours are none of our business.
     if kind.is_ok_and(|kind| kind.is_char_device() || kind.is_block_device() || kind.is_fifo()) {
         return vec![(path.to_owned(), in_file)];
     }
-    let mut places = vec![(folder_of(path), in_folder)];
-    // The file may lie elsewhere.
-    if path.is_symlink() && path.is_file() {
-        places.push((path.to_owned(), in_file));
-    }
-    places
+    vec![(folder_of(path), in_folder)]
 }

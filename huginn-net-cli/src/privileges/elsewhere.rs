@@ -10,6 +10,8 @@ pub(crate) struct Policy {
     pub(crate) user: Option<String>,
     /// The files that are written, renamed, removed or made from now on.
     pub(crate) writable: Vec<PathBuf>,
+    /// The files that are removed at the end, and nothing else.
+    pub(crate) removable: Vec<PathBuf>,
     /// Whether everything else of the file system is put out of reach.
     pub(crate) sandbox: bool,
 }
@@ -40,6 +42,18 @@ pub(crate) fn drop(policy: &Policy) -> Result<Dropped, PrivilegeError> {
         Some(name) => Err(PrivilegeError::Unsupported { name: name.clone() }),
         None => Ok(Dropped),
     }
+}
+
+impl Dropped {
+    /// Nothing that could be better here.
+    pub(crate) fn warning(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Whose the files are to be that are made before another user takes over, which is known in [`drop`] not to be.
+pub(crate) fn owner(_user: Option<&str>) -> Result<Option<(u32, u32)>, PrivilegeError> {
+    Ok(None)
 }
 
 impl fmt::Display for Dropped {

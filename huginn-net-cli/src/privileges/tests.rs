@@ -56,7 +56,10 @@ fn a_user_without_rights_writes_where_it_was_told_to() {
     fs::set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
     fs::create_dir(folder.join("log")).unwrap();
     fs::create_dir(folder.join("other")).unwrap();
-    for name in ["log", "other"] {
+    fs::create_dir(folder.join("run")).unwrap();
+    fs::write(folder.join("run/theirs"), "").unwrap();
+    let _socket = UnixListener::bind(folder.join("run/socket")).unwrap();
+    for name in ["log", "other", "run", "run/theirs"] {
         chown(folder.join(name), Some(NOBODY), Some(NOBODY)).unwrap();
     }
     alone("child_writes", folder, "65534:65534");
@@ -68,7 +71,12 @@ fn child_writes() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     let folder = Path::new(&folder);
     let file = folder.join("log/events.json");
-    let mut policy = Policy { user: std::env::var(USER).ok(), writable: vec![file.clone()], sandbox: true };
+    let mut policy = Policy {
+        user: std::env::var(USER).ok(),
+        writable: vec![file.clone()],
+        removable: vec![folder.join("run/socket")],
+        sandbox: true,
+    };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     // The files of this process are those of root from then on.
     let mut status_file = File::open("/proc/thread-self/status").unwrap();
@@ -101,7 +109,10 @@ fn child_writes() {
             options.append(true).create(true).read(true).open(&file).unwrap().set_len(0).unwrap();
             assert_eq!(fs::read_dir(folder.join("log")).unwrap().count(), 2);
             fs::remove_file(folder.join("log/aside")).unwrap();
-            UnixListener::bind(folder.join("log/socket")).unwrap();
+            fs::remove_file(folder.join("run/socket")).unwrap();
+            assert!(is_denied(UnixListener::bind(folder.join("run/socket"))));
+            assert!(is_denied(File::create(folder.join("run/file"))));
+            assert!(is_denied(OpenOptions::new().write(true).open(folder.join("run/theirs"))));
             assert!(is_denied(File::create(folder.join("other/file"))));
             assert!(is_denied(File::create("/etc/huginn-net-test")));
             assert!(is_denied(fs::rename(&file, folder.join("other/file"))));
@@ -146,6 +157,29 @@ fn child_stays() {
     let output = Command::new("grep").args(["CapEff", "/proc/self/status"]).output().unwrap();
     assert_eq!(output.stdout, b"CapEff:\t0000000000000000\n");
     assert!(is_denied(chown("/tmp", Some(NOBODY), None)));
+}
+
+#[test]
+fn what_is_still_within_reach_is_said() {
+    let dropped = |uid, confinement| Dropped {
+        uid: Uid::from_raw(uid),
+        gid: Gid::from_raw(0),
+        bounding: 0,
+        confinement,
+    };
+    for (uid, confinement, said) in [
+        (0, None, &[][..]),
+        (0, Some(Confinement::Full), &[]),
+        (0, Some(Confinement::Unsupported), &["there is no Landlock", "root", "--user", "--no-sandbox"]),
+        (NOBODY, Some(Confinement::Partial), &["as far as this kernel can", "--no-sandbox"]),
+    ] {
+        let warning = dropped(uid, confinement).warning();
+        assert_eq!(warning.is_some(), !said.is_empty(), "{warning:?}");
+        for part in said {
+            assert!(warning.as_ref().is_some_and(|text| text.contains(part)), "{warning:?}");
+        }
+        assert!(uid == 0 || !warning.unwrap_or_default().contains("--user"));
+    }
 }
 
 #[test]

@@ -8,6 +8,18 @@ use super::*;
 
 const STARTED: &str = "HUGINN_NET_TEST_SIGNALS";
 
+fn start(test: &str) -> (Child, impl Iterator<Item = String>) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args([&format!("signals::tests::{test}"), "--exact", "--ignored", "--nocapture"])
+        .env(STARTED, "1")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    (child, lines.map(|line| line.unwrap()).filter(|line| line.starts_with("told ")))
+}
+
 fn kill(child: &Child, signal: i32) {
     let (signal, process) = (format!("-{signal}"), child.id().to_string());
     assert!(Command::new("kill").args([signal, process]).status().unwrap().success());
@@ -15,15 +27,7 @@ fn kill(child: &Child, signal: i32) {
 
 #[test]
 fn each_signal_is_told_and_a_late_second_stop_ends_at_once() {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["signals::tests::child_that_hangs", "--exact", "--ignored", "--nocapture"])
-        .env(STARTED, "1")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut told = lines.map(|line| line.unwrap()).filter(|line| line.starts_with("told "));
+    let (mut child, mut told) = start("child_that_hangs");
     assert_eq!(told.next().as_deref(), Some("told nothing yet"));
     kill(&child, SIGHUP);
     assert_eq!(told.next().as_deref(), Some("told Reopen"), "though it came before anybody watched");
@@ -56,6 +60,28 @@ fn child_that_hangs() {
     tell("nothing yet");
     thread::sleep(Duration::from_millis(300));
     let _watch = caught.watch(move |signal| tell(&format!("{signal:?}"))).unwrap();
+    thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn a_stop_before_anybody_watches_ends_at_once() {
+    for signal in [SIGTERM, SIGINT] {
+        let (mut child, mut told) = start("child_that_never_watches");
+        assert_eq!(told.next().as_deref(), Some("told nothing yet"));
+        kill(&child, SIGHUP);
+        kill(&child, signal);
+        assert_eq!(child.wait().unwrap().signal(), Some(signal));
+    }
+}
+
+#[test]
+#[ignore = "started by another test"]
+fn child_that_never_watches() {
+    if std::env::var_os(STARTED).is_none() {
+        return;
+    }
+    let _caught = Caught::new().unwrap();
+    writeln!(io::stdout(), "told nothing yet").unwrap();
     thread::sleep(Duration::from_secs(60));
 }
 

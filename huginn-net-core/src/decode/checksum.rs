@@ -1,8 +1,6 @@
 //! The Internet checksum (RFC 1071).
 
-use std::net::IpAddr;
-
-use crate::IpHeader;
+use crate::{Addresses, IpHeader};
 
 /// A running one's complement sum. The words are summed in the machine's own byte order: the sum of swapped words
 /// is the swapped sum (RFC 1071, section 2), and of a correct checksum it is all ones in either order.
@@ -45,19 +43,12 @@ impl Sum {
 /// The sum of the pseudo-header (RFC 9293, section 3.1; RFC 8200, section 8.1).
 pub(super) fn pseudo_header(ip: &IpHeader, protocol: u8, len: usize) -> Sum {
     let sum = Sum::default();
-    let sum = match (ip.src, ip.dst) {
-        (IpAddr::V4(src), IpAddr::V4(dst)) => sum.add(&src.octets()).add(&dst.octets()),
-        (src, dst) => sum.add(&octets(src)).add(&octets(dst)),
+    let sum = match ip.addresses {
+        Addresses::V4 { src, dst } => sum.add(&src.octets()).add(&dst.octets()),
+        Addresses::V6 { src, dst } => sum.add(&src.octets()).add(&dst.octets()),
     };
     let len = u32::try_from(len).unwrap_or(u32::MAX);
     sum.add(&len.to_be_bytes()).add(&[0, protocol])
-}
-
-fn octets(address: IpAddr) -> [u8; 16] {
-    match address {
-        IpAddr::V4(v4) => v4.to_ipv6_mapped().octets(),
-        IpAddr::V6(v6) => v6.octets(),
-    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! Datagrams of which some fragments have come (RFC 791, section 3.2; RFC 8200, section 4.5).
 
 use std::collections::{BTreeMap, HashMap};
-use std::net::IpAddr;
 use std::time::Duration;
 
 use super::counters::{DecodeCounters, Stop, add};
 use super::ip::{Fragment, IpPacket};
-use crate::{Cursor, IpHeader, Timestamp};
+use crate::{Addresses, Cursor, IpHeader, Timestamp};
 
 /// The bytes that an IP length can announce.
 const MAX_DATAGRAM: usize = 65_535;
@@ -37,8 +36,7 @@ pub(super) struct FragmentTable {
 /// What makes two fragments parts of one datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
-    src: IpAddr,
-    dst: IpAddr,
+    addresses: Addresses,
     id: u32,
     /// IPv4 only: the identification of IPv6 is one for all protocols.
     protocol: u8,
@@ -101,10 +99,9 @@ impl FragmentTable {
         if !fits(packet, fragment) {
             return Err(Stop::BadFragment);
         }
-        let is_ipv4 = packet.header.src.is_ipv4();
+        let is_ipv4 = packet.header.is_ipv4();
         let key = Key {
-            src: packet.header.src,
-            dst: packet.header.dst,
+            addresses: packet.header.addresses,
             id: fragment.id,
             protocol: if is_ipv4 { packet.protocol } else { 0 },
             tunnel,
@@ -167,8 +164,7 @@ impl FragmentTable {
 fn fits(packet: &IpPacket<'_>, fragment: Fragment) -> bool {
     let len = packet.payload.len();
     // The length of IPv4 counts the whole header, that of IPv6 the extension headers.
-    let header =
-        if packet.header.src.is_ipv4() { packet.header.header_len } else { packet.header.options_len };
+    let header = if packet.header.is_ipv4() { packet.header.header_len } else { packet.header.options_len };
     let end = usize::from(header).saturating_add(fragment.start.into()).saturating_add(len);
     end <= MAX_DATAGRAM && (!fragment.more || len > 0 && len & 7 == 0)
 }

@@ -1,10 +1,10 @@
 //! IPv4 (RFC 791) and IPv6 (RFC 8200) headers, with the extension headers up to the transport or a fragment.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::Ipv4Addr;
 
 use super::checksum::Sum;
 use super::error::{DecodeError, Layer};
-use crate::IpHeader;
+use crate::{Addresses, IpHeader};
 
 /// How many IPv6 extension headers are followed.
 const MAX_EXTENSIONS: usize = 16;
@@ -167,8 +167,7 @@ impl Header for Ipv4<'_> {
         let Self { fixed, options } = self;
         let (src, dst) = self.ends();
         IpHeader {
-            src: IpAddr::V4(src),
-            dst: IpAddr::V4(dst),
+            addresses: Addresses::V4 { src, dst },
             ttl: fixed[8],
             traffic_class: fixed[1],
             header_len: short(options.len().saturating_add(IPV4_HEADER)),
@@ -214,8 +213,7 @@ impl Header for Ipv6<'_> {
         let version_class_label = u32::from_be_bytes([first[0], first[1], first[2], first[3]]);
         let [_, traffic_class, _, _] = (version_class_label >> 4).to_be_bytes();
         IpHeader {
-            src: IpAddr::V6(Ipv6Addr::from(*src)),
-            dst: IpAddr::V6(Ipv6Addr::from(*dst)),
+            addresses: Addresses::V6 { src: (*src).into(), dst: (*dst).into() },
             ttl: first[7],
             traffic_class,
             header_len: short(IPV6_HEADER),
@@ -247,7 +245,7 @@ impl IpPacket<'_> {
             && match self.protocol {
                 AUTHENTICATION => true,
                 FRAGMENT | HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS | MOBILITY | HIP | SHIM6 => {
-                    self.header.src.is_ipv6()
+                    !self.header.is_ipv4()
                 }
                 _ => false,
             }
@@ -287,7 +285,7 @@ impl IpPacket<'_> {
                     let id = u32::from_be_bytes([head[4], head[5], head[6], head[7]]);
                     self.fragment = Some(Fragment { id, start, more });
                 }
-            } else if self.header.src.is_ipv6() {
+            } else if !self.header.is_ipv4() {
                 self.header.header_len = self.header.header_len.saturating_add(short(len));
                 self.header.options_len = self.header.options_len.saturating_add(short(len));
             }

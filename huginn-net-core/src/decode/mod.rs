@@ -94,7 +94,7 @@ impl Decoder {
         match Usual::of(frame) {
             Some(usual) => {
                 self.count(&usual);
-                each(&segment(frame.ts, &usual.packet, &usual.datagram, &TunnelPath::EMPTY));
+                each(&usual.segment(frame.ts));
             }
             None => self.decode_other(frame, each),
         }
@@ -235,7 +235,7 @@ impl Decoder {
     /// Lets the ends of a tunnel tell it from others, whose inner addresses may be the same. Not so where IPv6 crosses
     /// IPv4 (6in4, Teredo): the inner addresses are global, and an answer may come through another relay.
     fn mark_ends(&mut self, outer: &IpHeader) {
-        self.path.mark_ends(outer.src, outer.dst);
+        self.path.mark_ends(outer.addresses);
     }
 
     /// What an IP packet carries that is neither TCP nor UDP.
@@ -245,7 +245,7 @@ impl Decoder {
             // What is behind is no extension: this does not recur.
             return self.transport(&packet.behind_extensions()?, walk);
         }
-        let is_ipv4 = packet.header.src.is_ipv4();
+        let is_ipv4 = packet.header.is_ipv4();
         if !(is_ipv4 && packet.protocol == protocol::IPV6) {
             self.mark_ends(&packet.header);
         }
@@ -341,7 +341,7 @@ impl From<DecodeError> for Stop {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn segment<'s, 'a: 's>(
     ts: Timestamp,
     packet: &IpPacket<'a, impl ip::Header>,

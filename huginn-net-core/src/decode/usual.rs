@@ -38,10 +38,16 @@ impl<'a> Usual<'a> {
         Some(Self { packet, datagram })
     }
 
-    /// The key of its flow.
+    /// The key of its flow, and whether its sender is the low end of it.
     #[inline(always)]
-    pub(crate) fn key(&self) -> FlowKey {
+    pub(crate) fn key(&self) -> (FlowKey, bool) {
         FlowKey::of_tcp(self.packet.header.ends(), self.datagram.header.ports())
+    }
+
+    /// Its segment.
+    #[inline(always)]
+    pub(crate) fn segment(&self, ts: Timestamp) -> Segment<'a> {
+        super::segment(ts, &self.packet, &self.datagram, &TunnelPath::EMPTY)
     }
 
     #[inline(always)]
@@ -185,7 +191,7 @@ mod tests {
             let (headers, missing) = (usual.headers(), usual.payload_missing());
             let made = headers.segment(frame.ts, usual.options(), usual.payload(), missing);
             prop_assert_eq!(&decoded, &segments);
-            prop_assert_eq!(vec![(format!("{made:?}"), usual.key())], segments);
+            prop_assert_eq!(vec![(format!("{made:?}"), usual.key().0)], segments);
             prop_assert_eq!(short.counters(), long.counters());
             prop_assert_eq!(counted.counters(), long.counters());
         }

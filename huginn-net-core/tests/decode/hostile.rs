@@ -91,16 +91,16 @@ proptest! {
         let Ok(segment) = decode_ip(&packet) else { return Ok(()) };
         if is_ipv6 {
             let view = Ipv6Packet::new(&packet).unwrap();
-            prop_assert_eq!(segment.ip.src, view.get_source());
-            prop_assert_eq!(segment.ip.dst, view.get_destination());
+            prop_assert_eq!(segment.ip.src(), view.get_source());
+            prop_assert_eq!(segment.ip.dst(), view.get_destination());
             prop_assert_eq!(segment.ip.ttl, view.get_hop_limit());
             prop_assert_eq!(segment.ip.traffic_class, view.get_traffic_class());
             prop_assert_eq!(segment.ip.flow_label, view.get_flow_label());
             prop_assert_eq!(IpNextHeaderProtocol::new(6), view.get_next_header());
         } else {
             let view = Ipv4Packet::new(&packet).unwrap();
-            prop_assert_eq!(segment.ip.src, view.get_source());
-            prop_assert_eq!(segment.ip.dst, view.get_destination());
+            prop_assert_eq!(segment.ip.src(), view.get_source());
+            prop_assert_eq!(segment.ip.dst(), view.get_destination());
             prop_assert_eq!(segment.ip.ttl, view.get_ttl());
             prop_assert_eq!(segment.ip.traffic_class, view.get_dscp() << 2 | view.get_ecn());
             prop_assert_eq!(segment.ip.id, view.get_identification());

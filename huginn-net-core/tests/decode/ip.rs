@@ -1,8 +1,8 @@
 //! What the IP, TCP and UDP headers say is what comes out.
 
 use huginn_net_core::{
-    DecodeConfig, DecodeError, Decoder, Frame, IpHeader, Layer, LinkType, TcpFlags, Timestamp, Transport,
-    decode_ip,
+    Addresses, DecodeConfig, DecodeError, Decoder, Frame, IpHeader, Layer, LinkType, TcpFlags, Timestamp,
+    Transport, decode_ip,
 };
 
 use crate::wire::{Inner, counted, decode, decode_cut, hex, ipv4, ipv6, tcp, udp};
@@ -37,8 +37,7 @@ fn header_fields_are_kept() {
     packet.extend(hex("9c40 01bb 01020304 05060708 61ff 1234 0000 4321 020405b4 616263"));
     let segment = decode_ip(&packet).unwrap();
     let want = IpHeader {
-        src: [192, 0, 2, 1].into(),
-        dst: [198, 51, 100, 2].into(),
+        addresses: Addresses::V4 { src: [192, 0, 2, 1].into(), dst: [198, 51, 100, 2].into() },
         ttl: 7,
         traffic_class: 0xb9,
         header_len: 24,

@@ -1,9 +1,8 @@
 //! Building frames and looking at what comes out.
 
-use std::net::IpAddr;
-
 use huginn_net_core::{
-    DecodeConfig, DecodeCounters, Decoder, Frame, IpHeader, LinkType, Segment, Timestamp, Transport,
+    Addresses, DecodeConfig, DecodeCounters, Decoder, Frame, IpHeader, LinkType, Segment, Timestamp,
+    Transport,
 };
 
 /// IPv4 and TCP: a SYN with five bytes of data. By scapy 2.5: `IP(src='192.0.2.1', dst='198.51.100.2', ttl=63,
@@ -44,8 +43,7 @@ impl Inner {
     /// What is to be seen of it.
     pub(crate) fn seen(self, path: &[&str]) -> Seen {
         let ip = IpHeader {
-            src: self.address("192.0.2.1", "2001:db8::1"),
-            dst: self.address("198.51.100.2", "2001:db8::2"),
+            addresses: self.addresses(),
             ttl: self.choose(63, 60),
             traffic_class: self.choose(0, 0x20),
             header_len: self.choose(20, 40),
@@ -60,8 +58,13 @@ impl Inner {
         Seen { ip, ports: (40_000, 443), is_tcp: true, payload: b"hello".to_vec(), payload_missing: 0, path }
     }
 
-    fn address(self, v4: &str, v6: &str) -> IpAddr {
-        self.choose(v4, v6).parse().unwrap()
+    fn addresses(self) -> Addresses {
+        match self {
+            Self::V4 => Addresses::V4 { src: [192, 0, 2, 1].into(), dst: [198, 51, 100, 2].into() },
+            Self::V6 => {
+                Addresses::V6 { src: "2001:db8::1".parse().unwrap(), dst: "2001:db8::2".parse().unwrap() }
+            }
+        }
     }
 
     fn choose<T>(self, v4: T, v6: T) -> T {

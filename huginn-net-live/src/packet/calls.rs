@@ -1,13 +1,114 @@
-//! The system calls that no crate wraps, and with them all `unsafe` of this crate: `recvmmsg(2)` without an allocation for
-//! each frame that bears a VLAN tag, and `getsockname(2)` for addresses as short as the kernel makes them.
-#![allow(unsafe_code, reason = "these calls take pointers")]
+//! What no crate makes safe, and with it all `unsafe` of this crate: the memory that a packet socket shares with the
+//! kernel, and `getsockname(2)` for addresses as short as the kernel makes them.
+#![allow(unsafe_code, reason = "memory that the kernel writes, and a call that takes a pointer")]
 
-use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
-use std::{mem, ptr};
+use std::ffi::c_void;
+use std::mem::offset_of;
+use std::num::NonZeroUsize;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use std::{io, ptr, slice};
 
-/// Frames that one call takes at most.
-pub(super) const MAX_FRAMES: usize = 64;
+use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
+use nix::sys::socket::setsockopt;
+use nix::{setsockopt_impl, sockopt_impl};
+
+sockopt_impl!(PacketVersion, SetOnly, libc::SOL_PACKET, libc::PACKET_VERSION, i32);
+sockopt_impl!(PacketRxRing, SetOnly, libc::SOL_PACKET, libc::PACKET_RX_RING, libc::tpacket_req3);
+
+/// The length of a block: room for several of the longest frames, of which each lies in one block, and a multiple of
+/// what any system has for a page.
+///
+/// Small, since each block that is handed over for its age is used up, however little it holds.
+pub(super) const BLOCK_LEN: usize = 256 << 10;
+
+/// A ring of blocks in memory that a packet socket shares with the kernel (`TPACKET_V3`; `networking/packet_mmap` of
+/// the kernel's documentation).
+///
+/// A block belongs either to the kernel, which writes frames to it, or to us; its status tells to whom. Either gives it
+/// to the other, and takes nothing back.
+pub(super) struct Ring {
+    start: NonNull<c_void>,
+    /// All blocks together, in bytes.
+    len: NonZeroUsize,
+    /// Where the block begins that is to be read next.
+    turn: usize,
+}
+
+// SAFETY: the memory is the process's and not a thread's, and nothing but this value points to it.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    /// Gives the socket a ring of so many blocks. A block is handed over when it is full or, where it holds any frame,
+    /// has reached this age, which is cut to milliseconds.
+    ///
+    /// # Errors
+    /// What the system says; `OutOfMemory` where fewer blocks may do. The socket then has no ring.
+    pub(super) fn new(socket: BorrowedFd<'_>, blocks: usize, max_age: Duration) -> io::Result<Self> {
+        let number = |value: usize| u32::try_from(value).map_err(|_| io::ErrorKind::OutOfMemory);
+        let len = blocks.checked_mul(BLOCK_LEN).and_then(NonZeroUsize::new);
+        let len = len.ok_or(io::ErrorKind::OutOfMemory)?;
+        // Zero would leave the age to the kernel, and older ones keep 16 bits.
+        let max_age = u16::try_from(max_age.as_millis()).unwrap_or(u16::MAX).max(1);
+        let request = libc::tpacket_req3 {
+            tp_block_size: number(BLOCK_LEN)?,
+            tp_block_nr: number(blocks)?,
+            // Of no consequence, as frames of a block have different lengths, but that all numbers agree.
+            tp_frame_size: number(BLOCK_LEN)?,
+            tp_frame_nr: number(blocks)?,
+            tp_retire_blk_tov: max_age.into(),
+            tp_sizeof_priv: 0,
+            tp_feature_req_word: 0,
+        };
+        setsockopt(&socket, PacketVersion, &(libc::tpacket_versions::TPACKET_V3 as i32))?;
+        setsockopt(&socket, PacketRxRing, &request)?;
+        let protection = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        // SAFETY: the kernel chooses an address that is free. What is mapped is the ring that the socket, which had
+        // none, was given in the line before; the kernel refuses any other length, and to take the ring away or to give
+        // another while it is mapped.
+        let start = unsafe { mmap(None, len, protection, MapFlags::MAP_SHARED, socket.as_fd(), 0) };
+        let start = start.inspect_err(|_| {
+            let nothing = libc::tpacket_req3 { tp_block_nr: 0, tp_frame_nr: 0, ..request };
+            let _ = setsockopt(&socket, PacketRxRing, &nothing);
+        })?;
+        Ok(Self { start, len, turn: 0 })
+    }
+
+    /// The block whose turn it is, where the kernel has handed it over.
+    pub(super) fn block(&self) -> Option<&[u8]> {
+        // What the kernel wrote before it changed the status is seen after.
+        if self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
+            return None;
+        }
+        // SAFETY: `turn` is a multiple of the length of a block that is below `len`. The block is ours, so that the
+        // kernel does not write to it until `give_back`, for which the borrow must have ended.
+        Some(unsafe { slice::from_raw_parts(self.start.byte_add(self.turn).cast().as_ptr(), BLOCK_LEN) })
+    }
+
+    /// Gives the block whose turn it is back to the kernel, and passes on to the next.
+    pub(super) fn give_back(&mut self) {
+        // What we read before is read before the kernel writes again.
+        self.status().store(libc::TP_STATUS_KERNEL, Ordering::Release);
+        let next = self.turn.saturating_add(BLOCK_LEN);
+        self.turn = if next < self.len.get() { next } else { 0 };
+    }
+
+    fn status(&self) -> &AtomicU32 {
+        let place = self.turn.saturating_add(offset_of!(libc::tpacket_block_desc, hdr.bh1.block_status));
+        // SAFETY: the place lies within the block whose turn it is, and is aligned, as blocks begin at pages. Who does
+        // not own a block reads its status, and who owns it writes it, atomically both.
+        unsafe { AtomicU32::from_ptr(self.start.byte_add(place).cast().as_ptr()) }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: it was mapped so, and nothing is borrowed of it any more. The kernel keeps what it writes to.
+        let _ = unsafe { munmap(self.start, self.len.get()) };
+    }
+}
 
 /// The address of nothing.
 const NOWHERE: libc::sockaddr_ll = libc::sockaddr_ll {
@@ -20,108 +121,12 @@ const NOWHERE: libc::sockaddr_ll = libc::sockaddr_ll {
     sll_addr: [0; 8],
 };
 
-/// Room for the control messages of a frame: time (32 bytes) and auxiliary data (40 bytes) on 64-bit systems.
-const CONTROL_LEN: usize = 128;
-
-/// What the kernel writes beside frames, for one call after the other.
-pub(super) struct Messages {
-    controls: [[u8; CONTROL_LEN]; MAX_FRAMES],
-    addresses: [libc::sockaddr_ll; MAX_FRAMES],
-    /// Of the frames of the last call.
-    lens: [Lens; MAX_FRAMES],
-}
-
-#[derive(Clone, Copy)]
-struct Lens {
-    wire: u32,
-    control: usize,
-}
-
-/// What the kernel says of one frame.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Message<'a> {
-    /// How long the frame was, in bytes, whether or not there was room for it.
-    pub(super) wire_len: u32,
-    /// Its control messages.
-    pub(super) control: &'a [u8],
-    /// `PACKET_HOST`, `PACKET_OUTGOING` and so on (`packet(7)`).
-    pub(super) packet_type: u8,
-}
-
-impl Messages {
-    pub(super) fn new() -> Self {
-        Self {
-            controls: [[0; CONTROL_LEN]; MAX_FRAMES],
-            addresses: [NOWHERE; MAX_FRAMES],
-            lens: [Lens { wire: 0, control: 0 }; MAX_FRAMES],
-        }
-    }
-
-    /// Takes the frames that are there without waiting, each to the beginning of one of the slots, and tells how many these
-    /// are. A frame too long for its slot is cut.
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::unnecessary_cast,
-        reason = "C libraries differ in the types of lengths and flags; the numbers are small"
-    )]
-    pub(super) fn receive<'b>(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        slots: impl Iterator<Item = &'b mut [u8]>,
-    ) -> io::Result<usize> {
-        const NO_BYTES: libc::iovec = libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 };
-        let mut pieces = [NO_BYTES; MAX_FRAMES];
-        // SAFETY: `mmsghdr` holds integers and pointers, for all of which zero is a value.
-        let mut headers: [libc::mmsghdr; MAX_FRAMES] = unsafe { mem::zeroed() };
-        let mut len = 0_u32;
-        let places =
-            pieces.iter_mut().zip(&mut headers).zip(self.controls.iter_mut().zip(&mut self.addresses));
-        for (((piece, header), (control, address)), slot) in places.zip(slots) {
-            piece.iov_base = slot.as_mut_ptr().cast();
-            piece.iov_len = slot.len();
-            header.msg_hdr.msg_iov = piece;
-            header.msg_hdr.msg_iovlen = 1;
-            header.msg_hdr.msg_control = control.as_mut_ptr().cast();
-            header.msg_hdr.msg_controllen = CONTROL_LEN as _;
-            header.msg_hdr.msg_name = ptr::from_mut(address).cast();
-            header.msg_hdr.msg_namelen = size_of_address();
-            len = len.saturating_add(1);
-        }
-        let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
-        // SAFETY: the first `len` headers point to one piece each, which points to a slot, and to a buffer for control
-        // messages and one for an address, all with their true lengths. They are exclusively borrowed, or live on this
-        // stack, until the call is over, and distinct; the kernel writes bytes to them of which every value is valid.
-        let count = unsafe {
-            libc::recvmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), len, flags as _, ptr::null_mut())
-        };
-        let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
-        for (lens, header) in self.lens.iter_mut().zip(&headers).take(count) {
-            *lens = Lens { wire: header.msg_len, control: header.msg_hdr.msg_controllen as usize };
-        }
-        Ok(count)
-    }
-
-    /// What was said of the first `count` frames of the last call.
-    pub(super) fn iter(&self, count: usize) -> impl Iterator<Item = Message<'_>> {
-        let places = self.lens.iter().zip(self.controls.iter().zip(&self.addresses));
-        places.take(count).map(|(lens, (control, address))| Message {
-            wire_len: lens.wire,
-            control: control.get(..lens.control).unwrap_or_default(),
-            packet_type: address.sll_pkttype,
-        })
-    }
-}
-
 /// The address that a packet socket is bound to.
 pub(super) fn bound_to(socket: BorrowedFd<'_>) -> io::Result<libc::sockaddr_ll> {
     let mut address = NOWHERE;
-    let mut len = size_of_address();
+    let mut len = libc::socklen_t::try_from(size_of_val(&address)).unwrap_or(0);
     // SAFETY: the kernel writes at most `len` bytes, which is the length of `address`, of which every value is valid.
     let outcome =
         unsafe { libc::getsockname(socket.as_raw_fd(), ptr::from_mut(&mut address).cast(), &raw mut len) };
     if outcome == 0 { Ok(address) } else { Err(io::Error::last_os_error()) }
-}
-
-fn size_of_address() -> libc::socklen_t {
-    libc::socklen_t::try_from(size_of::<libc::sockaddr_ll>()).unwrap_or(0)
 }

@@ -1,7 +1,7 @@
 //! The backend for `AF_PACKET` sockets of Linux (`packet(7)`).
 
+mod block;
 mod calls;
-mod control;
 mod socket;
 
 use std::io;
@@ -9,39 +9,37 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use huginn_net_core::LinkType;
 
-use self::calls::{MAX_FRAMES, Message, Messages};
-pub use self::control::ControlMessages;
+use self::block::BlockPlace;
+pub use self::block::{BlockFrame, BlockFrames};
+use self::calls::Ring;
 use self::socket::PacketSocket;
-use crate::frame_set::{FrameSet, Place};
+use crate::frame_set::FrameSet;
 use crate::port::{Drops, Port, Trouble};
 use crate::{Interface, InterfaceState, LiveError, LiveOptions};
 
-/// The length of a VLAN tag. Before each frame there is so much room.
-const TAG_LEN: usize = 4;
-/// Where the tag belongs: behind the two addresses of an Ethernet frame.
+/// Where a VLAN tag belongs: behind the two addresses of an Ethernet frame.
 const TAG_AT: usize = 12;
 /// The least that may be kept of a frame.
 const MIN_SNAPLEN: usize = 64;
-/// The size of a line of the processor's cache.
-const CACHE_LINE: usize = 64;
+/// Frames that are taken at once at most.
+const MAX_FRAMES: usize = 64;
 
 /// An interface, captured from by a packet socket.
 pub(crate) struct PacketPort {
     name: String,
     socket: PacketSocket,
+    ring: Ring,
+    /// Where it goes on in the block whose turn it is; none at its beginning.
+    place: Option<BlockPlace>,
     link: LinkType,
     is_loopback: bool,
     promiscuous: bool,
-    /// How far one slot for a frame lies from the next, in bytes.
-    stride: usize,
-    /// Bytes of a slot that are used.
-    slot_len: usize,
-    messages: Box<Messages>,
+    snaplen: usize,
     dropped: u64,
 }
 
 impl PacketPort {
-    /// Opens an interface; tells also how large a buffer the kernel gave.
+    /// Opens an interface; tells also how large a ring the kernel gave.
     pub(crate) fn open(interface: &Interface, options: &LiveOptions) -> Result<(Self, usize), LiveError> {
         let name = || interface.name.clone();
         let failed = |source: io::Error| match source.kind() {
@@ -49,7 +47,7 @@ impl PacketPort {
             _ => LiveError::Open { name: name(), source },
         };
         let socket = PacketSocket::new().map_err(failed)?;
-        let buffer = socket.set_buffer(options.buffer_bytes).map_err(failed)?;
+        let (ring, len) = socket.ring(options.buffer_bytes, options.hold_back).map_err(failed)?;
         if interface.is_loopback {
             socket.ignore_outgoing();
         }
@@ -57,20 +55,18 @@ impl PacketPort {
         let hardware = socket.bound().map_or(0, |(_, hardware)| hardware);
         let link = link_type(hardware)
             .ok_or_else(|| LiveError::UnknownLinkType { name: name(), hardware: hardware.into() })?;
-        let snaplen = usize::try_from(options.snaplen).unwrap_or(usize::MAX).clamp(MIN_SNAPLEN, 1 << 24);
-        let slot_len = snaplen.saturating_add(TAG_LEN);
         let port = Self {
             name: name(),
             socket,
+            ring,
+            place: None,
             link,
             is_loopback: interface.is_loopback,
             promiscuous: options.promiscuous,
-            stride: stride(slot_len),
-            slot_len,
-            messages: Box::new(Messages::new()),
+            snaplen: usize::try_from(options.snaplen).unwrap_or(usize::MAX).max(MIN_SNAPLEN),
             dropped: 0,
         };
-        Ok((port, buffer))
+        Ok((port, len))
     }
 
     fn rebind(&mut self, interface: &Interface) -> io::Result<()> {
@@ -83,30 +79,29 @@ impl PacketPort {
 }
 
 impl Port for PacketPort {
+    /// Blocks are given back as soon as their frames are taken.
     fn receive(&mut self, set: &mut FrameSet) -> Result<(), Trouble> {
-        let needed = self.stride.saturating_mul(MAX_FRAMES);
-        if set.bytes.len() != needed {
-            set.bytes = vec![0; needed];
-        }
         set.link = self.link;
-        let slots = set.bytes.chunks_exact_mut(self.stride);
-        let slots = slots.filter_map(|slot| slot.get_mut(TAG_LEN..self.slot_len));
-        let count = match self.messages.receive(self.socket.as_fd(), slots) {
-            Ok(count) => count,
-            Err(error) => return trouble(error),
-        };
-        for (number, message) in self.messages.iter(count).enumerate() {
-            // The kernel hands each frame on loopback over as it is sent and as it is received.
-            if self.is_loopback && message.packet_type == libc::PACKET_OUTGOING {
-                continue;
+        let mut left = MAX_FRAMES;
+        while let Some(block) = self.ring.block().filter(|_| left > 0) {
+            let mut frames = match self.place {
+                None => BlockFrames::new(block),
+                Some(place) => BlockFrames::resume(block, place),
+            };
+            for frame in frames.by_ref().take(left) {
+                left = left.saturating_sub(1);
+                // The kernel hands each frame on loopback over as it is sent and as it is received.
+                if !self.is_loopback || frame.packet_type != libc::PACKET_OUTGOING {
+                    push(set, &frame, self.snaplen);
+                }
             }
-            let start = number.saturating_mul(self.stride);
-            let slot = set.bytes.get_mut(start..start.saturating_add(self.slot_len)).unwrap_or_default();
-            let mut place = place(&message, slot, self.link);
-            place.start = place.start.saturating_add(start);
-            set.push(place);
+            self.place = frames.place();
+            if self.place.is_none() {
+                self.ring.give_back();
+            }
         }
-        Ok(())
+        // Of errors the ring says nothing.
+        if left == MAX_FRAMES { self.socket.error().or_else(trouble) } else { Ok(()) }
     }
 
     fn bell(&self) -> Option<BorrowedFd<'_>> {
@@ -143,44 +138,23 @@ impl Port for PacketPort {
 /// What an error of the socket means.
 fn trouble(error: io::Error) -> Result<(), Trouble> {
     match error.raw_os_error() {
-        Some(libc::EAGAIN | libc::EINTR) => Ok(()),
         Some(libc::ENETDOWN | libc::ENODEV | libc::ENXIO) => Err(Trouble::Down),
         _ => Err(Trouble::Failed(error)),
     }
 }
 
-/// Makes a frame of what lies in a slot behind the room for a tag, and tells where in the slot it lies.
+/// Copies a frame, cut at the snap length, with the tag that was taken off it.
 #[inline]
-fn place(message: &Message<'_>, slot: &mut [u8], link: LinkType) -> Place {
-    let control = ControlMessages::parse(message.control);
-    let room = slot.len().saturating_sub(TAG_LEN);
-    let len = usize::try_from(message.wire_len).unwrap_or(usize::MAX).min(room);
-    let wire_len = control.wire_len.unwrap_or(message.wire_len);
-    let ts = control.timestamp.unwrap_or_default();
-    match control.vlan {
-        Some(tag) if link == LinkType::ETHERNET && len >= TAG_AT => {
-            put_back(slot, tag);
-            let (len, wire_len) = (len.saturating_add(TAG_LEN), wire_len.saturating_add(4));
-            Place { ts, start: 0, len, wire_len }
+fn push(set: &mut FrameSet, frame: &BlockFrame<'_>, snaplen: usize) {
+    let data = frame.data.get(..snaplen).unwrap_or(frame.data);
+    match (frame.vlan, data.split_at_checked(TAG_AT)) {
+        (Some([tpid, tci]), Some((addresses, rest))) if set.link == LinkType::ETHERNET => {
+            let ([a, b], [c, d]) = (tpid.to_be_bytes(), tci.to_be_bytes());
+            let tag = [a, b, c, d];
+            set.push(frame.ts, [addresses, &tag, rest], frame.wire_len.saturating_add(4));
         }
-        _ => Place { ts, start: TAG_LEN, len, wire_len },
+        _ => set.push(frame.ts, [data], frame.wire_len),
     }
-}
-
-/// Moves the addresses to the beginning of the slot, and writes the tag behind them.
-fn put_back(slot: &mut [u8], [tpid, tci]: [u16; 2]) {
-    let Some((head, _)) = slot.split_first_chunk_mut::<{ TAG_LEN + TAG_AT }>() else { return };
-    head.copy_within(TAG_LEN.., 0);
-    if let Some(tag) = head.last_chunk_mut::<TAG_LEN>() {
-        let ([a, b], [c, d]) = (tpid.to_be_bytes(), tci.to_be_bytes());
-        *tag = [a, b, c, d];
-    }
-}
-
-/// How far slots lie apart: an odd number of cache lines, so that the headers of frames do not all compete for the same
-/// places of the cache.
-fn stride(slot_len: usize) -> usize {
-    (slot_len.div_ceil(CACHE_LINE) | 1).saturating_mul(CACHE_LINE)
 }
 
 /// How frames of an interface begin, by its `ARPHRD_` type (`linux/if_arp.h`).

@@ -2,18 +2,18 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
+use std::time::Duration;
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, getsockopt, setsockopt, socket, sockopt};
 use nix::{getsockopt_impl, setsockopt_impl, sockopt_impl};
 use pnet_datalink::NetworkInterface;
 use pnet_datalink::linux::{Config, channel};
 
-use super::calls::bound_to;
+use super::calls::{BLOCK_LEN, Ring, bound_to};
 use crate::Interface;
 
-sockopt_impl!(PacketAuxdata, SetOnly, libc::SOL_PACKET, libc::PACKET_AUXDATA, bool);
 sockopt_impl!(PacketIgnoreOutgoing, SetOnly, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, bool);
-sockopt_impl!(PacketStatistics, GetOnly, libc::SOL_PACKET, libc::PACKET_STATISTICS, libc::tpacket_stats);
+sockopt_impl!(PacketStatistics, GetOnly, libc::SOL_PACKET, libc::PACKET_STATISTICS, libc::tpacket_stats_v3);
 
 /// A socket for whole frames.
 pub(super) struct PacketSocket(OwnedFd);
@@ -22,20 +22,21 @@ impl PacketSocket {
     /// A socket that receives nothing before it is [bound](Self::bind).
     pub(super) fn new() -> io::Result<Self> {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-        let socket = socket(AddressFamily::Packet, SockType::Raw, flags, None)?;
-        setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
-        setsockopt(&socket, PacketAuxdata, &true)?;
-        Ok(Self(socket))
+        Ok(Self(socket(AddressFamily::Packet, SockType::Raw, flags, None)?))
     }
 
-    /// Asks the kernel for so much room; tells what it gave.
-    pub(super) fn set_buffer(&self, bytes: usize) -> io::Result<usize> {
-        // The kernel takes an `int` that it doubles, for what frames cost beside their bytes, and tells the double.
-        let bytes = bytes.min(i32::MAX as usize / 2);
-        if setsockopt(&self.0, sockopt::RcvBufForce, &bytes).is_err() {
-            setsockopt(&self.0, sockopt::RcvBuf, &bytes)?;
+    /// Gives the socket a ring of so many bytes, or of as many as the system has; tells how many these are.
+    pub(super) fn ring(&self, bytes: usize, max_age: Duration) -> io::Result<(Ring, usize)> {
+        let mut blocks = bytes.div_ceil(BLOCK_LEN).max(MIN_BLOCKS);
+        loop {
+            match Ring::new(self.0.as_fd(), blocks, max_age) {
+                Ok(ring) => return Ok((ring, blocks.saturating_mul(BLOCK_LEN))),
+                Err(error) if error.kind() == io::ErrorKind::OutOfMemory && blocks > MIN_BLOCKS => {
+                    blocks = (blocks / 2).max(MIN_BLOCKS);
+                }
+                Err(error) => return Err(error),
+            }
         }
-        Ok(getsockopt(&self.0, sockopt::RcvBuf)? / 2)
     }
 
     /// Leaves out what is sent, where the kernel can (since Linux 4.20).
@@ -75,6 +76,14 @@ impl PacketSocket {
     pub(super) fn dropped(&self) -> u32 {
         getsockopt(&self.0, PacketStatistics).map_or(0, |statistics| statistics.tp_drops)
     }
+
+    /// The error that happened last, told once.
+    pub(super) fn error(&self) -> io::Result<()> {
+        match getsockopt(&self.0, sockopt::SocketError)? {
+            0 => Ok(()),
+            error => Err(io::Error::from_raw_os_error(error)),
+        }
+    }
 }
 
 impl AsFd for PacketSocket {
@@ -82,3 +91,6 @@ impl AsFd for PacketSocket {
         self.0.as_fd()
     }
 }
+
+/// One to be written while the other is read.
+const MIN_BLOCKS: usize = 2;

@@ -36,11 +36,26 @@ pub(crate) fn ip(arguments: &str) {
 
 /// Two interfaces, `a` and `b`, joined by a cable.
 pub(crate) fn cable() {
-    ip("link add name a type veth peer name b");
-    ip("link set dev a up");
-    ip("link set dev b up");
+    join("a", "b");
+}
+
+/// Two more, `c` and `d`.
+pub(crate) fn other_cable() {
+    join("c", "d");
+}
+
+fn join(one: &str, other: &str) {
+    ip(&format!("link add name {one} type veth peer name {other}"));
+    ip(&format!("link set dev {one} up"));
+    ip(&format!("link set dev {other} up"));
     // What is sent before both have noticed the other is lost.
-    while interfaces().unwrap().iter().filter(|interface| interface.is_running).count() < 3 {
+    let is_ready = || {
+        let interfaces = interfaces().unwrap();
+        let is_running =
+            |name| interfaces.iter().any(|interface| interface.name == name && interface.is_running);
+        is_running(one) && is_running(other)
+    };
+    while !is_ready() {
         thread::sleep(Duration::from_millis(1));
     }
     thread::sleep(Duration::from_millis(20));

@@ -13,6 +13,7 @@
 
 mod flaps;
 mod lab;
+mod order;
 
 use std::net::UdpSocket;
 use std::sync::mpsc;
@@ -157,6 +158,48 @@ fn what_is_received_and_what_is_dropped_is_all_that_was_sent() {
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
+fn bursts_longer_than_a_block_of_the_ring_arrive_whole() {
+    /// 1 MiB and more, in frames and the kernel's headers of them.
+    const BURST: u32 = 700;
+    in_namespaces(|backend| {
+        cable();
+        let mut source = LiveSource::open(&["a"], &options(backend)).unwrap();
+        let long = |number: u32| [frame(0), vec![7; 1400], number.to_be_bytes().to_vec()].concat();
+        let mut sender = sender("b");
+        // More than goes round once.
+        for round in 0..8 {
+            let numbers = round * BURST..(round + 1) * BURST;
+            for number in numbers.clone() {
+                sender.send_to(&long(number), None).unwrap().unwrap();
+            }
+            for (lent, number) in lend(&mut source, BURST as usize).iter().zip(numbers) {
+                assert_eq!(lent.data, long(number));
+            }
+        }
+        let (rest, stats) = end(source);
+        assert_eq!((rest.len(), stats.received, stats.kernel_dropped), (0, u64::from(8 * BURST), 0));
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn the_longest_frames_arrive_whole() {
+    in_namespaces(|backend| {
+        let mut source = LiveSource::open(&["lo"], &options(backend)).unwrap();
+        let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+        for number in 0..20_u8 {
+            sender.send_to(&[number; 65_507], receiver.local_addr().unwrap()).unwrap();
+        }
+        for (lent, number) in lend(&mut source, 20).iter().zip(0..) {
+            assert_eq!((lent.data.len(), lent.wire_len), (14 + 20 + 8 + 65_507, 65_549));
+            assert_eq!(lent.data[42..], [number; 65_507]);
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
 fn vlan_tags_that_the_kernel_takes_off_are_put_back() {
     in_namespaces(|backend| {
         cable();
@@ -238,6 +281,14 @@ fn errors_say_what_is_wrong() {
             other => panic!("{other:?}"),
         }
         assert!(matches!(LiveSource::open(NOTHING, &options(backend)), Err(LiveError::NoInterface)));
+        match LiveSource::open(&["lo", "lo"], &options(backend)) {
+            Err(LiveError::NamedTwice { name }) => assert_eq!(name, "lo"),
+            other => panic!("{other:?}"),
+        }
+        match (LiveSource::open(&["any"], &options(backend)), backend) {
+            (Err(LiveError::AnyNeedsLibpcap), Backend::Packet) | (Ok(_), Backend::Pcap) => {}
+            (other, _) => panic!("{other:?}"),
+        }
         let mut options = options(backend);
         options.expression = Some("udp port".to_owned());
         match LiveSource::open(&["lo"], &options) {

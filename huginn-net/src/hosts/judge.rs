@@ -186,7 +186,7 @@ impl Evidence {
 
 #[cfg(test)]
 mod tests {
-    use huginn_net_core::{Timestamp, TunnelPath};
+    use huginn_net_core::Timestamp;
     use huginn_net_db::Database;
 
     use super::super::{Findings, Reasons, SystemSeen};
@@ -222,8 +222,7 @@ sig = 1:B::
     fn profile(seen: &[(char, &str, u32)]) -> HostProfile {
         let database: Database = DATABASE.parse().unwrap();
         let label = |name: &str| database.labels().iter().find(|label| &*label.name == name).cloned();
-        let mut profile =
-            HostProfile::new([192, 0, 2, 1].into(), &TunnelPath::EMPTY, Timestamp::new(0, 0, 6));
+        let mut profile = HostProfile::new([192, 0, 2, 1].into(), None, Timestamp::new(0, 0, 6));
         for (kind, name, count) in seen {
             for _ in 0..*count {
                 match kind {

@@ -121,6 +121,10 @@ pub struct Hosts {
 /// An address, and the tunnel that it is seen in: equal private addresses in two tunnels are two hosts.
 type HostKey = (IpAddr, u64);
 
+/// By what a remembered host is known. In the order of [`Hosts::profiles`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostId(HostKey);
+
 /// What is remembered of one.
 #[derive(Debug, Default)]
 struct Host {
@@ -187,6 +191,18 @@ impl Hosts {
         in_tunnel(0).or_else(|| in_tunnel(self.tunneled.last(ip)?))
     }
 
+    /// By what all remembered hosts are known, in no certain order: to look at many of them a few at a time, by
+    /// [`profile_of`](Self::profile_of), while packets are analysed in between.
+    pub fn ids(&self) -> impl Iterator<Item = HostId> {
+        self.map.iter().map(|(key, _)| HostId(*key))
+    }
+
+    /// What was learned of this host. None of one that has been forgotten, nor unless
+    /// [`Observers::profiles`](crate::Observers::profiles) asked for it.
+    pub fn profile_of(&self, id: HostId) -> Option<&HostProfile> {
+        self.map.peek(&id.0)?.profile.as_deref()
+    }
+
     /// Forgets every host; the counters stay.
     pub fn clear(&mut self) {
         self.counters.cleared = self.counters.cleared.saturating_add(self.map.counters().held);
@@ -209,11 +225,11 @@ impl Memory<Route<Finding, HostNote>> for Hosts {
             return;
         }
         self.map.expire(note.ts);
-        let key = (note.subject_addr().ip(), note.flow.tunnel.key_word());
+        let key = (note.subject_addr().ip(), note.flow.tunnel.as_ref().map_or(0, |tunnel| tunnel.key_word()));
         let slot = self.map.touch(&key, note.ts).or_else(|| self.map.insert(key, note.ts, Host::default()));
         let Some((slot, host)) = slot.and_then(|slot| Some((slot, self.map.get_mut(slot)?))) else { return };
         if self.profiles {
-            let new = || Box::new(HostProfile::new(key.0, &note.flow.tunnel, note.ts));
+            let new = || Box::new(HostProfile::new(key.0, note.flow.tunnel.clone(), note.ts));
             host.profile.get_or_insert_with(new).on_note(&note, host.system.as_deref(), self.scope);
             if key.1 != 0 {
                 self.tunneled.note(key, note.ts);

@@ -182,10 +182,10 @@ pub struct Findings {
 }
 
 impl HostProfile {
-    pub(super) fn new(ip: IpAddr, tunnel: &TunnelPath, now: Timestamp) -> Self {
+    pub(super) fn new(ip: IpAddr, tunnel: Option<Box<TunnelPath>>, now: Timestamp) -> Self {
         Self {
             ip,
-            tunnel: (!tunnel.is_empty()).then(|| Box::new(*tunnel)),
+            tunnel,
             first_seen: now,
             last_seen: now,
             as_client: Activity::default(),

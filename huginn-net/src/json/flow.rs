@@ -43,8 +43,8 @@ impl FlowText {
         ends.endpoint("server", flow.server);
         self.identity.clear();
         let mut identity = Object::resume(&mut self.identity);
-        if !flow.tunnel.is_empty() {
-            identity.texts("tunnel", flow.tunnel.layers());
+        if let Some(tunnel) = &flow.tunnel {
+            identity.texts("tunnel", tunnel.layers());
         }
         identity.plain("community_id", CommunityId::of(flow).text());
         self.flow = Some(flow.clone());
@@ -55,8 +55,6 @@ impl FlowText {
 mod tests {
     use std::iter;
     use std::thread;
-
-    use huginn_net_core::TunnelPath;
 
     use super::*;
     use crate::{CaptureReader, Event, HuginnNet};
@@ -79,7 +77,7 @@ mod tests {
     fn what_was_written_before_changes_nothing() {
         let tagged = flows("made-qinq.pcap");
         let mut plain = tagged.clone();
-        plain.iter_mut().for_each(|flow| flow.tunnel = TunnelPath::EMPTY);
+        plain.iter_mut().for_each(|flow| flow.tunnel = None);
         let by_turns = iter::zip(&plain, &tagged).flat_map(|(one, other)| [one, other]);
         for flow in plain.iter().chain(&tagged).chain(by_turns) {
             let alone = thread::scope(|scope| scope.spawn(|| text(flow)).join().unwrap());

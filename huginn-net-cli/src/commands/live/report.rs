@@ -1,81 +1,65 @@
-//! What is told beside events: losses, counters, hosts.
+//! What is told beside events: losses, and counters.
 
 use std::fmt;
-use std::fs::OpenOptions;
-use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
-use huginn_net::{Counters, HostProfile, JsonHost, Timestamp};
-use huginn_net_live::Notice;
+use huginn_net::{Counters, Timestamp};
 use serde::Serialize;
 
 use super::standing::Standing;
 use crate::ask::counters::{CaptureCounters, LiveCounters};
-use crate::failure;
+use crate::output::Messages;
 
 /// How often it is looked whether anything was lost.
 const LOOK: Duration = Duration::from_secs(1);
 /// How often at most it is said.
 const WARN: Duration = Duration::from_secs(60);
-/// Notices that wait to be read at most.
-const NOTICES: usize = 64;
 
-/// The thread that passes on notices, writes counters at intervals, and warns of losses: whoever has something to say
-/// does not wait for whoever reads standard error.
+/// The thread that writes counters at intervals, and warns of losses.
 #[derive(Debug)]
 pub(super) struct Ticker {
-    notices: SyncSender<Notice>,
+    /// Nothing is sent: it ends when this is dropped.
+    stop: Sender<()>,
     thread: JoinHandle<()>,
 }
 
 impl Ticker {
     /// Starts it. Without an interval it writes no counters.
-    pub(super) fn start(standing: Arc<Standing>, interval: Option<Duration>) -> io::Result<Self> {
-        let (notices, told) = sync_channel(NOTICES);
-        let run = move || tick(&standing, interval, &told);
+    pub(super) fn start(
+        standing: Arc<Standing>,
+        interval: Option<Duration>,
+        messages: Messages,
+    ) -> io::Result<Self> {
+        let (stop, stopped) = channel();
+        let run = move || tick(&standing, interval, &messages, &stopped);
         let thread = thread::Builder::new().name("huginn-ticker".to_owned()).spawn(run)?;
-        Ok(Self { notices, thread })
+        Ok(Self { stop, thread })
     }
 
-    /// What takes notices, and drops those for which there is no room.
-    pub(super) fn notices(&self) -> impl FnMut(&Notice) + Send + 'static {
-        let notices = self.notices.clone();
-        move |notice| _ = notices.try_send(notice.clone())
-    }
-
-    /// Passes on what is left and ends; whoever [gives notices](Self::notices) must have ended.
+    /// Ends it.
     pub(super) fn stop(self) {
-        drop(self.notices);
+        drop(self.stop);
         let _ = self.thread.join();
     }
 }
 
-fn tick(standing: &Standing, interval: Option<Duration>, notices: &Receiver<Notice>) {
+fn tick(standing: &Standing, interval: Option<Duration>, messages: &Messages, stopped: &Receiver<()>) {
     let mut warned = Warned::default();
     let mut looked = Instant::now();
     let mut written = looked;
-    loop {
-        match notices.recv_timeout(LOOK.saturating_sub(looked.elapsed())) {
-            Ok(notice) => {
-                failure::report(&notice);
-                continue;
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
+    while stopped.recv_timeout(LOOK.saturating_sub(looked.elapsed())) == Err(RecvTimeoutError::Timeout) {
+        looked = Instant::now();
+        let is_due = interval.is_some_and(|interval| looked.saturating_duration_since(written) >= interval);
+        let counters = if is_due { standing.counters_of_line() } else { standing.counters() };
+        warned.look(Losses::of(&counters), looked, &|message| messages.tell(message));
+        if is_due {
+            write_counters(&counters, messages);
+            written = looked;
         }
-        let counters = standing.counters();
-        let now = Instant::now();
-        warned.look(Losses::of(&counters), now, &|message| failure::report(message));
-        if interval.is_some_and(|interval| now.saturating_duration_since(written) >= interval) {
-            write_counters(&counters);
-            written = now;
-        }
-        looked = now;
     }
 }
 
@@ -161,61 +145,19 @@ struct Line<'a> {
 }
 
 /// Writes the counters to standard error, as one JSON object in one line.
-pub(super) fn write_counters(counters: &LiveCounters) {
+pub(super) fn write_counters(counters: &LiveCounters, messages: &Messages) {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let ts = Timestamp::new(now.as_secs(), now.subsec_nanos(), 6).to_string();
     if let Ok(mut line) = serde_json::to_vec(&Line { ts, event: "counters", counters }) {
         line.push(b'\n');
-        // Where nobody can be told, the watch goes on all the same.
-        let _ = io::stderr().lock().write_all(&line);
+        messages.write(&line);
     }
 }
 
 /// Says in a line what came of it all.
-pub(super) fn tell_end(counters: &LiveCounters) {
+pub(super) fn tell_end(counters: &LiveCounters, messages: &Messages) {
     let Counters { frames, events, .. } = counters.engine;
-    failure::report(&format_args!("{frames} packets, {events} events; {}", Losses::of(counters)));
-}
-
-/// Writes what is known of all hosts to this file, which it replaces, or to standard error. In a thread of its own: it
-/// may be much, and read slowly.
-pub(super) fn dump_hosts(standing: &Arc<Standing>, file: Option<Arc<Path>>) {
-    let standing = Arc::clone(standing);
-    let dump = move || {
-        let hosts: Option<Vec<HostProfile>> = standing.ask(|hosts| hosts.profiles().cloned().collect());
-        let Some(hosts) = hosts else { return };
-        let outcome = match &file {
-            Some(file) => replace(file, &hosts),
-            None => write_hosts(io::stderr(), &hosts),
-        };
-        if let Err(error) = outcome {
-            failure::report(&format_args!("cannot write what is known of hosts: {error}"));
-        }
-    };
-    if let Err(error) = thread::Builder::new().name("huginn-hosts".to_owned()).spawn(dump) {
-        failure::report(&format_args!("cannot start the thread that writes what is known of hosts: {error}"));
-    }
-}
-
-/// Whoever reads the file finds the old one or the new one, never a part.
-fn replace(file: &Path, hosts: &[HostProfile]) -> io::Result<()> {
-    let mut name = file.as_os_str().to_owned();
-    name.push(".new");
-    let mut options = OpenOptions::new();
-    write_hosts(options.write(true).create(true).truncate(true).mode(0o640).open(&name)?, hosts)?;
-    std::fs::rename(name, file)
-}
-
-fn write_hosts(out: impl Write, hosts: &[HostProfile]) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 16, out);
-    let mut text = Vec::new();
-    for host in hosts {
-        text.clear();
-        JsonHost { host, file: None }.write_to(&mut text);
-        text.push(b'\n');
-        out.write_all(&text)?;
-    }
-    out.flush()
+    messages.tell(&format_args!("{frames} packets, {events} events; {}", Losses::of(counters)));
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! How the watch stands, for whoever asks, in any thread.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use huginn_net::{Counters, HostCounters, Hosts, HuginnNet, Inspector, Observers, ProtocolCounters};
@@ -19,7 +19,7 @@ pub(super) struct Standing {
     latency: Arc<Latency>,
     started: Instant,
     /// What the analysis told last, for when there is none to ask.
-    last: Mutex<Analysed>,
+    last: Mutex<Last>,
 }
 
 /// What the analysis counted.
@@ -28,6 +28,13 @@ struct Analysed {
     engine: Counters,
     protocols: ProtocolCounters,
     hosts: HostCounters,
+}
+
+#[derive(Debug, Default)]
+struct Last {
+    analysed: Analysed,
+    /// Nothing comes after it.
+    is_final: bool,
 }
 
 impl Standing {
@@ -50,24 +57,43 @@ impl Standing {
 
     /// Takes what was counted in the end.
     pub(super) fn end(&self, analyzer: &HuginnNet) {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Analysed {
+        let analysed = Analysed {
             engine: analyzer.counters(),
             protocols: analyzer.protocol().counters(),
             hosts: analyzer.memory().counters(),
         };
+        *self.last() = Last { analysed, is_final: true };
     }
 
-    /// All that was counted so far.
-    pub(super) fn counters(&self) -> LiveCounters {
-        let analysed = self.inspector.ask(|glimpse| Analysed {
+    fn last(&self) -> MutexGuard<'_, Last> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the analysis counted so far.
+    fn analysed(&self) -> Analysed {
+        let told = self.inspector.ask(|glimpse| Analysed {
             engine: glimpse.counters().clone(),
             protocols: *glimpse.protocol_counters(),
             hosts: glimpse.memory().counters(),
         });
-        let Analysed { engine, protocols, hosts } = match analysed {
-            Some(analysed) => analysed,
-            None => self.last.lock().unwrap_or_else(PoisonError::into_inner).clone(),
-        };
+        let mut last = self.last();
+        match told {
+            Some(analysed) if !last.is_final => last.analysed = analysed,
+            _ => {}
+        }
+        last.analysed.clone()
+    }
+
+    /// All that was counted so far, for a line of counters: the quantiles of the next begin anew.
+    pub(super) fn counters_of_line(&self) -> LiveCounters {
+        let counters = self.counters();
+        self.latency.begin_anew();
+        counters
+    }
+
+    /// All that was counted so far.
+    pub(super) fn counters(&self) -> LiveCounters {
+        let Analysed { engine, protocols, hosts } = self.analysed();
         let capture = self.capture.interfaces().into_iter().map(|interface| {
             let counters = CaptureCounters {
                 received: interface.received,

@@ -12,13 +12,13 @@ use super::*;
 const ROOMY: usize = 1 << 24;
 
 fn to_file(path: &std::path::Path, rotation: Rotation, capacity: usize) -> OutputQueue {
-    OutputQueue::open(&Target::File(path.to_owned()), rotation, capacity).unwrap()
+    let (messages, _) = Messages::start().unwrap();
+    OutputQueue::open(&Target::File(path.to_owned()), rotation, capacity, messages).unwrap()
 }
 
 fn to_pipe(capacity: usize) -> (OutputQueue, PipeReader) {
     let (reader, writer) = pipe().unwrap();
-    let destination = Destination::Stdout(File::from(OwnedFd::from(writer)));
-    (OutputQueue::start(destination, capacity).unwrap(), reader)
+    (OutputQueue::to_stdout(File::from(OwnedFd::from(writer)), capacity), reader)
 }
 
 /// Waits until the counters are as wanted, or for too long.
@@ -99,7 +99,7 @@ fn the_end_does_not_wait_for_a_dead_reader() {
     assert!(ending.elapsed() < PATIENCE * 2);
     assert!(counters.dropped_lines > 0);
     assert_eq!(counters.written_lines + counters.dropped_lines, 10_000);
-    assert_eq!(counters.queued_lines, 0);
+    assert_eq!((counters.queued_lines, counters.left_lines), (0, counters.dropped_lines));
     drop(reader);
 }
 
@@ -113,7 +113,7 @@ fn a_reader_that_has_gone_is_found_out() {
     told.recv_timeout(Duration::from_secs(20)).unwrap();
     assert!(queue.push(b"two\n").is_break());
     let counters = queue.finish();
-    assert_eq!((counters.written_lines, counters.dropped_lines), (0, 2));
+    assert_eq!((counters.written_lines, counters.dropped_lines, counters.left_lines), (0, 2, 0));
 }
 
 #[test]
@@ -156,6 +156,49 @@ fn what_could_not_be_written_goes_to_the_file_that_can() {
     let counters = wait_until(&queue, |counters| counters.written_lines == 2);
     assert_eq!(counters.dropped_lines, 0);
     assert_eq!(fs::read(&path).unwrap(), b"one\ntwo\n");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_pipe_with_a_name_is_written_to_whenever_somebody_reads_it() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("pipe");
+    let make = || nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    make();
+    let queue = to_file(&path, Rotation::default(), ROOMY);
+    assert!(queue.push(b"one\n").is_continue());
+    wait_until(&queue, |counters| counters.write_errors > 0);
+    let mut first = File::open(&path).unwrap();
+    let mut line = [0; 4];
+    first.read_exact(&mut line).unwrap();
+    assert_eq!(&line, b"one\n");
+    drop(first);
+    assert!(queue.push(b"two\n").is_continue());
+    wait_until(&queue, |counters| counters.write_errors > 1);
+    // A new pipe of this name.
+    fs::remove_file(&path).unwrap();
+    make();
+    let mut second = File::open(&path).unwrap();
+    assert!(queue.push(b"six\n").is_continue());
+    let mut lines = [0; 8];
+    second.read_exact(&mut lines).unwrap();
+    assert_eq!(&lines, b"two\nsix\n");
+    let counters = queue.finish();
+    assert_eq!((counters.written_lines, counters.dropped_lines, counters.left_lines), (3, 0, 0));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_pipe_that_nobody_ever_reads_holds_up_nobody() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("pipe");
+    nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let queue = to_file(&path, Rotation::default(), ROOMY);
+    assert!(queue.push(b"one\n").is_continue());
+    let ending = Instant::now();
+    let counters = queue.finish();
+    assert!(ending.elapsed() < Duration::from_secs(1));
+    assert_eq!((counters.dropped_lines, counters.left_lines), (1, 1));
 }
 
 /// Lines are cut off by the end of the disk, and go on where they were once there is room.

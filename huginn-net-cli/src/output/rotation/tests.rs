@@ -1,6 +1,6 @@
 #![allow(clippy::arithmetic_side_effects, reason = "a test may panic")]
 
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 
 use proptest::prelude::*;
 use tempfile::tempdir;
@@ -19,7 +19,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 /// What was set aside, oldest first, and then what is in the file.
 pub(crate) fn all_text(path: &Path) -> Vec<u8> {
-    let mut all = SetAside::from(path).unwrap();
+    let mut all = SetAside::from(path, SystemTime::now() + Duration::from_secs(1 << 30)).unwrap();
     all.sort();
     let mut text = Vec::new();
     for aside in all {
@@ -158,8 +158,8 @@ fn the_newest_are_kept() {
     let rotation = Rotation { max_bytes: Some(1), keep: Some(2), ..Rotation::default() };
     let mut file = RotatingFile::open(&path, rotation, at(SIX + 60)).unwrap();
     file.write(b"1\n", at(SIX + 60)).unwrap();
-    file.rotate(at(SIX + 60)).unwrap();
-    file.remove_oldest().unwrap();
+    let aside = file.rotate(at(SIX + 60)).unwrap();
+    file.remove_oldest(&aside, at(SIX + 60)).unwrap();
     let mut wanted: Vec<&str> = others.to_vec();
     wanted.extend(["e", "e.20261121T180000Z.10", "e.20261121T180100Z"]);
     wanted.sort_unstable();
@@ -205,18 +205,44 @@ fn only_regular_files_are_rotated() {
 }
 
 #[test]
-fn a_link_stays_with_what_was_written_through_it() {
+fn names_of_times_to_come_are_the_oldest() {
     let folder = tempdir().unwrap();
-    let path = folder.path().join("events.json");
-    fs::write(folder.path().join("far"), "0\n").unwrap();
-    symlink(folder.path().join("far"), &path).unwrap();
-    let mut file =
-        RotatingFile::open(&path, Rotation { max_bytes: Some(1), ..Rotation::default() }, at(SIX)).unwrap();
+    let path = folder.path().join("e");
+    // The clock was ahead once, for two files.
+    for name in ["e.20261121T175900Z", "e.20990101T000000Z", "e.20990102T000000Z"] {
+        fs::write(folder.path().join(name), "").unwrap();
+    }
+    let rotation = Rotation { max_bytes: Some(1), keep: Some(2), ..Rotation::default() };
+    let mut file = RotatingFile::open(&path, rotation, at(SIX)).unwrap();
     file.write(b"1\n", at(SIX)).unwrap();
-    file.rotate(at(SIX)).unwrap();
-    file.write(b"2\n", at(SIX)).unwrap();
-    assert_eq!(fs::read(folder.path().join("far")).unwrap(), b"0\n1\n");
-    assert_eq!(all_text(&path), b"0\n1\n2\n");
+    let aside = file.rotate(at(SIX)).unwrap();
+    file.remove_oldest(&aside, at(SIX)).unwrap();
+    assert_eq!(names(folder.path()), ["e", "e.20261121T175900Z", "e.20261121T180000Z"]);
+    // It is ahead now, and then set back by a day: what was just set aside stays, whatever its name.
+    let now = at(SIX + 86_400);
+    for (now, with) in [(now, "e.20261122T180000Z"), (at(SIX - 1), "e.20261121T175959Z")] {
+        file.write(b"2\n", now).unwrap();
+        let aside = file.rotate(now).unwrap();
+        file.remove_oldest(&aside, now).unwrap();
+        let names = names(folder.path());
+        assert!(names.len() == 3 && names.iter().any(|name| name == with), "{names:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_removed_keeps_nothing_else() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("e");
+    fs::create_dir(folder.path().join("e.20261121T170000Z")).unwrap();
+    for name in ["e.20261121T160000Z", "e.20261121T175900Z"] {
+        fs::write(folder.path().join(name), "").unwrap();
+    }
+    let rotation = Rotation { max_bytes: Some(1), keep: Some(1), ..Rotation::default() };
+    let mut file = RotatingFile::open(&path, rotation, at(SIX)).unwrap();
+    file.write(b"1\n", at(SIX)).unwrap();
+    let aside = file.rotate(at(SIX)).unwrap();
+    assert!(file.remove_oldest(&aside, at(SIX)).is_err());
+    assert_eq!(names(folder.path()), ["e", "e.20261121T170000Z", "e.20261121T180000Z"]);
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -262,10 +288,10 @@ proptest! {
                     wanted.extend(line.into_bytes());
                 }
                 Step::Wait(seconds) => now += seconds,
-                Step::Reopen => file.reopen(at(now)).unwrap(),
+                Step::Reopen => _ = file.reopen(at(now)).unwrap(),
                 Step::MoveAway => {
                     fs::rename(&path, file.unused_name(at(now)).unwrap()).unwrap();
-                    file.reopen(at(now)).unwrap();
+                    assert!(file.reopen(at(now)).unwrap());
                 }
             }
         }

@@ -1,0 +1,416 @@
+#!/usr/bin/env bash
+# Proves `huginn-net live` end to end, in network namespaces: end-to-end.sh PROGRAM [PROGRAM-WITH-LIBPCAP]
+#
+# As root. Real programs talk over a cable; what the sensor tells of them must be what `huginn-net pcap` finds in tcpdump's
+# recording of the same packets. Then all that a service lives through: signals, rotation, closed pipes, missing rights,
+# interfaces that go and come. Ends with 1 at the first difference, after four minutes at the latest, and leaves nothing.
+set -euo pipefail
+
+readonly PACKAGES="chromium curl ethtool iproute2 jq nghttp2-client nginx openssl procps python3 tcpdump tcpreplay
+    util-linux"
+readonly PROGRAMS="chromium curl ethtool h2load ip jq nginx openssl python3 setpriv sysctl tcpdump tcpreplay timeout"
+here=$(cd "$(dirname "$0")" && pwd)
+[ "${LIMITED:-}" = yes ] || LIMITED=yes exec timeout --kill-after=30 240 "$0" "$@"
+. "$here/laboratory.sh"
+
+[ $# -ge 1 ] || fail "which program? end-to-end.sh PROGRAM [PROGRAM-WITH-LIBPCAP]"
+# Link types that a cable of Ethernet does not carry.
+readonly OTHER_LINKS="cooked-sll cooked-sll2 hosts-proxy nflog raw-tun made-loop made-null-big-endian
+    made-null-little-endian made-ppp made-ppp-ether made-ppp-hdlc made-raw-bsd made-raw-ipv4 made-raw-ipv6
+    made-raw-openbsd made-wifi made-wifi-radiotap"
+declare -A programs=()
+
+main() {
+    laboratory
+    take_programs "$@"
+    printf '127.0.0.1 localhost %s\n%s www.example.test\n' "$(uname -n)" $SERVER4 >"$tmp/hosts"
+    cable_up
+    nginx_up
+    part "events as in the recording" same_events all_traffic
+    both_ends ethtool -K % tso off gso off gro off tx off
+    part "the same without offload" same_events some_traffic
+    part "loopback" same_events_on_loopback
+    part "an expression for the kernel" expression
+    part "rotation, SIGHUP, SIGUSR1" files
+    part "closed pipe, --count" ends
+    part "refusals" refusals
+    part "rights given up" rights
+    part "Landlock" confinement
+    part "those who ask" those_who_ask
+    part "interfaces that go and come" interfaces
+    echo "all well, in $SECONDS s"
+}
+
+# take_programs PACKET [LIBPCAP]: copies, which any user may start.
+take_programs() {
+    cp "$1" "$tmp/huginn-net"
+    programs[packet]=$tmp/huginn-net
+    if [ $# -gt 1 ]; then
+        cp "$2" "$tmp/huginn-net-libpcap"
+        programs[libpcap]=$tmp/huginn-net-libpcap
+    fi
+    chmod 755 "$tmp"/huginn-net*
+}
+
+part() {
+    local begin=$SECONDS
+    echo "== $1"
+    shift
+    "$@"
+    echo "   $((SECONDS - begin)) s"
+}
+
+both_ends() {
+    client "${@/%%/hn-a}" >/dev/null
+    server "${@/%%/hn-b}" >/dev/null
+}
+
+# same_events TRAFFIC: sensors of all kinds and tcpdump see the same traffic.
+same_events() {
+    local backend workers name before during after
+    eventually "a quiet network" quiet
+    before=$(crossed)
+    recorded "$tmp/whole.pcap" hn-b
+    for backend in "${!programs[@]}"; do
+        for workers in 1 2; do
+            live "$backend-$workers" "${programs[$backend]}" --backend "$backend" -w $workers --format json \
+                -o "$tmp/$backend-$workers.json" --stats
+        done
+    done
+    during=$(crossed)
+    "$1"
+    eventually "a quiet network" quiet
+    after=$(crossed)
+    for name in "${!pids[@]}"; do stop "$name"; done
+    stop_recording_whole
+    "${programs[packet]}" pcap -q --format json -o "$tmp/whole.json" "$tmp/whole.pcap" || [ $? = 1 ]
+    for backend in "${!programs[@]}"; do
+        for workers in 1 2; do
+            name=$backend-$workers
+            printf '%s: ' "$name"
+            # What crossed while sensors were started and stopped, they may have seen or not.
+            all_accounted_for "$name" $((after - during)) $(($(crossed) - before))
+            python3 "$here/events.py" same "$tmp/whole.json" "$tmp/$name.json"
+            rm "$tmp/$name.json"
+        done
+    done
+}
+
+# all_accounted_for NAME LEAST MOST: it received so many packets, lost none and analysed each.
+all_accounted_for() {
+    local name=$1 received
+    received=$(counted "$name" '[.capture[].received] | add')
+    [ "$received" -ge "$2" ] && [ "$received" -le "$3" ] || fail "$name: $received packets received, of $2 to $3"
+    [ "$(counted "$name" '.frames + .frames_filtered')" = "$received" ] || fail "$name: not all that was received was analysed"
+    [ "$(counted "$name" '([.capture[].kernel_dropped] | add) + .segments_dropped
+        + .output.dropped_lines + .output.write_errors + .output.rotation_errors')" = 0 ] ||
+        fail "$name: lost something: $(counted "$name" .)"
+    [ "$(counted "$name" '.events - .output.written_lines')" = 0 ] || fail "$name: not all events were written"
+    echo "$received packets, latency $(counted "$name" '.latency.capture_to_event_us | "\(.p50) us (p50), \(.p99) us (p99)"')"
+}
+
+all_traffic() {
+    some_traffic
+    page_in_chromium
+    client h2load -n 100 -c 4 -m 4 http://$SERVER4:8080/ >/dev/null
+    client h2load -n 100 -c 4 -m 4 https://$SERVER4/ >/dev/null
+    replay_all
+}
+
+some_traffic() {
+    local address
+    for address in $SERVER4 "[$SERVER6]"; do
+        fetch "http://$address/" "http://$address/missing"
+        fetch --http2-prior-knowledge "http://$address:8080/"
+        fetch "https://$address/"
+        fetch --http1.1 --tls-max 1.2 "https://$address/"
+        fetch --http2 -A 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0' "http://$address/"
+    done
+    fetch --resolve www.example.test:443:$SERVER4 https://www.example.test/
+}
+
+# fetch [OPTION...] URL...: by curl.
+fetch() { client curl -sSk --max-time 10 "$@" >/dev/null; }
+
+page_in_chromium() {
+    client sh -c 'mount --bind "$0" /etc/hosts && exec "$@"' "$tmp/hosts" env HOME="$tmp/chromium" timeout 30 \
+        chromium --headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking \
+        --disable-component-update --user-data-dir="$tmp/chromium" --ignore-certificate-errors \
+        --dump-dom https://www.example.test/ >"$tmp/page" 2>"$tmp/chromium.err" || true
+    grep -q Huginn "$tmp/page" || fail "chromium: $(tail -n 3 "$tmp/chromium.err")"
+}
+
+replay_all() {
+    local name files=()
+    for name in "$captures"/*.pcap; do
+        name=$(basename "$name" .pcap)
+        [[ " ${OTHER_LINKS//[[:space:]]/ } " == *" $name "* ]] || files+=("$captures/$name.pcap")
+    done
+    replay --pps 4000 "${files[@]}"
+}
+
+replay() {
+    client tcpreplay -q -i hn-a "$@" >"$tmp/tcpreplay.out" 2>"$tmp/tcpreplay.err" || fail "tcpreplay: $(cat "$tmp/tcpreplay.err")"
+}
+
+# Each packet once, though it goes out and comes in.
+same_events_on_loopback() {
+    local backend
+    recorded "$tmp/whole.pcap" lo
+    for backend in "${!programs[@]}"; do
+        LIVE_ON="-i lo" live "$backend" "${programs[$backend]}" --backend "$backend" --format json -o "$tmp/$backend.json" --stats
+    done
+    server curl -sS http://127.0.0.1/ 'http://[::1]/' >/dev/null
+    for backend in "${!programs[@]}"; do
+        eventually "$backend: events of the last answer" holds 2 '"event":"http_response"' "$tmp/$backend.json"
+        stop "$backend"
+    done
+    sleep 0.3
+    stop_recording_whole
+    "${programs[packet]}" pcap -q --format json -o "$tmp/whole.json" "$tmp/whole.pcap"
+    for backend in "${!programs[@]}"; do
+        printf '%s: ' "$backend"
+        python3 "$here/events.py" same "$tmp/whole.json" "$tmp/$backend.json"
+    done
+}
+
+# holds N TEXT FILE: so many lines of it hold the text.
+holds() { [ "$(grep -cF -- "$2" "$3" 2>/dev/null || true)" = "$1" ]; }
+
+expression() {
+    [ -n "${programs[libpcap]:-}" ] || { echo "no program with libpcap: skipped"; return; }
+    recorded "$tmp/whole.pcap" hn-b tcp port 80 and not host $SERVER4
+    live filtered "${programs[libpcap]}" --format json -o "$tmp/filtered.json" --stats -- tcp port 80 and not host $SERVER4
+    some_traffic
+    eventually "a quiet network" quiet
+    sleep 0.3
+    stop filtered
+    stop_recording_whole
+    "${programs[libpcap]}" pcap -q --format json -o "$tmp/whole.json" "$tmp/whole.pcap"
+    python3 "$here/events.py" same "$tmp/whole.json" "$tmp/filtered.json"
+    refused 2 expression "${programs[libpcap]}" -i hn-b -- tcp port and
+}
+
+files() {
+    local events=$tmp/files/events.json hosts=$tmp/files/hosts.json
+    install -d -o nobody "$tmp/files"
+    recorded "$tmp/whole.pcap" hn-b
+    live files "${programs[packet]}" --format json -o "$events" --rotate-size 30k --stats --user nobody --hosts-file "$hosts"
+    some_traffic
+    replay --pps 2000 "$captures"/http-tools.pcap "$captures"/tls-curl.pcap
+    # As logrotate does it.
+    eventually "events" test -s "$events"
+    mv "$events" "$events.set-aside"
+    some_traffic
+    kill -HUP "${pids[files]}"
+    eventually "a new file" test -e "$events"
+    replay --pps 2000 "$captures"/http-tools.pcap "$captures"/tls-curl.pcap
+    kill -USR1 "${pids[files]}"
+    eventually "what is known of hosts" test -s "$hosts"
+    some_traffic
+    eventually "a quiet network" quiet
+    sleep 0.3
+    stop files
+    stop_recording_whole
+    "${programs[packet]}" pcap -q --format json -o "$tmp/whole.json" "$tmp/whole.pcap"
+    python3 "$here/events.py" same "$tmp/whole.json" "$events"*
+    jq -se 'any(.[]; .ip == "'$CLIENT4'")' "$hosts" >/dev/null || fail "nothing is known of the client: $(cat "$hosts")"
+    [ "$(counted files '.output | .rotations >= 3 and .dropped_lines == 0')" = true ] || fail "rotations: $(counted files .output)"
+    # That which was set aside by hand held more while nobody had told.
+    [ -z "$(find "$tmp/files" -name 'events.json*Z*' -size +30k)" ] || fail "files longer than --rotate-size: $(ls -l "$tmp/files")"
+}
+
+ends() {
+    local backend status
+    for backend in "${!programs[@]}"; do
+        : >"$tmp/pipe.err"
+        {
+            status=0
+            server "${programs[$backend]}" live -i hn-b --backend "$backend" --format json 2>"$tmp/pipe.err" || status=$?
+            echo $status >"$tmp/status"
+        } | head -n 1 >"$tmp/first" &
+        pids[pipe]=$!
+        eventually "$backend into a pipe" watching pipe
+        # What is written after the first line finds the pipe closed.
+        eventually "its end, as nobody reads" fetched_until_gone pipe
+        wait "${pids[pipe]}"
+        unset 'pids[pipe]'
+        eventually "its status" test -s "$tmp/status"
+        [ "$(cat "$tmp/status")" = 0 ] || fail "$backend into a closed pipe: exit status $(cat "$tmp/status"): $(cat "$tmp/pipe.err")"
+        jq -e .event "$tmp/first" >/dev/null || fail "$backend into a pipe: $(cat "$tmp/first")"
+        rm "$tmp/status"
+
+        live counted "${programs[$backend]}" --backend "$backend" -c 5 --stats -o /dev/null
+        fetch http://$SERVER4/
+        ended counted 0
+        [ "$(counted counted .frames)" = 5 ] || fail "$backend: --count 5 took $(counted counted .frames) packets"
+    done
+}
+
+fetched_until_gone() {
+    fetch http://$SERVER4/
+    test -s "$tmp/status"
+}
+
+# refused STATUS TEXT COMMAND...: `live` ends at once with this status, and says this.
+refused() {
+    local status=0 wanted=$1 text=$2
+    shift 2
+    server timeout 10 "$1" live "${@:2}" >/dev/null 2>"$tmp/refused.err" || status=$?
+    [ $status = "$wanted" ] || fail "live ${*:2}: exit status $status, not $wanted: $(cat "$tmp/refused.err")"
+    said refused "$text" || fail "live ${*:2}: says nothing of '$text': $(cat "$tmp/refused.err")"
+}
+
+refusals() {
+    local backend program
+    for backend in "${!programs[@]}"; do
+        program=${programs[$backend]}
+        refused 2 hn-none "$program" -i hn-none --backend "$backend"
+        refused 2 hn-none "$program" -i hn-b -i hn-none --backend "$backend"
+        refused 2 "no such user" "$program" -i hn-b --backend "$backend" --user hn-nobody
+        refused 1 "install -d -o" "$program" -i hn-b --backend "$backend" --user nobody -o "$tmp/refused.json"
+        without_rights 1 "setcap cap_net_raw" "$program" -i hn-b --backend "$backend"
+    done
+    # A build that links no library knows no expressions.
+    ldd "${programs[packet]}" | grep -q libpcap || refused 2 libpcap "${programs[packet]}" -i hn-b -- tcp port 80
+    refused 1 metrics "${programs[packet]}" -i hn-b --metrics $SERVER4:80
+}
+
+# without_rights STATUS TEXT COMMAND...: as refused, started by a user without any.
+without_rights() {
+    local status=0
+    server timeout 10 setpriv --reuid nobody --regid nogroup --clear-groups "$3" live "${@:4}" >/dev/null 2>"$tmp/refused.err" ||
+        status=$?
+    [ $status = "$1" ] || fail "without rights: exit status $status, not $1: $(cat "$tmp/refused.err")"
+    said refused "$2" || fail "without rights: says nothing of '$2': $(cat "$tmp/refused.err")"
+}
+
+rights() {
+    local backend program
+    for backend in "${!programs[@]}"; do
+        program=${programs[$backend]}
+        live rights "$program" --backend "$backend" -w 2 -o /dev/null --user nobody --metrics 127.0.0.1:0 --p0f-socket "$tmp/p0f.sock"
+        no_rights rights "$(id -u nobody)"
+        stop rights
+        live rights "$program" --backend "$backend" -o /dev/null
+        no_rights rights 0
+        stop rights
+        # As a service manager hands them out.
+        : >"$tmp/ambient.err"
+        ip netns exec $SERVER_NS setpriv --reuid nobody --regid nogroup --clear-groups --inh-caps +net_raw --ambient-caps +net_raw \
+            "$program" live -i hn-b --backend "$backend" -o /dev/null 2>"$tmp/ambient.err" &
+        pids[ambient]=$!
+        eventually "started with one capability" watching ambient
+        no_rights ambient "$(id -u nobody)"
+        stop ambient
+    done
+}
+
+# no_rights NAME UID: none of its threads has any.
+no_rights() {
+    local status
+    for status in /proc/"${pids[$1]}"/task/*/status; do
+        awk -v uid="$2" '
+            /^Uid:/ { seen++; for (i = 2; i <= 5; i++) if ($i != uid) wrong = wrong $0 "; " }
+            /^Cap(Inh|Prm|Eff|Amb):/ { seen++; if ($2 !~ /^0+$/) wrong = wrong $0 "; " }
+            /^NoNewPrivs:/ { seen++; if ($2 != 1) wrong = wrong $0 "; " }
+            /^Groups:/ && uid != 0 { if ($2 ~ /^0$/) wrong = wrong $0 "; " }
+            END { if (wrong != "" || seen != 6) { print wrong, seen; exit 1 } }' "$status" >"$tmp/rights" ||
+            fail "$1: $status: $(cat "$tmp/rights")"
+    done
+}
+
+# The folder of the events is exchanged for a link to another, in which the user may write; the program is told to open its
+# file anew. It is Landlock alone that can stop it there, as without it the file is made.
+confinement() {
+    local sandbox status
+    live confined "${programs[packet]}" -v -o /dev/null --user nobody
+    said confined "confined by Landlock" || { echo "no Landlock here: skipped"; stop confined; return; }
+    stop confined
+    for sandbox in "" --no-sandbox; do
+        rm -rf "$tmp/inside" "$tmp/inside.was" "$tmp/outside"
+        install -d -o nobody "$tmp/inside" "$tmp/outside"
+        live confined "${programs[packet]}" --format json -o "$tmp/inside/events.json" --user nobody --stats $sandbox
+        mv "$tmp/inside" "$tmp/inside.was"
+        ln -s outside "$tmp/inside"
+        kill -HUP "${pids[confined]}"
+        if [ -n "$sandbox" ]; then
+            eventually "a file outside, without Landlock" test -e "$tmp/outside/events.json"
+            stop confined
+        else
+            eventually "an error" said confined "cannot be opened again"
+            fetch http://$SERVER4/
+            eventually "events go on in the old file" test -s "$tmp/inside.was/events.json"
+            stop confined
+            [ "$(counted confined .output.rotation_errors)" = 1 ] || fail "errors: $(counted confined .output)"
+            [ ! -e "$tmp/outside/events.json" ] || fail "written outside of what Landlock allows"
+        fi
+    done
+}
+
+those_who_ask() {
+    local answer socket=$tmp/asked/p0f.sock
+    install -d -o nobody "$tmp/asked"
+    live asked "${programs[packet]}" --format json -o /dev/null --stats --user nobody --metrics 9101 --p0f-socket "$socket"
+    some_traffic
+    eventually "a quiet network" quiet
+    server curl -sSf --max-time 5 http://127.0.0.1:9101/metrics >"$tmp/metrics"
+    [ "$(server curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:9101/other)" = 404 ] || fail "metrics: /other is there"
+    [ "$(stat -c '%a %F' "$socket")" = "600 socket" ] || fail "p0f socket: $(stat -c '%a %F' "$socket")"
+    answer=$(python3 "$here/p0f_query.py" "$socket" $CLIENT4 $SERVER6 192.0.2.77)
+    stop asked
+    [ "$(counted asked .frames)" = "$(sed -n 's/^huginn_net_frames_total //p' "$tmp/metrics")" ] ||
+        fail "metrics tell of $(grep ^huginn_net_frames_total "$tmp/metrics"), the counters of $(counted asked .frames)"
+    [ "$answer" = "$(printf '%s\n' "$CLIENT4: Linux, curl" "$SERVER6: Linux, nginx" "192.0.2.77: unknown")" ] ||
+        fail "p0f socket: $answer"
+    [ ! -e "$socket" ] || fail "p0f socket: still there"
+}
+
+interfaces() {
+    local backend
+    for backend in "${!programs[@]}"; do
+        spare_cable
+        LIVE_ON="-i hn-b -i hn-d" live flapping "${programs[$backend]}" --backend "$backend" --format json -o "$tmp/flapping.json" \
+            --stats --user "$(stat -c %U "$tmp")"
+        answered 1
+        ip -n $SERVER_NS link set hn-d down
+        eventually "$backend: word of an interface that is down" said flapping "hn-d: is down"
+        fetch http://$SERVER4/up
+        eventually "$backend: the other interface" holds 1 '"path":"/up"' "$tmp/flapping.json"
+        ip -n $SERVER_NS link set hn-d up
+        eventually "$backend: word of its return" said flapping "hn-d: is back"
+        answered 2
+        ip -n $SERVER_NS link del hn-d
+        eventually "$backend: word of an interface that vanished" said flapping "hn-d: has vanished"
+        spare_cable
+        if [ "$backend" = packet ]; then
+            eventually "$backend: word of the return of one that vanished" said_times 2 "hn-d: is back"
+            answered 3
+        else
+            eventually "$backend: word of missing rights" said flapping "hn-d: is back but cannot be opened"
+        fi
+        fetch http://$SERVER4/end
+        eventually "$backend: the other interface" holds 1 '"path":"/end"' "$tmp/flapping.json"
+        stop flapping
+        rm "$tmp/flapping.json"
+        ip -n $SERVER_NS link del hn-d
+    done
+}
+
+# said_times N TEXT: so often.
+said_times() { holds "$1" "$2" "$tmp/flapping.err"; }
+
+# Beside the first cable.
+spare_cable() {
+    ip link add hn-c netns $CLIENT_NS type veth peer name hn-d netns $SERVER_NS
+    address $CLIENT_NS hn-c 198.51.100.1/24
+    address $SERVER_NS hn-d 198.51.100.2/24
+}
+
+# answered N: a request over the spare cable is the Nth that is told of.
+answered() {
+    fetch "http://198.51.100.2/spare"
+    eventually "request $1 over the spare cable" holds "$1" '"path":"/spare"' "$tmp/flapping.json"
+}
+
+main "$@"

@@ -1,0 +1,95 @@
+//! What is said on standard error while interfaces are watched: nobody waits for whoever reads it.
+
+use std::fmt::Display;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::queue::{OutputHandle, OutputQueue};
+
+/// How much text waits for whoever reads it, in bytes.
+const CAPACITY: usize = 1 << 20;
+
+/// Where messages are said, from any thread. Those for which there is no room are dropped, which is said once there is.
+#[derive(Clone, Debug)]
+pub(crate) struct Messages {
+    queue: OutputHandle,
+    /// Of how many dropped ones was told.
+    told: Arc<AtomicU64>,
+}
+
+impl Messages {
+    /// Starts the thread that writes them. It ends with the queue.
+    pub(crate) fn start() -> io::Result<(Self, OutputQueue)> {
+        let queue = OutputQueue::for_messages(CAPACITY)?;
+        Ok((Self::to(queue.handle()), queue))
+    }
+
+    fn to(queue: OutputHandle) -> Self {
+        Self { queue, told: Arc::default() }
+    }
+
+    /// Says something in one line.
+    pub(crate) fn tell(&self, message: &dyn Display) {
+        self.write(format!("huginn-net: {message}\n").as_bytes());
+    }
+
+    /// Writes a whole line as it stands.
+    pub(crate) fn write(&self, line: &[u8]) {
+        let counters = self.queue.counters();
+        let told = self.told.load(Ordering::Relaxed);
+        // Not where this would only be one more.
+        if counters.dropped_lines > told && counters.queued_lines == 0 {
+            self.told.store(counters.dropped_lines, Ordering::Relaxed);
+            let dropped = counters.dropped_lines.saturating_sub(told);
+            let _ = self.queue.push(format!("huginn-net: {dropped} messages dropped\n").as_bytes());
+        }
+        // Where nobody can be told, the watch goes on all the same.
+        let _ = self.queue.push(line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::{BufRead, BufReader, Write, pipe};
+    use std::os::fd::OwnedFd;
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn what_nobody_reads_is_dropped_and_that_is_said() {
+        let (reader, mut writer) = pipe().unwrap();
+        // All that the pipe takes.
+        writer.write_all(&[b'\n'; 1 << 16]).unwrap();
+        let queue = OutputQueue::to_stdout(File::from(OwnedFd::from(writer)), 1000);
+        let messages = Messages::to(queue.handle());
+        let long = "x".repeat(100);
+        let began = Instant::now();
+        for _ in 0..2000 {
+            messages.tell(&long);
+        }
+        assert!(began.elapsed() < Duration::from_secs(5));
+        let dropped = queue.handle().counters().dropped_lines;
+        assert!(dropped > 1000, "{dropped}");
+        let read =
+            move || BufReader::new(reader).lines().map(Result::unwrap).skip(1 << 16).collect::<Vec<_>>();
+        let lines = thread::spawn(read);
+        while queue.handle().counters().queued_lines > 0 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        messages.tell(&"at last");
+        let counters = queue.finish();
+        drop(messages);
+        let lines = lines.join().unwrap();
+        let (before, end) = lines.split_last_chunk::<2>().unwrap();
+        assert_eq!(
+            end,
+            &[format!("huginn-net: {dropped} messages dropped"), "huginn-net: at last".to_owned()]
+        );
+        assert!(before.iter().all(|line| *line == format!("huginn-net: {long}")));
+        assert_eq!((counters.dropped_lines, before.len() as u64), (dropped, 2000 - dropped));
+    }
+}

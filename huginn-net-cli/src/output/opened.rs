@@ -1,0 +1,82 @@
+//! Files that are opened to be appended to: regular ones, pipes, devices.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::SystemTime;
+
+/// A file that was opened to be appended to.
+#[derive(Default)]
+pub(super) struct Opened {
+    pub(super) file: Option<File>,
+    pub(super) id: Option<FileId>,
+    pub(super) regular: bool,
+    pub(super) len: u64,
+    pub(super) modified: Option<SystemTime>,
+}
+
+/// The device and the number by which a file is known, whatever its name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FileId(u64, u64);
+
+impl Opened {
+    pub(super) fn append(path: &Path) -> io::Result<Self> {
+        // To open a pipe for reading, too, would mean never to learn that its reader has gone.
+        let look_into = fs::metadata(path).map_or(true, |found| found.is_file());
+        let mut options = OpenOptions::new();
+        options.append(true).create(true).read(look_into).mode(0o640);
+        if is_pipe(path) {
+            options.custom_flags(NEVER_WAIT);
+        }
+        let mut file = options.open(path)?;
+        let found = file.metadata()?;
+        let regular = found.is_file();
+        let mut len = if regular { found.len() } else { 0 };
+        if len > 0 && !ends_a_line(&mut file)? {
+            file.write_all(b"\n")?;
+            len = len.saturating_add(1);
+        }
+        let id = Some(FileId(found.dev(), found.ino()));
+        Ok(Self { file: Some(file), id, regular, len, modified: found.modified().ok() })
+    }
+}
+
+pub(super) fn is_pipe(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo())
+}
+
+/// How a pipe is opened: without waiting for its reader, here or when it is full.
+#[cfg(target_os = "linux")]
+const NEVER_WAIT: i32 = nix::fcntl::OFlag::O_NONBLOCK.bits();
+/// Elsewhere it is waited for.
+#[cfg(not(target_os = "linux"))]
+const NEVER_WAIT: i32 = 0;
+
+/// Whether nobody has opened the pipe for reading.
+#[cfg(target_os = "linux")]
+pub(super) fn is_without_reader(error: &io::Error) -> bool {
+    error.raw_os_error() == without_reader().raw_os_error()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn is_without_reader(_error: &io::Error) -> bool {
+    false
+}
+
+#[cfg(target_os = "linux")]
+pub(super) fn without_reader() -> io::Error {
+    nix::errno::Errno::ENXIO.into()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn without_reader() -> io::Error {
+    io::ErrorKind::BrokenPipe.into()
+}
+
+fn ends_a_line(file: &mut File) -> io::Result<bool> {
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}

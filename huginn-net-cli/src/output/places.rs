@@ -1,0 +1,75 @@
+//! Where files lie.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The folder that a file lies in.
+pub(crate) fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Where a file lies, or will lie, once all links are followed: what is renamed is then the file and not a link to it.
+/// What is neither a file nor nothing yet keeps its name.
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
+        Ok(_) => path.to_owned(),
+        Err(_) => {
+            // Nothing, or a link to nothing.
+            let path = fs::read_link(path).map_or_else(|_| path.to_owned(), |to| folder_of(path).join(to));
+            match (fs::canonicalize(folder_of(&path)), path.file_name()) {
+                (Ok(folder), Some(name)) => folder.join(name),
+                _ => path,
+            }
+        }
+    }
+}
+
+/// Whether this process may make and rename files in the folder of this one.
+#[cfg(target_os = "linux")]
+pub(crate) fn may_make_files_beside(path: &Path) -> io::Result<()> {
+    use nix::unistd::{AccessFlags, access};
+    Ok(access(&folder_of(path), AccessFlags::W_OK | AccessFlags::X_OK)?)
+}
+
+/// Elsewhere it is seen when the time has come.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn may_make_files_beside(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use tempfile::tempdir;
+
+    use super::*;
+
+    #[test]
+    fn links_are_followed_to_files_and_to_where_files_will_be() {
+        let folder = tempdir().unwrap();
+        let folder = fs::canonicalize(folder.path()).unwrap();
+        fs::create_dir(folder.join("far")).unwrap();
+        fs::write(folder.join("far/there"), "").unwrap();
+        symlink(&folder, folder.join("far/back")).unwrap();
+        for (link, to) in [("one", "far/there"), ("two", "far/missing"), ("null", "/dev/null")] {
+            symlink(to, folder.join(link)).unwrap();
+        }
+        for (path, wanted) in [
+            ("one", "far/there"),
+            ("two", "far/missing"),
+            ("far/back/two", "far/missing"),
+            ("far/back/new", "new"),
+            ("null", "null"),
+            ("no/new", "no/new"),
+        ] {
+            assert_eq!(resolved(&folder.join(path)), folder.join(wanted), "{path}");
+        }
+        assert_eq!(resolved(Path::new("/dev/null")), Path::new("/dev/null"));
+    }
+}

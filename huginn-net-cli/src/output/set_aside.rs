@@ -1,0 +1,68 @@
+//! Files that were set aside, and their names.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::places::folder_of;
+
+/// What the names of files that were set aside bear: the time of UTC at which they were.
+const STAMP: &[u8; 16] = b"YYYYMMDDTHHMMSSZ";
+
+/// A file that was set aside, ordered by its age.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SetAside {
+    /// Whether its stamp is a time that has been. Where it is not, the clock was set back since: the file is older than
+    /// all that were set aside after that.
+    has_been: bool,
+    stamp: Vec<u8>,
+    number: u32,
+    pub(super) name: OsString,
+}
+
+impl SetAside {
+    /// All that were set aside from this file.
+    pub(super) fn from(path: &Path, now: SystemTime) -> io::Result<Vec<Self>> {
+        let mut prefix = path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
+        prefix.push(b'.');
+        let now = stamp(now).into_bytes();
+        let mut all = Vec::new();
+        for entry in fs::read_dir(folder_of(path))? {
+            let name = entry?.file_name();
+            let suffix = name.as_encoded_bytes().strip_prefix(prefix.as_slice());
+            if let Some((stamp, number)) = suffix.and_then(Self::read) {
+                all.push(Self { has_been: stamp <= now.as_slice(), stamp: stamp.to_vec(), number, name });
+            }
+        }
+        Ok(all)
+    }
+
+    /// The stamp and the number in what follows the name of the file.
+    fn read(suffix: &[u8]) -> Option<(&[u8], u32)> {
+        let (stamp, number) = suffix.split_at_checked(STAMP.len())?;
+        let like = |(byte, model): (&u8, &u8)| match model {
+            b'T' | b'Z' => byte == model,
+            _ => byte.is_ascii_digit(),
+        };
+        if !stamp.iter().zip(STAMP).all(like) {
+            return None;
+        }
+        let number = match number.strip_prefix(b".") {
+            Some(digits) => std::str::from_utf8(digits).ok()?.parse().ok()?,
+            None if number.is_empty() => 0,
+            None => return None,
+        };
+        Some((stamp, number))
+    }
+}
+
+/// A time of UTC in the form of [`STAMP`].
+pub(super) fn stamp(now: SystemTime) -> String {
+    let mut text = String::new();
+    let _ = write!(text, "{}", humantime::format_rfc3339_seconds(now.max(UNIX_EPOCH)));
+    text.retain(|character| !matches!(character, '-' | ':'));
+    text
+}

@@ -1,0 +1,174 @@
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// What `linux/if_packet.h` says of lengths: of a block's header (`BLK_HDR_LEN` of the kernel's `af_packet.c`), and of
+/// a frame's.
+const BLOCK_HEADER: usize = 48;
+const HEADER: usize = 48;
+
+/// A frame for a block to be made of.
+#[derive(Clone, Debug)]
+struct Given {
+    data: Vec<u8>,
+    wire_len: u32,
+    status: u32,
+    tci: u32,
+    tpid: u16,
+    packet_type: u8,
+}
+
+/// A frame behind its header as Linux 6.18 lays them out: the packet behind the frame's first 14 bytes is aligned.
+fn entry(given: &Given, is_last: bool) -> Vec<u8> {
+    const MAC: usize = 82;
+    let len = (MAC + given.data.len()).next_multiple_of(16);
+    let next = if is_last { 0 } else { len as u32 };
+    // tp_next_offset, tp_sec, tp_nsec, tp_snaplen, tp_len, tp_status
+    let mut bytes = [next, 1_700_000_000, 123_456_789, given.data.len() as u32, given.wire_len, given.status]
+        .map(u32::to_ne_bytes)
+        .concat();
+    // tp_mac, tp_net, tp_rxhash (of 32 bits)
+    bytes.extend([MAC as u16, MAC as u16 + 14, 0, 0].map(u16::to_ne_bytes).concat());
+    bytes.extend(given.tci.to_ne_bytes());
+    bytes.extend([given.tpid, 0].map(u16::to_ne_bytes).concat());
+    bytes.resize(HEADER, 0);
+    // sll_family, sll_protocol, sll_ifindex, sll_hatype, sll_pkttype
+    bytes.extend([17, 0x0300, 2, 0, 1].map(u16::to_ne_bytes).concat());
+    bytes.push(given.packet_type);
+    bytes.resize(MAC, 0);
+    bytes.extend(&given.data);
+    bytes.resize(len, 0);
+    bytes
+}
+
+fn block(frames: &[Given]) -> Vec<u8> {
+    // version, offset_to_priv, block_status, num_pkts, offset_to_first_pkt
+    let mut bytes = [1, 48, 1, frames.len() as u32, 48].map(u32::to_ne_bytes).concat();
+    bytes.resize(BLOCK_HEADER, 0);
+    for (number, frame) in frames.iter().enumerate() {
+        bytes.extend(entry(frame, number + 1 == frames.len()));
+    }
+    bytes
+}
+
+fn given(data: &[u8], status: u32, tci: u32, tpid: u16) -> Given {
+    Given { data: data.to_vec(), wire_len: 1514, status, tci, tpid, packet_type: 4 }
+}
+
+fn is_as_given(frame: &BlockFrame<'_>, given: &Given) -> bool {
+    frame.data == given.data
+        && (frame.wire_len, frame.packet_type) == (given.wire_len, given.packet_type)
+        && frame.ts == Timestamp::new(1_700_000_000, 123_456_789, 9)
+}
+
+fn given_frame() -> impl Strategy<Value = Given> {
+    let data = prop::collection::vec(any::<u8>(), 0..100);
+    (data, any::<(u32, u32, u32, u16, u8)>()).prop_map(
+        |(data, (wire_len, status, tci, tpid, packet_type))| Given {
+            data,
+            wire_len,
+            status,
+            tci,
+            tpid,
+            packet_type,
+        },
+    )
+}
+
+#[test]
+fn tags_are_read() {
+    // TP_STATUS_USER 1, TP_STATUS_VLAN_VALID 0x10, TP_STATUS_VLAN_TPID_VALID 0x40 of linux/if_packet.h.
+    for (status, tci, tpid, want) in [
+        (0x51, 0x2005, 0x88a8, Some([0x88a8, 0x2005])),
+        (0x51, 0, 0x8100, Some([0x8100, 0])),
+        (0x11, 5, 0, Some([0x8100, 5])),
+        (0x51, 0x1_0000, 0x8100, None),
+        (1, 7, 0x8100, None),
+    ] {
+        let bytes = block(&[given(b"0123456789abcdef", status, tci, tpid)]);
+        let frames: Vec<_> = BlockFrames::new(&bytes).collect();
+        assert_eq!(frames.len(), 1);
+        assert_eq!(frames[0].vlan, want);
+    }
+}
+
+#[test]
+fn no_more_frames_are_read_than_there_are() {
+    let frames = [given(b"one", 0, 0, 0), given(b"two", 0, 0, 0)];
+    let mut bytes = block(&frames);
+    for count in [0, 1, 2, 3, u32::MAX] {
+        bytes[12..16].copy_from_slice(&count.to_ne_bytes());
+        assert_eq!(BlockFrames::new(&bytes).count(), count.min(2) as usize);
+    }
+}
+
+#[test]
+fn impossible_places_end_the_frames() {
+    let frames = [given(b"one", 0, 0, 0), given(b"two", 0, 0, 0)];
+    let first = BLOCK_HEADER;
+    // Of the first frame; the next frame; the data, and its length.
+    for (at, value, want) in [
+        (16, u32::MAX, 0),
+        (16, 1 << 20, 0),
+        (first, u32::MAX, 1),
+        (first, 1, 1),
+        (first, 47, 1),
+        (first + 24, 0xffff_ffff, 0),
+        (first + 12, u32::MAX, 0),
+        (first + 12, 1 << 16, 0),
+    ] {
+        let mut bytes = block(&frames);
+        bytes[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+        let mut read = BlockFrames::new(&bytes);
+        assert_eq!(read.by_ref().count(), want, "{value} at {at}");
+        assert_eq!(read.place(), None);
+    }
+}
+
+proptest! {
+    #[test]
+    fn frames_are_read_as_they_were_written(frames in prop::collection::vec(given_frame(), 0..8)) {
+        let bytes = block(&frames);
+        let read: Vec<_> = BlockFrames::new(&bytes).collect();
+        prop_assert_eq!(read.len(), frames.len());
+        for (read, given) in read.iter().zip(&frames) {
+            prop_assert!(is_as_given(read, given));
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic_or_go_in_circles(bytes in prop::collection::vec(any::<u8>(), 0..512)) {
+        prop_assert!(BlockFrames::new(&bytes).count() <= bytes.len() / HEADER);
+    }
+
+    #[test]
+    fn damage_makes_no_more_frames_and_pauses_change_nothing(
+        frames in prop::collection::vec(given_frame(), 1..6),
+        at in any::<prop::sample::Index>(),
+        value in any::<u32>(),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = block(&frames);
+        let at = at.index(bytes.len() - 4);
+        bytes[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+        let bytes = &bytes[..cut.index(bytes.len() + 1)];
+        let whole: Vec<_> = BlockFrames::new(bytes).collect();
+        prop_assert!(whole.len() <= bytes.len() / HEADER);
+        let mut paused = Vec::new();
+        let mut place = BlockFrames::new(bytes).place();
+        while let Some(at) = place {
+            let mut rest = BlockFrames::resume(bytes, at);
+            paused.extend(rest.next());
+            place = rest.place();
+        }
+        prop_assert_eq!(paused, whole);
+    }
+}

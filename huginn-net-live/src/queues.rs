@@ -1,0 +1,203 @@
+//! The frames of several interfaces, in the order in which they were captured.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use huginn_net_core::{Frame, Timestamp};
+
+use crate::frame_set::FrameSet;
+
+/// A moment, by two clocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    pub(crate) at: Instant,
+    /// By the clock that stamps frames, which may step.
+    pub(crate) time: Timestamp,
+}
+
+impl Moment {
+    pub(crate) fn now() -> Self {
+        let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let time = Timestamp::new(since_epoch.as_secs(), since_epoch.subsec_nanos(), 9);
+        Self { at: Instant::now(), time }
+    }
+}
+
+/// What was taken from the interfaces of a source and not lent yet.
+///
+/// A frame may be lent when none that is earlier can come any more: each interface that has no frame here was looked at, in
+/// vain, when frames as early as this had to be there: so long after its capture as the system may hold frames back. Where
+/// the clock that stamps frames steps, no frame waits for longer than that since it was taken.
+pub(crate) struct Queues {
+    queues: Vec<Queue>,
+    /// Whose frames are being lent, and how many of them may be in a row.
+    turn: usize,
+    free: usize,
+    /// Whether behind those there is another that may be lent at once.
+    is_more: bool,
+}
+
+/// The frames of one interface.
+struct Queue {
+    /// Those that are being lent, and those that follow them.
+    current: FrameSet,
+    ahead: FrameSet,
+    /// Frames lent and not counted.
+    lent: u64,
+    /// When it was looked at last in vain.
+    looked_at: Moment,
+}
+
+/// The frame that is next in a queue.
+struct Head {
+    ts: u64,
+    taken: Moment,
+}
+
+impl Queues {
+    pub(crate) fn new(len: usize, now: Moment) -> Self {
+        let queue =
+            || Queue { current: FrameSet::new(now), ahead: FrameSet::new(now), lent: 0, looked_at: now };
+        let queues = std::iter::repeat_with(queue).take(len).collect();
+        Self { queues, turn: 0, free: 0, is_more: false }
+    }
+
+    /// How many frames may be lent in a row.
+    #[inline]
+    pub(crate) fn free(&self) -> usize {
+        self.free
+    }
+
+    /// Whether a frame may be lent at once.
+    pub(crate) fn is_any_free(&self) -> bool {
+        self.free > 0 || self.is_more
+    }
+
+    /// Lends the next frame of those that may be.
+    #[inline]
+    pub(crate) fn lend(&mut self) -> Option<Frame<'_>> {
+        let queue = self.queues.get_mut(self.turn)?;
+        self.free = self.free.saturating_sub(1);
+        queue.lent = queue.lent.saturating_add(1);
+        queue.current.lend()
+    }
+
+    /// When the frame lent last was taken from the system.
+    pub(crate) fn taken_at(&self) -> Option<Timestamp> {
+        self.queues.get(self.turn).map(|queue| queue.current.taken.time)
+    }
+
+    /// Finds out whose frames may be lent now, and how many; tells whether there are any. Frames may be held back by the
+    /// system for so long; `None` where no others will come.
+    pub(crate) fn choose(&mut self, hold_back: Option<Duration>) -> bool {
+        for queue in &mut self.queues {
+            queue.go_ahead();
+        }
+        self.is_more = false;
+        self.free = 0;
+        if let Some((turn, until)) = self.next(hold_back) {
+            self.turn = turn;
+            self.free = self.queues.get(turn).map_or(0, |queue| queue.current.left_until(until));
+        }
+        self.free > 0
+    }
+
+    /// Tells whether another frame may be lent behind the one that is free.
+    pub(crate) fn look_ahead(&mut self, hold_back: Option<Duration>) -> bool {
+        self.is_more = self.next(hold_back).is_some();
+        self.is_more
+    }
+
+    /// Whether an interface is to be looked at.
+    pub(crate) fn is_short(&self, seat: usize) -> bool {
+        self.queues
+            .get(seat)
+            .is_some_and(|queue| queue.ahead.left() == 0 && queue.current.left() <= self.promised(seat))
+    }
+
+    /// Whether an interface was looked at in vain no longer ago than this, and none of its frames is being lent.
+    pub(crate) fn is_known(&self, seat: usize, now: Moment, ago: Duration) -> bool {
+        self.promised(seat) == 0
+            && self.queues.get(seat).is_some_and(|queue| now.at.duration_since(queue.looked_at.at) < ago)
+    }
+
+    /// Room for what is taken from an interface that is short of frames.
+    pub(crate) fn room(&mut self, seat: usize) -> Option<&mut FrameSet> {
+        let set = &mut self.queues.get_mut(seat)?.ahead;
+        set.clear();
+        Some(set)
+    }
+
+    /// Notes that an interface was looked at in vain.
+    pub(crate) fn looked_in_vain(&mut self, seat: usize, moment: Moment) {
+        if let Some(queue) = self.queues.get_mut(seat) {
+            queue.looked_at = moment;
+        }
+    }
+
+    /// How long the next frame has to wait at most, where there is one.
+    pub(crate) fn wait(&self, now: Moment, hold_back: Duration) -> Option<Duration> {
+        let head = self.queues.iter().filter_map(|queue| queue.head(0)).min_by_key(|head| head.ts)?;
+        let by_time = head.ts.saturating_add(nanos(hold_back)).saturating_sub(now.time.as_nanos());
+        let by_instant = hold_back.saturating_sub(now.at.duration_since(head.taken.at));
+        Some(by_instant.min(Duration::from_nanos(by_time)))
+    }
+
+    /// The numbers of frames lent since the last call, by interface.
+    pub(crate) fn count(&mut self) -> impl Iterator<Item = u64> {
+        self.queues.iter_mut().map(|queue| std::mem::take(&mut queue.lent))
+    }
+
+    /// Who is to lend behind the frame that is free, and until which time of capture, in nanoseconds since the Unix epoch.
+    fn next(&self, hold_back: Option<Duration>) -> Option<(usize, u64)> {
+        let mut first: Option<(usize, Head)> = None;
+        let mut until = u64::MAX;
+        let mut known: Option<Moment> = None;
+        for (seat, queue) in self.queues.iter().enumerate() {
+            let Some(head) = queue.head(self.promised(seat)) else {
+                known = known.filter(|known| known.at <= queue.looked_at.at).or(Some(queue.looked_at));
+                continue;
+            };
+            let other = match &mut first {
+                Some((_, lowest)) if lowest.ts <= head.ts => head.ts,
+                first => first.replace((seat, head)).map_or(u64::MAX, |(_, head)| head.ts),
+            };
+            until = until.min(other);
+        }
+        let (seat, head) = first?;
+        if let (Some(known), Some(hold_back)) = (known, hold_back) {
+            if known.at.checked_duration_since(head.taken.at).is_none_or(|since| since < hold_back) {
+                until = until.min(known.time.as_nanos().saturating_sub(nanos(hold_back)));
+            }
+        }
+        (head.ts <= until).then_some((seat, until))
+    }
+
+    /// How many frames of an interface may be lent already.
+    fn promised(&self, seat: usize) -> usize {
+        if seat == self.turn { self.free } else { 0 }
+    }
+}
+
+impl Queue {
+    /// Turns to the frames that follow when those before them have been lent.
+    fn go_ahead(&mut self) {
+        if self.current.left() == 0 && self.ahead.left() > 0 {
+            std::mem::swap(&mut self.current, &mut self.ahead);
+            self.ahead.clear();
+        }
+    }
+
+    /// The next frame but so many.
+    fn head(&self, skipped: usize) -> Option<Head> {
+        let in_set = |set: &FrameSet, skipped| Some(Head { ts: set.time(skipped)?, taken: set.taken });
+        in_set(&self.current, skipped)
+            .or_else(|| in_set(&self.ahead, skipped.saturating_sub(self.current.left())))
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

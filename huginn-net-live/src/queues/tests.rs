@@ -1,0 +1,152 @@
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Frames that are held back are so for so long at most.
+const HOLD_BACK: Duration = Duration::from_millis(10);
+/// Frames that are taken at once.
+const AT_ONCE: usize = 3;
+/// What the clock that stamps frames showed at the beginning.
+const EPOCH: u64 = 1_700_000_000_000;
+
+fn moment(begun: Instant, millis: u64) -> Moment {
+    let time = Timestamp::new((EPOCH + millis) / 1000, ((EPOCH + millis) % 1000) as u32 * 1_000_000, 9);
+    Moment { at: begun + Duration::from_millis(millis), time }
+}
+
+/// What is to come of an interface: when each frame is captured, and when it can be taken, in milliseconds.
+type Coming = VecDeque<[u64; 2]>;
+
+/// Takes and lends frames for so many milliseconds as the program does; what was lent: when it was captured, and when lent.
+fn lend_all(coming: &mut [Coming], millis: u64) -> Vec<[u64; 2]> {
+    let begun = Instant::now();
+    let mut queues = Queues::new(coming.len(), moment(begun, 0));
+    let mut lent = Vec::new();
+    for now in 0..millis {
+        loop {
+            let mut has_taken = false;
+            for (seat, coming) in coming.iter_mut().enumerate() {
+                if !queues.is_short(seat) {
+                    continue;
+                }
+                let set = queues.room(seat).unwrap();
+                for _ in 0..AT_ONCE {
+                    let Some([captured, _]) = coming.front().copied().filter(|[_, there]| *there <= now)
+                    else {
+                        break;
+                    };
+                    coming.pop_front();
+                    set.push_stamped((EPOCH + captured) * 1_000_000);
+                    set.taken = moment(begun, now);
+                    has_taken = true;
+                }
+                if set.left() == 0 {
+                    queues.looked_in_vain(seat, moment(begun, now));
+                }
+            }
+            let may_lend = queues.choose(Some(HOLD_BACK));
+            while queues.free() > 0 {
+                let frame = queues.lend().unwrap();
+                lent.push([frame.ts.as_millis() - EPOCH, now]);
+            }
+            if !may_lend && !has_taken {
+                break;
+            }
+        }
+    }
+    lent
+}
+
+/// Frames of an interface: the gaps between their captures, and how long each is held back; none overtakes another.
+fn coming() -> impl Strategy<Value = Coming> {
+    prop::collection::vec((0..15_u64, 0..=10_u64), 0..30).prop_map(|frames| {
+        let (mut captured, mut there) = (0, 0);
+        let place = |(gap, held)| {
+            captured += gap;
+            there = there.max(captured + held);
+            [captured, there]
+        };
+        frames.into_iter().map(place).collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn frames_are_lent_in_their_order_and_in_time(mut coming in prop::collection::vec(coming(), 1..5)) {
+        let mut want: Vec<u64> = coming.iter().flatten().map(|[captured, _]| *captured).collect();
+        want.sort_unstable();
+        let is_alone = coming.len() == 1;
+        let there: Vec<u64> = coming[0].iter().map(|[_, there]| *there).collect();
+        let lent = lend_all(&mut coming, 600);
+        prop_assert_eq!(lent.iter().map(|[captured, _]| *captured).collect::<Vec<_>>(), want);
+        for [captured, at] in &lent {
+            prop_assert!(*at <= captured + 10);
+        }
+        if is_alone {
+            prop_assert_eq!(lent.iter().map(|[_, at]| *at).collect::<Vec<_>>(), there);
+        }
+    }
+}
+
+#[test]
+fn none_waits_for_a_clock_that_was_set_back() {
+    // Captured an hour from now, and taken at once.
+    let hour = 3_600_000;
+    let mut coming = [Coming::from([[hour, 5], [hour + 1, 5]]), Coming::new()];
+    assert_eq!(lend_all(&mut coming, 100), [[hour, 15], [hour + 1, 15]]);
+}
+
+#[test]
+fn it_is_told_how_long_to_wait() {
+    let begun = Instant::now();
+    let mut queues = Queues::new(2, moment(begun, 0));
+    assert_eq!(queues.wait(moment(begun, 20), HOLD_BACK), None);
+    let set = queues.room(1).unwrap();
+    set.push_stamped((EPOCH + 15) * 1_000_000);
+    set.taken = moment(begun, 17);
+    for (now, want) in [(17, 8), (25, 0), (99, 0)] {
+        assert_eq!(queues.wait(moment(begun, now), HOLD_BACK), Some(Duration::from_millis(want)));
+    }
+    // Since it was taken it waits no longer than that, whatever the clock says that stamps frames.
+    assert!(!queues.choose(Some(HOLD_BACK)));
+    queues.looked_in_vain(0, Moment { at: begun + Duration::from_millis(27), ..moment(begun, 0) });
+    assert!(queues.choose(Some(HOLD_BACK)));
+}
+
+#[test]
+fn another_frame_is_known_of_before_one_is_lent() {
+    let begun = Instant::now();
+    let mut queues = Queues::new(2, moment(begun, 0));
+    for (seat, captured) in [(0, &[1, 4, 5][..]), (1, &[2, 3])] {
+        let set = queues.room(seat).unwrap();
+        for captured in captured {
+            set.push_stamped((EPOCH + captured) * 1_000_000);
+        }
+        set.taken = moment(begun, 6);
+    }
+    let mut runs = Vec::new();
+    while queues.choose(Some(Duration::ZERO)) {
+        runs.push((queues.turn, queues.free()));
+        while queues.free() > 1 {
+            queues.lend();
+        }
+        runs.push((9, usize::from(queues.look_ahead(Some(Duration::ZERO)))));
+        queues.lend();
+        assert_eq!(queues.is_any_free(), queues.look_ahead(Some(Duration::ZERO)));
+    }
+    // The frames of 4 and 5 may have others before them yet of the other interface.
+    assert_eq!(runs, [(0, 1), (9, 1), (1, 2), (9, 0)]);
+    assert!(!queues.is_short(0) && queues.is_short(1));
+    assert!(queues.choose(None));
+    assert_eq!((queues.turn, queues.free()), (0, 2));
+}

@@ -1,0 +1,193 @@
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+use std::collections::VecDeque;
+use std::io::{PipeWriter, Write, pipe};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::mpsc;
+
+use super::*;
+use crate::frame_set::FrameSet;
+use crate::port::{Drops, Port};
+use crate::{Interface, InterfaceState, NoticeKind};
+
+const HOLD_BACK: Duration = Duration::from_millis(50);
+
+/// An interface that does as it is told.
+struct Told {
+    steps: VecDeque<Step>,
+    /// Rings always.
+    bell: PipeReader,
+    _ring: PipeWriter,
+}
+
+enum Step {
+    /// Frames that were captured at these times.
+    Frames(Vec<u64>),
+    Nothing,
+    Fails(i32),
+    Down,
+    /// What is found out when it is looked for.
+    Found(io::Result<InterfaceState>),
+}
+
+impl Told {
+    /// The next step if it is such.
+    fn step(&mut self, is_such: impl Fn(&Step) -> bool) -> Option<Step> {
+        if is_such(self.steps.front()?) { self.steps.pop_front() } else { None }
+    }
+}
+
+impl Port for Told {
+    fn receive(&mut self, set: &mut FrameSet) -> Result<(), Trouble> {
+        match self.step(|step| !matches!(step, Step::Found(_))) {
+            Some(Step::Frames(times)) => times.into_iter().for_each(|time| set.push_stamped(time)),
+            Some(Step::Fails(number)) => return Err(Trouble::Failed(io::Error::from_raw_os_error(number))),
+            Some(Step::Down) => return Err(Trouble::Down),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn bell(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.bell.as_fd())
+    }
+
+    fn drops(&mut self) -> Drops {
+        Drops::default()
+    }
+
+    fn tells_when_down(&self) -> bool {
+        true
+    }
+
+    fn look(&mut self, _: &[Interface]) -> io::Result<InterfaceState> {
+        match self.step(|step| matches!(step, Step::Found(_))) {
+            Some(Step::Found(outcome)) => outcome,
+            _ => Ok(InterfaceState::Up),
+        }
+    }
+}
+
+/// A source of interfaces, of which the first is called `0`.
+fn source(interfaces: impl IntoIterator<Item = Vec<Step>>) -> LiveSource {
+    let ports = interfaces.into_iter().enumerate().map(|(number, steps)| {
+        let (bell, mut ring) = pipe().unwrap();
+        ring.write_all(&[0]).unwrap();
+        let port: Box<dyn Port> = Box::new(Told { steps: steps.into(), bell, _ring: ring });
+        (number.to_string(), port)
+    });
+    let (stopper, bell) = Stopper::new().unwrap();
+    LiveSource::of(Seats::of_ports(ports), HOLD_BACK, stopper, bell)
+}
+
+/// The times of the next frames, so many if there are.
+fn lend(source: &mut LiveSource, count: usize) -> Vec<u64> {
+    let mut times = Vec::new();
+    while times.len() < count {
+        let Some(frame) = source.next_frame().unwrap() else { break };
+        times.push(frame.ts.as_nanos());
+        assert_eq!(frame.data, frame.ts.as_nanos().to_be_bytes());
+    }
+    times
+}
+
+fn nanos_now() -> u64 {
+    Moment::now().time.as_nanos()
+}
+
+#[test]
+fn frames_of_several_interfaces_come_in_the_order_of_their_capture() {
+    let begun = nanos_now();
+    let times = |range: std::ops::Range<u64>, step| range.step_by(step).map(|time| begun + time).collect();
+    let mut source = source([
+        vec![Step::Frames(times(0..64, 2)), Step::Frames(times(64..500, 2))],
+        vec![Step::Nothing, Step::Frames(times(1..300, 2)), Step::Frames(times(301..499, 2))],
+        vec![],
+    ]);
+    let stats = source.stats();
+    assert_eq!(lend(&mut source, 499), (begun..begun + 499).collect::<Vec<_>>());
+    assert!(nanos_now() - begun >= 50_000_000);
+    source.stopper().stop();
+    assert_eq!(lend(&mut source, 1).len(), 0);
+    let received: Vec<_> = stats.interfaces().iter().map(|stats| stats.received).collect();
+    assert_eq!(received, [250, 249, 0]);
+}
+
+#[test]
+fn of_one_interface_no_frame_waits() {
+    let begun = Instant::now();
+    // In the order in which the system has them.
+    let times = [nanos_now(), nanos_now() + 3, nanos_now() + 1];
+    let mut source = source([vec![Step::Frames(times.to_vec())]]);
+    assert_eq!(lend(&mut source, 3), times);
+    assert!(!source.is_at_hand() && begun.elapsed() < HOLD_BACK);
+}
+
+#[test]
+fn frames_that_wait_are_lent_when_it_ends() {
+    let soon = nanos_now() + 20_000_000;
+    let mut stopped = source([vec![Step::Frames(vec![1, soon])], vec![]]);
+    thread::sleep(Duration::from_millis(30));
+    stopped.stopper().stop();
+    assert_eq!(lend(&mut stopped, 9), [1, soon]);
+    // What was captured later is not.
+    let late = nanos_now() + 10_000_000_000;
+    let mut stopped = source([vec![Step::Frames(vec![2, late])], vec![]]);
+    stopped.stopper().stop();
+    assert_eq!(lend(&mut stopped, 9), [2]);
+
+    let mut failed = source([vec![Step::Frames(vec![late])], vec![Step::Fails(libc::EBADF)]]);
+    assert_eq!(lend(&mut failed, 1), [late]);
+    match failed.next_frame() {
+        Err(LiveError::Receive { name, .. }) => assert_eq!(name, "1"),
+        other => panic!("{other:?}"),
+    }
+    assert!(failed.next_frame().unwrap().is_none());
+}
+
+#[test]
+fn what_may_pass_is_counted_and_tried_again() {
+    let fails = [libc::ENOMEM, libc::ENOBUFS, libc::EINTR, libc::EIO].map(Step::Fails);
+    let mut source = source([fails.into_iter().chain([Step::Frames(vec![7])]).collect()]);
+    assert_eq!(lend(&mut source, 1), [7]);
+    assert_eq!(source.stats().interfaces()[0].read_errors, 4);
+}
+
+#[test]
+fn an_interface_that_vanishes_while_it_is_looked_for_is_looked_for_again() {
+    let system = |number| Step::Found(Err(io::Error::from_raw_os_error(number)));
+    let back = || Step::Found(Ok(InterfaceState::Up));
+    for (found, want) in [
+        (vec![system(libc::ENODEV), back()], vec![NoticeKind::Vanished, NoticeKind::Back]),
+        (
+            vec![system(libc::ENXIO), system(libc::ENETDOWN), back()],
+            vec![NoticeKind::Vanished, NoticeKind::Back],
+        ),
+    ] {
+        let mut source =
+            source([[vec![Step::Down], found, vec![Step::Frames(vec![7])]].into_iter().flatten().collect()]);
+        let (tell, told) = mpsc::channel();
+        source.on_notice(move |notice| tell.send(notice.kind.clone()).unwrap());
+        assert_eq!(lend(&mut source, 1), [7]);
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), want);
+    }
+}
+
+#[test]
+fn an_interface_is_lost_for_want_of_rights_and_for_frames_that_cannot_be_read() {
+    let reasons = [io::Error::from_raw_os_error(libc::EPERM), io::Error::other("hardware type 9")];
+    for reason in reasons {
+        let told_reason = reason.to_string();
+        let mut source = source([vec![Step::Down, Step::Found(Err(reason))]]);
+        let (tell, told) = mpsc::channel();
+        source.on_notice(move |notice| tell.send(notice.kind.clone()).unwrap());
+        assert!(matches!(source.next_frame(), Err(LiveError::NoneLeft)));
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), [NoticeKind::Lost { reason: told_reason }]);
+    }
+}

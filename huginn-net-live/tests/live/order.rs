@@ -1,0 +1,75 @@
+//! The order of frames of several interfaces.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use huginn_net_core::Source;
+use huginn_net_live::{InterfaceStats, LiveSource};
+
+use crate::lab::{cable, end, frame, in_namespaces, lend, numbers, options, other_cable, send, sender};
+
+/// A tap with a port for each direction, of which nothing is taken while much goes by.
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn two_directions_that_were_captured_before_are_put_together_in_their_order() {
+    in_namespaces(|backend| {
+        cable();
+        other_cable();
+        let source = LiveSource::open(&["a", "c"], &options(backend)).unwrap();
+        let stats = source.stats();
+        let mut senders = [sender("b"), sender("d")];
+        let mut sent = 0;
+        // Up to 199 frames in a row.
+        for run in 0..100 {
+            for _ in 0..run * run % 200 {
+                senders[run % 2].send_to(&frame(sent), None).unwrap().unwrap();
+                sent += 1;
+            }
+        }
+        let lent = numbers(&end(source).0);
+        assert_eq!(lent.windows(2).find(|pair| pair[0] >= pair[1]), None);
+        assert!(lent.len() > 1000, "{}", lent.len());
+        let told = stats.interfaces();
+        assert_eq!(told.iter().map(|told| told.received).sum::<u64>(), lent.len() as u64);
+        // The queues between the two ends of the cables may overflow too, where the machine is busy.
+        let dropped = |told: &InterfaceStats| told.kernel_dropped + told.interface_dropped.unwrap();
+        assert_eq!(told.iter().map(dropped).sum::<u64>() + lent.len() as u64, u64::from(sent));
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn two_directions_are_put_together_in_their_order_as_they_come() {
+    in_namespaces(|backend| {
+        cable();
+        other_cable();
+        let mut source = LiveSource::open(&["a", "c"], &options(backend)).unwrap();
+        let mut senders = [sender("b"), sender("d")];
+        let sending = thread::spawn(move || {
+            for number in 0..500 {
+                senders[number as usize % 2].send_to(&frame(number), None).unwrap().unwrap();
+                thread::sleep(Duration::from_micros(300));
+            }
+        });
+        assert_eq!(numbers(&lend(&mut source, 500)), (0..500).collect::<Vec<_>>());
+        sending.join().unwrap();
+        assert_eq!(end(source).0.len(), 0);
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn a_lone_frame_waits_for_silent_interfaces_no_longer_than_it_must() {
+    in_namespaces(|backend| {
+        cable();
+        other_cable();
+        let mut source = LiveSource::open(&["a", "c", "lo"], &options(backend)).unwrap();
+        for number in 0..20 {
+            let begun = Instant::now();
+            send("b", number..number + 1);
+            assert_eq!(numbers(&lend(&mut source, 1)), [number]);
+            assert!(begun.elapsed() < Duration::from_millis(150), "{:?}", begun.elapsed());
+            assert!(!source.is_at_hand());
+        }
+    });
+}
