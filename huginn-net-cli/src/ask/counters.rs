@@ -35,8 +35,11 @@ pub(crate) struct CaptureCounters {
     pub(crate) received: u64,
     /// Frames that the kernel dropped for want of room.
     pub(crate) kernel_dropped: u64,
-    /// Frames that the interface or its driver dropped, as far as the system tells.
+    /// Frames that the interface or its driver dropped, as far as the system tells; on Linux those too that were taken from
+    /// it, but which no protocol of the system itself wanted.
     pub(crate) interface_dropped: Option<u64>,
+    /// Attempts to read from it that failed, and were made again.
+    pub(crate) read_errors: u64,
     /// Whether it is `up`, or why nothing comes from it.
     pub(crate) state: String,
 }

@@ -129,13 +129,19 @@ fn encode_value(kind: Kind, value: u64, metric: &mut MetricEncoder<'_>) -> fmt::
 type Told = fn(&CaptureCounters) -> Option<u64>;
 
 /// What is told of each interface.
-const CAPTURE: [(&str, &str, Kind, Told); 4] = [
+const CAPTURE: [(&str, &str, Kind, Told); 5] = [
     ("capture_received", "Frames taken from the interface", Kind::Counter, |told| Some(told.received)),
     ("capture_kernel_dropped", "Frames that the kernel dropped for want of room", Kind::Counter, |told| {
         Some(told.kernel_dropped)
     }),
-    ("capture_interface_dropped", "Frames that the interface or its driver dropped", Kind::Counter, |told| {
-        told.interface_dropped
+    (
+        "capture_interface_dropped",
+        "Frames that the interface or its driver dropped, and on Linux those that only the sensor wanted",
+        Kind::Counter,
+        |told| told.interface_dropped,
+    ),
+    ("capture_read_errors", "Attempts to read from the interface that failed", Kind::Counter, |told| {
+        Some(told.read_errors)
     }),
     ("capture_up", "Whether the interface is up", Kind::Gauge, |told| Some(u64::from(told.state == "up"))),
 ];

@@ -17,6 +17,7 @@ mod worker;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, bounded};
 
@@ -39,9 +40,9 @@ const MAX_WORKERS: usize = 128;
 /// Batches that wait for a worker at most, and rounds whose tidings wait to be merged.
 const QUEUE_LEN: usize = 4;
 
-/// Batches that wait for all workers together where the source does not wait: what is not read is lost, and the longer
-/// the queues, the longer a burst that is not.
-const QUEUES_LEN_WITHOUT_WAIT: usize = 64;
+/// How long a batch waits for room where the source does not wait. Meanwhile whoever captures keeps what comes, in a
+/// buffer that is larger than the queues.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The longest buffer that a source is asked to fill at once, in bytes.
 const MAX_BUFFER_LEN: usize = 1 << 20;
@@ -52,8 +53,8 @@ pub enum Overflow {
     /// The source waits until there is room: nothing is lost. For captures that have been made.
     #[default]
     Wait,
-    /// They are dropped and [counted](crate::Counters::segments_dropped), a batch at a time. For captures that do not
-    /// wait.
+    /// They are dropped and [counted](crate::Counters::segments_dropped), a batch at a time, after some time that whoever
+    /// captures may bridge with its buffer (0.2 s). For captures that do not wait.
     Drop,
 }
 
@@ -66,14 +67,6 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// How many batches may wait for a worker.
-    fn queue_len(&self, workers: usize) -> usize {
-        match self.overflow {
-            Overflow::Wait => QUEUE_LEN,
-            Overflow::Drop => QUEUES_LEN_WITHOUT_WAIT.div_ceil(workers.max(1)).max(QUEUE_LEN),
-        }
-    }
-
     /// How long a buffer should be of which each worker gets a part, in bytes.
     fn buffer_len(&self) -> usize {
         self.batch_bytes.saturating_mul(self.workers.get()).min(MAX_BUFFER_LEN)
@@ -200,8 +193,7 @@ struct Threads<P: Protocol, F: Form<Event<Report<P>>>> {
 fn threads<P: Protocol, F: Form<Event<Report<P>>>>(spread: Spread) -> Threads<P, F> {
     let count = spread.workers.get().min(MAX_WORKERS);
     // Room for all that can be under way, so that nobody waits to give a buffer back.
-    let queue_len = spread.queue_len(count);
-    let under_way = queue_len.saturating_mul(2).saturating_add(2);
+    let under_way = QUEUE_LEN.saturating_mul(2).saturating_add(2);
     let (spent_batches, spare_batches) = bounded(count.saturating_mul(under_way));
     let (spent_buffers, spare_buffers) = bounded(under_way);
     // One more, with what was counted.
@@ -212,8 +204,8 @@ fn threads<P: Protocol, F: Form<Event<Report<P>>>>(spread: Spread) -> Threads<P,
         merger: Merger { rounds: told_rounds, lanes: Vec::with_capacity(count) },
     };
     for _ in 0..count {
-        let (queue, batches) = bounded(queue_len);
-        let (tidings, told_tidings) = bounded(queue_len);
+        let (queue, batches) = bounded(QUEUE_LEN);
+        let (tidings, told_tidings) = bounded(QUEUE_LEN);
         let (spent_tidings, spare_tidings) = bounded(under_way);
         threads.reader.add_lane(queue);
         let (spent_batches, spent_buffers) = (spent_batches.clone(), spent_buffers.clone());

@@ -4,11 +4,11 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crossbeam_channel::{Receiver, Sender, TrySendError};
+use crossbeam_channel::{Receiver, SendTimeoutError, Sender, TrySendError};
 use foldhash::fast::RandomState;
 
 use super::batch::Batch;
-use super::{Overflow, Round, Spread, Workers};
+use super::{Overflow, PATIENCE, Round, Spread, Workers};
 use crate::intake::{Intake, Part};
 use crate::{CancelToken, Counters, Source, Timestamp, tally};
 
@@ -29,6 +29,8 @@ pub(super) struct Reader {
 struct Lane {
     queue: Sender<Batch>,
     batch: Batch,
+    /// Whether the worker had no room for the last one.
+    is_late: bool,
 }
 
 /// What no worker had room for.
@@ -65,7 +67,7 @@ impl Reader {
 
     /// Adds the way to another worker.
     pub(super) fn add_lane(&mut self, queue: Sender<Batch>) {
-        self.lanes.push(Lane { queue, batch: Batch::default() });
+        self.lanes.push(Lane { queue, batch: Batch::default(), is_late: false });
     }
 
     /// Reads the source to its end, to cancellation, or until nobody wants more of it.
@@ -147,7 +149,7 @@ impl Reader {
             }
             let fresh = self.spent_batches.try_recv().unwrap_or_default();
             let batch = std::mem::replace(&mut lane.batch, fresh);
-            match send(&lane.queue, batch, self.spread.overflow)? {
+            match lane.send(batch, self.spread.overflow)? {
                 None => workers.add(worker),
                 Some(mut batch) => {
                     self.dropped.batches = self.dropped.batches.saturating_add(1);
@@ -183,15 +185,26 @@ impl Reader {
     }
 }
 
-/// Hands a batch on, or gives it back where there is no room for it.
-fn send(queue: &Sender<Batch>, batch: Batch, overflow: Overflow) -> Result<Option<Batch>, Deserted> {
-    match overflow {
-        Overflow::Wait => queue.send(batch).map(|()| None).map_err(|_| Deserted),
-        Overflow::Drop => match queue.try_send(batch) {
+impl Lane {
+    /// Hands a batch on, or gives it back where there is no room for it.
+    ///
+    /// Once it has waited for long in vain, no batch waits until one finds room: a worker that cannot keep up is not given
+    /// more time than it takes.
+    fn send(&mut self, batch: Batch, overflow: Overflow) -> Result<Option<Batch>, Deserted> {
+        let sent = match overflow {
+            Overflow::Wait => return self.queue.send(batch).map(|()| None).map_err(|_| Deserted),
+            Overflow::Drop if self.is_late => self.queue.try_send(batch),
+            Overflow::Drop => self.queue.send_timeout(batch, PATIENCE).map_err(|error| match error {
+                SendTimeoutError::Timeout(batch) => TrySendError::Full(batch),
+                SendTimeoutError::Disconnected(batch) => TrySendError::Disconnected(batch),
+            }),
+        };
+        self.is_late = sent.is_err();
+        match sent {
             Ok(()) => Ok(None),
             Err(TrySendError::Full(batch)) => Ok(Some(batch)),
             Err(TrySendError::Disconnected(_)) => Err(Deserted),
-        },
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use huginn_net::{Counters, Timestamp};
 use serde::Serialize;
 
 use super::standing::Standing;
-use crate::ask::counters::{CaptureCounters, LiveCounters};
+use crate::ask::counters::LiveCounters;
 use crate::output::Messages;
 
 /// How often it is looked whether anything was lost.
@@ -63,10 +63,10 @@ fn tick(standing: &Standing, interval: Option<Duration>, messages: &Messages, st
     }
 }
 
-/// What was lost, by place.
+/// What was lost, by place. What interfaces drop is not among it: most systems count with it what they show us all the
+/// same and nobody else wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Losses {
-    interface: u64,
     kernel: u64,
     queues: u64,
     limits: u64,
@@ -75,14 +75,11 @@ struct Losses {
 
 impl Losses {
     fn of(counters: &LiveCounters) -> Self {
-        let sum = |count: fn(&CaptureCounters) -> u64| {
-            counters.capture.values().fold(0_u64, |sum, interface| sum.saturating_add(count(interface)))
-        };
+        let kernel = counters.capture.values().map(|interface| interface.kernel_dropped);
         let (flows, hosts) = (&counters.engine.flows, &counters.hosts);
         let evicted = [flows.evicted, flows.evicted_for_memory, hosts.evicted, hosts.evicted_for_memory];
         Self {
-            interface: sum(|interface| interface.interface_dropped.unwrap_or(0)),
-            kernel: sum(|interface| interface.kernel_dropped),
+            kernel: kernel.fold(0, u64::saturating_add),
             queues: counters.engine.segments_dropped,
             limits: evicted.into_iter().fold(0, u64::saturating_add),
             output: counters.output.dropped_lines,
@@ -92,7 +89,6 @@ impl Losses {
     /// What came since.
     fn since(self, before: Self) -> Self {
         Self {
-            interface: self.interface.saturating_sub(before.interface),
             kernel: self.kernel.saturating_sub(before.kernel),
             queues: self.queues.saturating_sub(before.queues),
             limits: self.limits.saturating_sub(before.limits),
@@ -104,7 +100,6 @@ impl Losses {
 impl fmt::Display for Losses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let places = [
-            (self.interface, "packets dropped by interfaces"),
             (self.kernel, "packets dropped by the kernel, its buffer being full"),
             (self.queues, "segments dropped, the queues of workers being full"),
             (self.limits, "flows or hosts given up, their limits being reached"),

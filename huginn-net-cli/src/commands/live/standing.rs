@@ -99,6 +99,7 @@ impl Standing {
                 received: interface.received,
                 kernel_dropped: interface.kernel_dropped,
                 interface_dropped: interface.interface_dropped,
+                read_errors: interface.read_errors,
                 state: interface.state.to_string(),
             };
             (interface.name, counters)
