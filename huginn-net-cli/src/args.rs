@@ -178,7 +178,7 @@ pub(crate) struct CaptureArguments {
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 18, value_parser = clap::value_parser!(u32).range(64..=1 << 18))]
     pub(crate) snaplen: u32,
 
-    /// Room in the kernel for packets that wait to be read, for each interface
+    /// Room in the kernel for packets that wait to be read, for each interface; allocated at once
     #[arg(long, value_name = "MIB", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1023))]
     pub(crate) buffer: u32,
 }
