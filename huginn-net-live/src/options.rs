@@ -10,7 +10,7 @@ pub struct LiveOptions {
     pub backend: Backend,
     /// Whether the interface is asked to receive also what is sent to others (default yes).
     pub promiscuous: bool,
-    /// How many bytes of a frame are kept (default 262,144, which is all of any frame); 64 at least.
+    /// How many bytes of a frame are kept (default 262,144, all of any frame but those of IPv6 jumbograms); 64 at least.
     pub snaplen: u32,
     /// How many bytes of frames the kernel holds for each interface until they are read (default 32 MiB). It allocates
     /// them when the interface is opened.

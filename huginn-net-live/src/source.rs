@@ -163,6 +163,10 @@ impl LiveSource {
             }
             if is_last {
                 self.end();
+                // What waited for others waits no longer.
+                if self.queues.choose(None) {
+                    return Ok(true);
+                }
             } else if is_announced && !has_taken {
                 self.take_breath();
             }
@@ -247,7 +251,7 @@ impl LiveSource {
             None if self.stopper.is_stopped() => {
                 let begun = Instant::now();
                 let linger = begun.checked_add(self.hold_back).unwrap_or(begun);
-                let at = begun.checked_add(MAX_ENDING).unwrap_or(begun);
+                let at = linger.checked_add(MAX_ENDING).unwrap_or(linger);
                 self.ending = Some(Ending { until: Moment::now().time.as_nanos(), linger, at });
             }
             None => {}
@@ -272,9 +276,11 @@ impl LiveSource {
 
     /// Settles the counts; from now on no frame is taken.
     fn end(&mut self) {
-        self.ended = true;
         self.count();
-        self.seats.count_drops();
+        // What is dropped once nobody takes any is no loss.
+        if !std::mem::replace(&mut self.ended, true) {
+            self.seats.count_drops();
+        }
     }
 }
 

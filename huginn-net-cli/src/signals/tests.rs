@@ -65,13 +65,12 @@ fn child_that_hangs() {
 
 #[test]
 fn a_stop_before_anybody_watches_ends_at_once() {
-    for signal in [SIGTERM, SIGINT] {
-        let (mut child, mut told) = start("child_that_never_watches");
-        assert_eq!(told.next().as_deref(), Some("told nothing yet"));
-        kill(&child, SIGHUP);
-        kill(&child, signal);
-        assert_eq!(child.wait().unwrap().signal(), Some(signal));
-    }
+    // SIGINT may be ignored, as it is by what a shell starts in the background.
+    let (mut child, mut told) = start("child_that_never_watches");
+    assert_eq!(told.next().as_deref(), Some("told nothing yet"));
+    kill(&child, SIGHUP);
+    kill(&child, SIGTERM);
+    assert_eq!(child.wait().unwrap().signal(), Some(SIGTERM));
 }
 
 #[test]

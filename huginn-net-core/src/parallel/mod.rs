@@ -40,8 +40,8 @@ const MAX_WORKERS: usize = 128;
 /// Batches that wait for a worker at most, and rounds whose tidings wait to be merged.
 const QUEUE_LEN: usize = 4;
 
-/// How long a batch waits for room where the source does not wait. Meanwhile whoever captures keeps what comes, in a
-/// buffer that is larger than the queues.
+/// For how long batches wait for room where the source does not wait, until a worker has nothing to do again. Meanwhile
+/// whoever captures keeps what comes in its buffer.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The longest buffer that a source is asked to fill at once, in bytes.

@@ -3,6 +3,7 @@
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, SendTimeoutError, Sender, TrySendError};
 use foldhash::fast::RandomState;
@@ -21,6 +22,8 @@ pub(super) struct Reader {
     rounds: Sender<Round>,
     hasher: RandomState,
     dropped: Dropped,
+    /// For how long room may still be waited for where the source does not wait.
+    patience: Duration,
     /// Of how many frames was told that they were counted.
     told_frames: u64,
 }
@@ -29,8 +32,6 @@ pub(super) struct Reader {
 struct Lane {
     queue: Sender<Batch>,
     batch: Batch,
-    /// Whether the worker had no room for the last one.
-    is_late: bool,
 }
 
 /// What no worker had room for.
@@ -61,13 +62,14 @@ impl Reader {
             rounds,
             hasher,
             dropped: Dropped::default(),
+            patience: PATIENCE,
             told_frames: 0,
         }
     }
 
     /// Adds the way to another worker.
     pub(super) fn add_lane(&mut self, queue: Sender<Batch>) {
-        self.lanes.push(Lane { queue, batch: Batch::default(), is_late: false });
+        self.lanes.push(Lane { queue, batch: Batch::default() });
     }
 
     /// Reads the source to its end, to cancellation, or until nobody wants more of it.
@@ -149,7 +151,7 @@ impl Reader {
             }
             let fresh = self.spent_batches.try_recv().unwrap_or_default();
             let batch = std::mem::replace(&mut lane.batch, fresh);
-            match lane.send(batch, self.spread.overflow)? {
+            match lane.send(batch, self.spread.overflow, &mut self.patience)? {
                 None => workers.add(worker),
                 Some(mut batch) => {
                     self.dropped.batches = self.dropped.batches.saturating_add(1);
@@ -186,24 +188,34 @@ impl Reader {
 }
 
 impl Lane {
-    /// Hands a batch on, or gives it back where there is no room for it.
+    /// Hands the batch on, or gives it back where there is no room for it.
     ///
-    /// Once it has waited for long in vain, no batch waits until one finds room: a worker that cannot keep up is not given
-    /// more time than it takes.
-    fn send(&mut self, batch: Batch, overflow: Overflow) -> Result<Option<Batch>, Deserted> {
-        let sent = match overflow {
-            Overflow::Wait => return self.queue.send(batch).map(|()| None).map_err(|_| Deserted),
-            Overflow::Drop if self.is_late => self.queue.try_send(batch),
-            Overflow::Drop => self.queue.send_timeout(batch, PATIENCE).map_err(|error| match error {
-                SendTimeoutError::Timeout(batch) => TrySendError::Full(batch),
-                SendTimeoutError::Disconnected(batch) => TrySendError::Disconnected(batch),
-            }),
+    /// Where the source does not wait, the time for which room is waited for is one for all: it begins anew when a worker has
+    /// nothing left to do. So one that cannot keep up does not set the pace of the others.
+    fn send(
+        &mut self,
+        batch: Batch,
+        overflow: Overflow,
+        left: &mut Duration,
+    ) -> Result<Option<Batch>, Deserted> {
+        if overflow == Overflow::Wait {
+            return self.queue.send(batch).map(|()| None).map_err(|_| Deserted);
+        }
+        if self.queue.is_empty() {
+            *left = PATIENCE;
+        }
+        let batch = match self.queue.try_send(batch) {
+            Ok(()) => return Ok(None),
+            Err(TrySendError::Full(batch)) => batch,
+            Err(TrySendError::Disconnected(_)) => return Err(Deserted),
         };
-        self.is_late = sent.is_err();
-        match sent {
+        let begun = Instant::now();
+        let outcome = self.queue.send_timeout(batch, *left);
+        *left = left.saturating_sub(begun.elapsed());
+        match outcome {
             Ok(()) => Ok(None),
-            Err(TrySendError::Full(batch)) => Ok(Some(batch)),
-            Err(TrySendError::Disconnected(_)) => Err(Deserted),
+            Err(SendTimeoutError::Timeout(batch)) => Ok(Some(batch)),
+            Err(SendTimeoutError::Disconnected(_)) => Err(Deserted),
         }
     }
 }

@@ -71,7 +71,9 @@ impl PacketPort {
 
     fn rebind(&mut self, interface: &Interface) -> io::Result<()> {
         self.socket.bind(interface, self.promiscuous)?;
-        let hardware = self.socket.bound().map_or(0, |(_, hardware)| hardware);
+        // One that has gone again meanwhile is bound to nothing.
+        let hardware = self.socket.bound().map(|(_, hardware)| hardware).filter(|hardware| *hardware != 0);
+        let hardware = hardware.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))?;
         self.link = link_type(hardware)
             .ok_or_else(|| io::Error::other(format!("frames of hardware type {hardware} cannot be read")))?;
         Ok(())

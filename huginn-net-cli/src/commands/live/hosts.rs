@@ -1,6 +1,6 @@
 //! SIGUSR1: what is known of hosts, written while packets are analysed.
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -60,10 +60,14 @@ fn replace(file: &Path, standing: &Standing) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o640);
     let mut out = BufWriter::with_capacity(1 << 16, options.open(&name)?);
-    write_hosts(&mut out, standing)?;
-    out.flush()?;
+    let written = write_hosts(&mut out, standing).and_then(|()| out.flush());
     drop(out);
-    std::fs::rename(name, file)
+    let outcome = written.and_then(|()| fs::rename(&name, file));
+    if outcome.is_err() {
+        // The rest of what could not be written is of no use.
+        let _ = fs::remove_file(&name);
+    }
+    outcome
 }
 
 /// Standard error, of which the lock is held for one line only.
@@ -82,7 +86,8 @@ impl Write for WholeLines {
 
 /// Writes all hosts in the order of their addresses, a line each; not those that are forgotten meanwhile.
 fn write_hosts(out: &mut impl Write, standing: &Standing) -> io::Result<()> {
-    let Some(mut ids) = standing.ask(|hosts| hosts.ids().collect::<Vec<HostId>>()) else { return Ok(()) };
+    let ended = || io::Error::other("the watch has not begun, or has ended");
+    let mut ids = standing.ask(|hosts| hosts.ids().collect::<Vec<HostId>>()).ok_or_else(ended)?;
     ids.sort_unstable();
     let mut text = Vec::new();
     for ids in ids.chunks(AT_ONCE) {
@@ -90,8 +95,7 @@ fn write_hosts(out: &mut impl Write, standing: &Standing) -> io::Result<()> {
         let copied = standing.ask(move |hosts| -> Vec<HostProfile> {
             ids.into_iter().filter_map(|id| hosts.profile_of(id).cloned()).collect()
         });
-        let Some(copied) = copied else { return Err(io::Error::other("the watch has ended")) };
-        for host in &copied {
+        for host in &copied.ok_or_else(ended)? {
             text.clear();
             JsonHost { host, file: None }.write_to(&mut text);
             text.push(b'\n');
