@@ -1,7 +1,7 @@
 //! Interfaces as one source of frames.
 
 use std::fmt;
-use std::io::{self, PipeReader};
+use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use huginn_net_core::{Frame, Source, Timestamp};
 use crate::port::Trouble;
 use crate::queues::{Moment, Queues};
 use crate::seats::Seats;
+use crate::stopper::Bell;
 use crate::{Backend, LiveError, LiveOptions, LiveStats, Notice, Stopper, interface, waiting};
 
 /// How often statistics are brought up to date, and interfaces that are down or gone looked for.
@@ -48,7 +49,7 @@ pub struct LiveSource {
     /// How long after its capture a frame may be there at the latest.
     hold_back: Duration,
     stopper: Stopper,
-    bell: PipeReader,
+    bell: Bell,
     ending: Option<Ending>,
     ended: bool,
     /// Why there is no frame behind those at hand.
@@ -80,12 +81,12 @@ impl LiveSource {
     pub fn open(interfaces: &[impl AsRef<str>], options: &LiveOptions) -> Result<Self, LiveError> {
         let present = interface::without_descriptions()?;
         let seats = Seats::open(interfaces.iter().map(AsRef::as_ref), options, &present)?;
-        let (stopper, bell) =
-            Stopper::new().map_err(|source| LiveError::System { doing: "making a pipe", source })?;
+        let (stopper, bell) = Stopper::new()
+            .map_err(|source| LiveError::System { doing: "making a pair of sockets", source })?;
         Ok(Self::of(seats, hold_back(options), stopper, bell))
     }
 
-    fn of(seats: Seats, hold_back: Duration, stopper: Stopper, bell: PipeReader) -> Self {
+    fn of(seats: Seats, hold_back: Duration, stopper: Stopper, bell: Bell) -> Self {
         Self {
             queues: Queues::new(seats.len(), Moment::now()),
             seats,

@@ -1,15 +1,16 @@
 //! Waiting for frames.
 
-use std::io::{self, PipeReader};
+use std::io;
 use std::time::Duration;
 
 use crate::seats::Seats;
+use crate::stopper::Bell;
 
 /// Waits until a frame may be there of an interface that is wanted, the bell rings, or patience is at its end; tells whether
 /// it is one of the first.
 #[cfg(unix)]
 pub(crate) fn wait(
-    bell: &PipeReader,
+    bell: &Bell,
     seats: &Seats,
     is_wanted: impl Fn(usize) -> bool,
     patience: Duration,
@@ -36,12 +37,7 @@ pub(crate) fn wait(
 
 /// Where several handles cannot be waited for at once, they are asked a thousand times a second.
 #[cfg(not(unix))]
-pub(crate) fn wait(
-    _: &PipeReader,
-    _: &Seats,
-    _: impl Fn(usize) -> bool,
-    patience: Duration,
-) -> io::Result<bool> {
+pub(crate) fn wait(_: &Bell, _: &Seats, _: impl Fn(usize) -> bool, patience: Duration) -> io::Result<bool> {
     std::thread::sleep(patience.min(Duration::from_millis(1)));
     Ok(false)
 }
