@@ -7,7 +7,7 @@
 )]
 
 use std::collections::VecDeque;
-use std::io::{PipeWriter, Write, pipe};
+use std::io::{PipeReader, PipeWriter, Write, pipe};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc;
 
