@@ -49,8 +49,7 @@ impl Latency {
     /// Notes that the events of packets captured at these times, in nanoseconds since the Unix epoch, are out by now, the
     /// first of the packets having been taken from the kernel at this time.
     pub(crate) fn note(&self, captured: &[u64], taken_at: Option<Timestamp>) {
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let now = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
+        let now = Timestamp::from(SystemTime::now()).as_nanos();
         let mut measured = self.lock();
         for captured in captured {
             measured.capture_to_event.note(now.saturating_sub(*captured), 1);

@@ -11,11 +11,11 @@ use crate::form::{Delivery, Form, Mapped, ToSink, ToWriter, Written};
 use crate::intake::{Intake, Taken};
 use crate::outlet::Outlet;
 use crate::packet_clock::PacketClock;
-use crate::parallel::{self, Dropped, Overflow, Parts, Spread};
+use crate::parallel::{self, Overflow, Parts, Spread};
 use crate::watch::{Timed, ToWatcher};
 use crate::{
     AnalysisError, DecodeConfig, DecodeCounters, Decoder, Event, Filter, FlowCounters, FlowLimits, Frame,
-    Inspector, Protocol, Report, Sink, Source, Tally, Watcher,
+    Inspector, Protocol, Report, Sink, Source, Watcher,
 };
 
 /// Runs a [`Protocol`] over frames: decode, filter, flow table, protocol, memory, sink.
@@ -28,7 +28,6 @@ pub struct Analyzer<P: Protocol> {
     outlet: Outlet<P::Memory>,
     limits: FlowLimits,
     spread: Spread,
-    dropped: Dropped,
     cancel: CancelToken,
     inspector: Inspector<P>,
 }
@@ -200,20 +199,10 @@ impl<P: Protocol> Analyzer<P> {
     ) -> Result<(), AnalysisError<S::Error>> {
         // The workers begin without flows: those of frames pushed before end here.
         self.flows.clear();
-        let Self { intake, flows, outlet, limits, spread, dropped, cancel, inspector } = self;
+        let Self { intake, flows, outlet, limits, spread, cancel, inspector } = self;
         let desk = inspector.open();
-        let parts = Parts {
-            intake,
-            flows,
-            limits: *limits,
-            outlet,
-            cancel,
-            requests: &desk.requests,
-            dropped: *dropped,
-        };
-        let (more, outcome) = parallel::run(*spread, parts, source, form, delivery);
-        dropped.add(&more);
-        outcome
+        let parts = Parts { intake, flows, limits: *limits, outlet, cancel, requests: &desk.requests };
+        parallel::run(*spread, parts, source, form, delivery)
     }
 
     #[inline]
@@ -273,8 +262,6 @@ impl<P: Protocol> Analyzer<P> {
     /// What was counted since the analyzer was built.
     pub fn counters(&self) -> Counters {
         Counters {
-            segments_dropped: self.dropped.segments,
-            batches_dropped: self.dropped.batches,
             segments_without_flow: self.flows.segments_without_flow(),
             flows: self.flows.counters(),
             events: self.outlet.events,
@@ -367,11 +354,12 @@ impl<P: Protocol> Builder<P> {
                 bytes: 0,
                 frames_filtered: 0,
                 segments_filtered: 0,
+                segments_dropped: 0,
+                batches_dropped: 0,
             },
             flows: Flows::new(self.protocol, &self.flows),
             limits: self.flows,
             spread: self.spread,
-            dropped: Dropped::default(),
             cancel: CancelToken::default(),
             inspector: Inspector::default(),
         }

@@ -15,6 +15,9 @@ pub(crate) struct Intake {
     pub(crate) bytes: u64,
     pub(crate) frames_filtered: u64,
     pub(crate) segments_filtered: u64,
+    /// Segments that no worker had room for, and the batches that they were in.
+    pub(crate) segments_dropped: u64,
+    pub(crate) batches_dropped: u64,
 }
 
 impl Intake {
@@ -27,12 +30,15 @@ impl Intake {
         if !self.admits(frame) {
             return Taken::Nothing;
         }
+        if !self.filter.is_empty() {
+            return Taken::Other;
+        }
         match Usual::of(frame) {
-            Some(usual) if self.filter.is_empty() => {
+            Some(usual) => {
                 self.decoder.count(&usual);
                 Taken::Usual(usual, self.clock.tick(frame.ts))
             }
-            _ => Taken::Other,
+            None => Taken::Other,
         }
     }
 
@@ -71,6 +77,8 @@ impl Intake {
             frames_filtered: self.frames_filtered,
             decode: self.decoder.counters().clone(),
             segments_filtered: self.segments_filtered,
+            segments_dropped: self.segments_dropped,
+            batches_dropped: self.batches_dropped,
             ..Counters::default()
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str;
+use std::time::SystemTime;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -109,6 +110,14 @@ impl Timestamp {
     }
 }
 
+/// By a clock of nanoseconds. A time before the Unix epoch is the epoch.
+impl From<SystemTime> for Timestamp {
+    fn from(time: SystemTime) -> Self {
+        let since_epoch = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Self::new(since_epoch.as_secs(), since_epoch.subsec_nanos(), 9)
+    }
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(str::from_utf8(self.text().as_ref()).map_err(|_| fmt::Error)?)
@@ -134,6 +143,8 @@ fn two_digits(number: u32) -> [u8; 2] {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -148,6 +159,14 @@ mod tests {
         ] {
             assert_eq!(Timestamp::new(secs, nanos, digits).to_string(), want);
         }
+    }
+
+    #[test]
+    fn the_systems_time_is_taken_to_the_nanosecond() {
+        let time = SystemTime::UNIX_EPOCH + Duration::new(951_782_400, 7);
+        assert_eq!(Timestamp::from(time).to_string(), "2000-02-29T00:00:00.000000007Z");
+        let before = SystemTime::UNIX_EPOCH - Duration::from_secs(1);
+        assert_eq!(Timestamp::from(before).as_nanos(), 0);
     }
 
     #[test]

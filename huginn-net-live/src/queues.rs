@@ -16,9 +16,7 @@ pub(crate) struct Moment {
 
 impl Moment {
     pub(crate) fn now() -> Self {
-        let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let time = Timestamp::new(since_epoch.as_secs(), since_epoch.subsec_nanos(), 9);
-        Self { at: Instant::now(), time }
+        Self { at: Instant::now(), time: SystemTime::now().into() }
     }
 }
 

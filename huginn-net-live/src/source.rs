@@ -250,10 +250,10 @@ impl LiveSource {
             Some(ending) if Instant::now() >= ending.at => self.end(),
             Some(_) => {}
             None if self.stopper.is_stopped() => {
-                let begun = Instant::now();
-                let linger = begun.checked_add(self.hold_back).unwrap_or(begun);
+                let begun = Moment::now();
+                let linger = begun.at.checked_add(self.hold_back).unwrap_or(begun.at);
                 let at = linger.checked_add(MAX_ENDING).unwrap_or(linger);
-                self.ending = Some(Ending { until: Moment::now().time.as_nanos(), linger, at });
+                self.ending = Some(Ending { until: begun.time.as_nanos(), linger, at });
             }
             None => {}
         }

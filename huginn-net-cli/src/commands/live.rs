@@ -208,15 +208,7 @@ impl Source for Counted {
     }
 
     fn taken_at(&self) -> Option<Timestamp> {
-        Source::taken_at(&self.source)
-    }
-
-    fn lends_from_buffer(&self) -> bool {
-        self.source.lends_from_buffer()
-    }
-
-    fn take_buffer(&mut self, fresh: Vec<u8>) -> Vec<u8> {
-        self.source.take_buffer(fresh)
+        self.source.taken_at()
     }
 }
 
@@ -236,11 +228,7 @@ impl Watcher for Pen<'_> {
             return ControlFlow::Continue(());
         }
         self.captured.push(ts.as_nanos());
-        let outcome = self.output.push(text);
-        if outcome.is_break() {
-            self.stopper.stop();
-        }
-        outcome
+        self.output.push(text)
     }
 
     fn round(&mut self, taken_at: Option<Timestamp>) -> ControlFlow<()> {

@@ -29,7 +29,6 @@ use crate::outlet::Outlet;
 use crate::watch::Request;
 use crate::{AnalysisError, CancelToken, Counters, Event, FlowLimits, Protocol, Report, Source, Timestamp};
 use merge::Merger;
-pub(crate) use reader::Dropped;
 use reader::Reader;
 use standing::Standings;
 use worker::Worker;
@@ -81,8 +80,6 @@ pub(crate) struct Parts<'a, P: Protocol> {
     pub(crate) outlet: &'a mut Outlet<P::Memory>,
     pub(crate) cancel: &'a CancelToken,
     pub(crate) requests: &'a Receiver<Request<P>>,
-    /// What was dropped before.
-    pub(crate) dropped: Dropped,
 }
 
 /// What the reader tells of a round when it has handed it on.
@@ -117,17 +114,17 @@ fn bit(worker: usize) -> u128 {
     u32::try_from(worker).ok().and_then(|worker| 1_u128.checked_shl(worker)).unwrap_or(0)
 }
 
-/// Analyses a source to its end, to a sink that breaks or to cancellation; tells what no worker had room for.
+/// Analyses a source to its end, to a sink that breaks or to cancellation.
 pub(crate) fn run<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P>>>>(
     spread: Spread,
     parts: Parts<'_, P>,
     mut source: S,
     form: &F,
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
-) -> (Dropped, Result<(), AnalysisError<S::Error>>) {
-    let Parts { intake, flows, limits, outlet, cancel, requests, dropped } = parts;
+) -> Result<(), AnalysisError<S::Error>> {
+    let Parts { intake, flows, limits, outlet, cancel, requests } = parts;
     let Threads { reader, workers, merger } = threads::<P, F>(spread);
-    let standings = Standings::new(flows, dropped, workers.len());
+    let standings = Standings::new(flows, intake.counters(), workers.len());
     let limits = limits.share(workers.len());
     let (stop, ended_at) = (&AtomicBool::new(false), &AtomicU64::new(0));
     // Whoever ends early drops its ends of the channels: then nobody waits for it, and all others end as well.
@@ -146,15 +143,15 @@ pub(crate) fn run<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Repo
             delivery.ended();
             merged
         };
-        let (read, dropped) = match join("reader", reader) {
-            Ok((read, dropped)) => (read.map_err(AnalysisError::Source), dropped),
-            Err(failure) => (Err(failure.into_error()), Dropped::default()),
+        let read = match join("reader", reader) {
+            Ok(read) => read.map_err(AnalysisError::Source),
+            Err(failure) => Err(failure.into_error()),
         };
         let mut watched = Ok(());
         for worker in workers {
             watched = watched.and(join("worker", worker).map(|worker| flows.join(worker)));
         }
-        (dropped, watched.and(merged).map_err(ThreadFailure::into_error).and(read))
+        watched.and(merged).map_err(ThreadFailure::into_error).and(read)
     })
 }
 

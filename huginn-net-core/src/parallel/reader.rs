@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 use super::batch::Batch;
 use super::{Overflow, PATIENCE, Round, Spread, Workers};
 use crate::intake::{Intake, Part};
-use crate::{CancelToken, Counters, Source, Timestamp, tally};
+use crate::{CancelToken, Source, Timestamp};
 
 /// What joins the reader to the other threads.
 pub(super) struct Reader {
@@ -21,7 +21,6 @@ pub(super) struct Reader {
     spent_buffers: Receiver<Vec<u8>>,
     rounds: Sender<Round>,
     hasher: RandomState,
-    dropped: Dropped,
     /// For how long room may still be waited for where the source does not wait.
     patience: Duration,
     /// Of how many frames was told that they were counted.
@@ -33,15 +32,6 @@ struct Lane {
     queue: Sender<Batch>,
     batch: Batch,
 }
-
-/// What no worker had room for.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Dropped {
-    pub(crate) segments: u64,
-    pub(crate) batches: u64,
-}
-
-tally!(Dropped { segments, batches });
 
 /// The workers are gone.
 struct Deserted;
@@ -61,7 +51,6 @@ impl Reader {
             spent_buffers,
             rounds,
             hasher,
-            dropped: Dropped::default(),
             patience: PATIENCE,
             told_frames: 0,
         }
@@ -80,7 +69,8 @@ impl Reader {
         cancel: &CancelToken,
         stop: &AtomicBool,
         ended_at: &AtomicU64,
-    ) -> (Result<(), S::Error>, Dropped) {
+    ) -> Result<(), S::Error> {
+        self.told_frames = intake.frames;
         let mut place = 0_u32;
         let mut taken_at = None;
         let lends_from_buffer = source.lends_from_buffer();
@@ -113,7 +103,7 @@ impl Reader {
         };
         let _ = self.hand_on(&mut place, taken_at, source, intake);
         ended_at.store(intake.clock.now().as_nanos(), Ordering::Release);
-        (outcome, self.dropped)
+        outcome
     }
 
     /// Adds a segment to the batch of its worker; tells whether that is full.
@@ -132,7 +122,7 @@ impl Reader {
         place: &mut u32,
         taken_at: Option<Timestamp>,
         source: &mut impl Source,
-        intake: &Intake,
+        intake: &mut Intake,
     ) -> Result<(), Deserted> {
         if *place == 0 {
             return self.tell(intake);
@@ -154,8 +144,8 @@ impl Reader {
             match lane.send(batch, self.spread.overflow, &mut self.patience)? {
                 None => workers.add(worker),
                 Some(mut batch) => {
-                    self.dropped.batches = self.dropped.batches.saturating_add(1);
-                    self.dropped.segments = self.dropped.segments.saturating_add(batch.len() as u64);
+                    intake.batches_dropped = intake.batches_dropped.saturating_add(1);
+                    intake.segments_dropped = intake.segments_dropped.saturating_add(batch.len() as u64);
                     batch.clear();
                     lane.batch = batch;
                 }
@@ -165,7 +155,7 @@ impl Reader {
         if workers.is_empty() {
             return self.tell(intake);
         }
-        let round = Round { workers, taken_at, counters: self.counters(intake) };
+        let round = Round { workers, taken_at, counters: intake.counters() };
         self.told_frames = round.counters.frames;
         self.rounds.send(round).map_err(|_| Deserted)
     }
@@ -177,13 +167,7 @@ impl Reader {
             return Ok(());
         }
         self.told_frames = intake.frames;
-        let counters = self.counters(intake);
-        self.rounds.send(Round { counters, ..Round::default() }).map_err(|_| Deserted)
-    }
-
-    fn counters(&self, intake: &Intake) -> Counters {
-        let Dropped { segments, batches } = self.dropped;
-        Counters { segments_dropped: segments, batches_dropped: batches, ..intake.counters() }
+        self.rounds.send(Round { counters: intake.counters(), ..Round::default() }).map_err(|_| Deserted)
     }
 }
 

@@ -1,6 +1,5 @@
 //! How an analysis stands while its threads run.
 
-use super::Dropped;
 use crate::flows::Flows;
 use crate::outlet::Outlet;
 use crate::watch::Glimpse;
@@ -42,7 +41,6 @@ impl<C> Standing<C> {
 pub(super) struct Standings<P: Protocol> {
     /// What there was before the threads began.
     before: Standing<P::Counters>,
-    dropped_before: Dropped,
     /// What the reader counted.
     pub(super) read: Counters,
     /// What the workers did, in their order.
@@ -50,11 +48,10 @@ pub(super) struct Standings<P: Protocol> {
 }
 
 impl<P: Protocol> Standings<P> {
-    pub(super) fn new(flows: &Flows<P>, dropped_before: Dropped, workers: usize) -> Self {
+    pub(super) fn new(flows: &Flows<P>, read: Counters, workers: usize) -> Self {
         Self {
             before: Standing::of(flows),
-            dropped_before,
-            read: Counters::default(),
+            read,
             workers: std::iter::repeat_with(Standing::default).take(workers).collect(),
         }
     }
@@ -65,13 +62,9 @@ impl<P: Protocol> Standings<P> {
         for standing in self.workers.iter().chain([&self.before]) {
             sum.add(standing);
         }
-        let mut dropped = self.dropped_before;
-        dropped.add(&Dropped { segments: self.read.segments_dropped, batches: self.read.batches_dropped });
         Glimpse {
             memory: &outlet.memory,
             counters: Counters {
-                segments_dropped: dropped.segments,
-                batches_dropped: dropped.batches,
                 segments_without_flow: sum.segments_without_flow,
                 flows: sum.flows,
                 events: outlet.events,

@@ -176,11 +176,9 @@ impl Hosts {
     /// What was learned of each host that is remembered, in the order of addresses (IPv4 first; of equal ones the one
     /// outside of tunnels first). None unless [`Observers::profiles`](crate::Observers::profiles) asked for it.
     pub fn profiles(&self) -> impl Iterator<Item = &HostProfile> {
-        let profiles =
-            self.map.iter().filter_map(|((_, tunnel), host)| Some((tunnel, host.profile.as_deref()?)));
-        let mut sorted: Vec<(&u64, &HostProfile)> = profiles.collect();
-        sorted.sort_unstable_by_key(|(tunnel, profile)| (profile.ip, **tunnel));
-        sorted.into_iter().map(|(_, profile)| profile)
+        let mut ids: Vec<HostId> = self.ids().collect();
+        ids.sort_unstable();
+        ids.into_iter().filter_map(|id| self.profile_of(id))
     }
 
     /// What was learned of the host that has this address: outside of tunnels; if it was not seen there, in the tunnel

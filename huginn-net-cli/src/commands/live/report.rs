@@ -141,7 +141,7 @@ struct Line<'a> {
 
 /// Writes the counters to standard error, as one JSON object in one line.
 pub(super) fn write_counters(counters: &LiveCounters, messages: &Messages) {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let now = Timestamp::from(SystemTime::now());
     let ts = Timestamp::new(now.as_secs(), now.subsec_nanos(), 6).to_string();
     if let Ok(mut line) = serde_json::to_vec(&Line { ts, event: "counters", counters }) {
         line.push(b'\n');
