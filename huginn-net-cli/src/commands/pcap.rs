@@ -118,7 +118,8 @@ fn open(path: &Path) -> Result<CaptureReader, CaptureError> {
     } else {
         let capture = CaptureReader::open(path)?;
         // A pipe may be written to for as long as it likes.
-        Ok(if capture.input_len().is_some() { capture.read_ahead() } else { capture })
+        let is_whole = capture.input_len().is_some();
+        Ok(if is_whole && capture.compression().is_some() { capture.read_ahead() } else { capture })
     }
 }
 

@@ -136,6 +136,9 @@ impl CaptureReader {
     /// Lets a thread read, and decompress, ahead of what is wanted: up to 5 blocks of 256 KiB, in 10 buffers at most, of
     /// twice that each where frames are long. Where the system gives no thread, nothing changes.
     ///
+    /// It pays where the input is [compressed](Self::compression). What the system has in memory, a thread reads no sooner
+    /// than whoever wants it, and it then lies in the cache of another processor.
+    ///
     /// For files. Nobody waits for the thread to end: one that waits for a pipe stays until that has bytes or an end.
     #[must_use]
     pub fn read_ahead(self) -> Self {
@@ -174,6 +177,11 @@ impl CaptureReader {
     /// How many frames were lent so far.
     pub fn packets(&self) -> u64 {
         self.packets
+    }
+
+    /// What the input is compressed with, if anything.
+    pub fn compression(&self) -> Option<Compression> {
+        self.stream.compression()
     }
 
     /// How many bytes of the input were read so far, before decompression; of those [read ahead](Self::read_ahead), the
