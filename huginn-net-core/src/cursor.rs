@@ -14,7 +14,8 @@
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
-    position: usize,
+    /// How many bytes there were at the start.
+    len: usize,
 }
 
 /// Bytes ended before what was to be read.
@@ -32,12 +33,12 @@ pub struct Truncated {
 impl<'a> Cursor<'a> {
     /// A cursor at the first of these bytes.
     pub const fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes, position: 0 }
+        Self { rest: bytes, len: bytes.len() }
     }
 
     /// Bytes read so far.
     pub const fn position(&self) -> usize {
-        self.position
+        self.len.saturating_sub(self.rest.len())
     }
 
     /// Bytes left.
@@ -67,7 +68,7 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn take(&mut self, len: usize) -> Result<&'a [u8], Truncated> {
         let (head, rest) = self.rest.split_at_checked(len).ok_or_else(|| self.truncated(len))?;
-        self.advance(rest);
+        self.rest = rest;
         Ok(head)
     }
 
@@ -87,7 +88,7 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Truncated> {
         let (head, rest) = self.rest.split_first_chunk().ok_or_else(|| self.truncated(N))?;
-        self.advance(rest);
+        self.rest = rest;
         Ok(*head)
     }
 
@@ -154,17 +155,9 @@ impl<'a> Cursor<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
-    #[inline]
-    fn advance(&mut self, rest: &'a [u8]) {
-        // `rest` is the tail of `self.rest`: both the difference and the sum are within the original length.
-        let read = self.rest.len().saturating_sub(rest.len());
-        self.position = self.position.saturating_add(read);
-        self.rest = rest;
-    }
-
     #[cold]
     fn truncated(&self, needed: usize) -> Truncated {
-        Truncated { offset: self.position, needed, left: self.rest.len() }
+        Truncated { offset: self.position(), needed, left: self.rest.len() }
     }
 }
 

@@ -58,15 +58,17 @@ impl Pcap {
     pub(super) fn next(&self, stream: &mut Stream) -> Result<Option<Record>, Stop> {
         stream.set_mark();
         let header_len = self.record_header_len;
-        let mut head = Cursor::new(stream.ensure(header_len)?);
-        let left = head.remaining();
-        if left < header_len {
+        let unread = stream.ensure(header_len)?;
+        let left = unread.len();
+        let header = unread.first_chunk::<RECORD_HEADER_LEN>().filter(|_| left >= header_len);
+        let Some(header) = header else {
             return if left == 0 {
                 Ok(None)
             } else {
                 Err(Defect::cut(Part::RecordHeader, header_len, left).into())
             };
-        }
+        };
+        let mut head = Cursor::new(header);
         let seconds = self.order.u32(&mut head)?;
         let fraction = self.order.u32(&mut head)?;
         let captured = self.order.u32(&mut head)?;
