@@ -1,5 +1,6 @@
 //! The program `huginn-net`: says from packets alone who is talking.
 
+mod analysed;
 mod args;
 #[cfg(unix)]
 mod ask;

@@ -2,6 +2,7 @@
 
 mod account;
 mod confinement;
+mod policy;
 
 use std::fmt;
 use std::fs;
@@ -15,19 +16,7 @@ use nix::unistd::{self, Gid, Uid};
 
 use self::account::Account;
 use self::confinement::{Confinement, confine};
-
-/// What is to be given up.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Policy {
-    /// Who runs on: a name of the system's users, `UID` or `UID:GID`. Without one the user stays who it is.
-    pub(crate) user: Option<String>,
-    /// The files that are written, renamed, removed or made from now on: in their folders that stays possible.
-    pub(crate) writable: Vec<PathBuf>,
-    /// The files that are removed at the end, and nothing else.
-    pub(crate) removable: Vec<PathBuf>,
-    /// Whether everything else of the file system is put out of reach, and so are new TCP connections.
-    pub(crate) sandbox: bool,
-}
+pub(crate) use self::policy::Policy;
 
 /// What holds now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -190,7 +179,7 @@ pub(crate) fn owner(user: Option<&str>) -> Result<Option<(u32, u32)>, PrivilegeE
 pub(crate) fn how_to_get_rights() -> String {
     let program =
         std::env::current_exe().map_or_else(|_| "huginn-net".into(), |path| path.display().to_string());
-    format!("run it as root, or once: sudo setcap cap_net_raw,cap_net_admin=eip '{program}'")
+    format!("run it as root, or once: sudo setcap cap_net_raw=eip '{program}'")
 }
 
 #[cfg(test)]

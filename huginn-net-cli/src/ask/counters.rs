@@ -2,22 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use huginn_net::{Counters, HostCounters, ProtocolCounters};
 use serde::Serialize;
 
+use crate::analysed::Analysed;
 use crate::output::OutputCounters;
 
 /// What was counted since the program was started.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct LiveCounters {
-    /// By the engine.
+    /// By the analysis.
     #[serde(flatten)]
-    pub(crate) engine: Counters,
-    /// By the protocols.
-    #[serde(flatten)]
-    pub(crate) protocols: ProtocolCounters,
-    /// Of what is remembered of hosts.
-    pub(crate) hosts: HostCounters,
+    pub(crate) analysed: Analysed,
     /// By each interface, by its name.
     pub(crate) capture: BTreeMap<String, CaptureCounters>,
     /// On the way to standard output or a file.

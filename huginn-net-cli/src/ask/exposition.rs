@@ -221,9 +221,9 @@ mod tests {
 
     fn some() -> LiveCounters {
         let mut counters = LiveCounters::default();
-        counters.engine.frames = 7;
-        counters.engine.decode.arp = 3;
-        counters.engine.flows.held = 2;
+        counters.analysed.engine.frames = 7;
+        counters.analysed.engine.decode.arp = 3;
+        counters.analysed.engine.flows.held = 2;
         let eth0 =
             CaptureCounters { received: 9, kernel_dropped: 2, state: "up".into(), ..Default::default() };
         counters.capture.insert("eth0".into(), eth0);

@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use huginn_net::{
     AnalysisError, Builder, CaptureError, CaptureReader, Counters, Escaped, Event, Frame, HostCounters,
-    HostLimits, HuginnNet, ProtocolCounters, Source,
+    HostLimits, HuginnNet, Source,
 };
 
-use serde::Serialize;
-
+use crate::analysed::Analysed;
 use crate::args::{Format, PcapArguments};
 use crate::commands::analysis;
 use crate::failure::{self, FAILED, Failure};
@@ -176,23 +175,8 @@ fn tell_forgotten(hosts: &HostCounters) {
     }
 }
 
-/// The counters of the engine, of the protocols and of what is remembered of hosts, as one object.
-#[derive(Serialize)]
-struct AllCounters {
-    #[serde(flatten)]
-    engine: Counters,
-    #[serde(flatten)]
-    protocols: ProtocolCounters,
-    hosts: HostCounters,
-}
-
 fn write_counters(analyzer: &HuginnNet) -> Result<(), Failure> {
-    let all = AllCounters {
-        engine: analyzer.counters(),
-        protocols: analyzer.protocol().counters(),
-        hosts: analyzer.memory().counters(),
-    };
-    let mut line = serde_json::to_vec(&all).map_err(io::Error::from)?;
+    let mut line = serde_json::to_vec(&Analysed::by(analyzer)).map_err(io::Error::from)?;
     line.push(b'\n');
     // Where nobody can be told, the analysis was done all the same.
     let _ = io::stderr().lock().write_all(&line);

@@ -1,20 +1,10 @@
 //! Rights that are given up once everything is open. Here the program knows no way to do it.
 
-use std::fmt;
-use std::path::PathBuf;
+mod policy;
 
-/// What is to be given up.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Policy {
-    /// Who runs on. Without one the user stays who it is.
-    pub(crate) user: Option<String>,
-    /// The files that are written, renamed, removed or made from now on.
-    pub(crate) writable: Vec<PathBuf>,
-    /// The files that are removed at the end, and nothing else.
-    pub(crate) removable: Vec<PathBuf>,
-    /// Whether everything else of the file system is put out of reach.
-    pub(crate) sandbox: bool,
-}
+use std::fmt;
+
+pub(crate) use self::policy::Policy;
 
 /// What holds now: everything is as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -76,11 +76,11 @@ struct Losses {
 impl Losses {
     fn of(counters: &LiveCounters) -> Self {
         let kernel = counters.capture.values().map(|interface| interface.kernel_dropped);
-        let (flows, hosts) = (&counters.engine.flows, &counters.hosts);
+        let (flows, hosts) = (&counters.analysed.engine.flows, &counters.analysed.hosts);
         let evicted = [flows.evicted, flows.evicted_for_memory, hosts.evicted, hosts.evicted_for_memory];
         Self {
             kernel: kernel.fold(0, u64::saturating_add),
-            queues: counters.engine.segments_dropped,
+            queues: counters.analysed.engine.segments_dropped,
             limits: evicted.into_iter().fold(0, u64::saturating_add),
             output: counters.output.dropped_lines,
         }
@@ -151,7 +151,7 @@ pub(super) fn write_counters(counters: &LiveCounters, messages: &Messages) {
 
 /// Says in a line what came of it all.
 pub(super) fn tell_end(counters: &LiveCounters, messages: &Messages) {
-    let Counters { frames, events, .. } = counters.engine;
+    let Counters { frames, events, .. } = counters.analysed.engine;
     messages.tell(&format_args!("{frames} packets, {events} events; {}", Losses::of(counters)));
 }
 

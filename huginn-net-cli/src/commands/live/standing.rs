@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use huginn_net::{Counters, HostCounters, Hosts, HuginnNet, Inspector, Observers, ProtocolCounters};
+use huginn_net::{Hosts, HuginnNet, Inspector, Observers};
 use huginn_net_live::LiveStats;
 
+use crate::analysed::Analysed;
 use crate::ask::counters::{CaptureCounters, LiveCounters};
 use crate::latency::Latency;
 use crate::output::OutputHandle;
@@ -20,14 +21,6 @@ pub(super) struct Standing {
     started: Instant,
     /// What the analysis told last, for when there is none to ask.
     last: Mutex<Last>,
-}
-
-/// What the analysis counted.
-#[derive(Clone, Debug, Default)]
-struct Analysed {
-    engine: Counters,
-    protocols: ProtocolCounters,
-    hosts: HostCounters,
 }
 
 #[derive(Debug, Default)]
@@ -57,12 +50,7 @@ impl Standing {
 
     /// Takes what was counted in the end.
     pub(super) fn end(&self, analyzer: &HuginnNet) {
-        let analysed = Analysed {
-            engine: analyzer.counters(),
-            protocols: analyzer.protocol().counters(),
-            hosts: analyzer.memory().counters(),
-        };
-        *self.last() = Last { analysed, is_final: true };
+        *self.last() = Last { analysed: Analysed::by(analyzer), is_final: true };
     }
 
     fn last(&self) -> MutexGuard<'_, Last> {
@@ -93,7 +81,6 @@ impl Standing {
 
     /// All that was counted so far.
     pub(super) fn counters(&self) -> LiveCounters {
-        let Analysed { engine, protocols, hosts } = self.analysed();
         let capture = self.capture.interfaces().into_iter().map(|interface| {
             let counters = CaptureCounters {
                 received: interface.received,
@@ -105,9 +92,7 @@ impl Standing {
             (interface.name, counters)
         });
         LiveCounters {
-            engine,
-            protocols,
-            hosts,
+            analysed: self.analysed(),
             capture: capture.collect(),
             output: self.output.counters(),
             latency: self.latency.counters(),
