@@ -24,7 +24,8 @@ impl Moment {
 ///
 /// A frame may be lent when none that is earlier can come any more: each interface that has no frame here was looked at, in
 /// vain, when frames as early as this had to be there: so long after its capture as the system may hold frames back. Where
-/// the clock that stamps frames steps, no frame waits for longer than that since it was taken.
+/// the clock that stamps frames steps, no frame waits for longer than that since it was taken; those that were captured
+/// before it was set back go first.
 pub(crate) struct Queues {
     queues: Vec<Queue>,
     /// Whose frames are being lent, and how many of them may be in a row.
@@ -147,6 +148,9 @@ impl Queues {
 
     /// Who is to lend behind the frame that is free, and until which time of capture, in nanoseconds since the Unix epoch.
     fn next(&self, hold_back: Option<Duration>) -> Option<(usize, u64)> {
+        if let Some(seat) = hold_back.and_then(|hold_back| self.later_than_now(hold_back)) {
+            return Some((seat, u64::MAX));
+        }
         let mut first: Option<(usize, Head)> = None;
         let mut until = u64::MAX;
         let mut known: Option<Moment> = None;
@@ -168,6 +172,19 @@ impl Queues {
             }
         }
         (head.ts <= until).then_some((seat, until))
+    }
+
+    /// An interface whose next frame was captured later than the clock now shows, by more than this: it was set back since,
+    /// and those of others would be earlier for as long.
+    fn later_than_now(&self, tolerance: Duration) -> Option<usize> {
+        let moments =
+            self.queues.iter().flat_map(|queue| [queue.looked_at, queue.current.taken, queue.ahead.taken]);
+        let now = moments.max_by_key(|moment| moment.at)?.time.as_nanos();
+        let latest = now.saturating_add(nanos(tolerance));
+        (0..self.queues.len()).find(|seat| {
+            let head = self.queues.get(*seat).and_then(|queue| queue.head(self.promised(*seat)));
+            head.is_some_and(|head| head.ts > latest)
+        })
     }
 
     /// How many frames of an interface may be lent already.

@@ -103,7 +103,15 @@ fn none_waits_for_a_clock_that_was_set_back() {
     // Captured an hour from now, and taken at once.
     let hour = 3_600_000;
     let mut coming = [Coming::from([[hour, 5], [hour + 1, 5]]), Coming::new()];
-    assert_eq!(lend_all(&mut coming, 100), [[hour, 15], [hour + 1, 15]]);
+    assert_eq!(lend_all(&mut coming, 100), [[hour, 5], [hour + 1, 5]]);
+    // Nor while others are busy.
+    let busy: Coming = (0..60).map(|at| [at, at]).collect();
+    let lent = lend_all(&mut [Coming::from([[hour, 5], [hour + 1, 5]]), busy], 100);
+    let (from_later, others): (Vec<_>, Vec<_>) =
+        lent.into_iter().partition(|[captured, _]| *captured >= hour);
+    assert_eq!(from_later, [[hour, 5], [hour + 1, 5]]);
+    assert_eq!(others.len(), 60);
+    assert!(others.iter().all(|[captured, at]| *at <= captured + 10), "{others:?}");
 }
 
 #[test]
