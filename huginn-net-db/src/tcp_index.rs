@@ -1,10 +1,14 @@
 //! TCP signatures, found by what no rule lets differ.
 
+mod known;
+
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 
 use foldhash::fast::RandomState;
 use huginn_net_tcp::{IpVersion, OptionLayout, Quirks, TcpSignature, WindowMultiple};
+
+use known::Known;
 
 use crate::tcp_match::{Fit, RIGID, fit_of_quirks};
 use crate::{Entry, Error, TcpMatch, TcpPattern, TtlPattern, WindowPattern};
@@ -17,7 +21,11 @@ pub(crate) struct TcpIndex {
     /// Beside each of `entries`: the line of one that leaves it nothing to match, though p0f takes both.
     covered_by: Vec<Option<u32>>,
     buckets: HashMap<Key, Bucket, RandomState>,
+    known: Known,
 }
+
+/// The place of the signature that matches, and how well; none where no one does.
+type Found = Option<(u32, Fit)>;
 
 /// What a packet and its signature always have in common: options, length of the IP options, rigid quirks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +79,7 @@ impl TcpIndex {
             }
         }
         bucket.push(&entry, u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
+        self.known = Known::default();
         self.entries.push(entry);
         self.covered_by.push(covered_by);
         Ok(())
@@ -79,8 +88,18 @@ impl TcpIndex {
     /// The signature that matches: the first specific one; else the first generic one; else the first that matches
     /// in a fuzzy way, unless it is that of a user-space tool.
     pub(crate) fn find(&self, signature: &TcpSignature) -> Option<TcpMatch> {
+        let key = Key::new(&signature.layout, signature.ip_options_len, signature.quirks);
+        let (place, fit) = self.known.recall(key, signature, || self.best(key, signature))?;
+        let entry = self.entries.get(place as usize)?;
+        let is_sure = fit == Fit::Exact || !entry.label.is_tool();
+        is_sure.then(|| TcpMatch::new(entry, fit, signature))
+    }
+
+    /// The first match of the best kind, be it that of a tool.
+    #[inline(never)]
+    fn best(&self, key: Key, signature: &TcpSignature) -> Found {
         let (mut specific, mut generic, mut fuzzy) = (NONE, NONE, NONE);
-        self.each_candidate(signature, |candidate| {
+        self.each_candidate(key, signature, |candidate| {
             let first = match candidate.fit(signature) {
                 Some(Fit::Exact) if candidate.is_generic => &mut generic,
                 Some(Fit::Exact) => &mut specific,
@@ -94,15 +113,12 @@ impl TcpIndex {
         } else {
             (if specific == NONE { generic } else { specific }, Fit::Exact)
         };
-        let entry = self.entries.get(place as usize)?;
-        let is_sure = fit == Fit::Exact || !entry.label.is_tool();
-        is_sure.then(|| TcpMatch::new(entry, fit, signature))
+        (place != NONE).then_some((place, fit))
     }
 
     /// Hands over the signatures that may match a packet, as far as the key, the window and the scale tell.
     #[inline]
-    fn each_candidate(&self, signature: &TcpSignature, mut take: impl FnMut(&Candidate)) {
-        let key = Key::new(&signature.layout, signature.ip_options_len, signature.quirks);
+    fn each_candidate(&self, key: Key, signature: &TcpSignature, mut take: impl FnMut(&Candidate)) {
         let Some(Bucket(bucket)) = self.buckets.get(&key) else { return };
         let windows = [
             Asked::ANY_WINDOW,
@@ -266,11 +282,43 @@ mod tests {
                 let packet = packet_of(&entry.pattern);
                 let mut compared = Vec::new();
                 let entries = index.entries();
-                index.each_candidate(&packet, |candidate| {
+                let key = Key::new(&packet.layout, packet.ip_options_len, packet.quirks);
+                index.each_candidate(key, &packet, |candidate| {
                     compared.push(entries[candidate.place as usize].line)
                 });
                 assert!(compared.contains(&entry.line), "{}", entry.pattern);
                 assert!(compared.len() <= 12, "{}: {compared:?}", entry.pattern);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_is_what_would_be_found() {
+        let database = Database::builtin();
+        let index = &database.tcp_request;
+        for entry in index.entries() {
+            let packet = packet_of(&entry.pattern);
+            let changes: [fn(&mut TcpSignature); 11] = [
+                |_| {},
+                |packet| packet.ttl = 1,
+                |packet| packet.mss = 1_111,
+                |packet| packet.window = 1_111,
+                |packet| packet.window_multiple = None,
+                |packet| packet.window_multiple = Some(WindowMultiple::Mss(1)),
+                |packet| packet.window_multiple = Some(WindowMultiple::Mtu(1)),
+                |packet| packet.scale = 9,
+                |packet| packet.quirks.toggle(Quirks::ECN),
+                |packet| packet.has_payload = !packet.has_payload,
+                |packet| packet.version = IpVersion::V6,
+            ];
+            for change in changes {
+                let mut packet = packet;
+                change(&mut packet);
+                let key = Key::new(&packet.layout, packet.ip_options_len, packet.quirks);
+                let best = index.best(key, &packet);
+                for _ in 0..2 {
+                    assert_eq!(index.known.recall(key, &packet, || best), best, "{packet}");
+                }
             }
         }
     }
