@@ -1,13 +1,12 @@
 //! The ClientHello.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use huginn_net_core::Cursor;
 
 use crate::computed::Computed;
 use crate::extension::extension_type as kind;
-use crate::fingerprints::Fingerprints;
+use crate::fingerprints::{Fingerprints, Known};
 use crate::handshake::{self, CLIENT_HELLO, at};
 use crate::{AlpnList, Error, Extension, Extensions, Field, Transport, U16List, Version, is_grease};
 
@@ -24,7 +23,7 @@ pub struct ClientHello<'a> {
     message: Cow<'a, [u8]>,
     transport: Transport,
     layout: Layout,
-    fingerprints: Computed<Option<Arc<Fingerprints>>>,
+    known: Computed<Known>,
 }
 
 /// Where the parts of a message are.
@@ -75,13 +74,13 @@ impl<'a> ClientHello<'a> {
         let end = body.position().saturating_add(body.remaining());
         let layout = Layout::of(body, transport)?;
         let message = Cow::Borrowed(message.get(..end).unwrap_or(message));
-        Ok(Self { message, transport, layout, fingerprints: Computed::default() })
+        Ok(Self { message, transport, layout, known: Computed::default() })
     }
 
     /// The same hello with bytes of its own.
     pub fn into_owned(self) -> ClientHello<'static> {
-        let Self { message, transport, layout, fingerprints } = self;
-        ClientHello { message: Cow::Owned(message.into_owned()), transport, layout, fingerprints }
+        let Self { message, transport, layout, known } = self;
+        ClientHello { message: Cow::Owned(message.into_owned()), transport, layout, known }
     }
 
     /// The handshake message, its header included.
@@ -200,9 +199,30 @@ impl<'a> ClientHello<'a> {
         self.layout.well_formed
     }
 
+    /// The types of the extensions in the order of the wire, GREASE aside.
+    pub(crate) fn kinds(&self) -> Cow<'_, [u16]> {
+        self.known.get_or_init(|| Known::of(self)).kinds().map_or_else(
+            || self.extensions().map(|extension| extension.kind).filter(|kind| !is_grease(*kind)).collect(),
+            Cow::Borrowed,
+        )
+    }
+
     /// The fingerprints of hellos like this one, if this thread has seen one before.
     pub(crate) fn known_fingerprints(&self) -> Option<&Fingerprints> {
-        self.fingerprints.get_or_init(|| Fingerprints::known(self)).as_deref()
+        self.known.get_or_init(|| Known::of(self)).fingerprints()
+    }
+
+    /// The cipher suites, and what the other extensions hold that fingerprints show; each with where its first number of
+    /// two bytes is, if it has some.
+    pub(crate) fn shown(&self) -> [(&[u8], Option<usize>); 5] {
+        let content = |place| self.part(self.layout.content(place));
+        [
+            (self.part(self.layout.cipher_suites), Some(0)),
+            (content(Place::SignatureAlgorithms), Some(2)),
+            (content(Place::SupportedGroups), Some(2)),
+            (content(Place::SupportedVersions), Some(1)),
+            (content(Place::EcPointFormats), None),
+        ]
     }
 
     fn part(&self, span: Span) -> &[u8] {

@@ -81,11 +81,6 @@ impl<'a> U16List<'a> {
     pub(crate) const fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
-
-    /// The numbers that are left, as they stand.
-    pub(crate) const fn as_bytes(&self) -> &'a [u8] {
-        self.rest
-    }
 }
 
 impl Iterator for U16List<'_> {

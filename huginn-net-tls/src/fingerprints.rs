@@ -5,20 +5,36 @@ use std::sync::Arc;
 
 use crate::computed::Computed;
 use crate::ja3::Ja3Frame;
+use crate::ja4::head::alpn;
 use crate::memo::Memo;
-use crate::sorted_kinds::SortedKinds;
-use crate::{ClientHello, Ja3, Ja4Form, Ja4Head, Ja4Raw, U16List, is_grease};
+use crate::sorted::SortedKinds;
+use crate::{ClientHello, Ja3, Ja4Form, Ja4Raw, is_grease};
+
+/// What a hello is known by.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    /// The types of the extensions in the order of the wire, GREASE aside: as many as usual hellos have at most.
+    kinds: [u16; 24],
+    /// How many there are in all.
+    count: usize,
+    fingerprints: Option<Arc<Fingerprints>>,
+}
 
 /// The fingerprints of hellos that are alike but for the order of their extensions, as far as they were asked for.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Fingerprints {
     sorted: Computed<Ja4Raw>,
     session_stable: Computed<Ja4Raw>,
+    original: Computed<InOrder<Ja4Raw>>,
     ja3_frame: Computed<Arc<Ja3Frame>>,
-    /// The order of the extensions in which `original` and `ja3` are those of a hello, GREASE aside.
+    ja3: Computed<InOrder<Ja3>>,
+}
+
+/// A fingerprint, and the order of the extensions in which it is that of a hello.
+#[derive(Debug)]
+struct InOrder<T> {
     order: Vec<u16>,
-    original: Computed<Ja4Raw>,
-    ja3: Computed<Ja3>,
+    fingerprint: T,
 }
 
 /// The longest key of hellos whose fingerprints are remembered, in bytes; their fingerprints take up some 8 KB at most.
@@ -28,49 +44,69 @@ thread_local! {
     static KNOWN: RefCell<Memo<Arc<Fingerprints>, MAX_KEY>> = RefCell::new(Memo::new());
 }
 
-impl Fingerprints {
-    /// Those of hellos like this one, if this thread has seen one before.
-    pub(crate) fn known(hello: &ClientHello<'_>) -> Option<Arc<Self>> {
-        Memo::recall(&KNOWN, Key::of(hello)?.as_bytes(), || Arc::new(Self::none_yet(hello)))
+impl Known {
+    pub(crate) fn of(hello: &ClientHello<'_>) -> Self {
+        let (mut kinds, mut count) = ([0; 24], 0_usize);
+        let sorted = SortedKinds::of_each(hello.extensions().map(|extension| extension.kind), |kind| {
+            if let Some(place) = kinds.get_mut(count) {
+                *place = kind;
+            }
+            count = count.wrapping_add(1);
+        });
+        Self { kinds, count, fingerprints: Fingerprints::known(hello, &sorted) }
     }
 
-    fn none_yet(hello: &ClientHello<'_>) -> Self {
-        Self {
-            sorted: Computed::default(),
-            session_stable: Computed::default(),
-            ja3_frame: Computed::default(),
-            order: order(hello).collect(),
-            original: Computed::default(),
-            ja3: Computed::default(),
-        }
+    /// The types of the extensions, if there are not too many.
+    pub(crate) fn kinds(&self) -> Option<&[u16]> {
+        self.kinds.get(..self.count)
+    }
+
+    pub(crate) fn fingerprints(&self) -> Option<&Fingerprints> {
+        self.fingerprints.as_deref()
+    }
+}
+
+impl Fingerprints {
+    /// Those of hellos like this one, whose extensions are of these types, if this thread has seen one before.
+    fn known(hello: &ClientHello<'_>, kinds: &SortedKinds) -> Option<Arc<Self>> {
+        let mut key = Key { bytes: [0; MAX_KEY], len: 0 };
+        key.push_hello(hello, kinds)?;
+        Memo::recall(&KNOWN, key.as_bytes(), Arc::default)
     }
 
     /// The JA4 of such a hello.
     pub(crate) fn ja4(&self, hello: &ClientHello<'_>, form: Ja4Form) -> Ja4Raw {
-        let known = match form {
-            Ja4Form::Sorted => &self.sorted,
-            Ja4Form::SessionStable => &self.session_stable,
-            Ja4Form::Original if self.is_in_order(hello) => &self.original,
-            Ja4Form::Original => return Ja4Raw::of(hello, form),
-        };
-        known.get_or_init(|| Ja4Raw::of(hello, form)).clone()
+        let compute = || Ja4Raw::of(hello, form);
+        match form {
+            Ja4Form::Sorted => self.sorted.get_or_init(compute).clone(),
+            Ja4Form::SessionStable => self.session_stable.get_or_init(compute).clone(),
+            Ja4Form::Original => {
+                let known = self.original.get_or_init(|| InOrder::of(hello, compute()));
+                known.that_of(hello).unwrap_or_else(|| known.fingerprint.reordered(&hello.kinds()))
+            }
+        }
     }
 
     /// The JA3 of such a hello.
     pub(crate) fn ja3(&self, hello: &ClientHello<'_>) -> Ja3 {
         let compute = || Ja3Frame::ja3(self.ja3_frame.get_or_init(|| Arc::new(Ja3Frame::of(hello))), hello);
-        if self.is_in_order(hello) { self.ja3.get_or_init(compute).clone() } else { compute() }
-    }
-
-    fn is_in_order(&self, hello: &ClientHello<'_>) -> bool {
-        self.order.iter().copied().eq(order(hello))
+        self.ja3.get_or_init(|| InOrder::of(hello, compute())).that_of(hello).unwrap_or_else(compute)
     }
 }
 
-/// The types of the extensions in the order of the wire, GREASE aside.
-fn order<'a>(hello: &'a ClientHello<'_>) -> impl Iterator<Item = u16> + use<'a> {
-    hello.extensions().map(|extension| extension.kind).filter(|kind| !is_grease(*kind))
+impl<T: Clone> InOrder<T> {
+    fn of(hello: &ClientHello<'_>, fingerprint: T) -> Self {
+        Self { order: hello.kinds().into_owned(), fingerprint }
+    }
+
+    /// The fingerprint, if it is that of this hello.
+    fn that_of(&self, hello: &ClientHello<'_>) -> Option<T> {
+        (*self.order == *hello.kinds()).then(|| self.fingerprint.clone())
+    }
 }
+
+/// What stands for any number of GREASE.
+const GREASE: [u8; 2] = [0x0a, 0x0a];
 
 /// All of a hello that a fingerprint shows, but for the order of its extensions.
 struct Key {
@@ -79,49 +115,48 @@ struct Key {
 }
 
 impl Key {
-    /// Of a hello that leaves some room.
-    fn of(hello: &ClientHello<'_>) -> Option<Self> {
-        let mut key = Self { bytes: [0; MAX_KEY], len: 0 };
-        key.push(Ja4Head::of(hello).as_bytes())?;
-        key.push(&hello.legacy_version().0.to_ne_bytes())?;
-        for list in [hello.cipher_suites(), hello.signature_algorithms(), hello.supported_groups()] {
-            key.push(without_outer_grease(list))?;
+    /// A hello, if it leaves some room.
+    fn push_hello(&mut self, hello: &ClientHello<'_>, kinds: &SortedKinds) -> Option<()> {
+        let ([low], others) = kinds.parts();
+        self.push(&low.to_ne_bytes())?;
+        self.push(&[hello.transport() as u8])?;
+        self.push(&hello.legacy_version().0.to_ne_bytes())?;
+        self.push(&alpn(hello))?;
+        let parts = hello.shown();
+        for (part, _) in parts {
+            // No part runs into the next one.
+            self.push(&u16::try_from(part.len()).ok()?.to_ne_bytes())?;
         }
-        key.push(hello.ec_point_formats())?;
-        let kinds = SortedKinds::of(hello.extensions());
-        let (low, others) = kinds.parts();
-        key.push(&low.to_ne_bytes())?;
-        for (place, kind) in key.room(others.len().checked_mul(2)?)?.chunks_exact_mut(2).zip(others) {
-            place.copy_from_slice(&kind.to_ne_bytes());
+        for (part, first) in parts {
+            let start = self.len;
+            self.push(part)?;
+            if let Some(first) = first {
+                self.hide_grease(start.checked_add(first)?);
+            }
         }
-        Some(key)
+        others.iter().try_for_each(|kind| self.push(&kind.to_ne_bytes()))
+    }
+
+    /// Replaces a number of GREASE: no fingerprint shows it, and clients draw it at random. They put it first.
+    #[inline]
+    fn hide_grease(&mut self, at: usize) {
+        let number = self.bytes.get_mut(at..).and_then(|rest| rest.first_chunk_mut());
+        if let Some(number) = number.filter(|number| is_grease(u16::from_be_bytes(**number))) {
+            *number = GREASE;
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, bytes: &[u8]) -> Option<()> {
+        let end = self.len.checked_add(bytes.len())?;
+        self.bytes.get_mut(self.len..end)?.copy_from_slice(bytes);
+        self.len = end;
+        Some(())
     }
 
     fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or_default()
     }
-
-    /// Room for a part of so many bytes, with its length before it: no part runs into the next one.
-    fn room(&mut self, len: usize) -> Option<&mut [u8]> {
-        let (prefix, rest) = self.bytes.get_mut(self.len..)?.split_first_chunk_mut()?;
-        *prefix = u16::try_from(len).ok()?.to_ne_bytes();
-        self.len = self.len.checked_add(prefix.len())?.checked_add(len)?;
-        rest.get_mut(..len)
-    }
-
-    fn push(&mut self, bytes: &[u8]) -> Option<()> {
-        self.room(bytes.len())?.copy_from_slice(bytes);
-        Some(())
-    }
-}
-
-/// The numbers of a list, without one of GREASE at either end: no fingerprint shows it, clients draw it at random, and
-/// put it there.
-fn without_outer_grease(list: U16List<'_>) -> &[u8] {
-    let is_grease = |number: &[u8; 2]| is_grease(u16::from_be_bytes(*number));
-    let list = list.as_bytes().get(..list.len().saturating_mul(2)).unwrap_or_default();
-    let list = list.split_first_chunk().filter(|(first, _)| is_grease(first)).map_or(list, |(_, rest)| rest);
-    list.split_last_chunk().filter(|(_, last)| is_grease(last)).map_or(list, |(rest, _)| rest)
 }
 
 #[cfg(test)]

@@ -226,9 +226,8 @@ impl fmt::Debug for Ja3s {
 impl fmt::Display for Ja3Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut digits = [0; 32];
-        for (place, bytes) in digits.chunks_exact_mut(4).zip(self.0.chunks_exact(2)) {
-            let number = u16::from_be_bytes(bytes.try_into().unwrap_or_default());
-            place.copy_from_slice(&hex::digits_of(number));
+        for (place, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            place.copy_from_slice(&hex::digits_of_byte(byte));
         }
         f.pad(str::from_utf8(&digits).unwrap_or_default())
     }
@@ -248,7 +247,7 @@ fn push_before_extensions(text: &mut Vec<u8>, hello: &ClientHello<'_>) {
 }
 
 fn push_extensions(text: &mut Vec<u8>, hello: &ClientHello<'_>) {
-    push_numbers(text, hello.extensions().map(|extension| extension.kind).filter(is_known));
+    push_numbers(text, hello.kinds().iter().copied());
 }
 
 /// The groups and the point formats.

@@ -49,7 +49,7 @@ pub mod quic;
 mod rdpudp;
 mod record;
 mod server_hello;
-mod sorted_kinds;
+mod sorted;
 mod sslv2;
 mod stream;
 mod tcp;

@@ -46,13 +46,17 @@ pub(crate) fn probe(bytes: &[u8]) -> Probe {
         && may_be(1, |major| major == 3)
         && may_be(HEADER_LEN, |kind| matches!(kind, CLIENT_HELLO | SERVER_HELLO))
         && head.get(HEADER_LEN..).is_none_or(|message| handshake::message_len(message).is_ok())
-        // The drafts of TLS 1.3 had 7f in the ServerHello.
-        && may_be(PROBE_LEN.saturating_sub(1), |major| matches!(major, 3 | 0x7f));
+        && may_be(PROBE_LEN.saturating_sub(1), is_major);
     match fits {
         false => Probe::No,
         true if head.len() < wanted => Probe::Unsure,
         true => Probe::Yes,
     }
+}
+
+/// Whether a hello's version begins with this byte. The drafts of TLS 1.3 had 7f in the ServerHello.
+const fn is_major(byte: u8) -> bool {
+    matches!(byte, 3 | 0x7f)
 }
 
 /// Like [`probe`], at the first byte of a stream: there the version of the record says nothing (RFC 8446, section 5.1),
@@ -99,8 +103,9 @@ pub(crate) fn only_client_hello(bytes: &[u8]) -> Option<&[u8]> {
     let [HANDSHAKE, _, _, _, low] = header else { return None };
     let is_whole = usize::from(fragment_len(header, *low)?) == message.len()
         && message.first() == Some(&CLIENT_HELLO)
-        && handshake::message_len(message).ok()? == Some(message.len());
-    (is_whole && probe_first(bytes) == Probe::Yes).then_some(message)
+        && handshake::message_len(message).ok()? == Some(message.len())
+        && message.get(handshake::HEADER_LEN).is_some_and(|major| is_major(*major));
+    is_whole.then_some(message)
 }
 
 /// Who sent these bytes, if a record with a hello begins here.

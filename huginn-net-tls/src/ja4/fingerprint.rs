@@ -125,9 +125,8 @@ impl Ja4Hash {
 
     fn digits(self) -> [u8; Self::LEN] {
         let mut digits = [0; Self::LEN];
-        for (place, bytes) in digits.chunks_exact_mut(4).zip(self.0.chunks_exact(2)) {
-            let number = u16::from_be_bytes(bytes.try_into().unwrap_or_default());
-            place.copy_from_slice(&hex::digits_of(number));
+        for (place, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            place.copy_from_slice(&hex::digits_of_byte(byte));
         }
         digits
     }

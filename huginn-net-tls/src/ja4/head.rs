@@ -32,10 +32,10 @@ impl Ja4Head {
     pub const LEN: usize = 10;
 
     /// Of a hello, but for the counts.
-    pub(crate) fn of(hello: &ClientHello<'_>) -> Self {
+    pub(super) fn of(hello: &ClientHello<'_>) -> Self {
         let [version_0, version_1] = characters(hello.version().ja4());
         let server_name = if hello.has_server_name() { b'd' } else { b'i' };
-        let [alpn_0, alpn_1] = alpn(hello.alpn().next().unwrap_or_default());
+        let [alpn_0, alpn_1] = alpn(hello);
         let transport = transport_letter(hello.transport());
         Self { text: [transport, version_0, version_1, server_name, b'0', b'0', b'0', b'0', alpn_0, alpn_1] }
     }
@@ -90,7 +90,7 @@ impl Ja4Head {
         str::from_utf8(&self.text).unwrap_or_default()
     }
 
-    pub(crate) const fn as_bytes(&self) -> &[u8; Self::LEN] {
+    pub(super) const fn as_bytes(&self) -> &[u8; Self::LEN] {
         &self.text
     }
 
@@ -179,9 +179,14 @@ const fn number(tens: u8, ones: u8) -> u8 {
     tens.wrapping_sub(b'0').wrapping_mul(10).wrapping_add(ones.wrapping_sub(b'0'))
 }
 
+/// What stands for the first ALPN value of a hello.
+pub(crate) fn alpn(hello: &ClientHello<'_>) -> [u8; 2] {
+    alpn_of(hello.alpn().next().unwrap_or_default())
+}
+
 /// First and last byte of an ALPN value; if either is not alphanumeric, the first and the last digit of the whole in
 /// hexadecimal.
-fn alpn(value: &[u8]) -> [u8; 2] {
+fn alpn_of(value: &[u8]) -> [u8; 2] {
     let (Some(first), Some(last)) = (value.first(), value.last()) else { return *b"00" };
     if first.is_ascii_alphanumeric() && last.is_ascii_alphanumeric() {
         [*first, *last]
@@ -192,7 +197,7 @@ fn alpn(value: &[u8]) -> [u8; 2] {
 
 #[cfg(test)]
 mod tests {
-    use super::{alpn, count, number};
+    use super::{alpn_of, count, number};
 
     /// The rows of the definition, section "ALPN Extension Value", and real protocol names (IANA).
     #[test]
@@ -213,7 +218,7 @@ mod tests {
             (b"h2\0", "60"),
         ];
         for (value, wanted) in rows {
-            assert_eq!(std::str::from_utf8(&alpn(value)), Ok(wanted), "{value:?}");
+            assert_eq!(std::str::from_utf8(&alpn_of(value)), Ok(wanted), "{value:?}");
         }
     }
 

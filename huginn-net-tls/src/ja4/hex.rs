@@ -1,17 +1,46 @@
 //! Numbers as text, without the cost of formatting.
 
-/// Appends numbers as four hexadecimal digits each, with commas between them.
-pub(super) fn push_list(text: &mut Vec<u8>, numbers: &[u16]) {
-    let start = text.len();
-    text.resize(start.saturating_add(numbers.len().saturating_mul(5)), b',');
-    let places = text.get_mut(start..).unwrap_or_default().chunks_exact_mut(5);
-    for (place, number) in places.zip(numbers) {
-        if let Some((digits, _comma)) = place.split_first_chunk_mut() {
+/// A list of numbers of four hexadecimal digits each with commas between them, while it is appended to a text.
+pub(super) struct List<'a> {
+    text: &'a mut Vec<u8>,
+    start: usize,
+}
+
+impl<'a> List<'a> {
+    /// Begins one behind a `_`.
+    pub(super) fn new(text: &'a mut Vec<u8>) -> Self {
+        text.push(b'_');
+        let start = text.len();
+        Self { text, start }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, number: u16) {
+        let [a, b, c, d] = digits_of(number);
+        self.text.extend_from_slice(&[a, b, c, d, b',']);
+    }
+
+    /// Ends it; gives how many numbers it has.
+    pub(super) fn end(self) -> usize {
+        let numbers = self.text.len().saturating_sub(self.start) / 5;
+        if numbers > 0 {
+            self.text.pop();
+        }
+        numbers
+    }
+}
+
+/// Characters in a list of so many numbers.
+pub(super) const fn list_len(numbers: usize) -> usize {
+    numbers.saturating_mul(5).saturating_sub(1)
+}
+
+/// Writes numbers over those of a list.
+pub(super) fn overwrite_list(text: &mut [u8], numbers: &[u16]) {
+    for (place, number) in text.chunks_mut(5).zip(numbers) {
+        if let Some(digits) = place.first_chunk_mut() {
             *digits = digits_of(*number);
         }
-    }
-    if !numbers.is_empty() {
-        text.pop();
     }
 }
 
@@ -25,15 +54,30 @@ pub(super) fn numbers(lists: &[u8]) -> Vec<u16> {
     lists.split(|byte| matches!(byte, b'_' | b',')).filter(|digits| !digits.is_empty()).map(value).collect()
 }
 
-/// The four digits of a number, all at once: a digit is a byte of a word.
-pub(crate) fn digits_of(number: u16) -> [u8; 4] {
-    let number = u32::from(number);
-    let bytes = ((number & 0xff00) << 8) | (number & 0x00ff);
-    let nibbles = ((bytes & 0x00f0_00f0) << 4) | (bytes & 0x000f_000f);
-    let is_letter = (nibbles.wrapping_add(0x0606_0606) >> 4) & 0x0101_0101;
-    let to_letter = is_letter.wrapping_mul(u32::from(b'a' - b'0' - 10));
-    nibbles.wrapping_add(0x3030_3030).wrapping_add(to_letter).to_be_bytes()
+/// The four digits of a number.
+fn digits_of(number: u16) -> [u8; 4] {
+    let [[a, b], [c, d]] = number.to_be_bytes().map(digits_of_byte);
+    [a, b, c, d]
 }
+
+/// The two digits of a byte.
+#[inline]
+pub(crate) fn digits_of_byte(byte: u8) -> [u8; 2] {
+    DIGITS.get(usize::from(byte)).copied().unwrap_or_default()
+}
+
+#[expect(clippy::indexing_slicing, reason = "it is checked when it is compiled")]
+static DIGITS: [[u8; 2]; 256] = {
+    let mut digits = [[0; 2]; 256];
+    let mut byte = 0_u8;
+    loop {
+        digits[byte as usize] = [digit(byte >> 4), digit(byte & 0x0f)];
+        match byte.checked_add(1) {
+            Some(next) => byte = next,
+            None => break digits,
+        }
+    }
+};
 
 /// The value of a digit in lower case.
 pub(super) const fn value_of(digit: u8) -> Option<u8> {
@@ -51,7 +95,7 @@ pub(crate) const fn digit(value: u8) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{digit, digits_of, push_list, value_of};
+    use super::{List, digit, digits_of, list_len, value_of};
 
     #[test]
     fn digits_are_those_of_the_standard_library() {
@@ -67,8 +111,10 @@ mod tests {
     #[test]
     fn lists_have_commas_between_their_numbers_only() {
         let list = |numbers: &[u16]| {
-            let mut text = b"_".to_vec();
-            push_list(&mut text, numbers);
+            let mut text = Vec::new();
+            let mut list = List::new(&mut text);
+            numbers.iter().for_each(|number| list.push(*number));
+            assert_eq!((list.end(), list_len(numbers.len())), (numbers.len(), text.len() - 1));
             String::from_utf8(text).unwrap()
         };
         assert_eq!([list(&[]), list(&[0x1301]), list(&[0x000a, 0xff01])], ["_", "_1301", "_000a,ff01"]);

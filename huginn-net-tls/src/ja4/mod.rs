@@ -6,7 +6,7 @@
 
 mod error;
 mod fingerprint;
-mod head;
+pub(crate) mod head;
 pub(crate) mod hex;
 mod raw;
 

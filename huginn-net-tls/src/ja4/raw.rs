@@ -1,6 +1,5 @@
 //! JA4 with its lists in full.
 
-use std::cell::RefCell;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -11,11 +10,10 @@ use super::Ja4Form;
 use super::error::{Ja4Field, Ja4ParseError, Scanner};
 use super::fingerprint::{Ja4, Ja4Hash};
 use super::head::Ja4Head;
-use super::hex;
+use super::hex::{self, List};
 use crate::computed::Computed;
-use crate::memo::Memo;
-use crate::sorted_kinds::SortedKinds;
-use crate::{ClientHello, U16List, is_grease};
+use crate::sorted::{SortedKinds, SortedSuites};
+use crate::{ClientHello, is_grease};
 
 /// A JA4 with its lists in full: `ja4_r`, `ja4_ro` or `ja4_s1r`. A clone shares what it holds.
 ///
@@ -52,54 +50,75 @@ const MAX_USUAL: usize = 64;
 
 impl Ja4Raw {
     pub(crate) fn of(hello: &ClientHello<'_>, form: Ja4Form) -> Self {
-        let mut cipher_suites = known(hello.cipher_suites());
-        let mut extensions = Numbers::new();
-        let mut counted = 0_usize;
-        let mut push = |kind| {
+        let (kinds, suites, algorithms) =
+            (hello.kinds(), hello.cipher_suites(), hello.signature_algorithms());
+        let mut text = room_for([suites.len(), kinds.len(), algorithms.len()]);
+        let mut list = List::new(&mut text);
+        match form {
+            Ja4Form::Original => suites.filter(is_known).for_each(|suite| list.push(suite)),
+            _ => SortedSuites::of(suites).for_each(|suite| list.push(suite)),
+        }
+        let suites = list.end();
+        let (mut list, mut counted) = (List::new(&mut text), 0_usize);
+        let push = |kind| {
             if form.counts(kind) {
                 counted = counted.saturating_add(1);
                 if form.lists(kind) {
-                    extensions.push(kind);
+                    list.push(kind);
                 }
             }
         };
-        if form == Ja4Form::Original {
-            let kinds = hello.extensions().map(|extension| extension.kind);
-            kinds.filter(|kind| !is_grease(*kind)).for_each(push);
-        } else {
-            SortedKinds::of(hello.extensions()).for_each(&mut push);
-            cipher_suites.sort_unstable();
+        match form {
+            Ja4Form::Original => kinds.iter().copied().for_each(push),
+            _ => SortedKinds::of(kinds.iter().copied()).for_each(push),
         }
-        let head = Ja4Head::of(hello).with_counts(cipher_suites.len(), counted);
-        Self::new(head, &cipher_suites, &extensions, &known(hello.signature_algorithms()))
+        let extensions = list.end();
+        push_last(&mut text, algorithms.filter(is_known));
+        Self::of_text(text, Ja4Head::of(hello).with_counts(suites, counted), [suites, extensions])
     }
 
     fn new(head: Ja4Head, cipher_suites: &[u16], extensions: &[u16], signature_algorithms: &[u16]) -> Self {
-        let numbers = cipher_suites.len().saturating_add(extensions.len());
-        let numbers = numbers.saturating_add(signature_algorithms.len());
-        let mut text = Vec::with_capacity(numbers.saturating_mul(5).saturating_add(Ja4Head::LEN + 3));
-        text.extend_from_slice(head.as_bytes());
-        text.push(b'_');
-        hex::push_list(&mut text, cipher_suites);
-        let end_of_first = text.len();
-        text.push(b'_');
-        hex::push_list(&mut text, extensions);
-        if !signature_algorithms.is_empty() {
-            text.push(b'_');
-            hex::push_list(&mut text, signature_algorithms);
+        let mut text = room_for([cipher_suites, extensions, signature_algorithms].map(<[u16]>::len));
+        for numbers in [cipher_suites, extensions] {
+            let mut list = List::new(&mut text);
+            numbers.iter().for_each(|number| list.push(*number));
+            list.end();
         }
-        let cipher_hash = hash_of(text.get(Ja4Head::LEN + 1..end_of_first).unwrap_or_default());
+        push_last(&mut text, signature_algorithms.iter().copied());
+        Self::of_text(text, head, [cipher_suites.len(), extensions.len()])
+    }
+
+    /// Of its text, in which the head is to be filled in, with so many numbers in its first two lists.
+    fn of_text(mut text: Vec<u8>, head: Ja4Head, lists: [usize; 2]) -> Self {
+        text.first_chunk_mut().into_iter().for_each(|place| *place = *head.as_bytes());
+        let [cipher_suites, _] = lists;
+        let end = (Ja4Head::LEN + 1).saturating_add(hex::list_len(cipher_suites));
+        let cipher_hash = Ja4Hash::of(text.get(Ja4Head::LEN + 1..end).unwrap_or_default());
+        Self::with_hash(text, head, cipher_hash, lists)
+    }
+
+    fn with_hash(text: Vec<u8>, head: Ja4Head, cipher_hash: Ja4Hash, lists: [usize; 2]) -> Self {
+        let [cipher_suites, extensions] = lists;
         let extension_hash = match extensions {
-            [] => Ja4Hash::EMPTY,
-            _ => hash_of(text.get(end_of_first.saturating_add(1)..).unwrap_or_default()),
+            0 => Ja4Hash::EMPTY,
+            _ => Ja4Hash::of(text.get(start_of_extensions(cipher_suites)..).unwrap_or_default()),
         };
         Self(Arc::new(Parts {
             text: String::from_utf8(text).unwrap_or_default(),
             ja4: Ja4::new(head, cipher_hash, extension_hash),
-            cipher_suites: cipher_suites.len(),
-            extensions: extensions.len(),
+            cipher_suites,
+            extensions,
             numbers: Computed::default(),
         }))
+    }
+
+    /// The original form of a hello of which nothing but the order of its extensions is another one.
+    pub(crate) fn reordered(&self, extensions: &[u16]) -> Self {
+        let Parts { text, ja4, cipher_suites, .. } = &*self.0;
+        let mut text = text.clone().into_bytes();
+        let place = text.get_mut(start_of_extensions(*cipher_suites)..).unwrap_or_default();
+        hex::overwrite_list(place, extensions);
+        Self::with_hash(text, ja4.head(), ja4.cipher_hash(), [*cipher_suites, extensions.len()])
     }
 
     /// The sorted form of an original one: of `ja4_ro` the `ja4_r`. A sorted one stays what it is.
@@ -153,20 +172,25 @@ impl Ja4Raw {
     }
 }
 
-/// The numbers of a list, GREASE aside.
-fn known(list: U16List<'_>) -> Numbers {
-    let mut numbers = match list.len() {
-        len @ ..=MAX_USUAL => Numbers::from_buf_and_len([0; MAX_USUAL], len),
-        len => Numbers::from_vec(vec![0; len]),
-    };
-    // Both loops take several numbers at once.
-    for (place, number) in numbers.iter_mut().zip(list.as_bytes().chunks_exact(2)) {
-        *place = u16::from_be_bytes(number.try_into().unwrap_or_default());
+fn is_known(number: &u16) -> bool {
+    !is_grease(*number)
+}
+
+/// A text with room for lists of so many numbers behind the head.
+fn room_for(lists: [usize; 3]) -> Vec<u8> {
+    let numbers = lists.into_iter().fold(0, usize::saturating_add);
+    let mut text = Vec::with_capacity(numbers.saturating_mul(5).saturating_add(Ja4Head::LEN + 3));
+    text.resize(Ja4Head::LEN, 0);
+    text
+}
+
+/// Appends the last list, which leaves nothing behind if it is empty.
+fn push_last(text: &mut Vec<u8>, numbers: impl Iterator<Item = u16>) {
+    let mut list = List::new(text);
+    numbers.for_each(|number| list.push(number));
+    if list.end() == 0 {
+        text.pop();
     }
-    if numbers.iter().fold(false, |any, number| any | is_grease(*number)) {
-        numbers.retain(|number| !is_grease(*number));
-    }
-    numbers
 }
 
 /// The lists of which the first two have so many numbers.
@@ -176,17 +200,9 @@ fn cut(numbers: &[u16], first: usize, second: usize) -> [&[u16]; 3] {
     [first, second, third]
 }
 
-thread_local! {
-    static HASHES: RefCell<Memo<Ja4Hash, 256>> = RefCell::new(Memo::new());
-}
-
-/// The hash of a list as it is written. Each thread remembers some, in 80 KB.
-///
-/// Clients that put their extensions into another order each time are like no other as a whole, and like themselves
-/// once they are sorted.
-fn hash_of(list: &[u8]) -> Ja4Hash {
-    let compute = || Ja4Hash::of(list);
-    Memo::recall(&HASHES, list, compute).unwrap_or_else(compute)
+/// Where the extensions are in a text, behind so many cipher suites.
+const fn start_of_extensions(cipher_suites: usize) -> usize {
+    hex::list_len(cipher_suites).saturating_add(Ja4Head::LEN + 2)
 }
 
 impl fmt::Display for Ja4Raw {
