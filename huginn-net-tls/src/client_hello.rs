@@ -6,7 +6,7 @@ use huginn_net_core::Cursor;
 
 use crate::computed::Computed;
 use crate::extension::extension_type as kind;
-use crate::fingerprints::{Fingerprints, Known};
+use crate::fingerprints::Known;
 use crate::handshake::{self, CLIENT_HELLO, at};
 use crate::{AlpnList, Error, Extension, Extensions, Field, Transport, U16List, Version, is_grease};
 
@@ -34,8 +34,8 @@ struct Layout {
     cipher_suites: Span,
     compression_methods: Span,
     extensions: Span,
-    /// What those extensions hold that are asked for, each at its [`Place`].
-    contents: [Span; Place::Other as usize + 1],
+    /// Where that begins what those extensions hold that are asked for, each at its [`Place`]; zero for one that is absent.
+    contents: [u32; Place::Other as usize + 1],
     well_formed: bool,
 }
 
@@ -142,12 +142,12 @@ impl<'a> ClientHello<'a> {
 
     /// Whether there is an extension server_name, whatever it holds.
     pub fn has_server_name(&self) -> bool {
-        self.layout.content(Place::ServerName).is_present()
+        self.content(Place::ServerName).is_some()
     }
 
     /// The host name in the extension server_name (RFC 6066, section 3), as it stands.
     pub fn server_name(&self) -> Option<&[u8]> {
-        let mut cursor = Cursor::new(self.part(self.layout.content(Place::ServerName)));
+        let mut cursor = Cursor::new(self.content(Place::ServerName)?);
         cursor.skip(2).ok()?;
         loop {
             let kind = cursor.u8().ok()?;
@@ -186,12 +186,12 @@ impl<'a> ClientHello<'a> {
 
     /// Whether there is an extension encrypted_client_hello (RFC 9849), be it a real one or GREASE: that cannot be told.
     pub fn has_ech(&self) -> bool {
-        self.layout.content(Place::EncryptedClientHello).is_present()
+        self.content(Place::EncryptedClientHello).is_some()
     }
 
     /// Whether application data may follow at once (RFC 8446, section 4.2.10).
     pub(crate) fn announces_early_data(&self) -> bool {
-        self.layout.content(Place::EarlyData).is_present()
+        self.content(Place::EarlyData).is_some()
     }
 
     /// Whether the extensions fill the message, and themselves their block.
@@ -200,22 +200,19 @@ impl<'a> ClientHello<'a> {
     }
 
     /// The types of the extensions in the order of the wire, GREASE aside.
-    pub(crate) fn kinds(&self) -> Cow<'_, [u16]> {
-        self.known.get_or_init(|| Known::of(self)).kinds().map_or_else(
-            || self.extensions().map(|extension| extension.kind).filter(|kind| !is_grease(*kind)).collect(),
-            Cow::Borrowed,
-        )
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = u16> {
+        self.extensions().map(|extension| extension.kind).filter(|kind| !is_grease(*kind))
     }
 
-    /// The fingerprints of hellos like this one, if this thread has seen one before.
-    pub(crate) fn known_fingerprints(&self) -> Option<&Fingerprints> {
-        self.known.get_or_init(|| Known::of(self)).fingerprints()
+    /// What this thread knows of hellos like this one.
+    pub(crate) fn known(&self) -> &Known {
+        self.known.get_or_init(|| Known::of(self))
     }
 
     /// The cipher suites, and what the other extensions hold that fingerprints show; each with where its first number of
     /// two bytes is, if it has some.
     pub(crate) fn shown(&self) -> [(&[u8], Option<usize>); 5] {
-        let content = |place| self.part(self.layout.content(place));
+        let content = |place| self.content(place).unwrap_or_default();
         [
             (self.part(self.layout.cipher_suites), Some(0)),
             (content(Place::SignatureAlgorithms), Some(2)),
@@ -233,10 +230,18 @@ impl<'a> ClientHello<'a> {
         U16List::new(self.part(span))
     }
 
+    /// What an extension holds, behind the two bytes of its length.
+    #[inline]
+    fn content(&self, place: Place) -> Option<&[u8]> {
+        let start = self.layout.contents.get(place as usize).filter(|start| **start != 0)?;
+        let (before, data) = self.message.split_at_checked(*start as usize)?;
+        data.get(..usize::from(u16::from_be_bytes(*before.last_chunk()?)))
+    }
+
     /// The list that an extension holds, without the `prefix` bytes of length before it; what is there of it, if the
     /// length is more.
     fn list(&self, place: Place, prefix: usize) -> &[u8] {
-        let data = self.part(self.layout.content(place));
+        let data = self.content(place).unwrap_or_default();
         let (len, list) = data.split_at_checked(prefix).unwrap_or_default();
         let len = len.iter().fold(0_usize, |len, byte| len.wrapping_shl(8) | usize::from(*byte));
         list.get(..len).unwrap_or(list)
@@ -267,19 +272,16 @@ impl Layout {
         let block = body.rest().get(..usize::from(announced)).unwrap_or(body.rest());
         self.extensions = Span::new(start, block.len());
         let mut extensions = Extensions::new(block);
-        let mut span = Span::new(start, 0);
+        let mut end = self.extensions.start;
         for Extension { kind, data } in extensions.by_ref() {
             // Type and length stand before what it holds.
-            span = Span { start: span.end().saturating_add(4), ..Span::new(0, data.len()) };
+            let start = end.wrapping_add(4);
             if let Some(place) = self.contents.get_mut(Place::of(kind) as usize) {
-                *place = if place.is_present() { *place } else { span };
+                *place = if *place == 0 { start } else { *place };
             }
+            end = start.wrapping_add(u32::try_from(data.len()).unwrap_or_default());
         }
         self.well_formed = extensions.rest().is_empty() && body.remaining() == usize::from(announced);
-    }
-
-    fn content(&self, place: Place) -> Span {
-        self.contents.get(place as usize).copied().unwrap_or_default()
     }
 }
 
@@ -335,14 +337,6 @@ impl Span {
     fn long(cursor: &mut Cursor<'_>, field: Field) -> Result<Self, Error> {
         let len = cursor.u16_be().map_err(at(field))?;
         Self::fixed(cursor, usize::from(len), field)
-    }
-
-    const fn end(self) -> u32 {
-        self.start.saturating_add(self.len)
-    }
-
-    const fn is_present(self) -> bool {
-        self.start != 0
     }
 
     fn of(self, message: &[u8]) -> &[u8] {

@@ -10,32 +10,29 @@ use crate::memo::Memo;
 use crate::sorted::SortedKinds;
 use crate::{ClientHello, Ja3, Ja4Form, Ja4Raw, is_grease};
 
-/// What a hello is known by.
+/// What a thread knows of hellos like one that it has.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
-    /// The types of the extensions in the order of the wire, GREASE aside: as many as usual hellos have at most.
-    kinds: [u16; 24],
-    /// How many there are in all.
-    count: usize,
+    /// None of such hellos that it has not seen before.
     fingerprints: Option<Arc<Fingerprints>>,
+    /// Whether the extensions of the one are in the order of those.
+    in_order: bool,
 }
 
 /// The fingerprints of hellos that are alike but for the order of their extensions, as far as they were asked for.
-#[derive(Debug, Default)]
-pub(crate) struct Fingerprints {
+#[derive(Debug)]
+struct Fingerprints {
     sorted: Computed<Ja4Raw>,
     session_stable: Computed<Ja4Raw>,
-    original: Computed<InOrder<Ja4Raw>>,
     ja3_frame: Computed<Arc<Ja3Frame>>,
-    ja3: Computed<InOrder<Ja3>>,
+    /// The order of the extensions in which `original` and `ja3` are those of a hello, GREASE aside.
+    order: Vec<u16>,
+    original: Computed<Ja4Raw>,
+    ja3: Computed<Ja3>,
 }
 
-/// A fingerprint, and the order of the extensions in which it is that of a hello.
-#[derive(Debug)]
-struct InOrder<T> {
-    order: Vec<u16>,
-    fingerprint: T,
-}
+/// As many extensions has a hello at most whose fingerprints are remembered, GREASE aside.
+const MAX_KINDS: usize = 32;
 
 /// The longest key of hellos whose fingerprints are remembered, in bytes; their fingerprints take up some 8 KB at most.
 const MAX_KEY: usize = 384;
@@ -46,62 +43,59 @@ thread_local! {
 
 impl Known {
     pub(crate) fn of(hello: &ClientHello<'_>) -> Self {
-        let (mut kinds, mut count) = ([0; 24], 0_usize);
+        let (mut kinds, mut count) = ([0; MAX_KINDS], 0_usize);
         let sorted = SortedKinds::of_each(hello.extensions().map(|extension| extension.kind), |kind| {
             if let Some(place) = kinds.get_mut(count) {
                 *place = kind;
             }
             count = count.wrapping_add(1);
         });
-        Self { kinds, count, fingerprints: Fingerprints::known(hello, &sorted) }
+        let order = kinds.get(..count);
+        let fingerprints = order.and_then(|order| Fingerprints::known(hello, &sorted, order));
+        let in_order = fingerprints.as_ref().is_some_and(|known| Some(&*known.order) == order);
+        Self { fingerprints, in_order }
     }
 
-    /// The types of the extensions, if there are not too many.
-    pub(crate) fn kinds(&self) -> Option<&[u16]> {
-        self.kinds.get(..self.count)
+    /// The JA4 of the hello that this is known of.
+    pub(crate) fn ja4(&self, hello: &ClientHello<'_>, form: Ja4Form) -> Ja4Raw {
+        let compute = || Ja4Raw::of(hello, form);
+        let Some(known) = &self.fingerprints else { return compute() };
+        match form {
+            Ja4Form::Sorted => known.sorted.get_or_init(compute).clone(),
+            Ja4Form::SessionStable => known.session_stable.get_or_init(compute).clone(),
+            Ja4Form::Original => {
+                let original =
+                    known.original.get_or_init(|| compute().reordered(known.order.iter().copied()));
+                if self.in_order { original.clone() } else { original.reordered(hello.kinds()) }
+            }
+        }
     }
 
-    pub(crate) fn fingerprints(&self) -> Option<&Fingerprints> {
-        self.fingerprints.as_deref()
+    /// The JA3 of the hello that this is known of.
+    pub(crate) fn ja3(&self, hello: &ClientHello<'_>) -> Ja3 {
+        let Some(known) = &self.fingerprints else { return Ja3::of(hello) };
+        let compute = || Ja3Frame::ja3(known.ja3_frame.get_or_init(|| Arc::new(Ja3Frame::of(hello))), hello);
+        if self.in_order { known.ja3.get_or_init(compute).clone() } else { compute() }
     }
 }
 
 impl Fingerprints {
     /// Those of hellos like this one, whose extensions are of these types, if this thread has seen one before.
-    fn known(hello: &ClientHello<'_>, kinds: &SortedKinds) -> Option<Arc<Self>> {
+    fn known(hello: &ClientHello<'_>, kinds: &SortedKinds, order: &[u16]) -> Option<Arc<Self>> {
         let mut key = Key { bytes: [0; MAX_KEY], len: 0 };
         key.push_hello(hello, kinds)?;
-        Memo::recall(&KNOWN, key.as_bytes(), Arc::default)
+        Memo::recall(&KNOWN, key.as_bytes(), || Arc::new(Self::none_yet(order)))
     }
 
-    /// The JA4 of such a hello.
-    pub(crate) fn ja4(&self, hello: &ClientHello<'_>, form: Ja4Form) -> Ja4Raw {
-        let compute = || Ja4Raw::of(hello, form);
-        match form {
-            Ja4Form::Sorted => self.sorted.get_or_init(compute).clone(),
-            Ja4Form::SessionStable => self.session_stable.get_or_init(compute).clone(),
-            Ja4Form::Original => {
-                let known = self.original.get_or_init(|| InOrder::of(hello, compute()));
-                known.that_of(hello).unwrap_or_else(|| known.fingerprint.reordered(&hello.kinds()))
-            }
+    fn none_yet(order: &[u16]) -> Self {
+        Self {
+            sorted: Computed::default(),
+            session_stable: Computed::default(),
+            ja3_frame: Computed::default(),
+            order: order.to_vec(),
+            original: Computed::default(),
+            ja3: Computed::default(),
         }
-    }
-
-    /// The JA3 of such a hello.
-    pub(crate) fn ja3(&self, hello: &ClientHello<'_>) -> Ja3 {
-        let compute = || Ja3Frame::ja3(self.ja3_frame.get_or_init(|| Arc::new(Ja3Frame::of(hello))), hello);
-        self.ja3.get_or_init(|| InOrder::of(hello, compute())).that_of(hello).unwrap_or_else(compute)
-    }
-}
-
-impl<T: Clone> InOrder<T> {
-    fn of(hello: &ClientHello<'_>, fingerprint: T) -> Self {
-        Self { order: hello.kinds().into_owned(), fingerprint }
-    }
-
-    /// The fingerprint, if it is that of this hello.
-    fn that_of(&self, hello: &ClientHello<'_>) -> Option<T> {
-        (*self.order == *hello.kinds()).then(|| self.fingerprint.clone())
     }
 }
 
@@ -184,18 +178,21 @@ mod tests {
 
     fn numbers() -> impl Strategy<Value = Vec<u8>> {
         let number = prop::sample::select(vec![[0x13, 1], [0, 10], [0x2a, 0x2a], [0xba, 0xba]]);
-        // A length may be odd, and the byte too much look like GREASE.
-        (prop::collection::vec(number, 0..3), any::<bool>()).prop_map(|(numbers, odd)| {
-            let bytes = [numbers.as_flattened(), &[0xba][..usize::from(odd)]].concat();
-            [&[0, u8::try_from(bytes.len()).unwrap()][..], &bytes].concat()
-        })
+        // A length may be odd, and the byte too much look like GREASE; it may leave out some of the bytes.
+        (prop::collection::vec(number, 0..3), any::<bool>(), 0..3_usize).prop_map(
+            |(numbers, odd, left_out)| {
+                let bytes = [numbers.as_flattened(), &[0xba][..usize::from(odd)]].concat();
+                [&[0, u8::try_from(bytes.len().saturating_sub(left_out)).unwrap()][..], &bytes].concat()
+            },
+        )
     }
 
     fn extension() -> impl Strategy<Value = (u16, Vec<u8>)> {
         prop_oneof![
             (prop::sample::select(vec![10_u16, 13]), numbers()),
             numbers().prop_map(|list| (43, list[1..].to_vec())),
-            prop::collection::vec(0..2_u8, 0..3)
+            // Two formats may look like GREASE.
+            prop::collection::vec(prop::sample::select(vec![0_u8, 10, 0x1a]), 0..3)
                 .prop_map(|list| (11, [&[u8::try_from(list.len()).unwrap()], &list[..]].concat())),
             prop::sample::select(vec![&b""[..], b"\0\x03\x02h2", b"\0\x03\x02h3"])
                 .prop_map(|list| (16, list.to_vec())),
@@ -242,11 +239,11 @@ mod tests {
             |grease| message(3, &[grease, 0x1301], &[(grease, Vec::new()), (16, b"\0\x03\x02h2".to_vec())]);
         let [one, two, three] = [0x0a0a, 0xfafa, 0x6a6a].map(bytes);
         let hello = |bytes| ClientHello::from_message(bytes, Transport::Tcp).unwrap();
-        assert!(hello(&one).known_fingerprints().is_none(), "nothing is known of the first one");
+        assert!(hello(&one).known().fingerprints.is_none(), "nothing is known of the first one");
         let known = hello(&two).ja4_r();
         assert_eq!(hello(&three).ja4_r().as_str().as_ptr(), known.as_str().as_ptr());
         let quic = ClientHello::from_message(&three, Transport::Quic).unwrap();
-        assert!(quic.known_fingerprints().is_none());
+        assert!(quic.known().fingerprints.is_none());
     }
 
     #[test]

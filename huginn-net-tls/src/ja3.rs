@@ -67,10 +67,7 @@ pub struct Ja3Hash(pub [u8; 16]);
 impl ClientHello<'_> {
     /// JA3.
     pub fn ja3(&self) -> Ja3 {
-        match self.known_fingerprints() {
-            Some(known) => known.ja3(self),
-            None => Ja3::of(self),
-        }
+        self.known().ja3(self)
     }
 
     /// The hash of JA3.
@@ -247,7 +244,7 @@ fn push_before_extensions(text: &mut Vec<u8>, hello: &ClientHello<'_>) {
 }
 
 fn push_extensions(text: &mut Vec<u8>, hello: &ClientHello<'_>) {
-    push_numbers(text, hello.kinds().iter().copied());
+    push_numbers(text, hello.kinds());
 }
 
 /// The groups and the point formats.

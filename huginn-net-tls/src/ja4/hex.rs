@@ -36,10 +36,10 @@ pub(super) const fn list_len(numbers: usize) -> usize {
 }
 
 /// Writes numbers over those of a list.
-pub(super) fn overwrite_list(text: &mut [u8], numbers: &[u16]) {
+pub(super) fn overwrite_list(text: &mut [u8], numbers: impl Iterator<Item = u16>) {
     for (place, number) in text.chunks_mut(5).zip(numbers) {
         if let Some(digits) = place.first_chunk_mut() {
-            *digits = digits_of(*number);
+            *digits = digits_of(number);
         }
     }
 }

@@ -82,9 +82,6 @@ impl ClientHello<'_> {
 
     /// JA4 with its lists in full, in any form.
     pub fn ja4_raw(&self, form: Ja4Form) -> Ja4Raw {
-        match self.known_fingerprints() {
-            Some(known) => known.ja4(self, form),
-            None => Ja4Raw::of(self, form),
-        }
+        self.known().ja4(self, form)
     }
 }

@@ -50,9 +50,8 @@ const MAX_USUAL: usize = 64;
 
 impl Ja4Raw {
     pub(crate) fn of(hello: &ClientHello<'_>, form: Ja4Form) -> Self {
-        let (kinds, suites, algorithms) =
-            (hello.kinds(), hello.cipher_suites(), hello.signature_algorithms());
-        let mut text = room_for([suites.len(), kinds.len(), algorithms.len()]);
+        let (suites, algorithms) = (hello.cipher_suites(), hello.signature_algorithms());
+        let mut text = room_for([suites.len(), USUAL_KINDS, algorithms.len()]);
         let mut list = List::new(&mut text);
         match form {
             Ja4Form::Original => suites.filter(is_known).for_each(|suite| list.push(suite)),
@@ -69,8 +68,8 @@ impl Ja4Raw {
             }
         };
         match form {
-            Ja4Form::Original => kinds.iter().copied().for_each(push),
-            _ => SortedKinds::of(kinds.iter().copied()).for_each(push),
+            Ja4Form::Original => hello.kinds().for_each(push),
+            _ => SortedKinds::of(hello.kinds()).for_each(push),
         }
         let extensions = list.end();
         push_last(&mut text, algorithms.filter(is_known));
@@ -113,12 +112,12 @@ impl Ja4Raw {
     }
 
     /// The original form of a hello of which nothing but the order of its extensions is another one.
-    pub(crate) fn reordered(&self, extensions: &[u16]) -> Self {
-        let Parts { text, ja4, cipher_suites, .. } = &*self.0;
+    pub(crate) fn reordered(&self, extensions: impl Iterator<Item = u16>) -> Self {
+        let Parts { text, ja4, cipher_suites, extensions: count, .. } = &*self.0;
         let mut text = text.clone().into_bytes();
         let place = text.get_mut(start_of_extensions(*cipher_suites)..).unwrap_or_default();
         hex::overwrite_list(place, extensions);
-        Self::with_hash(text, ja4.head(), ja4.cipher_hash(), [*cipher_suites, extensions.len()])
+        Self::with_hash(text, ja4.head(), ja4.cipher_hash(), [*cipher_suites, *count])
     }
 
     /// The sorted form of an original one: of `ja4_ro` the `ja4_r`. A sorted one stays what it is.
@@ -171,6 +170,9 @@ impl Ja4Raw {
         cut(numbers.get_or_init(read), *cipher_suites, *extensions)
     }
 }
+
+/// As many extensions have nearly all hellos at most.
+const USUAL_KINDS: usize = 24;
 
 fn is_known(number: &u16) -> bool {
     !is_grease(*number)
