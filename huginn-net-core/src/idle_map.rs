@@ -49,7 +49,7 @@ pub struct IdleCounters {
 /// same, though it may take up room for that while longer; which one goes for want of room is exact to within that while.
 #[derive(Debug)]
 pub struct IdleMap<K, V> {
-    index: HashTable<u32>,
+    index: HashTable<Place>,
     hasher: RandomState,
     entries: Vec<Entry<K, V>>,
     vacant: u32,
@@ -64,6 +64,25 @@ pub struct IdleMap<K, V> {
     held_bytes: usize,
     max_held_bytes: usize,
     counters: IdleCounters,
+}
+
+/// Where an entry is, with a part of its key's hash, so that no entry is read but the one that is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    slot: u32,
+    hash: u32,
+}
+
+impl Place {
+    /// The hash by which the table finds it.
+    fn spread(&self) -> u64 {
+        spread(self.hash)
+    }
+}
+
+/// A hash of which both ends tell: the table takes its groups from the one and its tags from the other.
+const fn spread(hash: u32) -> u64 {
+    (hash as u64) << 32 | hash as u64
 }
 
 /// What every touch needs stands together, so that it is in one line of the processor's cache or two.
@@ -131,9 +150,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
 
     /// The value of `key`, without it counting as seen; also if it went idle since [`expire`](Self::expire).
     pub fn peek(&self, key: &K) -> Option<&V> {
-        let entry = |slot: &u32| self.entries.get(*slot as usize).filter(|entry| entry.key == *key);
-        let slot = self.index.find(self.hasher.hash_one(key), |slot| entry(slot).is_some())?;
-        entry(slot)?.value.as_ref()
+        self.entries.get(self.find(key)? as usize)?.value.as_ref()
     }
 
     /// The entries, in no certain order, among them some that went idle since [`expire`](Self::expire).
@@ -212,14 +229,8 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     /// The place of `key`, which from now on is the most recently seen.
     #[inline(always)]
     pub fn touch(&mut self, key: &K, now: Timestamp) -> Option<Slot> {
-        let entries = &self.entries;
-        let is_it = |slot: &u32| entries.get(*slot as usize).is_some_and(|entry| entry.key == *key);
         // What comes, comes in runs.
-        let slot = if is_it(&self.latest) {
-            self.latest
-        } else {
-            *self.index.find(self.hasher.hash_one(key), is_it)?
-        };
+        let slot = if self.is_at(self.latest, key) { self.latest } else { self.find(key)? };
         self.latest = slot;
         let entry = self.entries.get_mut(slot as usize)?;
         let now = now.as_nanos();
@@ -259,12 +270,29 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
                 slot
             }
         };
-        let (entries, hasher) = (&self.entries, &self.hasher);
-        let rehash = |slot: &u32| entries.get(*slot as usize).map_or(0, |entry| hasher.hash_one(entry.key));
-        self.index.insert_unique(hasher.hash_one(key), slot, rehash);
+        let place = Place { slot, hash: self.hash_of(&key) };
+        self.index.insert_unique(place.spread(), place, Place::spread);
         self.link_newest(slot);
         self.latest = slot;
         Some(Slot(slot))
+    }
+
+    #[inline(always)]
+    fn find(&self, key: &K) -> Option<u32> {
+        let hash = self.hash_of(key);
+        let is_it = |place: &Place| place.hash == hash && self.is_at(place.slot, key);
+        self.index.find(spread(hash), is_it).map(|place| place.slot)
+    }
+
+    #[inline(always)]
+    fn is_at(&self, slot: u32, key: &K) -> bool {
+        self.entries.get(slot as usize).is_some_and(|entry| entry.key == *key)
+    }
+
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "a part of the hash")]
+    fn hash_of(&self, key: &K) -> u32 {
+        self.hasher.hash_one(key) as u32
     }
 
     /// Sets an entry to the front of the list.
@@ -287,8 +315,8 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
 
     fn remove(&mut self, slot: u32) {
         let Some(entry) = self.entries.get(slot as usize) else { return };
-        let hash = self.hasher.hash_one(entry.key);
-        if let Ok(found) = self.index.find_entry(hash, |&candidate| candidate == slot) {
+        let wanted = Place { slot, hash: self.hash_of(&entry.key) };
+        if let Ok(found) = self.index.find_entry(wanted.spread(), |place| *place == wanted) {
             found.remove();
         }
         self.unlink(slot);
