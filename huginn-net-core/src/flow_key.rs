@@ -1,7 +1,7 @@
 //! The identity of a flow.
 
 use std::hash::{Hash, Hasher};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::{Addresses, Segment, Transport};
 
@@ -33,38 +33,40 @@ impl FlowKey {
             Transport::Tcp(_) => TCP,
             Transport::Udp(_) => UDP,
         };
-        let (src_port, dst_port) = segment.transport.ports();
-        let tunnel = segment.tunnel.key_word();
-        match segment.ip.addresses {
-            Addresses::V4 { src, dst } => Self::of_ipv4((src, dst), (src_port, dst_port), transport, tunnel),
-            Addresses::V6 { src, dst } => {
-                let ((low, low_port), (high, high_port), sender_is_low) =
-                    in_order((src.to_bits(), src_port), (dst.to_bits(), dst_port));
-                let rest = (u64::from(low_port) << 32) | (u64::from(high_port) << 16) | IPV6 | transport;
-                (Self { low, high, tunnel, rest }, sender_is_low)
-            }
-        }
+        Self::new(segment.ip.addresses, segment.transport.ports(), transport, segment.tunnel.key_word())
     }
 
-    /// The key of TCP over IPv4 outside of tunnels, and whether its sender is the low end of the pair.
+    /// The key of TCP outside of tunnels, and whether its sender is the low end of the pair.
     #[inline]
-    pub(crate) fn of_tcp(ends: (Ipv4Addr, Ipv4Addr), ports: (u16, u16)) -> (Self, bool) {
-        Self::of_ipv4(ends, ports, TCP, 0)
+    pub(crate) fn of_tcp(addresses: Addresses, ports: (u16, u16)) -> (Self, bool) {
+        Self::new(addresses, ports, TCP, 0)
     }
 
+    /// Of addresses and ports, those of the sender come first.
     #[inline]
-    fn of_ipv4(
-        (src, dst): (Ipv4Addr, Ipv4Addr),
+    fn new(
+        addresses: Addresses,
         (src_port, dst_port): (u16, u16),
         transport: u64,
         tunnel: u64,
     ) -> (Self, bool) {
         // Which end is the lesser is for the key alone: the machine's own byte order does.
-        let end = |address: Ipv4Addr, port: u16| {
-            u64::from(u32::from_ne_bytes(address.octets())) << 16 | u64::from(port)
-        };
-        let (low, high, sender_is_low) = in_order(end(src, src_port), end(dst, dst_port));
-        (Self { low: low.into(), high: high.into(), tunnel, rest: IPV4 | transport }, sender_is_low)
+        match addresses {
+            Addresses::V4 { src, dst } => {
+                let end = |address: Ipv4Addr, port: u16| {
+                    u64::from(u32::from_ne_bytes(address.octets())) << 16 | u64::from(port)
+                };
+                let (low, high, sender_is_low) = in_order(end(src, src_port), end(dst, dst_port));
+                (Self { low: low.into(), high: high.into(), tunnel, rest: IPV4 | transport }, sender_is_low)
+            }
+            Addresses::V6 { src, dst } => {
+                let end = |address: Ipv6Addr, port: u16| (u128::from_ne_bytes(address.octets()), port);
+                let ((low, low_port), (high, high_port), sender_is_low) =
+                    in_order(end(src, src_port), end(dst, dst_port));
+                let rest = (u64::from(low_port) << 32) | (u64::from(high_port) << 16) | IPV6 | transport;
+                (Self { low, high, tunnel, rest }, sender_is_low)
+            }
+        }
     }
 }
 

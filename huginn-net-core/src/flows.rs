@@ -146,24 +146,39 @@ impl<P: Protocol> Flows<P> {
         now: Timestamp,
         learn: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        self.keyed(FlowKey::of(segment), segment, now, learn)
+        let flags = segment.tcp().map_or(TcpFlags::empty(), |tcp| tcp.flags);
+        let (key, sender_is_low) = FlowKey::of(segment);
+        let outline = Outline { key, sender_is_low, ts: segment.ts, flags };
+        match self.meet(&outline, now) {
+            Meeting::Over => ControlFlow::Continue(()),
+            Meeting::Of(slot) => self.lead(slot, &outline, segment, now, learn),
+        }
     }
 
-    /// Leads a segment to its flow as [`segment`](Self::segment) does, where its key is known, and whether its sender is
-    /// the low end of it.
+    /// Finds the flow of a segment, which is then to be [led](Self::lead) to it, unless it tells nothing.
     #[inline(always)]
-    pub(crate) fn keyed(
+    pub(crate) fn meet(&mut self, outline: &Outline, now: Timestamp) -> Meeting {
+        self.table.expire(now);
+        match self.table.touch(&outline.key, now) {
+            Some(slot) if !outline.controls() && self.passes_over(slot, outline) => Meeting::Over,
+            slot => Meeting::Of(slot),
+        }
+    }
+
+    /// Leads a segment to the flow that it met, as [`segment`](Self::segment) does.
+    #[inline(always)]
+    pub(crate) fn lead(
         &mut self,
-        (key, sender_is_low): (FlowKey, bool),
+        slot: Option<Slot>,
+        outline: &Outline,
         segment: &Segment<'_>,
         now: Timestamp,
         learn: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        self.table.expire(now);
-        let controls = segment.tcp().is_some_and(|tcp| tcp.flags.intersects(CONTROLS));
-        let slot = match self.table.touch(&key, now) {
+        let (controls, sender_is_low) = (outline.controls(), outline.sender_is_low);
+        let slot = match slot {
             Some(slot) if !controls || !self.starts_anew(slot, segment, sender_is_low) => slot,
-            known => return self.open(known, key, now, segment, sender_is_low, learn),
+            known => return self.open(known, outline.key, now, segment, sender_is_low, learn),
         };
         let Self { protocol, table, .. } = self;
         let Some(flow) = table.get_mut(slot) else { return ControlFlow::Continue(()) };
@@ -178,6 +193,16 @@ impl<P: Protocol> Flows<P> {
             table.note_held(slot, held);
         }
         outcome
+    }
+
+    /// Whether a segment that neither begins nor ends a connection tells nothing of its flow.
+    #[inline(always)]
+    fn passes_over(&mut self, slot: Slot, outline: &Outline) -> bool {
+        let Self { protocol, table, .. } = self;
+        table.get_mut(slot).is_some_and(|flow| {
+            let sender = flow.sender(outline.sender_is_low);
+            flow.interest == Interest::Done || protocol.passes_over(outline.ts, sender, &flow.state)
+        })
     }
 
     /// Whether a segment on a known 4-tuple is the first of another connection: a SYN that retransmits nothing.
@@ -242,6 +267,33 @@ impl<P: Protocol> Flows<P> {
     }
 }
 
+/// Of a segment, what is looked at before all else.
+#[derive(Clone, Copy)]
+pub(crate) struct Outline {
+    pub(crate) key: FlowKey,
+    /// Whether its sender is the low end of the key.
+    pub(crate) sender_is_low: bool,
+    pub(crate) ts: Timestamp,
+    /// None of UDP.
+    pub(crate) flags: TcpFlags,
+}
+
+impl Outline {
+    /// Whether it begins or ends a connection, which most do not.
+    #[inline]
+    fn controls(&self) -> bool {
+        self.flags.intersects(CONTROLS)
+    }
+}
+
+/// What became of a segment that came to its flow.
+pub(crate) enum Meeting {
+    /// It tells nothing.
+    Over,
+    /// It is to be led to the flow, which is in this place if it is known.
+    Of(Option<Slot>),
+}
+
 /// What the engine itself remembers of a flow.
 #[derive(Debug)]
 struct Flow<S> {
@@ -259,6 +311,11 @@ struct Flow<S> {
 }
 
 impl<S> Flow<S> {
+    #[inline]
+    fn sender(&self, sender_is_low: bool) -> Side {
+        if sender_is_low == self.client_is_low { Side::Client } else { Side::Server }
+    }
+
     /// Leads a segment to the protocol. Breaks when `learn` does.
     #[inline]
     fn see<P: Protocol<Flow = S>>(
@@ -268,7 +325,7 @@ impl<S> Flow<S> {
         sender_is_low: bool,
         learn: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let sender = if sender_is_low == self.client_is_low { Side::Client } else { Side::Server };
+        let sender = self.sender(sender_is_low);
         let mut outcome = ControlFlow::Continue(());
         self.interest = protocol.on_segment(segment, sender, &mut self.state, &mut |subject, kind| {
             if outcome.is_continue() {
@@ -279,7 +336,7 @@ impl<S> Flow<S> {
     }
 }
 
-/// The flags that begin or end a connection: most segments have none.
+/// The flags that begin or end a connection.
 const CONTROLS: TcpFlags = TcpFlags::SYN.union(TcpFlags::FIN).union(TcpFlags::RST);
 
 /// Whether a segment ends its connection.

@@ -1,6 +1,6 @@
 //! The part of the engine before the flows: from frames to the segments that are analysed.
 
-use crate::decode::Usual;
+use crate::decode::{Usual, UsualIpv6};
 use crate::packet_clock::PacketClock;
 use crate::{Counters, Decoder, Filter, FlowKey, Frame, Segment, Timestamp};
 
@@ -40,6 +40,15 @@ impl Intake {
             }
             None => Taken::Other,
         }
+    }
+
+    /// Takes a frame that [`take_usual`](Self::take_usual) did not, if it is a usual one of IPv6 and there is nothing to
+    /// filter it by.
+    #[inline(always)]
+    pub(crate) fn take_usual_ipv6<'a>(&mut self, frame: &Frame<'a>) -> Option<(UsualIpv6<'a>, Timestamp)> {
+        let usual = Usual::of_ipv6(frame).filter(|_| self.filter.is_empty())?;
+        self.decoder.count_ipv6(&usual);
+        Some((usual, self.clock.tick(frame.ts)))
     }
 
     /// Takes a frame that [`take_usual`](Self::take_usual) did not, and hands its segments that pass to `each`, with the time
@@ -86,8 +95,8 @@ impl Intake {
     /// Counts a frame; tells whether it is to be decoded.
     #[inline]
     fn admits(&mut self, frame: &Frame<'_>) -> bool {
-        self.frames = self.frames.saturating_add(1);
-        self.bytes = self.bytes.saturating_add(frame.data.len() as u64);
+        self.frames = self.frames.wrapping_add(1);
+        self.bytes = self.bytes.wrapping_add(frame.data.len() as u64);
         #[cfg(feature = "libpcap")]
         if let Some(bpf) = &mut self.bpf {
             if !bpf.passes(frame) {

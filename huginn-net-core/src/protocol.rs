@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Memory, Segment, Tally};
+use crate::{Memory, Segment, Tally, Timestamp};
 
 /// A fingerprinter that watches flows, one segment at a time.
 ///
@@ -36,6 +36,16 @@ pub trait Protocol: Send + Sized {
     /// Whether a segment that belongs to no known flow is worth a place in the flow table and, if so, which
     /// side sent it.
     fn opens(&self, segment: &Segment<'_>) -> Option<Side>;
+
+    /// Whether a segment of a flow that has none of SYN, FIN and RST tells nothing, as its time and sender alone say:
+    /// [`on_segment`](Self::on_segment) would emit nothing and leave all as it is. It is then not called, nor are the
+    /// headers read to their end.
+    ///
+    /// False where nothing else is known: it is there to save time alone.
+    #[inline]
+    fn passes_over(&self, _ts: Timestamp, _sender: Side, _flow: &Self::Flow) -> bool {
+        false
+    }
 
     /// Takes the next segment of a flow, in capture order; retransmissions and all.
     ///

@@ -1,6 +1,6 @@
 //! The TCP handshakes of a capture, watched flow by flow.
 
-use huginn_net_core::{Analyzer, Interest, Protocol, Segment, Side, TcpFlags};
+use huginn_net_core::{Analyzer, Interest, Protocol, Segment, Side, TcpFlags, Timestamp};
 
 use crate::clock::MEASURABLE_MILLIS;
 use crate::{Clock, ClockReading, Handshake, Measurement, Mtu, TcpSignature};
@@ -107,6 +107,11 @@ impl Protocol for TcpObserver {
     }
 
     #[inline]
+    fn passes_over(&self, ts: Timestamp, sender: Side, flow: &TcpFlow) -> bool {
+        flow.is_answered() && flow.due(sender, ts).is_none()
+    }
+
+    #[inline]
     fn on_segment(
         &mut self,
         segment: &Segment<'_>,
@@ -145,14 +150,22 @@ impl TcpFlow {
     /// Measures the sender's clock, if the time has come; it is then measured, or given up, for good.
     #[inline]
     fn measure(&mut self, sender: Side, segment: &Segment<'_>) -> Option<Clock> {
-        let ([client, server], [client_began, server_began]) = (&mut self.clocks, self.began);
+        let (began, age) = self.due(sender, segment.ts)?;
+        let [client, server] = &mut self.clocks;
+        measure(began, age, segment, sender.choose(client, server))
+    }
+
+    /// From which reading on a sender's clock is to be measured, and for how long (ms) it has run; if it is time.
+    #[inline]
+    fn due(&self, sender: Side, ts: Timestamp) -> Option<(ClockReading, u64)> {
+        let ([client, server], [client_began, server_began]) = (self.clocks, self.began);
         let value = sender.choose(client, server);
-        if *value == 0 {
+        if value == 0 {
             return None;
         }
-        let began = ClockReading { value: *value, at_millis: sender.choose(client_began, server_began) };
-        let age = segment.ts.as_millis().checked_sub(began.at_millis)?;
-        if age < MIN_MILLIS { None } else { measure(began, age, segment, value) }
+        let began = ClockReading { value, at_millis: sender.choose(client_began, server_began) };
+        let age = ts.as_millis().checked_sub(began.at_millis)?;
+        (age >= MIN_MILLIS).then_some((began, age))
     }
 }
 

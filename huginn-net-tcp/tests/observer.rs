@@ -1,13 +1,15 @@
 //! Which segments of a connection are reported. The expectations are what p0f 3.09b logged for the same packets.
 #![allow(
     clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
     clippy::indexing_slicing,
     clippy::unwrap_used,
     reason = "a test may panic"
 )]
 
-use huginn_net_core::{Interest, Protocol, Side, decode_ip};
+use huginn_net_core::{Interest, Protocol, Segment, Side, Timestamp, decode_ip};
 use huginn_net_tcp::{TcpEvent, TcpFlow, TcpObserver};
+use proptest::prelude::*;
 
 const FIN: u8 = 1;
 const SYN: u8 = 2;
@@ -37,8 +39,11 @@ struct Connection {
 
 impl Connection {
     fn push(&mut self, sender: Side, packet: &[u8]) -> Interest {
-        let segment = decode_ip(packet).unwrap();
-        TcpObserver.on_segment(&segment, sender, &mut self.flow, &mut |subject, event| {
+        self.push_segment(sender, &decode_ip(packet).unwrap())
+    }
+
+    fn push_segment(&mut self, sender: Side, segment: &Segment<'_>) -> Interest {
+        TcpObserver.on_segment(segment, sender, &mut self.flow, &mut |subject, event| {
             self.said.push(match event {
                 TcpEvent::Syn(_) => format!("{subject} syn"),
                 TcpEvent::SynAck(signature) => {
@@ -168,5 +173,53 @@ fn a_flow_is_opened_by_a_syn_alone() {
         let packet = packet(flags, 1_024, None);
         let segment = decode_ip(&packet).unwrap();
         assert_eq!(TcpObserver.opens(&segment), opens.then_some(Side::Client), "{flags}");
+    }
+}
+
+/// An IPv4 packet with a TCP segment that has a timestamp.
+fn stamped(flags: u8, timestamp: u32) -> Vec<u8> {
+    let mut packet = packet(flags, 65_521, None);
+    (packet[3], packet[32]) = (52, 8 << 4);
+    packet.extend([1, 1, 8, 10]);
+    packet.extend(timestamp.to_be_bytes());
+    packet.extend([0; 4]);
+    packet
+}
+
+proptest! {
+    /// What is passed over would have told nothing.
+    #[test]
+    fn what_is_passed_over_tells_nothing(
+        segments in prop::collection::vec((any::<bool>(), 0_u8..64, any::<bool>(), 0_u64..700), 0..8),
+    ) {
+        let (mut connection, mut millis) = (Connection::default(), 1_000_000);
+        let handshake = [(true, SYN, true, 0), (false, SYN | ACK, true, 20)];
+        for (is_client, flags, is_stamped, pause) in handshake.into_iter().chain(segments) {
+            millis += pause;
+            let sender = if is_client { Side::Client } else { Side::Server };
+            let packet = if is_stamped { stamped(flags, millis as u32) } else { packet(flags, 1, None) };
+            let ts = Timestamp::new(millis / 1000, (millis % 1000 * 1_000_000) as u32, 3);
+            let segment = Segment { ts, ..decode_ip(&packet).unwrap() };
+            let passes = flags & (SYN | FIN | RST) == 0 && TcpObserver.passes_over(ts, sender, &connection.flow);
+            let before = (format!("{:?}", connection.flow), connection.said.len());
+            let interest = connection.push_segment(sender, &segment);
+            let after = (format!("{:?}", connection.flow), connection.said.len());
+            prop_assert!(!passes || before == after);
+            if interest == Interest::Done {
+                break;
+            }
+        }
+    }
+
+    /// Once both clocks run, what comes at once is passed over.
+    #[test]
+    fn most_of_an_open_connection_is_passed_over(pause in 0_u64..1000) {
+        let mut connection = Connection::default();
+        connection.push(Side::Client, &stamped(SYN, 1));
+        connection.push(Side::Server, &stamped(SYN | ACK, 1));
+        let ts = Timestamp::new(0, (pause * 1_000_000) as u32, 3);
+        for sender in [Side::Client, Side::Server] {
+            prop_assert_eq!(TcpObserver.passes_over(ts, sender, &connection.flow), pause < 500);
+        }
     }
 }

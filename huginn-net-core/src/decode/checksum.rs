@@ -31,12 +31,8 @@ impl Sum {
     /// Whether the bytes, their checksum among them, sum up to all ones.
     #[inline]
     pub(super) fn is_correct(self) -> bool {
-        let mut sum = self.0;
-        // Each fold halves what exceeds 16 bits; the fourth leaves no carry.
-        for _ in 0..4 {
-            sum = (sum & 0xffff).wrapping_add(sum >> 16);
-        }
-        sum == 0xffff
+        // What a sum of words is with its carries added is its remainder by 65,535, but that all ones stand for 0.
+        self.0 != 0 && self.0.is_multiple_of(0xffff)
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) struct IpPacket<'a, H = IpHeader> {
 }
 
 /// Where an [`IpHeader`] comes from.
-pub(super) trait Header: Copy {
+pub(crate) trait Header: Copy {
     fn read(self) -> IpHeader;
 }
 
@@ -64,14 +64,14 @@ impl Header for IpHeader {
 
 /// The bytes of an IPv4 header, options included.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ipv4<'a> {
+pub(crate) struct Ipv4<'a> {
     fixed: &'a [u8; IPV4_HEADER],
     options: &'a [u8],
 }
 
 /// The bytes of an IPv6 header.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ipv6<'a> {
+pub(crate) struct Ipv6<'a> {
     first: &'a [u8; 8],
     src: &'a [u8; 16],
     dst: &'a [u8; 16],

@@ -25,7 +25,7 @@ use counters::{Stop, add};
 use fragments::{FragmentTable, Limits, Whole};
 use ip::{IpPacket, Ipv4, Version, protocol};
 use transport::Datagram;
-pub(crate) use usual::{FixedHeaders, Usual};
+pub(crate) use usual::{FixedHeaders, Usual, UsualIpv6};
 
 use crate::{Frame, IpHeader, Segment, Timestamp, Truncated, TunnelLayer, TunnelPath};
 
@@ -106,6 +106,14 @@ impl Decoder {
         add(&mut self.counters.frames, 1);
         add(&mut self.counters.tcp, 1);
         self.note_ip_checksum(usual.packet.header);
+        self.note_payload(&usual.packet, &usual.datagram);
+    }
+
+    /// As [`count`](Self::count).
+    #[inline(always)]
+    pub(crate) fn count_ipv6(&mut self, usual: &UsualIpv6<'_>) {
+        add(&mut self.counters.frames, 1);
+        add(&mut self.counters.tcp, 1);
         self.note_payload(&usual.packet, &usual.datagram);
     }
 

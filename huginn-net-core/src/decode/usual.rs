@@ -1,17 +1,21 @@
-//! What nearly every frame is: TCP in IPv4 without options, whole, in Ethernet without tags. It takes a way of its own,
-//! which is short enough to be inlined with what is done with the segment.
+//! What nearly every frame is: TCP in IP without options or extensions, whole, in Ethernet without tags. It takes a way
+//! of its own, which is short enough to be inlined with what is done with the segment.
 
-use super::ip::{self, Header as _, IpPacket, Ipv4, protocol};
+use super::ip::{self, Header, IpPacket, Ipv4, Ipv6, protocol};
 use super::transport::{self, Datagram, Header as _, Tcp};
 use super::{ethernet, ethertype};
-use crate::{FlowKey, Frame, LinkType, Segment, Timestamp, TunnelPath};
+use crate::flows::Outline;
+use crate::{FlowKey, Frame, LinkType, Segment, TcpFlags, Timestamp, TunnelPath};
 
 /// The parts of such a frame.
 #[derive(Clone, Copy)]
-pub(crate) struct Usual<'a> {
-    pub(super) packet: IpPacket<'a, Ipv4<'a>>,
+pub(crate) struct Usual<'a, H = Ipv4<'a>> {
+    pub(super) packet: IpPacket<'a, H>,
     pub(super) datagram: Datagram<'a, Tcp<'a>>,
 }
+
+/// Those of a frame with IPv6.
+pub(crate) type UsualIpv6<'a> = Usual<'a, Ipv6<'a>>;
 
 /// Its headers, without the options: what is small enough to be handed to another thread.
 #[derive(Clone, Copy, Debug)]
@@ -21,16 +25,32 @@ pub(crate) struct FixedHeaders {
 }
 
 impl<'a> Usual<'a> {
-    /// The parts of a frame, if it is such a one.
+    /// The parts of a frame, if it is such a one with IPv4.
     #[inline(always)]
     pub(crate) fn of(frame: &Frame<'a>) -> Option<Self> {
-        let (header, data) = frame.data.split_first_chunk::<{ ethernet::HEADER }>()?;
-        let [.., high, low] = *header;
-        let is_ipv4 = u16::from_be_bytes([high, low]) == ethertype::IPV4 && data.first() == Some(&0x45);
-        if frame.link != LinkType::ETHERNET || !is_ipv4 {
-            return None;
-        }
-        let packet = ip::ipv4(data).ok()?;
+        let data = network(frame, ethertype::IPV4).filter(|data| data.first() == Some(&0x45))?;
+        Self::of_packet(ip::ipv4(data).ok()?)
+    }
+
+    #[inline(always)]
+    pub(crate) fn headers(&self) -> FixedHeaders {
+        FixedHeaders { ip: self.packet.header.fixed(), tcp: self.datagram.header.fixed() }
+    }
+}
+
+impl<'a> Usual<'a, Ipv6<'a>> {
+    /// The parts of a frame, if it is such a one with IPv6.
+    #[inline(always)]
+    pub(crate) fn of_ipv6(frame: &Frame<'a>) -> Option<Self> {
+        let data = network(frame, ethertype::IPV6)
+            .filter(|data| data.first().is_some_and(|first| first >> 4 == 6))?;
+        Self::of_packet(ip::ipv6(data).ok()?)
+    }
+}
+
+impl<'a, H: Header> Usual<'a, H> {
+    #[inline(always)]
+    fn of_packet(packet: IpPacket<'a, H>) -> Option<Self> {
         if packet.protocol != protocol::TCP || packet.fragment.is_some() {
             return None;
         }
@@ -41,18 +61,22 @@ impl<'a> Usual<'a> {
     /// The key of its flow, and whether its sender is the low end of it.
     #[inline(always)]
     pub(crate) fn key(&self) -> (FlowKey, bool) {
-        FlowKey::of_tcp(self.packet.header.ends(), self.datagram.header.ports())
+        FlowKey::of_tcp(self.packet.header.read().addresses, self.datagram.header.ports())
+    }
+
+    /// What is looked at before the segment is made.
+    #[inline(always)]
+    pub(crate) fn outline(&self, ts: Timestamp) -> Outline {
+        let (key, sender_is_low) = self.key();
+        let [_, _, _, _, _, _, _, _, _, _, _, _, high, low, ..] = self.datagram.header.fixed();
+        let flags = TcpFlags::from_bits_truncate(u16::from_be_bytes([high, low]));
+        Outline { key, sender_is_low, ts, flags }
     }
 
     /// Its segment.
     #[inline(always)]
     pub(crate) fn segment(&self, ts: Timestamp) -> Segment<'a> {
         super::segment(ts, &self.packet, &self.datagram, &TunnelPath::EMPTY)
-    }
-
-    #[inline(always)]
-    pub(crate) fn headers(&self) -> FixedHeaders {
-        FixedHeaders { ip: self.packet.header.fixed(), tcp: self.datagram.header.fixed() }
     }
 
     pub(crate) fn options(&self) -> &'a [u8] {
@@ -66,6 +90,14 @@ impl<'a> Usual<'a> {
     pub(crate) fn payload_missing(&self) -> u32 {
         self.datagram.missing
     }
+}
+
+/// What an Ethernet frame without tags holds, if it is of this ethertype.
+#[inline(always)]
+fn network<'a>(frame: &Frame<'a>, wanted: u16) -> Option<&'a [u8]> {
+    let (header, data) = frame.data.split_first_chunk::<{ ethernet::HEADER }>()?;
+    let [.., high, low] = *header;
+    (frame.link == LinkType::ETHERNET && u16::from_be_bytes([high, low]) == wanted).then_some(data)
 }
 
 impl FixedHeaders {
@@ -97,54 +129,20 @@ mod tests {
     use super::*;
     use crate::{DecodeConfig, Decoder};
 
-    /// TCP in IPv4 in Ethernet, with so many bytes of options and payload.
-    fn frame(options: usize, payload: usize) -> Vec<u8> {
-        let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
-        let len = (40 + options + payload) as u16;
-        frame.extend([
-            0x45,
-            0,
-            (len >> 8) as u8,
-            len as u8,
-            0,
-            7,
-            0x40,
-            0,
-            64,
-            6,
-            0,
-            0,
-            192,
-            0,
-            2,
-            1,
-            198,
-            51,
-            100,
-            2,
-        ]);
-        frame.extend([
-            0xc0,
-            0,
-            1,
-            0xbb,
-            1,
-            2,
-            3,
-            4,
-            5,
-            6,
-            7,
-            8,
-            (5 + options as u8 / 4) << 4,
-            0x18,
-            1,
-            0,
-            0,
-            0,
-            0,
-            0,
-        ]);
+    /// TCP in IPv4 or IPv6 in Ethernet, with so many bytes of options and payload.
+    fn frame(is_ipv6: bool, options: usize, payload: usize) -> Vec<u8> {
+        let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
+        let [high, low] = ((20 + options + payload) as u16).to_be_bytes();
+        if is_ipv6 {
+            frame.extend([0x86, 0xdd, 0x60, 0x12, 0x34, 0x56, high, low, 6, 64]);
+            frame.extend((0..32).map(|n| n * 7));
+        } else {
+            let [high, low] = ((40 + options + payload) as u16).to_be_bytes();
+            frame.extend([8, 0, 0x45, 0, high, low, 0, 7, 0x40, 0, 64, 6, 0, 0]);
+            frame.extend([192, 0, 2, 1, 198, 51, 100, 2]);
+        }
+        frame.extend([0xc0, 0, 1, 0xbb, 1, 2, 3, 4, 5, 6, 7, 8, (5 + options as u8 / 4) << 4, 0x18]);
+        frame.extend([1, 0, 0, 0, 0, 0]);
         frame.extend((0..options + payload).map(|n| n as u8));
         frame
     }
@@ -155,24 +153,29 @@ mod tests {
 
     #[test]
     fn most_frames_are_usual() {
-        let packet = frame(12, 100);
-        let frame =
-            Frame { ts: Timestamp::default(), link: LinkType::ETHERNET, data: &packet, wire_len: 166 };
-        assert!(Usual::of(&frame).is_some());
-        assert!(Usual::of(&Frame { link: LinkType::RAW, ..frame }).is_none());
+        let packet = frame(false, 12, 100);
+        let frame_of =
+            |data| Frame { ts: Timestamp::default(), link: LinkType::ETHERNET, data, wire_len: 200 };
+        assert!(Usual::of(&frame_of(&packet)).is_some());
+        assert!(Usual::of_ipv6(&frame_of(&packet)).is_none());
+        assert!(Usual::of(&Frame { link: LinkType::RAW, ..frame_of(&packet) }).is_none());
+        let packet = frame(true, 12, 100);
+        assert!(Usual::of_ipv6(&frame_of(&packet)).is_some());
+        assert!(Usual::of(&frame_of(&packet)).is_none());
     }
 
     proptest! {
         /// The short way and the long way make the same of a frame, whatever is wrong with it.
         #[test]
         fn a_usual_frame_is_decoded_as_any_other(
+            is_ipv6: bool,
             options in (0..11_usize).prop_map(|words| words * 4),
             payload in 0..80_usize,
             changes in prop::collection::vec((0..80_usize, any::<u8>()), 0..4),
             cut in 0..200_usize,
             padding in 0..9_usize,
         ) {
-            let mut packet = frame(options, payload);
+            let mut packet = frame(is_ipv6, options, payload);
             packet.resize(packet.len() + padding, 0);
             for (place, value) in changes {
                 let place = place % packet.len();
@@ -181,18 +184,29 @@ mod tests {
             let wire_len = packet.len() as u32;
             packet.truncate(packet.len().saturating_sub(cut.saturating_sub(150)));
             let frame = Frame { ts: Timestamp::new(1, 2, 6), link: LinkType::ETHERNET, data: &packet, wire_len };
+            let told = |segment: &Segment<'_>| (format!("{segment:?}"), FlowKey::of(segment).0);
             let (mut long, mut segments) = (decoder(), Vec::new());
-            long.decode_other(&frame, &mut |segment| segments.push((format!("{segment:?}"), FlowKey::of(segment).0)));
-            let Some(usual) = Usual::of(&frame) else { return Ok(()) };
-            let (mut short, mut counted) = (decoder(), decoder());
-            let mut decoded = Vec::new();
-            short.decode(&frame, &mut |segment| decoded.push((format!("{segment:?}"), FlowKey::of(segment).0)));
-            counted.count(&usual);
-            let (headers, missing) = (usual.headers(), usual.payload_missing());
-            let made = headers.segment(frame.ts, usual.options(), usual.payload(), missing);
-            prop_assert_eq!(&decoded, &segments);
-            prop_assert_eq!(vec![(format!("{made:?}"), usual.key().0)], segments);
-            prop_assert_eq!(short.counters(), long.counters());
+            long.decode_other(&frame, &mut |segment| segments.push(told(segment)));
+            let mut counted = decoder();
+            let (made, outline) = if let Some(usual) = Usual::of(&frame) {
+                let (mut short, mut decoded) = (decoder(), Vec::new());
+                short.decode(&frame, &mut |segment| decoded.push(told(segment)));
+                prop_assert_eq!(&decoded, &segments);
+                prop_assert_eq!(short.counters(), long.counters());
+                counted.count(&usual);
+                let (headers, missing) = (usual.headers(), usual.payload_missing());
+                let made = headers.segment(frame.ts, usual.options(), usual.payload(), missing);
+                prop_assert_eq!(told(&made), told(&usual.segment(frame.ts)));
+                (usual.segment(frame.ts), usual.outline(frame.ts))
+            } else if let Some(usual) = Usual::of_ipv6(&frame) {
+                counted.count_ipv6(&usual);
+                (usual.segment(frame.ts), usual.outline(frame.ts))
+            } else {
+                return Ok(());
+            };
+            prop_assert_eq!((outline.key, outline.sender_is_low), FlowKey::of(&made));
+            prop_assert_eq!((outline.ts, Some(outline.flags)), (made.ts, made.tcp().map(|tcp| tcp.flags)));
+            prop_assert_eq!(vec![told(&made)], segments);
             prop_assert_eq!(counted.counters(), long.counters());
         }
     }
