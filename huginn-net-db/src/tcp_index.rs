@@ -1,6 +1,6 @@
 //! TCP signatures, found by what no rule lets differ.
 
-mod known;
+mod remembered;
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 use foldhash::fast::RandomState;
 use huginn_net_tcp::{IpVersion, OptionLayout, Quirks, TcpSignature, WindowMultiple};
 
-use known::Known;
+use remembered::Remembered;
 
 use crate::tcp_match::{Fit, RIGID, fit_of_quirks};
 use crate::{Entry, Error, TcpMatch, TcpPattern, TtlPattern, WindowPattern};
@@ -21,7 +21,7 @@ pub(crate) struct TcpIndex {
     /// Beside each of `entries`: the line of one that leaves it nothing to match, though p0f takes both.
     covered_by: Vec<Option<u32>>,
     buckets: HashMap<Key, Bucket, RandomState>,
-    known: Known,
+    remembered: Remembered,
 }
 
 /// The place of the signature that matches, and how well; none where no one does.
@@ -79,7 +79,7 @@ impl TcpIndex {
             }
         }
         bucket.push(&entry, u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
-        self.known = Known::default();
+        self.remembered = Remembered::default();
         self.entries.push(entry);
         self.covered_by.push(covered_by);
         Ok(())
@@ -89,7 +89,7 @@ impl TcpIndex {
     /// in a fuzzy way, unless it is that of a user-space tool.
     pub(crate) fn find(&self, signature: &TcpSignature) -> Option<TcpMatch> {
         let key = Key::new(&signature.layout, signature.ip_options_len, signature.quirks);
-        let (place, fit) = self.known.recall(key, signature, || self.best(key, signature))?;
+        let (place, fit) = self.remembered.recall(key, signature, || self.best(key, signature))?;
         let entry = self.entries.get(place as usize)?;
         let is_sure = fit == Fit::Exact || !entry.label.is_tool();
         is_sure.then(|| TcpMatch::new(entry, fit, signature))
@@ -316,9 +316,11 @@ mod tests {
                 change(&mut packet);
                 let key = Key::new(&packet.layout, packet.ip_options_len, packet.quirks);
                 let best = index.best(key, &packet);
+                let remembered = Remembered::default();
                 for _ in 0..2 {
-                    assert_eq!(index.known.recall(key, &packet, || best), best, "{packet}");
+                    assert_eq!(remembered.recall(key, &packet, || best), best, "{packet}");
                 }
+                assert_eq!(remembered.recall(key, &packet, || panic!("it is known")), best, "{packet}");
             }
         }
     }

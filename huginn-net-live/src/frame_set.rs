@@ -55,13 +55,11 @@ impl FrameSet {
         self.places.len().saturating_sub(self.lent)
     }
 
-    /// How many frames have not been lent before the first that was captured later than at this time.
-    pub(crate) fn left_until(&self, nanos: u64) -> usize {
-        if nanos == u64::MAX {
-            return self.left();
-        }
+    /// How many frames have not been lent before the first whose time of capture, in nanoseconds since the Unix epoch, is
+    /// none of these.
+    pub(crate) fn left_while(&self, is_one: impl Fn(u64) -> bool) -> usize {
         let places = self.places.get(self.lent..).unwrap_or_default();
-        places.iter().take_while(|place| place.ts.as_nanos() <= nanos).count()
+        places.iter().take_while(|place| is_one(place.ts.as_nanos())).count()
     }
 
     /// When the next frame but so many was captured, in nanoseconds since the Unix epoch.

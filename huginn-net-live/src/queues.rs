@@ -46,6 +46,14 @@ struct Queue {
     looked_at: Moment,
 }
 
+/// The order of frames by their times of capture. Those that were captured later than the clock now shows come first: it was
+/// set back since, and they would wait for as long.
+#[derive(Clone, Copy)]
+struct Order {
+    /// In nanoseconds since the Unix epoch.
+    latest: u64,
+}
+
 /// The frame that is next in a queue.
 struct Head {
     ts: u64,
@@ -93,16 +101,18 @@ impl Queues {
         }
         self.is_more = false;
         self.free = 0;
-        if let Some((turn, until)) = self.next(hold_back) {
+        let order = self.order(hold_back);
+        if let Some((turn, until)) = self.next(hold_back, order) {
+            let is_free = |ts| order.rank(ts) <= until;
             self.turn = turn;
-            self.free = self.queues.get(turn).map_or(0, |queue| queue.current.left_until(until));
+            self.free = self.queues.get(turn).map_or(0, |queue| queue.current.left_while(is_free));
         }
         self.free > 0
     }
 
     /// Tells whether another frame may be lent behind the one that is free.
     pub(crate) fn look_ahead(&mut self, hold_back: Option<Duration>) -> bool {
-        self.is_more = self.next(hold_back).is_some();
+        self.is_more = self.next(hold_back, self.order(hold_back)).is_some();
         self.is_more
     }
 
@@ -146,11 +156,8 @@ impl Queues {
         self.queues.iter_mut().map(|queue| std::mem::take(&mut queue.lent))
     }
 
-    /// Who is to lend behind the frame that is free, and until which time of capture, in nanoseconds since the Unix epoch.
-    fn next(&self, hold_back: Option<Duration>) -> Option<(usize, u64)> {
-        if let Some(seat) = hold_back.and_then(|hold_back| self.later_than_now(hold_back)) {
-            return Some((seat, u64::MAX));
-        }
+    /// Who is to lend behind the frame that is free, and until which rank.
+    fn next(&self, hold_back: Option<Duration>, order: Order) -> Option<(usize, u64)> {
         let mut first: Option<(usize, Head)> = None;
         let mut until = u64::MAX;
         let mut known: Option<Moment> = None;
@@ -159,37 +166,43 @@ impl Queues {
                 known = known.filter(|known| known.at <= queue.looked_at.at).or(Some(queue.looked_at));
                 continue;
             };
+            let rank = order.rank(head.ts);
             let other = match &mut first {
-                Some((_, lowest)) if lowest.ts <= head.ts => head.ts,
-                first => first.replace((seat, head)).map_or(u64::MAX, |(_, head)| head.ts),
+                Some((_, lowest)) if order.rank(lowest.ts) <= rank => rank,
+                first => first.replace((seat, head)).map_or(u64::MAX, |(_, head)| order.rank(head.ts)),
             };
             until = until.min(other);
         }
         let (seat, head) = first?;
         if let (Some(known), Some(hold_back)) = (known, hold_back) {
             if known.at.checked_duration_since(head.taken.at).is_none_or(|since| since < hold_back) {
-                until = until.min(known.time.as_nanos().saturating_sub(nanos(hold_back)));
+                let is_there = known.time.as_nanos().saturating_sub(nanos(hold_back));
+                until = until.min(order.rank(is_there));
             }
         }
-        (head.ts <= until).then_some((seat, until))
+        (order.rank(head.ts) <= until).then_some((seat, until))
     }
 
-    /// An interface whose next frame was captured later than the clock now shows, by more than this: it was set back since,
-    /// and those of others would be earlier for as long.
-    fn later_than_now(&self, tolerance: Duration) -> Option<usize> {
+    /// The order in which frames are to be lent as of now.
+    fn order(&self, hold_back: Option<Duration>) -> Order {
         let moments =
             self.queues.iter().flat_map(|queue| [queue.looked_at, queue.current.taken, queue.ahead.taken]);
-        let now = moments.max_by_key(|moment| moment.at)?.time.as_nanos();
-        let latest = now.saturating_add(nanos(tolerance));
-        (0..self.queues.len()).find(|seat| {
-            let head = self.queues.get(*seat).and_then(|queue| queue.head(self.promised(*seat)));
-            head.is_some_and(|head| head.ts > latest)
-        })
+        let now = moments.max_by_key(|moment| moment.at).zip(hold_back);
+        let latest =
+            now.map_or(u64::MAX, |(now, hold_back)| now.time.as_nanos().saturating_add(nanos(hold_back)));
+        Order { latest }
     }
 
     /// How many frames of an interface may be lent already.
     fn promised(&self, seat: usize) -> usize {
         if seat == self.turn { self.free } else { 0 }
+    }
+}
+
+impl Order {
+    /// The lower, the sooner.
+    fn rank(self, ts: u64) -> u64 {
+        ts.wrapping_sub(self.latest).wrapping_sub(1)
     }
 }
 

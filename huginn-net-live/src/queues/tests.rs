@@ -115,6 +115,18 @@ fn none_waits_for_a_clock_that_was_set_back() {
 }
 
 #[test]
+fn the_order_is_kept_on_either_side_of_a_step() {
+    let hour = 3_600_000;
+    let order = |mut coming: [Coming; 2]| -> Vec<u64> {
+        lend_all(&mut coming, 100).iter().map(|[captured, _]| *captured).collect()
+    };
+    let before = [Coming::from([[hour + 1, 5]]), Coming::from([[hour, 5]])];
+    assert_eq!(order(before), [hour, hour + 1]);
+    let after = [Coming::from([[hour, 20], [18, 20]]), Coming::from([[12, 20]])];
+    assert_eq!(order(after), [hour, 12, 18]);
+}
+
+#[test]
 fn it_is_told_how_long_to_wait() {
     let begun = Instant::now();
     let mut queues = Queues::new(2, moment(begun, 0));
