@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::flows::{Flows, Meeting};
+use crate::flows::Flows;
 use crate::form::{Delivery, Form, Mapped, ToSink, ToWriter, Written};
 use crate::intake::{Intake, Taken};
 use crate::outlet::Outlet;
@@ -216,11 +216,7 @@ impl<P: Protocol> Analyzer<P> {
         match self.intake.take_usual(frame) {
             Taken::Usual(usual, now) => {
                 let Self { flows, outlet, .. } = self;
-                let outline = usual.outline(frame.ts);
-                let Meeting::Of(slot) = flows.meet(&outline, now) else { return ControlFlow::Continue(()) };
-                flows.lead(slot, &outline, &usual.segment(frame.ts), now, &mut |event| {
-                    outlet.take(event, form, shelf, delivery)
-                })
+                flows.usual(&usual, frame.ts, now, &mut |event| outlet.take(event, form, shelf, delivery))
             }
             // A copy, so that a frame need not lie in memory unless it comes here.
             Taken::Other => self.push_other(&{ *frame }, form, shelf, delivery),
@@ -238,11 +234,8 @@ impl<P: Protocol> Analyzer<P> {
     ) -> ControlFlow<()> {
         let Self { intake, flows, outlet, .. } = self;
         if let Some((usual, now)) = intake.take_usual_ipv6(frame) {
-            let outline = usual.outline(frame.ts);
-            let Meeting::Of(slot) = flows.meet(&outline, now) else { return ControlFlow::Continue(()) };
-            return flows.lead(slot, &outline, &usual.segment(frame.ts), now, &mut |event| {
-                outlet.take(event, form, shelf, delivery)
-            });
+            let mut learn = |event| outlet.take(event, form, shelf, delivery);
+            return flows.usual(&usual, frame.ts, now, &mut learn);
         }
         let mut outcome = ControlFlow::Continue(());
         intake.take_other(frame, &mut |segment, now| {

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use crate::decode::{Header, Usual};
 use crate::idle_map::{IdleLimits, IdleMap, Slot};
 use crate::{Event, FlowKey, Interest, Protocol, Segment, Side, Tally, TcpFlags, Timestamp, tally};
 
@@ -155,9 +156,25 @@ impl<P: Protocol> Flows<P> {
         }
     }
 
+    /// Leads the segment of a usual frame to its flow, as [`segment`](Self::segment) does. It is not made if it tells nothing.
+    #[inline(always)]
+    pub(crate) fn usual<H: Header>(
+        &mut self,
+        usual: &Usual<'_, H>,
+        ts: Timestamp,
+        now: Timestamp,
+        learn: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let outline = usual.outline(ts);
+        match self.meet(&outline, now) {
+            Meeting::Over => ControlFlow::Continue(()),
+            Meeting::Of(slot) => self.lead(slot, &outline, &usual.segment(ts), now, learn),
+        }
+    }
+
     /// Finds the flow of a segment, which is then to be [led](Self::lead) to it, unless it tells nothing.
     #[inline(always)]
-    pub(crate) fn meet(&mut self, outline: &Outline, now: Timestamp) -> Meeting {
+    fn meet(&mut self, outline: &Outline, now: Timestamp) -> Meeting {
         self.table.expire(now);
         match self.table.touch(&outline.key, now) {
             Some(slot) if !outline.controls() && self.passes_over(slot, outline) => Meeting::Over,
@@ -167,7 +184,7 @@ impl<P: Protocol> Flows<P> {
 
     /// Leads a segment to the flow that it met, as [`segment`](Self::segment) does.
     #[inline(always)]
-    pub(crate) fn lead(
+    fn lead(
         &mut self,
         slot: Option<Slot>,
         outline: &Outline,
@@ -287,7 +304,7 @@ impl Outline {
 }
 
 /// What became of a segment that came to its flow.
-pub(crate) enum Meeting {
+enum Meeting {
     /// It tells nothing.
     Over,
     /// It is to be led to the flow, which is in this place if it is known.

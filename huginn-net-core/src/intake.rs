@@ -46,7 +46,10 @@ impl Intake {
     /// filter it by.
     #[inline(always)]
     pub(crate) fn take_usual_ipv6<'a>(&mut self, frame: &Frame<'a>) -> Option<(UsualIpv6<'a>, Timestamp)> {
-        let usual = Usual::of_ipv6(frame).filter(|_| self.filter.is_empty())?;
+        if !self.filter.is_empty() {
+            return None;
+        }
+        let usual = Usual::of_ipv6(frame)?;
         self.decoder.count_ipv6(&usual);
         Some((usual, self.clock.tick(frame.ts)))
     }

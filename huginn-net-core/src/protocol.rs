@@ -37,9 +37,9 @@ pub trait Protocol: Send + Sized {
     /// side sent it.
     fn opens(&self, segment: &Segment<'_>) -> Option<Side>;
 
-    /// Whether a segment of a flow that has none of SYN, FIN and RST tells nothing, as its time and sender alone say:
-    /// [`on_segment`](Self::on_segment) would emit nothing and leave all as it is. It is then not called, nor are the
-    /// headers read to their end.
+    /// Whether a segment of a flow, of TCP without SYN, FIN and RST or of UDP, tells nothing, as its time and sender alone
+    /// say: [`on_segment`](Self::on_segment) would emit nothing and leave all as it is, [`held`](Self::held) included. It is
+    /// then not called; in one thread, of most frames, the headers are not even read to their end.
     ///
     /// False where nothing else is known: it is there to save time alone.
     #[inline]

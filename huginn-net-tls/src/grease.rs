@@ -13,6 +13,10 @@ pub const fn is_grease(value: u16) -> bool {
     high == low && low & 0x0f == 0x0a
 }
 
+pub(crate) fn is_no_grease(value: &u16) -> bool {
+    !is_grease(*value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::is_grease;

@@ -13,9 +13,10 @@ use md5::{Digest, Md5};
 
 use crate::computed::Computed;
 use crate::decimal::Decimals;
+use crate::grease::is_no_grease;
 use crate::ja4::hex;
 use crate::memo::Memo;
-use crate::{ClientHello, ServerHello, is_grease};
+use crate::{ClientHello, ServerHello};
 
 /// A JA3: version of the hello itself, cipher suites, extensions, groups and point formats, GREASE left out.
 ///
@@ -239,7 +240,7 @@ impl fmt::Debug for Ja3Hash {
 /// The version and the cipher suites.
 fn push_before_extensions(text: &mut Vec<u8>, hello: &ClientHello<'_>) {
     push_number(text, hello.legacy_version().0);
-    push_field(text, hello.cipher_suites().filter(is_known));
+    push_field(text, hello.cipher_suites().filter(is_no_grease));
     text.push(b',');
 }
 
@@ -249,12 +250,8 @@ fn push_extensions(text: &mut Vec<u8>, hello: &ClientHello<'_>) {
 
 /// The groups and the point formats.
 fn push_behind_extensions(text: &mut Vec<u8>, hello: &ClientHello<'_>) {
-    push_field(text, hello.supported_groups().filter(is_known));
+    push_field(text, hello.supported_groups().filter(is_no_grease));
     push_field(text, hello.ec_point_formats().iter().copied().map(u16::from));
-}
-
-fn is_known(number: &u16) -> bool {
-    !is_grease(*number)
 }
 
 fn push_field(text: &mut Vec<u8>, numbers: impl Iterator<Item = u16>) {

@@ -116,7 +116,7 @@ fn open(path: &Path) -> Result<CaptureReader, CaptureError> {
         CaptureReader::from_reader("standard input", io::stdin())
     } else {
         let capture = CaptureReader::open(path)?;
-        // A pipe may be written to for as long as it likes.
+        // A pipe may be written to for as long as it likes; what is not compressed the system reads ahead.
         let is_whole = capture.input_len().is_some();
         Ok(if is_whole && capture.compression().is_some() { capture.read_ahead() } else { capture })
     }

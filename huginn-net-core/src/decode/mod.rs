@@ -23,6 +23,7 @@ pub use error::{DecodeError, Layer};
 
 use counters::{Stop, add};
 use fragments::{FragmentTable, Limits, Whole};
+pub(crate) use ip::Header;
 use ip::{IpPacket, Ipv4, Version, protocol};
 use transport::Datagram;
 pub(crate) use usual::{FixedHeaders, Usual, UsualIpv6};
@@ -103,15 +104,13 @@ impl Decoder {
     /// Counts a frame as [`decode`](Self::decode) does, of which another thread makes the segment.
     #[inline(always)]
     pub(crate) fn count(&mut self, usual: &Usual<'_>) {
-        add(&mut self.counters.frames, 1);
-        add(&mut self.counters.tcp, 1);
         self.note_ip_checksum(usual.packet.header);
-        self.note_payload(&usual.packet, &usual.datagram);
+        self.count_ipv6(usual);
     }
 
-    /// As [`count`](Self::count).
+    /// Counts one of IPv6, whose header has no checksum, or another of which that has been noted.
     #[inline(always)]
-    pub(crate) fn count_ipv6(&mut self, usual: &UsualIpv6<'_>) {
+    pub(crate) fn count_ipv6<H: Header>(&mut self, usual: &Usual<'_, H>) {
         add(&mut self.counters.frames, 1);
         add(&mut self.counters.tcp, 1);
         self.note_payload(&usual.packet, &usual.datagram);
@@ -181,7 +180,7 @@ impl Decoder {
 
     /// Hands on the segment in an IP packet, or gives what the packet carries in its place.
     #[inline]
-    fn transport<'a, H: ip::Header>(
+    fn transport<'a, H: Header>(
         &mut self,
         packet: &IpPacket<'a, H>,
         walk: &mut Walk<'_>,
@@ -213,7 +212,7 @@ impl Decoder {
     }
 
     #[inline]
-    fn hand_on<'a, H: ip::Header>(
+    fn hand_on<'a, H: Header>(
         &mut self,
         packet: &IpPacket<'a, H>,
         datagram: &Datagram<'a, impl transport::Header<'a>>,
@@ -231,7 +230,7 @@ impl Decoder {
     }
 
     #[inline(always)]
-    fn note_payload<'a, H: ip::Header, T>(&mut self, packet: &IpPacket<'a, H>, datagram: &Datagram<'a, T>) {
+    fn note_payload<'a, H: Header, T>(&mut self, packet: &IpPacket<'a, H>, datagram: &Datagram<'a, T>) {
         if datagram.missing > 0 {
             add(&mut self.counters.truncated_payload, 1);
         }
@@ -352,7 +351,7 @@ impl From<DecodeError> for Stop {
 #[inline(always)]
 fn segment<'s, 'a: 's>(
     ts: Timestamp,
-    packet: &IpPacket<'a, impl ip::Header>,
+    packet: &IpPacket<'a, impl Header>,
     datagram: &Datagram<'a, impl transport::Header<'a>>,
     tunnel: &'s TunnelPath,
 ) -> Segment<'s> {

@@ -11,9 +11,10 @@ use super::error::{Ja4Field, Ja4ParseError, Scanner};
 use super::fingerprint::{Ja4, Ja4Hash};
 use super::head::Ja4Head;
 use super::hex::{self, List};
+use crate::ClientHello;
 use crate::computed::Computed;
+use crate::grease::is_no_grease;
 use crate::sorted::{SortedKinds, SortedSuites};
-use crate::{ClientHello, is_grease};
 
 /// A JA4 with its lists in full: `ja4_r`, `ja4_ro` or `ja4_s1r`. A clone shares what it holds.
 ///
@@ -54,7 +55,7 @@ impl Ja4Raw {
         let mut text = room_for([suites.len(), USUAL_KINDS, algorithms.len()]);
         let mut list = List::new(&mut text);
         match form {
-            Ja4Form::Original => suites.filter(is_known).for_each(|suite| list.push(suite)),
+            Ja4Form::Original => suites.filter(is_no_grease).for_each(|suite| list.push(suite)),
             _ => SortedSuites::of(suites).for_each(|suite| list.push(suite)),
         }
         let suites = list.end();
@@ -72,7 +73,7 @@ impl Ja4Raw {
             _ => SortedKinds::of(hello.kinds()).for_each(push),
         }
         let extensions = list.end();
-        push_last(&mut text, algorithms.filter(is_known));
+        push_last(&mut text, algorithms.filter(is_no_grease));
         Self::of_text(text, Ja4Head::of(hello).with_counts(suites, counted), [suites, extensions])
     }
 
@@ -173,10 +174,6 @@ impl Ja4Raw {
 
 /// As many extensions have nearly all hellos at most.
 const USUAL_KINDS: usize = 24;
-
-fn is_known(number: &u16) -> bool {
-    !is_grease(*number)
-}
 
 /// A text with room for lists of so many numbers behind the head.
 fn room_for(lists: [usize; 3]) -> Vec<u8> {

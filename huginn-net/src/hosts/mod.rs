@@ -176,9 +176,10 @@ impl Hosts {
     /// What was learned of each host that is remembered, in the order of addresses (IPv4 first; of equal ones the one
     /// outside of tunnels first). None unless [`Observers::profiles`](crate::Observers::profiles) asked for it.
     pub fn profiles(&self) -> impl Iterator<Item = &HostProfile> {
-        let mut ids: Vec<HostId> = self.ids().collect();
-        ids.sort_unstable();
-        ids.into_iter().filter_map(|id| self.profile_of(id))
+        let hosts = self.map.iter().filter_map(|(id, host)| Some((id, host.profile.as_deref()?)));
+        let mut profiles: Vec<_> = hosts.collect();
+        profiles.sort_unstable_by_key(|(id, _)| **id);
+        profiles.into_iter().map(|(_, profile)| profile)
     }
 
     /// What was learned of the host that has this address: outside of tunnels; if it was not seen there, in the tunnel
