@@ -252,11 +252,11 @@ fetched_until_gone() {
     test -s "$tmp/status"
 }
 
-# refused STATUS TEXT COMMAND...: `live` ends at once with this status, and says this.
+# refused STATUS TEXT COMMAND...: `live` ends at once with this status, and says this; started by STARTER, if that is set.
 refused() {
     local status=0 wanted=$1 text=$2
     shift 2
-    server timeout 10 "$1" live "${@:2}" >/dev/null 2>"$tmp/refused.err" || status=$?
+    server timeout 10 ${STARTER:-} "$1" live "${@:2}" >/dev/null 2>"$tmp/refused.err" || status=$?
     [ $status = "$wanted" ] || fail "live ${*:2}: exit status $status, not $wanted: $(cat "$tmp/refused.err")"
     said refused "$text" || fail "live ${*:2}: says nothing of '$text': $(cat "$tmp/refused.err")"
 }
@@ -269,20 +269,12 @@ refusals() {
         refused 2 hn-none "$program" -i hn-b -i hn-none --backend "$backend"
         refused 2 "no such user" "$program" -i hn-b --backend "$backend" --user hn-nobody
         refused 1 "install -d -o" "$program" -i hn-b --backend "$backend" --user nobody -o "$tmp/refused.json"
-        without_rights 1 "setcap cap_net_raw" "$program" -i hn-b --backend "$backend"
+        STARTER="setpriv --reuid nobody --regid nogroup --clear-groups" \
+            refused 1 "setcap cap_net_raw" "$program" -i hn-b --backend "$backend"
     done
     # A build that links no library knows no expressions.
     ldd "${programs[packet]}" | grep -q libpcap || refused 2 libpcap "${programs[packet]}" -i hn-b -- tcp port 80
     refused 1 metrics "${programs[packet]}" -i hn-b --metrics $SERVER4:80
-}
-
-# without_rights STATUS TEXT COMMAND...: as refused, started by a user without any.
-without_rights() {
-    local status=0
-    server timeout 10 setpriv --reuid nobody --regid nogroup --clear-groups "$3" live "${@:4}" >/dev/null 2>"$tmp/refused.err" ||
-        status=$?
-    [ $status = "$1" ] || fail "without rights: exit status $status, not $1: $(cat "$tmp/refused.err")"
-    said refused "$2" || fail "without rights: says nothing of '$2': $(cat "$tmp/refused.err")"
 }
 
 rights() {

@@ -1,0 +1,167 @@
+#![allow(clippy::arithmetic_side_effects)]
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::FlowKey;
+
+fn at(seconds: u64) -> Timestamp {
+    Timestamp::new(seconds, 0, 0)
+}
+
+fn table(max_entries: usize, idle_seconds: u64) -> IdleMap<FlowKey, u32> {
+    let idle_timeout = Duration::from_secs(idle_seconds);
+    IdleMap::new(&IdleLimits { max_entries, idle_timeout, max_held_bytes: usize::MAX })
+}
+
+#[test]
+fn an_idle_flow_ends_on_packet_time_and_not_before() {
+    let mut table = table(10, 300);
+    let key = FlowKey::numbered(1);
+    table.insert(key, at(100), 7);
+    table.expire(at(400));
+    assert_eq!((table.peek(&key), table.peek(&FlowKey::numbered(2))), (Some(&7), None));
+    assert!(table.touch(&key, at(400)).is_some());
+    table.expire(at(700));
+    assert!(table.touch(&key, at(700)).is_some(), "touching renews");
+    table.expire(at(1001));
+    assert!(table.touch(&key, at(1001)).is_none());
+    assert_eq!((table.peek(&key), table.counters().expired), (None, 1), "peeking renews nothing");
+}
+
+#[test]
+fn a_time_stamp_far_in_the_future_keeps_no_flow_for_ever() {
+    let mut table = table(10, 300);
+    table.insert(FlowKey::numbered(1), at(1_000_000), 1);
+    table.insert(FlowKey::numbered(2), at(1000), 2);
+    table.expire(at(1100));
+    assert_eq!(table.counters().held, 2, "time stepped back");
+    table.expire(at(1301));
+    table.expire(at(1401));
+    assert_eq!((table.counters().held, table.counters().expired), (0, 2));
+}
+
+#[test]
+fn the_least_recently_seen_goes_first_at_the_limit() {
+    let mut table = table(3, 300);
+    for n in 0..3 {
+        table.insert(FlowKey::numbered(n), at(u64::from(n)), n);
+    }
+    table.touch(&FlowKey::numbered(0), at(3));
+    table.insert(FlowKey::numbered(3), at(4), 3);
+    let held: Vec<bool> = (0..4).map(|n| table.touch(&FlowKey::numbered(n), at(5)).is_some()).collect();
+    assert_eq!(held, [true, false, true, true]);
+    assert_eq!(
+        table.counters(),
+        IdleCounters { inserted: 4, evicted: 1, held: 3, ..IdleCounters::default() }
+    );
+}
+
+#[test]
+fn a_million_flows_use_no_more_entries_than_the_limit() {
+    let mut table = table(1000, 300);
+    for n in 0..1_000_000 {
+        table.insert(FlowKey::numbered(n), at(0), n);
+    }
+    assert_eq!(table.entries.len(), 1000);
+    assert_eq!(table.counters().evicted, 999_000);
+}
+
+#[test]
+fn flows_that_take_up_too_much_memory_go_oldest_first() {
+    let mut table = IdleMap::new(&IdleLimits {
+        max_entries: 10,
+        idle_timeout: Duration::from_secs(300),
+        max_held_bytes: 1000,
+    });
+    for n in 0..5 {
+        let slot = table.insert(FlowKey::numbered(n), at(0), n).unwrap();
+        table.note_held(slot, 100);
+        table.note_held(slot, 300);
+    }
+    let held: Vec<bool> = (0..5).map(|n| table.touch(&FlowKey::numbered(n), at(0)).is_some()).collect();
+    assert_eq!(held, [false, false, true, true, true]);
+    let counters = table.counters();
+    assert_eq!((counters.evicted_for_memory, counters.held_bytes), (2, 900));
+    let slot = table.touch(&FlowKey::numbered(4), at(0)).unwrap();
+    table.note_held(slot, 0);
+    assert_eq!(table.counters().held_bytes, 600);
+    table.note_held(slot, 2000);
+    assert_eq!(
+        (table.counters().held, table.counters().held_bytes),
+        (0, 0),
+        "one that is too big alone goes"
+    );
+    table.insert(FlowKey::numbered(9), at(0), 9);
+    table.clear();
+    assert_eq!(table.counters().held_bytes, 0);
+}
+
+proptest! {
+    /// Against a plain list that is searched from one end to the other, in quarters of the time that an entry stays
+    /// in its place.
+    #[test]
+    fn behaves_like_a_list_in_order_of_last_sight(
+        steps in prop::collection::vec((0_u32..40, -900_i64..1100), 1..400),
+        is_steady: bool,
+    ) {
+        const IDLE: u64 = 1_024;
+        const STAY: u64 = IDLE / 256;
+        let at = |now: u64| Timestamp::from_nanos(now * 1_000_000);
+        let idle_timeout = Duration::from_millis(IDLE);
+        let mut table = IdleMap::new(&IdleLimits { max_entries: 12, idle_timeout, max_held_bytes: usize::MAX });
+        // Number, when it was seen, and when it got its place.
+        let mut list: VecDeque<(u32, u64, u64)> = VecDeque::new();
+        let mut now = 1_000_000_u64;
+        for (n, pause) in steps {
+            // Most steps are small.
+            let pause = if pause.rem_euclid(8) == 0 { pause } else { pause.rem_euclid(7) };
+            now = now.saturating_add_signed(if is_steady { pause.abs() } else { pause });
+            table.expire(at(now));
+            let mut renewals = 0;
+            while let Some((held, seen, _)) = list.front().copied().filter(|(_, seen, _)| now.abs_diff(*seen) > IDLE) {
+                if seen > now {
+                    renewals += 1;
+                    if renewals > MAX_RENEWALS {
+                        break;
+                    }
+                    list.push_back((held, now, now));
+                }
+                list.pop_front();
+            }
+            let idle = |(_, seen, _): (u32, u64, u64)| now.saturating_sub(seen) > IDLE;
+            if list.iter().position(|(held, ..)| *held == n).is_some_and(|place| idle(list[place])) {
+                list.retain(|(held, ..)| *held != n);
+            }
+            let slot = table.touch(&FlowKey::numbered(n), at(now));
+            let known = list.iter().position(|(held, ..)| *held == n);
+            prop_assert_eq!(slot.is_some(), known.is_some());
+            match (slot, known) {
+                (Some(slot), Some(place)) => {
+                    prop_assert_eq!(table.get_mut(slot).copied(), Some(n));
+                    if now.abs_diff(list[place].2) > STAY {
+                        list.remove(place);
+                        list.push_back((n, now, now));
+                    } else {
+                        list[place].1 = now;
+                    }
+                }
+                _ => {
+                    table.insert(FlowKey::numbered(n), at(now), n);
+                    if list.len() == 12 {
+                        list.pop_front();
+                    }
+                    list.push_back((n, now, now));
+                }
+            }
+            prop_assert_eq!(table.counters().held, list.len() as u64);
+        }
+        table.expire_all(at(now));
+        let living = list.iter().filter(|(_, seen, _)| now.saturating_sub(*seen) <= IDLE).count();
+        prop_assert!(!is_steady || table.counters().held == living as u64);
+        let IdleCounters { inserted, expired, evicted, held, .. } = table.counters();
+        prop_assert_eq!(inserted, expired + evicted + held);
+    }
+}
