@@ -67,6 +67,11 @@ impl<'a> Tcp<'a> {
         let [a, b, c, d, ..] = *self.fixed;
         (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
     }
+
+    #[inline]
+    pub(super) fn flags(self) -> TcpFlags {
+        TcpFlags::from_bits_truncate(u16::from_be_bytes([self.fixed[12], self.fixed[13]]))
+    }
 }
 
 impl<'a> Header<'a> for Tcp<'a> {
@@ -79,7 +84,7 @@ impl<'a> Header<'a> for Tcp<'a> {
             dst_port,
             seq: u32::from_be_bytes([fixed[4], fixed[5], fixed[6], fixed[7]]),
             ack: u32::from_be_bytes([fixed[8], fixed[9], fixed[10], fixed[11]]),
-            flags: TcpFlags::from_bits_truncate(u16::from_be_bytes([fixed[12], fixed[13]])),
+            flags: self.flags(),
             window: u16::from_be_bytes([fixed[14], fixed[15]]),
             urgent: u16::from_be_bytes([fixed[18], fixed[19]]),
             options,

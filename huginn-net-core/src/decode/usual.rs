@@ -5,7 +5,7 @@ use super::ip::{self, Header, IpPacket, Ipv4, Ipv6, protocol};
 use super::transport::{self, Datagram, Header as _, Tcp};
 use super::{ethernet, ethertype};
 use crate::flows::Outline;
-use crate::{FlowKey, Frame, LinkType, Segment, TcpFlags, Timestamp, TunnelPath};
+use crate::{FlowKey, Frame, LinkType, Segment, Timestamp, TunnelPath};
 
 /// The parts of such a frame.
 #[derive(Clone, Copy)]
@@ -68,9 +68,7 @@ impl<'a, H: Header> Usual<'a, H> {
     #[inline(always)]
     pub(crate) fn outline(&self, ts: Timestamp) -> Outline {
         let (key, sender_is_low) = self.key();
-        let [_, _, _, _, _, _, _, _, _, _, _, _, high, low, ..] = self.datagram.header.fixed();
-        let flags = TcpFlags::from_bits_truncate(u16::from_be_bytes([high, low]));
-        Outline { key, sender_is_low, ts, flags }
+        Outline { key, sender_is_low, ts, flags: self.datagram.header.flags() }
     }
 
     /// Its segment.
