@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Runs commands in turn, over and over, and compares them.
 
-usage: interleave.py RUNS NAME COMMAND [NAME COMMAND]...
+usage: interleave.py [--before COMMAND] RUNS NAME COMMAND [NAME COMMAND]...
 
-Each command is run by a shell. Measured are the time that it takes, its processor time and its peak memory (wait4(2);
+Each command is run by a shell; that of --before is run first each time, and not measured. Measured are the time that it takes, its processor time and its peak memory (wait4(2);
 a peak below that of this script is not seen), and, where it prints the table of a bench, the rows of that. All that
 follow are compared with the first: the median of the ratios of each run to the run of the first one just before it,
 with the spread of these ratios (without a tenth of them at either end). Where the spread holds 1, there is no
 difference.
 """
+import argparse
 import os
 import statistics
 import subprocess
@@ -17,12 +18,18 @@ import time
 
 
 def main():
-    runs, rest = int(sys.argv[1]), sys.argv[2:]
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument('--before', default='')
+    arguments.add_argument('runs', type=int)
+    arguments.add_argument('rest', nargs='+')
+    arguments = arguments.parse_args()
+    runs, rest = arguments.runs, arguments.rest
     commands = list(zip(rest[::2], rest[1::2]))
     measured = {name: [] for name, _ in commands}
     for turn in range(runs):
         for name, command in commands:
             print(f'run {turn + 1} of {runs}: {name}', file=sys.stderr)
+            subprocess.run(arguments.before, shell=True, check=True)
             measured[name].append(measure(command))
     first = commands[0][0]
     for quantity in measured[first][0]:

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::thread;
 use std::time::Duration;
 
 use huginn_net::{
@@ -33,7 +34,7 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
         events.name_file((args.files.len() > 1).then(|| name_of(path)));
         let before = analyzer.counters();
         analyzer.memory_mut().clear();
-        let reader = open(path);
+        let reader = open(path, args.analysis.workers.get() == 1);
         let is_open = reader.is_ok();
         let outcome = reader.map_err(AnalysisError::from).and_then(|reader| {
             let progress = Progress::of(&reader, args.output.quiet || !summary && events.is_on_terminal());
@@ -111,15 +112,20 @@ fn analyzer(args: &PcapArguments) -> Result<HuginnNet, Failure> {
     analysis::filtered(builder, args.analysis.filter.as_deref()).map(Builder::build)
 }
 
-fn open(path: &Path) -> Result<CaptureReader, CaptureError> {
+/// Opens a capture that is analysed by the thread that reads it, or by others.
+fn open(path: &Path, by_reader: bool) -> Result<CaptureReader, CaptureError> {
     if path == Path::new("-") {
-        CaptureReader::from_reader("standard input", io::stdin())
-    } else {
-        let capture = CaptureReader::open(path)?;
-        // A pipe may be written to for as long as it likes; what is not compressed the system reads ahead.
-        let is_whole = capture.input_len().is_some();
-        Ok(if is_whole && capture.compression().is_some() { capture.read_ahead() } else { capture })
+        return CaptureReader::from_reader("standard input", io::stdin());
     }
+    let capture = CaptureReader::open(path)?;
+    // A pipe may be written to for as long as it likes.
+    let is_whole = capture.input_len().is_some();
+    let is_much = by_reader && has_other_processors() || capture.compression().is_some();
+    Ok(if is_whole && is_much { capture.read_ahead() } else { capture })
+}
+
+fn has_other_processors() -> bool {
+    thread::available_parallelism().is_ok_and(|processors| processors.get() > 1)
 }
 
 /// A capture of which so many packets are read at most, and a progress bar.

@@ -9,10 +9,10 @@ use super::Compression;
 use super::input::Input;
 
 /// Blocks that wait to be taken at most.
-const QUEUE_LEN: usize = 4;
+const QUEUE_LEN: usize = 3;
 
 /// How many bytes are read at once.
-const BLOCK_LEN: usize = 256 * 1024;
+const BLOCK_LEN: usize = 512 * 1024;
 
 /// Room before the bytes of a block for what is unread of those before.
 pub(super) const HEADROOM: usize = 64 * 1024;

@@ -133,12 +133,12 @@ impl CaptureReader {
         }
     }
 
-    /// Lets a thread read, and decompress, ahead of what is wanted: up to 5 blocks of 256 KiB, in 10 buffers at most, of
-    /// twice that each where frames are long. Where the system gives no thread, nothing changes.
+    /// Lets a thread read, and decompress, ahead of what is wanted: up to 4 blocks of 512 KiB, in 8 buffers at most, of twice
+    /// that each where frames are long. Where the system gives no thread, nothing changes.
     ///
-    /// It pays where the input is [compressed](Self::compression), or slower than what is done with the packets. What the
-    /// system has in memory, or reads ahead itself as it does of files on disks, a thread reads no sooner than whoever wants
-    /// it, and it then lies in the cache of another processor.
+    /// It pays where another processor has nothing to do and either the input is [compressed](Self::compression) or the thread
+    /// that wants the frames also analyses them. A [parallel](crate::Builder::workers) analysis has a thread that reads
+    /// already.
     ///
     /// For files. Nobody waits for the thread to end: one that waits for a pipe stays until that has bytes or an end.
     #[must_use]

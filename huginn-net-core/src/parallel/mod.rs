@@ -37,7 +37,7 @@ use worker::Worker;
 const MAX_WORKERS: usize = 128;
 
 /// Batches that wait for a worker at most, and rounds whose tidings wait to be merged.
-const QUEUE_LEN: usize = 4;
+const QUEUE_LEN: usize = 12;
 
 /// For how long batches wait for room where the source does not wait, until a worker has nothing to do again. Meanwhile
 /// whoever captures keeps what comes in its buffer.

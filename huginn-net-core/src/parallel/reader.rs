@@ -17,8 +17,8 @@ use crate::{CancelToken, Source, Timestamp};
 pub(super) struct Reader {
     spread: Spread,
     lanes: Vec<Lane>,
-    spent_batches: Receiver<Batch>,
-    spent_buffers: Receiver<Vec<u8>>,
+    spent_batches: Spent<Batch>,
+    spent_buffers: Spent<Vec<u8>>,
     rounds: Sender<Round>,
     hasher: RandomState,
     /// For how long room may still be waited for where the source does not wait.
@@ -31,6 +31,13 @@ pub(super) struct Reader {
 struct Lane {
     queue: Sender<Batch>,
     batch: Batch,
+}
+
+/// What workers are done with.
+struct Spent<T> {
+    given_back: Receiver<T>,
+    /// What was given back last is on top: most of it still lies in a cache.
+    at_hand: Vec<T>,
 }
 
 /// The workers are gone.
@@ -47,8 +54,8 @@ impl Reader {
         Self {
             spread,
             lanes,
-            spent_batches,
-            spent_buffers,
+            spent_batches: Spent::new(spent_batches),
+            spent_buffers: Spent::new(spent_buffers),
             rounds,
             hasher,
             patience: PATIENCE,
@@ -129,7 +136,7 @@ impl Reader {
         }
         let mut workers = Workers::default();
         let buffer = source.lends_from_buffer().then(|| {
-            let fresh = self.spent_buffers.try_recv().unwrap_or_else(|_| vec![0; self.spread.buffer_len()]);
+            let fresh = self.spent_buffers.take().unwrap_or_else(|| vec![0; self.spread.buffer_len()]);
             Arc::new(source.take_buffer(fresh))
         });
         for (worker, lane) in self.lanes.iter_mut().enumerate() {
@@ -139,7 +146,7 @@ impl Reader {
             if let Some(buffer) = &buffer {
                 lane.batch.lie_in(buffer);
             }
-            let fresh = self.spent_batches.try_recv().unwrap_or_default();
+            let fresh = self.spent_batches.take().unwrap_or_default();
             let batch = std::mem::replace(&mut lane.batch, fresh);
             match lane.send(batch, self.spread.overflow, &mut self.patience)? {
                 None => workers.add(worker),
@@ -168,6 +175,18 @@ impl Reader {
         }
         self.told_frames = intake.frames;
         self.rounds.send(Round { counters: intake.counters(), ..Round::default() }).map_err(|_| Deserted)
+    }
+}
+
+impl<T> Spent<T> {
+    fn new(given_back: Receiver<T>) -> Self {
+        Self { given_back, at_hand: Vec::new() }
+    }
+
+    /// What was given back last, if there is any.
+    fn take(&mut self) -> Option<T> {
+        self.at_hand.extend(self.given_back.try_iter());
+        self.at_hand.pop()
     }
 }
 

@@ -201,7 +201,7 @@ fn blocks_stay_as_short_as_they_are_whatever_the_frames_are() {
     for _ in 0..2_000 {
         assert!(capture.next_frame().unwrap().is_some());
     }
-    assert_eq!(most.load(Ordering::Relaxed), 256 << 10);
+    assert_eq!(most.load(Ordering::Relaxed), 512 << 10);
 }
 
 #[test]
