@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use huginn_net_core::{CaptureReader, Frame, Frames, LinkType, Timestamp};
+use huginn_net_core::{CaptureReader, Frame, LinkType, MemoryFrames, Timestamp};
 
 /// Packets a second that fill a link of 1 Gbps: frames of 1,518 bytes, with preamble and gap 1,538.
 pub(crate) const PACKETS_AT_1_GBPS: u64 = 81_274;
@@ -142,8 +142,8 @@ impl Packets {
         file.flush()
     }
 
-    pub(crate) fn source(&self) -> Frames<'_, impl Iterator<Item = Frame<'_>> + Clone + Send> {
-        Frames::new(self.frames())
+    pub(crate) fn source(&self) -> MemoryFrames<'_, impl Iterator<Item = Frame<'_>> + Clone + Send> {
+        MemoryFrames::new(self.frames())
     }
 }
 

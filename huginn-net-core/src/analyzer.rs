@@ -191,7 +191,7 @@ impl<P: Protocol> Analyzer<P> {
         Ok(())
     }
 
-    fn in_workers<S: Source<Error: Send> + Send, F: Form<Event<Report<P>>>>(
+    fn in_workers<'s, S: Source<Error: Send> + Send + 's, F: Form<Event<Report<P>>>>(
         &mut self,
         source: S,
         form: &F,
@@ -216,7 +216,7 @@ impl<P: Protocol> Analyzer<P> {
         match self.intake.take_usual(frame) {
             Taken::Usual(usual, now) => {
                 let Self { flows, outlet, .. } = self;
-                flows.usual(&usual, frame.ts, now, &mut |event| outlet.take(event, form, shelf, delivery))
+                flows.prospect(&usual, now, &mut |event| outlet.take(event, form, shelf, delivery))
             }
             // A copy, so that a frame need not lie in memory unless it comes here.
             Taken::Other => self.push_other(&{ *frame }, form, shelf, delivery),
@@ -235,7 +235,7 @@ impl<P: Protocol> Analyzer<P> {
         let Self { intake, flows, outlet, .. } = self;
         if let Some((usual, now)) = intake.take_usual_ipv6(frame) {
             let mut learn = |event| outlet.take(event, form, shelf, delivery);
-            return flows.usual(&usual, frame.ts, now, &mut learn);
+            return flows.prospect(&usual, now, &mut learn);
         }
         let mut outcome = ControlFlow::Continue(());
         intake.take_other(frame, &mut |segment, now| {

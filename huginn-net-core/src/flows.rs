@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use crate::decode::{Header, Usual};
+use crate::decode::Prospect;
 use crate::idle_map::{IdleLimits, IdleMap, Slot};
 use crate::{Event, FlowKey, Interest, Protocol, Segment, Side, Tally, TcpFlags, Timestamp, tally};
 
@@ -156,19 +156,18 @@ impl<P: Protocol> Flows<P> {
         }
     }
 
-    /// Leads the segment of a usual frame to its flow, as [`segment`](Self::segment) does. It is not made if it tells nothing.
+    /// Leads a segment to its flow, as [`segment`](Self::segment) does. It is not made if it tells nothing.
     #[inline(always)]
-    pub(crate) fn usual<H: Header>(
+    pub(crate) fn prospect(
         &mut self,
-        usual: &Usual<'_, H>,
-        ts: Timestamp,
+        prospect: &impl Prospect,
         now: Timestamp,
         learn: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let outline = usual.outline(ts);
+        let outline = prospect.outline();
         match self.meet(&outline, now) {
             Meeting::Over => ControlFlow::Continue(()),
-            Meeting::Of(slot) => self.lead(slot, &outline, &usual.segment(ts), now, learn),
+            Meeting::Of(slot) => self.lead(slot, &outline, &prospect.segment(), now, learn),
         }
     }
 
@@ -285,7 +284,7 @@ impl<P: Protocol> Flows<P> {
 }
 
 /// Of a segment, what is looked at before all else.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outline {
     pub(crate) key: FlowKey,
     /// Whether its sender is the low end of the key.

@@ -2,7 +2,7 @@
 
 use crate::decode::{Usual, UsualIpv6};
 use crate::packet_clock::PacketClock;
-use crate::{Counters, Decoder, Filter, FlowKey, Frame, Segment, Timestamp};
+use crate::{Counters, Decoder, Filter, Frame, Segment, Timestamp};
 
 /// Decodes and filters, and tells the time that flows go by.
 pub(crate) struct Intake {
@@ -71,16 +71,6 @@ impl Intake {
         }
     }
 
-    /// Takes a frame, and hands its segments that pass to `each`, or what they can be made of.
-    #[inline]
-    pub(crate) fn take_part(&mut self, frame: &Frame<'_>, each: &mut impl FnMut(&Part<'_>, Timestamp)) {
-        match self.take_usual(frame) {
-            Taken::Usual(usual, now) => each(&Part::Usual(frame.ts, &usual), now),
-            Taken::Other => self.take_other(frame, &mut |segment, now| each(&Part::Segment(segment), now)),
-            Taken::Nothing => {}
-        }
-    }
-
     /// What was counted up to the flows.
     pub(crate) fn counters(&self) -> Counters {
         Counters {
@@ -119,22 +109,4 @@ pub(crate) enum Taken<'a> {
     Other,
     /// It is not to be analysed.
     Nothing,
-}
-
-/// A segment, or what it can be made of.
-pub(crate) enum Part<'a> {
-    /// Captured at this time.
-    Usual(Timestamp, &'a Usual<'a>),
-    Segment(&'a Segment<'a>),
-}
-
-impl Part<'_> {
-    /// The key of its flow.
-    #[inline]
-    pub(crate) fn key(&self) -> FlowKey {
-        match self {
-            Self::Usual(_, usual) => usual.key().0,
-            Self::Segment(segment) => FlowKey::of(segment).0,
-        }
-    }
 }

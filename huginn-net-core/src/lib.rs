@@ -105,7 +105,7 @@ pub use parallel::Overflow;
 pub use protocol::{Interest, Protocol, Report, Side};
 pub use reassembly::Reassembler;
 pub use segment::{Addresses, IpHeader, Segment, TcpFlags, TcpHeader, Transport, UdpHeader};
-pub use source::{Frames, Source};
+pub use source::{Frames, MemoryFrames, Source};
 pub use tally::Tally;
 pub use tcp_connection::{TcpConnection, TcpStarts};
 pub use tcp_stream::{Piece, StreamCounters, TcpStream};

@@ -1,6 +1,7 @@
 //! Where frames come from.
 
 use std::convert::Infallible;
+use std::hint::black_box;
 use std::marker::PhantomData;
 
 use crate::{Frame, Timestamp};
@@ -24,6 +25,24 @@ pub trait Source {
     /// tells nothing, as of a capture file.
     fn taken_at(&self) -> Option<Timestamp> {
         None
+    }
+
+    /// Whether frames can be [kept](Self::next_kept_frame), which spares a parallel analysis to copy them: it then asks for
+    /// no others. False where nothing else is known.
+    fn keeps_frames(&self) -> bool {
+        false
+    }
+
+    /// The next frame, as [`next_frame`](Self::next_frame) gives it, for as long as the source may last: it lies in memory
+    /// that the source has borrowed. `None` where [none can](Self::keeps_frames).
+    ///
+    /// # Errors
+    /// Those of `next_frame`.
+    fn next_kept_frame<'s>(&mut self) -> Result<Option<Frame<'s>>, Self::Error>
+    where
+        Self: 's,
+    {
+        Ok(None)
     }
 
     /// Whether frames lie in a buffer that can be [taken](Self::take_buffer), which spares a parallel analysis to copy
@@ -57,6 +76,17 @@ impl<S: Source + ?Sized> Source for &mut S {
         (**self).taken_at()
     }
 
+    fn keeps_frames(&self) -> bool {
+        (**self).keeps_frames()
+    }
+
+    fn next_kept_frame<'s>(&mut self) -> Result<Option<Frame<'s>>, Self::Error>
+    where
+        Self: 's,
+    {
+        (**self).next_kept_frame()
+    }
+
     fn lends_from_buffer(&self) -> bool {
         (**self).lends_from_buffer()
     }
@@ -84,6 +114,105 @@ impl<'a, I: Iterator<Item = Frame<'a>>> Source for Frames<'a, I> {
     type Error = Infallible;
 
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Infallible> {
+        self.next_kept_frame()
+    }
+
+    fn keeps_frames(&self) -> bool {
+        true
+    }
+
+    fn next_kept_frame<'s>(&mut self) -> Result<Option<Frame<'s>>, Infallible>
+    where
+        Self: 's,
+    {
         Ok(self.frames.next())
+    }
+}
+
+/// How many frames a [`MemoryFrames`] looks at together.
+const TOGETHER: usize = 16;
+
+/// Where the headers of most frames reach into the next line of the processor's cache.
+const NEXT_LINE: usize = 64;
+
+/// Frames that all lie in memory, as a [`Source`].
+///
+/// For what is in none of its caches a processor waits, and that is most of the time that a frame takes of which nothing is
+/// to be learned. Here the next sixteen frames are looked at together, so that it waits for all of them at once. An iterator
+/// that itself waits for frames is for [`Frames`].
+#[derive(Clone, Debug)]
+pub struct MemoryFrames<'a, I> {
+    frames: I,
+    /// The same, ahead of them.
+    scout: I,
+    /// How many frames the scout is ahead.
+    seen: usize,
+    lifetime: PhantomData<Frame<'a>>,
+}
+
+impl<'a, I: Iterator<Item = Frame<'a>> + Clone> MemoryFrames<'a, I> {
+    /// A source of the frames that the iterator yields.
+    pub fn new(frames: impl IntoIterator<Item = Frame<'a>, IntoIter = I>) -> Self {
+        let frames = frames.into_iter();
+        Self { scout: frames.clone(), frames, seen: 0, lifetime: PhantomData }
+    }
+
+    #[inline(never)]
+    fn look_ahead(&mut self) {
+        let bytes = self.scout.by_ref().take(TOGETHER).map(|Frame { data, .. }| {
+            data.first().copied().unwrap_or(0) ^ data.get(NEXT_LINE).copied().unwrap_or(0)
+        });
+        black_box(bytes.fold(0, |all, byte| all ^ byte));
+        self.seen = TOGETHER;
+    }
+}
+
+impl<'a, I: Iterator<Item = Frame<'a>> + Clone> Source for MemoryFrames<'a, I> {
+    type Error = Infallible;
+
+    #[inline]
+    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Infallible> {
+        self.next_kept_frame()
+    }
+
+    fn keeps_frames(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn next_kept_frame<'s>(&mut self) -> Result<Option<Frame<'s>>, Infallible>
+    where
+        Self: 's,
+    {
+        if self.seen == 0 {
+            self.look_ahead();
+        }
+        self.seen = self.seen.saturating_sub(1);
+        Ok(self.frames.next())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LinkType;
+
+    #[test]
+    fn frames_in_memory_come_as_they_are() {
+        let data: Vec<u8> = (0..100).collect();
+        let frames: Vec<_> = (0..data.len())
+            .map(|len| {
+                let ts = Timestamp::new(len as u64, 0, 0);
+                Frame { ts, link: LinkType::RAW, data: data.get(..len).unwrap(), wire_len: 100 }
+            })
+            .collect();
+        for count in 0..frames.len() {
+            let mut source = MemoryFrames::new(frames.iter().copied().take(count));
+            let lent = std::iter::from_fn(|| source.next_kept_frame().unwrap());
+            let lent: Vec<_> = lent.map(|frame| (frame.ts, frame.data)).collect();
+            let want: Vec<_> = frames.iter().take(count).map(|frame| (frame.ts, frame.data)).collect();
+            assert_eq!(lent, want);
+            assert!(source.next_frame().unwrap().is_none());
+        }
     }
 }

@@ -16,13 +16,14 @@ use std::convert::Infallible;
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
+use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use huginn_net_core::{
     AnalysisError, Analyzer, Builder, Counters, Event, Frame, Frames, Inspector, Interest, LinkType, Memory,
-    Overflow, Protocol, Route, Segment, Side, Sink, Source, TcpFlags, Timestamp, Watcher,
+    MemoryFrames, Overflow, Protocol, Route, Segment, Side, Sink, Source, TcpFlags, Timestamp, Watcher,
 };
 use proptest::prelude::*;
 
@@ -103,13 +104,37 @@ fn builder(workers: usize, batch_bytes: usize) -> Builder<Everything> {
     Analyzer::builder().workers(NonZeroUsize::new(workers).unwrap()).batch_bytes(batch_bytes)
 }
 
-/// What a source gives, and what is counted.
-fn analyze(builder: Builder<Everything>, packets: &[Packet]) -> (Vec<Event<String>>, Counters, u64) {
+/// Events, counters, and segments watched.
+type Outcome = (Vec<Event<String>>, Counters, u64);
+
+/// What frames in memory give, and what is counted.
+fn analyze(builder: Builder<Everything>, packets: &[Packet]) -> Outcome {
+    analyze_source(builder, MemoryFrames::new(packets.iter().map(Packet::frame)))
+}
+
+fn analyze_source(builder: Builder<Everything>, source: impl Source<Error = Infallible> + Send) -> Outcome {
     let mut analyzer = builder.build();
     let mut events = Vec::new();
-    let counters = analyzer.analyze(Frames::new(packets.iter().map(Packet::frame)), &mut events).unwrap();
+    let counters = analyzer.analyze(source, &mut events).unwrap();
     assert_eq!(counters, analyzer.counters());
     (events, counters, analyzer.protocol().segments)
+}
+
+/// Frames that are written over one by one.
+struct Passing<'a> {
+    packets: slice::Iter<'a, Packet>,
+    at_hand: Vec<u8>,
+}
+
+impl Source for Passing<'_> {
+    type Error = Infallible;
+
+    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Infallible> {
+        let Some(packet) = self.packets.next() else { return Ok(None) };
+        self.at_hand.clear();
+        self.at_hand.extend_from_slice(&packet.data);
+        Ok(Some(Frame { data: &self.at_hand, ..packet.frame() }))
+    }
 }
 
 /// A frame of its own.
@@ -220,10 +245,15 @@ proptest! {
     ) {
         let packets = packets.concat();
         let (want, counted, segments) = analyze(builder(1, 0), &packets);
-        let (events, counters, watched) = analyze(builder(workers, batch_bytes), &packets);
-        prop_assert_eq!(events, want);
-        prop_assert_eq!(counters, counted);
-        prop_assert_eq!(watched, segments);
+        let passing = Passing { packets: packets.iter(), at_hand: Vec::new() };
+        for (events, counters, watched) in [
+            analyze(builder(workers, batch_bytes), &packets),
+            analyze_source(builder(workers, batch_bytes), passing),
+        ] {
+            prop_assert_eq!(&events, &want);
+            prop_assert_eq!(&counters, &counted);
+            prop_assert_eq!(watched, segments);
+        }
     }
 }
 

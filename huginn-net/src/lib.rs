@@ -49,8 +49,8 @@ pub use hosts::{
 pub use huginn_net_core as core;
 pub use huginn_net_core::{
     AnalysisError, Analyzer, Builder, CancelToken, CaptureError, CaptureReader, Counters, DecodeConfig,
-    Filter, FlowId, FlowLimits, Frame, Frames, Glimpse, Inspector, IpNet, LinkType, Overflow, Side, Sink,
-    Source, Timestamp, TransportKind, TunnelLayer, TunnelPath, Watcher,
+    Filter, FlowId, FlowLimits, Frame, Frames, Glimpse, Inspector, IpNet, LinkType, MemoryFrames, Overflow,
+    Side, Sink, Source, Timestamp, TransportKind, TunnelLayer, TunnelPath, Watcher,
 };
 #[cfg(feature = "libpcap")]
 pub use huginn_net_core::{Bpf, BpfError};

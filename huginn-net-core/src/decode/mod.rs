@@ -26,7 +26,7 @@ use fragments::{FragmentTable, Limits, Whole};
 pub(crate) use ip::Header;
 use ip::{IpPacket, Ipv4, Version, protocol};
 use transport::Datagram;
-pub(crate) use usual::{FixedHeaders, Usual, UsualIpv6};
+pub(crate) use usual::{FixedHeaders, Prospect, Usual, UsualIpv6};
 
 use crate::{Frame, IpHeader, Segment, Timestamp, Truncated, TunnelLayer, TunnelPath};
 
@@ -95,7 +95,7 @@ impl Decoder {
         match Usual::of(frame) {
             Some(usual) => {
                 self.count(&usual);
-                each(&usual.segment(frame.ts));
+                each(&usual.segment());
             }
             None => self.decode_other(frame, each),
         }

@@ -3,21 +3,23 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::decode::FixedHeaders;
-use crate::intake::Part;
+use crate::decode::{FixedHeaders, Prospect, Usual};
+use crate::flows::Outline;
 use crate::{IpHeader, Segment, TcpFlags, TcpHeader, Timestamp, Transport, TunnelPath, UdpHeader};
 
 /// Segments in order of the capture, with the bytes that they refer to.
 ///
 /// Emptied, it keeps its memory for the next ones.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(super) struct Batch<'s> {
     /// Those of usual frames: the headers as they were captured, which takes less room, and less time to write.
     usual: Vec<UsualRecord>,
     /// All others.
     records: Vec<Record>,
     /// The buffer of the source in which options and payloads lie.
     buffer: Option<Arc<Vec<u8>>>,
+    /// Those that lie in memory for as long as the source.
+    kept: Vec<&'s [u8]>,
     /// Those that lie elsewhere, one after the other.
     bytes: Vec<u8>,
     /// The tunnels of segments that are in one.
@@ -38,11 +40,32 @@ struct Circumstances {
 /// Where the options and, behind those, the payload of a segment lie.
 #[derive(Debug)]
 struct Extent {
-    /// An address in the source's buffer, or an offset in the batch's own bytes.
     start: usize,
-    is_in_buffer: bool,
+    area: Area,
     options_len: u8,
     payload_len: u32,
+}
+
+/// What the start of an [`Extent`] tells.
+#[derive(Clone, Copy, Debug)]
+enum Area {
+    /// An offset in the batch's own bytes.
+    Own,
+    /// An address in the source's buffer.
+    Buffer,
+    /// Which of the bytes that are kept.
+    Kept,
+}
+
+/// The bytes of a usual frame that begin with its options and payload.
+#[derive(Clone, Copy)]
+pub(super) enum Bytes<'b, 's> {
+    /// They must be copied.
+    Passing(&'b [u8]),
+    /// They lie in the buffer of the source.
+    InBuffer(&'b [u8]),
+    /// They stay where they are for as long as the source.
+    Kept(&'s [u8]),
 }
 
 /// The segment of a [usual](crate::decode::Usual) frame.
@@ -71,23 +94,40 @@ enum TransportFields {
     Udp(UdpHeader),
 }
 
-impl Batch {
-    /// Adds a segment, which is that of this place in the round. What lies in `buffer`, a part of the source's, is not
-    /// copied.
+impl<'s> Batch<'s> {
+    /// Adds the segment of a usual frame, which is that of this place in the round.
     #[inline]
-    pub(super) fn push(&mut self, place: u32, part: &Part<'_>, now: Timestamp, buffer: Option<&[u8]>) {
-        match part {
-            Part::Usual(ts, usual) => {
-                let bytes = self.extent(usual.options(), usual.payload(), buffer);
-                let about =
-                    Circumstances { place, payload_missing: usual.payload_missing(), ts: *ts, now, bytes };
-                self.usual.push(UsualRecord { about, headers: usual.headers() });
+    pub(super) fn push_usual(&mut self, place: u32, usual: &Usual<'_>, bytes: Bytes<'_, 's>, now: Timestamp) {
+        let (options_len, payload_len) = (usual.options_len(), usual.payload_len());
+        let (area, start) = match bytes {
+            Bytes::Passing(bytes) => {
+                let start = self.bytes.len();
+                let len = options_len.saturating_add(payload_len);
+                self.bytes.extend_from_slice(bytes.get(..len).unwrap_or_default());
+                (Area::Own, start)
             }
-            Part::Segment(segment) => self.push_segment(place, segment, now, buffer),
-        }
+            Bytes::InBuffer(bytes) => (Area::Buffer, bytes.as_ptr().addr()),
+            Bytes::Kept(bytes) => {
+                self.kept.push(bytes);
+                (Area::Kept, self.kept.len().saturating_sub(1))
+            }
+        };
+        let bytes = Extent::new(area, start, options_len, payload_len);
+        let (ts, payload_missing) = (usual.ts(), usual.payload_missing());
+        let about = Circumstances { place, payload_missing, ts, now, bytes };
+        self.usual.push(UsualRecord { about, headers: usual.headers() });
     }
 
-    fn push_segment(&mut self, place: u32, segment: &Segment<'_>, now: Timestamp, buffer: Option<&[u8]>) {
+    /// Adds a segment, which is that of this place in the round. What lies in `buffer`, a part of the source's, is not
+    /// copied.
+    #[inline(never)]
+    pub(super) fn push_segment(
+        &mut self,
+        place: u32,
+        segment: &Segment<'_>,
+        now: Timestamp,
+        buffer: Option<&[u8]>,
+    ) {
         let (transport, options) = match &segment.transport {
             Transport::Tcp(tcp) => {
                 let TcpHeader { src_port, dst_port, seq, ack, flags, window, urgent, options } = *tcp;
@@ -109,21 +149,17 @@ impl Batch {
     }
 
     /// Where options and payload lie, copied if that is not in `buffer`.
-    #[inline]
     fn extent(&mut self, options: &[u8], payload: &[u8], buffer: Option<&[u8]>) -> Extent {
-        let in_buffer = buffer.and_then(|buffer| start_in(buffer, options, payload));
-        let start = in_buffer.unwrap_or_else(|| {
-            let start = self.bytes.len();
-            self.bytes.extend_from_slice(options);
-            self.bytes.extend_from_slice(payload);
-            start
-        });
-        Extent {
-            start,
-            is_in_buffer: in_buffer.is_some(),
-            options_len: u8::try_from(options.len()).unwrap_or(u8::MAX),
-            payload_len: narrow(payload.len()),
-        }
+        let (area, start) = match buffer.and_then(|buffer| start_in(buffer, options, payload)) {
+            Some(start) => (Area::Buffer, start),
+            None => {
+                let start = self.bytes.len();
+                self.bytes.extend_from_slice(options);
+                self.bytes.extend_from_slice(payload);
+                (Area::Own, start)
+            }
+        };
+        Extent::new(area, start, options.len(), payload.len())
     }
 
     /// Shares the buffer that segments were pushed from.
@@ -141,25 +177,25 @@ impl Batch {
     pub(super) fn size(&self) -> usize {
         let usual = self.usual.len().saturating_mul(size_of::<UsualRecord>());
         let others = self.records.len().saturating_mul(size_of::<Record>());
-        usual.saturating_add(others).saturating_add(self.bytes.len())
+        let kept = self.kept.len().saturating_mul(size_of::<&[u8]>());
+        usual.saturating_add(others).saturating_add(kept).saturating_add(self.bytes.len())
     }
 
     /// Hands each segment on, in order, with its place in the round and the time that flows go by.
     #[inline]
-    pub(super) fn each(&self, mut each: impl FnMut(u32, &Segment<'_>, Timestamp)) {
+    pub(super) fn each(&self, mut each: impl FnMut(u32, Item<'_>, Timestamp)) {
         let mut others = self.records.iter().peekable();
-        for UsualRecord { about, headers } in &self.usual {
+        for record in &self.usual {
+            let about = &record.about;
             while let Some(record) = others.next_if(|record| record.about.place < about.place) {
                 self.each_other(record, &mut each);
             }
-            let (options, payload) = self.bytes_of(&about.bytes);
-            let segment = headers.segment(about.ts, options, payload, about.payload_missing);
-            each(about.place, &segment, about.now);
+            each(about.place, Item::Usual(Recorded { batch: self, record }), about.now);
         }
         others.for_each(|record| self.each_other(record, &mut each));
     }
 
-    fn each_other(&self, record: &Record, each: &mut impl FnMut(u32, &Segment<'_>, Timestamp)) {
+    fn each_other(&self, record: &Record, each: &mut impl FnMut(u32, Item<'_>, Timestamp)) {
         let Record { about, tunnel, ip, transport } = record;
         let (options, payload) = self.bytes_of(&about.bytes);
         let transport = match transport {
@@ -183,30 +219,68 @@ impl Batch {
             payload_missing: about.payload_missing,
             tunnel: self.tunnels.get(*tunnel as usize).unwrap_or(&TunnelPath::EMPTY),
         };
-        each(about.place, &segment, about.now);
+        each(about.place, Item::Other(&segment), about.now);
     }
 
     /// The options and the payload of a segment.
     #[inline]
     fn bytes_of(&self, extent: &Extent) -> (&[u8], &[u8]) {
-        let (bytes, start) = match &self.buffer {
-            Some(buffer) if extent.is_in_buffer => {
-                (buffer.as_slice(), extent.start.wrapping_sub(buffer.as_ptr().addr()))
-            }
-            _ => (self.bytes.as_slice(), extent.start),
+        let bytes = match extent.area {
+            Area::Own => self.bytes.get(extent.start..),
+            Area::Buffer => self
+                .buffer
+                .as_ref()
+                .and_then(|buffer| buffer.get(extent.start.wrapping_sub(buffer.as_ptr().addr())..)),
+            Area::Kept => self.kept.get(extent.start).copied(),
         };
-        let options = start..start.saturating_add(extent.options_len.into());
-        let payload = options.end..options.end.saturating_add(extent.payload_len as usize);
-        (bytes.get(options).unwrap_or_default(), bytes.get(payload).unwrap_or_default())
+        let bytes = bytes.unwrap_or_default();
+        let (options, rest) = bytes.split_at_checked(extent.options_len.into()).unwrap_or_default();
+        (options, rest.get(..extent.payload_len as usize).unwrap_or_default())
     }
 
     /// Empties it. The source's buffer is given to who is the last to refer to it.
     pub(super) fn clear(&mut self) -> Option<Vec<u8>> {
         self.usual.clear();
         self.records.clear();
+        self.kept.clear();
         self.bytes.clear();
         self.tunnels.clear();
         self.buffer.take().and_then(Arc::into_inner)
+    }
+}
+
+impl Extent {
+    #[inline]
+    fn new(area: Area, start: usize, options_len: usize, payload_len: usize) -> Self {
+        let options_len = u8::try_from(options_len).unwrap_or(u8::MAX);
+        Self { start, area, options_len, payload_len: narrow(payload_len) }
+    }
+}
+
+/// A segment of a batch.
+pub(super) enum Item<'b> {
+    Usual(Recorded<'b>),
+    Other(&'b Segment<'b>),
+}
+
+/// That of a usual frame, as it is in the batch.
+pub(super) struct Recorded<'b> {
+    batch: &'b Batch<'b>,
+    record: &'b UsualRecord,
+}
+
+impl Prospect for Recorded<'_> {
+    #[inline(always)]
+    fn outline(&self) -> Outline {
+        let UsualRecord { about, headers } = self.record;
+        headers.outline(about.ts)
+    }
+
+    #[inline(always)]
+    fn segment(&self) -> Segment<'_> {
+        let UsualRecord { about, headers } = self.record;
+        let (options, payload) = self.batch.bytes_of(&about.bytes);
+        headers.segment(about.ts, options, payload, about.payload_missing)
     }
 }
 

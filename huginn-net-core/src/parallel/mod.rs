@@ -37,7 +37,7 @@ use worker::Worker;
 const MAX_WORKERS: usize = 128;
 
 /// Batches that wait for a worker at most, and rounds whose tidings wait to be merged.
-const QUEUE_LEN: usize = 12;
+const QUEUE_LEN: usize = 8;
 
 /// For how long batches wait for room where the source does not wait, until a worker has nothing to do again. Meanwhile
 /// whoever captures keeps what comes in its buffer.
@@ -115,7 +115,7 @@ fn bit(worker: usize) -> u128 {
 }
 
 /// Analyses a source to its end, to a sink that breaks or to cancellation.
-pub(crate) fn run<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P>>>>(
+pub(crate) fn run<'s, P: Protocol, S: Source<Error: Send> + Send + 's, F: Form<Event<Report<P>>>>(
     spread: Spread,
     parts: Parts<'_, P>,
     mut source: S,
@@ -123,7 +123,7 @@ pub(crate) fn run<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Repo
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> Result<(), AnalysisError<S::Error>> {
     let Parts { intake, flows, limits, outlet, cancel, requests } = parts;
-    let Threads { reader, workers, merger } = threads::<P, F>(spread);
+    let Threads { reader, workers, merger } = threads::<'s, P, F>(spread);
     let standings = Standings::new(flows, intake.counters(), workers.len());
     let limits = limits.share(workers.len());
     let (stop, ended_at) = (&AtomicBool::new(false), &AtomicU64::new(0));
@@ -181,13 +181,13 @@ fn join<R>(name: &'static str, thread: Thread<'_, R>) -> Result<R, ThreadFailure
 }
 
 /// The threads, joined by channels, before they start.
-struct Threads<P: Protocol, F: Form<Event<Report<P>>>> {
-    reader: Reader,
-    workers: Vec<Worker<P, F>>,
+struct Threads<'s, P: Protocol, F: Form<Event<Report<P>>>> {
+    reader: Reader<'s>,
+    workers: Vec<Worker<'s, P, F>>,
     merger: Merger<P, F>,
 }
 
-fn threads<P: Protocol, F: Form<Event<Report<P>>>>(spread: Spread) -> Threads<P, F> {
+fn threads<'s, P: Protocol, F: Form<Event<Report<P>>>>(spread: Spread) -> Threads<'s, P, F> {
     let count = spread.workers.get().min(MAX_WORKERS);
     // Room for all that can be under way, so that nobody waits to give a buffer back.
     let under_way = QUEUE_LEN.saturating_mul(2).saturating_add(2);

@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, SendTimeoutError, Sender, TrySendError};
 use foldhash::fast::RandomState;
 
-use super::batch::Batch;
+use super::batch::{Batch, Bytes};
 use super::{Overflow, PATIENCE, Round, Spread, Workers};
-use crate::intake::{Intake, Part};
-use crate::{CancelToken, Source, Timestamp};
+use crate::intake::{Intake, Taken};
+use crate::{CancelToken, FlowKey, Frame, Source, Timestamp};
 
 /// What joins the reader to the other threads.
-pub(super) struct Reader {
+pub(super) struct Reader<'s> {
     spread: Spread,
-    lanes: Vec<Lane>,
-    spent_batches: Spent<Batch>,
+    lanes: Vec<Lane<'s>>,
+    spent_batches: Spent<Batch<'s>>,
     spent_buffers: Spent<Vec<u8>>,
     rounds: Sender<Round>,
     hasher: RandomState,
@@ -28,9 +28,9 @@ pub(super) struct Reader {
 }
 
 /// The way to one worker.
-struct Lane {
-    queue: Sender<Batch>,
-    batch: Batch,
+struct Lane<'s> {
+    queue: Sender<Batch<'s>>,
+    batch: Batch<'s>,
 }
 
 /// What workers are done with.
@@ -43,10 +43,10 @@ struct Spent<T> {
 /// The workers are gone.
 struct Deserted;
 
-impl Reader {
+impl<'s> Reader<'s> {
     pub(super) fn new(
         spread: Spread,
-        spent_batches: Receiver<Batch>,
+        spent_batches: Receiver<Batch<'s>>,
         spent_buffers: Receiver<Vec<u8>>,
         rounds: Sender<Round>,
     ) -> Self {
@@ -64,12 +64,12 @@ impl Reader {
     }
 
     /// Adds the way to another worker.
-    pub(super) fn add_lane(&mut self, queue: Sender<Batch>) {
+    pub(super) fn add_lane(&mut self, queue: Sender<Batch<'s>>) {
         self.lanes.push(Lane { queue, batch: Batch::default() });
     }
 
     /// Reads the source to its end, to cancellation, or until nobody wants more of it.
-    pub(super) fn run<S: Source>(
+    pub(super) fn run<S: Source + 's>(
         mut self,
         source: &mut S,
         intake: &mut Intake,
@@ -80,7 +80,7 @@ impl Reader {
         self.told_frames = intake.frames;
         let mut place = 0_u32;
         let mut taken_at = None;
-        let lends_from_buffer = source.lends_from_buffer();
+        let (lends_from_buffer, keeps_frames) = (source.lends_from_buffer(), source.keeps_frames());
         let outcome = loop {
             if stop.load(Ordering::Relaxed) || cancel.is_cancelled() {
                 break Ok(());
@@ -89,14 +89,22 @@ impl Reader {
                 break Ok(());
             }
             let begins = place == 0;
-            match source.next_frame() {
-                Ok(Some(frame)) => {
-                    let mut is_full = false;
-                    let buffer = lends_from_buffer.then_some(frame.data);
-                    intake.take_part(&frame, &mut |part, now| {
-                        is_full |= self.add(place, part, now, buffer);
-                        place = place.saturating_add(1);
-                    });
+            let added = if keeps_frames {
+                let frame = source.next_kept_frame();
+                frame.map(|frame| frame.map(|frame| self.add(&frame, None, Bytes::Kept, &mut place, intake)))
+            } else {
+                source.next_frame().map(|frame| {
+                    frame.map(|frame| {
+                        if lends_from_buffer {
+                            self.add(&frame, Some(frame.data), Bytes::InBuffer, &mut place, intake)
+                        } else {
+                            self.add(&frame, None, Bytes::Passing, &mut place, intake)
+                        }
+                    })
+                })
+            };
+            match added {
+                Ok(Some(is_full)) => {
                     if begins {
                         taken_at = source.taken_at();
                     }
@@ -113,13 +121,44 @@ impl Reader {
         outcome
     }
 
-    /// Adds a segment to the batch of its worker; tells whether that is full.
-    #[inline]
-    fn add(&mut self, place: u32, part: &Part<'_>, now: Timestamp, buffer: Option<&[u8]>) -> bool {
-        let lane = pick(self.hasher.hash_one(part.key()), self.lanes.len());
-        let Some(lane) = self.lanes.get_mut(lane) else { return false };
-        lane.batch.push(place, part, now, buffer);
-        lane.batch.size() >= self.spread.batch_bytes
+    /// Adds what a frame holds to the batches of its workers; tells whether one is full. The frame lies in `buffer`, if that is
+    /// the source's.
+    #[inline(always)]
+    fn add<'f>(
+        &mut self,
+        frame: &Frame<'f>,
+        buffer: Option<&[u8]>,
+        lie: impl FnOnce(&'f [u8]) -> Bytes<'f, 's>,
+        place: &mut u32,
+        intake: &mut Intake,
+    ) -> bool {
+        let mut is_full = false;
+        let batch_bytes = self.spread.batch_bytes;
+        match intake.take_usual(frame) {
+            Taken::Usual(usual, now) => {
+                if let Some(batch) = self.batch_of(&usual.key().0) {
+                    batch.push_usual(*place, &usual, lie(usual.behind_headers()), now);
+                    is_full = batch.size() >= batch_bytes;
+                    *place = place.saturating_add(1);
+                }
+            }
+            Taken::Other => intake.take_other(frame, &mut |segment, now| {
+                if let Some(batch) = self.batch_of(&FlowKey::of(segment).0) {
+                    batch.push_segment(*place, segment, now, buffer);
+                    is_full |= batch.size() >= batch_bytes;
+                    *place = place.saturating_add(1);
+                }
+            }),
+            Taken::Nothing => {}
+        }
+        is_full
+    }
+
+    /// The batch of the worker that watches a flow.
+    #[inline(always)]
+    fn batch_of(&mut self, key: &FlowKey) -> Option<&mut Batch<'s>> {
+        let lane = pick(self.hasher.hash_one(key), self.lanes.len());
+        self.lanes.get_mut(lane).map(|lane| &mut lane.batch)
     }
 
     /// Ends the round: hands every batch that is not empty to its worker.
@@ -190,17 +229,17 @@ impl<T> Spent<T> {
     }
 }
 
-impl Lane {
+impl<'s> Lane<'s> {
     /// Hands the batch on, or gives it back where there is no room for it.
     ///
     /// Where the source does not wait, the time for which room is waited for is one for all: it begins anew when a worker has
     /// nothing left to do. So one that cannot keep up does not set the pace of the others.
     fn send(
         &mut self,
-        batch: Batch,
+        batch: Batch<'s>,
         overflow: Overflow,
         left: &mut Duration,
-    ) -> Result<Option<Batch>, Deserted> {
+    ) -> Result<Option<Batch<'s>>, Deserted> {
         if overflow == Overflow::Wait {
             return self.queue.send(batch).map(|()| None).map_err(|_| Deserted);
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_channel::{Receiver, Sender};
 
-use super::batch::Batch;
+use super::batch::{Batch, Item};
 use super::standing::Standing;
 use crate::flows::Flows;
 use crate::form::Form;
@@ -36,25 +36,29 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> Default for Tidings<P, F> {
 }
 
 /// What joins a worker to the other threads.
-pub(super) struct Worker<P: Protocol, F: Form<Event<Report<P>>>> {
-    pub(super) batches: Receiver<Batch>,
-    pub(super) spent_batches: Sender<Batch>,
+pub(super) struct Worker<'s, P: Protocol, F: Form<Event<Report<P>>>> {
+    pub(super) batches: Receiver<Batch<'s>>,
+    pub(super) spent_batches: Sender<Batch<'s>>,
     pub(super) spent_buffers: Sender<Vec<u8>>,
     pub(super) tidings: Sender<Tidings<P, F>>,
     pub(super) spent_tidings: Receiver<Tidings<P, F>>,
 }
 
-impl<P: Protocol, F: Form<Event<Report<P>>>> Worker<P, F> {
+impl<P: Protocol, F: Form<Event<Report<P>>>> Worker<'_, P, F> {
     /// Watches flows until no further batch comes, or nobody wants to hear of them. `ended_at` then says what time it is.
     pub(super) fn run(self, mut flows: Flows<P>, form: &F, ended_at: &AtomicU64) -> Flows<P> {
         for mut batch in &self.batches {
             let mut tidings = self.spent_tidings.try_recv().unwrap_or_default();
-            batch.each(|place, segment, now| {
-                let _ = flows.segment(segment, now, &mut |event| {
-                    let Tidings { told: queue, shelf, .. } = &mut tidings;
+            batch.each(|place, item, now| {
+                let Tidings { told: queue, shelf, .. } = &mut tidings;
+                let mut learn = |event| {
                     queue.push_back((place, told::<P::Event, P::Memory, F>(event, form, shelf)));
                     ControlFlow::Continue(())
-                });
+                };
+                let _ = match item {
+                    Item::Usual(usual) => flows.prospect(&usual, now, &mut learn),
+                    Item::Other(segment) => flows.segment(segment, now, &mut learn),
+                };
             });
             // Where there are enough of them, they are dropped.
             let _ = batch.clear().map(|buffer| self.spent_buffers.try_send(buffer));
