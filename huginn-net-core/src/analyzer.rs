@@ -326,6 +326,12 @@ impl<P: Protocol> Builder<P> {
     /// With two or more, beside the workers one thread reads and decodes, and that of the caller gets the events. Each
     /// worker watches its part of the flows, with its part of the [limits](FlowLimits). More than 128 are taken for
     /// 128.
+    ///
+    /// They pay where a packet takes more than some 100 ns: with ClientHellos, heads of HTTP, events that become text, and
+    /// files that must be read. With less to do one thread is the quickest. Events that workers make are let go by the
+    /// caller; where many come, threads wait for each other in the C library's allocator. It is better then to make
+    /// something small of them in the workers ([`analyze_map`](Analyzer::analyze_map),
+    /// [`analyze_text`](Analyzer::analyze_text)), or to use another allocator.
     pub fn workers(mut self, workers: NonZeroUsize) -> Self {
         self.spread.workers = workers;
         self

@@ -132,38 +132,44 @@ impl<'a, I: Iterator<Item = Frame<'a>>> Source for Frames<'a, I> {
 /// How many frames a [`MemoryFrames`] looks at together.
 const TOGETHER: usize = 16;
 
+/// How many frames it goes on before it looks again where they are short.
+const SHORT_TOGETHER: usize = 128;
+
+/// What frames shorter than this on average are, in bytes.
+const SHORT: usize = 256;
+
 /// Where the headers of most frames reach into the next line of the processor's cache.
 const NEXT_LINE: usize = 64;
 
 /// Frames that all lie in memory, as a [`Source`].
 ///
 /// For what is in none of its caches a processor waits, and that is most of the time that a frame takes of which nothing is
-/// to be learned. Here the next sixteen frames are looked at together, so that it waits for all of them at once. An iterator
-/// that itself waits for frames is for [`Frames`].
+/// to be learned. Here the next sixteen frames are looked at together, so that it waits for all of them at once; unless they
+/// are so short that the processor itself fetches one behind the other. An iterator that itself waits for frames is for
+/// [`Frames`].
 #[derive(Clone, Debug)]
 pub struct MemoryFrames<'a, I> {
     frames: I,
-    /// The same, ahead of them.
-    scout: I,
-    /// How many frames the scout is ahead.
-    seen: usize,
+    /// How many frames may come before it looks ahead again.
+    left: usize,
     lifetime: PhantomData<Frame<'a>>,
 }
 
 impl<'a, I: Iterator<Item = Frame<'a>> + Clone> MemoryFrames<'a, I> {
     /// A source of the frames that the iterator yields.
     pub fn new(frames: impl IntoIterator<Item = Frame<'a>, IntoIter = I>) -> Self {
-        let frames = frames.into_iter();
-        Self { scout: frames.clone(), frames, seen: 0, lifetime: PhantomData }
+        Self { frames: frames.into_iter(), left: 0, lifetime: PhantomData }
     }
 
     #[inline(never)]
     fn look_ahead(&mut self) {
-        let bytes = self.scout.by_ref().take(TOGETHER).map(|Frame { data, .. }| {
-            data.first().copied().unwrap_or(0) ^ data.get(NEXT_LINE).copied().unwrap_or(0)
-        });
-        black_box(bytes.fold(0, |all, byte| all ^ byte));
-        self.seen = TOGETHER;
+        let (mut seen, mut len) = (0, 0_usize);
+        for Frame { data, .. } in self.frames.clone().take(TOGETHER) {
+            seen ^= data.first().copied().unwrap_or(0) ^ data.get(NEXT_LINE).copied().unwrap_or(0);
+            len = len.saturating_add(data.len());
+        }
+        black_box(seen);
+        self.left = if len < TOGETHER * SHORT { SHORT_TOGETHER } else { TOGETHER };
     }
 }
 
@@ -184,10 +190,10 @@ impl<'a, I: Iterator<Item = Frame<'a>> + Clone> Source for MemoryFrames<'a, I> {
     where
         Self: 's,
     {
-        if self.seen == 0 {
+        if self.left == 0 {
             self.look_ahead();
         }
-        self.seen = self.seen.saturating_sub(1);
+        self.left = self.left.saturating_sub(1);
         Ok(self.frames.next())
     }
 }
@@ -199,14 +205,15 @@ mod tests {
 
     #[test]
     fn frames_in_memory_come_as_they_are() {
-        let data: Vec<u8> = (0..100).collect();
-        let frames: Vec<_> = (0..data.len())
-            .map(|len| {
-                let ts = Timestamp::new(len as u64, 0, 0);
-                Frame { ts, link: LinkType::RAW, data: data.get(..len).unwrap(), wire_len: 100 }
+        let data = vec![7; 2000];
+        let frames: Vec<_> = (0..300_usize)
+            .map(|n| {
+                let ts = Timestamp::new(n as u64, 0, 0);
+                let len = if n < 150 { n } else { n.wrapping_mul(611) % 2000 };
+                Frame { ts, link: LinkType::RAW, data: data.get(..len).unwrap(), wire_len: 2000 }
             })
             .collect();
-        for count in 0..frames.len() {
+        for count in [0, 1, 15, 16, 17, 128, 129, 150, 300] {
             let mut source = MemoryFrames::new(frames.iter().copied().take(count));
             let lent = std::iter::from_fn(|| source.next_kept_frame().unwrap());
             let lent: Vec<_> = lent.map(|frame| (frame.ts, frame.data)).collect();

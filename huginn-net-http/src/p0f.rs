@@ -10,6 +10,8 @@ const MIN_REQUEST_LINE: usize = 14;
 const MIN_STATUS_LINE: usize = 13;
 const MAX_HEADERS: usize = 32;
 const MAX_NAME: usize = 32;
+/// Fields that there is room for at first: more than most heads have.
+const USUAL_FIELDS: usize = 16;
 /// Bytes of a value behind the blank after the colon; a CR at its end counts.
 const MAX_VALUE: usize = 1024;
 
@@ -36,7 +38,8 @@ pub(crate) fn response_fields(lines: &[u8], cuts: &[u16], blank_has_cr: bool) ->
     if !lines.starts_with(b"HTTP/1.") || lines.len() >= MAX_BYTES {
         return None;
     }
-    let mut response = Response { lines, blank_has_cr, position: 0, fields: Vec::new() };
+    let mut response =
+        Response { lines, blank_has_cr, position: 0, fields: Vec::with_capacity(USUAL_FIELDS) };
     for &cut in cuts {
         response.segment(lines.get(..cut.into())?, false)?;
     }
@@ -133,8 +136,19 @@ fn is_header_so_far(line: &[u8]) -> bool {
     line.len() <= MAX_NAME.saturating_add(1) && line.iter().all(is_name) || name_length(line).is_some()
 }
 
+/// A look into a table takes less than comparisons; every byte of every name is looked up.
 fn is_name(byte: &u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
+    #[expect(clippy::indexing_slicing, reason = "there is a place for every byte")]
+    const NAME_BYTES: [bool; 256] = {
+        let mut is_name = [false; 256];
+        let mut byte = 0_u8;
+        while byte < u8::MAX {
+            is_name[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+            byte = byte.wrapping_add(1);
+        }
+        is_name
+    };
+    NAME_BYTES.get(usize::from(*byte)).is_some_and(|is_name| *is_name)
 }
 
 fn is_printable(byte: &u8) -> bool {
