@@ -10,7 +10,7 @@ use crate::headers::{Header, Headers};
 use crate::{HeaderName as Name, HttpVersion, Request, Response, Role};
 
 /// Headers whose presence and value say nothing of the software: printed as `?Name`.
-const OPTIONAL_IN_REQUESTS: &[Name] = &[
+const OPTIONAL_IN_REQUESTS: NameSet = NameSet::of(&[
     Name::Cookie,
     Name::Referer,
     Name::Origin,
@@ -22,8 +22,8 @@ const OPTIONAL_IN_REQUESTS: &[Name] = &[
     Name::Authorization,
     Name::ProxyAuthorization,
     Name::CacheControl,
-];
-const OPTIONAL_IN_RESPONSES: &[Name] = &[
+]);
+const OPTIONAL_IN_RESPONSES: NameSet = NameSet::of(&[
     Name::SetCookie,
     Name::LastModified,
     Name::ETag,
@@ -36,7 +36,7 @@ const OPTIONAL_IN_RESPONSES: &[Name] = &[
     Name::Refresh,
     Name::ContentRange,
     Name::Vary,
-];
+]);
 /// Headers whose absence is told.
 const COMMON_IN_REQUESTS: &[Name] = &[
     Name::Host,
@@ -51,8 +51,27 @@ const COMMON_IN_REQUESTS: &[Name] = &[
 const COMMON_IN_RESPONSES: &[Name] =
     &[Name::ContentType, Name::Connection, Name::KeepAlive, Name::AcceptRanges, Name::Date];
 /// Headers whose value is left out.
-const BARE_IN_REQUESTS: &[Name] = &[Name::Host, Name::UserAgent];
-const BARE_IN_RESPONSES: &[Name] = &[Name::Date, Name::ContentType, Name::Server];
+const BARE_IN_REQUESTS: NameSet = NameSet::of(&[Name::Host, Name::UserAgent]);
+const BARE_IN_RESPONSES: NameSet = NameSet::of(&[Name::Date, Name::ContentType, Name::Server]);
+
+/// Some of the names of headers.
+#[derive(Clone, Copy)]
+struct NameSet(u64);
+
+impl NameSet {
+    const fn of(mut names: &[Name]) -> Self {
+        let mut set = 0;
+        while let [name, others @ ..] = names {
+            set |= name.bit();
+            names = others;
+        }
+        Self(set)
+    }
+
+    fn contains(self, name: Name) -> bool {
+        self.0 & name.bit() != 0
+    }
+}
 
 /// How many bytes of a value are printed.
 const MAX_PRINTED: usize = 200;
@@ -152,13 +171,13 @@ impl HttpSignature {
 
     /// The headers that are missing of those that software commonly sends, in p0f's order.
     pub fn absent(&self) -> impl Iterator<Item = &'static str> + '_ {
-        let there =
-            self.headers().filter_map(|header| self.name_of(header)).fold(0, |set, name| set | name.bit());
+        let names = self.headers().filter_map(|header| self.name_of(header));
+        let there = NameSet(names.fold(0, |set, name| set | name.bit()));
         let common = match self.role {
             Role::Request => COMMON_IN_REQUESTS,
             Role::Response => COMMON_IN_RESPONSES,
         };
-        common.iter().filter(move |name| there & name.bit() == 0).map(|name| name.text())
+        common.iter().filter(move |name| !there.contains(**name)).map(|name| name.text())
     }
 
     /// p0f's text of it. `known` tells the names that the database loaded has a signature with: their values are cut at
@@ -217,7 +236,7 @@ impl<F: Fn(&[u8]) -> bool> RawSig<'_, F> {
             Role::Response => (OPTIONAL_IN_RESPONSES, BARE_IN_RESPONSES),
         };
         let name = self.signature.name_of(header);
-        if name.is_some_and(|name| optional.contains(&name)) {
+        if name.is_some_and(|name| optional.contains(name)) {
             out.push(b'?');
             return out.extend_from_slice(header.name);
         }
@@ -225,7 +244,7 @@ impl<F: Fn(&[u8]) -> bool> RawSig<'_, F> {
             Some(_) => out.extend_from_slice(header.name),
             None => write_name(header.name, out),
         }
-        if name.is_some_and(|name| bare.contains(&name)) {
+        if name.is_some_and(|name| bare.contains(name)) {
             return;
         }
         let mut value = printed(header.p0f_value().unwrap_or_default());
@@ -254,6 +273,10 @@ impl<F: Fn(&[u8]) -> bool> fmt::Display for RawSig<'_, F> {
 fn printed(value: &[u8]) -> &[u8] {
     let stops = |byte: &u8| !matches!(byte, 0x20..=0x7f) || *byte == b']';
     let value = value.get(..MAX_PRINTED).unwrap_or(value);
+    // Most have nothing that stops them, which many bytes at a time tell.
+    if !value.iter().fold(false, |found, byte| found | stops(byte)) {
+        return value;
+    }
     value.split(stops).next().unwrap_or_default()
 }
 
