@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use huginn_net_core::{CaptureReader, Frame, LinkType, MemoryFrames, Timestamp};
+use huginn_net_core::{CaptureReader, Frame, LinkType, Timestamp};
 
 /// Packets a second that fill a link of 1 Gbps: frames of 1,518 bytes, with preamble and gap 1,538.
 pub(crate) const PACKETS_AT_1_GBPS: u64 = 81_274;
@@ -140,10 +140,6 @@ impl Packets {
             words(&[ts.as_secs() as u32, ts.subsec_nanos() / 1000, data.len() as u32, wire_len], data)?;
         }
         file.flush()
-    }
-
-    pub(crate) fn source(&self) -> MemoryFrames<'_, impl Iterator<Item = Frame<'_>> + Clone + Send> {
-        MemoryFrames::new(self.frames())
     }
 }
 

@@ -43,32 +43,32 @@ compare() {
     # It is read once, so that no program is the first to do so.
     counters=$("$program" pcap -q --stats -o /dev/null "$1" 2>&1 || [ $? = 1 ])
     packets=$(sed -n 's/^{"frames":\([0-9]*\).*/\1/p' <<<"$counters")
-    local read=${1@Q} ours="${program@Q} pcap -q"
+    local read=${1@Q} at=${out@Q} written n ours="${program@Q} pcap -q"
 
     if command -v tcpdump >/dev/null; then
         commands+=("tcpdump -w /dev/null" "tcpdump -r $read -w /dev/null 2>/dev/null")
     fi
     if command -v p0f >/dev/null; then
-        commands+=("p0f -r" "p0f -f $out/database.fp -r $read -o $out/p0f.log >/dev/null 2>&1")
+        commands+=("p0f -r" "p0f -f $at/database.fp -r $read -o $at/p0f.log >/dev/null 2>&1")
     fi
     for workers in 1 2; do
         commands+=(
             "huginn-net -w $workers, JSON"
-            "$ours -w $workers --format json -o $out/events.json $read || [ \$? = 1 ]"
+            "$ours -w $workers --format json -o $at/events.json $read || [ \$? = 1 ]"
         )
     done
-    commands+=("huginn-net -w 1, p0f's log" "$ours -w 1 --format p0f -o $out/events.log $read || [ \$? = 1 ]")
+    commands+=("huginn-net -w 1, p0f's log" "$ours -w 1 --format p0f -o $at/events.log $read || [ \$? = 1 ]")
 
     echo "$(basename "$1"): $packets packets, $(($(stat -Lc %s "$1") >> 20)) MiB, $runs runs each, in turn"
     # Each writes to a new file: to cut off an old one, and what the file system then does where it is closed, is none of
     # the programs' work.
-    benches/interleave.py --before "rm -f $out/events.* $out/p0f.log" "$runs" "${commands[@]}"
+    benches/interleave.py --before "rm -f $at/events.* $at/p0f.log" "$runs" "${commands[@]}"
     echo
-    for ((command = 0; command < ${#commands[@]}; command += 2)); do
+    for ((n = 0; n < ${#commands[@]}; n += 2)); do
         rm -f "$out"/events.* "$out/p0f.log"
-        eval "${commands[command + 1]}"
+        eval "${commands[n + 1]}"
         for written in "$out"/events.* "$out/p0f.log"; do
-            [ ! -e "$written" ] || echo "- ${commands[command]}: $(wc -l <"$written") lines"
+            [ ! -e "$written" ] || echo "- ${commands[n]}: $(wc -l <"$written") lines"
         done
     done
 }

@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, SamplingMode};
-use huginn_net_core::{Analyzer, Builder, Event, Protocol, Report};
+use huginn_net_core::{Analyzer, Builder, Event, Frame, Frames, MemoryFrames, Protocol, Report, Source};
 
 use crate::packets::{PACKETS_AT_1_GBPS, Packets, Repeat};
 
@@ -17,10 +17,23 @@ const WORKERS: [NonZeroUsize; 3] = [number(2), number(4), number(8)];
 /// Sizes of a batch that are measured, in KiB, and with how many workers.
 const BATCHES: [usize; 7] = [4, 8, 16, 32, 64, 128, 256];
 const BATCH_WORKERS: NonZeroUsize = number(2);
+/// Workers for whom frames are copied.
+const COPY_WORKERS: NonZeroUsize = number(2);
 /// Samples of each row.
 const SAMPLES: usize = 10;
 /// Processor time is told in this many nanoseconds (proc(5) and sysconf(3): 100 ticks a second on Linux).
 const TICK: f64 = 1e7;
+
+/// Frames that do not stay where they are, as those of an interface.
+struct Passing<S>(S);
+
+impl<S: Source> Source for Passing<S> {
+    type Error = S::Error;
+
+    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, S::Error> {
+        self.0.next_frame()
+    }
+}
 
 /// The benches of a protocol, and their table.
 pub(crate) struct Bench {
@@ -155,12 +168,12 @@ impl Bench {
         map: impl Fn(Event<Report<P>>) -> T + Sync,
     ) {
         self.row(operation, "sequential", || {
-            let packets: &Packets = packets;
+            let frames: Vec<_> = packets.frames().collect();
             let mut analyzer = builder().build();
-            (packets.len(), move || {
+            (frames.len(), move || {
                 let before = analyzer.counters().events;
                 analyzer.memory_mut().forget();
-                analyse(&mut analyzer, packets, &map) - before
+                analyse(&mut analyzer, &frames, &map) - before
             })
         });
     }
@@ -176,10 +189,20 @@ impl Bench {
         let modes = WORKERS.map(|workers| (workers, format!("{workers} workers")));
         for (workers, mode) in [(NonZeroUsize::MIN, "sequential".to_owned())].into_iter().chain(modes) {
             self.row(operation, &mode, || {
-                let packets: &Packets = packets;
-                (packets.len(), || analyse(&mut builder().workers(workers).build(), packets, &map))
+                let frames: Vec<_> = packets.frames().collect();
+                let (builder, map) = (&builder, &map);
+                (frames.len(), move || analyse(&mut builder().workers(workers).build(), &frames, map))
             });
         }
+        self.row(operation, &format!("{COPY_WORKERS} workers, frames copied"), || {
+            let packets: &Packets = packets;
+            let (builder, map) = (&builder, &map);
+            (packets.len(), move || {
+                let mut analyzer = builder().workers(COPY_WORKERS).build();
+                let passing = Passing(Frames::new(packets.frames()));
+                analyzer.analyze_map(passing, map, &mut |made: T| _ = black_box(made)).unwrap().events
+            })
+        });
     }
 
     /// Measures whole analyses by how much is handed to a worker at once, and remarks which size is the quickest.
@@ -194,8 +217,9 @@ impl Bench {
         for kib in BATCHES {
             let spread = || builder().workers(BATCH_WORKERS).batch_bytes(kib << 10).build();
             self.row(operation, &format!("{BATCH_WORKERS} workers, batches of {kib} KiB"), || {
-                let packets: &Packets = packets;
-                (packets.len(), || analyse(&mut spread(), packets, &map))
+                let frames: Vec<_> = packets.frames().collect();
+                let (spread, map) = (&spread, &map);
+                (frames.len(), move || analyse(&mut spread(), &frames, map))
             });
         }
         let quickest = self.rows[before..].iter().min_by(|one, other| one.nanos.total_cmp(&other.nanos));
@@ -233,11 +257,11 @@ impl Bench {
 /// One pass of an analyzer over packets: how many events there were since it was made.
 fn analyse<P: Protocol, T: Send>(
     analyzer: &mut Analyzer<P>,
-    packets: &Packets,
+    frames: &[Frame<'_>],
     map: impl Fn(Event<Report<P>>) -> T + Sync,
 ) -> u64 {
     let mut sink = |made: T| _ = black_box(made);
-    analyzer.analyze_map(packets.source(), map, &mut sink).unwrap().events
+    analyzer.analyze_map(MemoryFrames::new(frames), map, &mut sink).unwrap().events
 }
 
 /// A memory that can be emptied, so that every pass finds the same.

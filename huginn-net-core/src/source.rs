@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::hint::black_box;
 use std::marker::PhantomData;
+use std::slice;
 
 use crate::{Frame, Timestamp};
 
@@ -28,13 +29,13 @@ pub trait Source {
     }
 
     /// Whether frames can be [kept](Self::next_kept_frame), which spares a parallel analysis to copy them: it then asks for
-    /// no others. False where nothing else is known.
+    /// no others. False where nothing else is known; who makes it true makes the other method, too.
     fn keeps_frames(&self) -> bool {
         false
     }
 
     /// The next frame, as [`next_frame`](Self::next_frame) gives it, for as long as the source may last: it lies in memory
-    /// that the source has borrowed. `None` where [none can](Self::keeps_frames).
+    /// that the source has borrowed. Only called where [frames can be kept](Self::keeps_frames).
     ///
     /// # Errors
     /// Those of `next_frame`.
@@ -42,6 +43,7 @@ pub trait Source {
     where
         Self: 's,
     {
+        debug_assert!(!self.keeps_frames(), "a source that keeps frames makes this method");
         Ok(None)
     }
 
@@ -141,30 +143,39 @@ const SHORT: usize = 256;
 /// Where the headers of most frames reach into the next line of the processor's cache.
 const NEXT_LINE: usize = 64;
 
-/// Frames that all lie in memory, as a [`Source`].
+/// Frames in memory, as a [`Source`].
 ///
 /// For what is in none of its caches a processor waits, and that is most of the time that a frame takes of which nothing is
 /// to be learned. Here the next sixteen frames are looked at together, so that it waits for all of them at once; unless they
-/// are so short that the processor itself fetches one behind the other. An iterator that itself waits for frames is for
-/// [`Frames`].
+/// are so short that the processor itself fetches one behind the other.
+///
+/// ```
+/// use huginn_net_core::{Frame, LinkType, MemoryFrames, Source, Timestamp};
+///
+/// let frame = |data| Frame { ts: Timestamp::default(), link: LinkType::RAW, data, wire_len: 60 };
+/// let frames = [frame(&[0x45; 60][..]), frame(&[0x45; 40][..])];
+/// let mut source = MemoryFrames::new(&frames);
+/// assert_eq!(source.next_frame()?.map(|frame| frame.data.len()), Some(60));
+/// # Ok::<_, std::convert::Infallible>(())
+/// ```
 #[derive(Clone, Debug)]
-pub struct MemoryFrames<'a, I> {
-    frames: I,
-    /// How many frames may come before it looks ahead again.
+pub struct MemoryFrames<'a> {
+    frames: slice::Iter<'a, Frame<'a>>,
+    /// How many frames are lent before the next ones are looked at.
     left: usize,
-    lifetime: PhantomData<Frame<'a>>,
 }
 
-impl<'a, I: Iterator<Item = Frame<'a>> + Clone> MemoryFrames<'a, I> {
-    /// A source of the frames that the iterator yields.
-    pub fn new(frames: impl IntoIterator<Item = Frame<'a>, IntoIter = I>) -> Self {
-        Self { frames: frames.into_iter(), left: 0, lifetime: PhantomData }
+impl<'a> MemoryFrames<'a> {
+    /// A source of these frames.
+    pub fn new(frames: &'a [Frame<'a>]) -> Self {
+        Self { frames: frames.iter(), left: 0 }
     }
 
+    // Not inlined: it is for many frames.
     #[inline(never)]
     fn look_ahead(&mut self) {
         let (mut seen, mut len) = (0, 0_usize);
-        for Frame { data, .. } in self.frames.clone().take(TOGETHER) {
+        for Frame { data, .. } in self.frames.as_slice().iter().take(TOGETHER) {
             seen ^= data.first().copied().unwrap_or(0) ^ data.get(NEXT_LINE).copied().unwrap_or(0);
             len = len.saturating_add(data.len());
         }
@@ -173,7 +184,7 @@ impl<'a, I: Iterator<Item = Frame<'a>> + Clone> MemoryFrames<'a, I> {
     }
 }
 
-impl<'a, I: Iterator<Item = Frame<'a>> + Clone> Source for MemoryFrames<'a, I> {
+impl Source for MemoryFrames<'_> {
     type Error = Infallible;
 
     #[inline]
@@ -194,7 +205,7 @@ impl<'a, I: Iterator<Item = Frame<'a>> + Clone> Source for MemoryFrames<'a, I> {
             self.look_ahead();
         }
         self.left = self.left.saturating_sub(1);
-        Ok(self.frames.next())
+        Ok(self.frames.next().copied())
     }
 }
 
@@ -214,7 +225,7 @@ mod tests {
             })
             .collect();
         for count in [0, 1, 15, 16, 17, 128, 129, 150, 300] {
-            let mut source = MemoryFrames::new(frames.iter().copied().take(count));
+            let mut source = MemoryFrames::new(frames.get(..count).unwrap());
             let lent = std::iter::from_fn(|| source.next_kept_frame().unwrap());
             let lent: Vec<_> = lent.map(|frame| (frame.ts, frame.data)).collect();
             let want: Vec<_> = frames.iter().take(count).map(|frame| (frame.ts, frame.data)).collect();

@@ -82,6 +82,11 @@ impl Protocol for Everything {
         }
         Interest::More
     }
+
+    /// Some tell nothing.
+    fn passes_over(&self, _: Timestamp, _: Side, flow: &u32) -> bool {
+        flow % 7 == 6
+    }
 }
 
 impl Memory<String> for Syns {
@@ -109,7 +114,8 @@ type Outcome = (Vec<Event<String>>, Counters, u64);
 
 /// What frames in memory give, and what is counted.
 fn analyze(builder: Builder<Everything>, packets: &[Packet]) -> Outcome {
-    analyze_source(builder, MemoryFrames::new(packets.iter().map(Packet::frame)))
+    let frames: Vec<_> = packets.iter().map(Packet::frame).collect();
+    analyze_source(builder, MemoryFrames::new(&frames))
 }
 
 fn analyze_source(builder: Builder<Everything>, source: impl Source<Error = Infallible> + Send) -> Outcome {
@@ -134,6 +140,48 @@ impl Source for Passing<'_> {
         self.at_hand.clear();
         self.at_hand.extend_from_slice(&packet.data);
         Ok(Some(Frame { data: &self.at_hand, ..packet.frame() }))
+    }
+}
+
+/// Frames in a buffer that is given away.
+struct Lending<'a> {
+    packets: slice::Iter<'a, Packet>,
+    buffer: Vec<u8>,
+    end: usize,
+}
+
+impl Lending<'_> {
+    const LEN: usize = 700;
+}
+
+impl Source for Lending<'_> {
+    type Error = Infallible;
+
+    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Infallible> {
+        if !self.is_at_hand() {
+            self.end = 0;
+        }
+        let Some(packet) = self.packets.next() else { return Ok(None) };
+        let start = self.end;
+        self.end += packet.data.len();
+        let place = &mut self.buffer[start..self.end];
+        place.copy_from_slice(&packet.data);
+        Ok(Some(Frame { data: place, ..packet.frame() }))
+    }
+
+    fn is_at_hand(&self) -> bool {
+        let next = self.packets.as_slice().first();
+        next.is_none_or(|packet| self.end + packet.data.len() <= Self::LEN)
+    }
+
+    fn lends_from_buffer(&self) -> bool {
+        true
+    }
+
+    fn take_buffer(&mut self, mut fresh: Vec<u8>) -> Vec<u8> {
+        fresh.resize(Self::LEN, 0);
+        self.end = 0;
+        std::mem::replace(&mut self.buffer, fresh)
     }
 }
 
@@ -191,6 +239,7 @@ fn arbitrary_packet() -> impl Strategy<Value = Vec<Packet>> {
                 2 => fragments(&tcp).into_iter().map(|data| (LinkType::RAW, data)).collect(),
                 3 => vec![(LinkType::RAW, udp(&tcp))],
                 4 => vec![(LinkType::RAW, tcp)],
+                5 => vec![(LinkType::ETHERNET, [&[0; 12][..], &[8, 0], &tcp, &[9; 6]].concat())],
                 // What most frames are.
                 _ => vec![(LinkType::ETHERNET, [&[0; 12][..], &[8, 0], &tcp].concat())],
             };
@@ -246,9 +295,11 @@ proptest! {
         let packets = packets.concat();
         let (want, counted, segments) = analyze(builder(1, 0), &packets);
         let passing = Passing { packets: packets.iter(), at_hand: Vec::new() };
+        let lending = Lending { packets: packets.iter(), buffer: vec![0; Lending::LEN], end: 0 };
         for (events, counters, watched) in [
             analyze(builder(workers, batch_bytes), &packets),
             analyze_source(builder(workers, batch_bytes), passing),
+            analyze_source(builder(workers, batch_bytes), lending),
         ] {
             prop_assert_eq!(&events, &want);
             prop_assert_eq!(&counters, &counted);

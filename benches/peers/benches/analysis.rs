@@ -4,7 +4,8 @@
 //! `cargo bench --manifest-path benches/peers/Cargo.toml --bench analysis`
 //!
 //! Once with the packets in memory: the published crates are given frames one by one through the functions that their own
-//! analyzers lead to, so that neither the reading of a file nor the channel of their results counts. Once with a file of
+//! analyzers lead to, so that neither the reading of a file nor the channel of their results counts; this project's analyzer
+//! is given all of them, and looks at sixteen at a time, but in the rows that say frame by frame. Once with a file of
 //! these packets, which each side reads by its own means. Either side looks up its own database.
 
 #[path = "../../hello_packets.rs"]
@@ -21,7 +22,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Instant;
 use std::{env, fs, process};
 
-use huginn_net_core::{Builder, CaptureReader, Event, Protocol, Report, Source};
+use huginn_net_core::{Builder, CaptureReader, Event, Frames, MemoryFrames, Protocol, Report, Source};
 use huginn_net_db::{Database, HttpParams};
 use huginn_net_http::{HttpEvent, HttpSignature, HuginnNetHttp, language};
 use huginn_net_peers::median;
@@ -82,7 +83,10 @@ fn compare_tcp(
     theirs: &published_db::Database,
 ) {
     let published = || published_tcp(packets, theirs);
-    compare(name, packets.len(), || tcp(packets.source(), database), published);
+    let frames: Vec<_> = packets.frames().collect();
+    compare(name, packets.len(), || tcp(MemoryFrames::new(&frames), database), published);
+    let one_by_one = || tcp(Frames::new(packets.frames()), database);
+    compare(&format!("{name}, frame by frame"), packets.len(), one_by_one, published);
     let matcher = Arc::new(SharedTcpSignatureMatcher::from_database(theirs));
     let published = |path: &str, sender| {
         let mut analyzer = published_tcp::HuginnNetTcp::new(MAX_FLOWS).with_matcher(matcher.clone());
@@ -99,7 +103,8 @@ fn compare_http(
     theirs: &published_db::Database,
 ) {
     let published = || published_http(packets, theirs);
-    compare(name, packets.len(), || http(packets.source(), database), published);
+    let frames: Vec<_> = packets.frames().collect();
+    compare(name, packets.len(), || http(MemoryFrames::new(&frames), database), published);
     let matcher = Arc::new(SharedHttpSignatureMatcher::from_database(theirs));
     let published = |path: &str, sender| {
         let mut analyzer = published_http::HuginnNetHttp::new(MAX_FLOWS).with_matcher(matcher.clone());
@@ -115,8 +120,9 @@ fn compare_tls(path: &Path) {
         ("lists never seen before", hello_packets::each_with_lists_of_its_own(&hellos, AT_LEAST)),
     ] {
         let name = format!("TLS, a hello in every packet, {lists}");
+        let frames: Vec<_> = packets.frames().collect();
         for (forms, original) in [("four forms of JA4", true), ("ours two of four forms", false)] {
-            let ours = || tls(packets.source(), original);
+            let ours = || tls(MemoryFrames::new(&frames), original);
             compare(&format!("{name}, {forms}"), packets.len(), ours, || published_tls(&packets));
         }
         let published = |path: &str, sender| {

@@ -1,6 +1,7 @@
 //! `huginn-net pcap`: capture files.
 
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
@@ -27,6 +28,7 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
     let mut events = EventWriter::create(&args.output)?;
     let mut left = args.analysis.count.unwrap_or(u64::MAX);
     let mut damaged = false;
+    let long = length_to_read_ahead(args.analysis.workers);
     for path in &args.files {
         if left == 0 {
             break;
@@ -34,7 +36,7 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
         events.name_file((args.files.len() > 1).then(|| name_of(path)));
         let before = analyzer.counters();
         analyzer.memory_mut().clear();
-        let reader = open(path, args.analysis.workers.get() == 1);
+        let reader = open(path, long);
         let is_open = reader.is_ok();
         let outcome = reader.map_err(AnalysisError::from).and_then(|reader| {
             let progress = Progress::of(&reader, args.output.quiet || !summary && events.is_on_terminal());
@@ -112,20 +114,25 @@ fn analyzer(args: &PcapArguments) -> Result<HuginnNet, Failure> {
     analysis::filtered(builder, args.analysis.filter.as_deref()).map(Builder::build)
 }
 
-/// Opens a capture that is analysed by the thread that reads it, or by others.
-fn open(path: &Path, by_reader: bool) -> Result<CaptureReader, CaptureError> {
+/// From which length on it pays to read a plain file ahead, in bytes: to start a thread, and to fetch from another
+/// processor's cache what that has read, takes its time, too (`docs/decisions/002-capture-file-reader.md`).
+const LONG_FILE: u64 = 32 << 20;
+
+/// From which length on plain files are read ahead: not at all where another thread reads, or there is no other processor.
+fn length_to_read_ahead(workers: NonZeroUsize) -> u64 {
+    let others = thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
+    if others && workers == NonZeroUsize::MIN { LONG_FILE } else { u64::MAX }
+}
+
+/// Opens a capture. Plain files are read ahead from this length on.
+fn open(path: &Path, long: u64) -> Result<CaptureReader, CaptureError> {
     if path == Path::new("-") {
         return CaptureReader::from_reader("standard input", io::stdin());
     }
     let capture = CaptureReader::open(path)?;
-    // A pipe may be written to for as long as it likes.
-    let is_whole = capture.input_len().is_some();
-    let is_much = by_reader && has_other_processors() || capture.compression().is_some();
-    Ok(if is_whole && is_much { capture.read_ahead() } else { capture })
-}
-
-fn has_other_processors() -> bool {
-    thread::available_parallelism().is_ok_and(|processors| processors.get() > 1)
+    // Not from a pipe, which may be written to for as long as anybody likes.
+    let pays = capture.input_len().is_some_and(|len| capture.compression().is_some() || len >= long);
+    Ok(if pays { capture.read_ahead() } else { capture })
 }
 
 /// A capture of which so many packets are read at most, and a progress bar.

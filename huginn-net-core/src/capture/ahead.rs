@@ -100,7 +100,7 @@ impl Ahead {
 /// Reads an input to its end, or until nobody wants more of it.
 fn read(mut input: Input, blocks: &Sender<Result<Block, Failure>>, spare: &Receiver<Vec<u8>>) {
     loop {
-        let mut buffer = spare.try_recv().unwrap_or_default();
+        let mut buffer = spare.try_recv().unwrap_or_else(|_| vec![0; HEADROOM + BLOCK_LEN]);
         // One that was made longer for a long frame is no longer than the others for the next.
         buffer.resize(HEADROOM + BLOCK_LEN, 0);
         let outcome = match input.read(buffer.get_mut(HEADROOM..).unwrap_or_default()) {

@@ -42,8 +42,8 @@ const MAX_FRAME_LEN: usize = 262_144;
 ///   ([the format](https://datatracker.ietf.org/doc/draft-ietf-opsawg-pcapng/));
 /// - each of them compressed by gzip (RFC 1952) or Zstandard (RFC 8878), in any number of members or frames.
 ///
-/// Frames borrow from one buffer of 256 KiB, which grows to 1 MiB at most for longer records. A decompressor
-/// adds its window: 32 KiB for gzip, what the file demands and at most 128 MiB for Zstandard.
+/// Frames borrow from one buffer of 256 KiB, which grows to 1 MiB at most for longer records; from several where a thread
+/// [reads ahead](Self::read_ahead). A decompressor adds its window: 32 KiB for gzip, what the file demands and at most 128 MiB for Zstandard.
 ///
 /// A damaged capture lends all that precedes the damage, then says what is wrong in exactly one error, and has
 /// ended after that.
@@ -136,9 +136,9 @@ impl CaptureReader {
     /// Lets a thread read, and decompress, ahead of what is wanted: up to 4 blocks of 512 KiB, in 8 buffers at most, of twice
     /// that each where frames are long. Where the system gives no thread, nothing changes.
     ///
-    /// It pays where another processor has nothing to do and either the input is [compressed](Self::compression) or the thread
-    /// that wants the frames also analyses them. A [parallel](crate::Builder::workers) analysis has a thread that reads
-    /// already.
+    /// It pays where another processor has nothing to do and either the input is [compressed](Self::compression), or is longer
+    /// than some 32 MiB and the thread that wants the frames also analyses them. A [parallel](crate::Builder::workers)
+    /// analysis has a thread that reads already.
     ///
     /// For files. Nobody waits for the thread to end: one that waits for a pipe stays until that has bytes or an end.
     #[must_use]

@@ -57,14 +57,14 @@ enum Area {
     Kept,
 }
 
-/// The bytes of a usual frame that begin with its options and payload.
+/// Where a frame lies.
 #[derive(Clone, Copy)]
-pub(super) enum Bytes<'b, 's> {
-    /// They must be copied.
-    Passing(&'b [u8]),
-    /// They lie in the buffer of the source.
+pub(super) enum Lying<'b, 's> {
+    /// Where it does not stay: its bytes are copied.
+    Passing,
+    /// In the buffer of the source.
     InBuffer(&'b [u8]),
-    /// They stay where they are for as long as the source.
+    /// In memory that stays for as long as the source.
     Kept(&'s [u8]),
 }
 
@@ -97,20 +97,18 @@ enum TransportFields {
 impl<'s> Batch<'s> {
     /// Adds the segment of a usual frame, which is that of this place in the round.
     #[inline]
-    pub(super) fn push_usual(&mut self, place: u32, usual: &Usual<'_>, bytes: Bytes<'_, 's>, now: Timestamp) {
+    pub(super) fn push_usual(&mut self, place: u32, usual: &Usual<'_>, lying: Lying<'_, 's>, now: Timestamp) {
         let (options_len, payload_len) = (usual.options_len(), usual.payload_len());
-        let (area, start) = match bytes {
-            Bytes::Passing(bytes) => {
+        let bytes = usual.behind_headers();
+        let (area, start) = match lying {
+            Lying::Passing => {
                 let start = self.bytes.len();
                 let len = options_len.saturating_add(payload_len);
                 self.bytes.extend_from_slice(bytes.get(..len).unwrap_or_default());
                 (Area::Own, start)
             }
-            Bytes::InBuffer(bytes) => (Area::Buffer, bytes.as_ptr().addr()),
-            Bytes::Kept(bytes) => {
-                self.kept.push(bytes);
-                (Area::Kept, self.kept.len().saturating_sub(1))
-            }
+            Lying::InBuffer(_) => (Area::Buffer, bytes.as_ptr().addr()),
+            Lying::Kept(frame) => self.keep(frame, bytes.as_ptr().addr()),
         };
         let bytes = Extent::new(area, start, options_len, payload_len);
         let (ts, payload_missing) = (usual.ts(), usual.payload_missing());
@@ -118,15 +116,13 @@ impl<'s> Batch<'s> {
         self.usual.push(UsualRecord { about, headers: usual.headers() });
     }
 
-    /// Adds a segment, which is that of this place in the round. What lies in `buffer`, a part of the source's, is not
-    /// copied.
-    #[inline(never)]
+    /// Adds a segment of a frame, or of several that were put together; it is that of this place in the round.
     pub(super) fn push_segment(
         &mut self,
         place: u32,
         segment: &Segment<'_>,
+        lying: Lying<'_, 's>,
         now: Timestamp,
-        buffer: Option<&[u8]>,
     ) {
         let (transport, options) = match &segment.transport {
             Transport::Tcp(tcp) => {
@@ -143,16 +139,21 @@ impl<'s> Batch<'s> {
             narrow(self.tunnels.len()).saturating_sub(1)
         };
         let Segment { ts, payload_missing, ip, .. } = *segment;
-        let bytes = self.extent(options, segment.payload, buffer);
+        let bytes = self.extent(options, segment.payload, lying);
         let about = Circumstances { place, payload_missing, ts, now, bytes };
         self.records.push(Record { about, tunnel, ip, transport });
     }
 
-    /// Where options and payload lie, copied if that is not in `buffer`.
-    fn extent(&mut self, options: &[u8], payload: &[u8], buffer: Option<&[u8]>) -> Extent {
-        let (area, start) = match buffer.and_then(|buffer| start_in(buffer, options, payload)) {
-            Some(start) => (Area::Buffer, start),
-            None => {
+    /// Where options and payload lie, copied if that is not in the frame or does not stay.
+    fn extent(&mut self, options: &[u8], payload: &[u8], lying: Lying<'_, 's>) -> Extent {
+        let within = match lying {
+            Lying::Passing => None,
+            Lying::InBuffer(frame) | Lying::Kept(frame) => start_in(frame, options, payload),
+        };
+        let (area, start) = match (within, lying) {
+            (Some(start), Lying::InBuffer(_)) => (Area::Buffer, start),
+            (Some(start), Lying::Kept(frame)) => self.keep(frame, start),
+            _ => {
                 let start = self.bytes.len();
                 self.bytes.extend_from_slice(options);
                 self.bytes.extend_from_slice(payload);
@@ -160,6 +161,14 @@ impl<'s> Batch<'s> {
             }
         };
         Extent::new(area, start, options.len(), payload.len())
+    }
+
+    /// Keeps the bytes of a frame from an address on.
+    #[inline]
+    fn keep(&mut self, frame: &'s [u8], address: usize) -> (Area, usize) {
+        let start = address.wrapping_sub(frame.as_ptr().addr());
+        self.kept.push(frame.get(start..).unwrap_or_default());
+        (Area::Kept, self.kept.len().saturating_sub(1))
     }
 
     /// Shares the buffer that segments were pushed from.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, SendTimeoutError, Sender, TrySendError};
 use foldhash::fast::RandomState;
 
-use super::batch::{Batch, Bytes};
+use super::batch::{Batch, Lying};
 use super::{Overflow, PATIENCE, Round, Spread, Workers};
 use crate::intake::{Intake, Taken};
 use crate::{CancelToken, FlowKey, Frame, Source, Timestamp};
@@ -80,7 +80,8 @@ impl<'s> Reader<'s> {
         self.told_frames = intake.frames;
         let mut place = 0_u32;
         let mut taken_at = None;
-        let (lends_from_buffer, keeps_frames) = (source.lends_from_buffer(), source.keeps_frames());
+        let keeps_frames = source.keeps_frames();
+        let lends_from_buffer = source.lends_from_buffer() && !keeps_frames;
         let outcome = loop {
             if stop.load(Ordering::Relaxed) || cancel.is_cancelled() {
                 break Ok(());
@@ -91,15 +92,16 @@ impl<'s> Reader<'s> {
             let begins = place == 0;
             let added = if keeps_frames {
                 let frame = source.next_kept_frame();
-                frame.map(|frame| frame.map(|frame| self.add(&frame, None, Bytes::Kept, &mut place, intake)))
+                frame.map(|frame| {
+                    frame.map(|frame| self.add(&frame, Lying::Kept(frame.data), &mut place, intake))
+                })
             } else {
-                source.next_frame().map(|frame| {
+                let frame = source.next_frame();
+                frame.map(|frame| {
                     frame.map(|frame| {
-                        if lends_from_buffer {
-                            self.add(&frame, Some(frame.data), Bytes::InBuffer, &mut place, intake)
-                        } else {
-                            self.add(&frame, None, Bytes::Passing, &mut place, intake)
-                        }
+                        let lying =
+                            if lends_from_buffer { Lying::InBuffer(frame.data) } else { Lying::Passing };
+                        self.add(&frame, lying, &mut place, intake)
                     })
                 })
             };
@@ -121,30 +123,24 @@ impl<'s> Reader<'s> {
         outcome
     }
 
-    /// Adds what a frame holds to the batches of its workers; tells whether one is full. The frame lies in `buffer`, if that is
-    /// the source's.
+    /// Adds what a frame holds to the batches of its workers; tells whether one is full.
+    ///
+    /// Inlined, since where frames lie is the same for all of a source.
     #[inline(always)]
-    fn add<'f>(
-        &mut self,
-        frame: &Frame<'f>,
-        buffer: Option<&[u8]>,
-        lie: impl FnOnce(&'f [u8]) -> Bytes<'f, 's>,
-        place: &mut u32,
-        intake: &mut Intake,
-    ) -> bool {
+    fn add(&mut self, frame: &Frame<'_>, lying: Lying<'_, 's>, place: &mut u32, intake: &mut Intake) -> bool {
         let mut is_full = false;
         let batch_bytes = self.spread.batch_bytes;
         match intake.take_usual(frame) {
             Taken::Usual(usual, now) => {
                 if let Some(batch) = self.batch_of(&usual.key().0) {
-                    batch.push_usual(*place, &usual, lie(usual.behind_headers()), now);
+                    batch.push_usual(*place, &usual, lying, now);
                     is_full = batch.size() >= batch_bytes;
                     *place = place.saturating_add(1);
                 }
             }
             Taken::Other => intake.take_other(frame, &mut |segment, now| {
                 if let Some(batch) = self.batch_of(&FlowKey::of(segment).0) {
-                    batch.push_segment(*place, segment, now, buffer);
+                    batch.push_segment(*place, segment, lying, now);
                     is_full |= batch.size() >= batch_bytes;
                     *place = place.saturating_add(1);
                 }
@@ -174,7 +170,8 @@ impl<'s> Reader<'s> {
             return self.tell(intake);
         }
         let mut workers = Workers::default();
-        let buffer = source.lends_from_buffer().then(|| {
+        let lends_from_buffer = source.lends_from_buffer() && !source.keeps_frames();
+        let buffer = lends_from_buffer.then(|| {
             let fresh = self.spent_buffers.take().unwrap_or_else(|| vec![0; self.spread.buffer_len()]);
             Arc::new(source.take_buffer(fresh))
         });
@@ -222,9 +219,11 @@ impl<T> Spent<T> {
         Self { given_back, at_hand: Vec::new() }
     }
 
-    /// What was given back last, if there is any.
+    /// What was given back last, if there is any. No more is held than may be on its way back.
     fn take(&mut self) -> Option<T> {
         self.at_hand.extend(self.given_back.try_iter());
+        let too_many = self.at_hand.len().saturating_sub(self.given_back.capacity().unwrap_or(0));
+        self.at_hand.drain(..too_many);
         self.at_hand.pop()
     }
 }
