@@ -28,8 +28,9 @@ pub trait Source {
         None
     }
 
-    /// Whether frames can be [kept](Self::next_kept_frame), which spares a parallel analysis to copy them: it then asks for
-    /// no others. False where nothing else is known; who makes it true makes the other method, too.
+    /// Whether frames can be [kept](Self::next_kept_frame). A parallel analysis then copies none of which the protocol does
+    /// not [read the payload](crate::Protocol::reads_payloads). False where nothing else is known; who makes it true makes
+    /// the other method, too.
     fn keeps_frames(&self) -> bool {
         false
     }

@@ -83,6 +83,11 @@ impl Protocol for Everything {
         Interest::More
     }
 
+    /// It does, but so frames that are kept are not copied.
+    fn reads_payloads(&self) -> bool {
+        false
+    }
+
     /// Some tell nothing.
     fn passes_over(&self, _: Timestamp, _: Side, flow: &u32) -> bool {
         flow % 7 == 6

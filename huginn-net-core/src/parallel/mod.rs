@@ -123,7 +123,8 @@ pub(crate) fn run<'s, P: Protocol, S: Source<Error: Send> + Send + 's, F: Form<E
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> Result<(), AnalysisError<S::Error>> {
     let Parts { intake, flows, limits, outlet, cancel, requests } = parts;
-    let Threads { reader, workers, merger } = threads::<'s, P, F>(spread);
+    let Threads { mut reader, workers, merger } = threads::<'s, P, F>(spread);
+    reader.set_reads_payloads(flows.protocol().reads_payloads());
     let standings = Standings::new(flows, intake.counters(), workers.len());
     let limits = limits.share(workers.len());
     let (stop, ended_at) = (&AtomicBool::new(false), &AtomicU64::new(0));

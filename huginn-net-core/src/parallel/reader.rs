@@ -16,6 +16,8 @@ use crate::{CancelToken, FlowKey, Frame, Source, Timestamp};
 /// What joins the reader to the other threads.
 pub(super) struct Reader<'s> {
     spread: Spread,
+    /// Whether workers look into what segments carry.
+    reads_payloads: bool,
     lanes: Vec<Lane<'s>>,
     spent_batches: Spent<Batch<'s>>,
     spent_buffers: Spent<Vec<u8>>,
@@ -53,6 +55,7 @@ impl<'s> Reader<'s> {
         let (lanes, hasher) = (Vec::new(), RandomState::default());
         Self {
             spread,
+            reads_payloads: true,
             lanes,
             spent_batches: Spent::new(spent_batches),
             spent_buffers: Spent::new(spent_buffers),
@@ -61,6 +64,10 @@ impl<'s> Reader<'s> {
             patience: PATIENCE,
             told_frames: 0,
         }
+    }
+
+    pub(super) fn set_reads_payloads(&mut self, reads_payloads: bool) {
+        self.reads_payloads = reads_payloads;
     }
 
     /// Adds the way to another worker.
@@ -80,7 +87,7 @@ impl<'s> Reader<'s> {
         self.told_frames = intake.frames;
         let mut place = 0_u32;
         let mut taken_at = None;
-        let keeps_frames = source.keeps_frames();
+        let keeps_frames = self.leaves_where_they_are(source);
         let lends_from_buffer = source.lends_from_buffer() && !keeps_frames;
         let outcome = loop {
             if stop.load(Ordering::Relaxed) || cancel.is_cancelled() {
@@ -121,6 +128,11 @@ impl<'s> Reader<'s> {
         let _ = self.hand_on(&mut place, taken_at, source, intake);
         ended_at.store(intake.clock.now().as_nanos(), Ordering::Release);
         outcome
+    }
+
+    /// Whether frames are neither copied nor handed on with their buffer.
+    fn leaves_where_they_are(&self, source: &impl Source) -> bool {
+        source.keeps_frames() && !self.reads_payloads
     }
 
     /// Adds what a frame holds to the batches of its workers; tells whether one is full.
@@ -170,7 +182,7 @@ impl<'s> Reader<'s> {
             return self.tell(intake);
         }
         let mut workers = Workers::default();
-        let lends_from_buffer = source.lends_from_buffer() && !source.keeps_frames();
+        let lends_from_buffer = source.lends_from_buffer() && !self.leaves_where_they_are(source);
         let buffer = lends_from_buffer.then(|| {
             let fresh = self.spent_buffers.take().unwrap_or_else(|| vec![0; self.spread.buffer_len()]);
             Arc::new(source.take_buffer(fresh))
