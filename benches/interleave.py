@@ -5,10 +5,10 @@ usage: interleave.py [--before COMMAND] RUNS NAME COMMAND [NAME COMMAND]...
 
 Each command is run by a shell; that of --before is run first each time, and not measured.
 
-Measured are the time that it takes, its processor time and its peak memory (wait4(2); a peak below that of this script
-is not seen), and, where it prints the table of a bench, the rows of that. All that follow are compared with the first: the median of the ratios of each run to the run of the first one just before it,
-with the spread of these ratios (without a tenth of them at either end). Where the spread holds 1, there is no
-difference.
+Measured are the time that it takes, its processor time and its peak memory (wait4(2); a peak below that of this
+script is not seen), and, where it prints the table of a bench, the rows of that. All that follow are compared with
+the first: the median of the ratios of each run to the run of the first one just before it, with the spread of these
+ratios (without a tenth of them at either end). Where the spread holds 1, there is no difference.
 """
 import argparse
 import os

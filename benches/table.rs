@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "no bench uses everything")]
 
 use std::cell::LazyCell;
+use std::convert::Infallible;
 use std::fs;
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -173,7 +174,7 @@ impl Bench {
             (frames.len(), move || {
                 let before = analyzer.counters().events;
                 analyzer.memory_mut().forget();
-                analyse(&mut analyzer, &frames, &map) - before
+                analyse(&mut analyzer, MemoryFrames::new(&frames), &map) - before
             })
         });
     }
@@ -191,16 +192,17 @@ impl Bench {
             self.row(operation, &mode, || {
                 let frames: Vec<_> = packets.frames().collect();
                 let (builder, map) = (&builder, &map);
-                (frames.len(), move || analyse(&mut builder().workers(workers).build(), &frames, map))
+                (frames.len(), move || {
+                    analyse(&mut builder().workers(workers).build(), MemoryFrames::new(&frames), map)
+                })
             });
         }
         self.row(operation, &format!("{COPY_WORKERS} workers, frames copied"), || {
             let packets: &Packets = packets;
             let (builder, map) = (&builder, &map);
             (packets.len(), move || {
-                let mut analyzer = builder().workers(COPY_WORKERS).build();
                 let passing = Passing(Frames::new(packets.frames()));
-                analyzer.analyze_map(passing, map, &mut |made: T| _ = black_box(made)).unwrap().events
+                analyse(&mut builder().workers(COPY_WORKERS).build(), passing, map)
             })
         });
     }
@@ -219,7 +221,7 @@ impl Bench {
             self.row(operation, &format!("{BATCH_WORKERS} workers, batches of {kib} KiB"), || {
                 let frames: Vec<_> = packets.frames().collect();
                 let (spread, map) = (&spread, &map);
-                (frames.len(), move || analyse(&mut spread(), &frames, map))
+                (frames.len(), move || analyse(&mut spread(), MemoryFrames::new(&frames), map))
             });
         }
         let quickest = self.rows[before..].iter().min_by(|one, other| one.nanos.total_cmp(&other.nanos));
@@ -257,11 +259,11 @@ impl Bench {
 /// One pass of an analyzer over packets: how many events there were since it was made.
 fn analyse<P: Protocol, T: Send>(
     analyzer: &mut Analyzer<P>,
-    frames: &[Frame<'_>],
+    source: impl Source<Error = Infallible> + Send,
     map: impl Fn(Event<Report<P>>) -> T + Sync,
 ) -> u64 {
     let mut sink = |made: T| _ = black_box(made);
-    analyzer.analyze_map(MemoryFrames::new(frames), map, &mut sink).unwrap().events
+    analyzer.analyze_map(source, map, &mut sink).unwrap().events
 }
 
 /// A memory that can be emptied, so that every pass finds the same.

@@ -216,7 +216,7 @@ impl<P: Protocol> Analyzer<P> {
         match self.intake.take_usual(frame) {
             Taken::Usual(usual, now) => {
                 let Self { flows, outlet, .. } = self;
-                flows.prospect(&usual, now, &mut |event| outlet.take(event, form, shelf, delivery))
+                flows.segment(&usual, now, &mut |event| outlet.take(event, form, shelf, delivery))
             }
             // A copy, so that a frame need not lie in memory unless it comes here.
             Taken::Other => self.push_other(&{ *frame }, form, shelf, delivery),
@@ -235,7 +235,7 @@ impl<P: Protocol> Analyzer<P> {
         let Self { intake, flows, outlet, .. } = self;
         if let Some((usual, now)) = intake.take_usual_ipv6(frame) {
             let mut learn = |event| outlet.take(event, form, shelf, delivery);
-            return flows.prospect(&usual, now, &mut learn);
+            return flows.segment(&usual, now, &mut learn);
         }
         let mut outcome = ControlFlow::Continue(());
         intake.take_other(frame, &mut |segment, now| {

@@ -136,52 +136,27 @@ impl<P: Protocol> Flows<P> {
         self.table.clear();
     }
 
-    /// Leads a segment to its flow, and what the protocol learns from it to `learn`. What `now` is compared with is
-    /// the `now` of other segments alone.
+    /// Leads a segment to its flow, and what the protocol learns from it to `learn`. It is not made if it tells
+    /// nothing. What `now` is compared with is the `now` of other segments alone.
     ///
     /// Breaks when `learn` does.
     #[inline(always)]
     pub(crate) fn segment(
         &mut self,
-        segment: &Segment<'_>,
+        segment: &impl Prospect,
         now: Timestamp,
         learn: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let flags = segment.tcp().map_or(TcpFlags::empty(), |tcp| tcp.flags);
-        let (key, sender_is_low) = FlowKey::of(segment);
-        let outline = Outline { key, sender_is_low, ts: segment.ts, flags };
-        match self.meet(&outline, now) {
-            Meeting::Over => ControlFlow::Continue(()),
-            Meeting::Of(slot) => self.lead(slot, &outline, segment, now, learn),
-        }
-    }
-
-    /// Leads a segment to its flow, as [`segment`](Self::segment) does. It is not made if it tells nothing.
-    #[inline(always)]
-    pub(crate) fn prospect(
-        &mut self,
-        prospect: &impl Prospect,
-        now: Timestamp,
-        learn: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        let outline = prospect.outline();
-        match self.meet(&outline, now) {
-            Meeting::Over => ControlFlow::Continue(()),
-            Meeting::Of(slot) => self.lead(slot, &outline, &prospect.segment(), now, learn),
-        }
-    }
-
-    /// Finds the flow of a segment, which is then to be [led](Self::lead) to it, unless it tells nothing.
-    #[inline(always)]
-    fn meet(&mut self, outline: &Outline, now: Timestamp) -> Meeting {
+        let outline = segment.outline();
         self.table.expire(now);
-        match self.table.touch(&outline.key, now) {
-            Some(slot) if !outline.controls() && self.passes_over(slot, outline) => Meeting::Over,
-            slot => Meeting::Of(slot),
+        let slot = self.table.touch(&outline.key, now);
+        if slot.is_some_and(|slot| !outline.controls() && self.passes_over(slot, &outline)) {
+            return ControlFlow::Continue(());
         }
+        self.lead(slot, &outline, &segment.segment(), now, learn)
     }
 
-    /// Leads a segment to the flow that it met, as [`segment`](Self::segment) does.
+    /// Leads a segment to the flow in this place, or opens one, as [`segment`](Self::segment) does.
     #[inline(always)]
     fn lead(
         &mut self,
@@ -300,14 +275,6 @@ impl Outline {
     fn controls(&self) -> bool {
         self.flags.intersects(CONTROLS)
     }
-}
-
-/// What became of a segment that came to its flow.
-enum Meeting {
-    /// It tells nothing.
-    Over,
-    /// It is to be led to the flow, which is in this place if it is known.
-    Of(Option<Slot>),
 }
 
 /// What the engine itself remembers of a flow.

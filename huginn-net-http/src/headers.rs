@@ -5,6 +5,9 @@ use std::ops::Range;
 
 use crate::HeaderName;
 
+/// Fields that there is room for at first where a head is read: more than most have.
+pub(crate) const USUAL_FIELDS: usize = 16;
+
 /// A header field (RFC 9110, section 5): bytes of no certain encoding.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Header<'a> {

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::headers::USUAL_FIELDS;
+
 /// Bytes of a direction that p0f looks at.
 pub(crate) const MAX_BYTES: usize = 8192;
 /// How far into a direction p0f looks for the end of the first line, in bytes.
@@ -10,8 +12,6 @@ const MIN_REQUEST_LINE: usize = 14;
 const MIN_STATUS_LINE: usize = 13;
 const MAX_HEADERS: usize = 32;
 const MAX_NAME: usize = 32;
-/// Fields that there is room for at first: more than most heads have.
-const USUAL_FIELDS: usize = 16;
 /// Bytes of a value behind the blank after the colon; a CR at its end counts.
 const MAX_VALUE: usize = 1024;
 

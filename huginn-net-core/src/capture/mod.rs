@@ -43,7 +43,8 @@ const MAX_FRAME_LEN: usize = 262_144;
 /// - each of them compressed by gzip (RFC 1952) or Zstandard (RFC 8878), in any number of members or frames.
 ///
 /// Frames borrow from one buffer of 256 KiB, which grows to 1 MiB at most for longer records; from several where a thread
-/// [reads ahead](Self::read_ahead). A decompressor adds its window: 32 KiB for gzip, what the file demands and at most 128 MiB for Zstandard.
+/// [reads ahead](Self::read_ahead). A decompressor adds its window: 32 KiB for gzip, what the file demands and at most
+/// 128 MiB for Zstandard.
 ///
 /// A damaged capture lends all that precedes the damage, then says what is wrong in exactly one error, and has
 /// ended after that.

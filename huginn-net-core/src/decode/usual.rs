@@ -5,7 +5,7 @@ use super::ip::{self, Header, IpPacket, Ipv4, Ipv6, protocol};
 use super::transport::{self, Datagram, Header as _, Tcp};
 use super::{ethernet, ethertype};
 use crate::flows::Outline;
-use crate::{FlowKey, Frame, LinkType, Segment, Timestamp, TunnelPath};
+use crate::{FlowKey, Frame, LinkType, Segment, TcpFlags, Timestamp, TunnelPath};
 
 /// The parts of such a frame.
 #[derive(Clone, Copy)]
@@ -25,6 +25,20 @@ pub(crate) trait Prospect {
 
     /// The segment.
     fn segment(&self) -> Segment<'_>;
+}
+
+impl Prospect for Segment<'_> {
+    #[inline(always)]
+    fn outline(&self) -> Outline {
+        let flags = self.tcp().map_or(TcpFlags::empty(), |tcp| tcp.flags);
+        let (key, sender_is_low) = FlowKey::of(self);
+        Outline { key, sender_is_low, ts: self.ts, flags }
+    }
+
+    #[inline(always)]
+    fn segment(&self) -> Segment<'_> {
+        *self
+    }
 }
 
 /// Its headers, without the options: what is small enough to be handed to another thread.
@@ -79,18 +93,12 @@ impl<'a, H: Header> Usual<'a, H> {
         self.ts
     }
 
-    /// The bytes that begin with the options and, behind those, the payload.
-    #[inline(always)]
-    pub(crate) fn behind_headers(&self) -> &'a [u8] {
-        self.packet.payload.get(transport::TCP_HEADER..).unwrap_or_default()
+    pub(crate) fn options(&self) -> &'a [u8] {
+        self.datagram.header.options()
     }
 
-    pub(crate) fn options_len(&self) -> usize {
-        self.datagram.header.options().len()
-    }
-
-    pub(crate) fn payload_len(&self) -> usize {
-        self.datagram.payload.len()
+    pub(crate) fn payload(&self) -> &'a [u8] {
+        self.datagram.payload
     }
 
     pub(crate) fn payload_missing(&self) -> u32 {
@@ -220,6 +228,7 @@ mod tests {
                 let flags = segment.tcp().map(|tcp| tcp.flags);
                 let (key, sender_is_low) = FlowKey::of(&segment);
                 assert_eq!(outline, Outline { key, sender_is_low, ts: segment.ts, flags: flags.unwrap() });
+                assert_eq!(outline, segment.outline());
                 told(&segment)
             };
             let made = if let Some(usual) = Usual::of(&frame) {
@@ -228,10 +237,8 @@ mod tests {
                 prop_assert_eq!(&decoded, &segments);
                 prop_assert_eq!(short.counters(), long.counters());
                 counted.count(&usual);
-                let (headers, bytes) = (usual.headers(), usual.behind_headers());
-                let (options, rest) = bytes.split_at(usual.options_len());
-                let payload = &rest[..usual.payload_len()];
-                let made = headers.segment(frame.ts, options, payload, usual.payload_missing());
+                let (headers, missing) = (usual.headers(), usual.payload_missing());
+                let made = headers.segment(frame.ts, usual.options(), usual.payload(), missing);
                 prop_assert_eq!(told(&made), told(&usual.segment()));
                 prop_assert_eq!(headers.outline(frame.ts), usual.outline());
                 tell(&usual)

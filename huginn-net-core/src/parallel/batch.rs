@@ -98,19 +98,7 @@ impl<'s> Batch<'s> {
     /// Adds the segment of a usual frame, which is that of this place in the round.
     #[inline]
     pub(super) fn push_usual(&mut self, place: u32, usual: &Usual<'_>, lying: Lying<'_, 's>, now: Timestamp) {
-        let (options_len, payload_len) = (usual.options_len(), usual.payload_len());
-        let bytes = usual.behind_headers();
-        let (area, start) = match lying {
-            Lying::Passing => {
-                let start = self.bytes.len();
-                let len = options_len.saturating_add(payload_len);
-                self.bytes.extend_from_slice(bytes.get(..len).unwrap_or_default());
-                (Area::Own, start)
-            }
-            Lying::InBuffer(_) => (Area::Buffer, bytes.as_ptr().addr()),
-            Lying::Kept(frame) => self.keep(frame, bytes.as_ptr().addr()),
-        };
-        let bytes = Extent::new(area, start, options_len, payload_len);
+        let bytes = self.extent(usual.options(), usual.payload(), lying);
         let (ts, payload_missing) = (usual.ts(), usual.payload_missing());
         let about = Circumstances { place, payload_missing, ts, now, bytes };
         self.usual.push(UsualRecord { about, headers: usual.headers() });
@@ -145,30 +133,25 @@ impl<'s> Batch<'s> {
     }
 
     /// Where options and payload lie, copied if that is not in the frame or does not stay.
-    fn extent(&mut self, options: &[u8], payload: &[u8], lying: Lying<'_, 's>) -> Extent {
-        let within = match lying {
-            Lying::Passing => None,
-            Lying::InBuffer(frame) | Lying::Kept(frame) => start_in(frame, options, payload),
-        };
-        let (area, start) = match (within, lying) {
-            (Some(start), Lying::InBuffer(_)) => (Area::Buffer, start),
-            (Some(start), Lying::Kept(frame)) => self.keep(frame, start),
-            _ => {
-                let start = self.bytes.len();
-                self.bytes.extend_from_slice(options);
-                self.bytes.extend_from_slice(payload);
-                (Area::Own, start)
-            }
-        };
-        Extent::new(area, start, options.len(), payload.len())
-    }
-
-    /// Keeps the bytes of a frame from an address on.
     #[inline]
-    fn keep(&mut self, frame: &'s [u8], address: usize) -> (Area, usize) {
-        let start = address.wrapping_sub(frame.as_ptr().addr());
-        self.kept.push(frame.get(start..).unwrap_or_default());
-        (Area::Kept, self.kept.len().saturating_sub(1))
+    fn extent(&mut self, options: &[u8], payload: &[u8], lying: Lying<'_, 's>) -> Extent {
+        let start_in = |frame| start_in(frame, options, payload);
+        let found = match lying {
+            Lying::Passing => None,
+            Lying::InBuffer(frame) => start_in(frame).map(|start| (Area::Buffer, start)),
+            Lying::Kept(frame) => start_in(frame).map(|start| {
+                self.kept.push(frame.get(start.wrapping_sub(frame.as_ptr().addr())..).unwrap_or_default());
+                (Area::Kept, self.kept.len().saturating_sub(1))
+            }),
+        };
+        let (area, start) = found.unwrap_or_else(|| {
+            let start = self.bytes.len();
+            self.bytes.extend_from_slice(options);
+            self.bytes.extend_from_slice(payload);
+            (Area::Own, start)
+        });
+        let options_len = u8::try_from(options.len()).unwrap_or(u8::MAX);
+        Extent { start, area, options_len, payload_len: narrow(payload.len()) }
     }
 
     /// Shares the buffer that segments were pushed from.
@@ -255,14 +238,6 @@ impl<'s> Batch<'s> {
         self.bytes.clear();
         self.tunnels.clear();
         self.buffer.take().and_then(Arc::into_inner)
-    }
-}
-
-impl Extent {
-    #[inline]
-    fn new(area: Area, start: usize, options_len: usize, payload_len: usize) -> Self {
-        let options_len = u8::try_from(options_len).unwrap_or(u8::MAX);
-        Self { start, area, options_len, payload_len: narrow(payload_len) }
     }
 }
 

@@ -123,8 +123,7 @@ pub(crate) fn run<'s, P: Protocol, S: Source<Error: Send> + Send + 's, F: Form<E
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> Result<(), AnalysisError<S::Error>> {
     let Parts { intake, flows, limits, outlet, cancel, requests } = parts;
-    let Threads { mut reader, workers, merger } = threads::<'s, P, F>(spread);
-    reader.set_reads_payloads(flows.protocol().reads_payloads());
+    let Threads { reader, workers, merger } = threads::<'s, P, F>(spread, flows.protocol().reads_payloads());
     let standings = Standings::new(flows, intake.counters(), workers.len());
     let limits = limits.share(workers.len());
     let (stop, ended_at) = (&AtomicBool::new(false), &AtomicU64::new(0));
@@ -188,7 +187,10 @@ struct Threads<'s, P: Protocol, F: Form<Event<Report<P>>>> {
     merger: Merger<P, F>,
 }
 
-fn threads<'s, P: Protocol, F: Form<Event<Report<P>>>>(spread: Spread) -> Threads<'s, P, F> {
+fn threads<'s, P: Protocol, F: Form<Event<Report<P>>>>(
+    spread: Spread,
+    reads_payloads: bool,
+) -> Threads<'s, P, F> {
     let count = spread.workers.get().min(MAX_WORKERS);
     // Room for all that can be under way, so that nobody waits to give a buffer back.
     let under_way = QUEUE_LEN.saturating_mul(2).saturating_add(2);
@@ -197,7 +199,7 @@ fn threads<'s, P: Protocol, F: Form<Event<Report<P>>>>(spread: Spread) -> Thread
     // One more, with what was counted.
     let (rounds, told_rounds) = bounded(count.saturating_mul(under_way).saturating_add(1));
     let mut threads = Threads {
-        reader: Reader::new(spread, spare_batches, spare_buffers, rounds),
+        reader: Reader::new(spread, reads_payloads, spare_batches, spare_buffers, rounds),
         workers: Vec::with_capacity(count),
         merger: Merger { rounds: told_rounds, lanes: Vec::with_capacity(count) },
     };

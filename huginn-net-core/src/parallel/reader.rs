@@ -48,6 +48,7 @@ struct Deserted;
 impl<'s> Reader<'s> {
     pub(super) fn new(
         spread: Spread,
+        reads_payloads: bool,
         spent_batches: Receiver<Batch<'s>>,
         spent_buffers: Receiver<Vec<u8>>,
         rounds: Sender<Round>,
@@ -55,7 +56,7 @@ impl<'s> Reader<'s> {
         let (lanes, hasher) = (Vec::new(), RandomState::default());
         Self {
             spread,
-            reads_payloads: true,
+            reads_payloads,
             lanes,
             spent_batches: Spent::new(spent_batches),
             spent_buffers: Spent::new(spent_buffers),
@@ -64,10 +65,6 @@ impl<'s> Reader<'s> {
             patience: PATIENCE,
             told_frames: 0,
         }
-    }
-
-    pub(super) fn set_reads_payloads(&mut self, reads_payloads: bool) {
-        self.reads_payloads = reads_payloads;
     }
 
     /// Adds the way to another worker.

@@ -56,7 +56,7 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> Worker<'_, P, F> {
                     ControlFlow::Continue(())
                 };
                 let _ = match item {
-                    Item::Usual(usual) => flows.prospect(&usual, now, &mut learn),
+                    Item::Usual(usual) => flows.segment(&usual, now, &mut learn),
                     Item::Other(segment) => flows.segment(segment, now, &mut learn),
                 };
             });

@@ -8,10 +8,7 @@ use memchr::memchr;
 
 use super::head::{MAX_HEAD, MAX_HEADERS};
 use crate::Error;
-use crate::headers::{Field, trim_blanks};
-
-/// Fields that there is room for at first: more than most heads have.
-const USUAL_FIELDS: usize = 16;
+use crate::headers::{Field, USUAL_FIELDS, trim_blanks};
 
 /// The fields of a head that is all there, and how long its lines are up to the empty one. `None` if its end is not there,
 /// and if that or its fields are less easily found.
