@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, SamplingMode};
-use huginn_net_core::{Analyzer, Builder, Event, Frame, Frames, MemoryFrames, Protocol, Report, Source};
+use huginn_net_core::{Analyzer, Builder, Event, Frames, MemoryFrames, Protocol, Report, Source};
 
 use crate::packets::{PACKETS_AT_1_GBPS, Packets, Repeat};
 
@@ -18,23 +18,12 @@ const WORKERS: [NonZeroUsize; 3] = [number(2), number(4), number(8)];
 /// Sizes of a batch that are measured, in KiB, and with how many workers.
 const BATCHES: [usize; 7] = [4, 8, 16, 32, 64, 128, 256];
 const BATCH_WORKERS: NonZeroUsize = number(2);
-/// Workers for whom frames are copied.
+/// Workers that frames are copied for.
 const COPY_WORKERS: NonZeroUsize = number(2);
 /// Samples of each row.
 const SAMPLES: usize = 10;
 /// Processor time is told in this many nanoseconds (proc(5) and sysconf(3): 100 ticks a second on Linux).
 const TICK: f64 = 1e7;
-
-/// Frames that do not stay where they are, as those of an interface.
-struct Passing<S>(S);
-
-impl<S: Source> Source for Passing<S> {
-    type Error = S::Error;
-
-    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, S::Error> {
-        self.0.next_frame()
-    }
-}
 
 /// The benches of a protocol, and their table.
 pub(crate) struct Bench {
@@ -201,8 +190,7 @@ impl Bench {
             let packets: &Packets = packets;
             let (builder, map) = (&builder, &map);
             (packets.len(), move || {
-                let passing = Passing(Frames::new(packets.frames()));
-                analyse(&mut builder().workers(COPY_WORKERS).build(), passing, map)
+                analyse(&mut builder().workers(COPY_WORKERS).build(), passing(packets), map)
             })
         });
     }
@@ -219,9 +207,9 @@ impl Bench {
         for kib in BATCHES {
             let spread = || builder().workers(BATCH_WORKERS).batch_bytes(kib << 10).build();
             self.row(operation, &format!("{BATCH_WORKERS} workers, batches of {kib} KiB"), || {
-                let frames: Vec<_> = packets.frames().collect();
+                let packets: &Packets = packets;
                 let (spread, map) = (&spread, &map);
-                (frames.len(), move || analyse(&mut spread(), MemoryFrames::new(&frames), map))
+                (packets.len(), move || analyse(&mut spread(), passing(packets), map))
             });
         }
         let quickest = self.rows[before..].iter().min_by(|one, other| one.nanos.total_cmp(&other.nanos));
@@ -254,6 +242,11 @@ impl Bench {
             println!("- {remark}");
         }
     }
+}
+
+/// Packets that are read once and copied for workers, as those of an interface.
+fn passing<'a>(packets: &'a Packets) -> impl Source<Error = Infallible> + Send + use<'a> {
+    Frames::new(packets.frames())
 }
 
 /// One pass of an analyzer over packets: how many events there were since it was made.

@@ -6,16 +6,17 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::decode::Prospect;
 use crate::flows::Flows;
 use crate::form::{Delivery, Form, Mapped, ToSink, ToWriter, Written};
-use crate::intake::{Intake, Taken};
+use crate::intake::{Intake, Lead};
 use crate::outlet::Outlet;
 use crate::packet_clock::PacketClock;
 use crate::parallel::{self, Overflow, Parts, Spread};
 use crate::watch::{Timed, ToWatcher};
 use crate::{
     AnalysisError, DecodeConfig, DecodeCounters, Decoder, Event, Filter, FlowCounters, FlowLimits, Frame,
-    Inspector, Protocol, Report, Sink, Source, Watcher,
+    Inspector, Protocol, Report, Sink, Source, Timestamp, Watcher,
 };
 
 /// Runs a [`Protocol`] over frames: decode, filter, flow table, protocol, memory, sink.
@@ -143,8 +144,8 @@ impl<P: Protocol> Analyzer<P> {
     /// [Analyses](Self::analyze) a source that is watched while it lasts, such as an interface: `write` appends the text
     /// of each event, `watcher` gets it.
     ///
-    /// However few the [workers](Builder::workers), threads of their own read the source and watch the flows, so that
-    /// the source is not kept waiting; an [`inspector`](Self::inspector) gets its answers while it waits. To be stopped
+    /// However few the [workers](Builder::workers), threads of their own read the source and watch the flows (unless its
+    /// frames [are all there](Source::twins)), so that the source is not kept waiting; an [`inspector`](Self::inspector) gets its answers while it waits. To be stopped
     /// while it waits is for the source to offer.
     ///
     /// # Errors
@@ -191,7 +192,7 @@ impl<P: Protocol> Analyzer<P> {
         Ok(())
     }
 
-    fn in_workers<'s, S: Source<Error: Send> + Send + 's, F: Form<Event<Report<P>>>>(
+    fn in_workers<S: Source<Error: Send> + Send, F: Form<Event<Report<P>>>>(
         &mut self,
         source: S,
         form: &F,
@@ -213,37 +214,8 @@ impl<P: Protocol> Analyzer<P> {
         shelf: &mut F::Shelf,
         delivery: &mut impl Delivery<F::Piece, F::Shelf>,
     ) -> ControlFlow<()> {
-        match self.intake.take_usual(frame) {
-            Taken::Usual(usual, now) => {
-                let Self { flows, outlet, .. } = self;
-                flows.segment(&usual, now, &mut |event| outlet.take(event, form, shelf, delivery))
-            }
-            // A copy, so that a frame need not lie in memory unless it comes here.
-            Taken::Other => self.push_other(&{ *frame }, form, shelf, delivery),
-            Taken::Nothing => ControlFlow::Continue(()),
-        }
-    }
-
-    #[inline(never)]
-    fn push_other<F: Form<Event<Report<P>>>>(
-        &mut self,
-        frame: &Frame<'_>,
-        form: &F,
-        shelf: &mut F::Shelf,
-        delivery: &mut impl Delivery<F::Piece, F::Shelf>,
-    ) -> ControlFlow<()> {
         let Self { intake, flows, outlet, .. } = self;
-        if let Some((usual, now)) = intake.take_usual_ipv6(frame) {
-            let mut learn = |event| outlet.take(event, form, shelf, delivery);
-            return flows.segment(&usual, now, &mut learn);
-        }
-        let mut outcome = ControlFlow::Continue(());
-        intake.take_other(frame, &mut |segment, now| {
-            if outcome.is_continue() {
-                outcome = flows.segment(segment, now, &mut |event| outlet.take(event, form, shelf, delivery));
-            }
-        });
-        outcome
+        intake.take(frame, &mut ToFlows { flows, outlet, form, shelf, delivery })
     }
 
     fn end(&mut self) {
@@ -288,6 +260,28 @@ impl<P: Protocol> Analyzer<P> {
     }
 }
 
+/// Leads segments to their flows, and what these tell to the outlet, all in one thread.
+struct ToFlows<'a, P: Protocol, F: Form<Event<Report<P>>>, D> {
+    flows: &'a mut Flows<P>,
+    outlet: &'a mut Outlet<P::Memory>,
+    form: &'a F,
+    shelf: &'a mut F::Shelf,
+    delivery: &'a mut D,
+}
+
+impl<P, F, D> Lead for ToFlows<'_, P, F, D>
+where
+    P: Protocol,
+    F: Form<Event<Report<P>>>,
+    D: Delivery<F::Piece, F::Shelf>,
+{
+    #[inline(always)]
+    fn lead(&mut self, segment: &impl Prospect, now: Timestamp) -> ControlFlow<()> {
+        let Self { flows, outlet, form, shelf, delivery } = self;
+        flows.segment(segment, now, &mut |event| outlet.take(event, *form, shelf, *delivery))
+    }
+}
+
 impl<P: Protocol> fmt::Debug for Analyzer<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Analyzer").field("counters", &self.counters()).finish_non_exhaustive()
@@ -325,19 +319,21 @@ impl<P: Protocol> Builder<P> {
     ///
     /// With two or more, beside the workers one thread reads and decodes, and that of the caller gets the events. Each
     /// worker watches its part of the flows, with its part of the [limits](FlowLimits). More than 128 are taken for
-    /// 128.
+    /// 128. [Frames in memory](crate::MemoryFrames) are read and decoded by each worker for itself, and there are no more
+    /// of these than processors.
     ///
-    /// They pay where a packet takes more than some 100 ns: with ClientHellos, heads of HTTP, events that become text, and
-    /// files that must be read. With less to do one thread is the quickest. Events that workers make are let go by the
-    /// caller; where many come, threads wait for each other in the C library's allocator. It is better then to make
-    /// something small of them in the workers ([`analyze_map`](Analyzer::analyze_map),
-    /// [`analyze_text`](Analyzer::analyze_text)), or to use another allocator.
+    /// Where frames are handed over, workers pay if a packet takes more than some 100 ns: with ClientHellos, heads of HTTP,
+    /// events that become text, and files that must be read. Events that workers make are let go by the caller; where many
+    /// come, threads wait for each other in the C library's allocator. It is better then to make something small of them
+    /// in the workers ([`analyze_map`](Analyzer::analyze_map), [`analyze_text`](Analyzer::analyze_text)), or to use
+    /// another allocator.
     pub fn workers(mut self, workers: NonZeroUsize) -> Self {
         self.spread.workers = workers;
         self
     }
 
     /// Sets how much is handed to a worker at once, in bytes (default 256 KiB): a batch is full when it is that large.
+    /// Workers that [read for themselves](Source::twins) tell what they learned after one frame for each 64 of these bytes.
     pub fn batch_bytes(mut self, bytes: usize) -> Self {
         self.spread.batch_bytes = bytes;
         self

@@ -1,10 +1,13 @@
 //! The part of the engine before the flows: from frames to the segments that are analysed.
 
-use crate::decode::{Usual, UsualIpv6};
+use std::ops::ControlFlow;
+
+use crate::decode::{Prospect, Usual, UsualIpv6};
 use crate::packet_clock::PacketClock;
 use crate::{Counters, Decoder, Filter, Frame, Segment, Timestamp};
 
 /// Decodes and filters, and tells the time that flows go by.
+#[derive(Clone)]
 pub(crate) struct Intake {
     pub(crate) decoder: Decoder,
     pub(crate) filter: Filter,
@@ -20,7 +23,38 @@ pub(crate) struct Intake {
     pub(crate) batches_dropped: u64,
 }
 
+/// Takes the segments that are analysed.
+pub(crate) trait Lead {
+    /// Takes a segment, with the time that flows go by. Breaks where no further one is wanted.
+    fn lead(&mut self, segment: &impl Prospect, now: Timestamp) -> ControlFlow<()>;
+}
+
 impl Intake {
+    /// Takes a frame, and hands its segments that pass on. Breaks when they do.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, frame: &Frame<'_>, to: &mut impl Lead) -> ControlFlow<()> {
+        match self.take_usual(frame) {
+            Taken::Usual(usual, now) => to.lead(&usual, now),
+            // A copy, so that a frame need not lie in memory unless it comes here.
+            Taken::Other => self.take_unusual(&{ *frame }, to),
+            Taken::Nothing => ControlFlow::Continue(()),
+        }
+    }
+
+    #[inline(never)]
+    fn take_unusual(&mut self, frame: &Frame<'_>, to: &mut impl Lead) -> ControlFlow<()> {
+        if let Some((usual, now)) = self.take_usual_ipv6(frame) {
+            return to.lead(&usual, now);
+        }
+        let mut outcome = ControlFlow::Continue(());
+        self.take_other(frame, &mut |segment, now| {
+            if outcome.is_continue() {
+                outcome = to.lead(segment, now);
+            }
+        });
+        outcome
+    }
+
     /// Takes a frame if it is a usual one and there is nothing to filter it by, and leaves it to others to make the
     /// segment.
     ///
@@ -45,7 +79,7 @@ impl Intake {
     /// Takes a frame that [`take_usual`](Self::take_usual) did not, if it is a usual one of IPv6 and there is nothing to
     /// filter it by.
     #[inline(always)]
-    pub(crate) fn take_usual_ipv6<'a>(&mut self, frame: &Frame<'a>) -> Option<(UsualIpv6<'a>, Timestamp)> {
+    fn take_usual_ipv6<'a>(&mut self, frame: &Frame<'a>) -> Option<(UsualIpv6<'a>, Timestamp)> {
         if !self.filter.is_empty() {
             return None;
         }

@@ -13,7 +13,7 @@ use crate::Timestamp;
 /// - Where time stamps step back by more than the limit (a capture appended to a later one), it goes on from there.
 /// - Where they leap forward, it advances by just more than the limit, which ends all that was idle before: a single
 ///   time stamp out of the far future keeps no flow for ever.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PacketClock {
     /// Nanoseconds since the clock was made.
     now: u64,

@@ -47,14 +47,6 @@ pub trait Protocol: Send + Sized {
         false
     }
 
-    /// Whether what segments carry is looked into, and not at its length alone; true where nothing else is known.
-    ///
-    /// A parallel analysis copies payloads that are: to fetch them from memory one behind the other, as they were captured,
-    /// takes less time than each worker needs to fetch its own.
-    fn reads_payloads(&self) -> bool {
-        true
-    }
-
     /// Takes the next segment of a flow, in capture order; retransmissions and all.
     ///
     /// `emit` takes an event and the side that it describes. After [`Interest::Done`] no further segment of

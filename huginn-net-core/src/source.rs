@@ -3,7 +3,9 @@
 use std::convert::Infallible;
 use std::hint::black_box;
 use std::marker::PhantomData;
+use std::num::NonZeroUsize;
 use std::slice;
+use std::thread::available_parallelism;
 
 use crate::{Frame, Timestamp};
 
@@ -28,24 +30,17 @@ pub trait Source {
         None
     }
 
-    /// Whether frames can be [kept](Self::next_kept_frame). A parallel analysis then copies none of which the protocol does
-    /// not [read the payload](crate::Protocol::reads_payloads). False where nothing else is known; who makes it true makes
-    /// the other method, too.
-    fn keeps_frames(&self) -> bool {
-        false
-    }
-
-    /// The next frame, as [`next_frame`](Self::next_frame) gives it, for as long as the source may last: it lies in memory
-    /// that the source has borrowed. Only called where [frames can be kept](Self::keeps_frames).
+    /// So many sources at most of the same frames, all that are still to come; none where nothing else is known.
     ///
-    /// # Errors
-    /// Those of `next_frame`.
-    fn next_kept_frame<'s>(&mut self) -> Result<Option<Frame<'s>>, Self::Error>
+    /// Where it costs next to nothing to read frames more than once and they are all [at hand](Self::is_at_hand), each worker
+    /// of a parallel analysis so reads every frame for itself, and nothing need be handed over. If there is but one,
+    /// the frames are too few for several threads, or there is one processor: all is done in the thread of the caller.
+    /// Each of them holds fragments up to the [limits](crate::DecodeConfig).
+    fn twins(&self, _at_most: usize) -> Vec<Self>
     where
-        Self: 's,
+        Self: Sized,
     {
-        debug_assert!(!self.keeps_frames(), "a source that keeps frames makes this method");
-        Ok(None)
+        Vec::new()
     }
 
     /// Whether frames lie in a buffer that can be [taken](Self::take_buffer), which spares a parallel analysis to copy
@@ -79,17 +74,6 @@ impl<S: Source + ?Sized> Source for &mut S {
         (**self).taken_at()
     }
 
-    fn keeps_frames(&self) -> bool {
-        (**self).keeps_frames()
-    }
-
-    fn next_kept_frame<'s>(&mut self) -> Result<Option<Frame<'s>>, Self::Error>
-    where
-        Self: 's,
-    {
-        (**self).next_kept_frame()
-    }
-
     fn lends_from_buffer(&self) -> bool {
         (**self).lends_from_buffer()
     }
@@ -117,17 +101,6 @@ impl<'a, I: Iterator<Item = Frame<'a>>> Source for Frames<'a, I> {
     type Error = Infallible;
 
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Infallible> {
-        self.next_kept_frame()
-    }
-
-    fn keeps_frames(&self) -> bool {
-        true
-    }
-
-    fn next_kept_frame<'s>(&mut self) -> Result<Option<Frame<'s>>, Infallible>
-    where
-        Self: 's,
-    {
         Ok(self.frames.next())
     }
 }
@@ -140,6 +113,9 @@ const SHORT_TOGETHER: usize = 128;
 
 /// What frames shorter than this on average are, in bytes.
 const SHORT: usize = 256;
+
+/// For fewer frames a further thread does not pay: to start it takes as long as 5,000 of which nothing is to be learned.
+const FRAMES_FOR_A_THREAD: usize = 8192;
 
 /// Where the headers of most frames reach into the next line of the processor's cache.
 const NEXT_LINE: usize = 64;
@@ -190,23 +166,18 @@ impl Source for MemoryFrames<'_> {
 
     #[inline]
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Infallible> {
-        self.next_kept_frame()
-    }
-
-    fn keeps_frames(&self) -> bool {
-        true
-    }
-
-    #[inline]
-    fn next_kept_frame<'s>(&mut self) -> Result<Option<Frame<'s>>, Infallible>
-    where
-        Self: 's,
-    {
         if self.left == 0 {
             self.look_ahead();
         }
         self.left = self.left.saturating_sub(1);
         Ok(self.frames.next().copied())
+    }
+
+    fn twins(&self, at_most: usize) -> Vec<Self> {
+        // More than there are processors would but read the same once more.
+        let processors = available_parallelism().map_or(1, NonZeroUsize::get);
+        let worthwhile = self.frames.len() / FRAMES_FOR_A_THREAD;
+        vec![self.clone(); at_most.min(processors).min(worthwhile).max(1)]
     }
 }
 
@@ -227,10 +198,10 @@ mod tests {
             .collect();
         for count in [0, 1, 15, 16, 17, 128, 129, 150, 300] {
             let mut source = MemoryFrames::new(frames.get(..count).unwrap());
-            let lent = std::iter::from_fn(|| source.next_kept_frame().unwrap());
-            let lent: Vec<_> = lent.map(|frame| (frame.ts, frame.data)).collect();
-            let want: Vec<_> = frames.iter().take(count).map(|frame| (frame.ts, frame.data)).collect();
-            assert_eq!(lent, want);
+            for want in frames.iter().take(count) {
+                let lent = source.next_frame().unwrap().unwrap();
+                assert_eq!((lent.ts, lent.data), (want.ts, want.data));
+            }
             assert!(source.next_frame().unwrap().is_none());
         }
     }

@@ -13,6 +13,7 @@ mod packet;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::fmt::Debug;
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -83,11 +84,6 @@ impl Protocol for Everything {
         Interest::More
     }
 
-    /// It does, but so frames that are kept are not copied.
-    fn reads_payloads(&self) -> bool {
-        false
-    }
-
     /// Some tell nothing.
     fn passes_over(&self, _: Timestamp, _: Side, flow: &u32) -> bool {
         flow % 7 == 6
@@ -123,7 +119,7 @@ fn analyze(builder: Builder<Everything>, packets: &[Packet]) -> Outcome {
     analyze_source(builder, MemoryFrames::new(&frames))
 }
 
-fn analyze_source(builder: Builder<Everything>, source: impl Source<Error = Infallible> + Send) -> Outcome {
+fn analyze_source(builder: Builder<Everything>, source: impl Source<Error: Debug + Send> + Send) -> Outcome {
     let mut analyzer = builder.build();
     let mut events = Vec::new();
     let counters = analyzer.analyze(source, &mut events).unwrap();
@@ -145,6 +141,46 @@ impl Source for Passing<'_> {
         self.at_hand.clear();
         self.at_hand.extend_from_slice(&packet.data);
         Ok(Some(Frame { data: &self.at_hand, ..packet.frame() }))
+    }
+}
+
+/// Frames that each worker reads for itself.
+#[derive(Clone)]
+struct ReadByEach<'a> {
+    packets: slice::Iter<'a, Packet>,
+    /// What comes behind them, again and again, if anything does.
+    then: &'a [Packet],
+    /// What is instead of a further one.
+    end: Result<(), &'static str>,
+    /// How many workers at most.
+    readers: usize,
+}
+
+impl<'a> ReadByEach<'a> {
+    fn new(packets: &'a [Packet]) -> Self {
+        Self { packets: packets.iter(), then: &[], end: Ok(()), readers: usize::MAX }
+    }
+
+    fn endless(packets: &'a [Packet]) -> Self {
+        Self { then: packets, ..Self::new(packets) }
+    }
+}
+
+impl Source for ReadByEach<'_> {
+    type Error = &'static str;
+
+    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, &'static str> {
+        if self.packets.as_slice().is_empty() {
+            self.packets = self.then.iter();
+        }
+        match self.packets.next() {
+            Some(packet) => Ok(Some(packet.frame())),
+            None => self.end.map(|()| None),
+        }
+    }
+
+    fn twins(&self, at_most: usize) -> Vec<Self> {
+        vec![self.clone(); at_most.min(self.readers)]
     }
 }
 
@@ -303,6 +339,11 @@ proptest! {
         let lending = Lending { packets: packets.iter(), buffer: vec![0; Lending::LEN], end: 0 };
         for (events, counters, watched) in [
             analyze(builder(workers, batch_bytes), &packets),
+            analyze_source(builder(workers, batch_bytes), ReadByEach::new(&packets)),
+            analyze_source(
+                builder(workers, batch_bytes),
+                ReadByEach { readers: 1, ..ReadByEach::new(&packets) },
+            ),
             analyze_source(builder(workers, batch_bytes), passing),
             analyze_source(builder(workers, batch_bytes), lending),
         ] {
@@ -353,8 +394,14 @@ fn an_empty_source_ends_at_once() {
 
 #[test]
 fn more_workers_than_can_be_are_as_many_as_can_be() {
-    let (events, counters, _) = analyze(builder(1000, 1), &syns(300));
-    assert_eq!((events.len(), counters.frames), (600, 300));
+    let packets = syns(300);
+    let passing = Passing { packets: packets.iter(), at_hand: Vec::new() };
+    for (events, counters, _) in [
+        analyze_source(builder(1000, 1), passing),
+        analyze_source(builder(1000, 1), ReadByEach::new(&packets)),
+    ] {
+        assert_eq!((events.len(), counters.frames), (600, 300));
+    }
 }
 
 #[test]
@@ -491,16 +538,74 @@ fn a_panic_in_any_thread_is_an_error_with_its_message() {
     let (events, error) = fails(1, then(syns(50), || panic!("no {}", "more")), |event| event.kind);
     assert_eq!((events.len(), panic(&error)), (100, ("reader", "no more")));
 
-    let refuse = |word: &'static str| {
-        move |event: Event<String>| {
-            assert!(!event.kind.contains(word), "refused");
-            event.kind
-        }
-    };
-    let (_, error) = fails(1, then(syns(50), || Ok(())), refuse("Segment"));
+    let (_, error) = fails(1, then(syns(50), || Ok(())), |event| refuse(event, "Segment"));
     assert_eq!(panic(&error), ("worker", "refused"));
-    let (events, error) = fails(1, then(syns(50), || Ok(())), refuse("SYNs"));
+    let (events, error) = fails(1, then(syns(50), || Ok(())), |event| refuse(event, "SYNs"));
     assert_eq!((events.len(), panic(&error)), (1, ("caller", "refused")));
+}
+
+/// The sources of so many workers that read for themselves; one does in the thread of the caller.
+fn readers<'a>(source: &ReadByEach<'a>) -> [ReadByEach<'a>; 3] {
+    [1, 2, 5].map(|readers| ReadByEach { readers, ..source.clone() })
+}
+
+/// Panics at what has this word.
+fn refuse(event: Event<String>, word: &str) -> String {
+    assert!(!event.kind.contains(word), "refused");
+    event.kind
+}
+
+#[test]
+fn workers_that_read_for_themselves_fail_as_others_do() {
+    let fails = |source, map: fn(Event<String>) -> String| {
+        let mut events = Vec::new();
+        let error = builder(5, 640).build().analyze_map(source, map, &mut events).unwrap_err();
+        (events.len(), error)
+    };
+    let packets = syns(300);
+    let mut poisoned = packets.clone();
+    poisoned[200] = Packet::said(200, TcpFlags::SYN, POISON);
+    for source in readers(&ReadByEach { end: Err("cut"), ..ReadByEach::new(&packets) }) {
+        let (events, error) = fails(source, |event| event.kind);
+        assert_eq!((events, error), (600, AnalysisError::Source("cut")));
+    }
+    for source in readers(&ReadByEach { then: &packets, ..ReadByEach::new(&poisoned) }) {
+        let (events, error) = fails(source, |event| event.kind);
+        assert_eq!(panic(&error), ("worker", "poisoned"));
+        assert!(events <= 400);
+    }
+    for source in readers(&ReadByEach::endless(&packets)) {
+        let (events, error) = fails(source.clone(), |event| refuse(event, "Segment"));
+        assert_eq!((events, panic(&error)), (0, ("worker", "refused")));
+        let (events, error) = fails(source, |event| refuse(event, "SYNs"));
+        assert_eq!((events, panic(&error)), (1, ("caller", "refused")));
+    }
+}
+
+#[test]
+fn workers_that_read_for_themselves_stop_together() {
+    let packets = syns(300);
+    for source in readers(&ReadByEach::endless(&packets)) {
+        let mut analyzer = builder(5, 640).build();
+        let counters = analyzer.analyze(source.clone(), &mut Limited(4)).unwrap();
+        assert_eq!(counters.events, 4);
+        assert_eq!(counters.frames, analyzer.protocol().segments, "all to the same frame");
+
+        let mut analyzer = builder(5, 640).build();
+        let (token, inspector) = (analyzer.cancel_token(), analyzer.inspector());
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let asked = || inspector.ask(|glimpse| glimpse.counters().frames);
+                let mut frames = std::iter::repeat_with(asked).map(Option::unwrap_or_default);
+                assert!(frames.any(|frames| frames >= 1000));
+                token.cancel();
+            });
+            analyzer.analyze(source, &mut |_: Event<String>| {}).unwrap();
+        });
+        let counters = analyzer.counters();
+        assert!(counters.frames >= 1000 && counters.frames.is_multiple_of(10), "whole rounds");
+        assert_eq!((counters.decode.tcp, analyzer.protocol().segments), (counters.frames, counters.frames));
+    }
 }
 
 #[test]

@@ -106,10 +106,6 @@ impl Protocol for TcpObserver {
         (handshake == Handshake::Syn).then_some(Side::Client)
     }
 
-    fn reads_payloads(&self) -> bool {
-        false
-    }
-
     #[inline]
     fn passes_over(&self, ts: Timestamp, sender: Side, flow: &TcpFlow) -> bool {
         flow.is_answered() && flow.due(sender, ts).is_none()

@@ -182,10 +182,6 @@ impl Protocol for Observers {
         tcp.or_else(|| self.http.as_ref()?.opens(segment)).or_else(|| self.tls.as_ref()?.opens(segment))
     }
 
-    fn reads_payloads(&self) -> bool {
-        self.http.is_some() || self.tls.is_some()
-    }
-
     fn on_segment(
         &mut self,
         segment: &Segment<'_>,

@@ -6,10 +6,11 @@ use std::convert::Infallible;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::slice;
 
 use huginn_net::{
     AnalysisError, Builder, CaptureError, CaptureReader, Counters, Event, Frame, Frames, HuginnNet, LinkType,
-    Observers, ProtocolCounters, Timestamp,
+    Observers, ProtocolCounters, Source, Timestamp,
 };
 
 /// A frame of its own.
@@ -57,10 +58,33 @@ fn analyze<'a>(
     builder: Builder<Observers>,
     packets: impl IntoIterator<Item = &'a Packet, IntoIter: Send>,
 ) -> Result<Outcome, AnalysisError<Infallible>> {
+    analyze_source(builder, Frames::new(packets.into_iter().map(Packet::frame)))
+}
+
+fn analyze_source(
+    builder: Builder<Observers>,
+    source: impl Source<Error = Infallible> + Send,
+) -> Result<Outcome, AnalysisError<Infallible>> {
     let mut analyzer = builder.build();
     let mut events = Vec::new();
-    let counters = analyzer.analyze(Frames::new(packets.into_iter().map(Packet::frame)), &mut events)?;
+    let counters = analyzer.analyze(source, &mut events)?;
     Ok((events, counters, analyzer.protocol().counters()))
+}
+
+/// Frames that each worker reads for itself, however few they are.
+#[derive(Clone)]
+struct ReadByEach<'a>(slice::Iter<'a, &'a Packet>);
+
+impl Source for ReadByEach<'_> {
+    type Error = Infallible;
+
+    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Infallible> {
+        Ok(self.0.next().map(|packet| packet.frame()))
+    }
+
+    fn twins(&self, at_most: usize) -> Vec<Self> {
+        vec![self.clone(); at_most]
+    }
 }
 
 fn spread(workers: usize, batch_bytes: usize) -> Builder<Observers> {
@@ -71,10 +95,13 @@ fn spread(workers: usize, batch_bytes: usize) -> Builder<Observers> {
 fn each_capture_alone() {
     for (name, packets) in &captures() {
         let want = analyze(HuginnNet::builder(), packets).unwrap();
+        let each: Vec<_> = packets.iter().collect();
         for workers in 1..=8 {
             for batch_bytes in [1, 2048, 1 << 18] {
                 let found = analyze(spread(workers, batch_bytes), packets).unwrap();
                 assert!(found == want, "{name}, {workers} workers, batches of {batch_bytes}");
+                let found = analyze_source(spread(workers, batch_bytes), ReadByEach(each.iter())).unwrap();
+                assert!(found == want, "{name}, read by {workers} workers, batches of {batch_bytes}");
             }
         }
     }
@@ -85,12 +112,15 @@ fn each_capture_alone() {
 fn all_captures_twice_over() {
     let captures = captures();
     let all = || captures.iter().chain(&captures).flat_map(|(_, packets)| packets);
-    let want = analyze(HuginnNet::builder(), all().collect::<Vec<_>>()).unwrap();
+    let packets: Vec<_> = all().collect();
+    let want = analyze(HuginnNet::builder(), packets.clone()).unwrap();
     assert!(want.0.len() > 1000);
     for workers in 1..=8 {
         for batch_bytes in [1, 4096, 1 << 16, 1 << 20] {
-            let found = analyze(spread(workers, batch_bytes), all().collect::<Vec<_>>()).unwrap();
+            let found = analyze(spread(workers, batch_bytes), packets.clone()).unwrap();
             assert!(found == want, "{workers} workers, batches of {batch_bytes}");
+            let found = analyze_source(spread(workers, batch_bytes), ReadByEach(packets.iter())).unwrap();
+            assert!(found == want, "read by {workers} workers, batches of {batch_bytes}");
         }
     }
 }

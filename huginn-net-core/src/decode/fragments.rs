@@ -22,7 +22,7 @@ pub(super) struct Limits {
 ///
 /// Where fragments overlap, the bytes that came first stay. A fragment that contradicts the datagram's length, as
 /// far as it is known, is left out.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct FragmentTable {
     limits: Limits,
     datagrams: HashMap<Key, Datagram>,
@@ -50,7 +50,7 @@ pub(super) struct Whole {
     payload: Vec<u8>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Datagram {
     age: u64,
     first_seen: Timestamp,
@@ -72,7 +72,7 @@ struct Datagram {
 }
 
 /// Bytes that lie together in the datagram.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Run {
     start: usize,
     len: usize,

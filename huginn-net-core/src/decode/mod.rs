@@ -62,7 +62,7 @@ impl Default for DecodeConfig {
 ///
 /// A segment borrows its bytes from the frame; nothing is copied or allocated for a packet that is not a fragment.
 /// What gives no segment is [counted](Self::counters) by reason.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Decoder {
     fragments: FragmentTable,
     path: TunnelPath,

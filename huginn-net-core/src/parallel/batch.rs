@@ -11,15 +11,13 @@ use crate::{IpHeader, Segment, TcpFlags, TcpHeader, Timestamp, Transport, Tunnel
 ///
 /// Emptied, it keeps its memory for the next ones.
 #[derive(Debug, Default)]
-pub(super) struct Batch<'s> {
+pub(super) struct Batch {
     /// Those of usual frames: the headers as they were captured, which takes less room, and less time to write.
     usual: Vec<UsualRecord>,
     /// All others.
     records: Vec<Record>,
     /// The buffer of the source in which options and payloads lie.
     buffer: Option<Arc<Vec<u8>>>,
-    /// Those that lie in memory for as long as the source.
-    kept: Vec<&'s [u8]>,
     /// Those that lie elsewhere, one after the other.
     bytes: Vec<u8>,
     /// The tunnels of segments that are in one.
@@ -53,19 +51,15 @@ enum Area {
     Own,
     /// An address in the source's buffer.
     Buffer,
-    /// Which of the bytes that are kept.
-    Kept,
 }
 
 /// Where a frame lies.
 #[derive(Clone, Copy)]
-pub(super) enum Lying<'b, 's> {
+pub(super) enum Lying<'b> {
     /// Where it does not stay: its bytes are copied.
     Passing,
     /// In the buffer of the source.
     InBuffer(&'b [u8]),
-    /// In memory that stays for as long as the source.
-    Kept(&'s [u8]),
 }
 
 /// The segment of a [usual](crate::decode::Usual) frame.
@@ -94,10 +88,10 @@ enum TransportFields {
     Udp(UdpHeader),
 }
 
-impl<'s> Batch<'s> {
+impl Batch {
     /// Adds the segment of a usual frame, which is that of this place in the round.
     #[inline]
-    pub(super) fn push_usual(&mut self, place: u32, usual: &Usual<'_>, lying: Lying<'_, 's>, now: Timestamp) {
+    pub(super) fn push_usual(&mut self, place: u32, usual: &Usual<'_>, lying: Lying<'_>, now: Timestamp) {
         let bytes = self.extent(usual.options(), usual.payload(), lying);
         let (ts, payload_missing) = (usual.ts(), usual.payload_missing());
         let about = Circumstances { place, payload_missing, ts, now, bytes };
@@ -109,7 +103,7 @@ impl<'s> Batch<'s> {
         &mut self,
         place: u32,
         segment: &Segment<'_>,
-        lying: Lying<'_, 's>,
+        lying: Lying<'_>,
         now: Timestamp,
     ) {
         let (transport, options) = match &segment.transport {
@@ -134,22 +128,20 @@ impl<'s> Batch<'s> {
 
     /// Where options and payload lie, copied if that is not in the frame or does not stay.
     #[inline]
-    fn extent(&mut self, options: &[u8], payload: &[u8], lying: Lying<'_, 's>) -> Extent {
-        let start_in = |frame| start_in(frame, options, payload);
-        let found = match lying {
+    fn extent(&mut self, options: &[u8], payload: &[u8], lying: Lying<'_>) -> Extent {
+        let in_buffer = match lying {
             Lying::Passing => None,
-            Lying::InBuffer(frame) => start_in(frame).map(|start| (Area::Buffer, start)),
-            Lying::Kept(frame) => start_in(frame).map(|start| {
-                self.kept.push(frame.get(start.wrapping_sub(frame.as_ptr().addr())..).unwrap_or_default());
-                (Area::Kept, self.kept.len().saturating_sub(1))
-            }),
+            Lying::InBuffer(frame) => start_in(frame, options, payload),
         };
-        let (area, start) = found.unwrap_or_else(|| {
-            let start = self.bytes.len();
-            self.bytes.extend_from_slice(options);
-            self.bytes.extend_from_slice(payload);
-            (Area::Own, start)
-        });
+        let (area, start) = match in_buffer {
+            Some(start) => (Area::Buffer, start),
+            None => {
+                let start = self.bytes.len();
+                self.bytes.extend_from_slice(options);
+                self.bytes.extend_from_slice(payload);
+                (Area::Own, start)
+            }
+        };
         let options_len = u8::try_from(options.len()).unwrap_or(u8::MAX);
         Extent { start, area, options_len, payload_len: narrow(payload.len()) }
     }
@@ -169,8 +161,7 @@ impl<'s> Batch<'s> {
     pub(super) fn size(&self) -> usize {
         let usual = self.usual.len().saturating_mul(size_of::<UsualRecord>());
         let others = self.records.len().saturating_mul(size_of::<Record>());
-        let kept = self.kept.len().saturating_mul(size_of::<&[u8]>());
-        usual.saturating_add(others).saturating_add(kept).saturating_add(self.bytes.len())
+        usual.saturating_add(others).saturating_add(self.bytes.len())
     }
 
     /// Hands each segment on, in order, with its place in the round and the time that flows go by.
@@ -223,7 +214,6 @@ impl<'s> Batch<'s> {
                 .buffer
                 .as_ref()
                 .and_then(|buffer| buffer.get(extent.start.wrapping_sub(buffer.as_ptr().addr())..)),
-            Area::Kept => self.kept.get(extent.start).copied(),
         };
         let bytes = bytes.unwrap_or_default();
         let (options, rest) = bytes.split_at_checked(extent.options_len.into()).unwrap_or_default();
@@ -234,7 +224,6 @@ impl<'s> Batch<'s> {
     pub(super) fn clear(&mut self) -> Option<Vec<u8>> {
         self.usual.clear();
         self.records.clear();
-        self.kept.clear();
         self.bytes.clear();
         self.tunnels.clear();
         self.buffer.take().and_then(Arc::into_inner)
@@ -249,7 +238,7 @@ pub(super) enum Item<'b> {
 
 /// That of a usual frame, as it is in the batch.
 pub(super) struct Recorded<'b> {
-    batch: &'b Batch<'b>,
+    batch: &'b Batch,
     record: &'b UsualRecord,
 }
 

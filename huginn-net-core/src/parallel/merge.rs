@@ -5,17 +5,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crossbeam_channel::{Receiver, Sender, select};
 
-use super::Round;
 use super::standing::Standings;
 use super::worker::{Tidings, ToldIn};
+use super::{Halt, Round};
 use crate::analysis_error::ThreadFailure;
 use crate::form::{Delivery, Form};
 use crate::outlet::{Outlet, Told};
 use crate::watch::Request;
-use crate::{CancelToken, Event, Protocol, Report};
+use crate::{AnalysisError, Counters, Event, Protocol, Report};
 
-/// What joins the caller's thread to the others.
-pub(super) struct Merger<P: Protocol, F: Form<Event<Report<P>>>> {
+/// The ways from the other threads.
+pub(super) struct Inbox<P: Protocol, F: Form<Event<Report<P>>>> {
     pub(super) rounds: Receiver<Round>,
     pub(super) lanes: Vec<Lane<P, F>>,
 }
@@ -26,54 +26,51 @@ pub(super) struct Lane<P: Protocol, F: Form<Event<Report<P>>>> {
     pub(super) spent_tidings: Sender<Tidings<P, F>>,
 }
 
-impl<P: Protocol, F: Form<Event<Report<P>>>> Merger<P, F> {
-    /// Leads what is told to the memory and the sink until nothing more comes, or the sink breaks.
-    pub(super) fn run(
-        self,
-        outlet: &mut Outlet<P::Memory>,
-        form: &F,
-        delivery: &mut impl Delivery<F::Piece, F::Shelf>,
-        cancel: &CancelToken,
-        mut standings: Standings<P>,
-        requests: &Receiver<Request<P>>,
-    ) -> Result<(), ThreadFailure> {
-        let mut failure = None;
-        let mut concluded = F::Shelf::default();
-        let mut inbox = Vec::with_capacity(self.lanes.len());
-        while let Some(round) = self.next_round(outlet, &standings, requests) {
-            standings.read = round.counters;
-            let lanes = self.lanes.iter().zip(&mut standings.workers).enumerate();
+/// Leads what is told to the memory and the sink.
+pub(super) struct Merger<'a, P: Protocol, F: Form<Event<Report<P>>>, D> {
+    pub(super) outlet: &'a mut Outlet<P::Memory>,
+    pub(super) form: &'a F,
+    pub(super) delivery: &'a mut D,
+    pub(super) halt: &'a Halt<'a>,
+    pub(super) standings: Standings<P>,
+    pub(super) requests: &'a Receiver<Request<P>>,
+}
+
+impl<P, F, D> Merger<'_, P, F, D>
+where
+    P: Protocol,
+    F: Form<Event<Report<P>>>,
+    D: Delivery<F::Piece, F::Shelf>,
+{
+    /// Hears of rounds until no more comes, or the sink breaks. Tells whoever reads to stop then, even where the sink
+    /// panics.
+    pub(super) fn run(mut self, inbox: Inbox<P, F>) -> Result<(), ThreadFailure> {
+        // Before nobody receives any more what is sent.
+        let stop = StopOnDrop(self.halt);
+        let heard = self.hear(&inbox);
+        drop((stop, inbox));
+        self.delivery.ended();
+        heard
+    }
+
+    fn hear(&mut self, inbox: &Inbox<P, F>) -> Result<(), ThreadFailure> {
+        let mut told = Vec::with_capacity(inbox.lanes.len());
+        while let Some(round) = self.next_round(&inbox.rounds) {
+            self.standings.read = round.counters;
+            let lanes = inbox.lanes.iter().zip(&mut self.standings.workers).enumerate();
             for (_, (lane, standing)) in lanes.filter(|(worker, _)| round.workers.has(*worker)) {
                 // A worker that is gone ends the analysis; why it is gone, its thread tells.
                 let Ok(mut tidings) = lane.tidings.recv() else { return Ok(()) };
                 std::mem::swap(standing, &mut tidings.standing);
-                inbox.push((lane, tidings));
+                told.push((lane, tidings));
             }
-            while let Some((told, shelf)) = next::<_, P, F>(&mut inbox) {
-                let outcome = match told {
-                    _ if cancel.is_cancelled() => ControlFlow::Break(()),
-                    Told::Report(piece) => outlet.report(piece, shelf, delivery),
-                    Told::Note(note) => {
-                        outlet.note(note, &mut |event| match catch_unwind(AssertUnwindSafe(|| {
-                            form.form(event, &mut concluded)
-                        })) {
-                            Ok(piece) => delivery.deliver(piece, &concluded),
-                            Err(payload) => {
-                                failure = Some(ThreadFailure::panicked("caller", &*payload));
-                                ControlFlow::Break(())
-                            }
-                        })
-                    }
-                };
-                F::clear(&mut concluded);
-                if outcome.is_break() {
-                    return failure.map_or(Ok(()), Err);
-                }
-            }
-            if !round.workers.is_empty() && delivery.round(round.taken_at).is_break() {
+            if self.deliver(&mut told)?.is_break() {
                 return Ok(());
             }
-            for (lane, mut tidings) in inbox.drain(..) {
+            if !told.is_empty() && self.delivery.round(round.taken_at).is_break() {
+                return Ok(());
+            }
+            for (lane, mut tidings) in told.drain(..) {
                 F::clear(&mut tidings.shelf);
                 // Where there are enough of them, it is dropped.
                 let _ = lane.spent_tidings.try_send(tidings);
@@ -82,19 +79,84 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> Merger<P, F> {
         Ok(())
     }
 
-    /// Waits for a round, and answers meanwhile. `None` when no more comes.
-    fn next_round(
-        &self,
-        outlet: &Outlet<P::Memory>,
-        standings: &Standings<P>,
-        requests: &Receiver<Request<P>>,
-    ) -> Option<Round> {
-        loop {
-            select! {
-                recv(self.rounds) -> round => return round.ok(),
-                recv(requests) -> request => request.ok()?(&standings.glimpse(outlet)),
+    /// Has `read` read round after round in this thread, until it says that there are no more, or the sink breaks.
+    pub(super) fn run_alone<E>(
+        mut self,
+        mut read: impl FnMut(&mut Tidings<P, F>) -> Read<E>,
+    ) -> Result<(), AnalysisError<E>> {
+        let mut told = [((), Tidings::default())];
+        let mut outcome = Ok(true);
+        while matches!(outcome, Ok(true)) && !self.halt.is_due() {
+            let Read { counters, more } = read(&mut told[0].1);
+            (self.standings.read, outcome) = (counters, more);
+            for (standing, (_, tidings)) in self.standings.workers.iter_mut().zip(&mut told) {
+                std::mem::swap(standing, &mut tidings.standing);
+            }
+            let delivered = self.deliver(&mut told).map_err(ThreadFailure::into_error)?;
+            if delivered.is_break() || self.delivery.round(None).is_break() {
+                break;
+            }
+            F::clear(&mut told[0].1.shelf);
+            self.requests.try_iter().for_each(|request| request(&self.standings.glimpse(self.outlet)));
+        }
+        self.delivery.ended();
+        outcome.map(|_| ())
+    }
+
+    /// Leads what was told in a round to where it belongs. Breaks when the sink does, or where no more is wanted.
+    fn deliver<L>(&mut self, told: &mut [(L, Tidings<P, F>)]) -> Result<ControlFlow<()>, ThreadFailure> {
+        let Self { outlet, form, delivery, halt, .. } = self;
+        let mut failure = None;
+        let mut concluded = F::Shelf::default();
+        while let Some((told, shelf)) = next::<_, P, F>(told) {
+            let outcome = match told {
+                _ if halt.is_cancelled() => ControlFlow::Break(()),
+                Told::Report(piece) => outlet.report(piece, shelf, *delivery),
+                Told::Note(note) => {
+                    outlet.note(note, &mut |event| match catch_unwind(AssertUnwindSafe(|| {
+                        form.form(event, &mut concluded)
+                    })) {
+                        Ok(piece) => delivery.deliver(piece, &concluded),
+                        Err(payload) => {
+                            failure = Some(ThreadFailure::panicked("caller", &*payload));
+                            ControlFlow::Break(())
+                        }
+                    })
+                }
+            };
+            F::clear(&mut concluded);
+            if outcome.is_break() {
+                return failure.map_or(Ok(outcome), Err);
             }
         }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Waits for a round, and answers meanwhile. `None` when no more comes.
+    fn next_round(&self, rounds: &Receiver<Round>) -> Option<Round> {
+        loop {
+            select! {
+                recv(rounds) -> round => return round.ok(),
+                recv(self.requests) -> request => request.ok()?(&self.standings.glimpse(self.outlet)),
+            }
+        }
+    }
+}
+
+/// What became of a round that was read in the thread of the caller.
+pub(super) struct Read<E> {
+    /// What was counted up to the flows so far.
+    pub(super) counters: Counters,
+    /// Whether there may be more.
+    pub(super) more: Result<bool, AnalysisError<E>>,
+}
+
+/// Says so where it is dropped.
+struct StopOnDrop<'a>(&'a Halt<'a>);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
     }
 }
 

@@ -5,21 +5,28 @@
 //! workers tell of a round, each with the place of the segment that told it, is merged in order of those places: memory
 //! and sink see the very sequence that the sequential engine gives them.
 //!
+//! Of frames in memory each worker reads all for itself, and takes the segments of its own flows: a round is so many
+//! frames. The rest is the same.
+//!
 //! Every queue is bounded. Buffers go back to where they came from, so that nothing is allocated once all have grown to
 //! their working size.
 
 mod batch;
 mod merge;
 mod reader;
+mod reading_worker;
 mod standing;
 mod worker;
 
+use std::hash::BuildHasher;
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded};
+use foldhash::fast::RandomState;
 
 use crate::analysis_error::ThreadFailure;
 use crate::flows::Flows;
@@ -27,11 +34,14 @@ use crate::form::{Delivery, Form};
 use crate::intake::Intake;
 use crate::outlet::Outlet;
 use crate::watch::Request;
-use crate::{AnalysisError, CancelToken, Counters, Event, FlowLimits, Protocol, Report, Source, Timestamp};
-use merge::Merger;
+use crate::{
+    AnalysisError, CancelToken, Counters, Event, FlowKey, FlowLimits, Protocol, Report, Source, Timestamp,
+};
+use merge::{Inbox, Merger, Read};
 use reader::Reader;
-use standing::Standings;
-use worker::Worker;
+use reading_worker::{Course, ReadingWorker, Share};
+use standing::{Standing, Standings};
+use worker::{Outbox, Worker};
 
 /// Workers at most: so many bits has a [`Round`]'s set of them.
 const MAX_WORKERS: usize = 128;
@@ -45,6 +55,9 @@ const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The longest buffer that a source is asked to fill at once, in bytes.
 const MAX_BUFFER_LEN: usize = 1 << 20;
+
+/// What the shortest of frames takes up in memory, in bytes.
+const LEAST_FRAME: usize = 64;
 
 /// What becomes of segments for which a worker has no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,6 +82,11 @@ impl Spread {
     /// How long a buffer should be of which each worker gets a part, in bytes.
     fn buffer_len(&self) -> usize {
         self.batch_bytes.saturating_mul(self.workers.get()).min(MAX_BUFFER_LEN)
+    }
+
+    /// Frames of a round where each worker reads for itself.
+    fn round_len(&self) -> usize {
+        (self.batch_bytes / LEAST_FRAME).max(1)
     }
 }
 
@@ -105,6 +123,13 @@ impl Workers {
         self.0 & bit(worker) != 0
     }
 
+    /// So many of them.
+    fn first(count: usize) -> Self {
+        let mut workers = Self::default();
+        (0..count).for_each(|worker| workers.add(worker));
+        workers
+    }
+
     fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -115,18 +140,38 @@ fn bit(worker: usize) -> u128 {
 }
 
 /// Analyses a source to its end, to a sink that breaks or to cancellation.
-pub(crate) fn run<'s, P: Protocol, S: Source<Error: Send> + Send + 's, F: Form<Event<Report<P>>>>(
+pub(crate) fn run<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P>>>>(
+    spread: Spread,
+    parts: Parts<'_, P>,
+    source: S,
+    form: &F,
+    delivery: &mut impl Delivery<F::Piece, F::Shelf>,
+) -> Result<(), AnalysisError<S::Error>> {
+    let workers = spread.workers.get().min(MAX_WORKERS);
+    let mut twins = source.twins(workers);
+    twins.truncate(workers);
+    match twins.len() {
+        0 => one_reads(spread, parts, source, workers, form, delivery),
+        1 => alone(spread, parts, source, form, delivery),
+        _ => each_reads(spread, parts, twins, form, delivery),
+    }
+}
+
+/// Has one thread read a source and hand segments to workers.
+fn one_reads<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P>>>>(
     spread: Spread,
     parts: Parts<'_, P>,
     mut source: S,
+    workers: usize,
     form: &F,
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> Result<(), AnalysisError<S::Error>> {
     let Parts { intake, flows, limits, outlet, cancel, requests } = parts;
-    let Threads { reader, workers, merger } = threads::<'s, P, F>(spread, flows.protocol().reads_payloads());
+    let Ways { outboxes, rounds, inbox } = ways(workers);
+    let (reader, workers) = handing(spread, outboxes, rounds);
     let standings = Standings::new(flows, intake.counters(), workers.len());
     let limits = limits.share(workers.len());
-    let (stop, ended_at) = (&AtomicBool::new(false), &AtomicU64::new(0));
+    let (halt, ended_at) = (&Halt::new(cancel), &AtomicU64::new(0));
     // Whoever ends early drops its ends of the channels: then nobody waits for it, and all others end as well.
     std::thread::scope(|scope| {
         let workers: Vec<_> = workers
@@ -136,13 +181,8 @@ pub(crate) fn run<'s, P: Protocol, S: Source<Error: Send> + Send + 's, F: Form<E
                 start(scope, "worker", move || worker.run(flows, form, ended_at))
             })
             .collect();
-        let reader = start(scope, "reader", move || reader.run(&mut source, intake, cancel, stop, ended_at));
-        let merged = {
-            let _stop = StopOnDrop(stop);
-            let merged = merger.run(outlet, form, delivery, cancel, standings, requests);
-            delivery.ended();
-            merged
-        };
+        let reader = start(scope, "reader", move || reader.run(&mut source, intake, halt, ended_at));
+        let merged = Merger { outlet, form, delivery, halt, standings, requests }.run(inbox);
         let read = match join("reader", reader) {
             Ok(read) => read.map_err(AnalysisError::Source),
             Err(failure) => Err(failure.into_error()),
@@ -155,12 +195,102 @@ pub(crate) fn run<'s, P: Protocol, S: Source<Error: Send> + Send + 's, F: Form<E
     })
 }
 
-/// Tells the reader to stop, even where the sink panics.
-struct StopOnDrop<'a>(&'a AtomicBool);
+/// Reads in the thread of the caller, round by round as workers do: what comes of it is the same.
+fn alone<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
+    spread: Spread,
+    parts: Parts<'_, P>,
+    mut source: S,
+    form: &F,
+    delivery: &mut impl Delivery<F::Piece, F::Shelf>,
+) -> Result<(), AnalysisError<S::Error>> {
+    let Parts { intake, flows, limits, outlet, cancel, requests } = parts;
+    let halt = &Halt::new(cancel);
+    let standings = Standings::new(flows, intake.counters(), 1);
+    let share = Share { place: 0, shares: Shares::new(1), round_len: spread.round_len() };
+    let mut watched = Flows::new(flows.protocol().fork(), &limits);
+    let merger = Merger { outlet, form, delivery, halt, standings, requests };
+    let outcome = merger.run_alone(|tidings| {
+        let read = || share.read(&mut source, intake, &mut watched, form, tidings);
+        let more = match catch_unwind(AssertUnwindSafe(read)) {
+            Ok(read) => read.map_err(AnalysisError::Source),
+            Err(payload) => Err(ThreadFailure::panicked("worker", &*payload).into_error()),
+        };
+        tidings.standing = Standing::of(&watched);
+        Read { counters: intake.counters(), more }
+    });
+    watched.expire(intake.clock.now());
+    watched.clear();
+    flows.join(watched);
+    outcome
+}
 
-impl Drop for StopOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+/// Has each worker read a source of the same frames.
+fn each_reads<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P>>>>(
+    spread: Spread,
+    parts: Parts<'_, P>,
+    sources: Vec<S>,
+    form: &F,
+    delivery: &mut impl Delivery<F::Piece, F::Shelf>,
+) -> Result<(), AnalysisError<S::Error>> {
+    let Parts { intake, flows, limits, outlet, cancel, requests } = parts;
+    let count = sources.len();
+    let Ways { outboxes, rounds, inbox } = ways(count);
+    let standings = Standings::new(flows, intake.counters(), count);
+    let limits = limits.share(count);
+    let shares = Shares::new(count);
+    let halt = &Halt::new(cancel);
+    let course = &Course::new(halt);
+    // What is counted before the flows, all count alike: what the first one does is kept.
+    let mut others = vec![intake.clone(); count.saturating_sub(1)];
+    let intakes = std::iter::once(intake).chain(&mut others);
+    std::thread::scope(|scope| {
+        let mut rounds = Some(rounds);
+        let workers: Vec<_> = sources
+            .into_iter()
+            .zip(intakes)
+            .zip(outboxes)
+            .enumerate()
+            .map(|(place, ((source, intake), outbox))| {
+                let share = Share { place, shares: shares.clone(), round_len: spread.round_len() };
+                let worker = ReadingWorker { share, outbox, rounds: rounds.take() };
+                let flows = Flows::new(flows.protocol().fork(), &limits);
+                start(scope, "worker", move || worker.run(source, intake, flows, form, course))
+            })
+            .collect();
+        let merged = Merger { outlet, form, delivery, halt, standings, requests }.run(inbox);
+        let (mut watched, mut read) = (Ok(()), Ok(()));
+        for worker in workers {
+            watched = watched.and(join("worker", worker).map(|(worker, outcome)| {
+                flows.join(worker);
+                read = std::mem::replace(&mut read, Ok(())).and(outcome);
+            }));
+        }
+        watched.and(merged).map_err(ThreadFailure::into_error).and(read.map_err(AnalysisError::Source))
+    })
+}
+
+/// Whether threads are to stop before the source ends.
+struct Halt<'a> {
+    cancel: &'a CancelToken,
+    stop: AtomicBool,
+}
+
+impl<'a> Halt<'a> {
+    fn new(cancel: &'a CancelToken) -> Self {
+        Self { cancel, stop: AtomicBool::new(false) }
+    }
+
+    /// Has them stop.
+    fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    fn is_due(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.is_cancelled()
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
     }
 }
 
@@ -180,43 +310,74 @@ fn join<R>(name: &'static str, thread: Thread<'_, R>) -> Result<R, ThreadFailure
     thread?.join().map_err(|payload| ThreadFailure::panicked(name, &*payload))
 }
 
-/// The threads, joined by channels, before they start.
-struct Threads<'s, P: Protocol, F: Form<Event<Report<P>>>> {
-    reader: Reader<'s>,
-    workers: Vec<Worker<'s, P, F>>,
-    merger: Merger<P, F>,
+/// Which worker watches a flow, by the hash of its key.
+#[derive(Clone, Debug)]
+struct Shares {
+    hasher: RandomState,
+    count: usize,
 }
 
-fn threads<'s, P: Protocol, F: Form<Event<Report<P>>>>(
-    spread: Spread,
-    reads_payloads: bool,
-) -> Threads<'s, P, F> {
-    let count = spread.workers.get().min(MAX_WORKERS);
-    // Room for all that can be under way, so that nobody waits to give a buffer back.
-    let under_way = QUEUE_LEN.saturating_mul(2).saturating_add(2);
-    let (spent_batches, spare_batches) = bounded(count.saturating_mul(under_way));
-    let (spent_buffers, spare_buffers) = bounded(under_way);
-    // One more, with what was counted.
-    let (rounds, told_rounds) = bounded(count.saturating_mul(under_way).saturating_add(1));
-    let mut threads = Threads {
-        reader: Reader::new(spread, reads_payloads, spare_batches, spare_buffers, rounds),
-        workers: Vec::with_capacity(count),
-        merger: Merger { rounds: told_rounds, lanes: Vec::with_capacity(count) },
-    };
-    for _ in 0..count {
-        let (queue, batches) = bounded(QUEUE_LEN);
-        let (tidings, told_tidings) = bounded(QUEUE_LEN);
-        let (spent_tidings, spare_tidings) = bounded(under_way);
-        threads.reader.add_lane(queue);
-        let (spent_batches, spent_buffers) = (spent_batches.clone(), spent_buffers.clone());
-        threads.workers.push(Worker {
-            batches,
-            spent_batches,
-            spent_buffers,
-            tidings,
-            spent_tidings: spare_tidings,
-        });
-        threads.merger.lanes.push(merge::Lane { tidings: told_tidings, spent_tidings });
+impl Shares {
+    fn new(count: usize) -> Self {
+        Self { hasher: RandomState::default(), count }
     }
-    threads
+
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "the result is less than the count")]
+    fn of(&self, key: &FlowKey) -> usize {
+        if self.count == 1 {
+            return 0;
+        }
+        ((u128::from(self.hasher.hash_one(key))).wrapping_mul(self.count as u128) >> 64) as usize
+    }
+}
+
+/// The ways from workers to the thread of the caller.
+struct Ways<P: Protocol, F: Form<Event<Report<P>>>> {
+    outboxes: Vec<Outbox<P, F>>,
+    rounds: Sender<Round>,
+    inbox: Inbox<P, F>,
+}
+
+/// What of one kind can be under way, so that nobody waits to give it back.
+const UNDER_WAY: usize = QUEUE_LEN * 2 + 2;
+
+fn ways<P: Protocol, F: Form<Event<Report<P>>>>(workers: usize) -> Ways<P, F> {
+    // One more, with what was counted.
+    let (rounds, told_rounds) = bounded(workers.saturating_mul(UNDER_WAY).saturating_add(1));
+    let (outboxes, lanes) = (0..workers)
+        .map(|_| {
+            let (tidings, told_tidings) = bounded(QUEUE_LEN);
+            let (spent_tidings, spare_tidings) = bounded(UNDER_WAY);
+            let outbox = Outbox { tidings, spent_tidings: spare_tidings };
+            (outbox, merge::Lane { tidings: told_tidings, spent_tidings })
+        })
+        .unzip();
+    Ways { outboxes, rounds, inbox: Inbox { rounds: told_rounds, lanes } }
+}
+
+/// A reader and the workers that it hands segments to, before they start.
+fn handing<P: Protocol, F: Form<Event<Report<P>>>>(
+    spread: Spread,
+    outboxes: Vec<Outbox<P, F>>,
+    rounds: Sender<Round>,
+) -> (Reader, Vec<Worker<P, F>>) {
+    let count = outboxes.len();
+    let (spent_batches, spare_batches) = bounded(count.saturating_mul(UNDER_WAY));
+    let (spent_buffers, spare_buffers) = bounded(UNDER_WAY);
+    let mut reader = Reader::new(spread, Shares::new(count), spare_batches, spare_buffers, rounds);
+    let workers = outboxes
+        .into_iter()
+        .map(|outbox| {
+            let (queue, batches) = bounded(QUEUE_LEN);
+            reader.add_lane(queue);
+            let (spent_batches, spent_buffers) = (spent_batches.clone(), spent_buffers.clone());
+            Worker { batches, spent_batches, spent_buffers, outbox }
+        })
+        .collect();
+    (reader, workers)
 }

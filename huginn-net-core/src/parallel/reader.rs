@@ -1,28 +1,24 @@
 //! The thread that reads the source and hands segments to the workers.
 
-use std::hash::BuildHasher;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, SendTimeoutError, Sender, TrySendError};
-use foldhash::fast::RandomState;
 
 use super::batch::{Batch, Lying};
-use super::{Overflow, PATIENCE, Round, Spread, Workers};
+use super::{Halt, Overflow, PATIENCE, Round, Shares, Spread, Workers};
 use crate::intake::{Intake, Taken};
-use crate::{CancelToken, FlowKey, Frame, Source, Timestamp};
+use crate::{FlowKey, Frame, Source, Timestamp};
 
 /// What joins the reader to the other threads.
-pub(super) struct Reader<'s> {
+pub(super) struct Reader {
     spread: Spread,
-    /// Whether workers look into what segments carry.
-    reads_payloads: bool,
-    lanes: Vec<Lane<'s>>,
-    spent_batches: Spent<Batch<'s>>,
+    lanes: Vec<Lane>,
+    spent_batches: Spent<Batch>,
     spent_buffers: Spent<Vec<u8>>,
     rounds: Sender<Round>,
-    hasher: RandomState,
+    shares: Shares,
     /// For how long room may still be waited for where the source does not wait.
     patience: Duration,
     /// Of how many frames was told that they were counted.
@@ -30,9 +26,9 @@ pub(super) struct Reader<'s> {
 }
 
 /// The way to one worker.
-struct Lane<'s> {
-    queue: Sender<Batch<'s>>,
-    batch: Batch<'s>,
+struct Lane {
+    queue: Sender<Batch>,
+    batch: Batch,
 }
 
 /// What workers are done with.
@@ -45,70 +41,57 @@ struct Spent<T> {
 /// The workers are gone.
 struct Deserted;
 
-impl<'s> Reader<'s> {
+impl Reader {
     pub(super) fn new(
         spread: Spread,
-        reads_payloads: bool,
-        spent_batches: Receiver<Batch<'s>>,
+        shares: Shares,
+        spent_batches: Receiver<Batch>,
         spent_buffers: Receiver<Vec<u8>>,
         rounds: Sender<Round>,
     ) -> Self {
-        let (lanes, hasher) = (Vec::new(), RandomState::default());
         Self {
             spread,
-            reads_payloads,
-            lanes,
+            lanes: Vec::new(),
             spent_batches: Spent::new(spent_batches),
             spent_buffers: Spent::new(spent_buffers),
             rounds,
-            hasher,
+            shares,
             patience: PATIENCE,
             told_frames: 0,
         }
     }
 
     /// Adds the way to another worker.
-    pub(super) fn add_lane(&mut self, queue: Sender<Batch<'s>>) {
+    pub(super) fn add_lane(&mut self, queue: Sender<Batch>) {
         self.lanes.push(Lane { queue, batch: Batch::default() });
     }
 
     /// Reads the source to its end, to cancellation, or until nobody wants more of it.
-    pub(super) fn run<S: Source + 's>(
+    pub(super) fn run<S: Source>(
         mut self,
         source: &mut S,
         intake: &mut Intake,
-        cancel: &CancelToken,
-        stop: &AtomicBool,
+        halt: &Halt<'_>,
         ended_at: &AtomicU64,
     ) -> Result<(), S::Error> {
         self.told_frames = intake.frames;
         let mut place = 0_u32;
         let mut taken_at = None;
-        let keeps_frames = self.leaves_where_they_are(source);
-        let lends_from_buffer = source.lends_from_buffer() && !keeps_frames;
+        let lends_from_buffer = source.lends_from_buffer();
         let outcome = loop {
-            if stop.load(Ordering::Relaxed) || cancel.is_cancelled() {
+            if halt.is_due() {
                 break Ok(());
             }
             if !source.is_at_hand() && self.hand_on(&mut place, taken_at, source, intake).is_err() {
                 break Ok(());
             }
             let begins = place == 0;
-            let added = if keeps_frames {
-                let frame = source.next_kept_frame();
+            let added = source.next_frame().map(|frame| {
                 frame.map(|frame| {
-                    frame.map(|frame| self.add(&frame, Lying::Kept(frame.data), &mut place, intake))
+                    let lying = if lends_from_buffer { Lying::InBuffer(frame.data) } else { Lying::Passing };
+                    self.add(&frame, lying, &mut place, intake)
                 })
-            } else {
-                let frame = source.next_frame();
-                frame.map(|frame| {
-                    frame.map(|frame| {
-                        let lying =
-                            if lends_from_buffer { Lying::InBuffer(frame.data) } else { Lying::Passing };
-                        self.add(&frame, lying, &mut place, intake)
-                    })
-                })
-            };
+            });
             match added {
                 Ok(Some(is_full)) => {
                     if begins {
@@ -127,16 +110,11 @@ impl<'s> Reader<'s> {
         outcome
     }
 
-    /// Whether frames are neither copied nor handed on with their buffer.
-    fn leaves_where_they_are(&self, source: &impl Source) -> bool {
-        source.keeps_frames() && !self.reads_payloads
-    }
-
     /// Adds what a frame holds to the batches of its workers; tells whether one is full.
     ///
     /// Inlined, since where frames lie is the same for all of a source.
     #[inline(always)]
-    fn add(&mut self, frame: &Frame<'_>, lying: Lying<'_, 's>, place: &mut u32, intake: &mut Intake) -> bool {
+    fn add(&mut self, frame: &Frame<'_>, lying: Lying<'_>, place: &mut u32, intake: &mut Intake) -> bool {
         let mut is_full = false;
         let batch_bytes = self.spread.batch_bytes;
         match intake.take_usual(frame) {
@@ -161,9 +139,8 @@ impl<'s> Reader<'s> {
 
     /// The batch of the worker that watches a flow.
     #[inline(always)]
-    fn batch_of(&mut self, key: &FlowKey) -> Option<&mut Batch<'s>> {
-        let lane = pick(self.hasher.hash_one(key), self.lanes.len());
-        self.lanes.get_mut(lane).map(|lane| &mut lane.batch)
+    fn batch_of(&mut self, key: &FlowKey) -> Option<&mut Batch> {
+        self.lanes.get_mut(self.shares.of(key)).map(|lane| &mut lane.batch)
     }
 
     /// Ends the round: hands every batch that is not empty to its worker.
@@ -179,8 +156,7 @@ impl<'s> Reader<'s> {
             return self.tell(intake);
         }
         let mut workers = Workers::default();
-        let lends_from_buffer = source.lends_from_buffer() && !self.leaves_where_they_are(source);
-        let buffer = lends_from_buffer.then(|| {
+        let buffer = source.lends_from_buffer().then(|| {
             let fresh = self.spent_buffers.take().unwrap_or_else(|| vec![0; self.spread.buffer_len()]);
             Arc::new(source.take_buffer(fresh))
         });
@@ -237,17 +213,17 @@ impl<T> Spent<T> {
     }
 }
 
-impl<'s> Lane<'s> {
+impl Lane {
     /// Hands the batch on, or gives it back where there is no room for it.
     ///
     /// Where the source does not wait, the time for which room is waited for is one for all: it begins anew when a worker has
     /// nothing left to do. So one that cannot keep up does not set the pace of the others.
     fn send(
         &mut self,
-        batch: Batch<'s>,
+        batch: Batch,
         overflow: Overflow,
         left: &mut Duration,
-    ) -> Result<Option<Batch<'s>>, Deserted> {
+    ) -> Result<Option<Batch>, Deserted> {
         if overflow == Overflow::Wait {
             return self.queue.send(batch).map(|()| None).map_err(|_| Deserted);
         }
@@ -268,11 +244,4 @@ impl<'s> Lane<'s> {
             Err(SendTimeoutError::Disconnected(_)) => Err(Deserted),
         }
     }
-}
-
-/// One of so many workers, by the hash of a flow.
-#[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the result is less than `workers`")]
-fn pick(hash: u64, workers: usize) -> usize {
-    ((u128::from(hash)).wrapping_mul(workers as u128) >> 64) as usize
 }

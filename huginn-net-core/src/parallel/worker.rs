@@ -8,6 +8,7 @@ use crossbeam_channel::{Receiver, Sender};
 
 use super::batch::{Batch, Item};
 use super::standing::Standing;
+use crate::decode::Prospect;
 use crate::flows::Flows;
 use crate::form::Form;
 use crate::outlet::{Told, told};
@@ -35,36 +36,65 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> Default for Tidings<P, F> {
     }
 }
 
-/// What joins a worker to the other threads.
-pub(super) struct Worker<'s, P: Protocol, F: Form<Event<Report<P>>>> {
-    pub(super) batches: Receiver<Batch<'s>>,
-    pub(super) spent_batches: Sender<Batch<'s>>,
-    pub(super) spent_buffers: Sender<Vec<u8>>,
+/// The way from a worker to the thread of the caller.
+pub(super) struct Outbox<P: Protocol, F: Form<Event<Report<P>>>> {
     pub(super) tidings: Sender<Tidings<P, F>>,
     pub(super) spent_tidings: Receiver<Tidings<P, F>>,
 }
 
-impl<P: Protocol, F: Form<Event<Report<P>>>> Worker<'_, P, F> {
+impl<P: Protocol, F: Form<Event<Report<P>>>> Outbox<P, F> {
+    /// Tidings of nothing so far.
+    pub(super) fn blank(&self) -> Tidings<P, F> {
+        self.spent_tidings.try_recv().unwrap_or_default()
+    }
+
+    /// Sends what the flows told in a round; tells whether anybody wants to hear more.
+    pub(super) fn send(&self, mut tidings: Tidings<P, F>, flows: &Flows<P>) -> bool {
+        tidings.standing = Standing::of(flows);
+        self.tidings.send(tidings).is_ok()
+    }
+}
+
+impl<P: Protocol, F: Form<Event<Report<P>>>> Tidings<P, F> {
+    /// Leads the segment of this place in the round to its flow, and takes what that tells.
+    #[inline(always)]
+    pub(super) fn take(
+        &mut self,
+        place: u32,
+        segment: &impl Prospect,
+        now: Timestamp,
+        flows: &mut Flows<P>,
+        form: &F,
+    ) {
+        let Self { told: queue, shelf, .. } = self;
+        let _ = flows.segment(segment, now, &mut |event| {
+            queue.push_back((place, told::<P::Event, P::Memory, F>(event, form, shelf)));
+            ControlFlow::Continue(())
+        });
+    }
+}
+
+/// A worker that segments are handed to.
+pub(super) struct Worker<P: Protocol, F: Form<Event<Report<P>>>> {
+    pub(super) batches: Receiver<Batch>,
+    pub(super) spent_batches: Sender<Batch>,
+    pub(super) spent_buffers: Sender<Vec<u8>>,
+    pub(super) outbox: Outbox<P, F>,
+}
+
+impl<P: Protocol, F: Form<Event<Report<P>>>> Worker<P, F> {
     /// Watches flows until no further batch comes, or nobody wants to hear of them. `ended_at` then says what time it is.
     pub(super) fn run(self, mut flows: Flows<P>, form: &F, ended_at: &AtomicU64) -> Flows<P> {
         for mut batch in &self.batches {
-            let mut tidings = self.spent_tidings.try_recv().unwrap_or_default();
-            batch.each(|place, item, now| {
-                let Tidings { told: queue, shelf, .. } = &mut tidings;
-                let mut learn = |event| {
-                    queue.push_back((place, told::<P::Event, P::Memory, F>(event, form, shelf)));
-                    ControlFlow::Continue(())
-                };
-                let _ = match item {
-                    Item::Usual(usual) => flows.segment(&usual, now, &mut learn),
-                    Item::Other(segment) => flows.segment(segment, now, &mut learn),
-                };
+            let mut tidings = self.outbox.blank();
+            batch.each(|place, item, now| match item {
+                Item::Usual(usual) => tidings.take(place, &usual, now, &mut flows, form),
+                Item::Other(segment) => tidings.take(place, segment, now, &mut flows, form),
             });
             // Where there are enough of them, they are dropped.
             let _ = batch.clear().map(|buffer| self.spent_buffers.try_send(buffer));
             let _ = self.spent_batches.try_send(batch);
-            tidings.standing = Standing::of(&flows);
-            if self.tidings.send(tidings).is_err() {
+            if !self.outbox.send(tidings, &flows) {
                 return flows;
             }
         }

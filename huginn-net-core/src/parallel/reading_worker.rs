@@ -1,0 +1,130 @@
+//! Workers that read for themselves: each decodes every frame, and keeps the segments of its flows.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crossbeam_channel::Sender;
+
+use super::worker::{Outbox, Tidings};
+use super::{Halt, Round, Shares, Workers};
+use crate::decode::Prospect;
+use crate::flows::Flows;
+use crate::form::Form;
+use crate::intake::{Intake, Lead};
+use crate::{Event, Protocol, Report, Source, Timestamp};
+
+/// A worker that reads the source for itself.
+pub(super) struct ReadingWorker<P: Protocol, F: Form<Event<Report<P>>>> {
+    pub(super) share: Share,
+    pub(super) outbox: Outbox<P, F>,
+    /// Where the worker that tells of rounds tells of them: one does, since all have the same.
+    pub(super) rounds: Option<Sender<Round>>,
+}
+
+/// What a worker makes of a round that it reads.
+pub(super) struct Share {
+    /// Which of the shares it is.
+    pub(super) place: usize,
+    pub(super) shares: Shares,
+    /// Frames of a round.
+    pub(super) round_len: usize,
+}
+
+impl<P: Protocol, F: Form<Event<Report<P>>>> ReadingWorker<P, F> {
+    /// Watches its flows to the end of the source or of the course.
+    pub(super) fn run<S: Source>(
+        self,
+        mut source: S,
+        intake: &mut Intake,
+        mut flows: Flows<P>,
+        form: &F,
+        course: &Course<'_>,
+    ) -> (Flows<P>, Result<(), S::Error>) {
+        let mut outcome = Ok(true);
+        for round in 0.. {
+            if !matches!(outcome, Ok(true)) || !course.takes(round) {
+                break;
+            }
+            let mut tidings = self.outbox.blank();
+            outcome = self.share.read(&mut source, intake, &mut flows, form, &mut tidings);
+            // Where nobody wants to hear of it any more, the course is over.
+            if let Some(rounds) = &self.rounds {
+                let workers = Workers::first(self.share.shares.count());
+                let _ = rounds.send(Round { workers, taken_at: None, counters: intake.counters() });
+            }
+            let _ = self.outbox.send(tidings, &flows);
+        }
+        flows.expire(intake.clock.now());
+        flows.clear();
+        (flows, outcome.map(|_| ()))
+    }
+}
+
+impl Share {
+    /// Reads the frames of a round; tells whether there may be more.
+    pub(super) fn read<P: Protocol, F: Form<Event<Report<P>>>, S: Source>(
+        &self,
+        source: &mut S,
+        intake: &mut Intake,
+        flows: &mut Flows<P>,
+        form: &F,
+        tidings: &mut Tidings<P, F>,
+    ) -> Result<bool, S::Error> {
+        let mut flows = ToFlows { share: self, place: 0, flows, form, tidings };
+        for _ in 0..self.round_len {
+            let Some(frame) = source.next_frame()? else { return Ok(false) };
+            let _ = intake.take(&frame, &mut flows);
+        }
+        Ok(true)
+    }
+}
+
+/// Leads those segments of a round to their flows that fall to a share.
+struct ToFlows<'a, P: Protocol, F: Form<Event<Report<P>>>> {
+    share: &'a Share,
+    /// Which segment of the round comes next.
+    place: u32,
+    flows: &'a mut Flows<P>,
+    form: &'a F,
+    tidings: &'a mut Tidings<P, F>,
+}
+
+impl<P: Protocol, F: Form<Event<Report<P>>>> Lead for ToFlows<'_, P, F> {
+    #[inline(always)]
+    fn lead(&mut self, segment: &impl Prospect, now: Timestamp) -> ControlFlow<()> {
+        let place = self.place;
+        self.place = place.saturating_add(1);
+        if self.share.shares.of(&segment.outline().key) == self.share.place {
+            self.tidings.take(place, segment, now, self.flows, self.form);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// How far workers that read for themselves go: all to the end of the same round.
+pub(super) struct Course<'a> {
+    halt: &'a Halt<'a>,
+    /// The rounds that any has begun, and whether no further one begins.
+    begun: AtomicU64,
+}
+
+/// Set in what was begun where that is all.
+const ALL: u64 = 1 << 63;
+
+impl<'a> Course<'a> {
+    pub(super) fn new(halt: &'a Halt<'a>) -> Self {
+        Self { halt, begun: AtomicU64::new(0) }
+    }
+
+    /// Whether a worker is to take the round of this number: unless it was to stop before anybody took that.
+    fn takes(&self, round: u64) -> bool {
+        let stops = self.halt.is_due();
+        let begun = if stops {
+            self.begun.fetch_or(ALL, Ordering::Relaxed)
+        } else {
+            self.begun.fetch_max(round.saturating_add(1), Ordering::Relaxed)
+        };
+        let is_over = stops || begun & ALL != 0;
+        !is_over || round < begun & !ALL
+    }
+}
