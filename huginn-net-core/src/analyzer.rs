@@ -82,7 +82,10 @@ impl<P: Protocol> Analyzer<P> {
         frame: &Frame<'_>,
         sink: &mut (impl Sink<Event<Report<P>>> + ?Sized),
     ) -> ControlFlow<()> {
-        self.push_formed(frame, &Mapped(std::convert::identity), &mut (), &mut ToSink(sink))
+        let Self { intake, flows, outlet, .. } = self;
+        let form = &Mapped(std::convert::identity);
+        let told = ToOutlet { outlet, form, shelf: &mut (), delivery: &mut ToSink(sink) };
+        intake.take(frame, &mut ToFlows { flows, told })
     }
 
     /// Tells that no further frame comes. No protocol so far has anything left to say then.
@@ -183,9 +186,11 @@ impl<P: Protocol> Analyzer<P> {
         delivery: &mut impl Delivery<F::Piece, F::Shelf>,
     ) -> Result<(), AnalysisError<S::Error>> {
         let mut shelf = F::Shelf::default();
-        while !self.cancel.is_cancelled() {
+        let Self { intake, flows, outlet, cancel, .. } = self;
+        let mut flows = ToFlows { flows, told: ToOutlet { outlet, form, shelf: &mut shelf, delivery } };
+        while !cancel.is_cancelled() {
             let Some(frame) = source.next_frame()? else { break };
-            if self.push_formed(&frame, form, &mut shelf, delivery).is_break() {
+            if intake.take(&frame, &mut flows).is_break() {
                 break;
             }
         }
@@ -204,18 +209,6 @@ impl<P: Protocol> Analyzer<P> {
         let desk = inspector.open();
         let parts = Parts { intake, flows, limits: *limits, outlet, cancel, requests: &desk.requests };
         parallel::run(*spread, parts, source, form, delivery)
-    }
-
-    #[inline]
-    fn push_formed<F: Form<Event<Report<P>>>>(
-        &mut self,
-        frame: &Frame<'_>,
-        form: &F,
-        shelf: &mut F::Shelf,
-        delivery: &mut impl Delivery<F::Piece, F::Shelf>,
-    ) -> ControlFlow<()> {
-        let Self { intake, flows, outlet, .. } = self;
-        intake.take(frame, &mut ToFlows { flows, outlet, form, shelf, delivery })
     }
 
     fn end(&mut self) {
@@ -263,6 +256,11 @@ impl<P: Protocol> Analyzer<P> {
 /// Leads segments to their flows, and what these tell to the outlet, all in one thread.
 struct ToFlows<'a, P: Protocol, F: Form<Event<Report<P>>>, D> {
     flows: &'a mut Flows<P>,
+    told: ToOutlet<'a, P, F, D>,
+}
+
+/// Leads what flows tell to the outlet.
+struct ToOutlet<'a, P: Protocol, F: Form<Event<Report<P>>>, D> {
     outlet: &'a mut Outlet<P::Memory>,
     form: &'a F,
     shelf: &'a mut F::Shelf,
@@ -277,8 +275,19 @@ where
 {
     #[inline(always)]
     fn lead(&mut self, segment: &impl Prospect, now: Timestamp) -> ControlFlow<()> {
-        let Self { flows, outlet, form, shelf, delivery } = self;
-        flows.segment(segment, now, &mut |event| outlet.take(event, *form, shelf, *delivery))
+        let Self { flows, told } = self;
+        flows.segment(segment, now, &mut |event| told.take(event))
+    }
+}
+
+impl<P, F, D> ToOutlet<'_, P, F, D>
+where
+    P: Protocol,
+    F: Form<Event<Report<P>>>,
+    D: Delivery<F::Piece, F::Shelf>,
+{
+    fn take(&mut self, event: Event<P::Event>) -> ControlFlow<()> {
+        self.outlet.take(event, self.form, self.shelf, self.delivery)
     }
 }
 

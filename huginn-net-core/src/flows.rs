@@ -148,11 +148,14 @@ impl<P: Protocol> Flows<P> {
         learn: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let outline = segment.outline();
-        self.table.expire(now);
-        let slot = self.table.touch(&outline.key, now);
-        if slot.is_some_and(|slot| !outline.controls() && self.passes_over(slot, &outline)) {
-            return ControlFlow::Continue(());
-        }
+        let Self { protocol, table, .. } = self;
+        table.expire(now);
+        let slot = match table.touch_mut(&outline.key, now) {
+            Some((_, flow)) if !outline.controls() && flow.passes_over(protocol, &outline) => {
+                return ControlFlow::Continue(());
+            }
+            known => known.map(|(slot, _)| slot),
+        };
         self.lead(slot, &outline, &segment.segment(), now, learn)
     }
 
@@ -184,16 +187,6 @@ impl<P: Protocol> Flows<P> {
             table.note_held(slot, held);
         }
         outcome
-    }
-
-    /// Whether a segment that neither begins nor ends a connection tells nothing of its flow.
-    #[inline(always)]
-    fn passes_over(&mut self, slot: Slot, outline: &Outline) -> bool {
-        let Self { protocol, table, .. } = self;
-        table.get_mut(slot).is_some_and(|flow| {
-            let sender = flow.sender(outline.sender_is_low);
-            flow.interest == Interest::Done || protocol.passes_over(outline.ts, sender, &flow.state)
-        })
     }
 
     /// Whether a segment on a known 4-tuple is the first of another connection: a SYN that retransmits nothing.
@@ -297,6 +290,13 @@ impl<S> Flow<S> {
     #[inline]
     fn sender(&self, sender_is_low: bool) -> Side {
         if sender_is_low == self.client_is_low { Side::Client } else { Side::Server }
+    }
+
+    /// Whether a segment that neither begins nor ends a connection tells nothing of it.
+    #[inline(always)]
+    fn passes_over<P: Protocol<Flow = S>>(&self, protocol: &P, outline: &Outline) -> bool {
+        let sender = self.sender(outline.sender_is_low);
+        self.interest == Interest::Done || protocol.passes_over(outline.ts, sender, &self.state)
     }
 
     /// Leads a segment to the protocol. Breaks when `learn` does.

@@ -61,6 +61,10 @@ pub struct IdleMap<K, V> {
     idle_nanos: u64,
     /// For how long an entry keeps its place in the list though it is touched.
     stay_nanos: u64,
+    /// When the end of the list was looked at last.
+    looked_at: u64,
+    /// For how long after that nothing can be found there.
+    quiet_nanos: u64,
     held_bytes: usize,
     max_held_bytes: usize,
     counters: IdleCounters,
@@ -113,6 +117,9 @@ const NONE: u32 = u32::MAX;
 /// Entries from the future that are renewed at once at most: time may step back again and again.
 const MAX_RENEWALS: u32 = 4;
 
+/// A time of which none is a while after.
+const NEVER: u64 = u64::MAX;
+
 /// A second.
 const MAX_STAY_NANOS: u64 = 1_000_000_000;
 
@@ -131,6 +138,8 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
             capacity: u32::try_from(limits.max_entries).unwrap_or(NONE).clamp(1, NONE.saturating_sub(1)),
             idle_nanos,
             stay_nanos: (idle_nanos >> 8).min(MAX_STAY_NANOS),
+            looked_at: NEVER,
+            quiet_nanos: 0,
             held_bytes: 0,
             max_held_bytes: limits.max_held_bytes,
             counters: IdleCounters::default(),
@@ -183,18 +192,31 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         self.held_bytes = 0;
         (self.vacant, self.latest) = (NONE, NONE);
         (self.newest, self.oldest) = (NONE, NONE);
+        self.look_soon();
     }
 
     /// Takes out the entries that have been idle for too long at `now`: those that are found at the end of the list.
     /// What else has been idle for too long is not found by [`touch`](Self::touch) either, and goes soon.
     ///
     /// Where time has stepped back by more than that, an entry starts to be idle now: none is lost, none stays for ever.
-    #[inline]
+    #[inline(always)]
     pub fn expire(&mut self, now: Timestamp) {
         let now = now.as_nanos();
+        if now.wrapping_sub(self.looked_at) > self.quiet_nanos {
+            self.look(now);
+        }
+    }
+
+    /// Looks at the end of the list, and when to look again: unless time steps back, the entry that is there cannot have
+    /// been idle for too long before, however often it is touched meanwhile.
+    #[inline(never)]
+    fn look(&mut self, now: u64) {
+        self.look_soon();
         let mut renewals = 0;
         while let Some(entry) = self.entries.get(self.oldest as usize) {
             if now.abs_diff(entry.last_seen) <= self.idle_nanos {
+                let idle_at = entry.last_seen.min(now).saturating_add(self.idle_nanos);
+                (self.looked_at, self.quiet_nanos) = (now, idle_at.saturating_sub(now));
                 return;
             }
             if entry.last_seen < now {
@@ -210,8 +232,8 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
 
     /// As [`expire`](Self::expire), and finds all of them, unless time has stepped back before: for the end.
     pub fn expire_all(&mut self, now: Timestamp) {
-        self.expire(now);
         let now = now.as_nanos();
+        self.look(now);
         let mut slot = self.oldest;
         while let Some(entry) = self.entries.get(slot as usize) {
             // Nor are those idle for too long that got their place later.
@@ -229,20 +251,18 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     /// The place of `key`, which from now on is the most recently seen.
     #[inline(always)]
     pub fn touch(&mut self, key: &K, now: Timestamp) -> Option<Slot> {
-        // What comes, comes in runs.
-        let slot = if self.is_at(self.latest, key) { self.latest } else { self.find(key)? };
-        self.latest = slot;
-        let entry = self.entries.get_mut(slot as usize)?;
+        self.touch_mut(key, now).map(|(slot, _)| slot)
+    }
+
+    /// The place of `key`, which from now on is the most recently seen, and its value.
+    #[inline(always)]
+    pub fn touch_mut(&mut self, key: &K, now: Timestamp) -> Option<(Slot, &mut V)> {
         let now = now.as_nanos();
-        if now.saturating_sub(entry.last_seen) > self.idle_nanos {
-            self.remove_idle(slot);
-            return None;
-        }
+        // What comes, comes in runs.
+        let slot = if self.is_latest(key, now) { self.latest } else { self.find_fresh(key, now)? };
+        let entry = self.entries.get_mut(slot as usize)?;
         entry.last_seen = now;
-        if now.abs_diff(entry.placed) > self.stay_nanos {
-            self.renew(slot, now);
-        }
-        Some(Slot(slot))
+        Some((Slot(slot), entry.value.as_mut()?))
     }
 
     /// Puts in a value whose key [`touch`](Self::touch) did not find. At the limit the oldest idle one goes.
@@ -275,6 +295,32 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         self.link_newest(slot);
         self.latest = slot;
         Some(Slot(slot))
+    }
+
+    /// Whether the entry that was touched last has this key, and may stay where it is.
+    #[inline(always)]
+    fn is_latest(&self, key: &K, now: u64) -> bool {
+        self.entries.get(self.latest as usize).is_some_and(|entry| {
+            entry.key == *key
+                && now.saturating_sub(entry.last_seen) <= self.idle_nanos
+                && now.abs_diff(entry.placed) <= self.stay_nanos
+        })
+    }
+
+    /// The place of `key`, if it has not been idle for too long, at the front of the list if that is due.
+    #[inline(always)]
+    fn find_fresh(&mut self, key: &K, now: u64) -> Option<u32> {
+        let slot = self.find(key)?;
+        self.latest = slot;
+        let entry = self.entries.get(slot as usize)?;
+        if now.saturating_sub(entry.last_seen) > self.idle_nanos {
+            self.remove_idle(slot);
+            return None;
+        }
+        if now.abs_diff(entry.placed) > self.stay_nanos {
+            self.renew(slot, now);
+        }
+        Some(slot)
     }
 
     #[inline(always)]
@@ -341,7 +387,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         }
         match self.entries.get_mut(older as usize) {
             Some(entry) => entry.newer = newer,
-            None => self.oldest = newer,
+            None => self.set_oldest(newer),
         }
     }
 
@@ -352,9 +398,19 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         }
         match self.entries.get_mut(newest as usize) {
             Some(entry) => entry.newer = slot,
-            None => self.oldest = slot,
+            None => self.set_oldest(slot),
         }
         self.newest = slot;
+    }
+
+    fn set_oldest(&mut self, slot: u32) {
+        self.oldest = slot;
+        self.look_soon();
+    }
+
+    /// Has the next call look at the end of the list.
+    fn look_soon(&mut self) {
+        (self.looked_at, self.quiet_nanos) = (NEVER, 0);
     }
 }
 

@@ -9,12 +9,12 @@ use crate::{Counters, Decoder, Filter, Frame, Segment, Timestamp};
 /// Decodes and filters, and tells the time that flows go by.
 #[derive(Clone)]
 pub(crate) struct Intake {
+    pub(crate) frames: u64,
     pub(crate) decoder: Decoder,
     pub(crate) filter: Filter,
     #[cfg(feature = "libpcap")]
     pub(crate) bpf: Option<crate::Bpf>,
     pub(crate) clock: PacketClock,
-    pub(crate) frames: u64,
     pub(crate) bytes: u64,
     pub(crate) frames_filtered: u64,
     pub(crate) segments_filtered: u64,

@@ -20,12 +20,15 @@ pub(crate) struct PacketClock {
     /// The time stamp that it shows, in nanoseconds.
     shown: u64,
     limit: u64,
+    /// How far it advances at most at a packet, in nanoseconds: just more than the limit.
+    leap: u64,
 }
 
 impl PacketClock {
     /// A clock for what ends when it was idle for longer than this.
     pub(crate) fn new(limit: Duration) -> Self {
-        Self { now: 0, shown: 0, limit: u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX) }
+        let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        Self { now: 0, shown: 0, limit, leap: limit.saturating_add(1) }
     }
 
     /// The time now, which is not that of a calendar.
@@ -40,7 +43,7 @@ impl PacketClock {
         let ts = ts.as_nanos();
         let ahead = ts.saturating_sub(self.shown);
         if ahead > 0 {
-            self.now = self.now.saturating_add(ahead.min(self.limit.saturating_add(1)));
+            self.now = self.now.saturating_add(ahead.min(self.leap));
             self.shown = ts;
         } else if self.shown.saturating_sub(ts) > self.limit {
             self.shown = ts;

@@ -169,7 +169,7 @@ impl Source for MemoryFrames<'_> {
         if self.left == 0 {
             self.look_ahead();
         }
-        self.left = self.left.saturating_sub(1);
+        self.left = self.left.wrapping_sub(1);
         Ok(self.frames.next().copied())
     }
 

@@ -142,9 +142,10 @@ impl Protocol for TcpObserver {
 /// The flags that tell a segment's part in the connection.
 const PART: TcpFlags = TcpFlags::SYN.union(TcpFlags::ACK).union(TcpFlags::FIN).union(TcpFlags::RST);
 
-/// For how long (ms) a clock is let run. p0f takes what it finds after 25 ms, of which a segment that waits on its way
+/// For how long (ns) a clock is let run. p0f takes what it finds after 25 ms, of which a segment that waits on its way
 /// takes away a good part.
-const MIN_MILLIS: u64 = 500;
+const MIN_NANOS: u64 = 500 * NANOS_A_MILLI;
+const NANOS_A_MILLI: u64 = 1_000_000;
 
 impl TcpFlow {
     /// Measures the sender's clock, if the time has come; it is then measured, or given up, for good.
@@ -164,8 +165,9 @@ impl TcpFlow {
             return None;
         }
         let began = ClockReading { value, at_millis: sender.choose(client_began, server_began) };
-        let age = ts.as_millis().checked_sub(began.at_millis)?;
-        (age >= MIN_MILLIS).then_some((began, age))
+        // The same as by milliseconds, as these are whole where it began, and without a division.
+        let due_at = began.at_millis.wrapping_mul(NANOS_A_MILLI).saturating_add(MIN_NANOS);
+        (ts.as_nanos() >= due_at).then(|| (began, ts.as_millis().saturating_sub(began.at_millis)))
     }
 }
 

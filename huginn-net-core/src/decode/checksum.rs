@@ -2,8 +2,9 @@
 
 use crate::{Addresses, IpHeader};
 
-/// A running one's complement sum. The words are summed in the machine's own byte order: the sum of swapped words
-/// is the swapped sum (RFC 1071, section 2), and of a correct checksum it is all ones in either order.
+/// A running one's complement sum, of 64 bits: what is carried out of them is added in again. The words are summed in the
+/// machine's own byte order: the sum of swapped words is the swapped sum (RFC 1071, section 2), and of a correct checksum
+/// it is all ones in either order.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Sum(u64);
 
@@ -11,28 +12,34 @@ impl Sum {
     /// Adds bytes that start at an even offset; an odd last one is padded with zero.
     #[inline]
     pub(super) fn add(mut self, bytes: &[u8]) -> Self {
-        // 2^32 additions of 32 bits fit: no slice of a packet has as many.
-        let mut quads = bytes.chunks_exact(4);
-        for quad in &mut quads {
-            if let Some(quad) = quad.first_chunk() {
-                self.0 = self.0.wrapping_add(u64::from(u32::from_ne_bytes(*quad)));
+        let mut eights = bytes.chunks_exact(8);
+        for eight in &mut eights {
+            if let Some(eight) = eight.first_chunk() {
+                self = self.carry(u64::from_ne_bytes(*eight));
             }
         }
-        let last = match *quads.remainder() {
-            [a] => [a, 0, 0, 0],
-            [a, b] => [a, b, 0, 0],
-            [a, b, c] => [a, b, c, 0],
-            _ => [0; 4],
-        };
-        self.0 = self.0.wrapping_add(u64::from(u32::from_ne_bytes(last)));
-        self
+        let mut last = [0; 8];
+        for (last, byte) in last.iter_mut().zip(eights.remainder()) {
+            *last = *byte;
+        }
+        self.carry(u64::from_ne_bytes(last))
+    }
+
+    #[inline]
+    fn carry(self, words: u64) -> Self {
+        let (sum, is_carried) = self.0.overflowing_add(words);
+        Self(sum.wrapping_add(is_carried.into()))
     }
 
     /// Whether the bytes, their checksum among them, sum up to all ones.
     #[inline]
     pub(super) fn is_correct(self) -> bool {
-        // What a sum of words is with its carries added is its remainder by 65,535, but that all ones stand for 0.
-        self.0 != 0 && self.0.is_multiple_of(0xffff)
+        let [a, b, c, d, e, f, g, h] = self.0.to_ne_bytes();
+        let (sum, is_carried) =
+            u32::from_ne_bytes([a, b, c, d]).overflowing_add(u32::from_ne_bytes([e, f, g, h]));
+        let sum = sum.wrapping_add(is_carried.into());
+        // Its halves on top of each other, with the carry of the lower one.
+        sum.wrapping_add(sum.rotate_left(16)) >> 16 == 0xffff
     }
 }
 

@@ -299,8 +299,14 @@ impl IpPacket<'_> {
 pub(super) fn bound(rest: &[u8], announced: usize) -> (&[u8], u32) {
     match rest.get(..announced) {
         Some(payload) => (payload, 0),
-        None => (rest, u32::try_from(announced.saturating_sub(rest.len())).unwrap_or(u32::MAX)),
+        None => (rest, missing(rest, announced)),
     }
+}
+
+/// Apart, so that nothing is computed where nothing is missing.
+#[cold]
+fn missing(rest: &[u8], announced: usize) -> u32 {
+    u32::try_from(announced.saturating_sub(rest.len())).unwrap_or(u32::MAX)
 }
 
 /// A header length: at most 2,048 bytes.
