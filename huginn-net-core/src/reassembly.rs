@@ -68,6 +68,11 @@ impl Reassembler {
         true
     }
 
+    /// Passes over the next bytes to be delivered, where nothing is held.
+    pub(crate) fn pass_over(&mut self, len: usize) {
+        self.position = self.position.saturating_add(len as u64);
+    }
+
     /// The offset of the first piece held.
     pub(crate) fn first_held(&self) -> Option<u64> {
         self.held.first_key_value().map(|(&offset, _)| offset)

@@ -71,6 +71,29 @@ impl TcpConnection {
         }
     }
 
+    /// Takes a segment as [`on_segment`](Self::on_segment) does, but for its payload, of which only the length is asked:
+    /// if that is what its sender says next, and nothing is held back of either side. Otherwise it takes nothing, and
+    /// tells so.
+    ///
+    /// For payload that nobody wants: it then need not be fetched from memory.
+    #[inline]
+    pub fn pass_over(&mut self, tcp: &TcpHeader<'_>, payload_len: usize, sender: Side) -> bool {
+        const PART: TcpFlags = TcpFlags::SYN.union(TcpFlags::ACK).union(TcpFlags::RST);
+        let [client, server] = &mut self.streams;
+        let (from, to) = match sender {
+            Side::Client => (client, server),
+            Side::Server => (server, client),
+        };
+        let continues = |from: &TcpStream| payload_len == 0 || from.continues_with(tcp.seq);
+        let passes = tcp.flags & PART == TcpFlags::ACK
+            && from.as_ref().is_some_and(continues)
+            && to.as_mut().is_none_or(|to| to.is_only_acknowledged(tcp.ack));
+        if let Some(from) = from.as_mut().filter(|_| passes) {
+            from.pass_over(payload_len);
+        }
+        passes
+    }
+
     /// Stops listening to a side, and forgets what was held of it.
     pub fn ignore(&mut self, side: Side) {
         *pick(&mut self.streams, side) = None;
@@ -165,6 +188,52 @@ mod tests {
             );
             let follow = starts.are_followed_by(&tcp, Side::Client, window);
             prop_assert_eq!(follow, said == [(Side::Client, true)]);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn to_pass_over_is_to_take_a_segment_that_is_delivered_at_once_and_changes_no_more(
+            learnt in prop::collection::vec((any::<bool>(), 0_u16..0x20, 95_u32..105, 95_u32..105), 0..3),
+            segments in prop::collection::vec(
+                (any::<bool>(), any::<bool>(), 0_u16..0x20, -3_i32..4, -3_i32..4, 0_usize..5), 0..40),
+            window in prop::sample::select(vec![0_usize, 3, 150, 1000]),
+        ) {
+            let flags_of = TcpFlags::from_bits_truncate;
+            let mut starts = TcpStarts::default();
+            for (is_client, flags, seq, ack) in learnt {
+                let side = if is_client { Side::Client } else { Side::Server };
+                starts.learn(&segment(flags_of(flags), seq, ack), side);
+            }
+            let [mut passing, mut taking] = [TcpConnection::new(starts), TcpConnection::new(starts)];
+            let mut next = [100_u32; 2];
+            for (is_client, is_usual, flags, skips, acks, len) in segments {
+                let (sender, [ours, theirs]) =
+                    if is_client { (Side::Client, [0, 1]) } else { (Side::Server, [1, 0]) };
+                let flags = if is_usual { TcpFlags::ACK } else { flags_of(flags) };
+                let skips = if is_usual { 0 } else { skips };
+                let seq = next[ours].wrapping_add_signed(skips);
+                let tcp = segment(flags, seq, next[theirs].wrapping_add_signed(acks));
+                next[ours] = seq.wrapping_add(len as u32);
+                let payload = &b"abcde"[..len];
+                let take = |connection: &mut TcpConnection| {
+                    let (mut said, mut counters) = (Vec::new(), StreamCounters::default());
+                    connection.on_segment(&tcp, payload, sender, window, &mut counters, &mut |side, piece| {
+                        said.push((side, piece == Piece::Bytes(payload)));
+                    });
+                    (said, counters)
+                };
+                let before = format!("{passing:?}");
+                if passing.pass_over(&tcp, len, sender) {
+                    let (said, counters) = take(&mut taking);
+                    prop_assert_eq!(counters, StreamCounters::default());
+                    prop_assert_eq!(said, if len == 0 { vec![] } else { vec![(sender, true)] });
+                } else {
+                    prop_assert_eq!(&before, &format!("{passing:?}"), "nothing is taken");
+                    prop_assert_eq!(take(&mut passing), take(&mut taking));
+                }
+                prop_assert_eq!(format!("{passing:?}"), format!("{taking:?}"));
+            }
         }
     }
 

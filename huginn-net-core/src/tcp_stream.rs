@@ -121,10 +121,38 @@ impl TcpStream {
         deliver: &mut impl FnMut(Piece<'_>),
     ) {
         if self.start.is_some() {
-            let ahead = u64::try_from(self.ahead(ack)).unwrap_or(0);
-            self.acknowledged = self.acknowledged.max(self.bytes.position().saturating_add(ahead));
+            self.note_acknowledged(ack);
             self.skip_lost(counters, deliver);
         }
+    }
+
+    /// Whether the next byte to be delivered has this sequence number, and nothing is held back.
+    #[inline]
+    pub(crate) fn continues_with(&self, seq: u32) -> bool {
+        self.start.is_some() && self.bytes.held() == 0 && self.ahead(seq) == 0
+    }
+
+    /// Passes over payload that [continues](Self::continues_with) it.
+    #[inline]
+    pub(crate) fn pass_over(&mut self, len: usize) {
+        self.bytes.pass_over(len);
+    }
+
+    /// Takes what the receiver says, as [`acknowledge`](Self::acknowledge) does, if nothing follows from it now; tells
+    /// whether that is so.
+    #[inline]
+    pub(crate) fn is_only_acknowledged(&mut self, ack: u32) -> bool {
+        if self.start.is_none() || self.bytes.position() == 0 || self.bytes.held() != 0 {
+            return false;
+        }
+        self.note_acknowledged(ack);
+        true
+    }
+
+    #[inline]
+    fn note_acknowledged(&mut self, ack: u32) {
+        let ahead = u64::try_from(self.ahead(ack)).unwrap_or(0);
+        self.acknowledged = self.acknowledged.max(self.bytes.position().saturating_add(ahead));
     }
 
     fn insert(
@@ -178,6 +206,7 @@ impl TcpStream {
     }
 
     /// How far a sequence number is after the next byte to be delivered.
+    #[inline]
     fn ahead(&self, seq: u32) -> i32 {
         #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits are what the wire counts")]
         let next = self.start.map_or(0, |start| start.seq).wrapping_add(self.bytes.position() as u32);

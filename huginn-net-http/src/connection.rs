@@ -59,6 +59,28 @@ impl Connection {
         Self { tcp: TcpConnection::new(starts), reader }
     }
 
+    /// Takes the next segment, if its payload is of a body and neither ends that nor lacks anything before it, or if it
+    /// has none; tells whether that is so. As most do, it then tells nothing.
+    #[inline]
+    pub(crate) fn passes_over(&mut self, tcp: &TcpHeader<'_>, payload_len: usize, sender: Side) -> bool {
+        let Self { tcp: connection, reader } = self;
+        if tcp.flags.closes() {
+            return false;
+        }
+        if payload_len == 0 {
+            return connection.pass_over(tcp, 0, sender);
+        }
+        let Reader::Http1(http1) = reader else { return false };
+        let Some(left) = http1.connection.body_left(role_of(sender)) else { return false };
+        match left.checked_sub(payload_len as u64) {
+            Some(rest @ 1..) if connection.pass_over(tcp, payload_len, sender) => {
+                *left = rest;
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Takes the next segment and hands on the heads that are now whole.
     pub(crate) fn on_segment(
         &mut self,
@@ -215,7 +237,7 @@ impl Http1 {
         emit: &mut impl FnMut(Side, HttpEvent),
     ) {
         let Self { connection, http2_settings } = self;
-        let direction = side.choose(Role::Request, Role::Response);
+        let direction = role_of(side);
         let bytes = match piece {
             Piece::Bytes(bytes) => bytes,
             Piece::Gap(missing) => return connection.gap(direction, missing, &mut counters.http1),
@@ -235,6 +257,11 @@ impl Http1 {
             }
         });
     }
+}
+
+/// What a side sends.
+fn role_of(side: Side) -> Role {
+    side.choose(Role::Request, Role::Response)
 }
 
 impl Http2 {

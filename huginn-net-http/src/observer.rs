@@ -90,6 +90,8 @@ pub struct HttpFlow {
     starts: TcpStarts,
     /// Whether its SYN was seen.
     from_start: bool,
+    /// The memory that its connection takes up, in bytes.
+    held: u32,
     state: State,
 }
 
@@ -159,10 +161,7 @@ impl Protocol for HttpObserver {
     }
 
     fn held(flow: &HttpFlow) -> usize {
-        match &flow.state {
-            State::Fresh | State::Done => 0,
-            State::Open(connection) => connection.held(),
-        }
+        flow.held as usize
     }
 }
 
@@ -187,9 +186,14 @@ impl HttpObserver {
             )));
         }
         let State::Open(connection) = &mut flow.state else { return };
+        if connection.passes_over(tcp, payload.len(), sender) {
+            return;
+        }
         connection.on_segment(tcp, payload, sender, &mut self.counters, emit);
         if connection.is_done() {
-            flow.state = State::Done;
+            (flow.state, flow.held) = (State::Done, 0);
+        } else {
+            flow.held = u32::try_from(connection.held()).unwrap_or(u32::MAX);
         }
     }
 }

@@ -75,6 +75,16 @@ impl Body {
         }
     }
 
+    /// How many bytes are left of it or of its chunk, if the next byte is one of those.
+    #[inline]
+    pub(super) fn left(&mut self) -> Option<&mut u64> {
+        match self {
+            Self::Length(left) => Some(left),
+            Self::Chunked(chunked) => chunked.left(),
+            Self::UntilClose => None,
+        }
+    }
+
     /// Passes over bytes that are missing, if nothing but body is missing with them.
     pub(super) fn skip(&mut self, missing: u64) -> Result<(), Malformed> {
         match self {

@@ -91,6 +91,15 @@ impl Chunked {
         Ok(None)
     }
 
+    /// How many bytes are left of a chunk's data, if the next byte is one of those.
+    #[inline]
+    pub(super) fn left(&mut self) -> Option<&mut u64> {
+        match &mut self.at {
+            Place::Data(left) => Some(left),
+            _ => None,
+        }
+    }
+
     /// Passes over bytes that are missing, if they are all data.
     pub(super) fn skip(&mut self, missing: u64) -> Result<(), Malformed> {
         match self.at {

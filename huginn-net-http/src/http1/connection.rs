@@ -204,6 +204,16 @@ impl Http1Connection {
         }
     }
 
+    /// How many bytes are left, in this direction, of a body or of a chunk of it, if the next byte is one of those. Who
+    /// passes over some of them, but not over the last, takes them off.
+    #[inline]
+    pub(crate) fn body_left(&mut self, direction: Role) -> Option<&mut u64> {
+        match direction {
+            Role::Request => self.requests.body_left(),
+            Role::Response => self.responses.body_left(),
+        }
+    }
+
     /// Tells that p0f would look no further, for a reason that is not in the bytes: a FIN or RST, data in a SYN. What
     /// comes from here on has no signature of p0f's ([`HttpSignature::p0f_of_request`](crate::HttpSignature::p0f_of_request)).
     pub fn hide_from_p0f(&mut self) {

@@ -135,6 +135,15 @@ impl Reader {
         }
     }
 
+    /// How many bytes are left of a body or of a chunk of it, if the next byte is one of those.
+    #[inline]
+    pub(super) fn body_left(&mut self) -> Option<&mut u64> {
+        match &mut self.state {
+            State::Body(body) if !self.after_cr => body.left(),
+            _ => None,
+        }
+    }
+
     /// Tells that bytes are missing here, and how many.
     pub(super) fn gap(&mut self, missing: u64, counters: &mut Http1Counters) {
         self.is_first = false;
