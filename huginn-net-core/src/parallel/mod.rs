@@ -59,6 +59,9 @@ const MAX_BUFFER_LEN: usize = 1 << 20;
 /// What the shortest of frames takes up in memory, in bytes.
 const LEAST_FRAME: usize = 64;
 
+/// Frames of a round at most where each worker reads for itself: an analysis is stopped between two of them.
+const MAX_ROUND_LEN: usize = 1 << 16;
+
 /// What becomes of segments for which a worker has no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overflow {
@@ -86,7 +89,7 @@ impl Spread {
 
     /// Frames of a round where each worker reads for itself.
     fn round_len(&self) -> usize {
-        (self.batch_bytes / LEAST_FRAME).max(1)
+        (self.batch_bytes / LEAST_FRAME).clamp(1, MAX_ROUND_LEN)
     }
 }
 
