@@ -7,6 +7,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use huginn_net_http::HttpSignature;
 use huginn_net_tcp::{Mtu, TcpSignature};
+use memchr::memmem::Finder;
 
 use crate::http_index::{HeaderNames, HttpIndex};
 use crate::tcp_index::TcpIndex;
@@ -19,6 +20,8 @@ use crate::{Error, HttpMatch, HttpPattern, Label, TcpMatch, TcpPattern, UserAgen
 pub struct Database {
     pub(crate) classes: Vec<Arc<str>>,
     pub(crate) user_agent_systems: Vec<UserAgentSystem>,
+    /// The searches for their texts, in their order: to prepare one takes longer than to search.
+    pub(crate) user_agent_searches: Vec<Finder<'static>>,
     pub(crate) labels: Vec<Arc<Label>>,
     pub(crate) links: Vec<LinkEntry>,
     pub(crate) link_by_mtu: HashMap<Mtu, Arc<str>, RandomState>,
@@ -148,6 +151,14 @@ impl Database {
     /// The systems that User-Agent strings are searched for, as `ua_os` lists them.
     pub fn user_agent_systems(&self) -> &[UserAgentSystem] {
         &self.user_agent_systems
+    }
+
+    /// The system that a User-Agent names: the first of [`user_agent_systems`](Self::user_agent_systems) whose text occurs
+    /// in it.
+    pub fn user_agent_system(&self, user_agent: &[u8]) -> Option<&UserAgentSystem> {
+        let mut systems = self.user_agent_systems.iter().zip(&self.user_agent_searches);
+        let (system, _) = systems.find(|(_, search)| search.find(user_agent).is_some())?;
+        Some(system)
     }
 
     /// The labels of all sections but `[mtu]`, in the order of the file.

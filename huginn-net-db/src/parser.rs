@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use huginn_net_tcp::Mtu;
+use memchr::memmem::Finder;
 
 use crate::database::{Entry, LinkEntry};
 use crate::syntax::{Part, Trouble, number};
@@ -144,6 +145,7 @@ impl Parser {
                 Some(value) => value.bracketed()?,
                 None => (name, after),
             };
+            self.database.user_agent_searches.push(Finder::new(text.text).into_owned());
             self.database
                 .user_agent_systems
                 .push(UserAgentSystem { name: name.text.into(), text: text.text.into() });

@@ -78,6 +78,11 @@ fn a_whole_file_is_read() {
             database.user_agent_systems().iter().map(|system| (&*system.name, &*system.text)).collect();
         let want = [("Linux", "Linux"), ("iOS", "iPad; x"), ("Mac OS X", "Mac OS X"), ("Windows", "Windows")];
         assert_eq!(systems, want);
+        let named = |user_agent: &str| {
+            database.user_agent_system(user_agent.as_bytes()).map(|system| system.name.to_string())
+        };
+        assert_eq!(named("Mozilla/5.0 (Windows; iPad; x)").as_deref(), Some("iOS"), "the first of the list");
+        assert_eq!(named("curl/8.5.0 (windows)"), None);
         let http = &database.http_request()[0].pattern;
         assert_eq!(http.to_string(), "*:Host,?Accept=[a,b:c],X_Y-1:Keep-Alive,Via: Chrom");
         assert_eq!(http.headers[1].value.as_deref(), Some("a,b:c"));

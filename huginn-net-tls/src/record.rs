@@ -28,6 +28,12 @@ pub(crate) enum Probe {
     No,
 }
 
+/// The major version of a record (RFC 8446, section 5.1).
+const MAJOR: u8 = 3;
+
+/// What a record of a handshake begins with.
+pub(crate) const BEGINNING: [u8; 2] = [HANDSHAKE, MAJOR];
+
 /// As many bytes tell whether a hello begins: the header of a record, that of a message, half of its version.
 const PROBE_LEN: usize = HEADER_LEN + handshake::HEADER_LEN + 1;
 
@@ -43,7 +49,7 @@ pub(crate) fn probe(bytes: &[u8]) -> Probe {
     let head = bytes.get(..wanted).unwrap_or(bytes);
     let may_be = |place: usize, test: fn(u8) -> bool| head.get(place).is_none_or(|byte| test(*byte));
     let fits = may_be(0, |kind| kind == HANDSHAKE)
-        && may_be(1, |major| major == 3)
+        && may_be(1, |major| major == MAJOR)
         && may_be(HEADER_LEN, |kind| matches!(kind, CLIENT_HELLO | SERVER_HELLO))
         && head.get(HEADER_LEN..).is_none_or(|message| handshake::message_len(message).is_ok())
         && may_be(PROBE_LEN.saturating_sub(1), is_major);
@@ -68,7 +74,7 @@ pub(crate) fn probe_first(bytes: &[u8]) -> Probe {
         _ => bytes.len().min(PROBE_LEN),
     };
     if let (Some(major), true) = (head.get_mut(1), len > 1) {
-        *major = 3;
+        *major = MAJOR;
     }
     probe(head.get(..len).unwrap_or_default())
 }

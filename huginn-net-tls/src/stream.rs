@@ -1,6 +1,9 @@
 //! Hellos in the bytes of one direction of a stream, whatever comes before them.
 
+use std::sync::LazyLock;
+
 use huginn_net_core::Side;
+use memchr::memmem::Finder;
 
 use crate::hello::Hello;
 use crate::observer::SearchCounters;
@@ -240,7 +243,10 @@ impl Start {
 
 /// The first place where a record with a hello begins, or may begin.
 fn find(bytes: &[u8]) -> Option<(usize, Probe)> {
-    memchr::memchr_iter(record::HANDSHAKE, bytes).find_map(|place| {
+    /// One byte of it alone is in any file every few hundred bytes.
+    static BEGINNING: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(&record::BEGINNING));
+    let last = bytes.len().checked_sub(1).filter(|&last| bytes.get(last) == record::BEGINNING.first());
+    BEGINNING.find_iter(bytes).chain(last).find_map(|place| {
         let probe = record::probe(bytes.get(place..)?);
         (probe != Probe::No).then_some((place, probe))
     })
@@ -255,4 +261,23 @@ pub(crate) fn hello_sender(bytes: &[u8]) -> Option<Side> {
         let (place, _) = find(bytes).filter(|(_, probe)| *probe == Probe::Yes)?;
         record::hello_sender(bytes.get(place..)?)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Bytes that records begin with, and some that they do not, also where a piece ends.
+        #[test]
+        fn the_first_place_is_found_that_may_be_one(
+            bytes in prop::collection::vec(prop::sample::select(vec![22, 3, 1, 0, 2, 60, 255]), 0..40),
+        ) {
+            let mut places = (0..bytes.len()).map(|place| (place, record::probe(&bytes[place..])));
+            let first = places.find(|(_, probe)| *probe != Probe::No);
+            prop_assert_eq!(find(&bytes), first);
+        }
+    }
 }

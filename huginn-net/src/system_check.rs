@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use huginn_net_db::{Database, Label, System, UserAgentSystem};
+use huginn_net_db::{Database, Label, System};
 
 /// What an HTTP head says of the system that it comes from, and whether TCP agrees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl SystemCheck {
         system: Option<&Label>,
         database: &Database,
     ) -> Self {
-        let named = user_agent.and_then(|user_agent| named_in(user_agent, database));
+        let named = user_agent.and_then(|user_agent| database.user_agent_system(user_agent));
         let (claimed, text) = named.map(|named| (Arc::clone(&named.name), Arc::clone(&named.text))).unzip();
         let software = software.filter(|label| !label.systems.is_empty());
         let agrees = system.filter(|_| claimed.is_some() || software.is_some()).map(|system| {
@@ -33,11 +33,6 @@ impl SystemCheck {
         });
         Self { claimed, text, agrees }
     }
-}
-
-fn named_in<'a>(user_agent: &[u8], database: &'a Database) -> Option<&'a UserAgentSystem> {
-    let mut systems = database.user_agent_systems().iter();
-    systems.find(|system| memchr::memmem::find(user_agent, system.text.as_bytes()).is_some())
 }
 
 /// Whether a system that calls itself so may have the TCP of that name: that of Android is Linux's.
