@@ -147,9 +147,10 @@ impl<P: Protocol> Analyzer<P> {
     /// [Analyses](Self::analyze) a source that is watched while it lasts, such as an interface: `write` appends the text
     /// of each event, `watcher` gets it.
     ///
-    /// However few the [workers](Builder::workers), threads of their own read the source and watch the flows (unless its
-    /// frames [are all there](Source::twins)), so that the source is not kept waiting; an [`inspector`](Self::inspector) gets its answers while it waits. To be stopped
-    /// while it waits is for the source to offer.
+    /// However few the [workers](Builder::workers), threads of their own read the source and watch the flows, so that
+    /// the source is not kept waiting, unless it is one of frames that [are all there](Source::twins); an
+    /// [`inspector`](Self::inspector) gets its answers while it waits. To be stopped while it waits is for the source
+    /// to offer.
     ///
     /// # Errors
     /// Those of [`analyze_map`](Self::analyze_map).
@@ -328,21 +329,23 @@ impl<P: Protocol> Builder<P> {
     ///
     /// With two or more, beside the workers one thread reads and decodes, and that of the caller gets the events. Each
     /// worker watches its part of the flows, with its part of the [limits](FlowLimits). More than 128 are taken for
-    /// 128. [Frames in memory](crate::MemoryFrames) are read and decoded by each worker for itself, and there are no more
-    /// of these than processors.
+    /// 128. [Frames in memory](crate::MemoryFrames), unless an expression filters them, are read and decoded by each
+    /// worker for itself: there are no more of these than processors, and but one for 8,192 frames. If that is one in
+    /// all, the thread of the caller does its work.
     ///
-    /// Where frames are handed over, workers pay if a packet takes more than some 100 ns: with ClientHellos, heads of HTTP,
-    /// events that become text, and files that must be read. Events that workers make are let go by the caller; where many
-    /// come, threads wait for each other in the C library's allocator. It is better then to make something small of them
-    /// in the workers ([`analyze_map`](Analyzer::analyze_map), [`analyze_text`](Analyzer::analyze_text)), or to use
-    /// another allocator.
+    /// Where frames are handed over, workers pay if a packet takes more than some 100 ns: with ClientHellos, heads of
+    /// HTTP, events that become text, and files that must be read. Events that workers make are let go by the caller;
+    /// where many come, threads wait for each other in the C library's allocator. It is better then to make something
+    /// small of them in the workers ([`analyze_map`](Analyzer::analyze_map), [`analyze_text`](Analyzer::analyze_text)),
+    /// or to use another allocator.
     pub fn workers(mut self, workers: NonZeroUsize) -> Self {
         self.spread.workers = workers;
         self
     }
 
     /// Sets how much is handed to a worker at once, in bytes (default 256 KiB): a batch is full when it is that large.
-    /// Workers that [read for themselves](Source::twins) tell what they learned after one frame for each 64 of these bytes.
+    /// Workers that [read for themselves](Source::twins) tell what they learned after one frame for each 64 of these
+    /// bytes (65,536 at most), sooner if these frames have more than 512 bytes on average.
     pub fn batch_bytes(mut self, bytes: usize) -> Self {
         self.spread.batch_bytes = bytes;
         self

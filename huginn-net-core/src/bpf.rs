@@ -44,13 +44,6 @@ impl Bpf {
     }
 }
 
-impl Clone for Bpf {
-    /// It compiles the expression anew when it is wanted: programs cannot be copied.
-    fn clone(&self) -> Self {
-        Self { expression: self.expression.clone(), programs: Vec::new() }
-    }
-}
-
 impl fmt::Debug for Bpf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Bpf").field(&self.expression).finish()

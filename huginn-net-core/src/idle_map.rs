@@ -117,9 +117,6 @@ const NONE: u32 = u32::MAX;
 /// Entries from the future that are renewed at once at most: time may step back again and again.
 const MAX_RENEWALS: u32 = 4;
 
-/// A time of which none is a while after.
-const NEVER: u64 = u64::MAX;
-
 /// A second.
 const MAX_STAY_NANOS: u64 = 1_000_000_000;
 
@@ -138,7 +135,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
             capacity: u32::try_from(limits.max_entries).unwrap_or(NONE).clamp(1, NONE.saturating_sub(1)),
             idle_nanos,
             stay_nanos: (idle_nanos >> 8).min(MAX_STAY_NANOS),
-            looked_at: NEVER,
+            looked_at: 0,
             quiet_nanos: 0,
             held_bytes: 0,
             max_held_bytes: limits.max_held_bytes,
@@ -202,7 +199,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     #[inline(always)]
     pub fn expire(&mut self, now: Timestamp) {
         let now = now.as_nanos();
-        if now.wrapping_sub(self.looked_at) > self.quiet_nanos {
+        if now.wrapping_sub(self.looked_at) >= self.quiet_nanos {
             self.look(now);
         }
     }
@@ -216,7 +213,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         while let Some(entry) = self.entries.get(self.oldest as usize) {
             if now.abs_diff(entry.last_seen) <= self.idle_nanos {
                 let idle_at = entry.last_seen.min(now).saturating_add(self.idle_nanos);
-                (self.looked_at, self.quiet_nanos) = (now, idle_at.saturating_sub(now));
+                (self.looked_at, self.quiet_nanos) = (now, idle_at.saturating_sub(now).saturating_add(1));
                 return;
             }
             if entry.last_seen < now {
@@ -248,13 +245,14 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         }
     }
 
-    /// The place of `key`, which from now on is the most recently seen.
+    /// The place of `key`, which from now on is the most recently seen. [`expire`](Self::expire) comes first, with the same
+    /// time.
     #[inline(always)]
     pub fn touch(&mut self, key: &K, now: Timestamp) -> Option<Slot> {
         self.touch_mut(key, now).map(|(slot, _)| slot)
     }
 
-    /// The place of `key`, which from now on is the most recently seen, and its value.
+    /// As [`touch`](Self::touch), with the value.
     #[inline(always)]
     pub fn touch_mut(&mut self, key: &K, now: Timestamp) -> Option<(Slot, &mut V)> {
         let now = now.as_nanos();
@@ -410,7 +408,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
 
     /// Has the next call look at the end of the list.
     fn look_soon(&mut self) {
-        (self.looked_at, self.quiet_nanos) = (NEVER, 0);
+        self.quiet_nanos = 0;
     }
 }
 

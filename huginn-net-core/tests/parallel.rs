@@ -582,6 +582,32 @@ fn workers_that_read_for_themselves_fail_as_others_do() {
     }
 }
 
+/// Counts how often it is told of the end.
+struct Ends(u32);
+
+impl Watcher for Ends {
+    fn event(&mut self, _: Timestamp, _: &[u8]) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn ended(&mut self) {
+        self.0 += 1;
+    }
+}
+
+#[test]
+fn a_watcher_is_told_of_the_end_for_whatever_reason_it_comes() {
+    let packets = syns(30);
+    for source in readers(&ReadByEach { end: Err("cut"), ..ReadByEach::new(&packets) }) {
+        for word in ["Segment", "SYNs", "nowhere"] {
+            let mut ends = Ends(0);
+            let write = |event: &Event<String>, _: &mut Vec<u8>| _ = refuse(event.clone(), word);
+            let error = builder(5, 640).build().watch(source.clone(), write, &mut ends).unwrap_err();
+            assert_eq!((matches!(error, AnalysisError::Source("cut")), ends.0), (word == "nowhere", 1));
+        }
+    }
+}
+
 #[test]
 fn workers_that_read_for_themselves_stop_together() {
     let packets = syns(300);

@@ -296,3 +296,93 @@ impl Http2 {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod tests {
+    use huginn_net_core::TcpFlags;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CLIENT: &[u8] = b"POST /a HTTP/1.1\r\nContent-Length: 30\r\n\r\nGET /not HTTP/1.1\r\nHost: x\r\n\r\n \
+        GET /b HTTP/1.1\r\n\r\nPUT /c HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n14\r\nHTTP/1.1 200 OK\r\n\r\n!\r\n3\nabc\r\n0\r\n\r\n\
+        CONNECT h:1 HTTP/1.1\r\n\r\nGET /d HTTP/1.1\r\nContent-Length: 9\r\n\r\n123456789GET /e HTTP/1.1\r\n\r\n";
+    const SERVER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 28\r\n\r\nHTTP/1.1 404 Not Found\r\n\r\n..\
+        HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n12;x=y\r\nHTTP/1.1 500 A\r\n\r\n\r\n0\r\nA: b\r\n\r\n\
+        HTTP/1.1 204 No\r\n\r\nHTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n12345HTTP/1.1 200 OK\r\n\r\nall the rest";
+
+    /// What became of one segment after the other.
+    struct Told {
+        events: Vec<String>,
+        counters: HttpCounters,
+        passed: usize,
+    }
+
+    fn tell(segments: &[(Side, TcpFlags, u32, u32, &[u8])], passes: bool) -> (Told, String) {
+        let starts = TcpStarts::default();
+        let mut connection = Connection::new(starts, true);
+        let mut told = Told { events: Vec::new(), counters: HttpCounters::default(), passed: 0 };
+        for (place, &(sender, flags, seq, ack, payload)) in segments.iter().enumerate() {
+            let tcp =
+                TcpHeader { src_port: 1, dst_port: 2, seq, ack, flags, window: 0, urgent: 0, options: &[] };
+            if passes && connection.passes_over(&tcp, payload.len(), sender) {
+                told.passed += usize::from(!payload.is_empty());
+                continue;
+            }
+            connection.on_segment(&tcp, payload, sender, &mut told.counters, &mut |side, event| {
+                told.events.push(format!("{place} {side} {event:?}"));
+            });
+        }
+        (told, format!("{connection:?} {} {}", connection.held(), connection.is_done()))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        /// However it is cut, lost, repeated, swapped and acknowledged.
+        #[test]
+        fn what_is_passed_over_tells_nothing_and_changes_no_more(
+            cuts in prop::collection::vec((any::<bool>(), 1_usize..40, 0_u8..24, 0_u16..0x40, -9_i32..9), 1..90),
+        ) {
+            let said = [CLIENT, SERVER];
+            let mut at = [0_usize; 2];
+            let mut segments = Vec::new();
+            for (is_client, len, trouble, flags, ack) in cuts {
+                let (side, [own, peer]) =
+                    if is_client { (Side::Client, [0, 1]) } else { (Side::Server, [1, 0]) };
+                let start = if trouble == 0 { at[own].saturating_sub(len / 2) } else { at[own] };
+                let end = start.saturating_add(len).min(said[own].len());
+                let payload = if trouble == 1 { &[] } else { &said[own][start..end] };
+                at[own] = at[own].max(start + payload.len());
+                let flags = if trouble == 2 { TcpFlags::from_bits_truncate(flags) } else { TcpFlags::ACK };
+                let place = |offset: usize| 100_u32.wrapping_add(u32::try_from(offset).unwrap());
+                let acknowledged = if trouble == 3 { place(at[peer]).wrapping_add_signed(ack) } else { place(at[peer]) };
+                if trouble != 4 {
+                    segments.push((side, flags, place(start), acknowledged, payload));
+                }
+                if trouble == 5 && segments.len() > 1 {
+                    let last = segments.len() - 1;
+                    segments.swap(last, last - 1);
+                }
+            }
+            let (passing, taking) = (tell(&segments, true), tell(&segments, false));
+            prop_assert_eq!(passing.0.events, taking.0.events);
+            prop_assert_eq!(passing.0.counters, taking.0.counters);
+            prop_assert_eq!(passing.1, taking.1);
+        }
+    }
+
+    #[test]
+    fn most_of_a_body_is_passed_over() {
+        let body = [&b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"[..], &[b'x'; 1000]].concat();
+        let request = (Side::Client, TcpFlags::ACK, 100, 100, &b"GET / HTTP/1.1\r\n\r\n"[..]);
+        let mut segments = vec![request];
+        for (n, piece) in body.chunks(100).enumerate() {
+            let seq = 100 + u32::try_from(n).unwrap() * 100;
+            segments.push((Side::Server, TcpFlags::ACK, seq, 118, piece));
+        }
+        let (told, _) = tell(&segments, true);
+        assert_eq!((told.events.len(), told.passed), (2, 9));
+    }
+}

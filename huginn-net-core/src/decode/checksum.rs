@@ -2,9 +2,9 @@
 
 use crate::{Addresses, IpHeader};
 
-/// A running one's complement sum, of 64 bits: what is carried out of them is added in again. The words are summed in the
-/// machine's own byte order: the sum of swapped words is the swapped sum (RFC 1071, section 2), and of a correct checksum
-/// it is all ones in either order.
+/// A running one's complement sum, of 64 bits: what is carried out of them is added in again. The words are summed in
+/// the machine's own byte order: the sum of swapped words is the swapped sum (RFC 1071, section 2), and of a correct
+/// checksum it is all ones in either order.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Sum(u64);
 

@@ -84,23 +84,34 @@ where
         mut self,
         mut read: impl FnMut(&mut Tidings<P, F>) -> Read<E>,
     ) -> Result<(), AnalysisError<E>> {
-        let mut told = [((), Tidings::default())];
         let mut outcome = Ok(true);
+        let heard = self.hear_alone(&mut read, &mut outcome);
+        self.delivery.ended();
+        match outcome {
+            Err(failure @ AnalysisError::Thread { .. }) => Err(failure),
+            outcome => heard.map_err(ThreadFailure::into_error).and(outcome.map(|_| ())),
+        }
+    }
+
+    fn hear_alone<E>(
+        &mut self,
+        read: &mut impl FnMut(&mut Tidings<P, F>) -> Read<E>,
+        outcome: &mut Result<bool, AnalysisError<E>>,
+    ) -> Result<(), ThreadFailure> {
+        let mut told = [((), Tidings::default())];
         while matches!(outcome, Ok(true)) && !self.halt.is_due() {
             let Read { counters, more } = read(&mut told[0].1);
-            (self.standings.read, outcome) = (counters, more);
+            (self.standings.read, *outcome) = (counters, more);
             for (standing, (_, tidings)) in self.standings.workers.iter_mut().zip(&mut told) {
                 std::mem::swap(standing, &mut tidings.standing);
             }
-            let delivered = self.deliver(&mut told).map_err(ThreadFailure::into_error)?;
-            if delivered.is_break() || self.delivery.round(None).is_break() {
-                break;
+            if self.deliver(&mut told)?.is_break() || self.delivery.round(None).is_break() {
+                return Ok(());
             }
             F::clear(&mut told[0].1.shelf);
             self.requests.try_iter().for_each(|request| request(&self.standings.glimpse(self.outlet)));
         }
-        self.delivery.ended();
-        outcome.map(|_| ())
+        Ok(())
     }
 
     /// Leads what was told in a round to where it belongs. Breaks when the sink does, or where no more is wanted.

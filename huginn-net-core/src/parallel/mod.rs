@@ -49,6 +49,9 @@ const MAX_WORKERS: usize = 128;
 /// Batches that wait for a worker at most, and rounds whose tidings wait to be merged.
 const QUEUE_LEN: usize = 8;
 
+/// Rounds whose tidings wait to be merged at most where each worker reads for itself: they are longer.
+const READERS_QUEUE_LEN: usize = 4;
+
 /// For how long batches wait for room where the source does not wait, until a worker has nothing to do again. Meanwhile
 /// whoever captures keeps what comes in its buffer.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -59,8 +62,18 @@ const MAX_BUFFER_LEN: usize = 1 << 20;
 /// What the shortest of frames takes up in memory, in bytes.
 const LEAST_FRAME: usize = 64;
 
-/// Frames of a round at most where each worker reads for itself: an analysis is stopped between two of them.
-const MAX_ROUND_LEN: usize = 1 << 16;
+/// Frames of a round at most where each worker reads for itself: an analysis is stopped between two rounds.
+const MAX_ROUND_FRAMES: usize = 1 << 16;
+
+/// So long on average are the frames of a round at most, in bytes: what can be told of it has a bound.
+const USUAL_FRAME: usize = 512;
+
+/// A round ends with the frame at which it has so many, or so many bytes.
+#[derive(Clone, Copy, Debug)]
+struct RoundLen {
+    frames: usize,
+    bytes: usize,
+}
 
 /// What becomes of segments for which a worker has no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,7 +82,8 @@ pub enum Overflow {
     #[default]
     Wait,
     /// They are dropped and [counted](crate::Counters::segments_dropped), a batch at a time, after some time that whoever
-    /// captures may bridge with its buffer (0.2 s). For captures that do not wait.
+    /// captures may bridge with its buffer (0.2 s). For captures that do not wait. Of frames in memory, which each worker
+    /// reads for itself, none is dropped.
     Drop,
 }
 
@@ -87,9 +101,10 @@ impl Spread {
         self.batch_bytes.saturating_mul(self.workers.get()).min(MAX_BUFFER_LEN)
     }
 
-    /// Frames of a round where each worker reads for itself.
-    fn round_len(&self) -> usize {
-        (self.batch_bytes / LEAST_FRAME).clamp(1, MAX_ROUND_LEN)
+    /// How long a round is where each worker reads for itself.
+    fn round_len(&self) -> RoundLen {
+        let frames = (self.batch_bytes / LEAST_FRAME).clamp(1, MAX_ROUND_FRAMES);
+        RoundLen { frames, bytes: frames.saturating_mul(USUAL_FRAME) }
     }
 }
 
@@ -103,17 +118,17 @@ pub(crate) struct Parts<'a, P: Protocol> {
     pub(crate) requests: &'a Receiver<Request<P>>,
 }
 
-/// What the reader tells of a round when it has handed it on.
+/// What whoever reads tells of a round when it has been read.
 #[derive(Debug, Default)]
 struct Round {
     workers: Workers,
     /// When the source took its first frame.
     taken_at: Option<Timestamp>,
-    /// What the reader has counted so far.
+    /// What was counted up to the flows so far.
     counters: Counters,
 }
 
-/// The workers that have a batch of a round.
+/// The workers that have a part in a round.
 #[derive(Clone, Copy, Debug, Default)]
 struct Workers(u128);
 
@@ -151,7 +166,8 @@ pub(crate) fn run<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Repo
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> Result<(), AnalysisError<S::Error>> {
     let workers = spread.workers.get().min(MAX_WORKERS);
-    let mut twins = source.twins(workers);
+    // Where each of them read, a filter expression could be another one for each: libpcap looks up the names in it.
+    let mut twins = if parts.intake.has_expression() { Vec::new() } else { source.twins(workers) };
     twins.truncate(workers);
     match twins.len() {
         0 => one_reads(spread, parts, source, workers, form, delivery),
@@ -170,7 +186,7 @@ fn one_reads<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P>
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> Result<(), AnalysisError<S::Error>> {
     let Parts { intake, flows, limits, outlet, cancel, requests } = parts;
-    let Ways { outboxes, rounds, inbox } = ways(workers);
+    let Ways { outboxes, rounds, inbox } = ways(workers, QUEUE_LEN);
     let (reader, workers) = handing(spread, outboxes, rounds);
     let standings = Standings::new(flows, intake.counters(), workers.len());
     let limits = limits.share(workers.len());
@@ -237,14 +253,14 @@ fn each_reads<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P
 ) -> Result<(), AnalysisError<S::Error>> {
     let Parts { intake, flows, limits, outlet, cancel, requests } = parts;
     let count = sources.len();
-    let Ways { outboxes, rounds, inbox } = ways(count);
+    let Ways { outboxes, rounds, inbox } = ways(count, READERS_QUEUE_LEN);
     let standings = Standings::new(flows, intake.counters(), count);
     let limits = limits.share(count);
     let shares = Shares::new(count);
     let halt = &Halt::new(cancel);
     let course = &Course::new(halt);
     // What is counted before the flows, all count alike: what the first one does is kept.
-    let mut others = vec![intake.clone(); count.saturating_sub(1)];
+    let mut others: Vec<_> = (1..count).map(|_| intake.fork()).collect();
     let intakes = std::iter::once(intake).chain(&mut others);
     std::thread::scope(|scope| {
         let mut rounds = Some(rounds);
@@ -349,12 +365,12 @@ struct Ways<P: Protocol, F: Form<Event<Report<P>>>> {
 /// What of one kind can be under way, so that nobody waits to give it back.
 const UNDER_WAY: usize = QUEUE_LEN * 2 + 2;
 
-fn ways<P: Protocol, F: Form<Event<Report<P>>>>(workers: usize) -> Ways<P, F> {
+fn ways<P: Protocol, F: Form<Event<Report<P>>>>(workers: usize, queue_len: usize) -> Ways<P, F> {
     // One more, with what was counted.
     let (rounds, told_rounds) = bounded(workers.saturating_mul(UNDER_WAY).saturating_add(1));
     let (outboxes, lanes) = (0..workers)
         .map(|_| {
-            let (tidings, told_tidings) = bounded(QUEUE_LEN);
+            let (tidings, told_tidings) = bounded(queue_len);
             let (spent_tidings, spare_tidings) = bounded(UNDER_WAY);
             let outbox = Outbox { tidings, spent_tidings: spare_tidings };
             (outbox, merge::Lane { tidings: told_tidings, spent_tidings })

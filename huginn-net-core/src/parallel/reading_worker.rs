@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crossbeam_channel::Sender;
 
 use super::worker::{Outbox, Tidings};
-use super::{Halt, Round, Shares, Workers};
+use super::{Halt, Round, RoundLen, Shares, Workers};
 use crate::decode::Prospect;
 use crate::flows::Flows;
 use crate::form::Form;
@@ -26,8 +26,7 @@ pub(super) struct Share {
     /// Which of the shares it is.
     pub(super) place: usize,
     pub(super) shares: Shares,
-    /// Frames of a round.
-    pub(super) round_len: usize,
+    pub(super) round_len: RoundLen,
 }
 
 impl<P: Protocol, F: Form<Event<Report<P>>>> ReadingWorker<P, F> {
@@ -71,9 +70,14 @@ impl Share {
         tidings: &mut Tidings<P, F>,
     ) -> Result<bool, S::Error> {
         let mut flows = ToFlows { share: self, place: 0, flows, form, tidings };
-        for _ in 0..self.round_len {
+        let RoundLen { frames, mut bytes } = self.round_len;
+        for _ in 0..frames {
             let Some(frame) = source.next_frame()? else { return Ok(false) };
             let _ = intake.take(&frame, &mut flows);
+            bytes = bytes.saturating_sub(frame.data.len());
+            if bytes == 0 {
+                break;
+            }
         }
         Ok(true)
     }

@@ -41,7 +41,7 @@ impl<C> Standing<C> {
 pub(super) struct Standings<P: Protocol> {
     /// What there was before the threads began.
     before: Standing<P::Counters>,
-    /// What the reader counted.
+    /// What was counted up to the flows.
     pub(super) read: Counters,
     /// What the workers did, in their order.
     pub(super) workers: Vec<Standing<P::Counters>>,
