@@ -181,10 +181,13 @@ impl Source for MemoryFrames<'_> {
     }
 
     fn twins(&self, at_most: usize) -> Vec<Self> {
-        // More than there are processors would but read the same once more.
-        let processors = available_parallelism().map_or(1, NonZeroUsize::get);
-        let worthwhile = self.frames.len() / FRAMES_FOR_A_THREAD;
-        vec![self.clone(); at_most.min(processors).min(worthwhile).max(1)]
+        let mut readers = at_most.min(self.frames.len() / FRAMES_FOR_A_THREAD);
+        // More than there are processors would but read the same once more. To ask for their number takes as long as some
+        // thousand frames.
+        if readers > 1 {
+            readers = readers.min(available_parallelism().map_or(1, NonZeroUsize::get));
+        }
+        vec![self.clone(); readers.max(1)]
     }
 }
 

@@ -65,6 +65,9 @@ const LEAST_FRAME: usize = 64;
 /// Frames of a round at most where each worker reads for itself: an analysis is stopped between two rounds.
 const MAX_ROUND_FRAMES: usize = 1 << 16;
 
+/// Frames of a round at most in the thread of the caller: what is told of them still lies in a cache when it is led on.
+const MAX_FRAMES_ALONE: usize = 256;
+
 /// So long on average are the frames of a round at most, in bytes: what can be told of it has a bound.
 const USUAL_FRAME: usize = 512;
 
@@ -225,7 +228,9 @@ fn alone<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
     let Parts { intake, flows, limits, outlet, cancel, requests } = parts;
     let halt = &Halt::new(cancel);
     let standings = Standings::new(flows, intake.counters(), 1);
-    let share = Share { place: 0, shares: Shares::new(1), round_len: spread.round_len() };
+    let mut round_len = spread.round_len();
+    round_len.frames = round_len.frames.min(MAX_FRAMES_ALONE);
+    let share = Share { place: 0, shares: Shares::new(1), round_len };
     let mut watched = Flows::new(flows.protocol().fork(), &limits);
     let merger = Merger { outlet, form, delivery, halt, standings, requests };
     let outcome = merger.run_alone(|tidings| {
