@@ -344,8 +344,8 @@ impl<P: Protocol> Builder<P> {
     }
 
     /// Sets how much is handed to a worker at once, in bytes (default 256 KiB): a batch is full when it is that large.
-    /// Workers that [read for themselves](Source::twins) tell what they learned after one frame for each 64 of these
-    /// bytes (65,536 at most), sooner if these frames have more than 512 bytes on average.
+    /// Workers that [read for themselves](Source::twins) go on together after one frame for each 16 of these bytes, 65,536
+    /// frames at most.
     pub fn batch_bytes(mut self, bytes: usize) -> Self {
         self.spread.batch_bytes = bytes;
         self

@@ -354,6 +354,19 @@ proptest! {
     }
 }
 
+/// More than is handed on at once, by one of the workers alone in the middle.
+#[test]
+fn a_round_of_which_much_is_told_comes_in_parts_and_in_order() {
+    let mut packets = syns(9000);
+    for packet in &mut packets[3000..6000] {
+        packet.data.clone_from(&Packet::syn(1).data);
+    }
+    let want = analyze(builder(1, 0), &packets);
+    for source in readers(&ReadByEach::new(&packets)) {
+        assert!(analyze_source(builder(5, 1 << 20), source) == want);
+    }
+}
+
 #[test]
 fn the_map_is_applied_to_what_flows_tell_and_to_what_is_concluded() {
     for workers in [1, 3] {

@@ -26,6 +26,22 @@ pub(super) struct Lane<P: Protocol, F: Form<Event<Report<P>>>> {
     pub(super) spent_tidings: Sender<Tidings<P, F>>,
 }
 
+impl<P: Protocol, F: Form<Event<Report<P>>>> Lane<P, F> {
+    /// Receives what follows these tidings in their round. Breaks where the worker is gone.
+    fn next_part(&self, tidings: &mut Tidings<P, F>) -> ControlFlow<()> {
+        let Ok(mut part) = self.tidings.recv() else { return ControlFlow::Break(()) };
+        std::mem::swap(tidings, &mut part);
+        self.give_back(part);
+        ControlFlow::Continue(())
+    }
+
+    fn give_back(&self, mut tidings: Tidings<P, F>) {
+        F::clear(&mut tidings.shelf);
+        // Where there are enough of them, it is dropped.
+        let _ = self.spent_tidings.try_send(tidings);
+    }
+}
+
 /// Leads what is told to the memory and the sink.
 pub(super) struct Merger<'a, P: Protocol, F: Form<Event<Report<P>>>, D> {
     pub(super) outlet: &'a mut Outlet<P::Memory>,
@@ -57,24 +73,24 @@ where
         let mut told = Vec::with_capacity(inbox.lanes.len());
         while let Some(round) = self.next_round(&inbox.rounds) {
             self.standings.read = round.counters;
-            let lanes = inbox.lanes.iter().zip(&mut self.standings.workers).enumerate();
-            for (_, (lane, standing)) in lanes.filter(|(worker, _)| round.workers.has(*worker)) {
+            let lanes = inbox.lanes.iter().enumerate();
+            for (_, lane) in lanes.filter(|(worker, _)| round.workers.has(*worker)) {
                 // A worker that is gone ends the analysis; why it is gone, its thread tells.
-                let Ok(mut tidings) = lane.tidings.recv() else { return Ok(()) };
-                std::mem::swap(standing, &mut tidings.standing);
+                let Ok(tidings) = lane.tidings.recv() else { return Ok(()) };
                 told.push((lane, tidings));
             }
-            if self.deliver(&mut told)?.is_break() {
+            if self.deliver(&mut told, |lane, tidings| lane.next_part(tidings))?.is_break() {
                 return Ok(());
+            }
+            let standings = self.standings.workers.iter_mut().enumerate();
+            let standings = standings.filter(|(worker, _)| round.workers.has(*worker));
+            for ((_, standing), (_, tidings)) in standings.zip(&mut told) {
+                std::mem::swap(standing, &mut tidings.standing);
             }
             if !told.is_empty() && self.delivery.round(round.taken_at).is_break() {
                 return Ok(());
             }
-            for (lane, mut tidings) in told.drain(..) {
-                F::clear(&mut tidings.shelf);
-                // Where there are enough of them, it is dropped.
-                let _ = lane.spent_tidings.try_send(tidings);
-            }
+            told.drain(..).for_each(|(lane, tidings)| lane.give_back(tidings));
         }
         Ok(())
     }
@@ -105,7 +121,8 @@ where
             for (standing, (_, tidings)) in self.standings.workers.iter_mut().zip(&mut told) {
                 std::mem::swap(standing, &mut tidings.standing);
             }
-            if self.deliver(&mut told)?.is_break() || self.delivery.round(None).is_break() {
+            let no_more = |(): &mut (), _: &mut _| ControlFlow::Continue(());
+            if self.deliver(&mut told, no_more)?.is_break() || self.delivery.round(None).is_break() {
                 return Ok(());
             }
             F::clear(&mut told[0].1.shelf);
@@ -115,11 +132,22 @@ where
     }
 
     /// Leads what was told in a round to where it belongs. Breaks when the sink does, or where no more is wanted.
-    fn deliver<L>(&mut self, told: &mut [(L, Tidings<P, F>)]) -> Result<ControlFlow<()>, ThreadFailure> {
+    /// `more` gets the next part of what a worker told, where that is not all; it breaks where that does not come.
+    fn deliver<L>(
+        &mut self,
+        told: &mut [(L, Tidings<P, F>)],
+        mut more: impl FnMut(&mut L, &mut Tidings<P, F>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ThreadFailure> {
         let Self { outlet, form, delivery, halt, .. } = self;
         let mut failure = None;
         let mut concluded = F::Shelf::default();
-        while let Some((told, shelf)) = next::<_, P, F>(told) {
+        loop {
+            for (lane, tidings) in told.iter_mut() {
+                if tidings.told.is_empty() && !tidings.is_last && more(lane, tidings).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            let Some((told, shelf)) = next::<_, P, F>(told) else { return Ok(ControlFlow::Continue(())) };
             let outcome = match told {
                 _ if halt.is_cancelled() => ControlFlow::Break(()),
                 Told::Report(piece) => outlet.report(piece, shelf, *delivery),
@@ -140,7 +168,6 @@ where
                 return failure.map_or(Ok(outcome), Err);
             }
         }
-        Ok(ControlFlow::Continue(()))
     }
 
     /// Waits for a round, and answers meanwhile. `None` when no more comes.

@@ -20,6 +20,7 @@ mod worker;
 
 use std::hash::BuildHasher;
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
@@ -46,11 +47,8 @@ use worker::{Outbox, Worker};
 /// Workers at most: so many bits has a [`Round`]'s set of them.
 const MAX_WORKERS: usize = 128;
 
-/// Batches that wait for a worker at most, and rounds whose tidings wait to be merged.
+/// Batches that wait for a worker at most, and tidings of it that wait to be merged.
 const QUEUE_LEN: usize = 8;
-
-/// Rounds whose tidings wait to be merged at most where each worker reads for itself: they are longer.
-const READERS_QUEUE_LEN: usize = 4;
 
 /// For how long batches wait for room where the source does not wait, until a worker has nothing to do again. Meanwhile
 /// whoever captures keeps what comes in its buffer.
@@ -59,24 +57,15 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// The longest buffer that a source is asked to fill at once, in bytes.
 const MAX_BUFFER_LEN: usize = 1 << 20;
 
-/// What the shortest of frames takes up in memory, in bytes.
-const LEAST_FRAME: usize = 64;
+/// For so many bytes of a batch a round has one frame where each worker reads for itself: it need not be short, as what is
+/// told is handed on in parts.
+const BYTES_FOR_A_FRAME: usize = 16;
 
 /// Frames of a round at most where each worker reads for itself: an analysis is stopped between two rounds.
-const MAX_ROUND_FRAMES: usize = 1 << 16;
+const MAX_ROUND_LEN: usize = 1 << 16;
 
 /// Frames of a round at most in the thread of the caller: what is told of them still lies in a cache when it is led on.
-const MAX_FRAMES_ALONE: usize = 256;
-
-/// So long on average are the frames of a round at most, in bytes: what can be told of it has a bound.
-const USUAL_FRAME: usize = 512;
-
-/// A round ends with the frame at which it has so many, or so many bytes.
-#[derive(Clone, Copy, Debug)]
-struct RoundLen {
-    frames: usize,
-    bytes: usize,
-}
+const MAX_ROUND_ALONE: usize = 256;
 
 /// What becomes of segments for which a worker has no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,10 +93,9 @@ impl Spread {
         self.batch_bytes.saturating_mul(self.workers.get()).min(MAX_BUFFER_LEN)
     }
 
-    /// How long a round is where each worker reads for itself.
-    fn round_len(&self) -> RoundLen {
-        let frames = (self.batch_bytes / LEAST_FRAME).clamp(1, MAX_ROUND_FRAMES);
-        RoundLen { frames, bytes: frames.saturating_mul(USUAL_FRAME) }
+    /// Frames of a round where each worker reads for itself.
+    fn round_len(&self) -> usize {
+        (self.batch_bytes / BYTES_FOR_A_FRAME).clamp(1, MAX_ROUND_LEN)
     }
 }
 
@@ -189,7 +177,7 @@ fn one_reads<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P>
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> Result<(), AnalysisError<S::Error>> {
     let Parts { intake, flows, limits, outlet, cancel, requests } = parts;
-    let Ways { outboxes, rounds, inbox } = ways(workers, QUEUE_LEN);
+    let Ways { outboxes, rounds, inbox } = ways(workers);
     let (reader, workers) = handing(spread, outboxes, rounds);
     let standings = Standings::new(flows, intake.counters(), workers.len());
     let limits = limits.share(workers.len());
@@ -228,18 +216,19 @@ fn alone<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
     let Parts { intake, flows, limits, outlet, cancel, requests } = parts;
     let halt = &Halt::new(cancel);
     let standings = Standings::new(flows, intake.counters(), 1);
-    let mut round_len = spread.round_len();
-    round_len.frames = round_len.frames.min(MAX_FRAMES_ALONE);
+    let round_len = spread.round_len().min(MAX_ROUND_ALONE);
     let share = Share { place: 0, shares: Shares::new(1), round_len };
     let mut watched = Flows::new(flows.protocol().fork(), &limits);
     let merger = Merger { outlet, form, delivery, halt, standings, requests };
     let outcome = merger.run_alone(|tidings| {
-        let read = || share.read(&mut source, intake, &mut watched, form, tidings);
+        // What is much is a round of its own.
+        let part = |_: &mut _, _: &_| ControlFlow::Break(());
+        let read = || share.read(&mut source, intake, &mut watched, form, tidings, part);
         let more = match catch_unwind(AssertUnwindSafe(read)) {
             Ok(read) => read.map_err(AnalysisError::Source),
             Err(payload) => Err(ThreadFailure::panicked("worker", &*payload).into_error()),
         };
-        tidings.standing = Standing::of(&watched);
+        (tidings.is_last, tidings.standing) = (true, Standing::of(&watched));
         Read { counters: intake.counters(), more }
     });
     watched.expire(intake.clock.now());
@@ -258,7 +247,7 @@ fn each_reads<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P
 ) -> Result<(), AnalysisError<S::Error>> {
     let Parts { intake, flows, limits, outlet, cancel, requests } = parts;
     let count = sources.len();
-    let Ways { outboxes, rounds, inbox } = ways(count, READERS_QUEUE_LEN);
+    let Ways { outboxes, rounds, inbox } = ways(count);
     let standings = Standings::new(flows, intake.counters(), count);
     let limits = limits.share(count);
     let shares = Shares::new(count);
@@ -370,12 +359,12 @@ struct Ways<P: Protocol, F: Form<Event<Report<P>>>> {
 /// What of one kind can be under way, so that nobody waits to give it back.
 const UNDER_WAY: usize = QUEUE_LEN * 2 + 2;
 
-fn ways<P: Protocol, F: Form<Event<Report<P>>>>(workers: usize, queue_len: usize) -> Ways<P, F> {
+fn ways<P: Protocol, F: Form<Event<Report<P>>>>(workers: usize) -> Ways<P, F> {
     // One more, with what was counted.
     let (rounds, told_rounds) = bounded(workers.saturating_mul(UNDER_WAY).saturating_add(1));
     let (outboxes, lanes) = (0..workers)
         .map(|_| {
-            let (tidings, told_tidings) = bounded(queue_len);
+            let (tidings, told_tidings) = bounded(QUEUE_LEN);
             let (spent_tidings, spare_tidings) = bounded(UNDER_WAY);
             let outbox = Outbox { tidings, spent_tidings: spare_tidings };
             (outbox, merge::Lane { tidings: told_tidings, spent_tidings })

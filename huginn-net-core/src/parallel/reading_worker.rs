@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crossbeam_channel::Sender;
 
 use super::worker::{Outbox, Tidings};
-use super::{Halt, Round, RoundLen, Shares, Workers};
+use super::{Halt, Round, Shares, Workers};
 use crate::decode::Prospect;
 use crate::flows::Flows;
 use crate::form::Form;
@@ -26,7 +26,8 @@ pub(super) struct Share {
     /// Which of the shares it is.
     pub(super) place: usize,
     pub(super) shares: Shares,
-    pub(super) round_len: RoundLen,
+    /// Frames of a round.
+    pub(super) round_len: usize,
 }
 
 impl<P: Protocol, F: Form<Event<Report<P>>>> ReadingWorker<P, F> {
@@ -44,14 +45,19 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> ReadingWorker<P, F> {
             if !matches!(outcome, Ok(true)) || !course.takes(round) {
                 break;
             }
-            let mut tidings = self.outbox.blank();
-            outcome = self.share.read(&mut source, intake, &mut flows, form, &mut tidings);
             // Where nobody wants to hear of it any more, the course is over.
             if let Some(rounds) = &self.rounds {
                 let workers = Workers::first(self.share.shares.count());
                 let _ = rounds.send(Round { workers, taken_at: None, counters: intake.counters() });
             }
-            let _ = self.outbox.send(tidings, &flows);
+            let mut tidings = self.outbox.blank();
+            outcome =
+                self.share.read(&mut source, intake, &mut flows, form, &mut tidings, |tidings, flows| {
+                    let part = std::mem::replace(tidings, self.outbox.blank());
+                    let _ = self.outbox.send(part, false, flows);
+                    ControlFlow::Continue(())
+                });
+            let _ = self.outbox.send(tidings, true, &flows);
         }
         flows.expire(intake.clock.now());
         flows.clear();
@@ -60,7 +66,8 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> ReadingWorker<P, F> {
 }
 
 impl Share {
-    /// Reads the frames of a round; tells whether there may be more.
+    /// Reads the frames of a round; tells whether there may be more. `part` takes what was told so far whenever that is
+    /// much, and says whether to go on.
     pub(super) fn read<P: Protocol, F: Form<Event<Report<P>>>, S: Source>(
         &self,
         source: &mut S,
@@ -68,18 +75,35 @@ impl Share {
         flows: &mut Flows<P>,
         form: &F,
         tidings: &mut Tidings<P, F>,
+        mut part: impl FnMut(&mut Tidings<P, F>, &Flows<P>) -> ControlFlow<()>,
     ) -> Result<bool, S::Error> {
-        let mut flows = ToFlows { share: self, place: 0, flows, form, tidings };
-        let RoundLen { frames, mut bytes } = self.round_len;
-        for _ in 0..frames {
+        let mut to = ToFlows { share: self, place: 0, flows, form, tidings };
+        let mut read = 0_usize;
+        for _ in 0..self.round_len {
             let Some(frame) = source.next_frame()? else { return Ok(false) };
-            let _ = intake.take(&frame, &mut flows);
-            bytes = bytes.saturating_sub(frame.data.len());
-            if bytes == 0 {
-                break;
+            read = read.saturating_add(frame.data.len());
+            let _ = intake.take(&frame, &mut to);
+            if to.tidings.is_much(read) {
+                read = 0;
+                if part(to.tidings, to.flows).is_break() {
+                    break;
+                }
             }
         }
         Ok(true)
+    }
+}
+
+/// So many things told are much.
+const MUCH_TOLD: usize = 1024;
+/// So are any that frames of so many bytes told.
+const MUCH_READ: usize = 1 << 20;
+
+impl<P: Protocol, F: Form<Event<Report<P>>>> Tidings<P, F> {
+    /// Whether it is time to hand them on: frames of so many bytes were read meanwhile.
+    #[inline]
+    fn is_much(&self, read: usize) -> bool {
+        !self.told.is_empty() && (self.told.len() >= MUCH_TOLD || read >= MUCH_READ)
     }
 }
 

@@ -14,12 +14,14 @@ use crate::form::Form;
 use crate::outlet::{Told, told};
 use crate::{Event, Memory, Protocol, Report, Timestamp};
 
-/// What the flows of a worker told in one round.
+/// What the flows of a worker told in one round, or in a part of it.
 pub(super) struct Tidings<P: Protocol, F: Form<Event<Report<P>>>> {
     /// Each with the place of the segment that told it.
     pub(super) told: VecDeque<(u32, ToldIn<P, F>)>,
     /// What they refer to.
     pub(super) shelf: F::Shelf,
+    /// Whether no further part of the round follows.
+    pub(super) is_last: bool,
     /// How the flows of the worker stand after it.
     pub(super) standing: Standing<P::Counters>,
 }
@@ -32,7 +34,8 @@ type Note<P> = <<P as Protocol>::Memory as Memory<<P as Protocol>::Event>>::Note
 
 impl<P: Protocol, F: Form<Event<Report<P>>>> Default for Tidings<P, F> {
     fn default() -> Self {
-        Self { told: VecDeque::new(), shelf: F::Shelf::default(), standing: Standing::default() }
+        let (shelf, standing) = (F::Shelf::default(), Standing::default());
+        Self { told: VecDeque::new(), shelf, is_last: false, standing }
     }
 }
 
@@ -48,9 +51,9 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> Outbox<P, F> {
         self.spent_tidings.try_recv().unwrap_or_default()
     }
 
-    /// Sends what the flows told in a round; tells whether anybody wants to hear more.
-    pub(super) fn send(&self, mut tidings: Tidings<P, F>, flows: &Flows<P>) -> bool {
-        tidings.standing = Standing::of(flows);
+    /// Sends what the flows told in a round, or the next part of that; tells whether anybody wants to hear more.
+    pub(super) fn send(&self, mut tidings: Tidings<P, F>, is_last: bool, flows: &Flows<P>) -> bool {
+        (tidings.is_last, tidings.standing) = (is_last, Standing::of(flows));
         self.tidings.send(tidings).is_ok()
     }
 }
@@ -94,7 +97,7 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> Worker<P, F> {
             // Where there are enough of them, they are dropped.
             let _ = batch.clear().map(|buffer| self.spent_buffers.try_send(buffer));
             let _ = self.spent_batches.try_send(batch);
-            if !self.outbox.send(tidings, &flows) {
+            if !self.outbox.send(tidings, true, &flows) {
                 return flows;
             }
         }
