@@ -15,11 +15,10 @@ use crate::packets::{PACKETS_AT_1_GBPS, Packets, Repeat};
 
 /// Numbers of workers that are measured beside the sequential engine.
 const WORKERS: [NonZeroUsize; 3] = [number(2), number(4), number(8)];
-/// Sizes of a batch that are measured, in KiB, and with how many workers.
+/// Sizes of a batch that are measured, in KiB.
 const BATCHES: [usize; 7] = [4, 8, 16, 32, 64, 128, 256];
-const BATCH_WORKERS: NonZeroUsize = number(2);
-/// Workers that frames are copied for.
-const COPY_WORKERS: NonZeroUsize = number(2);
+/// Workers that frames are copied for, in batches of each of these sizes and of the usual one.
+const HANDED_WORKERS: NonZeroUsize = number(2);
 /// Samples of each row.
 const SAMPLES: usize = 10;
 /// Processor time is told in this many nanoseconds (proc(5) and sysconf(3): 100 ticks a second on Linux).
@@ -186,11 +185,11 @@ impl Bench {
                 })
             });
         }
-        self.row(operation, &format!("{COPY_WORKERS} workers, frames copied"), || {
+        self.row(operation, &format!("{HANDED_WORKERS} workers, frames copied"), || {
             let packets: &Packets = packets;
             let (builder, map) = (&builder, &map);
             (packets.len(), move || {
-                analyse(&mut builder().workers(COPY_WORKERS).build(), passing(packets), map)
+                analyse(&mut builder().workers(HANDED_WORKERS).build(), passing(packets), map)
             })
         });
     }
@@ -205,8 +204,8 @@ impl Bench {
     ) {
         let before = self.rows.len();
         for kib in BATCHES {
-            let spread = || builder().workers(BATCH_WORKERS).batch_bytes(kib << 10).build();
-            self.row(operation, &format!("{BATCH_WORKERS} workers, batches of {kib} KiB"), || {
+            let spread = || builder().workers(HANDED_WORKERS).batch_bytes(kib << 10).build();
+            self.row(operation, &format!("{HANDED_WORKERS} workers, batches of {kib} KiB"), || {
                 let packets: &Packets = packets;
                 let (spread, map) = (&spread, &map);
                 (packets.len(), move || analyse(&mut spread(), passing(packets), map))

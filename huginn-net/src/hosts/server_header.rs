@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
+use memchr::memmem;
+
 /// What stands in a Server header for which system: Microsoft's own servers run on theirs; Apache with `ServerTokens OS`,
 /// and servers as distributions build them, name the system or the distribution in brackets.
 const NAMES: &[(&str, &str)] = &[
@@ -18,17 +20,27 @@ const NAMES: &[(&str, &str)] = &[
     ("(FreeBSD)", "FreeBSD"),
 ];
 
-/// The systems and the texts that name them, in the order of [`NAMES`]; all hosts refer to these.
-static SYSTEMS: LazyLock<Vec<(Arc<str>, Arc<str>)>> = LazyLock::new(|| {
-    let shown = |text: &str| text.trim_matches(['(', ')', '/']).into();
-    NAMES.iter().map(|(text, system)| ((*system).into(), shown(text))).collect()
+/// One of [`NAMES`]; all hosts refer to its texts.
+struct Name {
+    search: memmem::Finder<'static>,
+    system: Arc<str>,
+    text: Arc<str>,
+}
+
+/// In the order of [`NAMES`].
+static SYSTEMS: LazyLock<Vec<Name>> = LazyLock::new(|| {
+    let name = |&(text, system): &(&'static str, &str)| Name {
+        search: memmem::Finder::new(text),
+        system: system.into(),
+        text: text.trim_matches(['(', ')', '/']).into(),
+    };
+    NAMES.iter().map(name).collect()
 });
 
 /// The system that a Server header names, and the text that does.
 pub(super) fn system(header: &[u8]) -> Option<(&'static Arc<str>, &'static Arc<str>)> {
-    let is_in = |(text, _): &(&str, &str)| memchr::memmem::find(header, text.as_bytes()).is_some();
-    let (system, text) = SYSTEMS.get(NAMES.iter().position(is_in)?)?;
-    Some((system, text))
+    let name = SYSTEMS.iter().find(|name| name.search.find(header).is_some())?;
+    Some((&name.system, &name.text))
 }
 
 #[cfg(test)]
