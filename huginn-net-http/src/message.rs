@@ -1,9 +1,8 @@
 //! The heads of requests and responses, of all versions of HTTP.
 
 use std::fmt;
-use std::sync::Arc;
 
-use crate::headers::{Headers, Span};
+use crate::headers::{Draft, Headers, Span};
 use crate::{HeaderName, language};
 
 /// Which half of an exchange a head is.
@@ -41,7 +40,7 @@ impl fmt::Display for HttpVersion {
 #[derive(Clone)]
 pub struct Request {
     /// With the bytes of what follows.
-    headers: Arc<Headers>,
+    headers: Headers,
     method: Span,
     target: Span,
     /// Its path, where that does not stand in the target: an empty path before a query.
@@ -51,34 +50,38 @@ pub struct Request {
     seen_by_p0f: bool,
 }
 
-/// Where the method and the target of a request stand among its headers.
+/// Where the method, the target and the authority of a request stand among its headers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestParts {
     pub(crate) version: HttpVersion,
     pub(crate) method: Span,
     pub(crate) target: Span,
+    pub(crate) authority: Option<Span>,
 }
 
 impl Request {
     /// A request for this target: of HTTP/1 as its request line has it (RFC 9112, section 3.2), of HTTP/2 its `:path`.
-    pub fn new(version: HttpVersion, method: &[u8], target: &[u8], mut headers: Headers) -> Self {
-        let (method, target) = (headers.append(method), headers.append(target));
-        Self::from_parts(RequestParts { version, method, target }, headers, false)
+    pub fn new(version: HttpVersion, method: &[u8], target: &[u8], headers: Headers) -> Self {
+        let mut head = headers.to_draft();
+        let (method, target) = (head.append(method), head.append(target));
+        Self::from_parts(RequestParts { version, method, target, authority: None }, head, false)
     }
 
-    pub(crate) fn from_parts(line: RequestParts, mut headers: Headers, seen_by_p0f: bool) -> Self {
-        let RequestParts { version, method, target } = line;
-        let path = match absolute(headers.part(target)) {
+    pub(crate) fn from_parts(parts: RequestParts, mut head: Draft<'_>, seen_by_p0f: bool) -> Self {
+        let RequestParts { version, method, target, authority } = parts;
+        let path = match absolute(target.of(head.text())) {
             Some((_, query @ [b'?', ..])) => Some([b"/", query].concat()),
             _ => None,
         };
-        let path = path.map(|path| headers.append(&path));
-        Self { headers: Arc::new(headers), method, target, path, authority: None, version, seen_by_p0f }
+        let path = path.map(|path| head.append(&path));
+        Self { headers: head.finish(), method, target, path, authority, version, seen_by_p0f }
     }
 
     /// The same request with an `:authority` (RFC 9113, section 8.3.1).
     pub fn with_authority(mut self, authority: &[u8]) -> Self {
-        self.authority = Some(Arc::make_mut(&mut self.headers).append(authority));
+        let mut head = self.headers.to_draft();
+        self.authority = Some(head.append(authority));
+        self.headers = head.finish();
         self
     }
 
@@ -138,10 +141,6 @@ impl Request {
     /// Its header fields.
     pub fn headers(&self) -> &Headers {
         &self.headers
-    }
-
-    pub(crate) fn shared_headers(&self) -> Arc<Headers> {
-        Arc::clone(&self.headers)
     }
 
     /// The value of its first header of this name, whatever its case.
@@ -205,11 +204,11 @@ fn absolute(target: &[u8]) -> Option<(&[u8], &[u8])> {
 #[derive(Clone)]
 pub struct Response {
     /// With the bytes of the reason phrase.
-    headers: Arc<Headers>,
+    headers: Headers,
     reason: Span,
     status: u16,
     version: HttpVersion,
-    p0f: Option<Arc<Headers>>,
+    p0f: Option<Headers>,
 }
 
 /// The status line of a response; where its reason phrase stands among the headers.
@@ -230,18 +229,19 @@ pub(crate) enum SeenByP0f {
 
 impl Response {
     /// A response; of HTTP/2 without a reason phrase.
-    pub fn new(version: HttpVersion, status: u16, reason: &[u8], mut headers: Headers) -> Self {
-        let reason = headers.append(reason);
-        Self::from_parts(ResponseParts { version, status, reason }, headers, SeenByP0f::None)
+    pub fn new(version: HttpVersion, status: u16, reason: &[u8], headers: Headers) -> Self {
+        let mut head = headers.to_draft();
+        let reason = head.append(reason);
+        Self::from_parts(ResponseParts { version, status, reason }, head, SeenByP0f::None)
     }
 
-    pub(crate) fn from_parts(line: ResponseParts, headers: Headers, seen_by_p0f: SeenByP0f) -> Self {
+    pub(crate) fn from_parts(line: ResponseParts, head: Draft<'_>, seen_by_p0f: SeenByP0f) -> Self {
         let ResponseParts { version, status, reason } = line;
-        let headers = Arc::new(headers);
+        let headers = head.finish();
         let p0f = match seen_by_p0f {
             SeenByP0f::None => None,
-            SeenByP0f::All => Some(Arc::clone(&headers)),
-            SeenByP0f::These(headers) => Some(Arc::new(headers)),
+            SeenByP0f::All => Some(headers.clone()),
+            SeenByP0f::These(headers) => Some(headers),
         };
         Self { headers, reason, status, version, p0f }
     }
@@ -266,10 +266,6 @@ impl Response {
         &self.headers
     }
 
-    pub(crate) fn shared_headers(&self) -> Arc<Headers> {
-        Arc::clone(&self.headers)
-    }
-
     /// The value of its first header of this name, whatever its case.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         self.headers.value(name)
@@ -282,7 +278,7 @@ impl Response {
 
     /// The headers that p0f 3.09b reads, if it reads this head: if it is the first of its direction behind a request that
     /// p0f read, from its first byte, and within p0f's limits.
-    pub(crate) fn seen_by_p0f(&self) -> Option<Arc<Headers>> {
+    pub(crate) fn seen_by_p0f(&self) -> Option<Headers> {
         self.p0f.clone()
     }
 }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::headers::USUAL_FIELDS;
-
+/// Fields that there is room for at first: more than most have.
+const USUAL_FIELDS: usize = 16;
 /// Bytes of a direction that p0f looks at.
 pub(crate) const MAX_BYTES: usize = 8192;
 /// How far into a direction p0f looks for the end of the first line, in bytes.

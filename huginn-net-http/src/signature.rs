@@ -4,7 +4,6 @@ mod date;
 
 use std::fmt;
 use std::str;
-use std::sync::Arc;
 
 use crate::headers::{Header, Headers};
 use crate::{HeaderName as Name, HttpVersion, Request, Response, Role};
@@ -95,23 +94,23 @@ const USUAL_LEN: usize = 512;
 pub struct HttpSignature {
     role: Role,
     version: HttpVersion,
-    headers: Arc<Headers>,
+    headers: Headers,
 }
 
 impl HttpSignature {
     /// The signature of a head with these headers.
     pub fn new(role: Role, version: HttpVersion, headers: Headers) -> Self {
-        Self { role, version, headers: Arc::new(headers) }
+        Self { role, version, headers }
     }
 
     /// The signature of a request.
     pub fn of_request(request: &Request) -> Self {
-        Self { role: Role::Request, version: request.version(), headers: request.shared_headers() }
+        Self { role: Role::Request, version: request.version(), headers: request.headers().clone() }
     }
 
     /// The signature of a response.
     pub fn of_response(response: &Response) -> Self {
-        Self { role: Role::Response, version: response.version(), headers: response.shared_headers() }
+        Self { role: Role::Response, version: response.version(), headers: response.headers().clone() }
     }
 
     /// The signature that p0f 3.09b prints of a request, if it prints one: for the first request of a connection, if it

@@ -8,15 +8,15 @@ use memchr::memchr;
 
 use super::head::{MAX_HEAD, MAX_HEADERS};
 use crate::Error;
-use crate::headers::{Field, USUAL_FIELDS, trim_blanks};
+use crate::headers::{FieldList, trim_blanks};
 
 /// The fields of a head that is all there, and how long its lines are up to the empty one. `None` if its end is not there,
 /// and if that or its fields are less easily found.
 ///
 /// As for p0f, a line that begins with a CR is the empty one, whatever follows.
-pub(super) fn of_whole_head(bytes: &[u8]) -> Option<(Vec<Field>, usize)> {
+pub(super) fn of_whole_head(bytes: &[u8]) -> Option<(FieldList, usize)> {
     let mut start = memchr(b'\n', bytes)?.saturating_add(1);
-    let mut fields = Vec::with_capacity(USUAL_FIELDS);
+    let mut fields = FieldList::with_room();
     loop {
         let rest = bytes.get(start..)?;
         match rest.first()? {
@@ -26,28 +26,28 @@ pub(super) fn of_whole_head(bytes: &[u8]) -> Option<(Vec<Field>, usize)> {
             _ => {}
         }
         let length = memchr(b'\n', rest)?;
-        if let Some(field) = field(bytes, start, length) {
+        if let Some((name, value)) = field(bytes, start, length) {
             if fields.len() == MAX_HEADERS {
                 return None;
             }
-            fields.push(field);
+            fields.push(bytes, name, value);
         }
         start = start.saturating_add(length).saturating_add(1);
     }
 }
 
 /// The fields of lines; what is behind the first one is unfolded.
-pub(super) fn of_lines(lines: &mut [u8]) -> Result<Vec<Field>, Error> {
+pub(super) fn of_lines(lines: &mut [u8]) -> Result<FieldList, Error> {
     let mut start = memchr(b'\n', lines).map_or(lines.len(), |end| end.saturating_add(1));
     unfold(lines, start);
-    let mut fields = Vec::new();
+    let mut fields = FieldList::default();
     while let Some(rest) = lines.get(start..).filter(|rest| !rest.is_empty()) {
         let length = memchr(b'\n', rest).unwrap_or(rest.len());
-        if let Some(field) = field(lines, start, length) {
+        if let Some((name, value)) = field(lines, start, length) {
             if fields.len() == MAX_HEADERS {
                 return Err(Error::TooManyHeaders { max: MAX_HEADERS });
             }
-            fields.push(field);
+            fields.push(lines, name, value);
         }
         start = start.saturating_add(length).saturating_add(1);
     }
@@ -69,15 +69,16 @@ fn unfold(lines: &mut [u8], start: usize) {
     }
 }
 
-/// The field in the line that begins there in a head and has this length without its LF.
+/// Where the name and the value stand of the field in the line that begins there in a head and has this length without
+/// its LF.
 #[inline(always)]
-fn field(head: &[u8], start: usize, length: usize) -> Option<Field> {
+fn field(head: &[u8], start: usize, length: usize) -> Option<(Range<usize>, Range<usize>)> {
     let line = head.get(start..)?.get(..length)?;
     let colon = line.iter().position(|&byte| byte == b':')?;
     let behind_colon = start.saturating_add(colon).saturating_add(1);
     let end = start.saturating_add(length).saturating_sub(usize::from(line.last() == Some(&b'\r')));
     let name = place_within(head, trim_blanks(line.get(..colon)?));
-    (!name.is_empty()).then(|| Field::new(head, name, behind_colon..end))
+    (!name.is_empty()).then_some((name, behind_colon..end))
 }
 
 /// Where a part of some bytes stands in them.

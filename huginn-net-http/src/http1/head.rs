@@ -1,11 +1,13 @@
 //! A whole head.
 
+use std::borrow::Cow;
+
 use super::fields::{self, place_within};
 use super::first_line::{RequestLine, StatusLine};
 use super::head_buffer::{HeadBuffer, Scan};
-use crate::headers::Field;
+use crate::headers::{Draft, FieldList};
 use crate::message::{RequestParts, ResponseParts, SeenByP0f};
-use crate::{Error, Headers, Request, Response, Role, p0f};
+use crate::{Error, Request, Response, Role, p0f};
 
 /// The longest head that is read, in bytes.
 pub const MAX_HEAD: usize = 64 << 10;
@@ -42,7 +44,7 @@ impl Response {
     }
 }
 
-fn whole_head(role: Role, bytes: &[u8]) -> Result<Option<Lines>, Error> {
+fn whole_head(role: Role, bytes: &[u8]) -> Result<Option<Lines<'_>>, Error> {
     match HeadBuffer::default().push(role, bytes)? {
         Scan::Whole { head, .. } => Ok(Some(head)),
         Scan::More => Ok(None),
@@ -51,11 +53,11 @@ fn whole_head(role: Role, bytes: &[u8]) -> Result<Option<Lines>, Error> {
 
 /// A head that has come.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct Lines<'a> {
     /// Its lines up to the empty one.
-    pub(super) lines: Vec<u8>,
+    pub(super) lines: Cow<'a, [u8]>,
     /// Its fields, if they are known already.
-    pub(super) fields: Option<Vec<Field>>,
+    pub(super) fields: Option<FieldList>,
     /// The lengths up to which pieces before the last brought them.
     pub(super) cuts: Vec<u16>,
     /// Whether a CR begins the empty line.
@@ -63,42 +65,44 @@ pub(super) struct Lines {
 }
 
 /// Reads a request. `for_p0f`: whether p0f would look at it.
-pub(super) fn request(head: Lines, for_p0f: bool) -> Result<Request, Error> {
+pub(super) fn request(head: Lines<'_>, for_p0f: bool) -> Result<Request, Error> {
     let is_seen_by_p0f = for_p0f && p0f::takes_request(&head.lines);
-    let headers = headers(head.lines, head.fields)?;
-    let bytes = headers.bytes();
+    let head = draft(head.lines, head.fields)?;
+    let text = head.text();
     let RequestLine { method, target, version } =
-        RequestLine::parse(first_line(bytes)).ok_or(Error::NotHttp1)?;
-    let [method, target] = [method, target].map(|part| place_within(bytes, part).into());
-    Ok(Request::from_parts(RequestParts { version, method, target }, headers, is_seen_by_p0f))
+        RequestLine::parse(first_line(text)).ok_or(Error::NotHttp1)?;
+    let [method, target] = [method, target].map(|part| place_within(text, part).into());
+    let parts = RequestParts { version, method, target, authority: None };
+    Ok(Request::from_parts(parts, head, is_seen_by_p0f))
 }
 
 /// Reads a response. `for_p0f`: whether p0f would look at it.
-pub(super) fn response(head: Lines, for_p0f: bool) -> Result<Response, Error> {
+pub(super) fn response(head: Lines<'_>, for_p0f: bool) -> Result<Response, Error> {
     let Lines { lines, fields, cuts, blank_has_cr } = head;
     let places = for_p0f.then(|| p0f::response_fields(&lines, &cuts, blank_has_cr)).flatten();
     let seen_by_p0f = match places {
         None => SeenByP0f::None,
         Some(_) if cuts.is_empty() => SeenByP0f::All,
         Some(places) => {
-            let fields = places.into_iter().map(|(name, value)| Field::new(&lines, name, value));
-            SeenByP0f::These(Headers::within(lines.clone(), fields.collect()))
+            let mut fields = FieldList::default();
+            places.into_iter().for_each(|(name, value)| fields.push(&lines, name, value));
+            SeenByP0f::These(Draft::new(Cow::Borrowed(&lines), fields).finish())
         }
     };
-    let headers = headers(lines, fields)?;
-    let bytes = headers.bytes();
+    let head = draft(lines, fields)?;
+    let text = head.text();
     let StatusLine { version, status, reason } =
-        StatusLine::parse(first_line(bytes)).ok_or(Error::NotHttp1)?;
-    let reason = place_within(bytes, reason).into();
-    Ok(Response::from_parts(ResponseParts { version, status, reason }, headers, seen_by_p0f))
+        StatusLine::parse(first_line(text)).ok_or(Error::NotHttp1)?;
+    let reason = place_within(text, reason).into();
+    Ok(Response::from_parts(ResponseParts { version, status, reason }, head, seen_by_p0f))
 }
 
-fn headers(mut lines: Vec<u8>, fields: Option<Vec<Field>>) -> Result<Headers, Error> {
+fn draft(mut lines: Cow<'_, [u8]>, fields: Option<FieldList>) -> Result<Draft<'_>, Error> {
     let fields = match fields {
         Some(fields) => fields,
-        None => fields::of_lines(&mut lines)?,
+        None => fields::of_lines(lines.to_mut())?,
     };
-    Ok(Headers::within(lines, fields))
+    Ok(Draft::new(lines, fields))
 }
 
 fn first_line(lines: &[u8]) -> &[u8] {

@@ -1,11 +1,13 @@
 //! Looks for the end of a head while its bytes come.
 
+use std::borrow::Cow;
+
 use memchr::memchr;
 
 use super::first_line::MAX_METHOD;
 use super::head::{Lines, MAX_HEAD};
 use super::{Probe, fields, first_line};
-use crate::headers::Field;
+use crate::headers::FieldList;
 use crate::{Error, Role, p0f};
 
 /// Bytes of a head that is not whole yet. Every byte is looked at once, in however many pieces they come, but for the
@@ -31,20 +33,26 @@ enum Place {
 
 /// What there is of a head.
 #[derive(Debug)]
-pub(super) enum Scan {
+pub(super) enum Scan<'a> {
     /// Its end is still to come.
     More,
     /// All of it.
     Whole {
-        head: Lines,
+        head: Lines<'a>,
         /// How many of the bytes pushed belong to it. If its empty line begins with a CR, an LF that follows does too.
         taken: usize,
     },
 }
 
-impl Scan {
+impl<'a> Scan<'a> {
     /// A head whose empty line begins there in the bytes pushed.
-    fn whole(lines: Vec<u8>, fields: Option<Vec<Field>>, cuts: Vec<u16>, bytes: &[u8], blank: usize) -> Self {
+    fn whole(
+        lines: Cow<'a, [u8]>,
+        fields: Option<FieldList>,
+        cuts: Vec<u16>,
+        bytes: &[u8],
+        blank: usize,
+    ) -> Self {
         let blank_has_cr = bytes.get(blank) == Some(&b'\r');
         Self::Whole { head: Lines { lines, fields, cuts, blank_has_cr }, taken: blank.saturating_add(1) }
     }
@@ -54,13 +62,13 @@ impl HeadBuffer {
     /// Takes the next bytes, if they can be those of such a head.
     ///
     /// The first line of one that is whole at once is left to be checked.
-    pub(super) fn push(&mut self, role: Role, bytes: &[u8]) -> Result<Scan, Error> {
+    pub(super) fn push<'a>(&mut self, role: Role, bytes: &'a [u8]) -> Result<Scan<'a>, Error> {
         if self.is_empty() {
             if first_line::probe(role, bytes) == Probe::No {
                 return Err(Error::NotHttp1);
             }
             if let Some((fields, length)) = fields::of_whole_head(bytes) {
-                let lines = bytes.get(..length).unwrap_or_default().to_vec();
+                let lines = Cow::Borrowed(bytes.get(..length).unwrap_or_default());
                 return Ok(Scan::whole(lines, Some(fields), Vec::new(), bytes, length));
             }
         }
@@ -82,7 +90,7 @@ impl HeadBuffer {
                 if matches!(byte, b'\r' | b'\n') {
                     self.keep(bytes.get(..taken).unwrap_or_default())?;
                     let Self { bytes: lines, cuts, .. } = std::mem::take(self);
-                    return Ok(Scan::whole(lines, None, cuts, bytes, taken));
+                    return Ok(Scan::whole(Cow::Owned(lines), None, cuts, bytes, taken));
                 }
                 self.at = Place::Line;
             }

@@ -83,7 +83,7 @@ impl Reader {
         &mut self,
         mut bytes: &[u8],
         counters: &mut Http1Counters,
-        on_head: &mut impl FnMut(Lines, bool) -> Result<After, Error>,
+        on_head: &mut impl FnMut(Lines<'_>, bool) -> Result<After, Error>,
     ) {
         if matches!(self.state, State::Lost) {
             self.search(bytes);
@@ -252,7 +252,7 @@ impl Reader {
         &mut self,
         bytes: &[u8],
         counters: &mut Http1Counters,
-        on_head: &mut impl FnMut(Lines, bool) -> Result<After, Error>,
+        on_head: &mut impl FnMut(Lines<'_>, bool) -> Result<After, Error>,
     ) -> usize {
         let State::Head(head) = &mut self.state else { return 0 };
         let (taken, after) = match head.push(self.role, bytes) {
