@@ -5,18 +5,19 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use crate::decode::Prospect;
+use crate::direct::{ToFlows, ToOutlet};
 use crate::flows::Flows;
 use crate::form::{Delivery, Form, Mapped, ToSink, ToWriter, Written};
-use crate::intake::{Intake, Lead};
+use crate::intake::Intake;
 use crate::outlet::Outlet;
 use crate::packet_clock::PacketClock;
 use crate::parallel::{self, Overflow, Parts, Spread};
 use crate::watch::{Timed, ToWatcher};
 use crate::{
     AnalysisError, DecodeConfig, DecodeCounters, Decoder, Event, Filter, FlowCounters, FlowLimits, Frame,
-    Inspector, Protocol, Report, Sink, Source, Timestamp, Watcher,
+    Inspector, Protocol, Report, Sink, Source, Watcher,
 };
 
 /// Runs a [`Protocol`] over frames: decode, filter, flow table, protocol, memory, sink.
@@ -49,6 +50,9 @@ pub struct Builder<P> {
 /// How large a batch is, unless told otherwise, in bytes.
 const BATCH_BYTES: usize = 256 << 10;
 
+/// What a frame in memory may take before workers read for themselves, unless told otherwise.
+const SPREAD_ABOVE: Duration = Duration::from_nanos(150);
+
 impl<P: Protocol + Default> Analyzer<P> {
     /// Begins an analyzer with the protocol's default settings.
     pub fn builder() -> Builder<P> {
@@ -70,6 +74,7 @@ impl<P: Protocol> Analyzer<P> {
                 workers: NonZeroUsize::MIN,
                 batch_bytes: BATCH_BYTES,
                 overflow: Overflow::default(),
+                spread_above: SPREAD_ABOVE,
             },
         }
     }
@@ -102,8 +107,8 @@ impl<P: Protocol> Analyzer<P> {
     /// order.
     ///
     /// # Errors
-    /// The error of the source, or the panic of a thread that was started for the analysis. What came before it has
-    /// been reported and [counted](Self::counters).
+    /// The error of the source, or with several workers a panic of the analysis. What came before it has been reported and
+    /// [counted](Self::counters).
     pub fn analyze<S: Source<Error: Send> + Send>(
         &mut self,
         source: S,
@@ -115,7 +120,8 @@ impl<P: Protocol> Analyzer<P> {
     /// [Analyses](Self::analyze) a source, and hands to the sink what `map` makes of each event.
     ///
     /// With several workers, they call it for what they learn: what takes time, such as to write an event as text,
-    /// takes it side by side. For what the memory concludes it is called in the thread of the caller.
+    /// takes it side by side. For what the memory concludes it is called in the thread of the caller; of frames in memory
+    /// for all, until [workers go on](Builder::spread_above).
     ///
     /// # Errors
     /// Those of [`analyze`](Self::analyze). With several workers, a panic of `map` is one of them.
@@ -130,8 +136,8 @@ impl<P: Protocol> Analyzer<P> {
 
     /// [Analyses](Self::analyze) a source, and hands to `take` the text that `write` appends for each event.
     ///
-    /// With several workers they write, each into one buffer for many events: this costs less than to
-    /// [map](Self::analyze_map) each event to a text of its own.
+    /// With several workers they write, where they would [map](Self::analyze_map), each into one buffer for many events:
+    /// this costs less than to map each event to a text of its own.
     ///
     /// # Errors
     /// Those of [`analyze_map`](Self::analyze_map).
@@ -254,44 +260,6 @@ impl<P: Protocol> Analyzer<P> {
     }
 }
 
-/// Leads segments to their flows, and what these tell to the outlet, all in one thread.
-struct ToFlows<'a, P: Protocol, F: Form<Event<Report<P>>>, D> {
-    flows: &'a mut Flows<P>,
-    told: ToOutlet<'a, P, F, D>,
-}
-
-/// Leads what flows tell to the outlet.
-struct ToOutlet<'a, P: Protocol, F: Form<Event<Report<P>>>, D> {
-    outlet: &'a mut Outlet<P::Memory>,
-    form: &'a F,
-    shelf: &'a mut F::Shelf,
-    delivery: &'a mut D,
-}
-
-impl<P, F, D> Lead for ToFlows<'_, P, F, D>
-where
-    P: Protocol,
-    F: Form<Event<Report<P>>>,
-    D: Delivery<F::Piece, F::Shelf>,
-{
-    #[inline(always)]
-    fn lead(&mut self, segment: &impl Prospect, now: Timestamp) -> ControlFlow<()> {
-        let Self { flows, told } = self;
-        flows.segment(segment, now, &mut |event| told.take(event))
-    }
-}
-
-impl<P, F, D> ToOutlet<'_, P, F, D>
-where
-    P: Protocol,
-    F: Form<Event<Report<P>>>,
-    D: Delivery<F::Piece, F::Shelf>,
-{
-    fn take(&mut self, event: Event<P::Event>) -> ControlFlow<()> {
-        self.outlet.take(event, self.form, self.shelf, self.delivery)
-    }
-}
-
 impl<P: Protocol> fmt::Debug for Analyzer<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Analyzer").field("counters", &self.counters()).finish_non_exhaustive()
@@ -330,8 +298,8 @@ impl<P: Protocol> Builder<P> {
     /// With two or more, beside the workers one thread reads and decodes, and that of the caller gets the events. Each
     /// worker watches its part of the flows, with its part of the [limits](FlowLimits). More than 128 are taken for
     /// 128. [Frames in memory](crate::MemoryFrames), unless an expression filters them, are read and decoded by each
-    /// worker for itself: there are no more of these than processors, and but one for 8,192 frames. If that is one in
-    /// all, the thread of the caller does its work.
+    /// worker for itself, of whom there are no more than processors, once they are found to take
+    /// [long enough](Self::spread_above); before that, by the thread of the caller.
     ///
     /// Where frames are handed over, workers pay if a packet takes more than some 100 ns: with ClientHellos, heads of
     /// HTTP, events that become text, and files that must be read. Events that workers make are let go by the caller;
@@ -348,6 +316,18 @@ impl<P: Protocol> Builder<P> {
     /// frames at most.
     pub fn batch_bytes(mut self, bytes: usize) -> Self {
         self.spread.batch_bytes = bytes;
+        self
+    }
+
+    /// Sets what a frame in memory may take, on average, before workers read for themselves (default 150 ns), from then on to
+    /// the end. Up to then all is done in the thread of the caller: each worker decodes every frame, which is most of what is
+    /// done where less is taken, and several are slower than one. With zero they begin at once.
+    ///
+    /// It is what each of four rounds in a row takes, of 256 frames ([or less](Self::batch_bytes)), map, memory and sink
+    /// included; the first four rounds do not count. What is told does not depend on it, unless flows go for want of room:
+    /// each worker has its part of that.
+    pub fn spread_above(mut self, frame: Duration) -> Self {
+        self.spread.spread_above = frame;
         self
     }
 

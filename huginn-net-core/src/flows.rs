@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crate::decode::Prospect;
-use crate::idle_map::{IdleLimits, IdleMap, Slot};
+use crate::idle_map::{Entry, IdleLimits, IdleMap, Slot};
 use crate::{Event, FlowKey, Interest, Protocol, Segment, Side, Tally, TcpFlags, Timestamp, tally};
 
 /// How many flows are held, and for how long.
@@ -35,6 +35,14 @@ impl Default for FlowLimits {
 }
 
 impl FlowLimits {
+    fn of_table(&self) -> IdleLimits {
+        IdleLimits {
+            max_entries: self.max_flows,
+            idle_timeout: self.idle_timeout,
+            max_held_bytes: self.max_held_bytes,
+        }
+    }
+
     /// The part of one of so many tables that share the flows.
     pub(crate) fn share(self, tables: usize) -> Self {
         Self {
@@ -81,14 +89,9 @@ pub(crate) struct Flows<P: Protocol> {
 
 impl<P: Protocol> Flows<P> {
     pub(crate) fn new(protocol: P, limits: &FlowLimits) -> Self {
-        let table = IdleMap::new(&IdleLimits {
-            max_entries: limits.max_flows,
-            idle_timeout: limits.idle_timeout,
-            max_held_bytes: limits.max_held_bytes,
-        });
         Self {
             protocol,
-            table,
+            table: IdleMap::new(&limits.of_table()),
             syn_lifetime: u64::try_from(limits.syn_lifetime.as_nanos()).unwrap_or(u64::MAX),
             restarted: 0,
             segments_without_flow: 0,
@@ -129,6 +132,26 @@ impl<P: Protocol> Flows<P> {
         self.joined.add(&worker.counters());
         self.segments_without_flow = self.segments_without_flow.saturating_add(worker.segments_without_flow);
         self.protocol.join(worker.protocol);
+    }
+
+    /// [Joins](Self::join) a worker, and divides its flows among so many others, each with these limits, as `of` says.
+    pub(crate) fn split(
+        &mut self,
+        mut worker: Self,
+        limits: &FlowLimits,
+        workers: usize,
+        of: impl Fn(&FlowKey) -> usize,
+    ) -> Vec<FlowsShare<P>> {
+        let share = |_| FlowsShare { flows: Self::new(self.protocol.fork(), limits), entries: Vec::new() };
+        let mut shares: Vec<_> = (0..workers).map(share).collect();
+        let entries = worker.table.drain();
+        self.join(worker);
+        for entry in entries {
+            if let Some(share) = shares.get_mut(of(&entry.key)) {
+                share.entries.push(entry);
+            }
+        }
+        shares
     }
 
     /// Ends every flow.
@@ -248,6 +271,22 @@ impl<P: Protocol> Flows<P> {
             self.table.note_held(slot, held);
         }
         outcome
+    }
+}
+
+/// The flows of a worker before it begins.
+pub(crate) struct FlowsShare<P: Protocol> {
+    flows: Flows<P>,
+    entries: Vec<Entry<FlowKey, Flow<P::Flow>>>,
+}
+
+impl<P: Protocol> FlowsShare<P> {
+    /// The flows, in a table that the thread of the worker makes: glibc keeps the memory of each thread apart, and gives that
+    /// of others back to the system sooner.
+    pub(crate) fn begin(self) -> Flows<P> {
+        let Self { mut flows, entries } = self;
+        entries.into_iter().for_each(|entry| flows.table.take_in(entry));
+        flows
     }
 }
 

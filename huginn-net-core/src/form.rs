@@ -31,6 +31,29 @@ pub(crate) trait Delivery<P, S> {
     fn ended(&mut self) {}
 }
 
+/// Knows whether a panic was one of the sink, which is the caller's own affair.
+pub(crate) struct Guarded<'a, D> {
+    delivery: &'a mut D,
+    /// Whether the sink has something that it has not yet taken.
+    pub(crate) is_busy: bool,
+}
+
+impl<'a, D> Guarded<'a, D> {
+    pub(crate) fn new(delivery: &'a mut D) -> Self {
+        Self { delivery, is_busy: false }
+    }
+}
+
+impl<P, S, D: Delivery<P, S>> Delivery<P, S> for Guarded<'_, D> {
+    #[inline]
+    fn deliver(&mut self, piece: P, shelf: &S) -> ControlFlow<()> {
+        self.is_busy = true;
+        let outcome = self.delivery.deliver(piece, shelf);
+        self.is_busy = false;
+        outcome
+    }
+}
+
 /// Events as a function makes them.
 pub(crate) struct Mapped<F>(pub(crate) F);
 

@@ -92,8 +92,8 @@ const fn spread(hash: u32) -> u64 {
 /// What every touch needs stands together, so that it is in one line of the processor's cache or two.
 #[derive(Debug)]
 #[repr(C)]
-struct Entry<K, V> {
-    key: K,
+pub(crate) struct Entry<K, V> {
+    pub(crate) key: K,
     last_seen: u64,
     /// When it got its place in the list: `last_seen`, or a little before.
     placed: u64,
@@ -176,13 +176,37 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         }
         let before = std::mem::replace(&mut entry.held, bytes);
         self.held_bytes = self.held_bytes.saturating_sub(before as usize).saturating_add(bytes as usize);
+        self.make_room_in_memory();
+    }
+
+    fn make_room_in_memory(&mut self) {
         while self.held_bytes > self.max_held_bytes && self.oldest != NONE {
             self.remove(self.oldest);
             self.counters.evicted_for_memory = self.counters.evicted_for_memory.saturating_add(1);
         }
     }
 
-    /// Takes out every entry; the counters stay.
+    /// Takes out every entry, in the order in which they were placed; the counters stay.
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Entry<K, V>> + use<K, V> {
+        let (mut entries, mut slot) = (std::mem::take(&mut self.entries), self.oldest);
+        self.clear();
+        std::iter::from_fn(move || {
+            let entry = entries.get_mut(slot as usize)?;
+            slot = entry.newer;
+            Some(Entry { value: entry.value.take(), ..*entry })
+        })
+    }
+
+    /// Takes in an entry of another map, as old as it was there, behind those that were placed there before it. It is not
+    /// counted as put in.
+    pub(crate) fn take_in(&mut self, entry: Entry<K, V>) {
+        self.make_room();
+        self.held_bytes = self.held_bytes.saturating_add(entry.held as usize);
+        self.put(entry);
+        self.make_room_in_memory();
+    }
+
+    /// Lets go every entry; the counters stay.
     pub fn clear(&mut self) {
         self.index.clear();
         self.entries.clear();
@@ -267,14 +291,17 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     ///
     /// `None` only if there are 2^32 entries.
     pub fn insert(&mut self, key: K, now: Timestamp, value: V) -> Option<Slot> {
-        if self.index.len() >= self.capacity as usize {
-            self.remove(self.oldest);
-            self.counters.evicted = self.counters.evicted.saturating_add(1);
-        }
+        self.make_room();
         self.counters.inserted = self.counters.inserted.saturating_add(1);
         let now = now.as_nanos();
         let (older, newer) = (NONE, NONE);
-        let entry = Entry { key, last_seen: now, placed: now, held: 0, older, newer, value: Some(value) };
+        self.put(Entry { key, last_seen: now, placed: now, held: 0, older, newer, value: Some(value) })
+    }
+
+    /// Puts an entry at the front of the list, where there is room.
+    #[inline(always)]
+    fn put(&mut self, entry: Entry<K, V>) -> Option<Slot> {
+        let place = Place { slot: NONE, hash: self.hash_of(&entry.key) };
         let slot = self.vacant;
         let slot = match self.entries.get_mut(slot as usize) {
             Some(vacant) => {
@@ -288,11 +315,19 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
                 slot
             }
         };
-        let place = Place { slot, hash: self.hash_of(&key) };
+        let place = Place { slot, ..place };
         self.index.insert_unique(place.spread(), place, Place::spread);
         self.link_newest(slot);
         self.latest = slot;
         Some(Slot(slot))
+    }
+
+    /// Takes out the entry that was placed first if there is no room for a further one.
+    fn make_room(&mut self) {
+        if self.index.len() >= self.capacity as usize {
+            self.remove(self.oldest);
+            self.counters.evicted = self.counters.evicted.saturating_add(1);
+        }
     }
 
     /// Whether the entry that was touched last has this key, and may stay where it is.

@@ -62,6 +62,7 @@ mod bpf;
 mod capture;
 mod cursor;
 mod decode;
+mod direct;
 mod event;
 mod filter;
 mod flow_key;

@@ -33,8 +33,9 @@ pub trait Source {
     /// So many sources at most of the same frames, all that are still to come; none where nothing else is known.
     ///
     /// Where it costs next to nothing to read frames more than once and they are all [at hand](Self::is_at_hand), each
-    /// worker of a parallel analysis so reads every frame for itself, and nothing need be handed over, nor dropped. If
-    /// there is but one, the frames are too few for several threads, or there is one processor: all is done in the
+    /// worker of a parallel analysis can so read every frame for itself, and nothing need be handed over, nor dropped.
+    /// That is asked once at the beginning, for one, and again when frames take [long enough](crate::Builder::spread_above).
+    /// If there is but one then, the frames are too few for several threads, or there is one processor: all is done in the
     /// thread of the caller. Each of them holds fragments up to the [limits](crate::DecodeConfig).
     ///
     /// All must give the same frames, and end alike; whether they are [at hand](Self::is_at_hand), and when they were
@@ -117,9 +118,8 @@ const SHORT_TOGETHER: usize = 128;
 /// What frames shorter than this on average are, in bytes.
 const SHORT: usize = 256;
 
-/// For fewer frames a further thread does not pay: to start it takes as long as 5,000 of which nothing is to be
-/// learned.
-const FRAMES_FOR_A_THREAD: usize = 8192;
+/// For fewer frames a further thread does not pay, though they take long: to start it takes as long as some hundred.
+const FRAMES_FOR_A_THREAD: usize = 2048;
 
 /// Where the headers of most frames reach into the next line of the processor's cache.
 const NEXT_LINE: usize = 64;
@@ -130,8 +130,8 @@ const NEXT_LINE: usize = 64;
 /// is to be learned. Here the next sixteen frames are looked at together, so that it waits for all of them at once; unless
 /// they are so short that the processor itself fetches one behind the other.
 ///
-/// The workers of a parallel analysis each read all of them, where there are enough for several
-/// ([`Builder::workers`](crate::Builder::workers)).
+/// The workers of a parallel analysis each read all of them, where they are many and take
+/// [long enough](crate::Builder::spread_above).
 ///
 /// ```
 /// use huginn_net_core::{Frame, LinkType, MemoryFrames, Source, Timestamp};

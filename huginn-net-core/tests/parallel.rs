@@ -14,12 +14,13 @@ mod packet;
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt::Debug;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use huginn_net_core::{
@@ -90,6 +91,9 @@ impl Protocol for Everything {
     }
 }
 
+/// Who sends [`Packet::syn`] number 65,535: the memory panics at that.
+const CURSED: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 255, 255));
+
 impl Memory<String> for Syns {
     type Report = String;
     type Note = ();
@@ -99,6 +103,7 @@ impl Memory<String> for Syns {
     }
 
     fn on_note(&mut self, note: Event<()>, report: &mut impl FnMut(Event<String>)) {
+        assert!(note.subject_addr().ip() != CURSED, "cursed");
         let count = self.0.entry(note.subject_addr().ip()).or_default();
         *count += 1;
         let count = *count;
@@ -106,8 +111,10 @@ impl Memory<String> for Syns {
     }
 }
 
+/// Of what each worker can read for itself, it does so from the beginning.
 fn builder(workers: usize, batch_bytes: usize) -> Builder<Everything> {
-    Analyzer::builder().workers(NonZeroUsize::new(workers).unwrap()).batch_bytes(batch_bytes)
+    let builder = Analyzer::builder().workers(NonZeroUsize::new(workers).unwrap());
+    builder.batch_bytes(batch_bytes).spread_above(Duration::ZERO)
 }
 
 /// Events, counters, and segments watched.
@@ -163,6 +170,11 @@ impl<'a> ReadByEach<'a> {
 
     fn endless(packets: &'a [Packet]) -> Self {
         Self { then: packets, ..Self::new(packets) }
+    }
+
+    /// Which threads watch its flows.
+    fn watched_by(&self) -> &'static str {
+        if self.readers == 1 { "caller" } else { "worker" }
     }
 }
 
@@ -344,6 +356,15 @@ proptest! {
                 builder(workers, batch_bytes),
                 ReadByEach { readers: 1, ..ReadByEach::new(&packets) },
             ),
+            // Workers go on in the middle, and never do.
+            analyze_source(
+                builder(workers, batch_bytes).spread_above(Duration::from_nanos(1)),
+                ReadByEach::new(&packets),
+            ),
+            analyze_source(
+                builder(workers, batch_bytes).spread_above(Duration::MAX),
+                ReadByEach::new(&packets),
+            ),
             analyze_source(builder(workers, batch_bytes), passing),
             analyze_source(builder(workers, batch_bytes), lending),
         ] {
@@ -479,9 +500,9 @@ fn a_cancelled_analysis_tells_no_more() {
 fn an_analysis_may_be_cancelled_from_outside() {
     let mut analyzer = builder(3, 1 << 14).build();
     let token = analyzer.cancel_token();
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         scope.spawn(move || {
-            std::thread::sleep(Duration::from_millis(20));
+            thread::sleep(Duration::from_millis(20));
             token.cancel();
         });
         analyzer.analyze(Endless(Packet::syn(1)), &mut |_: Event<String>| {}).unwrap();
@@ -583,28 +604,43 @@ fn workers_that_read_for_themselves_fail_as_others_do() {
         assert_eq!((events, error), (600, AnalysisError::Source("cut")));
     }
     for source in readers(&ReadByEach { then: &packets, ..ReadByEach::new(&poisoned) }) {
-        let (events, error) = fails(source, |event| event.kind);
-        assert_eq!(panic(&error), ("worker", "poisoned"));
+        let (events, error) = fails(source.clone(), |event| event.kind);
+        assert_eq!(panic(&error), (source.watched_by(), "poisoned"));
         assert!(events <= 400);
     }
     for source in readers(&ReadByEach::endless(&packets)) {
         let (events, error) = fails(source.clone(), |event| refuse(event, "Segment"));
-        assert_eq!((events, panic(&error)), (0, ("worker", "refused")));
+        assert_eq!((events, panic(&error)), (0, (source.watched_by(), "refused")));
         let (events, error) = fails(source, |event| refuse(event, "SYNs"));
         assert_eq!((events, panic(&error)), (1, ("caller", "refused")));
     }
+    let cursed = [&packets[..100], &[Packet::syn(u16::MAX)], &packets[100..]].concat();
+    for source in readers(&ReadByEach::new(&cursed)) {
+        let (events, error) = fails(source, |event| event.kind);
+        assert_eq!((events, panic(&error)), (201, ("caller", "cursed")));
+    }
 }
 
-/// Counts how often it is told of the end.
-struct Ends(u32);
+/// Counts how often it is told of the end, and how many events came since a round did.
+#[derive(Default)]
+struct Ends {
+    ended: u32,
+    since_round: u32,
+}
 
 impl Watcher for Ends {
     fn event(&mut self, _: Timestamp, _: &[u8]) -> ControlFlow<()> {
+        self.since_round += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn round(&mut self, _: Option<Timestamp>) -> ControlFlow<()> {
+        self.since_round = 0;
         ControlFlow::Continue(())
     }
 
     fn ended(&mut self) {
-        self.0 += 1;
+        self.ended += 1;
     }
 }
 
@@ -613,10 +649,11 @@ fn a_watcher_is_told_of_the_end_for_whatever_reason_it_comes() {
     let packets = syns(30);
     for source in readers(&ReadByEach { end: Err("cut"), ..ReadByEach::new(&packets) }) {
         for word in ["Segment", "SYNs", "nowhere"] {
-            let mut ends = Ends(0);
+            let mut ends = Ends::default();
             let write = |event: &Event<String>, _: &mut Vec<u8>| _ = refuse(event.clone(), word);
             let error = builder(5, 640).build().watch(source.clone(), write, &mut ends).unwrap_err();
-            assert_eq!((matches!(error, AnalysisError::Source("cut")), ends.0), (word == "nowhere", 1));
+            assert_eq!((matches!(error, AnalysisError::Source("cut")), ends.ended), (word == "nowhere", 1));
+            assert!(word != "nowhere" || ends.since_round == 0);
         }
     }
 }
@@ -632,17 +669,18 @@ fn workers_that_read_for_themselves_stop_together() {
 
         let mut analyzer = builder(5, 640).build();
         let (token, inspector) = (analyzer.cancel_token(), analyzer.inspector());
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             scope.spawn(move || {
                 let asked = || inspector.ask(|glimpse| glimpse.counters().frames);
                 let mut frames = std::iter::repeat_with(asked).map(Option::unwrap_or_default);
                 assert!(frames.any(|frames| frames >= 1000));
                 token.cancel();
             });
-            analyzer.analyze(source, &mut |_: Event<String>| {}).unwrap();
+            analyzer.analyze(source.clone(), &mut |_: Event<String>| {}).unwrap();
         });
         let counters = analyzer.counters();
-        assert!(counters.frames >= 1000 && counters.frames.is_multiple_of(10), "whole rounds");
+        assert!(counters.frames >= 1000);
+        assert!(source.readers == 1 || counters.frames.is_multiple_of(10), "whole rounds");
         assert_eq!((counters.decode.tcp, analyzer.protocol().segments), (counters.frames, counters.frames));
     }
 }
@@ -651,6 +689,40 @@ fn workers_that_read_for_themselves_stop_together() {
 #[should_panic(expected = "enough")]
 fn a_panic_of_the_sink_is_the_callers_and_ends_all_threads() {
     let _ = builder(2, 1).build().analyze(Endless(Packet::syn(1)), &mut |_: Event<String>| panic!("enough"));
+}
+
+#[test]
+#[should_panic(expected = "enough")]
+fn a_panic_of_the_sink_is_the_callers_before_there_are_threads() {
+    let packets = syns(3);
+    let source = ReadByEach { readers: 1, ..ReadByEach::new(&packets) };
+    let _ = builder(2, 1).build().analyze(source, &mut |_: Event<String>| panic!("enough"));
+}
+
+/// Of frames that each worker can read: how many of what they told was told in the thread of the caller, before all else.
+#[test]
+fn workers_begin_where_frames_take_long() {
+    let packets = syns(300);
+    let caller = thread::current().id();
+    let told_alone = |source: ReadByEach<'_>, above| {
+        let mut told_by = Vec::new();
+        let map = |event: Event<String>| event.kind.contains("Segment").then(|| thread::current().id());
+        let mut analyzer = builder(3, 160).spread_above(above).build();
+        analyzer.analyze_map(source, map, &mut told_by).unwrap();
+        let told_by: Vec<_> = told_by.into_iter().flatten().collect();
+        let alone = told_by.iter().take_while(|thread| **thread == caller).count();
+        assert!(told_by[alone..].iter().all(|thread| *thread != caller));
+        (alone, told_by.len())
+    };
+    let source = ReadByEach::new(&packets);
+    assert_eq!(told_alone(source.clone(), Duration::ZERO), (0, 300), "at once");
+    assert_eq!(told_alone(source.clone(), Duration::from_nanos(1)), (80, 300), "after eight rounds of ten");
+    assert_eq!(told_alone(source.clone(), Duration::from_secs(1)), (300, 300), "never");
+    assert_eq!(
+        told_alone(ReadByEach { readers: 1, ..source }, Duration::ZERO),
+        (300, 300),
+        "for want of others"
+    );
 }
 
 #[test]
@@ -666,7 +738,7 @@ fn what_no_worker_has_room_for_is_counted_where_it_is_to_be_dropped() {
     // Who takes no event until the source has ended lets all queues run full.
     let counters = analyzer.analyze(source, &mut |event: Event<String>| {
         while !done.load(Ordering::SeqCst) {
-            std::thread::yield_now();
+            thread::yield_now();
         }
         events.push(event);
     });
@@ -683,7 +755,7 @@ fn a_worker_that_is_always_late_does_not_set_the_pace() {
     let packets = syns(60);
     let frames = Frames::new(packets.iter().map(Packet::frame));
     let late = |event: Event<String>| {
-        std::thread::sleep(Duration::from_millis(50));
+        thread::sleep(Duration::from_millis(50));
         event
     };
     let mut analyzer = builder(2, 1).overflow(Overflow::Drop).build();
@@ -697,7 +769,7 @@ fn nothing_is_lost_where_the_source_is_to_wait() {
     let mut events = 0;
     let frames = Frames::new(packets.iter().map(Packet::frame));
     let counters = builder(2, 1).build().analyze(frames, &mut |_: Event<String>| {
-        std::thread::sleep(Duration::from_micros(100));
+        thread::sleep(Duration::from_micros(100));
         events += 1;
     });
     assert_eq!((events, counters.unwrap().segments_dropped), (400, 0));
@@ -798,7 +870,7 @@ fn stands(inspector: &Inspector<Everything>, frames: u64) -> (Counters, u64, u32
         if told.0.frames == frames && told.0.events == 2 * frames {
             return told;
         }
-        std::thread::sleep(Duration::from_millis(1));
+        thread::sleep(Duration::from_millis(1));
     }
     panic!("{frames} frames are never counted");
 }
@@ -881,7 +953,7 @@ fn frames_without_segments_are_counted_while_the_source_waits() {
         ask: |given: usize| {
             let counted = || inspector.ask(|glimpse| glimpse.counters().frames).unwrap();
             let tries = std::iter::repeat_with(counted).take(10_000);
-            let mut waited = tries.inspect(|_| std::thread::sleep(Duration::from_millis(1)));
+            let mut waited = tries.inspect(|_| thread::sleep(Duration::from_millis(1)));
             assert!(waited.any(|frames| frames == given as u64));
         },
     };
@@ -906,7 +978,7 @@ fn whoever_asks_when_the_analysis_ends_is_not_kept_waiting() {
     for _ in 0..20 {
         let mut analyzer = builder(2, 1).build();
         let inspector = analyzer.inspector();
-        let asking = std::thread::spawn(move || while inspector.ask(|_| ()).is_none() {});
+        let asking = thread::spawn(move || while inspector.ask(|_| ()).is_none() {});
         while !asking.is_finished() {
             analyzer
                 .analyze(Frames::new(syns(3).iter().map(Packet::frame)), &mut |_: Event<String>| {})

@@ -146,11 +146,6 @@ impl Field {
 const UNKNOWN: u8 = u8::MAX;
 
 impl FieldList {
-    /// A list with room for the fields and the text of a usual head, which one is [made of](Draft::finish).
-    pub(crate) fn with_room() -> Self {
-        Self(Vec::with_capacity(USUAL_LEN))
-    }
-
     /// Adds the field whose name and value stand there in a head.
     pub(crate) fn push(&mut self, head: &[u8], name: Range<usize>, value: Range<usize>) {
         let name = Span::from(name);
@@ -158,6 +153,10 @@ impl FieldList {
     }
 
     fn add(&mut self, field: Field) {
+        if self.0.capacity() == 0 {
+            // With room for the text of a usual head, with which it becomes one.
+            self.0.reserve(USUAL_LEN);
+        }
         self.0.extend_from_slice(&field.to_bytes());
     }
 

@@ -7,6 +7,7 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::slice;
+use std::time::Duration;
 
 use huginn_net::{
     AnalysisError, Builder, CaptureError, CaptureReader, Counters, Event, Frame, Frames, HuginnNet, LinkType,
@@ -88,7 +89,8 @@ impl Source for ReadByEach<'_> {
 }
 
 fn spread(workers: usize, batch_bytes: usize) -> Builder<Observers> {
-    HuginnNet::builder().workers(NonZeroUsize::new(workers).unwrap()).batch_bytes(batch_bytes)
+    let builder = HuginnNet::builder().workers(NonZeroUsize::new(workers).unwrap());
+    builder.batch_bytes(batch_bytes).spread_above(Duration::ZERO)
 }
 
 #[test]
@@ -100,8 +102,12 @@ fn each_capture_alone() {
             for batch_bytes in [1, 2048, 1 << 18] {
                 let found = analyze(spread(workers, batch_bytes), packets).unwrap();
                 assert!(found == want, "{name}, {workers} workers, batches of {batch_bytes}");
-                let found = analyze_source(spread(workers, batch_bytes), ReadByEach(each.iter())).unwrap();
-                assert!(found == want, "{name}, read by {workers} workers, batches of {batch_bytes}");
+                for above in [Duration::ZERO, Duration::from_nanos(1)] {
+                    let builder = spread(workers, batch_bytes).spread_above(above);
+                    let found = analyze_source(builder, ReadByEach(each.iter())).unwrap();
+                    let which = format!("{workers} workers above {above:?}, batches of {batch_bytes}");
+                    assert!(found == want, "{name}, read by {which}");
+                }
             }
         }
     }

@@ -99,7 +99,79 @@ fn flows_that_take_up_too_much_memory_go_oldest_first() {
     assert_eq!(table.counters().held_bytes, 0);
 }
 
+#[test]
+fn of_what_is_taken_in_the_oldest_go_for_want_of_room() {
+    let fill = |max_entries, max_held_bytes| {
+        let mut all = table(10, 300);
+        for n in 0..5 {
+            let slot = all.insert(FlowKey::numbered(n), at(u64::from(n)), n).unwrap();
+            all.note_held(slot, 50);
+        }
+        let idle_timeout = Duration::from_secs(300);
+        let mut part = IdleMap::new(&IdleLimits { max_entries, idle_timeout, max_held_bytes });
+        all.drain().for_each(|entry| part.take_in(entry));
+        let held: Vec<u32> = part.iter().map(|(_, n)| *n).collect();
+        (held, part.counters())
+    };
+    let counted = IdleCounters { held: 3, held_bytes: 150, ..IdleCounters::default() };
+    assert_eq!(fill(3, 1000), (vec![2, 3, 4], IdleCounters { evicted: 2, ..counted }));
+    assert_eq!(fill(10, 199), (vec![2, 3, 4], IdleCounters { evicted_for_memory: 2, ..counted }));
+}
+
 proptest! {
+    /// Each entry is as old in its own map as it was before, and what is counted adds up.
+    #[test]
+    fn a_map_that_is_divided_holds_what_it_held(
+        steps in prop::collection::vec((0..40_u32, 0..900_u64, 0..50_usize), 0..120),
+        more in prop::collection::vec((0..40_u32, 0..900_u64), 0..40),
+        later in 0..800_u64,
+    ) {
+        let limits =
+            IdleLimits { max_entries: 30, idle_timeout: Duration::from_secs(300), max_held_bytes: 700 };
+        let filled = || {
+            let (mut map, mut now) = (IdleMap::new(&limits), 0);
+            for (n, after, held) in &steps {
+                now += after / 20;
+                map.expire(at(now));
+                let key = FlowKey::numbered(*n);
+                let slot = map.touch(&key, at(now)).or_else(|| map.insert(key, at(now), *n));
+                map.note_held(slot.unwrap(), *held);
+            }
+            (map, now)
+        };
+        let ((mut whole, mut now), (mut divided, _)) = (filled(), filled());
+        let is_low = |key: &FlowKey| (0..10).any(|n| FlowKey::numbered(n) == *key);
+        let before = divided.counters();
+        let mut parts = [IdleMap::new(&limits), IdleMap::new(&limits)];
+        for entry in divided.drain() {
+            parts[usize::from(is_low(&entry.key))].take_in(entry);
+        }
+        prop_assert!(parts.iter().all(|part| part.counters().inserted == 0));
+        prop_assert_eq!(divided.counters(), IdleCounters { held: 0, held_bytes: 0, ..before });
+        let held = |parts: &[IdleMap<FlowKey, u32>]| {
+            let counted = parts.iter().map(IdleMap::counters);
+            let sum = counted.fold([0; 3], |[held, bytes, expired], map| {
+                [held + map.held, bytes + map.held_bytes, expired + map.expired]
+            });
+            let mut all: Vec<u32> = parts.iter().flat_map(|map| map.iter().map(|(_, n)| *n)).collect();
+            all.sort_unstable();
+            (sum, all)
+        };
+        for (n, after) in more {
+            now += after / 20;
+            let (key, part) = (FlowKey::numbered(n), &mut parts[usize::from(n < 10)]);
+            whole.expire(at(now));
+            part.expire(at(now));
+            prop_assert_eq!(whole.touch(&key, at(now)).is_some(), part.touch(&key, at(now)).is_some());
+        }
+        now += later;
+        whole.expire_all(at(now));
+        parts.iter_mut().for_each(|part| part.expire_all(at(now)));
+        let (found, (mut counted, all)) = (held(&parts), held(&[whole]));
+        counted[2] -= before.expired;
+        prop_assert_eq!(found, (counted, all));
+    }
+
     /// Against a plain list that is searched from one end to the other, in quarters of the time that an entry stays
     /// in its place.
     #[test]

@@ -1,7 +1,7 @@
 //! The thread of the caller: what the workers tell, in the order of the capture.
 
 use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crossbeam_channel::{Receiver, Sender, select};
 
@@ -9,10 +9,10 @@ use super::standing::Standings;
 use super::worker::{Tidings, ToldIn};
 use super::{Halt, Round};
 use crate::analysis_error::ThreadFailure;
-use crate::form::{Delivery, Form};
+use crate::form::{Delivery, Form, Guarded};
 use crate::outlet::{Outlet, Told};
 use crate::watch::Request;
-use crate::{AnalysisError, Counters, Event, Protocol, Report};
+use crate::{Event, Protocol, Report};
 
 /// The ways from the other threads.
 pub(super) struct Inbox<P: Protocol, F: Form<Event<Report<P>>>> {
@@ -41,6 +41,9 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> Lane<P, F> {
         let _ = self.spent_tidings.try_send(tidings);
     }
 }
+
+/// What a worker told in a round, with the way from it.
+type ToldBy<'a, P, F> = (&'a Lane<P, F>, Tidings<P, F>);
 
 /// Leads what is told to the memory and the sink.
 pub(super) struct Merger<'a, P: Protocol, F: Form<Event<Report<P>>>, D> {
@@ -79,7 +82,7 @@ where
                 let Ok(tidings) = lane.tidings.recv() else { return Ok(()) };
                 told.push((lane, tidings));
             }
-            if self.deliver(&mut told, |lane, tidings| lane.next_part(tidings))?.is_break() {
+            if self.deliver(&mut told)?.is_break() {
                 return Ok(());
             }
             let standings = self.standings.workers.iter_mut().enumerate();
@@ -95,77 +98,38 @@ where
         Ok(())
     }
 
-    /// Has `read` read round after round in this thread, until it says that there are no more, or the sink breaks.
-    pub(super) fn run_alone<E>(
-        mut self,
-        mut read: impl FnMut(&mut Tidings<P, F>) -> Read<E>,
-    ) -> Result<(), AnalysisError<E>> {
-        let mut outcome = Ok(true);
-        let heard = self.hear_alone(&mut read, &mut outcome);
-        self.delivery.ended();
-        match outcome {
-            Err(failure @ AnalysisError::Thread { .. }) => Err(failure),
-            outcome => heard.map_err(ThreadFailure::into_error).and(outcome.map(|_| ())),
-        }
-    }
-
-    fn hear_alone<E>(
-        &mut self,
-        read: &mut impl FnMut(&mut Tidings<P, F>) -> Read<E>,
-        outcome: &mut Result<bool, AnalysisError<E>>,
-    ) -> Result<(), ThreadFailure> {
-        let mut told = [((), Tidings::default())];
-        while matches!(outcome, Ok(true)) && !self.halt.is_due() {
-            let Read { counters, more } = read(&mut told[0].1);
-            (self.standings.read, *outcome) = (counters, more);
-            for (standing, (_, tidings)) in self.standings.workers.iter_mut().zip(&mut told) {
-                std::mem::swap(standing, &mut tidings.standing);
-            }
-            let no_more = |(): &mut (), _: &mut _| ControlFlow::Continue(());
-            if self.deliver(&mut told, no_more)?.is_break() || self.delivery.round(None).is_break() {
-                return Ok(());
-            }
-            F::clear(&mut told[0].1.shelf);
-            self.requests.try_iter().for_each(|request| request(&self.standings.glimpse(self.outlet)));
-        }
-        Ok(())
-    }
-
-    /// Leads what was told in a round to where it belongs. Breaks when the sink does, or where no more is wanted.
-    /// `more` gets the next part of what a worker told, where that is not all; it breaks where that does not come.
-    fn deliver<L>(
-        &mut self,
-        told: &mut [(L, Tidings<P, F>)],
-        mut more: impl FnMut(&mut L, &mut Tidings<P, F>) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ThreadFailure> {
+    /// Leads what was told in a round to where it belongs. Breaks when the sink does, or where no more is wanted or comes.
+    fn deliver(&mut self, told: &mut [ToldBy<'_, P, F>]) -> Result<ControlFlow<()>, ThreadFailure> {
         let Self { outlet, form, delivery, halt, .. } = self;
-        let mut failure = None;
         let mut concluded = F::Shelf::default();
         loop {
             for (lane, tidings) in told.iter_mut() {
-                if tidings.told.is_empty() && !tidings.is_last && more(lane, tidings).is_break() {
+                if tidings.told.is_empty() && !tidings.is_last && lane.next_part(tidings).is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
-            let Some((told, shelf)) = next::<_, P, F>(told) else { return Ok(ControlFlow::Continue(())) };
+            let Some((told, shelf)) = next(told) else { return Ok(ControlFlow::Continue(())) };
             let outcome = match told {
                 _ if halt.is_cancelled() => ControlFlow::Break(()),
                 Told::Report(piece) => outlet.report(piece, shelf, *delivery),
                 Told::Note(note) => {
-                    outlet.note(note, &mut |event| match catch_unwind(AssertUnwindSafe(|| {
-                        form.form(event, &mut concluded)
-                    })) {
-                        Ok(piece) => delivery.deliver(piece, &concluded),
-                        Err(payload) => {
-                            failure = Some(ThreadFailure::panicked("caller", &*payload));
-                            ControlFlow::Break(())
-                        }
-                    })
+                    let mut guarded = Guarded::new(*delivery);
+                    let note = || {
+                        outlet.note(note, &mut |event| {
+                            let piece = form.form(event, &mut concluded);
+                            guarded.deliver(piece, &concluded)
+                        })
+                    };
+                    match catch_unwind(AssertUnwindSafe(note)) {
+                        Ok(outcome) => outcome,
+                        Err(payload) if guarded.is_busy => resume_unwind(payload),
+                        Err(payload) => return Err(ThreadFailure::panicked("caller", &*payload)),
+                    }
                 }
             };
             F::clear(&mut concluded);
             if outcome.is_break() {
-                return failure.map_or(Ok(outcome), Err);
+                return Ok(outcome);
             }
         }
     }
@@ -181,14 +145,6 @@ where
     }
 }
 
-/// What became of a round that was read in the thread of the caller.
-pub(super) struct Read<E> {
-    /// What was counted up to the flows so far.
-    pub(super) counters: Counters,
-    /// Whether there may be more.
-    pub(super) more: Result<bool, AnalysisError<E>>,
-}
-
 /// Says so where it is dropped.
 struct StopOnDrop<'a>(&'a Halt<'a>);
 
@@ -199,9 +155,9 @@ impl Drop for StopOnDrop<'_> {
 }
 
 /// Takes out what was told first, with what it refers to.
-fn next<L, P: Protocol, F: Form<Event<Report<P>>>>(
-    inbox: &mut [(L, Tidings<P, F>)],
-) -> Option<(ToldIn<P, F>, &F::Shelf)> {
+fn next<'a, P: Protocol, F: Form<Event<Report<P>>>>(
+    inbox: &'a mut [ToldBy<'_, P, F>],
+) -> Option<(ToldIn<P, F>, &'a F::Shelf)> {
     let (_, tidings) = inbox
         .iter_mut()
         .min_by_key(|(_, tidings)| tidings.told.front().map_or(u64::MAX, |(place, _)| u64::from(*place)))?;

@@ -5,12 +5,13 @@
 //! workers tell of a round, each with the place of the segment that told it, is merged in order of those places: memory
 //! and sink see the very sequence that the sequential engine gives them.
 //!
-//! Of frames in memory each worker reads all for itself, and takes the segments of its own flows: a round is so many
-//! frames. The rest is the same.
+//! Frames in memory are analysed in the thread of the caller for as long as they take little time. Then each worker reads
+//! all for itself, and takes the segments of its own flows: a round is so many frames. The rest is the same.
 //!
 //! Every queue is bounded. Buffers go back to where they came from, so that nothing is allocated once all have grown to
 //! their working size.
 
+mod alone;
 mod batch;
 mod merge;
 mod reader;
@@ -20,8 +21,6 @@ mod worker;
 
 use std::hash::BuildHasher;
 use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
@@ -30,7 +29,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use foldhash::fast::RandomState;
 
 use crate::analysis_error::ThreadFailure;
-use crate::flows::Flows;
+use crate::flows::{Flows, FlowsShare};
 use crate::form::{Delivery, Form};
 use crate::intake::Intake;
 use crate::outlet::Outlet;
@@ -38,9 +37,9 @@ use crate::watch::Request;
 use crate::{
     AnalysisError, CancelToken, Counters, Event, FlowKey, FlowLimits, Protocol, Report, Source, Timestamp,
 };
-use merge::{Inbox, Merger, Read};
+use merge::{Inbox, Merger};
 use reader::Reader;
-use reading_worker::{Course, ReadingWorker, Share};
+use reading_worker::{Course, ReadingWorker};
 use standing::{Standing, Standings};
 use worker::{Outbox, Worker};
 
@@ -64,9 +63,6 @@ const BYTES_FOR_A_FRAME: usize = 16;
 /// Frames of a round at most where each worker reads for itself: an analysis is stopped between two rounds.
 const MAX_ROUND_LEN: usize = 1 << 16;
 
-/// Frames of a round at most in the thread of the caller: what is told of them still lies in a cache when it is led on.
-const MAX_ROUND_ALONE: usize = 256;
-
 /// What becomes of segments for which a worker has no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overflow {
@@ -85,9 +81,15 @@ pub(crate) struct Spread {
     pub(crate) workers: NonZeroUsize,
     pub(crate) batch_bytes: usize,
     pub(crate) overflow: Overflow,
+    /// What a frame may take before each worker reads for itself.
+    pub(crate) spread_above: Duration,
 }
 
 impl Spread {
+    fn workers(&self) -> usize {
+        self.workers.get().min(MAX_WORKERS)
+    }
+
     /// How long a buffer should be of which each worker gets a part, in bytes.
     fn buffer_len(&self) -> usize {
         self.batch_bytes.saturating_mul(self.workers.get()).min(MAX_BUFFER_LEN)
@@ -156,14 +158,11 @@ pub(crate) fn run<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Repo
     form: &F,
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> Result<(), AnalysisError<S::Error>> {
-    let workers = spread.workers.get().min(MAX_WORKERS);
     // Where each of them read, a filter expression could be another one for each: libpcap looks up the names in it.
-    let mut twins = if parts.intake.has_expression() { Vec::new() } else { source.twins(workers) };
-    twins.truncate(workers);
-    match twins.len() {
-        0 => one_reads(spread, parts, source, workers, form, delivery),
-        1 => alone(spread, parts, source, form, delivery),
-        _ => each_reads(spread, parts, twins, form, delivery),
+    if parts.intake.has_expression() || source.twins(1).is_empty() {
+        one_reads(spread, parts, source, form, delivery)
+    } else {
+        each_may_read(spread, parts, source, form, delivery)
     }
 }
 
@@ -172,14 +171,13 @@ fn one_reads<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P>
     spread: Spread,
     parts: Parts<'_, P>,
     mut source: S,
-    workers: usize,
     form: &F,
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> Result<(), AnalysisError<S::Error>> {
     let Parts { intake, flows, limits, outlet, cancel, requests } = parts;
-    let Ways { outboxes, rounds, inbox } = ways(workers);
+    let Ways { outboxes, rounds, inbox } = ways(spread.workers());
     let (reader, workers) = handing(spread, outboxes, rounds);
-    let standings = Standings::new(flows, intake.counters(), workers.len());
+    let standings = Standings::new(flows, intake.counters(), none_told(workers.len()));
     let limits = limits.share(workers.len());
     let (halt, ended_at) = (&Halt::new(cancel), &AtomicU64::new(0));
     // Whoever ends early drops its ends of the channels: then nobody waits for it, and all others end as well.
@@ -205,69 +203,61 @@ fn one_reads<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P>
     })
 }
 
-/// Reads in the thread of the caller, round by round as workers do: what comes of it is the same.
-fn alone<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
+/// Reads in the thread of the caller for as long as frames take little time, and has each worker read what is left then.
+fn each_may_read<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P>>>>(
     spread: Spread,
-    parts: Parts<'_, P>,
+    mut parts: Parts<'_, P>,
     mut source: S,
     form: &F,
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> Result<(), AnalysisError<S::Error>> {
-    let Parts { intake, flows, limits, outlet, cancel, requests } = parts;
-    let halt = &Halt::new(cancel);
-    let standings = Standings::new(flows, intake.counters(), 1);
-    let round_len = spread.round_len().min(MAX_ROUND_ALONE);
-    let share = Share { place: 0, shares: Shares::new(1), round_len };
-    let mut watched = Flows::new(flows.protocol().fork(), &limits);
-    let merger = Merger { outlet, form, delivery, halt, standings, requests };
-    let outcome = merger.run_alone(|tidings| {
-        // What is much is a round of its own.
-        let part = |_: &mut _, _: &_| ControlFlow::Break(());
-        let read = || share.read(&mut source, intake, &mut watched, form, tidings, part);
-        let more = match catch_unwind(AssertUnwindSafe(read)) {
-            Ok(read) => read.map_err(AnalysisError::Source),
-            Err(payload) => Err(ThreadFailure::panicked("worker", &*payload).into_error()),
-        };
-        (tidings.is_last, tidings.standing) = (true, Standing::of(&watched));
-        Read { counters: intake.counters(), more }
-    });
-    watched.expire(intake.clock.now());
-    watched.clear();
-    flows.join(watched);
-    outcome
+    let mut watched = Flows::new(parts.flows.protocol().fork(), &parts.limits);
+    let sources = alone::read(spread, &mut parts, &mut watched, &mut source, form, delivery);
+    match sources {
+        Ok(sources) if !sources.is_empty() => {
+            let (count, shares) = (sources.len(), Shares::new(sources.len()));
+            let watched = parts.flows.split(watched, &parts.limits.share(count), count, |key| shares.of(key));
+            let workers = sources.into_iter().zip(watched).collect();
+            each_reads(spread, parts, workers, &shares, form, delivery)
+        }
+        ended => {
+            delivery.ended();
+            watched.expire(parts.intake.clock.now());
+            watched.clear();
+            parts.flows.join(watched);
+            ended.map(|_| ())
+        }
+    }
 }
 
-/// Has each worker read a source of the same frames.
+/// Has each worker read a source of the same frames, and watch flows by these shares.
 fn each_reads<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P>>>>(
     spread: Spread,
     parts: Parts<'_, P>,
-    sources: Vec<S>,
+    workers: Vec<(S, FlowsShare<P>)>,
+    shares: &Shares,
     form: &F,
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> Result<(), AnalysisError<S::Error>> {
-    let Parts { intake, flows, limits, outlet, cancel, requests } = parts;
-    let count = sources.len();
-    let Ways { outboxes, rounds, inbox } = ways(count);
-    let standings = Standings::new(flows, intake.counters(), count);
-    let limits = limits.share(count);
-    let shares = Shares::new(count);
+    let Parts { intake, flows, outlet, cancel, requests, .. } = parts;
+    let Ways { outboxes, rounds, inbox } = ways(workers.len());
+    let standings = Standings::new(flows, intake.counters(), none_told(workers.len()));
     let halt = &Halt::new(cancel);
     let course = &Course::new(halt);
     // What is counted before the flows, all count alike: what the first one does is kept.
-    let mut others: Vec<_> = (1..count).map(|_| intake.fork()).collect();
+    let mut others: Vec<_> = (1..workers.len()).map(|_| intake.fork()).collect();
     let intakes = std::iter::once(intake).chain(&mut others);
     std::thread::scope(|scope| {
         let mut rounds = Some(rounds);
-        let workers: Vec<_> = sources
+        let workers: Vec<_> = workers
             .into_iter()
             .zip(intakes)
             .zip(outboxes)
             .enumerate()
-            .map(|(place, ((source, intake), outbox))| {
-                let share = Share { place, shares: shares.clone(), round_len: spread.round_len() };
-                let worker = ReadingWorker { share, outbox, rounds: rounds.take() };
-                let flows = Flows::new(flows.protocol().fork(), &limits);
-                start(scope, "worker", move || worker.run(source, intake, flows, form, course))
+            .map(|(place, (((source, flows), intake), outbox))| {
+                let (shares, round_len) = (shares.clone(), spread.round_len());
+                let worker = ReadingWorker { place, shares, round_len, outbox, rounds: rounds.take() };
+                start(scope, "worker", move || worker.run(source, intake, flows.begin(), form, course))
             })
             .collect();
         let merged = Merger { outlet, form, delivery, halt, standings, requests }.run(inbox);
@@ -280,6 +270,11 @@ fn each_reads<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P
         }
         watched.and(merged).map_err(ThreadFailure::into_error).and(read.map_err(AnalysisError::Source))
     })
+}
+
+/// How so many workers stand that have told nothing.
+fn none_told<C: Default>(workers: usize) -> Vec<Standing<C>> {
+    std::iter::repeat_with(Standing::default).take(workers).collect()
 }
 
 /// Whether threads are to stop before the source ends.

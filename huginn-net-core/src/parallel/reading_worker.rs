@@ -15,19 +15,14 @@ use crate::{Event, Protocol, Report, Source, Timestamp};
 
 /// A worker that reads the source for itself.
 pub(super) struct ReadingWorker<P: Protocol, F: Form<Event<Report<P>>>> {
-    pub(super) share: Share,
-    pub(super) outbox: Outbox<P, F>,
-    /// Where the worker that tells of rounds tells of them: one does, since all have the same.
-    pub(super) rounds: Option<Sender<Round>>,
-}
-
-/// What a worker makes of a round that it reads.
-pub(super) struct Share {
-    /// Which of the shares it is.
+    /// Which of the shares is its own.
     pub(super) place: usize,
     pub(super) shares: Shares,
     /// Frames of a round.
     pub(super) round_len: usize,
+    pub(super) outbox: Outbox<P, F>,
+    /// Where the worker that tells of rounds tells of them: one does, since all have the same.
+    pub(super) rounds: Option<Sender<Round>>,
 }
 
 impl<P: Protocol, F: Form<Event<Report<P>>>> ReadingWorker<P, F> {
@@ -47,37 +42,28 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> ReadingWorker<P, F> {
             }
             // Where nobody wants to hear of it any more, the course is over.
             if let Some(rounds) = &self.rounds {
-                let workers = Workers::first(self.share.shares.count());
+                let workers = Workers::first(self.shares.count());
                 let _ = rounds.send(Round { workers, taken_at: None, counters: intake.counters() });
             }
             let mut tidings = self.outbox.blank();
-            outcome =
-                self.share.read(&mut source, intake, &mut flows, form, &mut tidings, |tidings, flows| {
-                    let part = std::mem::replace(tidings, self.outbox.blank());
-                    let _ = self.outbox.send(part, false, flows);
-                    ControlFlow::Continue(())
-                });
+            outcome = self.read_round(&mut source, intake, &mut flows, form, &mut tidings);
             let _ = self.outbox.send(tidings, true, &flows);
         }
         flows.expire(intake.clock.now());
         flows.clear();
         (flows, outcome.map(|_| ()))
     }
-}
 
-impl Share {
-    /// Reads the frames of a round; tells whether there may be more. `part` takes what was told so far whenever that is
-    /// much, and says whether to go on.
-    pub(super) fn read<P: Protocol, F: Form<Event<Report<P>>>, S: Source>(
+    /// Reads the frames of a round; tells whether there may be more. What was told is handed on whenever it is much.
+    fn read_round<S: Source>(
         &self,
         source: &mut S,
         intake: &mut Intake,
         flows: &mut Flows<P>,
         form: &F,
         tidings: &mut Tidings<P, F>,
-        mut part: impl FnMut(&mut Tidings<P, F>, &Flows<P>) -> ControlFlow<()>,
     ) -> Result<bool, S::Error> {
-        let mut to = ToFlows { share: self, place: 0, flows, form, tidings };
+        let mut to = ToShare { worker: self, place: 0, flows, form, tidings };
         let mut read = 0_usize;
         for _ in 0..self.round_len {
             let Some(frame) = source.next_frame()? else { return Ok(false) };
@@ -85,9 +71,8 @@ impl Share {
             let _ = intake.take(&frame, &mut to);
             if to.tidings.is_much(read) {
                 read = 0;
-                if part(to.tidings, to.flows).is_break() {
-                    break;
-                }
+                let part = std::mem::replace(to.tidings, self.outbox.blank());
+                let _ = self.outbox.send(part, false, to.flows);
             }
         }
         Ok(true)
@@ -107,9 +92,9 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> Tidings<P, F> {
     }
 }
 
-/// Leads those segments of a round to their flows that fall to a share.
-struct ToFlows<'a, P: Protocol, F: Form<Event<Report<P>>>> {
-    share: &'a Share,
+/// Leads those segments of a round to their flows that fall to a worker.
+struct ToShare<'a, P: Protocol, F: Form<Event<Report<P>>>> {
+    worker: &'a ReadingWorker<P, F>,
     /// Which segment of the round comes next.
     place: u32,
     flows: &'a mut Flows<P>,
@@ -117,12 +102,12 @@ struct ToFlows<'a, P: Protocol, F: Form<Event<Report<P>>>> {
     tidings: &'a mut Tidings<P, F>,
 }
 
-impl<P: Protocol, F: Form<Event<Report<P>>>> Lead for ToFlows<'_, P, F> {
+impl<P: Protocol, F: Form<Event<Report<P>>>> Lead for ToShare<'_, P, F> {
     #[inline(always)]
     fn lead(&mut self, segment: &impl Prospect, now: Timestamp) -> ControlFlow<()> {
         let place = self.place;
         self.place = place.saturating_add(1);
-        if self.share.shares.of(&segment.outline().key) == self.share.place {
+        if self.worker.shares.of(&segment.outline().key) == self.worker.place {
             self.tidings.take(place, segment, now, self.flows, self.form);
         }
         ControlFlow::Continue(())

@@ -37,7 +37,7 @@ impl<C> Standing<C> {
     }
 }
 
-/// What each thread told last of how it stands.
+/// What each thread told last of how it stands; nothing so far where it has told nothing.
 pub(super) struct Standings<P: Protocol> {
     /// What there was before the threads began.
     before: Standing<P::Counters>,
@@ -48,12 +48,8 @@ pub(super) struct Standings<P: Protocol> {
 }
 
 impl<P: Protocol> Standings<P> {
-    pub(super) fn new(flows: &Flows<P>, read: Counters, workers: usize) -> Self {
-        Self {
-            before: Standing::of(flows),
-            read,
-            workers: std::iter::repeat_with(Standing::default).take(workers).collect(),
-        }
+    pub(super) fn new(flows: &Flows<P>, read: Counters, workers: Vec<Standing<P::Counters>>) -> Self {
+        Self { before: Standing::of(flows), read, workers }
     }
 
     /// All of it together.

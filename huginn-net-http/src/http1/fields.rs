@@ -16,7 +16,7 @@ use crate::headers::{FieldList, trim_blanks};
 /// As for p0f, a line that begins with a CR is the empty one, whatever follows.
 pub(super) fn of_whole_head(bytes: &[u8]) -> Option<(FieldList, usize)> {
     let mut start = memchr(b'\n', bytes)?.saturating_add(1);
-    let mut fields = FieldList::with_room();
+    let mut fields = FieldList::default();
     loop {
         let rest = bytes.get(start..)?;
         match rest.first()? {

@@ -53,3 +53,29 @@ impl Fields {
         Some(Response::from_parts(parts, self.head, SeenByP0f::None))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Headers;
+
+    #[test]
+    fn of_pseudo_headers_that_come_again_the_last_one_counts() {
+        let mut fields = Fields::default();
+        for n in 0..3 {
+            fields.push(b":path", format!("/{n}").as_bytes());
+            fields.push(b"cookie", format!("a={n}").as_bytes());
+            fields.push(b":method", [b"GET", &b"POST"[..], b"PUT"][n]);
+            fields.push(b":authority", format!("{n}.example").as_bytes());
+        }
+        let headers: Headers = (0..3).map(|n| ("cookie", format!("a={n}"))).collect();
+        let want = Request::new(HttpVersion::Http2, b"PUT", b"/2", headers).with_authority(b"2.example");
+        assert_eq!(fields.into_request(), Some(want));
+
+        let mut fields = Fields::default();
+        for status in ["100", "404"] {
+            fields.push(b":status", status.as_bytes());
+        }
+        assert_eq!(fields.into_response().map(|response| response.status()), Some(404));
+    }
+}

@@ -1,0 +1,48 @@
+//! From the intake to the sink in one thread.
+
+use std::ops::ControlFlow;
+
+use crate::decode::Prospect;
+use crate::flows::Flows;
+use crate::form::{Delivery, Form};
+use crate::intake::Lead;
+use crate::outlet::Outlet;
+use crate::{Event, Protocol, Report, Timestamp};
+
+/// Leads segments to their flows, and what these tell to the outlet, all in one thread.
+pub(crate) struct ToFlows<'a, P: Protocol, F: Form<Event<Report<P>>>, D> {
+    pub(crate) flows: &'a mut Flows<P>,
+    pub(crate) told: ToOutlet<'a, P, F, D>,
+}
+
+/// Leads what flows tell to the outlet.
+pub(crate) struct ToOutlet<'a, P: Protocol, F: Form<Event<Report<P>>>, D> {
+    pub(crate) outlet: &'a mut Outlet<P::Memory>,
+    pub(crate) form: &'a F,
+    pub(crate) shelf: &'a mut F::Shelf,
+    pub(crate) delivery: &'a mut D,
+}
+
+impl<P, F, D> Lead for ToFlows<'_, P, F, D>
+where
+    P: Protocol,
+    F: Form<Event<Report<P>>>,
+    D: Delivery<F::Piece, F::Shelf>,
+{
+    #[inline(always)]
+    fn lead(&mut self, segment: &impl Prospect, now: Timestamp) -> ControlFlow<()> {
+        let Self { flows, told } = self;
+        flows.segment(segment, now, &mut |event| told.take(event))
+    }
+}
+
+impl<P, F, D> ToOutlet<'_, P, F, D>
+where
+    P: Protocol,
+    F: Form<Event<Report<P>>>,
+    D: Delivery<F::Piece, F::Shelf>,
+{
+    fn take(&mut self, event: Event<P::Event>) -> ControlFlow<()> {
+        self.outlet.take(event, self.form, self.shelf, self.delivery)
+    }
+}

@@ -1,0 +1,158 @@
+//! The thread of the caller alone, for as long as frames take little time.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::{Duration, Instant};
+
+use super::standing::{Standing, Standings};
+use super::{Parts, Spread};
+use crate::analysis_error::ThreadFailure;
+use crate::direct::{ToFlows, ToOutlet};
+use crate::flows::Flows;
+use crate::form::{Delivery, Form, Guarded};
+use crate::intake::{Intake, Lead};
+use crate::{AnalysisError, CancelToken, Event, Protocol, Report, Source};
+
+/// Frames of a round at most: between two rounds questions are answered, and the clock is read.
+const MAX_ROUND_LEN: usize = 256;
+
+/// So many rounds in a row must be slow, as one may have been held up.
+const SLOW_ROUNDS: u32 = 4;
+
+/// So many rounds at the beginning tell nothing: tables grow, and nothing is in a cache yet.
+const FIRST_ROUNDS: u32 = 4;
+
+/// Analyses frames as an analyzer without workers does, until they take so long that several threads pay. Gives the sources
+/// that workers are to go on with; none if nothing is left.
+pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
+    spread: Spread,
+    parts: &mut Parts<'_, P>,
+    watched: &mut Flows<P>,
+    source: &mut S,
+    form: &F,
+    delivery: &mut impl Delivery<F::Piece, F::Shelf>,
+) -> Result<Vec<S>, AnalysisError<S::Error>> {
+    let Parts { intake, flows, outlet, cancel, requests, .. } = parts;
+    let round_len = spread.round_len().min(MAX_ROUND_LEN);
+    let mut pace = Pace::new(spread.spread_above);
+    let mut shelf = F::Shelf::default();
+    loop {
+        if pace.is_slow() {
+            let sources = S::twins(source, spread.workers());
+            if sources.len() > 1 {
+                return Ok(sources);
+            }
+            // Nor will there be more of them later.
+            pace = Pace::new(Duration::MAX);
+        }
+        let (read_before, began) = (intake.frames, Instant::now());
+        let mut guarded = Guarded::new(delivery);
+        let told = ToOutlet { outlet, form, shelf: &mut shelf, delivery: &mut guarded };
+        let mut to = ToFlows { flows: watched, told };
+        let read = catch_unwind(AssertUnwindSafe(|| read_round(source, intake, &mut to, round_len, cancel)));
+        let read = match read {
+            Ok(read) => read.map_err(AnalysisError::Source),
+            Err(payload) if guarded.is_busy => resume_unwind(payload),
+            Err(payload) => Err(ThreadFailure::panicked("caller", &*payload).into_error()),
+        };
+        pace.took(intake.frames.saturating_sub(read_before), began.elapsed());
+        requests.try_iter().for_each(|request| {
+            let standings = Standings::new(flows, intake.counters(), vec![Standing::of(watched)]);
+            request(&standings.glimpse(outlet));
+        });
+        if matches!(read, Ok(Read::Broken)) {
+            return Ok(Vec::new());
+        }
+        let is_enough = delivery.round(None).is_break();
+        if read? == Read::End || is_enough {
+            return Ok(Vec::new());
+        }
+    }
+}
+
+/// What there was to read in a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Read {
+    /// As much as there should be.
+    All,
+    /// Less: the source has ended, or the analysis was cancelled.
+    End,
+    /// Nobody wants to hear more.
+    Broken,
+}
+
+fn read_round<S: Source>(
+    source: &mut S,
+    intake: &mut Intake,
+    to: &mut impl Lead,
+    round_len: usize,
+    cancel: &CancelToken,
+) -> Result<Read, S::Error> {
+    for _ in 0..round_len {
+        if cancel.is_cancelled() {
+            return Ok(Read::End);
+        }
+        let Some(frame) = source.next_frame()? else { return Ok(Read::End) };
+        if intake.take(&frame, to).is_break() {
+            return Ok(Read::Broken);
+        }
+    }
+    Ok(Read::All)
+}
+
+/// Whether frames take so long that several threads pay.
+struct Pace {
+    /// What a frame may take.
+    above: Duration,
+    /// How many of the first rounds are still to come.
+    first_rounds: u32,
+    /// How many rounds in a row took longer.
+    slow_rounds: u32,
+}
+
+impl Pace {
+    /// Any frame takes longer than nothing.
+    fn new(above: Duration) -> Self {
+        let slow_rounds = if above.is_zero() { SLOW_ROUNDS } else { 0 };
+        Self { above, first_rounds: FIRST_ROUNDS, slow_rounds }
+    }
+
+    /// Takes note of what a round of so many frames took.
+    fn took(&mut self, frames: u64, time: Duration) {
+        if self.first_rounds > 0 {
+            self.first_rounds = self.first_rounds.saturating_sub(1);
+            return;
+        }
+        let is_slow = time > self.above.saturating_mul(u32::try_from(frames).unwrap_or(u32::MAX));
+        self.slow_rounds = if is_slow { self.slow_rounds.saturating_add(1) } else { 0 };
+    }
+
+    fn is_slow(&self) -> bool {
+        self.slow_rounds >= SLOW_ROUNDS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_rounds_in_a_row_must_be_slow() {
+        let mut pace = Pace::new(Duration::from_nanos(100));
+        let mut slow_after = |rounds: &[u64]| {
+            rounds.iter().for_each(|nanos| pace.took(10, Duration::from_nanos(*nanos)));
+            pace.is_slow()
+        };
+        assert!(!slow_after(&[9000; 4]), "the first ones tell nothing");
+        assert!(!slow_after(&[1001, 1001, 1001, 1000]), "one was quick");
+        assert!(!slow_after(&[1001; 3]));
+        assert!(slow_after(&[1001]));
+        assert!(Pace::new(Duration::ZERO).is_slow());
+    }
+
+    #[test]
+    fn no_round_is_slow_where_frames_may_take_as_long_as_they_like() {
+        let mut pace = Pace::new(Duration::MAX);
+        (0..20).for_each(|_| pace.took(u64::MAX, Duration::from_secs(1000)));
+        assert!(!pace.is_slow());
+    }
+}
