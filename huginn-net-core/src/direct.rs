@@ -5,9 +5,41 @@ use std::ops::ControlFlow;
 use crate::decode::Prospect;
 use crate::flows::Flows;
 use crate::form::{Delivery, Form};
-use crate::intake::Lead;
+use crate::intake::{Intake, Lead};
 use crate::outlet::Outlet;
-use crate::{Event, Protocol, Report, Timestamp};
+use crate::{CancelToken, Event, Protocol, Report, Source, Timestamp};
+
+/// What there was to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Read {
+    /// As much as there should be.
+    All,
+    /// Less: the source has ended, or the analysis was cancelled.
+    End,
+    /// Nobody wants to hear more.
+    Broken,
+}
+
+/// Reads so many frames at most.
+#[inline(always)]
+pub(crate) fn read<S: Source>(
+    source: &mut S,
+    intake: &mut Intake,
+    to: &mut impl Lead,
+    cancel: &CancelToken,
+    at_most: usize,
+) -> Result<Read, S::Error> {
+    for _ in 0..at_most {
+        if cancel.is_cancelled() {
+            return Ok(Read::End);
+        }
+        let Some(frame) = source.next_frame()? else { return Ok(Read::End) };
+        if intake.take(&frame, to).is_break() {
+            return Ok(Read::Broken);
+        }
+    }
+    Ok(Read::All)
+}
 
 /// Leads segments to their flows, and what these tell to the outlet, all in one thread.
 pub(crate) struct ToFlows<'a, P: Protocol, F: Form<Event<Report<P>>>, D> {

@@ -6,14 +6,13 @@ use std::time::{Duration, Instant};
 use super::standing::{Standing, Standings};
 use super::{Parts, Spread};
 use crate::analysis_error::ThreadFailure;
-use crate::direct::{ToFlows, ToOutlet};
+use crate::direct::{self, Read, ToFlows, ToOutlet};
 use crate::flows::Flows;
 use crate::form::{Delivery, Form, Guarded};
-use crate::intake::{Intake, Lead};
-use crate::{AnalysisError, CancelToken, Event, Protocol, Report, Source};
+use crate::{AnalysisError, Event, Protocol, Report, Source};
 
 /// Frames of a round at most: between two rounds questions are answered, and the clock is read.
-const MAX_ROUND_LEN: usize = 256;
+const MAX_LONE_ROUND_LEN: usize = 256;
 
 /// So many rounds in a row must be slow, as one may have been held up.
 const SLOW_ROUNDS: u32 = 4;
@@ -32,7 +31,7 @@ pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> Result<Vec<S>, AnalysisError<S::Error>> {
     let Parts { intake, flows, outlet, cancel, requests, .. } = parts;
-    let round_len = spread.round_len().min(MAX_ROUND_LEN);
+    let round_len = spread.round_len().min(MAX_LONE_ROUND_LEN);
     let mut pace = Pace::new(spread.spread_above);
     let mut shelf = F::Shelf::default();
     loop {
@@ -48,7 +47,8 @@ pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
         let mut guarded = Guarded::new(delivery);
         let told = ToOutlet { outlet, form, shelf: &mut shelf, delivery: &mut guarded };
         let mut to = ToFlows { flows: watched, told };
-        let read = catch_unwind(AssertUnwindSafe(|| read_round(source, intake, &mut to, round_len, cancel)));
+        let read =
+            catch_unwind(AssertUnwindSafe(|| direct::read(source, intake, &mut to, cancel, round_len)));
         let read = match read {
             Ok(read) => read.map_err(AnalysisError::Source),
             Err(payload) if guarded.is_busy => resume_unwind(payload),
@@ -67,36 +67,6 @@ pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
             return Ok(Vec::new());
         }
     }
-}
-
-/// What there was to read in a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Read {
-    /// As much as there should be.
-    All,
-    /// Less: the source has ended, or the analysis was cancelled.
-    End,
-    /// Nobody wants to hear more.
-    Broken,
-}
-
-fn read_round<S: Source>(
-    source: &mut S,
-    intake: &mut Intake,
-    to: &mut impl Lead,
-    round_len: usize,
-    cancel: &CancelToken,
-) -> Result<Read, S::Error> {
-    for _ in 0..round_len {
-        if cancel.is_cancelled() {
-            return Ok(Read::End);
-        }
-        let Some(frame) = source.next_frame()? else { return Ok(Read::End) };
-        if intake.take(&frame, to).is_break() {
-            return Ok(Read::Broken);
-        }
-    }
-    Ok(Read::All)
 }
 
 /// Whether frames take so long that several threads pay.
