@@ -110,13 +110,7 @@ impl<'a, I: Iterator<Item = Frame<'a>>> Source for Frames<'a, I> {
 }
 
 /// How many frames a [`MemoryFrames`] looks at together.
-const TOGETHER: usize = 16;
-
-/// How many frames it goes on before it looks again where they are short.
-const SHORT_TOGETHER: usize = 128;
-
-/// What frames shorter than this on average are, in bytes.
-const SHORT: usize = 256;
+const TOGETHER: usize = 64;
 
 /// For fewer frames a further thread does not pay, though they take long: to start it takes as long as some hundred.
 const FRAMES_FOR_A_THREAD: usize = 2048;
@@ -127,8 +121,7 @@ const NEXT_LINE: usize = 64;
 /// Frames in memory, as a [`Source`].
 ///
 /// For what is in none of its caches a processor waits, and that is most of the time that a frame takes of which nothing
-/// is to be learned. Here the next sixteen frames are looked at together, so that it waits for all of them at once; unless
-/// they are so short that the processor itself fetches one behind the other.
+/// is to be learned. Here the next 64 frames are looked at together, so that it waits for all of them at once.
 ///
 /// The workers of a parallel analysis each read all of them, where they are many and take
 /// [long enough](crate::Builder::spread_above).
@@ -158,13 +151,12 @@ impl<'a> MemoryFrames<'a> {
     // Not inlined: it is for many frames.
     #[inline(never)]
     fn look_ahead(&mut self) {
-        let (mut seen, mut len) = (0, 0_usize);
+        let mut seen = 0;
         for Frame { data, .. } in self.frames.as_slice().iter().take(TOGETHER) {
             seen ^= data.first().copied().unwrap_or(0) ^ data.get(NEXT_LINE).copied().unwrap_or(0);
-            len = len.saturating_add(data.len());
         }
         black_box(seen);
-        self.left = if len < TOGETHER * SHORT { SHORT_TOGETHER } else { TOGETHER };
+        self.left = TOGETHER;
     }
 }
 
@@ -206,7 +198,7 @@ mod tests {
                 Frame { ts, link: LinkType::RAW, data: data.get(..len).unwrap(), wire_len: 2000 }
             })
             .collect();
-        for count in [0, 1, 15, 16, 17, 128, 129, 150, 300] {
+        for count in [0, 1, 63, 64, 65, 128, 129, 150, 300] {
             let mut source = MemoryFrames::new(frames.get(..count).unwrap());
             for want in frames.iter().take(count) {
                 let lent = source.next_frame().unwrap().unwrap();
