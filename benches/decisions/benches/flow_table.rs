@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use foldhash::fast::RandomState;
-use huginn_net_core::{Addresses, FlowKey, IdleLimits, IdleMap, IpHeader, Segment, Timestamp, Transport, TunnelPath, UdpHeader};
+use huginn_net_core::{
+    Addresses, FlowKey, IdleLimits, IdleMap, IpHeader, Segment, Timestamp, Transport, TunnelPath, UdpHeader,
+};
 use ttl_cache::TtlCache;
 
 const PACKETS: u32 = 1_000_000;

@@ -181,6 +181,8 @@ fn frames() -> Vec<Vec<u8>> {
         .collect()
 }
 
+type Read = fn(&[u8]) -> Option<Headers<'_>>;
+
 fn header_views(criterion: &mut Criterion) {
     let frames = frames();
     for frame in &frames {
@@ -190,8 +192,7 @@ fn header_views(criterion: &mut Criterion) {
     }
     let mut group = criterion.benchmark_group("header_views");
     group.throughput(Throughput::Elements(frames.len() as u64));
-    let ways: [(&str, fn(&[u8]) -> Option<Headers<'_>>); 3] =
-        [("pnet", pnet), ("cursor", cursor), ("arrays", arrays)];
+    let ways: [(&str, Read); 3] = [("pnet", pnet), ("cursor", cursor), ("arrays", arrays)];
     for (name, read) in ways {
         group.bench_function(name, |bench| {
             bench.iter(|| {

@@ -1,6 +1,8 @@
 //! Three readers of HPACK: loona-hpack, httlib-hpack, and the one of huginn-net-http, which is compiled into this bench.
 
-use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime};
+use criterion::{
+    BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime,
+};
 
 #[allow(dead_code, unreachable_pub, unused_imports)]
 #[path = "../../../huginn-net-http/src/http2/hpack/mod.rs"]

@@ -110,8 +110,7 @@ fn send(rate: u64) -> u64 {
 }
 
 fn pnet(stop: &AtomicBool) -> Outcome {
-    let mut config = Config::default();
-    config.read_timeout = Some(Duration::from_millis(50));
+    let config = Config { read_timeout: Some(Duration::from_millis(50)), ..Config::default() };
     let Ok(Channel::Ethernet(_, mut receiver)) = pnet_datalink::channel(&interface("left"), config) else {
         panic!("no channel")
     };
