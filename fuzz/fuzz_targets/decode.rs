@@ -8,8 +8,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|data: &[u8]| {
     let Some((link, mut rest)) = data.split_first_chunk() else { return };
     let link = LinkType(u16::from_le_bytes(*link));
-    let mut config = DecodeConfig::default();
-    config.verify_checksums = true;
+    let config = DecodeConfig { verify_checksums: true, ..DecodeConfig::default() };
     let mut decoder = Decoder::new(config);
     let mut seconds = 0;
     while let Some((len, behind)) = rest.split_first_chunk() {

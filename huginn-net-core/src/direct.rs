@@ -9,18 +9,19 @@ use crate::intake::{Intake, Lead};
 use crate::outlet::Outlet;
 use crate::{CancelToken, Event, Protocol, Report, Source, Timestamp};
 
-/// What there was to read.
+/// Why no further frame was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Read {
-    /// As much as there should be.
-    All,
-    /// Less: the source has ended, or the analysis was cancelled.
-    End,
+pub(crate) enum Ended {
+    /// There were as many as there should be.
+    Enough,
+    /// There were less: the source has ended, or the analysis was cancelled.
+    Early,
     /// Nobody wants to hear more.
     Broken,
 }
 
-/// Reads so many frames at most.
+/// Reads so many frames at most, one or more.
+// Inlined, so that the whole way of a packet is compiled as one loop.
 #[inline(always)]
 pub(crate) fn read<S: Source>(
     source: &mut S,
@@ -28,17 +29,17 @@ pub(crate) fn read<S: Source>(
     to: &mut impl Lead,
     cancel: &CancelToken,
     at_most: usize,
-) -> Result<Read, S::Error> {
+) -> Result<Ended, S::Error> {
     for _ in 0..at_most {
         if cancel.is_cancelled() {
-            return Ok(Read::End);
+            return Ok(Ended::Early);
         }
-        let Some(frame) = source.next_frame()? else { return Ok(Read::End) };
+        let Some(frame) = source.next_frame()? else { return Ok(Ended::Early) };
         if intake.take(&frame, to).is_break() {
-            return Ok(Read::Broken);
+            return Ok(Ended::Broken);
         }
     }
-    Ok(Read::All)
+    Ok(Ended::Enough)
 }
 
 /// Leads segments to their flows, and what these tell to the outlet, all in one thread.

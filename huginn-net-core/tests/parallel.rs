@@ -548,9 +548,14 @@ fn fails(
 
 #[test]
 fn an_error_of_the_source_comes_after_all_events_before_it() {
-    let (events, error) = fails(1 << 20, then(syns(100), || Err("cut")), |event| event.kind);
-    assert_eq!(events.len(), 200);
-    assert_eq!(error, AnalysisError::Source("cut"));
+    for workers in [1, 2] {
+        let mut events: Vec<String> = Vec::new();
+        let mut analyzer = builder(workers, 1 << 20).build();
+        let source = then(syns(100), || Err("cut"));
+        let error = analyzer.analyze_map(source, |event| event.kind, &mut events).unwrap_err();
+        assert_eq!(error, AnalysisError::Source("cut"));
+        assert_eq!((events.len(), analyzer.counters().frames), (200, 100));
+    }
 }
 
 /// The thread and the message of a panic.

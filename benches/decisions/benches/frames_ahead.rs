@@ -1,8 +1,8 @@
 //! Frames in memory: as they come, looked at together, and fetched ahead.
 //!
 //! All are analysed for TCP by the same engine; what differs is the source. They take turns, and every one has to find
-//! as much. The packets are those of the captures, so many that a core's own caches do not hold them, or few enough
-//! that they do.
+//! as much. The packets are those of the captures, so many that a core's own caches do not hold what is read of them, or
+//! few enough that they do.
 
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -17,7 +17,8 @@ mod packets;
 
 use packets::{PAGES, Packets, Repeat, SHORT};
 
-/// Packets of each pass, in bytes: in a core's own caches, in the last cache that a processor has, and in memory.
+/// Packets of each pass, in bytes at least: those that a core's own caches hold, those that the last cache holds, which
+/// others use as well, and those of which only a part lies there.
 const SIZES: [usize; 3] = [512 << 10, 16 << 20, 64 << 20];
 const PASSES: usize = 15;
 /// Where the headers of most frames reach into the next line of the processor's cache.
@@ -115,7 +116,7 @@ fn main() {
                     times.push(nanos / frames.len() as f64);
                 }
             }
-            print!("| {kind}, {} KiB |", size >> 10);
+            print!("| {kind}, {} KiB |", packets.byte_len() >> 10);
             for times in &mut times {
                 times.sort_by(f64::total_cmp);
                 print!(" {:.0} ({:.0}) |", times[PASSES / 2], times[0]);

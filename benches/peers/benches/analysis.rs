@@ -5,7 +5,7 @@
 //!
 //! Once with the packets in memory: the published crates are given frames one by one through the functions that their own
 //! analyzers lead to, so that neither the reading of a file nor the channel of their results counts; this project's analyzer
-//! is given all of them, and fetches the one sixteen later, but in the rows that say frame by frame. Once with a file of
+//! is given all of them, and asks for the one sixteen later, but in the rows that say frame by frame. Once with a file of
 //! these packets, which each side reads by its own means. Either side looks up its own database.
 
 #[path = "../../hello_packets.rs"]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::standing::{Standing, Standings};
 use super::{Parts, Spread};
 use crate::analysis_error::ThreadFailure;
-use crate::direct::{self, Read, ToFlows, ToOutlet};
+use crate::direct::{self, Ended, ToFlows, ToOutlet};
 use crate::flows::Flows;
 use crate::form::{Delivery, Form, Guarded};
 use crate::{AnalysisError, Event, Protocol, Report, Source};
@@ -59,11 +59,11 @@ pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
             let standings = Standings::new(flows, intake.counters(), vec![Standing::of(watched)]);
             request(&standings.glimpse(outlet));
         });
-        if matches!(read, Ok(Read::Broken)) {
+        if matches!(read, Ok(Ended::Broken)) {
             return Ok(Vec::new());
         }
         let is_enough = delivery.round(None).is_break();
-        if read? == Read::End || is_enough {
+        if read? == Ended::Early || is_enough {
             return Ok(Vec::new());
         }
     }
