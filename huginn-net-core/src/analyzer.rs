@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::direct::{self, Ended, ToFlows, ToOutlet};
+use crate::direct::{self, ToFlows, ToOutlet};
 use crate::flows::Flows;
 use crate::form::{Delivery, Form, Mapped, ToSink, ToWriter, Written};
 use crate::intake::Intake;
@@ -195,8 +195,7 @@ impl<P: Protocol> Analyzer<P> {
         let mut shelf = F::Shelf::default();
         let Self { intake, flows, outlet, cancel, .. } = self;
         let mut flows = ToFlows { flows, told: ToOutlet { outlet, form, shelf: &mut shelf, delivery } };
-        // Where addresses have 32 bits, there may be more frames than one of them counts.
-        while direct::read(&mut source, intake, &mut flows, cancel, usize::MAX)? == Ended::Enough {}
+        direct::read(&mut source, intake, &mut flows, cancel, u64::MAX)?;
         Ok(())
     }
 

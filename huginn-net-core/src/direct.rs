@@ -14,13 +14,13 @@ use crate::{CancelToken, Event, Protocol, Report, Source, Timestamp};
 pub(crate) enum Ended {
     /// There were as many as there should be.
     Enough,
-    /// There were less: the source has ended, or the analysis was cancelled.
+    /// There were fewer: the source has ended, or the analysis was cancelled.
     Early,
     /// Nobody wants to hear more.
     Broken,
 }
 
-/// Reads so many frames at most, one or more.
+/// Reads so many frames at most.
 // Inlined, so that the whole way of a packet is compiled as one loop.
 #[inline(always)]
 pub(crate) fn read<S: Source>(
@@ -28,7 +28,7 @@ pub(crate) fn read<S: Source>(
     intake: &mut Intake,
     to: &mut impl Lead,
     cancel: &CancelToken,
-    at_most: usize,
+    at_most: u64,
 ) -> Result<Ended, S::Error> {
     for _ in 0..at_most {
         if cancel.is_cancelled() {

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::hint::black_box;
 use std::time::Instant;
 
-use huginn_net_core::{Event, Frame, MemoryFrames, Report, Source};
+use huginn_net_core::{Event, Frame, Frames, MemoryFrames, Report, Source};
 use huginn_net_tcp::{HuginnNetTcp, TcpObserver};
 use prefetch_index::prefetch_index;
 
@@ -23,18 +23,6 @@ const SIZES: [usize; 3] = [512 << 10, 16 << 20, 64 << 20];
 const PASSES: usize = 15;
 /// Where the headers of most frames reach into the next line of the processor's cache.
 const NEXT_LINE: usize = 64;
-
-/// As they come.
-struct Plain<'a>(&'a [Frame<'a>]);
-
-impl Source for Plain<'_> {
-    type Error = Infallible;
-
-    #[inline]
-    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Infallible> {
-        Ok(self.0.split_off_first().copied())
-    }
-}
 
 /// So many are looked at one after the other, so that they are waited for together.
 struct LookedAt<'a, const TOGETHER: usize> {
@@ -99,7 +87,7 @@ fn main() {
             let packets = Packets::of_captures(captures, Repeat::SameFlows, size, |_| true);
             let frames: Vec<_> = packets.frames().collect();
             let ways: [&dyn Fn() -> (f64, u64); 7] = [
-                &|| time(Plain(&frames)),
+                &|| time(Frames::new(frames.iter().copied())),
                 &|| time(LookedAt::<16> { frames: &frames, left: 0 }),
                 &|| time(LookedAt::<64> { frames: &frames, left: 0 }),
                 &|| time(Fetched::<4>(&frames)),

@@ -31,7 +31,7 @@ pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> Result<Vec<S>, AnalysisError<S::Error>> {
     let Parts { intake, flows, outlet, cancel, requests, .. } = parts;
-    let round_len = spread.round_len().min(MAX_LONE_ROUND_LEN);
+    let round_len = spread.round_len().min(MAX_LONE_ROUND_LEN) as u64;
     let mut pace = Pace::new(spread.spread_above);
     let mut shelf = F::Shelf::default();
     loop {
