@@ -39,7 +39,7 @@ pub trait Source {
     /// If there is but one then, the frames are too few for several threads, or there is one processor: all is done in the
     /// thread of the caller. Each of them holds fragments up to the [limits](crate::DecodeConfig).
     ///
-    /// All must give the same frames, and end alike; whether they are [at hand](Self::is_at_hand), and when they were
+    /// All must give the same frames, be [at hand](Self::is_at_hand) alike, and end alike; when frames were
     /// [taken](Self::taken_at), they are not asked. The analysis ends where the first of them does.
     fn twins(&self, _at_most: usize) -> Vec<Self>
     where
@@ -48,8 +48,12 @@ pub trait Source {
         Vec::new()
     }
 
-    /// Whether frames lie in a buffer that can be [taken](Self::take_buffer), which spares a parallel analysis to copy
-    /// them; false where nothing else is known.
+    /// Whether frames lie in a buffer that can be [taken](Self::take_buffer), and all that are still to come can be had
+    /// without waiting for anybody, as those of a file; false where nothing else is known.
+    ///
+    /// Then the workers of a parallel analysis, no more than there are processors, read the source themselves, each in turn, and
+    /// share the buffers: each decodes every frame, and nothing is handed over, nor dropped. Each of them holds fragments up to
+    /// the [limits](crate::DecodeConfig).
     fn lends_from_buffer(&self) -> bool {
         false
     }
@@ -58,7 +62,7 @@ pub trait Source {
     /// be of any length.
     ///
     /// Such a source begins no other buffer on its own accord, nor writes over frames in this one, before a call at
-    /// which its next frame is not [at hand](Self::is_at_hand).
+    /// which its next frame is not [at hand](Self::is_at_hand): that of a file is not where more of it must be read first.
     fn take_buffer(&mut self, fresh: Vec<u8>) -> Vec<u8> {
         fresh
     }
@@ -110,14 +114,21 @@ impl<'a, I: Iterator<Item = Frame<'a>>> Source for Frames<'a, I> {
     }
 }
 
-/// How many frames before its turn a [`MemoryFrames`] asks for one.
-const AHEAD: usize = 16;
+/// How many frames before its turn one is [asked for](ask_for).
+pub(crate) const AHEAD: usize = 16;
 
 /// For fewer frames a further thread does not pay, though they take long: to start it takes as long as some hundred.
 const FRAMES_FOR_A_THREAD: usize = 2048;
 
 /// Where the headers of most frames reach into the next line of the processor's cache.
 const NEXT_LINE: usize = 64;
+
+/// Asks for the beginning of the frame at this place of these bytes, to be in the processor's cache when its turn comes.
+#[inline(always)]
+pub(crate) fn ask_for(bytes: &[u8], start: usize) {
+    prefetch_index(bytes, start);
+    prefetch_index(bytes, start.wrapping_add(NEXT_LINE));
+}
 
 /// Frames in memory, as a [`Source`].
 ///
@@ -155,8 +166,7 @@ impl Source for MemoryFrames<'_> {
     #[inline]
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Infallible> {
         if let Some(Frame { data, .. }) = self.frames.as_slice().get(AHEAD) {
-            prefetch_index(data, 0);
-            prefetch_index(data, NEXT_LINE);
+            ask_for(data, 0);
         }
         Ok(self.frames.next().copied())
     }

@@ -151,90 +151,109 @@ impl Source for Passing<'_> {
     }
 }
 
-/// Frames that each worker reads for itself.
+/// Frames that are all there.
 #[derive(Clone)]
-struct ReadByEach<'a> {
+struct AllThere<'a> {
     packets: slice::Iter<'a, Packet>,
     /// What comes behind them, again and again, if anything does.
     then: &'a [Packet],
     /// What is instead of a further one.
     end: Result<(), &'static str>,
-    /// How many workers at most.
-    readers: usize,
+    readers: Readers,
 }
 
-impl<'a> ReadByEach<'a> {
+/// Who reads what is all there.
+#[derive(Clone)]
+enum Readers {
+    /// So many workers at most, each for itself; one does in the thread of the caller.
+    Each(usize),
+    /// Workers, each in turn, from this buffer, of which so many bytes have been lent.
+    InTurn(Vec<u8>, usize),
+}
+
+impl<'a> AllThere<'a> {
+    /// How long a buffer is that is given away: longer than any frame, and than some 17 SYNs.
+    const BUFFER_LEN: usize = 700;
+
     fn new(packets: &'a [Packet]) -> Self {
-        Self { packets: packets.iter(), then: &[], end: Ok(()), readers: usize::MAX }
+        Self { packets: packets.iter(), then: &[], end: Ok(()), readers: Readers::Each(usize::MAX) }
     }
 
-    fn endless(packets: &'a [Packet]) -> Self {
-        Self { then: packets, ..Self::new(packets) }
+    fn then(self, packets: &'a [Packet]) -> Self {
+        Self { then: packets, ..self }
     }
 
-    /// Which threads watch its flows.
+    fn cut(self) -> Self {
+        Self { end: Err("cut"), ..self }
+    }
+
+    fn for_each(self, readers: usize) -> Self {
+        Self { readers: Readers::Each(readers), ..self }
+    }
+
+    fn in_turn(self) -> Self {
+        Self { readers: Readers::InTurn(vec![0; Self::BUFFER_LEN], 0), ..self }
+    }
+
+    /// With all kinds of readers.
+    fn with_all(&self) -> [Self; 4] {
+        let source = || self.clone();
+        [source().for_each(1), source().for_each(2), source().for_each(5), source().in_turn()]
+    }
+
+    /// Which threads watch its flows, where several may.
     fn watched_by(&self) -> &'static str {
-        if self.readers == 1 { "caller" } else { "worker" }
+        let several = match &self.readers {
+            Readers::Each(readers) => *readers > 1,
+            Readers::InTurn(..) => processors() > 1,
+        };
+        if several { "worker" } else { "caller" }
     }
 }
 
-impl Source for ReadByEach<'_> {
+fn processors() -> usize {
+    thread::available_parallelism().map_or(1, NonZeroUsize::get)
+}
+
+impl Source for AllThere<'_> {
     type Error = &'static str;
 
     fn next_frame(&mut self) -> Result<Option<Frame<'_>>, &'static str> {
+        let at_hand = self.is_at_hand();
         if self.packets.as_slice().is_empty() {
             self.packets = self.then.iter();
         }
-        match self.packets.next() {
-            Some(packet) => Ok(Some(packet.frame())),
-            None => self.end.map(|()| None),
-        }
-    }
-
-    fn twins(&self, at_most: usize) -> Vec<Self> {
-        vec![self.clone(); at_most.min(self.readers)]
-    }
-}
-
-/// Frames in a buffer that is given away.
-struct Lending<'a> {
-    packets: slice::Iter<'a, Packet>,
-    buffer: Vec<u8>,
-    end: usize,
-}
-
-impl Lending<'_> {
-    const LEN: usize = 700;
-}
-
-impl Source for Lending<'_> {
-    type Error = Infallible;
-
-    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Infallible> {
-        if !self.is_at_hand() {
-            self.end = 0;
-        }
-        let Some(packet) = self.packets.next() else { return Ok(None) };
-        let start = self.end;
-        self.end += packet.data.len();
-        let place = &mut self.buffer[start..self.end];
+        let Some(packet) = self.packets.next() else { return self.end.map(|()| None) };
+        let Readers::InTurn(buffer, lent) = &mut self.readers else { return Ok(Some(packet.frame())) };
+        let start = if at_hand { *lent } else { 0 };
+        *lent = start + packet.data.len();
+        let place = &mut buffer[start..*lent];
         place.copy_from_slice(&packet.data);
         Ok(Some(Frame { data: place, ..packet.frame() }))
     }
 
     fn is_at_hand(&self) -> bool {
-        let next = self.packets.as_slice().first();
-        next.is_none_or(|packet| self.end + packet.data.len() <= Self::LEN)
+        let Readers::InTurn(_, lent) = &self.readers else { return true };
+        let next = self.packets.as_slice().first().or(self.then.first());
+        next.is_none_or(|packet| lent + packet.data.len() <= Self::BUFFER_LEN)
+    }
+
+    fn twins(&self, at_most: usize) -> Vec<Self> {
+        match &self.readers {
+            Readers::Each(readers) => vec![self.clone(); at_most.min(*readers)],
+            Readers::InTurn(..) => Vec::new(),
+        }
     }
 
     fn lends_from_buffer(&self) -> bool {
-        true
+        matches!(self.readers, Readers::InTurn(..))
     }
 
     fn take_buffer(&mut self, mut fresh: Vec<u8>) -> Vec<u8> {
-        fresh.resize(Self::LEN, 0);
-        self.end = 0;
-        std::mem::replace(&mut self.buffer, fresh)
+        let Readers::InTurn(buffer, lent) = &mut self.readers else { return fresh };
+        fresh.resize(Self::BUFFER_LEN, 0);
+        *lent = 0;
+        std::mem::replace(buffer, fresh)
     }
 }
 
@@ -348,25 +367,29 @@ proptest! {
         let packets = packets.concat();
         let (want, counted, segments) = analyze(builder(1, 0), &packets);
         let passing = Passing { packets: packets.iter(), at_hand: Vec::new() };
-        let lending = Lending { packets: packets.iter(), buffer: vec![0; Lending::LEN], end: 0 };
         for (events, counters, watched) in [
             analyze(builder(workers, batch_bytes), &packets),
-            analyze_source(builder(workers, batch_bytes), ReadByEach::new(&packets)),
+            analyze_source(builder(workers, batch_bytes), AllThere::new(&packets)),
             analyze_source(
                 builder(workers, batch_bytes),
-                ReadByEach { readers: 1, ..ReadByEach::new(&packets) },
+                AllThere::new(&packets).for_each(1),
             ),
             // Workers go on in the middle, and never do.
             analyze_source(
                 builder(workers, batch_bytes).spread_above(Duration::from_nanos(1)),
-                ReadByEach::new(&packets),
+                AllThere::new(&packets),
             ),
             analyze_source(
                 builder(workers, batch_bytes).spread_above(Duration::MAX),
-                ReadByEach::new(&packets),
+                AllThere::new(&packets),
             ),
             analyze_source(builder(workers, batch_bytes), passing),
-            analyze_source(builder(workers, batch_bytes), lending),
+            analyze_source(builder(workers, batch_bytes), AllThere::new(&packets).in_turn()),
+            // Workers go on after eight rounds.
+            analyze_source(
+                builder(workers, batch_bytes).spread_above(Duration::MAX),
+                AllThere::new(&packets).in_turn(),
+            ),
         ] {
             prop_assert_eq!(&events, &want);
             prop_assert_eq!(&counters, &counted);
@@ -383,7 +406,7 @@ fn a_round_of_which_much_is_told_comes_in_parts_and_in_order() {
         packet.data.clone_from(&Packet::syn(1).data);
     }
     let want = analyze(builder(1, 0), &packets);
-    for source in readers(&ReadByEach::new(&packets)) {
+    for source in AllThere::new(&packets).with_all() {
         assert!(analyze_source(builder(5, 1 << 20), source) == want);
     }
 }
@@ -430,10 +453,9 @@ fn an_empty_source_ends_at_once() {
 fn more_workers_than_can_be_are_as_many_as_can_be() {
     let packets = syns(300);
     let passing = Passing { packets: packets.iter(), at_hand: Vec::new() };
-    for (events, counters, _) in [
-        analyze_source(builder(1000, 1), passing),
-        analyze_source(builder(1000, 1), ReadByEach::new(&packets)),
-    ] {
+    for (events, counters, _) in
+        [analyze_source(builder(1000, 1), passing), analyze_source(builder(1000, 1), AllThere::new(&packets))]
+    {
         assert_eq!((events.len(), counters.frames), (600, 300));
     }
 }
@@ -583,11 +605,6 @@ fn a_panic_in_any_thread_is_an_error_with_its_message() {
     assert_eq!((events.len(), panic(&error)), (1, ("caller", "refused")));
 }
 
-/// The sources of so many workers that read for themselves; one does in the thread of the caller.
-fn readers<'a>(source: &ReadByEach<'a>) -> [ReadByEach<'a>; 3] {
-    [1, 2, 5].map(|readers| ReadByEach { readers, ..source.clone() })
-}
-
 /// Panics at what has this word.
 fn refuse(event: Event<String>, word: &str) -> String {
     assert!(!event.kind.contains(word), "refused");
@@ -604,23 +621,23 @@ fn workers_that_read_for_themselves_fail_as_others_do() {
     let packets = syns(300);
     let mut poisoned = packets.clone();
     poisoned[200] = Packet::said(200, TcpFlags::SYN, POISON);
-    for source in readers(&ReadByEach { end: Err("cut"), ..ReadByEach::new(&packets) }) {
+    for source in AllThere::new(&packets).cut().with_all() {
         let (events, error) = fails(source, |event| event.kind);
         assert_eq!((events, error), (600, AnalysisError::Source("cut")));
     }
-    for source in readers(&ReadByEach { then: &packets, ..ReadByEach::new(&poisoned) }) {
+    for source in AllThere::new(&poisoned).then(&packets).with_all() {
         let (events, error) = fails(source.clone(), |event| event.kind);
         assert_eq!(panic(&error), (source.watched_by(), "poisoned"));
         assert!(events <= 400);
     }
-    for source in readers(&ReadByEach::endless(&packets)) {
+    for source in AllThere::new(&packets).then(&packets).with_all() {
         let (events, error) = fails(source.clone(), |event| refuse(event, "Segment"));
         assert_eq!((events, panic(&error)), (0, (source.watched_by(), "refused")));
         let (events, error) = fails(source, |event| refuse(event, "SYNs"));
         assert_eq!((events, panic(&error)), (1, ("caller", "refused")));
     }
     let cursed = [&packets[..100], &[Packet::syn(u16::MAX)], &packets[100..]].concat();
-    for source in readers(&ReadByEach::new(&cursed)) {
+    for source in AllThere::new(&cursed).with_all() {
         let (events, error) = fails(source, |event| event.kind);
         assert_eq!((events, panic(&error)), (201, ("caller", "cursed")));
     }
@@ -652,7 +669,7 @@ impl Watcher for Ends {
 #[test]
 fn a_watcher_is_told_of_the_end_for_whatever_reason_it_comes() {
     let packets = syns(30);
-    for source in readers(&ReadByEach { end: Err("cut"), ..ReadByEach::new(&packets) }) {
+    for source in AllThere::new(&packets).cut().with_all() {
         for word in ["Segment", "SYNs", "nowhere"] {
             let mut ends = Ends::default();
             let write = |event: &Event<String>, _: &mut Vec<u8>| _ = refuse(event.clone(), word);
@@ -666,7 +683,7 @@ fn a_watcher_is_told_of_the_end_for_whatever_reason_it_comes() {
 #[test]
 fn workers_that_read_for_themselves_stop_together() {
     let packets = syns(300);
-    for source in readers(&ReadByEach::endless(&packets)) {
+    for source in AllThere::new(&packets).then(&packets).with_all() {
         let mut analyzer = builder(5, 640).build();
         let counters = analyzer.analyze(source.clone(), &mut Limited(4)).unwrap();
         assert_eq!(counters.events, 4);
@@ -685,7 +702,8 @@ fn workers_that_read_for_themselves_stop_together() {
         });
         let counters = analyzer.counters();
         assert!(counters.frames >= 1000);
-        assert!(source.readers == 1 || counters.frames.is_multiple_of(10), "whole rounds");
+        let whole_rounds = matches!(source.readers, Readers::Each(2..));
+        assert!(!whole_rounds || counters.frames.is_multiple_of(10), "whole rounds");
         assert_eq!((counters.decode.tcp, analyzer.protocol().segments), (counters.frames, counters.frames));
     }
 }
@@ -700,7 +718,7 @@ fn a_panic_of_the_sink_is_the_callers_and_ends_all_threads() {
 #[should_panic(expected = "enough")]
 fn a_panic_of_the_sink_is_the_callers_before_there_are_threads() {
     let packets = syns(3);
-    let source = ReadByEach { readers: 1, ..ReadByEach::new(&packets) };
+    let source = AllThere::new(&packets).for_each(1);
     let _ = builder(2, 1).build().analyze(source, &mut |_: Event<String>| panic!("enough"));
 }
 
@@ -709,7 +727,7 @@ fn a_panic_of_the_sink_is_the_callers_before_there_are_threads() {
 fn workers_begin_where_frames_take_long() {
     let packets = syns(300);
     let caller = thread::current().id();
-    let told_alone = |source: ReadByEach<'_>, above| {
+    let told_alone = |source: AllThere<'_>, above| {
         let mut told_by = Vec::new();
         let map = |event: Event<String>| event.kind.contains("Segment").then(|| thread::current().id());
         let mut analyzer = builder(3, 160).spread_above(above).build();
@@ -719,15 +737,16 @@ fn workers_begin_where_frames_take_long() {
         assert!(told_by[alone..].iter().all(|thread| *thread != caller));
         (alone, told_by.len())
     };
-    let source = ReadByEach::new(&packets);
+    let source = AllThere::new(&packets);
     assert_eq!(told_alone(source.clone(), Duration::ZERO), (0, 300), "at once");
     assert_eq!(told_alone(source.clone(), Duration::from_nanos(1)), (80, 300), "after eight rounds of ten");
     assert_eq!(told_alone(source.clone(), Duration::from_secs(1)), (300, 300), "never");
-    assert_eq!(
-        told_alone(ReadByEach { readers: 1, ..source }, Duration::ZERO),
-        (300, 300),
-        "for want of others"
-    );
+    assert_eq!(told_alone(source.clone().for_each(1), Duration::ZERO), (300, 300), "for want of others");
+    if processors() > 1 {
+        let source = source.in_turn();
+        assert_eq!(told_alone(source.clone(), Duration::ZERO), (0, 300), "at once");
+        assert_eq!(told_alone(source, Duration::from_secs(1)), (80, 300), "they share the reading");
+    }
 }
 
 #[test]

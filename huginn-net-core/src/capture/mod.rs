@@ -216,8 +216,9 @@ impl Source for CaptureReader {
             }
     }
 
+    /// Whether the input is a regular file: others may have to be waited for.
     fn lends_from_buffer(&self) -> bool {
-        true
+        self.input_len.is_some()
     }
 
     fn take_buffer(&mut self, fresh: Vec<u8>) -> Vec<u8> {

@@ -1,6 +1,8 @@
 //! The thread of the caller alone, for as long as frames take little time.
 
+use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use super::standing::{Standing, Standings};
@@ -14,14 +16,17 @@ use crate::{AnalysisError, Event, Protocol, Report, Source};
 /// Frames of a round at most: between two rounds questions are answered, and the clock is read.
 const MAX_LONE_ROUND_LEN: usize = 256;
 
+/// Any frame takes longer: where workers read in turn they share that, too, and pay as soon as there are many frames.
+const SHORTEST: Duration = Duration::from_nanos(1);
+
 /// So many rounds in a row must be slow, as one may have been held up.
 const SLOW_ROUNDS: u32 = 4;
 
 /// So many rounds at the beginning tell nothing: tables grow, and nothing is in a cache yet.
 const FIRST_ROUNDS: u32 = 4;
 
-/// Analyses frames as an analyzer without workers does, until they take so long that several threads pay. Gives the sources
-/// that workers are to go on with; none if nothing is left.
+/// Analyses frames as an analyzer without workers does, until several threads pay. Tells how many workers are to go on, if there
+/// is anything left.
 pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
     spread: Spread,
     parts: &mut Parts<'_, P>,
@@ -29,16 +34,18 @@ pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
     source: &mut S,
     form: &F,
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
-) -> Result<Vec<S>, AnalysisError<S::Error>> {
+) -> Result<Option<usize>, AnalysisError<S::Error>> {
     let Parts { intake, flows, outlet, cancel, requests, .. } = parts;
     let round_len = spread.round_len().min(MAX_LONE_ROUND_LEN) as u64;
-    let mut pace = Pace::new(spread.spread_above);
+    let may_take =
+        if source.lends_from_buffer() { spread.spread_above.min(SHORTEST) } else { spread.spread_above };
+    let mut pace = Pace::new(may_take);
     let mut shelf = F::Shelf::default();
     loop {
         if pace.is_slow() {
-            let sources = S::twins(source, spread.workers());
-            if sources.len() > 1 {
-                return Ok(sources);
+            let readers = readers_of(source, spread);
+            if readers > 1 {
+                return Ok(Some(readers));
             }
             // Nor will there be more of them later.
             pace = Pace::new(Duration::MAX);
@@ -60,12 +67,22 @@ pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
             request(&standings.glimpse(outlet));
         });
         if matches!(read, Ok(Ended::Broken)) {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let is_enough = delivery.round(None).is_break();
         if read? == Ended::Early || is_enough {
-            return Ok(Vec::new());
+            return Ok(None);
         }
+    }
+}
+
+/// How many workers can read a source.
+fn readers_of<S: Source>(source: &S, spread: Spread) -> usize {
+    if source.lends_from_buffer() {
+        // More than there are processors would but decode the same once more.
+        spread.workers().min(available_parallelism().map_or(1, NonZeroUsize::get))
+    } else {
+        source.twins(spread.workers()).len()
     }
 }
 

@@ -1,8 +1,5 @@
 //! Segments on their way to a worker.
 
-use std::ops::Range;
-use std::sync::Arc;
-
 use crate::decode::{FixedHeaders, Prospect, Usual};
 use crate::flows::Outline;
 use crate::{IpHeader, Segment, TcpFlags, TcpHeader, Timestamp, Transport, TunnelPath, UdpHeader};
@@ -16,9 +13,7 @@ pub(super) struct Batch {
     usual: Vec<UsualRecord>,
     /// All others.
     records: Vec<Record>,
-    /// The buffer of the source in which options and payloads lie.
-    buffer: Option<Arc<Vec<u8>>>,
-    /// Those that lie elsewhere, one after the other.
+    /// Options and payloads, one after the other.
     bytes: Vec<u8>,
     /// The tunnels of segments that are in one.
     tunnels: Vec<TunnelPath>,
@@ -35,31 +30,12 @@ struct Circumstances {
     bytes: Extent,
 }
 
-/// Where the options and, behind those, the payload of a segment lie.
+/// Where the options and, behind those, the payload of a segment lie in the batch's bytes.
 #[derive(Debug)]
 struct Extent {
     start: usize,
-    area: Area,
     options_len: u8,
     payload_len: u32,
-}
-
-/// What the start of an [`Extent`] tells.
-#[derive(Clone, Copy, Debug)]
-enum Area {
-    /// An offset in the batch's own bytes.
-    Own,
-    /// An address in the source's buffer.
-    Buffer,
-}
-
-/// Where a frame lies.
-#[derive(Clone, Copy)]
-pub(super) enum Lying<'b> {
-    /// Where it does not stay: its bytes are copied.
-    Passing,
-    /// In the buffer of the source.
-    InBuffer(&'b [u8]),
 }
 
 /// The segment of a [usual](crate::decode::Usual) frame.
@@ -91,21 +67,15 @@ enum TransportFields {
 impl Batch {
     /// Adds the segment of a usual frame, which is that of this place in the round.
     #[inline]
-    pub(super) fn push_usual(&mut self, place: u32, usual: &Usual<'_>, lying: Lying<'_>, now: Timestamp) {
-        let bytes = self.extent(usual.options(), usual.payload(), lying);
+    pub(super) fn push_usual(&mut self, place: u32, usual: &Usual<'_>, now: Timestamp) {
+        let bytes = self.copy(usual.options(), usual.payload());
         let (ts, payload_missing) = (usual.ts(), usual.payload_missing());
         let about = Circumstances { place, payload_missing, ts, now, bytes };
         self.usual.push(UsualRecord { about, headers: usual.headers() });
     }
 
     /// Adds a segment of a frame, or of several that were put together; it is that of this place in the round.
-    pub(super) fn push_segment(
-        &mut self,
-        place: u32,
-        segment: &Segment<'_>,
-        lying: Lying<'_>,
-        now: Timestamp,
-    ) {
+    pub(super) fn push_segment(&mut self, place: u32, segment: &Segment<'_>, now: Timestamp) {
         let (transport, options) = match &segment.transport {
             Transport::Tcp(tcp) => {
                 let TcpHeader { src_port, dst_port, seq, ack, flags, window, urgent, options } = *tcp;
@@ -121,34 +91,19 @@ impl Batch {
             narrow(self.tunnels.len()).saturating_sub(1)
         };
         let Segment { ts, payload_missing, ip, .. } = *segment;
-        let bytes = self.extent(options, segment.payload, lying);
+        let bytes = self.copy(options, segment.payload);
         let about = Circumstances { place, payload_missing, ts, now, bytes };
         self.records.push(Record { about, tunnel, ip, transport });
     }
 
-    /// Where options and payload lie, copied if that is not in the frame or does not stay.
+    /// Copies options and payload.
     #[inline]
-    fn extent(&mut self, options: &[u8], payload: &[u8], lying: Lying<'_>) -> Extent {
-        let in_buffer = match lying {
-            Lying::Passing => None,
-            Lying::InBuffer(frame) => start_in(frame, options, payload),
-        };
-        let (area, start) = match in_buffer {
-            Some(start) => (Area::Buffer, start),
-            None => {
-                let start = self.bytes.len();
-                self.bytes.extend_from_slice(options);
-                self.bytes.extend_from_slice(payload);
-                (Area::Own, start)
-            }
-        };
+    fn copy(&mut self, options: &[u8], payload: &[u8]) -> Extent {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(options);
+        self.bytes.extend_from_slice(payload);
         let options_len = u8::try_from(options.len()).unwrap_or(u8::MAX);
-        Extent { start, area, options_len, payload_len: narrow(payload.len()) }
-    }
-
-    /// Shares the buffer that segments were pushed from.
-    pub(super) fn lie_in(&mut self, buffer: &Arc<Vec<u8>>) {
-        self.buffer = Some(Arc::clone(buffer));
+        Extent { start, options_len, payload_len: narrow(payload.len()) }
     }
 
     /// How many segments it holds.
@@ -208,25 +163,17 @@ impl Batch {
     /// The options and the payload of a segment.
     #[inline]
     fn bytes_of(&self, extent: &Extent) -> (&[u8], &[u8]) {
-        let bytes = match extent.area {
-            Area::Own => self.bytes.get(extent.start..),
-            Area::Buffer => self
-                .buffer
-                .as_ref()
-                .and_then(|buffer| buffer.get(extent.start.wrapping_sub(buffer.as_ptr().addr())..)),
-        };
-        let bytes = bytes.unwrap_or_default();
+        let bytes = self.bytes.get(extent.start..).unwrap_or_default();
         let (options, rest) = bytes.split_at_checked(extent.options_len.into()).unwrap_or_default();
         (options, rest.get(..extent.payload_len as usize).unwrap_or_default())
     }
 
-    /// Empties it. The source's buffer is given to who is the last to refer to it.
-    pub(super) fn clear(&mut self) -> Option<Vec<u8>> {
+    /// Empties it.
+    pub(super) fn clear(&mut self) {
         self.usual.clear();
         self.records.clear();
         self.bytes.clear();
         self.tunnels.clear();
-        self.buffer.take().and_then(Arc::into_inner)
     }
 }
 
@@ -255,20 +202,6 @@ impl Prospect for Recorded<'_> {
         let (options, payload) = self.batch.bytes_of(&about.bytes);
         headers.segment(about.ts, options, payload, about.payload_missing)
     }
-}
-
-/// The address at which options begin with the payload behind them, if all of it lies in `buffer`.
-#[inline]
-fn start_in(buffer: &[u8], options: &[u8], payload: &[u8]) -> Option<usize> {
-    let ends = |bytes: &[u8]| {
-        let Range { start, end } = bytes.as_ptr_range();
-        (start.addr(), end.addr())
-    };
-    let (payload_start, end) = ends(payload);
-    let start = if options.is_empty() { payload_start } else { ends(options).0 };
-    let (first, last) = ends(buffer);
-    let is_whole = start.wrapping_add(options.len()) == payload_start;
-    (is_whole && first <= start && end <= last).then_some(start)
 }
 
 /// A batch is handed on long before a place in it no longer fits in 32 bits.

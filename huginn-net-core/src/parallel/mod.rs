@@ -5,14 +5,16 @@
 //! workers tell of a round, each with the place of the segment that told it, is merged in order of those places: memory
 //! and sink see the very sequence that the sequential engine gives them.
 //!
-//! Frames in memory are analysed in the thread of the caller for as long as they take little time. Then each worker reads
-//! all for itself, and takes the segments of its own flows: a round is so many frames. The rest is the same.
+//! Of what is all there, nothing is handed over: each worker decodes every frame, and takes the segments of its own flows.
+//! Files they read in turn, into blocks that they share; frames in memory each reads for itself. The thread of the caller
+//! begins alone, and goes on if several do not pay. A round is so many frames then. The rest is the same.
 //!
 //! Every queue is bounded. Buffers go back to where they came from, so that nothing is allocated once all have grown to
 //! their working size.
 
 mod alone;
 mod batch;
+mod blocks;
 mod merge;
 mod reader;
 mod reading_worker;
@@ -37,6 +39,7 @@ use crate::watch::Request;
 use crate::{
     AnalysisError, CancelToken, Counters, Event, FlowKey, FlowLimits, Protocol, Report, Source, Timestamp,
 };
+use blocks::Blocks;
 use merge::{Inbox, Merger};
 use reader::Reader;
 use reading_worker::{Course, ReadingWorker};
@@ -53,14 +56,14 @@ const QUEUE_LEN: usize = 8;
 /// whoever captures keeps what comes in its buffer.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// The longest buffer that a source is asked to fill at once, in bytes.
+/// The longest buffer that a source is given to fill, in bytes.
 const MAX_BUFFER_LEN: usize = 1 << 20;
 
-/// For so many bytes of a batch a round has one frame where each worker reads for itself: it need not be short, as what is
-/// told is handed on in parts.
+/// For so many bytes of a batch a round has one frame where each worker decodes all: it need not be short, as what is told is
+/// handed on in parts.
 const BYTES_FOR_A_FRAME: usize = 16;
 
-/// Frames of a round at most where each worker reads for itself: an analysis is stopped between two rounds.
+/// Frames of a round at most where each worker decodes all: an analysis is stopped between two rounds.
 const MAX_ROUND_LEN: usize = 1 << 16;
 
 /// What becomes of segments for which a worker has no room.
@@ -70,8 +73,8 @@ pub enum Overflow {
     #[default]
     Wait,
     /// They are dropped and [counted](crate::Counters::segments_dropped), a batch at a time, after some time that whoever
-    /// captures may bridge with its buffer (0.2 s). For captures that do not wait. Of frames in memory, which each worker
-    /// reads for itself, none is dropped.
+    /// captures may bridge with its buffer (0.2 s). For captures that do not wait. Of frames in memory and of files,
+    /// which the workers read themselves, none is dropped.
     Drop,
 }
 
@@ -90,12 +93,12 @@ impl Spread {
         self.workers.get().min(MAX_WORKERS)
     }
 
-    /// How long a buffer should be of which each worker gets a part, in bytes.
+    /// How long a buffer should be of which each worker watches a part, in bytes.
     fn buffer_len(&self) -> usize {
         self.batch_bytes.saturating_mul(self.workers.get()).min(MAX_BUFFER_LEN)
     }
 
-    /// Frames of a round where each worker reads for itself.
+    /// Frames of a round where each worker decodes all.
     fn round_len(&self) -> usize {
         (self.batch_bytes / BYTES_FOR_A_FRAME).clamp(1, MAX_ROUND_LEN)
     }
@@ -159,10 +162,11 @@ pub(crate) fn run<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Repo
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> Result<(), AnalysisError<S::Error>> {
     // Where each of them read, a filter expression could be another one for each: libpcap looks up the names in it.
-    if parts.intake.has_expression() || source.twins(1).is_empty() {
-        one_reads(spread, parts, source, form, delivery)
-    } else {
+    let is_all_there = source.lends_from_buffer() || !source.twins(1).is_empty();
+    if is_all_there && !parts.intake.has_expression() {
         each_may_read(spread, parts, source, form, delivery)
+    } else {
+        one_reads(spread, parts, source, form, delivery)
     }
 }
 
@@ -203,7 +207,7 @@ fn one_reads<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P>
     })
 }
 
-/// Reads in the thread of the caller for as long as frames take little time, and has each worker read what is left then.
+/// Reads in the thread of the caller until several pay, and has each worker decode what is left then.
 fn each_may_read<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P>>>>(
     spread: Spread,
     mut parts: Parts<'_, P>,
@@ -212,13 +216,18 @@ fn each_may_read<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Repor
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> Result<(), AnalysisError<S::Error>> {
     let mut watched = Flows::new(parts.flows.protocol().fork(), &parts.limits);
-    let sources = alone::read(spread, &mut parts, &mut watched, &mut source, form, delivery);
-    match sources {
-        Ok(sources) if !sources.is_empty() => {
-            let (count, shares) = (sources.len(), Shares::new(sources.len()));
+    match alone::read(spread, &mut parts, &mut watched, &mut source, form, delivery) {
+        Ok(Some(count)) => {
+            let shares = Shares::new(count);
             let watched = parts.flows.split(watched, &parts.limits.share(count), count, |key| shares.of(key));
-            let workers = sources.into_iter().zip(watched).collect();
-            each_reads(spread, parts, workers, &shares, form, delivery)
+            if source.lends_from_buffer() {
+                let blocks = Blocks::new(source, count, spread.buffer_len());
+                let sources = (0..count).map(|worker| blocks.frames(worker));
+                each_reads(spread, parts, sources.zip(watched).collect(), &shares, form, delivery)
+            } else {
+                let sources = source.twins(count).into_iter();
+                each_reads(spread, parts, sources.zip(watched).collect(), &shares, form, delivery)
+            }
         }
         ended => {
             delivery.ended();
@@ -230,7 +239,7 @@ fn each_may_read<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Repor
     }
 }
 
-/// Has each worker read a source of the same frames, and watch flows by these shares.
+/// Has each worker decode all frames of a source, and watch flows by these shares.
 fn each_reads<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P>>>>(
     spread: Spread,
     parts: Parts<'_, P>,
@@ -376,15 +385,13 @@ fn handing<P: Protocol, F: Form<Event<Report<P>>>>(
 ) -> (Reader, Vec<Worker<P, F>>) {
     let count = outboxes.len();
     let (spent_batches, spare_batches) = bounded(count.saturating_mul(UNDER_WAY));
-    let (spent_buffers, spare_buffers) = bounded(UNDER_WAY);
-    let mut reader = Reader::new(spread, Shares::new(count), spare_batches, spare_buffers, rounds);
+    let mut reader = Reader::new(spread, Shares::new(count), spare_batches, rounds);
     let workers = outboxes
         .into_iter()
         .map(|outbox| {
             let (queue, batches) = bounded(QUEUE_LEN);
             reader.add_lane(queue);
-            let (spent_batches, spent_buffers) = (spent_batches.clone(), spent_buffers.clone());
-            Worker { batches, spent_batches, spent_buffers, outbox }
+            Worker { batches, spent_batches: spent_batches.clone(), outbox }
         })
         .collect();
     (reader, workers)

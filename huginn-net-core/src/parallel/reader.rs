@@ -1,12 +1,11 @@
 //! The thread that reads the source and hands segments to the workers.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, SendTimeoutError, Sender, TrySendError};
 
-use super::batch::{Batch, Lying};
+use super::batch::Batch;
 use super::{Halt, Overflow, PATIENCE, Round, Shares, Spread, Workers};
 use crate::intake::{Intake, Taken};
 use crate::{FlowKey, Frame, Source, Timestamp};
@@ -15,8 +14,7 @@ use crate::{FlowKey, Frame, Source, Timestamp};
 pub(super) struct Reader {
     spread: Spread,
     lanes: Vec<Lane>,
-    spent_batches: Spent<Batch>,
-    spent_buffers: Spent<Vec<u8>>,
+    spent_batches: Spent,
     rounds: Sender<Round>,
     shares: Shares,
     /// For how long room may still be waited for where the source does not wait.
@@ -32,10 +30,10 @@ struct Lane {
 }
 
 /// What workers are done with.
-struct Spent<T> {
-    given_back: Receiver<T>,
+struct Spent {
+    given_back: Receiver<Batch>,
     /// What was given back last is on top: most of it still lies in a cache.
-    at_hand: Vec<T>,
+    at_hand: Vec<Batch>,
 }
 
 /// The workers are gone.
@@ -46,14 +44,12 @@ impl Reader {
         spread: Spread,
         shares: Shares,
         spent_batches: Receiver<Batch>,
-        spent_buffers: Receiver<Vec<u8>>,
         rounds: Sender<Round>,
     ) -> Self {
         Self {
             spread,
             lanes: Vec::new(),
             spent_batches: Spent::new(spent_batches),
-            spent_buffers: Spent::new(spent_buffers),
             rounds,
             shares,
             patience: PATIENCE,
@@ -77,27 +73,22 @@ impl Reader {
         self.told_frames = intake.frames;
         let mut place = 0_u32;
         let mut taken_at = None;
-        let lends_from_buffer = source.lends_from_buffer();
         let outcome = loop {
             if halt.is_due() {
                 break Ok(());
             }
-            if !source.is_at_hand() && self.hand_on(&mut place, taken_at, source, intake).is_err() {
+            if !source.is_at_hand() && self.hand_on(&mut place, taken_at, intake).is_err() {
                 break Ok(());
             }
             let begins = place == 0;
-            let added = source.next_frame().map(|frame| {
-                frame.map(|frame| {
-                    let lying = if lends_from_buffer { Lying::InBuffer(frame.data) } else { Lying::Passing };
-                    self.add(&frame, lying, &mut place, intake)
-                })
-            });
+            let added =
+                source.next_frame().map(|frame| frame.map(|frame| self.add(&frame, &mut place, intake)));
             match added {
                 Ok(Some(is_full)) => {
                     if begins {
                         taken_at = source.taken_at();
                     }
-                    if is_full && self.hand_on(&mut place, taken_at, source, intake).is_err() {
+                    if is_full && self.hand_on(&mut place, taken_at, intake).is_err() {
                         break Ok(());
                     }
                 }
@@ -105,29 +96,27 @@ impl Reader {
                 Err(error) => break Err(error),
             }
         };
-        let _ = self.hand_on(&mut place, taken_at, source, intake);
+        let _ = self.hand_on(&mut place, taken_at, intake);
         ended_at.store(intake.clock.now().as_nanos(), Ordering::Release);
         outcome
     }
 
     /// Adds what a frame holds to the batches of its workers; tells whether one is full.
-    ///
-    /// Inlined, since where frames lie is the same for all of a source.
     #[inline(always)]
-    fn add(&mut self, frame: &Frame<'_>, lying: Lying<'_>, place: &mut u32, intake: &mut Intake) -> bool {
+    fn add(&mut self, frame: &Frame<'_>, place: &mut u32, intake: &mut Intake) -> bool {
         let mut is_full = false;
         let batch_bytes = self.spread.batch_bytes;
         match intake.take_usual(frame) {
             Taken::Usual(usual, now) => {
                 if let Some(batch) = self.batch_of(&usual.key().0) {
-                    batch.push_usual(*place, &usual, lying, now);
+                    batch.push_usual(*place, &usual, now);
                     is_full = batch.size() >= batch_bytes;
                     *place = place.saturating_add(1);
                 }
             }
             Taken::Other => intake.take_other(frame, &mut |segment, now| {
                 if let Some(batch) = self.batch_of(&FlowKey::of(segment).0) {
-                    batch.push_segment(*place, segment, lying, now);
+                    batch.push_segment(*place, segment, now);
                     is_full |= batch.size() >= batch_bytes;
                     *place = place.saturating_add(1);
                 }
@@ -149,23 +138,15 @@ impl Reader {
         &mut self,
         place: &mut u32,
         taken_at: Option<Timestamp>,
-        source: &mut impl Source,
         intake: &mut Intake,
     ) -> Result<(), Deserted> {
         if *place == 0 {
             return self.tell(intake);
         }
         let mut workers = Workers::default();
-        let buffer = source.lends_from_buffer().then(|| {
-            let fresh = self.spent_buffers.take().unwrap_or_else(|| vec![0; self.spread.buffer_len()]);
-            Arc::new(source.take_buffer(fresh))
-        });
         for (worker, lane) in self.lanes.iter_mut().enumerate() {
             if lane.batch.len() == 0 {
                 continue;
-            }
-            if let Some(buffer) = &buffer {
-                lane.batch.lie_in(buffer);
             }
             let fresh = self.spent_batches.take().unwrap_or_default();
             let batch = std::mem::replace(&mut lane.batch, fresh);
@@ -199,13 +180,13 @@ impl Reader {
     }
 }
 
-impl<T> Spent<T> {
-    fn new(given_back: Receiver<T>) -> Self {
+impl Spent {
+    fn new(given_back: Receiver<Batch>) -> Self {
         Self { given_back, at_hand: Vec::new() }
     }
 
     /// What was given back last, if there is any. No more is held than may be on its way back.
-    fn take(&mut self) -> Option<T> {
+    fn take(&mut self) -> Option<Batch> {
         self.at_hand.extend(self.given_back.try_iter());
         let too_many = self.at_hand.len().saturating_sub(self.given_back.capacity().unwrap_or(0));
         self.at_hand.drain(..too_many);

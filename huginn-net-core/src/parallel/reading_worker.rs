@@ -74,6 +74,9 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> ReadingWorker<P, F> {
                 let part = std::mem::replace(to.tidings, self.outbox.blank());
                 let _ = self.outbox.send(part, false, to.flows);
             }
+            if !source.is_at_hand() {
+                break;
+            }
         }
         Ok(true)
     }

@@ -81,7 +81,6 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> Tidings<P, F> {
 pub(super) struct Worker<P: Protocol, F: Form<Event<Report<P>>>> {
     pub(super) batches: Receiver<Batch>,
     pub(super) spent_batches: Sender<Batch>,
-    pub(super) spent_buffers: Sender<Vec<u8>>,
     pub(super) outbox: Outbox<P, F>,
 }
 
@@ -94,8 +93,8 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> Worker<P, F> {
                 Item::Usual(usual) => tidings.take(place, &usual, now, &mut flows, form),
                 Item::Other(segment) => tidings.take(place, segment, now, &mut flows, form),
             });
-            // Where there are enough of them, they are dropped.
-            let _ = batch.clear().map(|buffer| self.spent_buffers.try_send(buffer));
+            batch.clear();
+            // Where there are enough of them, it is dropped.
             let _ = self.spent_batches.try_send(batch);
             if !self.outbox.send(tidings, true, &flows) {
                 return flows;
