@@ -185,13 +185,18 @@ impl Bench {
                 })
             });
         }
-        self.row(operation, &format!("{HANDED_WORKERS} workers, frames copied"), || {
-            let packets: &Packets = packets;
-            let (builder, map) = (&builder, &map);
-            (packets.len(), move || {
-                analyse(&mut builder().workers(HANDED_WORKERS).build(), passing(packets), map)
-            })
-        });
+        let handed = || builder().spread_above(Duration::ZERO);
+        let passing_rows: [(&str, &dyn Fn() -> Builder<P>); 2] =
+            [("frames that pass", &builder), ("frames handed over", &handed)];
+        for (which, builder) in passing_rows {
+            self.row(operation, &format!("{HANDED_WORKERS} workers, {which}"), || {
+                let packets: &Packets = packets;
+                let map = &map;
+                (packets.len(), move || {
+                    analyse(&mut builder().workers(HANDED_WORKERS).build(), passing(packets), map)
+                })
+            });
+        }
     }
 
     /// Measures whole analyses by how much is handed to a worker at once, and remarks which size is the quickest.
@@ -204,11 +209,12 @@ impl Bench {
     ) {
         let before = self.rows.len();
         for kib in BATCHES {
-            let spread = || builder().workers(HANDED_WORKERS).batch_bytes(kib << 10).build();
+            let spread =
+                || builder().workers(HANDED_WORKERS).batch_bytes(kib << 10).spread_above(Duration::ZERO);
             self.row(operation, &format!("{HANDED_WORKERS} workers, batches of {kib} KiB"), || {
                 let packets: &Packets = packets;
                 let (spread, map) = (&spread, &map);
-                (packets.len(), move || analyse(&mut spread(), passing(packets), map))
+                (packets.len(), move || analyse(&mut spread().build(), passing(packets), map))
             });
         }
         let quickest = self.rows[before..].iter().min_by(|one, other| one.nanos.total_cmp(&other.nanos));
@@ -243,7 +249,7 @@ impl Bench {
     }
 }
 
-/// Packets that are read once and copied for workers, as those of an interface.
+/// Packets that are read once, as those of an interface.
 fn passing<'a>(packets: &'a Packets) -> impl Source<Error = Infallible> + Send + use<'a> {
     Frames::new(packets.frames())
 }

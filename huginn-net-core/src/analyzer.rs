@@ -166,7 +166,7 @@ impl<P: Protocol> Analyzer<P> {
         write: impl Fn(&Event<Report<P>>, &mut Vec<u8>) + Sync,
         watcher: &mut (impl Watcher + ?Sized),
     ) -> Result<Counters, AnalysisError<S::Error>> {
-        let outcome = self.in_workers(source, &Timed(write), &mut ToWatcher(watcher));
+        let outcome = self.in_workers(source, false, &Timed(write), &mut ToWatcher(watcher));
         self.end();
         outcome.map(|()| self.counters())
     }
@@ -180,7 +180,8 @@ impl<P: Protocol> Analyzer<P> {
         let outcome = if self.spread.workers == NonZeroUsize::MIN {
             self.in_this_thread(source, form, delivery)
         } else {
-            self.in_workers(source, form, delivery)
+            let may_wait = self.spread.overflow == Overflow::Wait;
+            self.in_workers(source, may_wait, form, delivery)
         };
         self.end();
         outcome.map(|()| self.counters())
@@ -202,6 +203,7 @@ impl<P: Protocol> Analyzer<P> {
     fn in_workers<S: Source<Error: Send> + Send, F: Form<Event<Report<P>>>>(
         &mut self,
         source: S,
+        may_wait: bool,
         form: &F,
         delivery: &mut impl Delivery<F::Piece, F::Shelf>,
     ) -> Result<(), AnalysisError<S::Error>> {
@@ -210,7 +212,7 @@ impl<P: Protocol> Analyzer<P> {
         let Self { intake, flows, outlet, limits, spread, cancel, inspector } = self;
         let desk = inspector.open();
         let parts = Parts { intake, flows, limits: *limits, outlet, cancel, requests: &desk.requests };
-        parallel::run(*spread, parts, source, form, delivery)
+        parallel::run(*spread, parts, source, may_wait, form, delivery)
     }
 
     fn end(&mut self) {

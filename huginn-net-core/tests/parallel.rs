@@ -384,6 +384,11 @@ proptest! {
                 AllThere::new(&packets),
             ),
             analyze_source(builder(workers, batch_bytes), passing),
+            // Somebody else reads from the middle on.
+            analyze_source(
+                builder(workers, batch_bytes).spread_above(Duration::from_nanos(1)),
+                Passing { packets: packets.iter(), at_hand: Vec::new() },
+            ),
             analyze_source(builder(workers, batch_bytes), AllThere::new(&packets).in_turn()),
             // Workers go on after eight rounds.
             analyze_source(
@@ -722,30 +727,35 @@ fn a_panic_of_the_sink_is_the_callers_before_there_are_threads() {
     let _ = builder(2, 1).build().analyze(source, &mut |_: Event<String>| panic!("enough"));
 }
 
-/// Of frames that each worker can read: how many of what they told was told in the thread of the caller, before all else.
+/// How much of what frames told was told in the thread of the caller, before all else; and how much was told. There are rounds
+/// of ten frames.
+fn told_alone(source: impl Source<Error: Debug + Send> + Send, above: Duration) -> (usize, usize) {
+    let caller = thread::current().id();
+    let mut told_by = Vec::new();
+    let map = |event: Event<String>| event.kind.contains("Segment").then(|| thread::current().id());
+    builder(3, 160).spread_above(above).build().analyze_map(source, map, &mut told_by).unwrap();
+    let told_by: Vec<_> = told_by.into_iter().flatten().collect();
+    let alone = told_by.iter().take_while(|thread| **thread == caller).count();
+    assert!(told_by[alone..].iter().all(|thread| *thread != caller));
+    (alone, told_by.len())
+}
+
 #[test]
 fn workers_begin_where_frames_take_long() {
+    let [at_once, soon, never] = [Duration::ZERO, Duration::from_nanos(1), Duration::MAX];
     let packets = syns(300);
-    let caller = thread::current().id();
-    let told_alone = |source: AllThere<'_>, above| {
-        let mut told_by = Vec::new();
-        let map = |event: Event<String>| event.kind.contains("Segment").then(|| thread::current().id());
-        let mut analyzer = builder(3, 160).spread_above(above).build();
-        analyzer.analyze_map(source, map, &mut told_by).unwrap();
-        let told_by: Vec<_> = told_by.into_iter().flatten().collect();
-        let alone = told_by.iter().take_while(|thread| **thread == caller).count();
-        assert!(told_by[alone..].iter().all(|thread| *thread != caller));
-        (alone, told_by.len())
-    };
     let source = AllThere::new(&packets);
-    assert_eq!(told_alone(source.clone(), Duration::ZERO), (0, 300), "at once");
-    assert_eq!(told_alone(source.clone(), Duration::from_nanos(1)), (80, 300), "after eight rounds of ten");
-    assert_eq!(told_alone(source.clone(), Duration::from_secs(1)), (300, 300), "never");
-    assert_eq!(told_alone(source.clone().for_each(1), Duration::ZERO), (300, 300), "for want of others");
-    if processors() > 1 {
-        let source = source.in_turn();
-        assert_eq!(told_alone(source.clone(), Duration::ZERO), (0, 300), "at once");
-        assert_eq!(told_alone(source, Duration::from_secs(1)), (80, 300), "they share the reading");
+    let passing = || Passing { packets: packets.iter(), at_hand: Vec::new() };
+    for (above, told) in [(at_once, 0), (soon, 80), (never, 300)] {
+        assert_eq!(told_alone(source.clone(), above), (told, 300));
+        assert_eq!(told_alone(passing(), above), (told, 300));
+    }
+    assert_eq!(told_alone(source.clone().for_each(1), at_once), (300, 300), "for want of others");
+    // Where they share the reading, they always pay.
+    let several = processors() > 1;
+    for (above, told) in [(at_once, 0), (soon, 80), (never, 80)] {
+        let told = if several { told } else { 300 };
+        assert_eq!(told_alone(source.clone().in_turn(), above), (told, 300));
     }
 }
 

@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use super::standing::{Standing, Standings};
-use super::{Parts, Spread};
+use super::{Parts, Readers, Spread};
 use crate::analysis_error::ThreadFailure;
 use crate::direct::{self, Ended, ToFlows, ToOutlet};
 use crate::flows::Flows;
@@ -35,17 +35,18 @@ pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
     form: &F,
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> Result<Option<usize>, AnalysisError<S::Error>> {
-    let Parts { intake, flows, outlet, cancel, requests, .. } = parts;
     let round_len = spread.round_len().min(MAX_LONE_ROUND_LEN) as u64;
+    let readers = Readers::of(source, parts);
     let may_take =
-        if source.lends_from_buffer() { spread.spread_above.min(SHORTEST) } else { spread.spread_above };
+        if readers == Readers::InTurn { spread.spread_above.min(SHORTEST) } else { spread.spread_above };
     let mut pace = Pace::new(may_take);
     let mut shelf = F::Shelf::default();
+    let Parts { intake, flows, outlet, cancel, requests, .. } = parts;
     loop {
         if pace.is_slow() {
-            let readers = readers_of(source, spread);
-            if readers > 1 {
-                return Ok(Some(readers));
+            let workers = workers_for(readers, source, spread);
+            if workers > 1 {
+                return Ok(Some(workers));
             }
             // Nor will there be more of them later.
             pace = Pace::new(Duration::MAX);
@@ -76,13 +77,13 @@ pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
     }
 }
 
-/// How many workers can read a source.
-fn readers_of<S: Source>(source: &S, spread: Spread) -> usize {
-    if source.lends_from_buffer() {
+/// How many workers pay, at most.
+fn workers_for<S: Source>(readers: Readers, source: &S, spread: Spread) -> usize {
+    match readers {
+        Readers::One => spread.workers(),
         // More than there are processors would but decode the same once more.
-        spread.workers().min(available_parallelism().map_or(1, NonZeroUsize::get))
-    } else {
-        source.twins(spread.workers()).len()
+        Readers::InTurn => spread.workers().min(available_parallelism().map_or(1, NonZeroUsize::get)),
+        Readers::Each => source.twins(spread.workers()).len(),
     }
 }
 

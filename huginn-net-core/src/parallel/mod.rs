@@ -153,45 +153,96 @@ fn bit(worker: usize) -> u128 {
     u32::try_from(worker).ok().and_then(|worker| 1_u128.checked_shl(worker)).unwrap_or(0)
 }
 
-/// Analyses a source to its end, to a sink that breaks or to cancellation.
+/// Analyses a source to its end, to a sink that breaks or to cancellation. Unless it may have to be kept from waiting, the thread
+/// of the caller begins, and goes on where several do not pay.
 pub(crate) fn run<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P>>>>(
     spread: Spread,
-    parts: Parts<'_, P>,
-    source: S,
+    mut parts: Parts<'_, P>,
+    mut source: S,
+    may_wait: bool,
     form: &F,
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> Result<(), AnalysisError<S::Error>> {
-    // Where each of them read, a filter expression could be another one for each: libpcap looks up the names in it.
-    let is_all_there = source.lends_from_buffer() || !source.twins(1).is_empty();
-    if is_all_there && !parts.intake.has_expression() {
-        each_may_read(spread, parts, source, form, delivery)
+    let mut watched = Flows::new(parts.flows.protocol().fork(), &parts.limits);
+    let readers = if may_wait || Readers::of(&source, &parts) != Readers::One {
+        alone::read(spread, &mut parts, &mut watched, &mut source, form, delivery)
     } else {
-        one_reads(spread, parts, source, form, delivery)
+        Ok(Some(spread.workers()))
+    };
+    match readers {
+        Ok(Some(count)) => {
+            let shares = Shares::new(count);
+            let watched = parts.flows.split(watched, &parts.limits.share(count), count, |key| shares.of(key));
+            match Readers::of(&source, &parts) {
+                Readers::One => one_reads(spread, parts, source, watched, shares, form, delivery),
+                Readers::InTurn => {
+                    let blocks = Blocks::new(source, count, spread.buffer_len());
+                    let sources = (0..count).map(|worker| blocks.frames(worker));
+                    each_reads(spread, parts, sources.zip(watched).collect(), &shares, form, delivery)
+                }
+                Readers::Each => {
+                    let sources = source.twins(count).into_iter();
+                    each_reads(spread, parts, sources.zip(watched).collect(), &shares, form, delivery)
+                }
+            }
+        }
+        ended => {
+            delivery.ended();
+            watched.expire(parts.intake.clock.now());
+            watched.clear();
+            parts.flows.join(watched);
+            ended.map(|_| ())
+        }
     }
 }
 
-/// Has one thread read a source and hand segments to workers.
+/// Who reads for several workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Readers {
+    /// A thread that hands segments to them.
+    One,
+    /// They do, each in turn, and decode all that was read.
+    InTurn,
+    /// They do, each for itself.
+    Each,
+}
+
+impl Readers {
+    fn of<P: Protocol, S: Source>(source: &S, parts: &Parts<'_, P>) -> Self {
+        // Where each of them filtered, an expression could be another one for each: libpcap looks up the names in it.
+        if parts.intake.has_expression() {
+            Self::One
+        } else if source.lends_from_buffer() {
+            Self::InTurn
+        } else if source.twins(1).is_empty() {
+            Self::One
+        } else {
+            Self::Each
+        }
+    }
+}
+
+/// Has one thread read a source and hand segments to workers, which watch flows by these shares.
 fn one_reads<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P>>>>(
     spread: Spread,
     parts: Parts<'_, P>,
     mut source: S,
+    watched: Vec<FlowsShare<P>>,
+    shares: Shares,
     form: &F,
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> Result<(), AnalysisError<S::Error>> {
-    let Parts { intake, flows, limits, outlet, cancel, requests } = parts;
-    let Ways { outboxes, rounds, inbox } = ways(spread.workers());
-    let (reader, workers) = handing(spread, outboxes, rounds);
+    let Parts { intake, flows, outlet, cancel, requests, .. } = parts;
+    let Ways { outboxes, rounds, inbox } = ways(watched.len());
+    let (reader, workers) = handing(spread, shares, outboxes, rounds);
     let standings = Standings::new(flows, intake.counters(), none_told(workers.len()));
-    let limits = limits.share(workers.len());
     let (halt, ended_at) = (&Halt::new(cancel), &AtomicU64::new(0));
     // Whoever ends early drops its ends of the channels: then nobody waits for it, and all others end as well.
     std::thread::scope(|scope| {
         let workers: Vec<_> = workers
             .into_iter()
-            .map(|worker| {
-                let flows = Flows::new(flows.protocol().fork(), &limits);
-                start(scope, "worker", move || worker.run(flows, form, ended_at))
-            })
+            .zip(watched)
+            .map(|(worker, flows)| start(scope, "worker", move || worker.run(flows.begin(), form, ended_at)))
             .collect();
         let reader = start(scope, "reader", move || reader.run(&mut source, intake, halt, ended_at));
         let merged = Merger { outlet, form, delivery, halt, standings, requests }.run(inbox);
@@ -205,38 +256,6 @@ fn one_reads<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P>
         }
         watched.and(merged).map_err(ThreadFailure::into_error).and(read)
     })
-}
-
-/// Reads in the thread of the caller until several pay, and has each worker decode what is left then.
-fn each_may_read<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P>>>>(
-    spread: Spread,
-    mut parts: Parts<'_, P>,
-    mut source: S,
-    form: &F,
-    delivery: &mut impl Delivery<F::Piece, F::Shelf>,
-) -> Result<(), AnalysisError<S::Error>> {
-    let mut watched = Flows::new(parts.flows.protocol().fork(), &parts.limits);
-    match alone::read(spread, &mut parts, &mut watched, &mut source, form, delivery) {
-        Ok(Some(count)) => {
-            let shares = Shares::new(count);
-            let watched = parts.flows.split(watched, &parts.limits.share(count), count, |key| shares.of(key));
-            if source.lends_from_buffer() {
-                let blocks = Blocks::new(source, count, spread.buffer_len());
-                let sources = (0..count).map(|worker| blocks.frames(worker));
-                each_reads(spread, parts, sources.zip(watched).collect(), &shares, form, delivery)
-            } else {
-                let sources = source.twins(count).into_iter();
-                each_reads(spread, parts, sources.zip(watched).collect(), &shares, form, delivery)
-            }
-        }
-        ended => {
-            delivery.ended();
-            watched.expire(parts.intake.clock.now());
-            watched.clear();
-            parts.flows.join(watched);
-            ended.map(|_| ())
-        }
-    }
 }
 
 /// Has each worker decode all frames of a source, and watch flows by these shares.
@@ -380,12 +399,13 @@ fn ways<P: Protocol, F: Form<Event<Report<P>>>>(workers: usize) -> Ways<P, F> {
 /// A reader and the workers that it hands segments to, before they start.
 fn handing<P: Protocol, F: Form<Event<Report<P>>>>(
     spread: Spread,
+    shares: Shares,
     outboxes: Vec<Outbox<P, F>>,
     rounds: Sender<Round>,
 ) -> (Reader, Vec<Worker<P, F>>) {
     let count = outboxes.len();
     let (spent_batches, spare_batches) = bounded(count.saturating_mul(UNDER_WAY));
-    let mut reader = Reader::new(spread, Shares::new(count), spare_batches, rounds);
+    let mut reader = Reader::new(spread, shares, spare_batches, rounds);
     let workers = outboxes
         .into_iter()
         .map(|outbox| {
