@@ -154,8 +154,8 @@ impl<P: Protocol> Analyzer<P> {
     /// of each event, `watcher` gets it.
     ///
     /// However few the [workers](Builder::workers), threads of their own read the source and watch the flows, so that
-    /// the source is not kept waiting, unless it is one of frames that [are all there](Source::twins); an
-    /// [`inspector`](Self::inspector) gets its answers while it waits. To be stopped while it waits is for the source
+    /// the source is not kept waiting, unless it is one of frames that [are](Source::twins) [all
+    /// there](Source::lends_from_buffer); an [`inspector`](Self::inspector) gets its answers while it waits. To be stopped while it waits is for the source
     /// to offer.
     ///
     /// # Errors
@@ -292,14 +292,16 @@ impl<P: Protocol> Builder<P> {
     /// Spreads [`Analyzer::analyze`] over so many workers (default 1: all is done in the thread of the caller,
     /// but for what the source does on its own).
     ///
-    /// With two or more, beside the workers one thread reads and decodes, and that of the caller gets the events. Each
-    /// worker watches its part of the flows, with its part of the [limits](FlowLimits). More than 128 are taken for
-    /// 128. [Frames in memory](crate::MemoryFrames), unless an expression filters them, are read and decoded by each
-    /// worker for itself, of whom there are no more than processors, once they are found to take
-    /// [long enough](Self::spread_above); before that, by the thread of the caller.
+    /// With two or more, that of the caller begins alone, and goes on so where frames do not take
+    /// [long enough](Self::spread_above). Then each worker watches its part of the flows, with its part of the
+    /// [limits](FlowLimits), and the thread of the caller gets the events. More than 128 are taken for 128.
     ///
-    /// Where frames are handed over, workers pay if a packet takes more than some 100 ns: with ClientHellos, heads of
-    /// HTTP, events that become text, and files that must be read. Events that workers make are let go by the caller;
+    /// Workers read [files](crate::CaptureReader) in turn, and [frames in memory](crate::MemoryFrames) each for itself, and
+    /// each decodes all of them; there are no more of them than processors then. For all else, as pipes, and where an
+    /// expression filters, one more thread reads, decodes and hands over: that pays where a packet takes more than some 150 ns,
+    /// as with ClientHellos, heads of HTTP, and events that become text.
+    ///
+    /// Events that workers make are let go by the caller;
     /// where many come, threads wait for each other in the C library's allocator. It is better then to make something
     /// small of them in the workers ([`analyze_map`](Analyzer::analyze_map), [`analyze_text`](Analyzer::analyze_text)),
     /// or to use another allocator.
@@ -309,16 +311,17 @@ impl<P: Protocol> Builder<P> {
     }
 
     /// Sets how much is handed to a worker at once, in bytes (default 256 KiB): a batch is full when it is that large.
-    /// Workers that [read for themselves](Source::twins) go on together after one frame for each 16 of these bytes, 65,536
-    /// frames at most.
+    /// Workers that read themselves go on together after one frame for each 16 of these bytes, 65,536 frames at most, and of
+    /// a file after a buffer, which has so many bytes for each of them, 1 MiB at most.
     pub fn batch_bytes(mut self, bytes: usize) -> Self {
         self.spread.batch_bytes = bytes;
         self
     }
 
-    /// Sets what a frame in memory may take, on average, before workers read for themselves (default 150 ns), from then on to
-    /// the end. Up to then all is done in the thread of the caller: each worker decodes every frame, which is most of what is
-    /// done where less is taken, and several are slower than one. With zero they begin at once.
+    /// Sets what a frame may take, on average, before workers begin (default 150 ns), which then go on to the end. Up to then
+    /// all is done in the thread of the caller: where less is taken, most of it is to read and decode, and to hand over takes
+    /// as long, so that several are slower than one. Of a file, which they read in turn, they begin anyhow when there are more
+    /// than some frames. With zero they begin at once.
     ///
     /// It is what each of four rounds in a row takes, of 256 frames ([or less](Self::batch_bytes)), map, memory and sink
     /// included; the first four rounds do not count. What is told does not depend on it, unless flows go for want of room:

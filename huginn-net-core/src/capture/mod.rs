@@ -138,8 +138,8 @@ impl CaptureReader {
     /// that each where frames are long. Where the system gives no thread, nothing changes.
     ///
     /// It pays where another processor has nothing to do and either the input is [compressed](Self::compression), or is longer
-    /// than some 32 MiB and the thread that wants the frames also analyses them. A [parallel](crate::Builder::workers)
-    /// analysis has a thread that reads already.
+    /// than some 32 MiB and one thread analyses all. The [workers](crate::Builder::workers) of a parallel analysis share the
+    /// reading.
     ///
     /// For files. Nobody waits for the thread to end: one that waits for a pipe stays until that has bytes or an end.
     #[must_use]
