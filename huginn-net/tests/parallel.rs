@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::convert::Infallible;
+use std::fs;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -146,16 +147,23 @@ fn a_large_file_gives_what_its_frames_give() {
         file.extend(&packet.data);
     }
     assert!(file.len() > 4 << 20);
-    let analyze = |builder: Builder<Observers>| {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("large.pcap");
+    fs::write(&path, &file).unwrap();
+    let analyze = |builder: Builder<Observers>, reader: CaptureReader| {
         let mut events: Vec<Event> = Vec::new();
-        let reader = CaptureReader::from_reader("memory", io::Cursor::new(file.clone())).unwrap();
         let counters = builder.build().analyze(reader, &mut events).unwrap();
         (events, counters)
     };
-    let want = analyze(HuginnNet::builder());
+    let open = || CaptureReader::open(&path).unwrap();
+    let want = analyze(HuginnNet::builder(), open());
     for (workers, batch_bytes) in [(2, 1 << 18), (2, 1 << 14), (3, 1 << 16), (8, 1 << 20)] {
-        let found = analyze(spread(workers, batch_bytes));
-        assert!(found == want, "{workers} workers, batches of {batch_bytes}");
+        let which = format!("{workers} workers, batches of {batch_bytes}");
+        let spread = || spread(workers, batch_bytes);
+        assert!(analyze(spread(), open()) == want, "{which}");
+        assert!(analyze(spread().spread_above(Duration::MAX), open()) == want, "not at once, {which}");
+        assert!(analyze(spread(), open().read_ahead()) == want, "read ahead, {which}");
+        let passing = CaptureReader::from_reader("a stream", io::Cursor::new(file.clone())).unwrap();
+        assert!(analyze(spread(), passing) == want, "handed over, {which}");
     }
 }
 
