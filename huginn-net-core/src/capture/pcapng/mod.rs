@@ -59,7 +59,7 @@ struct Block {
     kind: u32,
     /// The length as stated.
     stated: u32,
-    /// The length as stored: a multiple of four, to which readers round what some writers state.
+    /// The length as [stored](stored_len).
     len: usize,
 }
 
@@ -98,20 +98,18 @@ impl Pcapng {
         Ok(None)
     }
 
-    /// Whether a whole packet comes first, or after other blocks that are whole.
+    /// Whether a whole packet comes first, or after other blocks that are whole: then nothing more is read for it, or for the
+    /// error that one of them makes.
+    #[inline]
     pub(in crate::capture) fn begins_with_frame(&self, mut unread: &[u8]) -> bool {
-        loop {
-            let mut head = Cursor::new(unread);
-            let (Ok(kind), Ok(stated)) = (self.order.u32(&mut head), self.order.u32(&mut head)) else {
-                return false;
-            };
-            let len = (stated as usize).max(MIN_BLOCK_LEN).saturating_add(3) & !3;
-            match unread.split_at_checked(len) {
-                Some(_) if matches!(kind, ENHANCED_PACKET | OBSOLETE_PACKET | SIMPLE_PACKET) => return true,
-                Some((_, behind)) => unread = behind,
-                None => return false,
+        let mut order = self.order;
+        while let Some((kind, behind)) = whole_block(&mut order, unread) {
+            if matches!(kind, ENHANCED_PACKET | OBSOLETE_PACKET | SIMPLE_PACKET) {
+                return true;
             }
+            unread = behind;
         }
+        false
     }
 
     /// Reads type and length of the next block, and of a section header also what all else depends on.
@@ -138,7 +136,7 @@ impl Pcapng {
         if (stated as usize) < min {
             return Err(Defect::BlockLength { len: stated, min }.into());
         }
-        Ok(Some(Block { kind, stated, len: (stated as usize).saturating_add(3) & !3 }))
+        Ok(Some(Block { kind, stated, len: stored_len(stated) }))
     }
 
     #[cold]
@@ -266,6 +264,27 @@ impl Pcapng {
             data: start..start.saturating_add(data_len),
         })
     }
+}
+
+/// The type of the block that comes first, and what is behind it, if that is whole and as long as it should be. A section header
+/// tells the byte order.
+#[inline]
+fn whole_block<'a>(order: &mut ByteOrder, unread: &'a [u8]) -> Option<(u32, &'a [u8])> {
+    let mut head = Cursor::new(unread);
+    let kind = order.u32(&mut head).ok()?;
+    if kind == SECTION_HEADER {
+        let magic = unread.get(BLOCK_HEADER_LEN..)?.first_chunk()?;
+        *order = byte_order(u32::from_be_bytes(*magic))?;
+    }
+    let stated = order.u32(&mut head).ok()?;
+    let (_, behind) = unread.split_at_checked(stored_len(stated))?;
+    (stated as usize >= min_len(kind)).then_some((kind, behind))
+}
+
+/// A multiple of four, to which readers round what some writers state.
+#[inline]
+fn stored_len(stated: u32) -> usize {
+    (stated as usize).saturating_add(3) & !3
 }
 
 /// The length of a block of this type that has no options and no data.

@@ -6,9 +6,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::bytes::{pcap, pcapng};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use super::bytes::{Bytes, block, enhanced, interface, pcap, pcapng, section};
 use super::compressed::gzip;
 use super::{Packet, drain, packet, read, read_whole};
+use crate::capture::byte_order::ByteOrder::{Big, Little};
 use crate::{CaptureError, CaptureReader, Source};
 
 /// Gives out a few bytes at a time, with interruptions, then ends or fails.
@@ -111,6 +116,66 @@ fn a_buffer_that_is_taken_holds_the_frames_lent_from_it() {
     for capture in [open(), open().read_ahead()] {
         assert_eq!(lent_from_taken_buffers(capture), read_whole(&*file));
     }
+}
+
+/// Whoever holds frames of a buffer is to be asked for it before it is written over, by whatever a file says.
+#[test]
+fn nothing_is_read_for_what_is_at_hand() {
+    let foreign = [section(Big), interface(Big, 1, 0, &[]), enhanced(Big, 0, 1, &[7; 20], 20)].concat();
+    let (file, _) = pcapng();
+    assert_eq!(at_hand(&[&file[..], &foreign].concat()), 5, "in another byte order, too");
+    // Each too short, so that more is read for it than is there.
+    let shorts = [(0x0a0d_0d0a, 12), (1, 12), (6, 12), (6, 28), (3, 12), (2, 16), (4, 8)];
+    for (kind, len) in shorts {
+        let head = Bytes::new(Little).u32s(&[kind, len, 0x1a2b_3c4d]).done();
+        let short = Bytes::new(Little).raw(&head[..8]).raw(&[0; 20][..len as usize - 8]).done();
+        let magical = Bytes::new(Little).raw(&head).raw(&[0; 16][..(len as usize).saturating_sub(12)]).done();
+        for bytes in [short, magical] {
+            for behind in [&[][..], &enhanced(Little, 0, 1, &[], 0), &block(Little, 6, &[]), &[6, 0, 0, 0]] {
+                at_hand(&[&file, &bytes[..], behind, &block(Little, 4, &[0; 40])].concat());
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn nothing_is_read_for_what_is_at_hand_in_altered_captures(
+        ng in any::<bool>(),
+        edits in vec((any::<Index>(), prop::sample::select(vec![0, 1, 3, 6, 8, 12, 16, 28, 0x0a, 0x80])), 0..8),
+    ) {
+        let mut bytes = if ng { pcapng().0 } else { pcap(&[60, 0, 90, 7, 200]).0 };
+        for (at, value) in edits {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        at_hand(&bytes);
+    }
+}
+
+/// How many frames of a file, of which a few bytes come at a time, were at hand once all of it had been read.
+fn at_hand(bytes: &[u8]) -> usize {
+    let mut found = 0;
+    // What was read is behind what is asked for by so many bytes at most.
+    for kept_back in 0..bytes.len() {
+        let (first, last) = bytes.split_at(bytes.len() - kept_back);
+        let reader = Cursor::new(first.to_vec()).chain(Cursor::new(last.to_vec()));
+        let Ok(mut capture) = CaptureReader::from_reader("two pieces", reader) else { continue };
+        let mut frames = 0;
+        loop {
+            let (at_hand, read) = (capture.is_at_hand(), capture.stream.reached());
+            let next = capture.next_frame().map(|frame| frame.is_some());
+            assert!(!at_hand || capture.stream.reached() == read, "{kept_back} bytes kept back");
+            if !matches!(next, Ok(true)) {
+                break;
+            }
+            frames += usize::from(at_hand);
+        }
+        found = found.max(frames);
+    }
+    found
 }
 
 /// The frames of a capture, each looked for in the buffer in which it lay when that was taken.
