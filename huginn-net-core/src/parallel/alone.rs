@@ -1,4 +1,4 @@
-//! The thread of the caller alone, for as long as frames take little time.
+//! The thread of the caller alone, for as long as frames take little time and none must be waited for.
 
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -11,7 +11,7 @@ use crate::analysis_error::ThreadFailure;
 use crate::direct::{self, Ended, ToFlows, ToOutlet};
 use crate::flows::Flows;
 use crate::form::{Delivery, Form, Guarded};
-use crate::{AnalysisError, Event, Protocol, Report, Source};
+use crate::{AnalysisError, Event, Frame, Protocol, Report, Source};
 
 /// Frames of a round at most: between two rounds questions are answered, and the clock is read.
 const MAX_LONE_ROUND_LEN: usize = 256;
@@ -29,6 +29,7 @@ const FIRST_ROUNDS: u32 = 4;
 /// is anything left.
 pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
     spread: Spread,
+    readers: Readers,
     parts: &mut Parts<'_, P>,
     watched: &mut Flows<P>,
     source: &mut S,
@@ -36,7 +37,6 @@ pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> Result<Option<usize>, AnalysisError<S::Error>> {
     let round_len = spread.round_len().min(MAX_LONE_ROUND_LEN) as u64;
-    let readers = Readers::of(source, parts);
     let may_take =
         if readers == Readers::InTurn { spread.spread_above.min(SHORTEST) } else { spread.spread_above };
     let mut pace = Pace::new(may_take);
@@ -55,8 +55,10 @@ pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
         let mut guarded = Guarded::new(delivery);
         let told = ToOutlet { outlet, form, shelf: &mut shelf, delivery: &mut guarded };
         let mut to = ToFlows { flows: watched, told };
+        let mut coming = Coming { source, is_all_there: readers != Readers::One, is_awaited: false };
         let read =
-            catch_unwind(AssertUnwindSafe(|| direct::read(source, intake, &mut to, cancel, round_len)));
+            catch_unwind(AssertUnwindSafe(|| direct::read(&mut coming, intake, &mut to, cancel, round_len)));
+        let is_awaited = coming.is_awaited;
         let read = match read {
             Ok(read) => read.map_err(AnalysisError::Source),
             Err(payload) if guarded.is_busy => resume_unwind(payload),
@@ -71,9 +73,31 @@ pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
             return Ok(None);
         }
         let is_enough = delivery.round(None).is_break();
-        if read? == Ended::Early || is_enough {
-            return Ok(None);
+        match read? {
+            _ if is_enough => return Ok(None),
+            Ended::Early if is_awaited => return Ok(Some(spread.workers())),
+            Ended::Early => return Ok(None),
+            Ended::Enough | Ended::Broken => {}
         }
+    }
+}
+
+/// A source up to a frame that must be waited for: to wait is for a thread of its own.
+struct Coming<'a, S> {
+    source: &'a mut S,
+    /// Then nothing need be waited for.
+    is_all_there: bool,
+    /// Whether the next frame must be waited for.
+    is_awaited: bool,
+}
+
+impl<S: Source> Source for Coming<'_, S> {
+    type Error = S::Error;
+
+    #[inline]
+    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, S::Error> {
+        self.is_awaited = !self.is_all_there && !self.source.is_at_hand();
+        if self.is_awaited { Ok(None) } else { self.source.next_frame() }
     }
 }
 

@@ -6,9 +6,14 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::{MAX_ROUND_LEN, QUEUE_LEN};
 use crate::source::{AHEAD, ask_for};
 use crate::{Frame, LinkType, Source, Timestamp};
+
+/// Blocks that wait for the slowest worker at most.
+const MOST_BLOCKS: usize = 8;
+
+/// Frames of a block at most: to know where they lie should not take more room than they do.
+const MOST_FRAMES: usize = 1 << 14;
 
 /// A source that [lends from its buffer](Source::lends_from_buffer), and what of it was read and is still wanted.
 pub(super) struct Blocks<S: Source> {
@@ -19,7 +24,7 @@ pub(super) struct Blocks<S: Source> {
 
 struct Shelf<S: Source> {
     turn: Turn<S>,
-    /// At most [`QUEUE_LEN`].
+    /// At most [`MOST_BLOCKS`].
     blocks: VecDeque<Arc<Block>>,
     /// The number of the first of them.
     first: u64,
@@ -48,6 +53,7 @@ struct Block {
 }
 
 /// Where a frame lies, and what else is known of it.
+#[derive(Debug)]
 struct Place {
     ts: Timestamp,
     address: usize,
@@ -71,14 +77,15 @@ impl<S: Source> Blocks<S> {
 
     /// All frames, for the worker of this number.
     pub(super) fn frames(&self, worker: usize) -> BlockFrames<'_, S> {
-        BlockFrames { blocks: self, worker, block: Arc::default(), next: 0 }
+        BlockFrames { blocks: self, worker, block: None, next: 0 }
     }
 
     /// The next block for a worker that is done with this one; none at the end.
-    fn next(&self, worker: usize, done: Arc<Block>) -> Result<Option<Arc<Block>>, S::Error> {
+    fn next(&self, worker: usize, done: Option<Arc<Block>>) -> Result<Option<Arc<Block>>, S::Error> {
+        // Only whoever lets go of it last gets it.
+        let spare = done.and_then(Arc::into_inner);
         let mut shelf = self.shelf();
-        // Whoever lets go of it last.
-        shelf.spare.extend(Arc::into_inner(done));
+        shelf.spare.extend(spare);
         loop {
             if let Some(source) = shelf.begin_turn(worker) {
                 let fresh = shelf.spare.pop().unwrap_or_default();
@@ -139,7 +146,7 @@ impl<S: Source> Shelf<S> {
     fn begin_turn(&mut self, worker: usize) -> Option<S> {
         let wanted = self.wanted.get(worker)?.saturating_sub(self.first);
         let is_short_of_blocks = self.blocks.len() as u64 <= wanted.saturating_add(1);
-        if !is_short_of_blocks || self.blocks.len() >= QUEUE_LEN || !matches!(self.turn, Turn::Anybody(_)) {
+        if !is_short_of_blocks || self.blocks.len() >= MOST_BLOCKS || !matches!(self.turn, Turn::Anybody(_)) {
             return None;
         }
         match std::mem::replace(&mut self.turn, Turn::Taken) {
@@ -171,23 +178,33 @@ impl Block {
     /// Reads what is at hand, up to many frames; tells whether there may be more.
     fn read<S: Source>(source: &mut S, fresh: Self, buffer_len: usize) -> (Self, Result<bool, S::Error>) {
         let Self { mut buffer, mut places } = fresh;
-        if buffer.len() < buffer_len {
-            buffer.resize(buffer_len, 0);
+        if buffer.is_empty() {
+            buffer = vec![0; buffer_len];
         }
         places.clear();
+        let (mut first, mut end) = (usize::MAX, 0);
         let outcome = loop {
             match source.next_frame() {
                 Ok(Some(Frame { ts, link, data, wire_len })) => {
-                    places.push(Place { ts, address: data.as_ptr().addr(), len: data.len(), wire_len, link });
+                    let (address, len) = (data.as_ptr().addr(), data.len());
+                    (first, end) = (first.min(address), end.max(address.saturating_add(len)));
+                    places.push(Place { ts, address, len, wire_len, link });
                 }
                 Ok(None) => break Ok(false),
                 Err(error) => break Err(error),
             }
-            if !source.is_at_hand() || places.len() >= MAX_ROUND_LEN {
+            if !source.is_at_hand() || places.len() >= MOST_FRAMES {
                 break Ok(true);
             }
         };
-        (Self { buffer: source.take_buffer(buffer), places }, outcome)
+        let buffer = source.take_buffer(buffer);
+        let bytes = buffer.as_ptr_range();
+        let is_whole = bytes.start.addr() <= first && end <= bytes.end.addr();
+        assert!(
+            is_whole || places.is_empty(),
+            "frames lie elsewhere than in the buffer that the source gave"
+        );
+        (Self { buffer, places }, outcome)
     }
 
     #[inline]
@@ -207,7 +224,7 @@ impl Block {
 pub(super) struct BlockFrames<'a, S: Source> {
     blocks: &'a Blocks<S>,
     worker: usize,
-    block: Arc<Block>,
+    block: Option<Arc<Block>>,
     /// Which frame of the block comes next.
     next: usize,
 }
@@ -217,10 +234,8 @@ impl<S: Source> BlockFrames<'_, S> {
     #[cold]
     fn turn_over(&mut self) -> Result<bool, S::Error> {
         self.next = 0;
-        let next = self.blocks.next(self.worker, std::mem::take(&mut self.block))?;
-        let goes_on = next.is_some();
-        self.block = next.unwrap_or_default();
-        Ok(goes_on)
+        self.block = self.blocks.next(self.worker, self.block.take())?;
+        Ok(self.block.is_some())
     }
 }
 
@@ -234,7 +249,7 @@ impl<S: Source> Source for BlockFrames<'_, S> {
                 return Ok(None);
             }
         }
-        let Self { block, next, .. } = self;
+        let Self { block: Some(block), next, .. } = self else { return Ok(None) };
         if let Some(place) = block.places.get(next.saturating_add(AHEAD)) {
             ask_for(&block.buffer, block.start_of(place));
         }
@@ -245,7 +260,7 @@ impl<S: Source> Source for BlockFrames<'_, S> {
 
     #[inline]
     fn is_at_hand(&self) -> bool {
-        self.next < self.block.places.len()
+        self.block.as_ref().is_some_and(|block| self.next < block.places.len())
     }
 }
 
@@ -266,7 +281,9 @@ impl<S: Source> Drop for BlockFrames<'_, S> {
 #[allow(clippy::arithmetic_side_effects)]
 mod tests {
     use std::collections::HashSet;
+    use std::sync::mpsc;
     use std::thread;
+    use std::time::Duration;
 
     use super::*;
 
@@ -340,7 +357,7 @@ mod tests {
             assert!(read.iter().all(|(left, _)| *left == 0));
             let given: Vec<_> = read.iter().filter_map(|(_, given)| given.as_ref()).collect();
             assert_eq!(given.len(), 1, "one error");
-            assert!(given[0].len() <= QUEUE_LEN + workers + 1, "of {workers} workers: {}", given[0].len());
+            assert!(given[0].len() <= MOST_BLOCKS + workers + 1, "of {workers} workers: {}", given[0].len());
         }
     }
 
@@ -348,19 +365,65 @@ mod tests {
     fn a_worker_waits_for_the_slowest_unless_that_is_gone() {
         let blocks = Blocks::new(Lending::new(1000), 2, LEN);
         let (mut quick, slow) = (blocks.frames(0), blocks.frames(1));
-        for _ in 0..QUEUE_LEN * LEN {
+        for _ in 0..MOST_BLOCKS * LEN {
             quick.next_frame().unwrap().unwrap();
         }
         let waits = |shelf: &mut Shelf<_>| shelf.begin_turn(0).is_none() && shelf.take(0).is_none();
         assert!(waits(&mut blocks.shelf()));
-        assert_eq!(blocks.shelf().blocks.len(), QUEUE_LEN);
+        assert_eq!(blocks.shelf().blocks.len(), MOST_BLOCKS);
         drop(slow);
         assert!(blocks.shelf().blocks.is_empty());
-        for _ in QUEUE_LEN * LEN..1000 {
+        for _ in MOST_BLOCKS * LEN..1000 {
             quick.next_frame().unwrap().unwrap();
         }
         quick.next_frame().unwrap_err();
         assert!(quick.next_frame().unwrap().is_none());
+    }
+
+    #[test]
+    fn whoever_waits_for_room_goes_on_when_there_is_some() {
+        const ALL: usize = (MOST_BLOCKS + 1) * LEN;
+        for gone in [true, false] {
+            let blocks = Blocks::new(Lending::new(ALL), 2, LEN);
+            let (mut quick, mut slow) = (blocks.frames(0), Some(blocks.frames(1)));
+            let (say, heard) = mpsc::channel();
+            thread::scope(|scope| {
+                scope.spawn(move || {
+                    while let Ok(Some(_)) = quick.next_frame() {
+                        say.send(()).unwrap();
+                    }
+                });
+                let next = || heard.recv_timeout(Duration::from_secs(20)).expect("it goes on");
+                (0..MOST_BLOCKS * LEN).for_each(|_| next());
+                // It waits by now, or will not have to.
+                thread::sleep(Duration::from_millis(20));
+                if gone {
+                    slow = None;
+                } else if let Some(slow) = &mut slow {
+                    slow.next_frame().unwrap().unwrap();
+                }
+                (MOST_BLOCKS * LEN..ALL).for_each(|_| next());
+                // Before the other ends: it would wait for ever where nobody is told.
+                assert!(heard.recv_timeout(Duration::from_secs(20)).is_err());
+            });
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "elsewhere")]
+    fn frames_must_lie_in_the_buffer_that_is_given() {
+        struct Elsewhere(Vec<u8>);
+        impl Source for Elsewhere {
+            type Error = ();
+            fn next_frame(&mut self) -> Result<Option<Frame<'_>>, ()> {
+                let ts = Timestamp::default();
+                Ok(Some(Frame { ts, link: LinkType::RAW, data: &self.0, wire_len: 1 }))
+            }
+            fn is_at_hand(&self) -> bool {
+                false
+            }
+        }
+        let _ = Blocks::new(Elsewhere(vec![1; LEN]), 1, LEN).frames(0).next_frame();
     }
 
     #[test]

@@ -6,8 +6,11 @@
 //! and sink see the very sequence that the sequential engine gives them.
 //!
 //! Of what is all there, nothing is handed over: each worker decodes every frame, and takes the segments of its own flows.
-//! Files they read in turn, into blocks that they share; frames in memory each reads for itself. The thread of the caller
-//! begins alone, and goes on if several do not pay. A round is so many frames then. The rest is the same.
+//! Files they read in turn, into blocks that they share; frames in memory each reads for itself. A round is so many frames
+//! then, or a block. The rest is the same.
+//!
+//! Before all that, the thread of the caller begins alone, and goes on so if several do not pay; not with what waits, or must
+//! not be kept waiting.
 //!
 //! Every queue is bounded. Buffers go back to where they came from, so that nothing is allocated once all have grown to
 //! their working size.
@@ -84,7 +87,7 @@ pub(crate) struct Spread {
     pub(crate) workers: NonZeroUsize,
     pub(crate) batch_bytes: usize,
     pub(crate) overflow: Overflow,
-    /// What a frame may take before each worker reads for itself.
+    /// What a frame may take before there are workers.
     pub(crate) spread_above: Duration,
 }
 
@@ -93,9 +96,9 @@ impl Spread {
         self.workers.get().min(MAX_WORKERS)
     }
 
-    /// How long a buffer should be of which each worker watches a part, in bytes.
-    fn buffer_len(&self) -> usize {
-        self.batch_bytes.saturating_mul(self.workers.get()).min(MAX_BUFFER_LEN)
+    /// How long a buffer should be of which each of so many workers watches a part, in bytes.
+    fn buffer_len(&self, workers: usize) -> usize {
+        self.batch_bytes.saturating_mul(workers).min(MAX_BUFFER_LEN)
     }
 
     /// Frames of a round where each worker decodes all.
@@ -164,19 +167,20 @@ pub(crate) fn run<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Repo
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
 ) -> Result<(), AnalysisError<S::Error>> {
     let mut watched = Flows::new(parts.flows.protocol().fork(), &parts.limits);
-    let readers = if may_wait || Readers::of(&source, &parts) != Readers::One {
-        alone::read(spread, &mut parts, &mut watched, &mut source, form, delivery)
+    let readers = Readers::of(&source, &parts);
+    let workers = if may_wait || readers != Readers::One {
+        alone::read(spread, readers, &mut parts, &mut watched, &mut source, form, delivery)
     } else {
         Ok(Some(spread.workers()))
     };
-    match readers {
+    match workers {
         Ok(Some(count)) => {
             let shares = Shares::new(count);
             let watched = parts.flows.split(watched, &parts.limits.share(count), count, |key| shares.of(key));
-            match Readers::of(&source, &parts) {
+            match readers {
                 Readers::One => one_reads(spread, parts, source, watched, shares, form, delivery),
                 Readers::InTurn => {
-                    let blocks = Blocks::new(source, count, spread.buffer_len());
+                    let blocks = Blocks::new(source, count, spread.buffer_len(count));
                     let sources = (0..count).map(|worker| blocks.frames(worker));
                     each_reads(spread, parts, sources.zip(watched).collect(), &shares, form, delivery)
                 }

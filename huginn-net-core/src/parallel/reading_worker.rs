@@ -74,6 +74,7 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> ReadingWorker<P, F> {
                 let part = std::mem::replace(to.tidings, self.outbox.blank());
                 let _ = self.outbox.send(part, false, to.flows);
             }
+            // A round ends with a block: whoever waits for the next one has told all of this one.
             if !source.is_at_hand() {
                 break;
             }
