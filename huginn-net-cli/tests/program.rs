@@ -7,10 +7,13 @@
     reason = "a test may panic"
 )]
 
+mod long_capture;
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::thread;
 
 const USAGE: i32 = 2;
 const FAILED: i32 = 1;
@@ -157,6 +160,33 @@ fn any_number_of_workers_writes_the_same() {
     args.push("/nonexistent.pcap");
     fails(&[&args[..], &["-w", "2"]].concat(), 1, "/nonexistent.pcap: cannot be opened");
     fails(&["pcap", "-w", "0", &files[0]], 2, "not a number from 1, nor 'auto'");
+}
+
+/// Workers begin after some 2,000 packets.
+#[test]
+fn any_number_of_workers_writes_the_same_of_many_packets() {
+    let path = scratch("long.pcap");
+    long_capture::write(&path, &["http-tools.pcap", "http-servers.pcap", "hosts-nat.pcap", "tls-curl.pcap"]);
+    let whole = fs::read(&path).unwrap();
+    let cut = scratch_file("long-cut.pcap", &whole[..whole.len() - 1]);
+    for args in [&[][..], &["-c", "2047"], &["-c", "2048"], &["-c", "2049"], &["-c", "2500"]] {
+        for path in [&path, &cut] {
+            let args = [&["pcap", "--format", "json", "--stats", path], args].concat();
+            let want = run(&args);
+            assert!(want.stdout.len() > 100_000);
+            for workers in ["2", "7"] {
+                let found = run(&[&args[..], &["-w", workers]].concat());
+                assert!(found == want, "{args:?}, {workers} workers");
+            }
+        }
+    }
+    let want = run(&["pcap", "--format", "json", &path]);
+    let mut piped = program(&["pcap", "--format", "json", "-w", "2", "-"]);
+    let mut piped = piped.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = piped.stdin.take().unwrap();
+    let writer = thread::spawn(move || stdin.write_all(&whole));
+    assert!(piped.wait_with_output().unwrap().stdout == want.stdout, "of a pipe");
+    writer.join().unwrap().unwrap();
 }
 
 #[test]

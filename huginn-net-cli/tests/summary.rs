@@ -6,6 +6,8 @@
     reason = "a test may panic"
 )]
 
+mod long_capture;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -111,7 +113,9 @@ fn each_file_has_its_own_hosts() {
 
 #[test]
 fn workers_change_nothing() {
-    let args = ["--format", "json", &capture("http-tools.pcap")];
+    let path = scratch("long.pcap");
+    long_capture::write(&path, &["http-tools.pcap", "hosts-nat.pcap"]);
+    let args = ["--format", "json", &path];
     assert_eq!(text(&run(&[&["-w", "3"], &args[..]].concat()).stdout), text(&run(&args).stdout));
 }
 

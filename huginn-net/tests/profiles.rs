@@ -10,6 +10,7 @@
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use huginn_net::{
     CaptureReader, Event, Finding, HostCounters, HostId, HostProfile, HuginnNet, JsonHost, Observers, Reasons,
@@ -21,7 +22,8 @@ fn folder() -> PathBuf {
 
 fn hosts(capture: &Path, observers: Observers, workers: usize) -> Vec<HostProfile> {
     let workers = NonZeroUsize::new(workers).unwrap();
-    let mut analyzer = HuginnNet::builder_with(observers).workers(workers).build();
+    let mut analyzer =
+        HuginnNet::builder_with(observers).workers(workers).spread_above(Duration::ZERO).build();
     analyzer.analyze(CaptureReader::open(capture).unwrap(), &mut |_: Event| ()).unwrap();
     analyzer.memory().profiles().cloned().collect()
 }

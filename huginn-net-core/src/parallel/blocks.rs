@@ -383,29 +383,29 @@ mod tests {
     #[test]
     fn whoever_waits_for_room_goes_on_when_there_is_some() {
         const ALL: usize = (MOST_BLOCKS + 1) * LEN;
-        for gone in [true, false] {
-            let blocks = Blocks::new(Lending::new(ALL), 2, LEN);
-            let (mut quick, mut slow) = (blocks.frames(0), Some(blocks.frames(1)));
+        for is_gone in [true, false] {
+            // Not a scope, which would wait for who waits.
+            let blocks: &'static _ = Box::leak(Box::new(Blocks::new(Lending::new(ALL), 2, LEN)));
+            let (mut quick, mut slow) = (blocks.frames(0), blocks.frames(1));
             let (say, heard) = mpsc::channel();
-            thread::scope(|scope| {
-                scope.spawn(move || {
-                    while let Ok(Some(_)) = quick.next_frame() {
-                        say.send(()).unwrap();
-                    }
-                });
-                let next = || heard.recv_timeout(Duration::from_secs(20)).expect("it goes on");
-                (0..MOST_BLOCKS * LEN).for_each(|_| next());
-                // It waits by now, or will not have to.
-                thread::sleep(Duration::from_millis(20));
-                if gone {
-                    slow = None;
-                } else if let Some(slow) = &mut slow {
-                    slow.next_frame().unwrap().unwrap();
+            thread::spawn(move || {
+                while let Ok(Some(_)) = quick.next_frame() {
+                    say.send(()).unwrap();
                 }
-                (MOST_BLOCKS * LEN..ALL).for_each(|_| next());
-                // Before the other ends: it would wait for ever where nobody is told.
-                assert!(heard.recv_timeout(Duration::from_secs(20)).is_err());
             });
+            let next = || heard.recv_timeout(Duration::from_secs(20)).expect("it goes on");
+            (0..MOST_BLOCKS * LEN).for_each(|_| next());
+            // It waits by now, or will not have to.
+            thread::sleep(Duration::from_millis(20));
+            let slow = if is_gone {
+                drop(slow);
+                None
+            } else {
+                slow.next_frame().unwrap().unwrap();
+                Some(slow)
+            };
+            (MOST_BLOCKS * LEN..ALL).for_each(|_| next());
+            drop(slow);
         }
     }
 
