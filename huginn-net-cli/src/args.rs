@@ -87,7 +87,7 @@ pub(crate) struct AnalysisArguments {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
 
-    /// Threads that watch flows, beside those that read: a number, or 'auto' for one a processor
+    /// Threads that watch flows: a number, or 'auto' for one a processor
     #[arg(short, long, value_name = "N", default_value = "1", value_parser = parse_workers)]
     pub(crate) workers: NonZeroUsize,
 

@@ -50,7 +50,7 @@ pub struct Builder<P> {
 /// How large a batch is, unless told otherwise, in bytes.
 const BATCH_BYTES: usize = 256 << 10;
 
-/// What a frame in memory may take before workers read for themselves, unless told otherwise.
+/// What a frame may take before workers begin, unless told otherwise.
 const SPREAD_ABOVE: Duration = Duration::from_nanos(150);
 
 impl<P: Protocol + Default> Analyzer<P> {
@@ -120,8 +120,8 @@ impl<P: Protocol> Analyzer<P> {
     /// [Analyses](Self::analyze) a source, and hands to the sink what `map` makes of each event.
     ///
     /// With several workers, they call it for what they learn: what takes time, such as to write an event as text,
-    /// takes it side by side. For what the memory concludes it is called in the thread of the caller; of frames in memory
-    /// for all, until [workers go on](Builder::spread_above).
+    /// takes it side by side. For what the memory concludes it is called in the thread of the caller, and until
+    /// [workers begin](Builder::spread_above) for all.
     ///
     /// # Errors
     /// Those of [`analyze`](Self::analyze). With several workers, a panic of `map` is one of them.
@@ -154,9 +154,9 @@ impl<P: Protocol> Analyzer<P> {
     /// of each event, `watcher` gets it.
     ///
     /// However few the [workers](Builder::workers), threads of their own read the source and watch the flows, so that
-    /// the source is not kept waiting, unless it is one of frames that [are](Source::twins) [all
-    /// there](Source::lends_from_buffer); an [`inspector`](Self::inspector) gets its answers while it waits. To be stopped while it waits is for the source
-    /// to offer.
+    /// the source is not kept waiting, unless it is one of frames that [are](Source::twins)
+    /// [all there](Source::lends_from_buffer); an [`inspector`](Self::inspector) gets its answers while it waits. To be
+    /// stopped while it waits is for the source to offer.
     ///
     /// # Errors
     /// Those of [`analyze_map`](Self::analyze_map).
@@ -293,8 +293,9 @@ impl<P: Protocol> Builder<P> {
     /// but for what the source does on its own).
     ///
     /// With two or more, that of the caller begins alone, and goes on so where frames do not take
-    /// [long enough](Self::spread_above). Then each worker watches its part of the flows, with its part of the
-    /// [limits](FlowLimits), and the thread of the caller gets the events. More than 128 are taken for 128.
+    /// [long enough](Self::spread_above); not where they must be waited for, or [may be dropped](Overflow::Drop). Then each
+    /// worker watches its part of the flows, with its part of the [limits](FlowLimits), and the thread of the caller gets the
+    /// events. More than 128 are taken for 128.
     ///
     /// Workers read [files](crate::CaptureReader) in turn, and [frames in memory](crate::MemoryFrames) each for itself, and
     /// each decodes all of them; there are no more of them than processors then. For all else, as pipes, and where an

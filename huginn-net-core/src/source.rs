@@ -49,7 +49,8 @@ pub trait Source {
     }
 
     /// Whether frames lie in a buffer that can be [taken](Self::take_buffer), and all that are still to come can be had
-    /// without waiting for anybody, as those of a file; false where nothing else is known.
+    /// without waiting for anybody, as those of a file; false where nothing else is known. Who wraps such a source and tells
+    /// so passes on [`take_buffer`](Self::take_buffer) and [`is_at_hand`](Self::is_at_hand), too.
     ///
     /// Then the workers of a parallel analysis, no more than there are processors, read the source themselves, each in turn, and
     /// share the buffers: each decodes every frame, and nothing is handed over, nor dropped. Each of them holds fragments up to

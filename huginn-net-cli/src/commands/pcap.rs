@@ -118,7 +118,8 @@ fn analyzer(args: &PcapArguments) -> Result<HuginnNet, Failure> {
 /// processor's cache what that has read, takes its time, too (`docs/decisions/002-capture-file-reader.md`).
 const LONG_FILE: u64 = 32 << 20;
 
-/// From which length on plain files are read ahead: not at all where another thread reads, or there is no other processor.
+/// From which length on plain files are read ahead: not at all where workers share the reading, or there is
+/// no other processor.
 fn length_to_read_ahead(workers: NonZeroUsize) -> u64 {
     let others = thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
     if others && workers == NonZeroUsize::MIN { LONG_FILE } else { u64::MAX }
