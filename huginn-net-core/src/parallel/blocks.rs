@@ -63,7 +63,7 @@ struct Place {
 }
 
 impl<S: Source> Blocks<S> {
-    /// Those of a source for so many workers, in buffers of this length at least.
+    /// Those of a source for so many workers, in buffers of this length unless the source has others.
     pub(super) fn new(source: S, workers: usize, buffer_len: usize) -> Self {
         let shelf = Shelf {
             turn: Turn::Anybody(source),
@@ -187,7 +187,10 @@ impl Block {
             match source.next_frame() {
                 Ok(Some(Frame { ts, link, data, wire_len })) => {
                     let (address, len) = (data.as_ptr().addr(), data.len());
-                    (first, end) = (first.min(address), end.max(address.saturating_add(len)));
+                    // What is empty lies anywhere.
+                    if len > 0 {
+                        (first, end) = (first.min(address), end.max(address.saturating_add(len)));
+                    }
                     places.push(Place { ts, address, len, wire_len, link });
                 }
                 Ok(None) => break Ok(false),
@@ -199,11 +202,8 @@ impl Block {
         };
         let buffer = source.take_buffer(buffer);
         let bytes = buffer.as_ptr_range();
-        let is_whole = bytes.start.addr() <= first && end <= bytes.end.addr();
-        assert!(
-            is_whole || places.is_empty(),
-            "frames lie elsewhere than in the buffer that the source gave"
-        );
+        let is_whole = end == 0 || bytes.start.addr() <= first && end <= bytes.end.addr();
+        assert!(is_whole, "frames lie elsewhere than in the buffer that the source gave");
         (Self { buffer, places }, outcome)
     }
 
@@ -423,6 +423,8 @@ mod tests {
                 false
             }
         }
+        let nothing = Blocks::new(Elsewhere(Vec::new()), 1, LEN);
+        assert!(nothing.frames(0).next_frame().unwrap().is_some_and(|frame| frame.data.is_empty()));
         let _ = Blocks::new(Elsewhere(vec![1; LEN]), 1, LEN).frames(0).next_frame();
     }
 
