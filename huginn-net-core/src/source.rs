@@ -173,14 +173,15 @@ impl Source for MemoryFrames<'_> {
     }
 
     fn twins(&self, at_most: usize) -> Vec<Self> {
-        let mut readers = at_most.min(self.frames.len() / FRAMES_FOR_A_THREAD);
-        // More than there are processors would but read the same once more. To ask for their number takes as long as some
-        // thousand frames.
-        if readers > 1 {
-            readers = readers.min(available_parallelism().map_or(1, NonZeroUsize::get));
-        }
+        let readers = no_more_than_processors(at_most.min(self.frames.len() / FRAMES_FOR_A_THREAD));
         vec![self.clone(); readers.max(1)]
     }
+}
+
+/// So many workers that each decode all, unless there are fewer processors: more would but do the same once more.
+pub(crate) fn no_more_than_processors(workers: usize) -> usize {
+    // To ask for their number takes as long as some thousand frames.
+    if workers > 1 { workers.min(available_parallelism().map_or(1, NonZeroUsize::get)) } else { workers }
 }
 
 #[cfg(test)]

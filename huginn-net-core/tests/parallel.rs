@@ -816,7 +816,7 @@ fn what_no_worker_has_room_for_is_counted_where_it_is_to_be_dropped() {
 
 #[test]
 fn a_worker_that_is_always_late_does_not_set_the_pace() {
-    let packets = syns(60);
+    let packets = syns(120);
     let frames = Frames::new(packets.iter().map(Packet::frame));
     let late = |event: Event<String>| {
         thread::sleep(Duration::from_millis(50));
@@ -824,7 +824,7 @@ fn a_worker_that_is_always_late_does_not_set_the_pace() {
     };
     let mut analyzer = builder(2, 1).overflow(Overflow::Drop).build();
     let counters = analyzer.analyze_map(frames, late, &mut |_: Event<String>| {}).unwrap();
-    assert!(counters.segments_dropped > 5, "{counters:?}");
+    assert!(counters.segments_dropped > 20, "{counters:?}");
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! The thread of the caller alone, for as long as frames take little time and none must be waited for.
 
-use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use super::standing::{Standing, Standings};
@@ -11,6 +9,7 @@ use crate::analysis_error::ThreadFailure;
 use crate::direct::{self, Ended, ToFlows, ToOutlet};
 use crate::flows::Flows;
 use crate::form::{Delivery, Form, Guarded};
+use crate::source::no_more_than_processors;
 use crate::{AnalysisError, Event, Frame, Protocol, Report, Source};
 
 /// Frames of a round at most: between two rounds questions are answered, and the clock is read.
@@ -73,11 +72,12 @@ pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
             return Ok(None);
         }
         let is_enough = delivery.round(None).is_break();
-        match read? {
-            _ if is_enough => return Ok(None),
-            Ended::Early if is_awaited => return Ok(Some(spread.workers())),
-            Ended::Early => return Ok(None),
-            Ended::Enough | Ended::Broken => {}
+        let ended = read?;
+        if is_enough || (ended == Ended::Early && !is_awaited) {
+            return Ok(None);
+        }
+        if is_awaited {
+            return Ok(Some(spread.workers()));
         }
     }
 }
@@ -105,8 +105,7 @@ impl<S: Source> Source for Coming<'_, S> {
 fn workers_for<S: Source>(readers: Readers, source: &S, spread: Spread) -> usize {
     match readers {
         Readers::One => spread.workers(),
-        // More than there are processors would but decode the same once more.
-        Readers::InTurn => spread.workers().min(available_parallelism().map_or(1, NonZeroUsize::get)),
+        Readers::InTurn => no_more_than_processors(spread.workers()),
         Readers::Each => source.twins(spread.workers()).len(),
     }
 }

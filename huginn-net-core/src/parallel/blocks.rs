@@ -53,7 +53,6 @@ struct Block {
 }
 
 /// Where a frame lies, and what else is known of it.
-#[derive(Debug)]
 struct Place {
     ts: Timestamp,
     address: usize,
@@ -146,12 +145,15 @@ impl<S: Source> Shelf<S> {
     fn begin_turn(&mut self, worker: usize) -> Option<S> {
         let wanted = self.wanted.get(worker)?.saturating_sub(self.first);
         let is_short_of_blocks = self.blocks.len() as u64 <= wanted.saturating_add(1);
-        if !is_short_of_blocks || self.blocks.len() >= MOST_BLOCKS || !matches!(self.turn, Turn::Anybody(_)) {
+        if !is_short_of_blocks || self.blocks.len() >= MOST_BLOCKS {
             return None;
         }
         match std::mem::replace(&mut self.turn, Turn::Taken) {
             Turn::Anybody(source) => Some(source),
-            Turn::Taken | Turn::Over(_) => None,
+            other => {
+                self.turn = other;
+                None
+            }
         }
     }
 

@@ -156,8 +156,8 @@ fn bit(worker: usize) -> u128 {
     u32::try_from(worker).ok().and_then(|worker| 1_u128.checked_shl(worker)).unwrap_or(0)
 }
 
-/// Analyses a source to its end, to a sink that breaks or to cancellation. Unless it may have to be kept from waiting, the thread
-/// of the caller begins, and goes on where several do not pay.
+/// Analyses a source to its end, to a sink that breaks or to cancellation. If it `may_wait`, or is all there, the thread of the
+/// caller begins, and goes on where several do not pay.
 pub(crate) fn run<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Report<P>>>>(
     spread: Spread,
     mut parts: Parts<'_, P>,

@@ -155,10 +155,9 @@ proptest! {
     }
 }
 
-/// How many frames of a file, of which a few bytes come at a time, were at hand once all of it had been read.
+/// How many frames of a file, which comes in two pieces, were at hand at most, wherever the first of them ends.
 fn at_hand(bytes: &[u8]) -> usize {
     let mut found = 0;
-    // What was read is behind what is asked for by so many bytes at most.
     for kept_back in 0..bytes.len() {
         let (first, last) = bytes.split_at(bytes.len() - kept_back);
         let reader = Cursor::new(first.to_vec()).chain(Cursor::new(last.to_vec()));
