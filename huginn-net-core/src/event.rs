@@ -114,6 +114,8 @@ impl<E> Sink<E> for Vec<E> {
 }
 
 impl<E, F: FnMut(E)> Sink<E> for F {
+    // So that an event goes to the function as it is: one that is copied just after it was written is waited for.
+    #[inline(always)]
     fn event(&mut self, event: E) -> ControlFlow<()> {
         self(event);
         ControlFlow::Continue(())

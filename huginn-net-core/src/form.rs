@@ -73,7 +73,7 @@ impl<E, T: Send, F: Fn(E) -> T + Sync> Form<E> for Mapped<F> {
 pub(crate) struct ToSink<'a, K: ?Sized>(pub(crate) &'a mut K);
 
 impl<T, K: Sink<T> + ?Sized> Delivery<T, ()> for ToSink<'_, K> {
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, piece: T, (): &()) -> ControlFlow<()> {
         self.0.event(piece)
     }

@@ -24,8 +24,9 @@ use crate::raw_sig::decimal;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct OptionLayout {
-    /// Zero from `len` on, so that equal layouts are equal bytes.
-    kinds: [u8; OptionLayout::MAX_OPTIONS],
+    /// Zero from `len` on, so that equal layouts are equal bytes. In words, which are made in registers: what is written
+    /// byte by byte and then copied in larger pieces is waited for.
+    kinds: [[u8; 8]; 3],
     len: u8,
     eol_padding: u8,
 }
@@ -35,11 +36,11 @@ impl OptionLayout {
     pub const MAX_OPTIONS: usize = 24;
 
     /// No option at all.
-    pub const EMPTY: Self = Self { kinds: [0; Self::MAX_OPTIONS], len: 0, eol_padding: 0 };
+    pub const EMPTY: Self = Self { kinds: [[0; 8]; 3], len: 0, eol_padding: 0 };
 
     /// The option kinds (IANA numbers) in their order, an explicit end of the list included.
     pub fn kinds(&self) -> &[u8] {
-        self.kinds.get(..usize::from(self.len)).unwrap_or(&[])
+        self.kinds.as_flattened().get(..usize::from(self.len)).unwrap_or(&[])
     }
 
     /// Bytes after an explicit end of the list; 0 without one.
@@ -49,9 +50,19 @@ impl OptionLayout {
 
     /// Adds an option; false when [`Self::MAX_OPTIONS`] are already held.
     #[must_use]
+    #[inline(always)]
     pub(crate) fn push(&mut self, kind: u8) -> bool {
-        let Some(slot) = self.kinds.get_mut(usize::from(self.len)) else { return false };
-        *slot = kind;
+        let put = |word: &mut [u8; 8]| {
+            let bits = u64::from(kind).wrapping_shl(u32::from(self.len).wrapping_mul(8));
+            *word = (u64::from_le_bytes(*word) | bits).to_le_bytes();
+        };
+        let [first, second, third] = &mut self.kinds;
+        match self.len {
+            0..8 => put(first),
+            8..16 => put(second),
+            16..24 => put(third),
+            _ => return false,
+        }
         self.len = self.len.saturating_add(1);
         true
     }
@@ -84,10 +95,9 @@ impl Default for OptionLayout {
 impl OptionLayout {
     /// The layout as numbers: equal ones are equal layouts. The second has nothing above its lowest 80 bits.
     pub fn words(&self) -> [u128; 2] {
-        let (first, rest) = self.kinds.split_first_chunk::<16>().unwrap_or((&[0; 16], &[]));
-        let rest = rest.first_chunk::<8>().map_or(0, |rest| u64::from_le_bytes(*rest));
+        let [first, second, third] = self.kinds.map(|word| u128::from(u64::from_le_bytes(word)));
         let lengths = u16::from_le_bytes([self.len, self.eol_padding]);
-        [u128::from_le_bytes(*first), u128::from(lengths) << 64 | u128::from(rest)]
+        [second << 64 | first, u128::from(lengths) << 64 | third]
     }
 }
 

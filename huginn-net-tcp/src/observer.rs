@@ -1,6 +1,6 @@
 //! The TCP handshakes of a capture, watched flow by flow.
 
-use huginn_net_core::{Analyzer, Interest, Protocol, Segment, Side, TcpFlags, Timestamp};
+use huginn_net_core::{Analyzer, Interest, Protocol, Segment, Side, TcpFlags, TcpHeader, Timestamp};
 
 use crate::clock::MEASURABLE_MILLIS;
 use crate::{Clock, ClockReading, Handshake, Measurement, Mtu, TcpSignature};
@@ -129,8 +129,7 @@ impl Protocol for TcpObserver {
             }
         } else {
             match Handshake::of(tcp.flags) {
-                Some(Handshake::Syn) => on_syn(segment, sender, flow, emit),
-                Some(Handshake::SynAck) => on_syn_ack(segment, sender, flow, emit),
+                Some(handshake) => on_handshake(handshake, segment, tcp, sender, flow, emit),
                 None if tcp.flags.closes() => flow.phase = Phase::Closed,
                 None => {}
             }
@@ -188,52 +187,49 @@ fn measure(began: ClockReading, age: u64, segment: &Segment<'_>, value: &mut u32
     }
 }
 
+/// Takes a SYN or SYN+ACK.
 #[inline(never)]
-fn on_syn(segment: &Segment<'_>, sender: Side, flow: &mut TcpFlow, emit: &mut impl FnMut(Side, TcpEvent)) {
-    // The engine hands a SYN that begins another connection to a flow of its own: here it can only be the first
-    // or its retransmission.
-    if !matches!(flow.phase, Phase::Closed) || sender != Side::Client {
-        return;
-    }
-    let Some(signature) = TcpSignature::from_segment(segment, None) else { return };
-    let sendsyn = signature.is_sendsyn();
-    flow.phase = Phase::SynSeen { mss: signature.mss, sendsyn };
-    flow.clocks = [signature.timestamp, 0];
-    flow.began = [segment.ts.as_millis(), 0];
-    if sendsyn {
-        emit(Side::Client, TcpEvent::SendsynProbe(signature));
-    } else {
-        emit(Side::Client, TcpEvent::Syn(signature));
-        emit_mtu(Side::Client, &signature, emit);
-    }
-}
-
-#[inline(never)]
-fn on_syn_ack(
+fn on_handshake(
+    handshake: Handshake,
     segment: &Segment<'_>,
+    tcp: &TcpHeader<'_>,
     sender: Side,
     flow: &mut TcpFlow,
     emit: &mut impl FnMut(Side, TcpEvent),
 ) {
-    let Phase::SynSeen { mss, sendsyn } = flow.phase else { return };
-    if sender != Side::Server {
-        return;
+    let (peer_mss, answers_sendsyn) = match (handshake, sender, flow.phase) {
+        // The engine hands a SYN that begins another connection to a flow of its own: here it can only be the first
+        // or its retransmission.
+        (Handshake::Syn, Side::Client, Phase::Closed) => (None, false),
+        (Handshake::SynAck, Side::Server, Phase::SynSeen { mss, sendsyn }) => (Some(mss), sendsyn),
+        _ => return,
+    };
+    let signature = TcpSignature::of_handshake(handshake, segment, tcp, peer_mss);
+    let (mss, sendsyn) = (signature.mss, answers_sendsyn || signature.is_sendsyn());
+    let millis = segment.ts.as_millis();
+    match handshake {
+        Handshake::Syn => {
+            flow.phase = Phase::SynSeen { mss, sendsyn };
+            (flow.clocks, flow.began) = ([signature.timestamp, 0], [millis, 0]);
+        }
+        Handshake::SynAck if sendsyn => flow.phase = Phase::Closed,
+        Handshake::SynAck => {
+            flow.phase = Phase::Answered;
+            let ([_, server], [_, server_began]) = (&mut flow.clocks, &mut flow.began);
+            (*server, *server_began) = (signature.timestamp, millis);
+        }
     }
-    let Some(signature) = TcpSignature::from_segment(segment, Some(mss)) else { return };
-    if sendsyn {
-        flow.phase = Phase::Closed;
-        emit(Side::Server, TcpEvent::SendsynResponse(signature));
-    } else {
-        flow.phase = Phase::Answered;
-        let ([_, server], [_, server_began]) = (&mut flow.clocks, &mut flow.began);
-        (*server, *server_began) = (signature.timestamp, segment.ts.as_millis());
-        emit(Side::Server, TcpEvent::SynAck(signature));
-        emit_mtu(Side::Server, &signature, emit);
-    }
-}
-
-fn emit_mtu(subject: Side, signature: &TcpSignature, emit: &mut impl FnMut(Side, TcpEvent)) {
-    if let Some(mtu) = Mtu::from_mss(signature.version, signature.mss) {
-        emit(subject, TcpEvent::Mtu(mtu));
+    let version = signature.version;
+    emit(
+        sender,
+        match (handshake, sendsyn) {
+            (Handshake::Syn, false) => TcpEvent::Syn(signature),
+            (Handshake::Syn, true) => TcpEvent::SendsynProbe(signature),
+            (Handshake::SynAck, false) => TcpEvent::SynAck(signature),
+            (Handshake::SynAck, true) => TcpEvent::SendsynResponse(signature),
+        },
+    );
+    if let Some(mtu) = Mtu::from_mss(version, mss).filter(|_| !sendsyn) {
+        emit(sender, TcpEvent::Mtu(mtu));
     }
 }

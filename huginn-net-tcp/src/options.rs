@@ -42,6 +42,7 @@ impl Options {
     /// Reads the option bytes as p0f does: with as much good will towards wrong lengths, and no more.
     ///
     /// `is_syn`: whether the segment is a SYN without ACK, where nothing of the peer can be echoed yet.
+    #[inline(always)]
     pub(crate) fn parse(bytes: &[u8], is_syn: bool) -> Self {
         let mut options = Self::default();
         let mut rest = bytes;
@@ -58,6 +59,7 @@ impl Options {
 
     /// Takes one option, whose kind stands before `body`, and tells what follows it; `None` where nothing behind
     /// it can be told apart.
+    #[inline(always)]
     fn take<'a>(&mut self, kind: u8, body: &'a [u8], is_syn: bool) -> Option<&'a [u8]> {
         match kind {
             kind::EOL => {

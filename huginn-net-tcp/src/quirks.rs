@@ -78,6 +78,7 @@ impl Quirks {
     }
 
     /// The quirks of the IP and TCP headers, options aside.
+    #[inline(always)]
     pub(crate) fn of_headers(segment: &Segment<'_>, tcp: &TcpHeader<'_>) -> Self {
         let ip = &segment.ip;
         let mut quirks = Self::empty();

@@ -1,6 +1,6 @@
 //! What one SYN or SYN+ACK tells about the system that sent it.
 
-use huginn_net_core::{IpHeader, Segment, TcpFlags, decode_ip};
+use huginn_net_core::{IpHeader, Segment, TcpFlags, TcpHeader, decode_ip};
 
 use crate::options::Options;
 use crate::window::Units;
@@ -48,7 +48,18 @@ impl TcpSignature {
     /// window by it. It plays no part for a SYN.
     pub fn from_segment(segment: &Segment<'_>, peer_mss: Option<u16>) -> Option<Self> {
         let tcp = segment.tcp()?;
-        let handshake = Handshake::of(tcp.flags)?;
+        Some(Self::of_handshake(Handshake::of(tcp.flags)?, segment, tcp, peer_mss))
+    }
+
+    /// The signature of a segment that is this part of a handshake.
+    // Inlined with all that it is made of, so that it is made in registers.
+    #[inline(always)]
+    pub(crate) fn of_handshake(
+        handshake: Handshake,
+        segment: &Segment<'_>,
+        tcp: &TcpHeader<'_>,
+        peer_mss: Option<u16>,
+    ) -> Self {
         let options = Options::parse(tcp.options, handshake == Handshake::Syn);
         let version = IpVersion::of(&segment.ip);
         let units = Units {
@@ -58,7 +69,7 @@ impl TcpSignature {
             header_bytes: u16::try_from(tcp.header_len()).unwrap_or(60).saturating_add(segment.ip.header_len),
             peer_mss: peer_mss.filter(|_| handshake == Handshake::SynAck).unwrap_or(0),
         };
-        Some(Self {
+        Self {
             handshake,
             version,
             ttl: segment.ip.ttl,
@@ -72,7 +83,7 @@ impl TcpSignature {
             has_payload: !segment.payload.is_empty() || segment.payload_missing > 0,
             traffic_class: segment.ip.traffic_class,
             timestamp: options.timestamp,
-        })
+        }
     }
 
     /// The signature of the SYN or SYN+ACK in one IP packet, which begins with its IP header.
