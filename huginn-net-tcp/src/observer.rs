@@ -108,7 +108,7 @@ impl Protocol for TcpObserver {
 
     #[inline]
     fn passes_over(&self, ts: Timestamp, sender: Side, flow: &TcpFlow) -> bool {
-        flow.is_answered() && flow.due(sender, ts).is_none()
+        !flow.is_open() && flow.due(sender, ts).is_none()
     }
 
     #[inline]
@@ -120,11 +120,11 @@ impl Protocol for TcpObserver {
         emit: &mut impl FnMut(Side, TcpEvent),
     ) -> Interest {
         let Some(tcp) = segment.tcp() else { return Interest::Done };
-        if let Some(clock) = flow.measure(sender, segment) {
-            emit(sender, TcpEvent::Clock(clock));
+        if let Some((began, age)) = flow.due(sender, segment.ts) {
+            on_due(began, age, segment, sender, flow, emit);
         }
         if tcp.flags & PART == TcpFlags::ACK {
-            if !flow.is_answered() {
+            if flow.is_open() {
                 flow.phase = Phase::Closed;
             }
         } else {
@@ -147,12 +147,10 @@ const MIN_NANOS: u64 = 500 * NANOS_A_MILLI;
 const NANOS_A_MILLI: u64 = 1_000_000;
 
 impl TcpFlow {
-    /// Measures the sender's clock, if the time has come; it is then measured, or given up, for good.
+    /// Whether a SYN is waiting for its SYN+ACK.
     #[inline]
-    fn measure(&mut self, sender: Side, segment: &Segment<'_>) -> Option<Clock> {
-        let (began, age) = self.due(sender, segment.ts)?;
-        let [client, server] = &mut self.clocks;
-        measure(began, age, segment, sender.choose(client, server))
+    fn is_open(&self) -> bool {
+        matches!(self.phase, Phase::SynSeen { .. })
     }
 
     /// From which reading on a sender's clock is to be measured, and for how long (ms) it has run; if it is time.
@@ -170,8 +168,23 @@ impl TcpFlow {
     }
 }
 
-/// Measures a clock that has run for `age` milliseconds since it `began`; its value becomes 0 unless that tells nothing.
+/// Measures the sender's clock, for which the time has come; it is then measured, or given up, for good.
 #[inline(never)]
+fn on_due(
+    began: ClockReading,
+    age: u64,
+    segment: &Segment<'_>,
+    sender: Side,
+    flow: &mut TcpFlow,
+    emit: &mut impl FnMut(Side, TcpEvent),
+) {
+    let [client, server] = &mut flow.clocks;
+    if let Some(clock) = measure(began, age, segment, sender.choose(client, server)) {
+        emit(sender, TcpEvent::Clock(clock));
+    }
+}
+
+/// Measures a clock that has run for `age` milliseconds since it `began`; its value becomes 0 unless that tells nothing.
 fn measure(began: ClockReading, age: u64, segment: &Segment<'_>, value: &mut u32) -> Option<Clock> {
     let measurement = if MEASURABLE_MILLIS.contains(&age) {
         ClockReading::of(segment)?.since(began)
