@@ -52,7 +52,7 @@ impl TcpSignature {
     }
 
     /// The signature of a segment that is this part of a handshake.
-    // Inlined with all that it is made of, so that it is made in registers.
+    // Inlined with all that it is made of, so that it is made in registers (decision 012).
     #[inline(always)]
     pub(crate) fn of_handshake(
         handshake: Handshake,
