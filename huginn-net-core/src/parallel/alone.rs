@@ -1,16 +1,19 @@
 //! The thread of the caller alone, for as long as frames take little time and none must be waited for.
 
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
 
 use super::standing::{Standing, Standings};
-use super::{Parts, Readers, Spread};
+use super::{Parts, Readers, Shares, Spread};
 use crate::analysis_error::ThreadFailure;
+use crate::decode::Prospect;
 use crate::direct::{self, Ended, ToFlows, ToOutlet};
 use crate::flows::Flows;
 use crate::form::{Delivery, Form, Guarded};
+use crate::intake::Lead;
 use crate::source::no_more_than_processors;
-use crate::{AnalysisError, Event, Frame, Protocol, Report, Source};
+use crate::{AnalysisError, Event, Frame, Protocol, Report, Source, Timestamp};
 
 /// Frames of a round at most: between two rounds questions are answered, and the clock is read.
 const MAX_LONE_ROUND_LEN: usize = 256;
@@ -24,8 +27,8 @@ const SLOW_ROUNDS: u32 = 4;
 /// So many rounds at the beginning tell nothing: tables grow, and nothing is in a cache yet.
 const FIRST_ROUNDS: u32 = 4;
 
-/// Analyses frames as an analyzer without workers does, until several threads pay. Tells how many workers are to go on, if there
-/// is anything left.
+/// Analyses frames as an analyzer without workers does, until several threads pay. Tells by which shares workers are to go on,
+/// if there is anything left.
 pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
     spread: Spread,
     readers: Readers,
@@ -34,7 +37,7 @@ pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
     source: &mut S,
     form: &F,
     delivery: &mut impl Delivery<F::Piece, F::Shelf>,
-) -> Result<Option<usize>, AnalysisError<S::Error>> {
+) -> Result<Option<Shares>, AnalysisError<S::Error>> {
     let round_len = spread.round_len().min(MAX_LONE_ROUND_LEN) as u64;
     let may_take =
         if readers == Readers::InTurn { spread.spread_above.min(SHORTEST) } else { spread.spread_above };
@@ -42,21 +45,26 @@ pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
     let mut shelf = F::Shelf::default();
     let Parts { intake, flows, outlet, cancel, requests, .. } = parts;
     loop {
+        let mut trial = None;
         if pace.is_slow() {
-            let workers = workers_for(readers, source, spread);
-            if workers > 1 {
-                return Ok(Some(workers));
+            match workers_for(readers, source, spread) {
+                // Nor will there be more of them later.
+                0 | 1 => pace = Pace::new(Duration::MAX),
+                workers if may_take.is_zero() => return Ok(Some(Shares::new(workers))),
+                workers => trial = Some(Trial::new(workers)),
             }
-            // Nor will there be more of them later.
-            pace = Pace::new(Duration::MAX);
         }
         let (read_before, began) = (intake.frames, Instant::now());
         let mut guarded = Guarded::new(delivery);
         let told = ToOutlet { outlet, form, shelf: &mut shelf, delivery: &mut guarded };
         let mut to = ToFlows { flows: watched, told };
         let mut coming = Coming { source, is_all_there: readers != Readers::One, is_awaited: false };
-        let read =
-            catch_unwind(AssertUnwindSafe(|| direct::read(&mut coming, intake, &mut to, cancel, round_len)));
+        let read = catch_unwind(AssertUnwindSafe(|| match &mut trial {
+            Some(trial) => {
+                direct::read(&mut coming, intake, &mut Counted { trial, to: &mut to }, cancel, round_len)
+            }
+            None => direct::read(&mut coming, intake, &mut to, cancel, round_len),
+        }));
         let is_awaited = coming.is_awaited;
         let read = match read {
             Ok(read) => read.map_err(AnalysisError::Source),
@@ -77,8 +85,67 @@ pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
             return Ok(None);
         }
         if is_awaited {
-            return Ok(Some(spread.workers()));
+            return Ok(Some(Shares::new(spread.workers())));
         }
+        if let Some(division) = trial.map(Trial::best) {
+            if readers == Readers::InTurn || division.is_even() {
+                return Ok(Some(division.shares));
+            }
+            // Other flows may come.
+            pace = Pace::new(may_take);
+        }
+    }
+}
+
+/// A round by which is seen how workers would divide the segments: of several ways, the most even is taken. It matters where
+/// there are few flows.
+struct Trial([Division; 4]);
+
+impl Trial {
+    fn new(workers: usize) -> Self {
+        Self(std::array::from_fn(|_| Division { shares: Shares::new(workers), segments: vec![0; workers] }))
+    }
+
+    fn best(self) -> Division {
+        let Self([first, others @ ..]) = self;
+        others.into_iter().fold(first, |best, other| if other.most() < best.most() { other } else { best })
+    }
+}
+
+/// How many segments each worker would get.
+struct Division {
+    shares: Shares,
+    segments: Vec<u64>,
+}
+
+impl Division {
+    fn most(&self) -> u64 {
+        self.segments.iter().max().copied().unwrap_or(0)
+    }
+
+    /// Whether there is something to divide, of which none would get more than three quarters. With more, all of them take
+    /// longer than the thread of the caller alone, unless they share the reading.
+    fn is_even(&self) -> bool {
+        let (most, all) = (self.most(), self.segments.iter().sum::<u64>());
+        most > 0 && most.saturating_mul(4) <= all.saturating_mul(3)
+    }
+}
+
+/// Leads segments on, and counts them for whoever would watch their flows.
+struct Counted<'a, L> {
+    trial: &'a mut Trial,
+    to: &'a mut L,
+}
+
+impl<L: Lead> Lead for Counted<'_, L> {
+    fn lead(&mut self, segment: &impl Prospect, now: Timestamp) -> ControlFlow<()> {
+        let key = segment.outline().key;
+        for Division { shares, segments } in &mut self.trial.0 {
+            if let Some(count) = segments.get_mut(shares.of(&key)) {
+                *count = count.saturating_add(1);
+            }
+        }
+        self.to.lead(segment, now)
     }
 }
 
@@ -145,6 +212,16 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_most_even_division_is_taken_and_no_worker_gets_more_than_three_quarters() {
+        let division = |segments: [u64; 2]| Division { shares: Shares::new(2), segments: segments.into() };
+        let trial = Trial([[256, 0], [70, 186], [200, 56], [0, 256]].map(division));
+        assert_eq!(trial.best().segments, [70, 186]);
+        for (segments, is_even) in [([192, 64], true), ([193, 63], false), ([0, 0], false), ([1, 0], false)] {
+            assert_eq!(division(segments).is_even(), is_even, "{segments:?}");
+        }
+    }
 
     #[test]
     fn several_rounds_in_a_row_must_be_slow() {

@@ -168,14 +168,14 @@ pub(crate) fn run<P: Protocol, S: Source<Error: Send> + Send, F: Form<Event<Repo
 ) -> Result<(), AnalysisError<S::Error>> {
     let mut watched = Flows::new(parts.flows.protocol().fork(), &parts.limits);
     let readers = Readers::of(&source, &parts);
-    let workers = if may_wait || readers != Readers::One {
+    let shares = if may_wait || readers != Readers::One {
         alone::read(spread, readers, &mut parts, &mut watched, &mut source, form, delivery)
     } else {
-        Ok(Some(spread.workers()))
+        Ok(Some(Shares::new(spread.workers())))
     };
-    match workers {
-        Ok(Some(count)) => {
-            let shares = Shares::new(count);
+    match shares {
+        Ok(Some(shares)) => {
+            let count = shares.count();
             let watched = parts.flows.split(watched, &parts.limits.share(count), count, |key| shares.of(key));
             match readers {
                 Readers::One => one_reads(spread, parts, source, watched, shares, form, delivery),
