@@ -84,7 +84,7 @@ impl<P: Protocol, F: Form<Event<Report<P>>>> ReadingWorker<P, F> {
 }
 
 /// So many things told are much.
-const MUCH_TOLD: usize = 1024;
+const MUCH_TOLD: usize = 256;
 /// So are any that frames of so many bytes told.
 const MUCH_READ: usize = 1 << 20;
 
