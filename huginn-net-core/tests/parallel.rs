@@ -384,7 +384,7 @@ proptest! {
     fn several_workers_tell_what_one_tells_in_the_same_order(
         packets in prop::collection::vec(arbitrary_packet(), 0..200),
         workers in 2_usize..9,
-        batch_bytes in prop::sample::select(vec![1, 500, 4096, 1 << 20]),
+        batch_bytes in prop::sample::select(vec![1, 64, 500, 4096, 1 << 20]),
     ) {
         let packets = packets.concat();
         let (want, counted, segments) = analyze(builder(1, 0), &packets);
@@ -780,15 +780,10 @@ fn workers_begin_where_frames_take_long() {
     let packets = syns(300);
     let source = AllThere::new(&packets);
     let passing = || Passing::new(&packets);
-    for (above, told) in [(at_once, 0), (never, 300)] {
+    // Four rounds tell nothing, four must be slow, and by four it is seen how workers would divide the segments.
+    for (above, told) in [(at_once, 0), (soon, 120), (never, 300)] {
         assert_eq!(told_alone(source.clone(), above), (told, 300));
         assert_eq!(told_alone(passing(), above), (told, 300));
-    }
-    // Four rounds tell nothing, four must be slow, and by one it is seen how workers would divide the segments. It hangs on
-    // chance how well that can be done with ten flows.
-    for (alone, told) in [told_alone(source.clone(), soon), told_alone(passing(), soon)] {
-        assert!(matches!(alone, 90 | 180 | 270), "{alone}");
-        assert_eq!(told, 300);
     }
     let one_flow = vec![Packet::syn(1); 300];
     for above in [soon, never] {
@@ -801,9 +796,11 @@ fn workers_begin_where_frames_take_long() {
         let awaited = Passing { awaited: Some(left), ..passing() };
         assert_eq!(told_alone(awaited, never), (300 - left, 300), "to wait is for another thread");
     }
+    let awaited = Passing { awaited: Some(205), ..passing() };
+    assert_eq!(told_alone(awaited, soon), (95, 300), "nor is it known how they would divide the segments");
     // Where they share the reading, they always pay.
     let several = processors() > 1;
-    for (above, told) in [(at_once, 0), (soon, 90), (never, 90)] {
+    for (above, told) in [(at_once, 0), (soon, 120), (never, 120)] {
         let told = if several { told } else { 300 };
         assert_eq!(told_alone(source.clone().in_turn(), above), (told, 300));
     }
@@ -812,13 +809,21 @@ fn workers_begin_where_frames_take_long() {
 #[test]
 fn two_flows_get_a_worker_each() {
     let packets: Vec<_> = (0..300).map(|n| Packet::syn(n % 2)).collect();
-    for _ in 0..20 {
+    let workers = || {
         let told_by = told_by(2, Passing::new(&packets), Duration::from_nanos(1));
-        let workers: HashSet<_> =
-            told_by.iter().filter(|thread| **thread != thread::current().id()).collect();
-        // By chance no division may be even, time and again.
-        assert!(matches!(workers.len(), 0 | 2), "{workers:?}");
-    }
+        told_by.into_iter().filter(|thread| *thread != thread::current().id()).collect::<HashSet<_>>().len()
+    };
+    let counts: Vec<_> = (0..20).map(|_| workers()).collect();
+    // By chance no division may be even, twice in a row.
+    assert!(counts.contains(&2) && counts.iter().all(|count| matches!(count, 0 | 2)), "{counts:?}");
+}
+
+/// Frames in memory are too few for two workers when it is seen that these divide them well.
+#[test]
+fn nothing_is_lost_where_less_is_left_than_workers_were_asked_for() {
+    let packets = syns(2048 + 4096 + 100);
+    let want = analyze(builder(1, 1 << 18), &packets);
+    assert!(analyze(builder(2, 1 << 18).spread_above(Duration::from_nanos(1)), &packets) == want);
 }
 
 #[test]

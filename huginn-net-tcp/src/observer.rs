@@ -218,6 +218,7 @@ fn on_handshake(
         _ => return,
     };
     let signature = TcpSignature::of_handshake(handshake, segment, tcp, peer_mss);
+    // A SYN+ACK is none by itself, but by the SYN that it answers.
     let (mss, sendsyn) = (signature.mss, answers_sendsyn || signature.is_sendsyn());
     let millis = segment.ts.as_millis();
     match handshake {

@@ -211,6 +211,16 @@ proptest! {
         }
     }
 
+    #[test]
+    fn an_ended_connection_is_passed_over_and_one_that_waits_is_not(flags in prop::sample::select(vec![RST, ACK])) {
+        let mut connection = Connection::default();
+        connection.push(Side::Client, &stamped(SYN, 1));
+        let at_once = Timestamp::new(0, 0, 3);
+        prop_assert!(!TcpObserver.passes_over(at_once, Side::Client, &connection.flow));
+        connection.push(Side::Client, &stamped(flags, 1));
+        prop_assert!(TcpObserver.passes_over(at_once, Side::Client, &connection.flow));
+    }
+
     /// Once both clocks run, what comes at once is passed over.
     #[test]
     fn most_of_an_open_connection_is_passed_over(pause in 0_u64..1000) {

@@ -1,5 +1,6 @@
 //! The thread of the caller alone, for as long as frames take little time and none must be waited for.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
@@ -10,10 +11,11 @@ use crate::analysis_error::ThreadFailure;
 use crate::decode::Prospect;
 use crate::direct::{self, Ended, ToFlows, ToOutlet};
 use crate::flows::Flows;
+use crate::flows::Outline;
 use crate::form::{Delivery, Form, Guarded};
 use crate::intake::Lead;
 use crate::source::no_more_than_processors;
-use crate::{AnalysisError, Event, Frame, Protocol, Report, Source, Timestamp};
+use crate::{AnalysisError, Event, Frame, Protocol, Report, Segment, Source, Timestamp};
 
 /// Frames of a round at most: between two rounds questions are answered, and the clock is read.
 const MAX_LONE_ROUND_LEN: usize = 256;
@@ -26,6 +28,9 @@ const SLOW_ROUNDS: u32 = 4;
 
 /// So many rounds at the beginning tell nothing: tables grow, and nothing is in a cache yet.
 const FIRST_ROUNDS: u32 = 4;
+
+/// By so many rounds is seen how workers would divide the segments.
+const TRIAL_ROUNDS: u32 = 4;
 
 /// Analyses frames as an analyzer without workers does, until several threads pay. Tells by which shares workers are to go on,
 /// if there is anything left.
@@ -41,12 +46,12 @@ pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
     let round_len = spread.round_len().min(MAX_LONE_ROUND_LEN) as u64;
     let may_take =
         if readers == Readers::InTurn { spread.spread_above.min(SHORTEST) } else { spread.spread_above };
-    let mut pace = Pace::new(may_take);
+    let (mut pace, mut pause) = (Pace::new(may_take), FIRST_ROUNDS);
+    let mut trial: Option<Trial> = None;
     let mut shelf = F::Shelf::default();
     let Parts { intake, flows, outlet, cancel, requests, .. } = parts;
     loop {
-        let mut trial = None;
-        if pace.is_slow() {
+        if trial.is_none() && pace.is_slow() {
             match workers_for(readers, source, spread) {
                 // Nor will there be more of them later.
                 0 | 1 => pace = Pace::new(Duration::MAX),
@@ -87,27 +92,41 @@ pub(super) fn read<P: Protocol, S: Source, F: Form<Event<Report<P>>>>(
         if is_awaited {
             return Ok(Some(Shares::new(spread.workers())));
         }
-        if let Some(division) = trial.map(Trial::best) {
-            if readers == Readers::InTurn || division.is_even() {
+        if let Some(division) = trial.take_if(|trial| trial.ends_with_a_round()).map(Trial::best) {
+            let may_begin = readers == Readers::InTurn || division.is_even();
+            // What is left may be too little for so many by now.
+            if may_begin && workers_for(readers, source, spread) == division.shares.count() {
                 return Ok(Some(division.shares));
             }
-            // Other flows may come.
-            pace = Pace::new(may_take);
+            // Other flows may come. Later and later, as to ask for the number of processors takes long.
+            pause = pause.saturating_mul(2);
+            pace = Pace { first_rounds: pause, ..Pace::new(may_take) };
         }
     }
 }
 
-/// A round by which is seen how workers would divide the segments: of several ways, the most even is taken. It matters where
+/// Rounds by which is seen how workers would divide the segments: of several ways, the most even is taken. It matters where
 /// there are few flows.
-struct Trial([Division; 4]);
+struct Trial {
+    ways: [Division; 4],
+    /// How many rounds are still to come.
+    left: u32,
+}
 
 impl Trial {
     fn new(workers: usize) -> Self {
-        Self(std::array::from_fn(|_| Division { shares: Shares::new(workers), segments: vec![0; workers] }))
+        let division = |_| Division { shares: Shares::new(workers), segments: vec![0; workers] };
+        Self { ways: std::array::from_fn(division), left: TRIAL_ROUNDS }
+    }
+
+    /// Takes note of the end of a round, and tells whether it was the last one.
+    fn ends_with_a_round(&mut self) -> bool {
+        self.left = self.left.saturating_sub(1);
+        self.left == 0
     }
 
     fn best(self) -> Division {
-        let Self([first, others @ ..]) = self;
+        let [first, others @ ..] = self.ways;
         others.into_iter().fold(first, |best, other| if other.most() < best.most() { other } else { best })
     }
 }
@@ -123,15 +142,14 @@ impl Division {
         self.segments.iter().max().copied().unwrap_or(0)
     }
 
-    /// Whether there is something to divide, of which none would get more than three quarters. With more, all of them take
-    /// longer than the thread of the caller alone, unless they share the reading.
+    /// Whether none would get more than three quarters. Where one gets all, that takes longer than in the thread of the caller,
+    /// unless workers share the reading; how much each segment takes is not known.
     fn is_even(&self) -> bool {
-        let (most, all) = (self.most(), self.segments.iter().sum::<u64>());
-        most > 0 && most.saturating_mul(4) <= all.saturating_mul(3)
+        self.most().saturating_mul(4) <= self.segments.iter().sum::<u64>().saturating_mul(3)
     }
 }
 
-/// Leads segments on, and counts them for whoever would watch their flows.
+/// Leads segments on, and counts those that are made for whoever would watch their flows: others take next to nothing.
 struct Counted<'a, L> {
     trial: &'a mut Trial,
     to: &'a mut L,
@@ -139,13 +157,34 @@ struct Counted<'a, L> {
 
 impl<L: Lead> Lead for Counted<'_, L> {
     fn lead(&mut self, segment: &impl Prospect, now: Timestamp) -> ControlFlow<()> {
-        let key = segment.outline().key;
-        for Division { shares, segments } in &mut self.trial.0 {
-            if let Some(count) = segments.get_mut(shares.of(&key)) {
-                *count = count.saturating_add(1);
+        let is_made = &Cell::new(false);
+        let outcome = self.to.lead(&Noted { segment, is_made }, now);
+        if is_made.get() {
+            let key = segment.outline().key;
+            for Division { shares, segments } in &mut self.trial.ways {
+                if let Some(count) = segments.get_mut(shares.of(&key)) {
+                    *count = count.saturating_add(1);
+                }
             }
         }
-        self.to.lead(segment, now)
+        outcome
+    }
+}
+
+/// What a segment can be made of, with a note of whether it was.
+struct Noted<'a, S> {
+    segment: &'a S,
+    is_made: &'a Cell<bool>,
+}
+
+impl<S: Prospect> Prospect for Noted<'_, S> {
+    fn outline(&self) -> Outline {
+        self.segment.outline()
+    }
+
+    fn segment(&self) -> Segment<'_> {
+        self.is_made.set(true);
+        self.segment.segment()
     }
 }
 
@@ -216,9 +255,9 @@ mod tests {
     #[test]
     fn the_most_even_division_is_taken_and_no_worker_gets_more_than_three_quarters() {
         let division = |segments: [u64; 2]| Division { shares: Shares::new(2), segments: segments.into() };
-        let trial = Trial([[256, 0], [70, 186], [200, 56], [0, 256]].map(division));
+        let trial = Trial { ways: [[256, 0], [70, 186], [200, 56], [0, 256]].map(division), left: 0 };
         assert_eq!(trial.best().segments, [70, 186]);
-        for (segments, is_even) in [([192, 64], true), ([193, 63], false), ([0, 0], false), ([1, 0], false)] {
+        for (segments, is_even) in [([192, 64], true), ([193, 63], false), ([1, 0], false)] {
             assert_eq!(division(segments).is_even(), is_even, "{segments:?}");
         }
     }
