@@ -43,9 +43,11 @@ machine() {
     echo "${model:-$(uname -m)}, $(nproc) cores, $memory, $(uname -s) $(uname -r), $(rustc --version | cut -d' ' -f1,2)"
 }
 
-# revision: that of the sources, and whether they were changed since.
+# revision: that of the sources, and whether they were changed since. The page that this writes does not count.
 revision() {
-    git describe --always --dirty
+    local changed=
+    git diff --quiet HEAD -- . ':!benches/README.md' || changed=-dirty
+    echo "$(git rev-parse --short HEAD)$changed"
 }
 
 # medians FILE...: the table of the first, with the medians of all, and the remarks of the last.
