@@ -327,7 +327,8 @@ impl<P: Protocol> Builder<P> {
     /// It is what each of four rounds in a row takes, of 256 frames ([or less](Self::batch_bytes)), map, memory and sink
     /// included; the first four rounds do not count. By four more is seen how flows can be divided: where one worker
     /// would get more than three quarters of the segments that are not passed over, as of a single long connection, the thread
-    /// of the caller goes on alone and measures anew, later and later, unless workers read in turn. What is told does not depend on it, unless flows go for want of room: each worker has its part of that.
+    /// of the caller goes on alone and measures anew, later and later, unless workers read in turn. What is told does not
+    /// depend on it, unless flows go for want of room: each worker has its part of that.
     pub fn spread_above(mut self, frame: Duration) -> Self {
         self.spread.spread_above = frame;
         self

@@ -21,7 +21,7 @@ pub(crate) enum Ended {
 }
 
 /// Reads so many frames at most.
-// Inlined, so that the whole way of a packet is compiled as one loop, once for each way.
+// Inlined, so that the whole way of a packet is compiled as one loop, whoever takes the segments.
 #[inline(always)]
 pub(crate) fn read<S: Source>(
     source: &mut S,

@@ -108,7 +108,7 @@ impl Protocol for TcpObserver {
 
     #[inline]
     fn passes_over(&self, ts: Timestamp, sender: Side, flow: &TcpFlow) -> bool {
-        !flow.is_open() && flow.due(sender, ts).is_none()
+        !flow.awaits_answer() && flow.due(sender, ts).is_none()
     }
 
     #[inline]
@@ -124,7 +124,7 @@ impl Protocol for TcpObserver {
             on_due(began, age, segment, sender, flow, emit);
         }
         if tcp.flags & PART == TcpFlags::ACK {
-            if flow.is_open() {
+            if flow.awaits_answer() {
                 flow.phase = Phase::Closed;
             }
         } else {
@@ -149,7 +149,7 @@ const NANOS_A_MILLI: u64 = 1_000_000;
 impl TcpFlow {
     /// Whether a SYN is waiting for its SYN+ACK.
     #[inline]
-    fn is_open(&self) -> bool {
+    fn awaits_answer(&self) -> bool {
         matches!(self.phase, Phase::SynSeen { .. })
     }
 
