@@ -4,7 +4,7 @@ use std::fmt;
 
 use pcap::{BpfProgram, Capture, Linktype};
 
-use crate::{Frame, LinkType};
+use crate::{Block, Fill, Frame, LinkType, NextFrame, Source};
 
 /// A filter expression (`pcap-filter(7)`), compiled by libpcap for each link type that occurs.
 ///
@@ -41,6 +41,35 @@ impl Bpf {
             }
             _ => false,
         }
+    }
+}
+
+/// A source whose blocks hold only the frames that an expression selects.
+pub(crate) struct BpfSource<'a, S> {
+    source: S,
+    bpf: Option<&'a mut Bpf>,
+}
+
+impl<'a, S> BpfSource<'a, S> {
+    /// A source without an expression passes all frames.
+    pub(crate) fn new(source: S, bpf: Option<&'a mut Bpf>) -> Self {
+        Self { source, bpf }
+    }
+}
+
+impl<S: Source> Source for BpfSource<'_, S> {
+    type Error = S::Error;
+
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, S::Error> {
+        self.source.next_frame()
+    }
+
+    fn fill(&mut self, block: &mut Block) -> Result<Fill, S::Error> {
+        let outcome = self.source.fill(block);
+        if let Some(bpf) = &mut self.bpf {
+            block.filter(|frame| bpf.passes(frame));
+        }
+        outcome
     }
 }
 

@@ -98,9 +98,9 @@ impl TransportKind {
     }
 }
 
-/// Takes events as they come.
+/// Takes events as they come, and can stop the analysis.
 ///
-/// A closure that takes an event is a sink, and so is a `Vec`.
+/// A `Vec` is a sink, and so is a closure that takes an event, whatever it returns: see [`SinkResult`].
 pub trait Sink<E> {
     /// Takes one event. [`ControlFlow::Break`] stops the analysis.
     fn event(&mut self, event: E) -> ControlFlow<()>;
@@ -113,11 +113,47 @@ impl<E> Sink<E> for Vec<E> {
     }
 }
 
-impl<E, F: FnMut(E)> Sink<E> for F {
-    // So that an event goes to the function as it is: one that is copied just after it was written is waited for.
+impl<E, R: SinkResult, F: FnMut(E) -> R> Sink<E> for F {
+    // Inlined, so that the event is not copied on its way to the closure.
     #[inline(always)]
     fn event(&mut self, event: E) -> ControlFlow<()> {
-        self(event);
+        self(event).into_flow()
+    }
+}
+
+/// What a closure that is a [`Sink`] may return: nothing, or whether to go on.
+pub trait SinkResult {
+    /// Whether the analysis goes on.
+    fn into_flow(self) -> ControlFlow<()>;
+}
+
+/// Goes on.
+impl SinkResult for () {
+    #[inline(always)]
+    fn into_flow(self) -> ControlFlow<()> {
         ControlFlow::Continue(())
+    }
+}
+
+impl SinkResult for ControlFlow<()> {
+    #[inline(always)]
+    fn into_flow(self) -> ControlFlow<()> {
+        self
+    }
+}
+
+/// `false` stops the analysis.
+impl SinkResult for bool {
+    #[inline(always)]
+    fn into_flow(self) -> ControlFlow<()> {
+        if self { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+}
+
+/// An error stops the analysis. The closure keeps it if the caller is to see it.
+impl<E> SinkResult for Result<(), E> {
+    #[inline(always)]
+    fn into_flow(self) -> ControlFlow<()> {
+        if self.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crate::decode::Prospect;
-use crate::idle_map::{Entry, IdleLimits, IdleMap, Slot};
+use crate::idle_map::{IdleLimits, IdleMap, Slot};
 use crate::{Event, FlowKey, Interest, Protocol, Segment, Side, Tally, TcpFlags, Timestamp, tally};
 
 /// How many flows are held, and for how long.
@@ -134,26 +134,6 @@ impl<P: Protocol> Flows<P> {
         self.protocol.join(worker.protocol);
     }
 
-    /// [Joins](Self::join) a worker, and divides its flows among so many others, each with these limits, as `of` says.
-    pub(crate) fn split(
-        &mut self,
-        mut worker: Self,
-        limits: &FlowLimits,
-        workers: usize,
-        of: impl Fn(&FlowKey) -> usize,
-    ) -> Vec<FlowsShare<P>> {
-        let share = |_| FlowsShare { flows: Self::new(self.protocol.fork(), limits), entries: Vec::new() };
-        let mut shares: Vec<_> = (0..workers).map(share).collect();
-        let entries = worker.table.drain();
-        self.join(worker);
-        for entry in entries {
-            if let Some(share) = shares.get_mut(of(&entry.key)) {
-                share.entries.push(entry);
-            }
-        }
-        shares
-    }
-
     /// Ends every flow.
     pub(crate) fn clear(&mut self) {
         self.table.clear();
@@ -271,22 +251,6 @@ impl<P: Protocol> Flows<P> {
             self.table.note_held(slot, held);
         }
         outcome
-    }
-}
-
-/// The flows of a worker before it begins.
-pub(crate) struct FlowsShare<P: Protocol> {
-    flows: Flows<P>,
-    entries: Vec<Entry<FlowKey, Flow<P::Flow>>>,
-}
-
-impl<P: Protocol> FlowsShare<P> {
-    /// The flows, in a table that the thread of the worker makes: glibc keeps the memory of each thread apart, and gives that
-    /// of others back to the system sooner.
-    pub(crate) fn begin(self) -> Flows<P> {
-        let Self { mut flows, entries } = self;
-        entries.into_iter().for_each(|entry| flows.table.take_in(entry));
-        flows
     }
 }
 

@@ -186,26 +186,6 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         }
     }
 
-    /// Takes out every entry, in the order in which they were placed; the counters stay.
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Entry<K, V>> + use<K, V> {
-        let (mut entries, mut slot) = (std::mem::take(&mut self.entries), self.oldest);
-        self.clear();
-        std::iter::from_fn(move || {
-            let entry = entries.get_mut(slot as usize)?;
-            slot = entry.newer;
-            Some(Entry { value: entry.value.take(), ..*entry })
-        })
-    }
-
-    /// Takes in an entry of another map, as old as it was there, behind those that were placed there before it. It is not
-    /// counted as put in.
-    pub(crate) fn take_in(&mut self, entry: Entry<K, V>) {
-        self.make_room();
-        self.held_bytes = self.held_bytes.saturating_add(entry.held as usize);
-        self.put(entry);
-        self.make_room_in_memory();
-    }
-
     /// Lets go every entry; the counters stay.
     pub fn clear(&mut self) {
         self.index.clear();

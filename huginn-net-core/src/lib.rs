@@ -50,31 +50,25 @@
 //! let mut events: Vec<Event<usize>> = Vec::new();
 //! let mut analyzer = Analyzer::<Sizes>::builder().build();
 //! let _ = analyzer.push(&frame, &mut events);
-//! let _ = analyzer.finish(&mut events);
+//! analyzer.finish();
 //! assert_eq!(events[0].kind, 3);
 //! assert_eq!(events[0].flow.client.to_string(), "192.0.2.1:53");
 //! ```
 
-mod analysis_error;
-mod analyzer;
 #[cfg(feature = "libpcap")]
 mod bpf;
 mod capture;
 mod cursor;
 mod decode;
-mod direct;
+mod engine;
 mod event;
 mod filter;
 mod flow_key;
 mod flows;
-mod form;
 mod frame;
 mod idle_map;
-mod intake;
+mod limits;
 mod memory;
-mod outlet;
-mod packet_clock;
-mod parallel;
 mod protocol;
 mod reassembly;
 mod segment;
@@ -84,16 +78,16 @@ mod tcp_connection;
 mod tcp_stream;
 mod timestamp;
 mod tunnel;
-mod watch;
 
-pub use analysis_error::AnalysisError;
-pub use analyzer::{Analyzer, Builder, CancelToken, Counters};
 #[cfg(feature = "libpcap")]
 pub use bpf::{Bpf, BpfError};
 pub use capture::{CaptureError, CaptureReader, Compression, Defect, Part};
 pub use cursor::{Cursor, Truncated};
 pub use decode::{DecodeConfig, DecodeCounters, DecodeError, Decoder, Layer, decode_ip};
-pub use event::{Event, FlowId, Sink, TransportKind};
+pub use engine::{
+    AnalysisError, Analyzer, Builder, CancelToken, Counters, Overflow, Snapshot, SnapshotHandle, TextSink,
+};
+pub use event::{Event, FlowId, Sink, SinkResult, TransportKind};
 pub use filter::Filter;
 pub use flow_key::FlowKey;
 pub use flows::{FlowCounters, FlowLimits};
@@ -102,14 +96,12 @@ pub use idle_map::{IdleCounters, IdleLimits, IdleMap, Slot};
 /// Networks in CIDR notation, for [`Filter`].
 pub use ipnet::IpNet;
 pub use memory::{Memory, Route};
-pub use parallel::Overflow;
 pub use protocol::{Interest, Protocol, Report, Side};
 pub use reassembly::Reassembler;
 pub use segment::{Addresses, IpHeader, Segment, TcpFlags, TcpHeader, Transport, UdpHeader};
-pub use source::{Frames, MemoryFrames, Source};
+pub use source::{Block, Fill, FirstFrames, FrameRecord, Frames, MemoryFrames, NextFrame, Source};
 pub use tally::Tally;
 pub use tcp_connection::{TcpConnection, TcpStarts};
 pub use tcp_stream::{Piece, StreamCounters, TcpStream};
 pub use timestamp::Timestamp;
 pub use tunnel::{MAX_TUNNEL_LAYERS, TunnelLayer, TunnelPath};
-pub use watch::{Glimpse, Inspector, Watcher};

@@ -1,85 +1,113 @@
-//! Frames that were taken from the system at once.
+//! Frames that were taken from the system together.
 
 use huginn_net_core::{Frame, LinkType, Timestamp};
 
+use crate::backend::CaptureBackend;
 use crate::queues::Moment;
 
-/// Frames of one interface that were taken from the system at once, and are lent one after the other.
+/// Frames of one interface that were taken from the system together, and are lent one after the other.
+///
+/// They lie in the backend's memory, or were copied into the set.
 pub(crate) struct FrameSet {
-    /// The frames, one behind the other.
-    bytes: Vec<u8>,
-    places: Vec<Place>,
+    copied: Vec<u8>,
+    records: Vec<FrameRecord>,
     lent: usize,
     pub(crate) link: LinkType,
     /// When they were taken.
     pub(crate) taken: Moment,
+    /// How many blocks of its memory the backend holds for the set.
+    pub(crate) blocks: usize,
 }
 
-/// Where a frame lies, and what is known of it.
+/// Where a frame lies, and what was recorded of it.
 #[derive(Clone, Copy)]
-struct Place {
+struct FrameRecord {
     ts: Timestamp,
+    storage: Storage,
     start: usize,
     len: usize,
     /// How long it was on the wire, in bytes.
     wire_len: u32,
 }
 
+/// Whose memory a frame lies in.
+#[derive(Clone, Copy)]
+enum Storage {
+    Set,
+    Backend,
+}
+
 impl FrameSet {
     /// A set without frames.
     pub(crate) fn new(taken: Moment) -> Self {
-        Self { bytes: Vec::new(), places: Vec::new(), lent: 0, link: LinkType::ETHERNET, taken }
+        Self {
+            copied: Vec::new(),
+            records: Vec::new(),
+            lent: 0,
+            link: LinkType::ETHERNET,
+            taken,
+            blocks: 0,
+        }
     }
 
-    /// Forgets the frames, but keeps the room for others.
+    /// Forgets the frames, and keeps the room for others and the blocks of the backend.
     pub(crate) fn clear(&mut self) {
-        self.bytes.clear();
-        self.places.clear();
+        self.copied.clear();
+        self.records.clear();
         self.lent = 0;
     }
 
-    /// Copies a frame that consists of these pieces, and was so long on the wire.
+    /// Copies a frame that consists of these pieces.
     #[inline]
     pub(crate) fn push<const N: usize>(&mut self, ts: Timestamp, pieces: [&[u8]; N], wire_len: u32) {
-        let start = self.bytes.len();
+        let start = self.copied.len();
         for piece in pieces {
-            self.bytes.extend_from_slice(piece);
+            self.copied.extend_from_slice(piece);
         }
-        let len = self.bytes.len().saturating_sub(start);
-        self.places.push(Place { ts, start, len, wire_len });
+        let len = self.copied.len().saturating_sub(start);
+        self.records.push(FrameRecord { ts, storage: Storage::Set, start, len, wire_len });
+    }
+
+    /// Adds a frame that lies in the backend's memory.
+    #[inline]
+    pub(crate) fn push_in_place(&mut self, ts: Timestamp, start: usize, len: usize, wire_len: u32) {
+        self.records.push(FrameRecord { ts, storage: Storage::Backend, start, len, wire_len });
     }
 
     /// How many frames have not been lent.
     #[inline]
     pub(crate) fn left(&self) -> usize {
-        self.places.len().saturating_sub(self.lent)
+        self.records.len().saturating_sub(self.lent)
     }
 
-    /// How many frames have not been lent before the first whose time of capture, in nanoseconds since the Unix epoch, is
-    /// none of these.
-    pub(crate) fn left_while(&self, is_one: impl Fn(u64) -> bool) -> usize {
-        let places = self.places.get(self.lent..).unwrap_or_default();
-        places.iter().take_while(|place| is_one(place.ts.as_nanos())).count()
+    /// How many frames may be lent before the first for whose capture time this does not hold, in nanoseconds since the
+    /// Unix epoch.
+    pub(crate) fn left_while(&self, holds: impl Fn(u64) -> bool) -> usize {
+        let records = self.records.get(self.lent..).unwrap_or_default();
+        records.iter().take_while(|record| holds(record.ts.as_nanos())).count()
     }
 
-    /// When the next frame but so many was captured, in nanoseconds since the Unix epoch.
-    pub(crate) fn time(&self, skipped: usize) -> Option<u64> {
-        self.places.get(self.lent.checked_add(skipped)?).map(|place| place.ts.as_nanos())
+    /// When the next frame was captured, in nanoseconds since the Unix epoch.
+    pub(crate) fn time(&self) -> Option<u64> {
+        self.records.get(self.lent).map(|record| record.ts.as_nanos())
     }
 
     /// Lends the next frame.
     #[inline]
-    pub(crate) fn lend(&mut self) -> Option<Frame<'_>> {
-        let place = self.places.get(self.lent)?;
+    pub(crate) fn lend<'a>(&'a mut self, backend: &'a dyn CaptureBackend) -> Option<Frame<'a>> {
+        let FrameRecord { ts, storage, start, len, wire_len } = *self.records.get(self.lent)?;
         self.lent = self.lent.saturating_add(1);
-        let data = self.bytes.get(place.start..place.start.saturating_add(place.len))?;
-        Some(Frame { ts: place.ts, link: self.link, data, wire_len: place.wire_len })
+        let data = match storage {
+            Storage::Set => self.copied.get(start..start.saturating_add(len))?,
+            Storage::Backend => backend.bytes(start, len),
+        };
+        Some(Frame { ts, link: self.link, data, wire_len })
     }
 
-    /// Gives up the first frame that was captured later than at this time, and those behind it.
+    /// Drops the first frame that was captured later than this, in nanoseconds since the Unix epoch, and those behind it.
     pub(crate) fn cut_after(&mut self, nanos: u64) {
-        if let Some(end) = self.places.iter().position(|place| place.ts.as_nanos() > nanos) {
-            self.places.truncate(end);
+        if let Some(end) = self.records.iter().position(|record| record.ts.as_nanos() > nanos) {
+            self.records.truncate(end);
         }
     }
 

@@ -27,20 +27,19 @@
 //! println!("{:?}", stats.interfaces());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-
+mod backend;
 mod device_drops;
 mod error;
 mod frame_set;
 mod interface;
+mod interfaces;
 #[cfg(feature = "libpcap")]
 mod libpcap;
 mod notice;
 mod options;
 #[cfg(target_os = "linux")]
 mod packet;
-mod port;
 mod queues;
-mod seats;
 mod source;
 mod stats;
 mod stopper;

@@ -9,7 +9,7 @@ use huginn_net_core::{LinkType, Timestamp};
 use pcap::{Active, Capture, Packet, Precision};
 
 use crate::frame_set::FrameSet;
-use crate::port::{Drops, Port, Trouble};
+use crate::backend::{Drops, CaptureBackend, Trouble};
 use crate::{Interface, InterfaceState, LiveError, LiveOptions};
 
 /// Frames that are taken at once at most.
@@ -18,7 +18,7 @@ const MAX_FRAMES: usize = 64;
 const BETWEEN_OPENINGS: Duration = Duration::from_secs(1);
 
 /// An interface, captured from by libpcap.
-pub(crate) struct PcapPort {
+pub(crate) struct PcapBackend {
     name: String,
     options: LiveOptions,
     /// None while the interface is gone.
@@ -34,7 +34,7 @@ pub(crate) struct PcapPort {
     last: [u32; 2],
 }
 
-impl PcapPort {
+impl PcapBackend {
     /// Opens an interface, or another of libpcap's devices.
     pub(crate) fn open(
         name: &str,
@@ -86,7 +86,7 @@ impl PcapPort {
     }
 }
 
-impl Port for PcapPort {
+impl CaptureBackend for PcapBackend {
     fn receive(&mut self, set: &mut FrameSet) -> Result<(), Trouble> {
         let Some(capture) = &mut self.capture else { return Ok(()) };
         set.link = self.link;
@@ -105,7 +105,7 @@ impl Port for PcapPort {
     }
 
     #[cfg(unix)]
-    fn bell(&self) -> Option<BorrowedFd<'_>> {
+    fn wake_fd(&self) -> Option<BorrowedFd<'_>> {
         self.capture.as_ref().map(AsFd::as_fd)
     }
 

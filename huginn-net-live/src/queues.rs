@@ -4,6 +4,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use huginn_net_core::{Frame, Timestamp};
 
+use crate::backend::CaptureBackend;
 use crate::frame_set::FrameSet;
 
 /// A moment, by two clocks.
@@ -31,15 +32,11 @@ pub(crate) struct Queues {
     /// Whose frames are being lent, and how many of them may be in a row.
     turn: usize,
     free: usize,
-    /// Whether behind those there is another that may be lent at once.
-    is_more: bool,
 }
 
 /// The frames of one interface.
 struct Queue {
-    /// Those that are being lent, and those that follow them.
-    current: FrameSet,
-    ahead: FrameSet,
+    frames: FrameSet,
     /// Frames lent and not counted.
     lent: u64,
     /// When it was looked at last in vain.
@@ -62,10 +59,9 @@ struct Head {
 
 impl Queues {
     pub(crate) fn new(len: usize, now: Moment) -> Self {
-        let queue =
-            || Queue { current: FrameSet::new(now), ahead: FrameSet::new(now), lent: 0, looked_at: now };
+        let queue = || Queue { frames: FrameSet::new(now), lent: 0, looked_at: now };
         let queues = std::iter::repeat_with(queue).take(len).collect();
-        Self { queues, turn: 0, free: 0, is_more: false }
+        Self { queues, turn: 0, free: 0 }
     }
 
     /// How many frames may be lent in a row.
@@ -74,78 +70,66 @@ impl Queues {
         self.free
     }
 
-    /// Whether a frame may be lent at once.
-    pub(crate) fn is_any_free(&self) -> bool {
-        self.free > 0 || self.is_more
+    /// Whose frames may be lent.
+    #[inline]
+    pub(crate) fn turn(&self) -> usize {
+        self.turn
     }
 
-    /// Lends the next frame of those that may be.
+    /// Lends the next frame of those that may be, from the backend of [`turn`](Self::turn).
     #[inline]
-    pub(crate) fn lend(&mut self) -> Option<Frame<'_>> {
+    pub(crate) fn lend<'a>(&'a mut self, backend: &'a dyn CaptureBackend) -> Option<Frame<'a>> {
         let queue = self.queues.get_mut(self.turn)?;
         self.free = self.free.saturating_sub(1);
         queue.lent = queue.lent.saturating_add(1);
-        queue.current.lend()
+        queue.frames.lend(backend)
     }
 
     /// When the frame lent last was taken from the system.
     pub(crate) fn taken_at(&self) -> Option<Timestamp> {
-        self.queues.get(self.turn).map(|queue| queue.current.taken.time)
+        self.queues.get(self.turn).map(|queue| queue.frames.taken.time)
     }
 
     /// Finds out whose frames may be lent now, and how many; tells whether there are any. Frames may be held back by the
     /// system for so long; `None` where no others will come.
     pub(crate) fn choose(&mut self, hold_back: Option<Duration>) -> bool {
-        for queue in &mut self.queues {
-            queue.go_ahead();
-        }
-        self.is_more = false;
         self.free = 0;
         let order = self.order(hold_back);
         if let Some((turn, until)) = self.next(hold_back, order) {
             let is_free = |ts| order.rank(ts) <= until;
             self.turn = turn;
-            self.free = self.queues.get(turn).map_or(0, |queue| queue.current.left_while(is_free));
+            self.free = self.queues.get(turn).map_or(0, |queue| queue.frames.left_while(is_free));
         }
         self.free > 0
     }
 
-    /// Tells whether another frame may be lent behind the one that is free.
-    pub(crate) fn look_ahead(&mut self, hold_back: Option<Duration>) -> bool {
-        self.is_more = self.next(hold_back, self.order(hold_back)).is_some();
-        self.is_more
-    }
-
     /// Whether an interface is to be looked at.
-    pub(crate) fn is_short(&self, seat: usize) -> bool {
-        self.queues
-            .get(seat)
-            .is_some_and(|queue| queue.ahead.left() == 0 && queue.current.left() <= self.promised(seat))
+    pub(crate) fn is_short(&self, slot: usize) -> bool {
+        self.queues.get(slot).is_some_and(|queue| queue.frames.left() == 0)
     }
 
-    /// Whether an interface was looked at in vain no longer ago than this, and none of its frames is being lent.
-    pub(crate) fn is_known(&self, seat: usize, now: Moment, ago: Duration) -> bool {
-        self.promised(seat) == 0
-            && self.queues.get(seat).is_some_and(|queue| now.at.duration_since(queue.looked_at.at) < ago)
+    /// The frames of an interface, all of which were lent.
+    pub(crate) fn finished(&mut self, slot: usize) -> Option<&mut FrameSet> {
+        self.queues.get_mut(slot).map(|queue| &mut queue.frames).filter(|frames| frames.left() == 0)
     }
 
     /// Room for what is taken from an interface that is short of frames.
-    pub(crate) fn room(&mut self, seat: usize) -> Option<&mut FrameSet> {
-        let set = &mut self.queues.get_mut(seat)?.ahead;
-        set.clear();
-        Some(set)
+    pub(crate) fn room(&mut self, slot: usize) -> Option<&mut FrameSet> {
+        let frames = &mut self.queues.get_mut(slot)?.frames;
+        frames.clear();
+        Some(frames)
     }
 
     /// Notes that an interface was looked at in vain.
-    pub(crate) fn looked_in_vain(&mut self, seat: usize, moment: Moment) {
-        if let Some(queue) = self.queues.get_mut(seat) {
+    pub(crate) fn looked_in_vain(&mut self, slot: usize, moment: Moment) {
+        if let Some(queue) = self.queues.get_mut(slot) {
             queue.looked_at = moment;
         }
     }
 
     /// How long the next frame has to wait at most, where there is one.
     pub(crate) fn wait(&self, now: Moment, hold_back: Duration) -> Option<Duration> {
-        let head = self.queues.iter().filter_map(|queue| queue.head(0)).min_by_key(|head| head.ts)?;
+        let head = self.queues.iter().filter_map(|queue| queue.head()).min_by_key(|head| head.ts)?;
         let by_time = head.ts.saturating_add(nanos(hold_back)).saturating_sub(now.time.as_nanos());
         let by_instant = hold_back.saturating_sub(now.at.duration_since(head.taken.at));
         Some(by_instant.min(Duration::from_nanos(by_time)))
@@ -156,46 +140,40 @@ impl Queues {
         self.queues.iter_mut().map(|queue| std::mem::take(&mut queue.lent))
     }
 
-    /// Who is to lend behind the frame that is free, and until which rank.
+    /// Who is to lend next, and until which rank.
     fn next(&self, hold_back: Option<Duration>, order: Order) -> Option<(usize, u64)> {
         let mut first: Option<(usize, Head)> = None;
         let mut until = u64::MAX;
         let mut known: Option<Moment> = None;
-        for (seat, queue) in self.queues.iter().enumerate() {
-            let Some(head) = queue.head(self.promised(seat)) else {
+        for (slot, queue) in self.queues.iter().enumerate() {
+            let Some(head) = queue.head() else {
                 known = known.filter(|known| known.at <= queue.looked_at.at).or(Some(queue.looked_at));
                 continue;
             };
             let rank = order.rank(head.ts);
             let other = match &mut first {
                 Some((_, lowest)) if order.rank(lowest.ts) <= rank => rank,
-                first => first.replace((seat, head)).map_or(u64::MAX, |(_, head)| order.rank(head.ts)),
+                first => first.replace((slot, head)).map_or(u64::MAX, |(_, head)| order.rank(head.ts)),
             };
             until = until.min(other);
         }
-        let (seat, head) = first?;
+        let (slot, head) = first?;
         if let (Some(known), Some(hold_back)) = (known, hold_back) {
             if known.at.checked_duration_since(head.taken.at).is_none_or(|since| since < hold_back) {
                 let is_there = known.time.as_nanos().saturating_sub(nanos(hold_back));
                 until = until.min(order.rank(is_there));
             }
         }
-        (order.rank(head.ts) <= until).then_some((seat, until))
+        (order.rank(head.ts) <= until).then_some((slot, until))
     }
 
     /// The order in which frames are to be lent as of now.
     fn order(&self, hold_back: Option<Duration>) -> Order {
-        let moments =
-            self.queues.iter().flat_map(|queue| [queue.looked_at, queue.current.taken, queue.ahead.taken]);
+        let moments = self.queues.iter().flat_map(|queue| [queue.looked_at, queue.frames.taken]);
         let now = moments.max_by_key(|moment| moment.at).zip(hold_back);
         let latest =
             now.map_or(u64::MAX, |(now, hold_back)| now.time.as_nanos().saturating_add(nanos(hold_back)));
         Order { latest }
-    }
-
-    /// How many frames of an interface may be lent already.
-    fn promised(&self, seat: usize) -> usize {
-        if seat == self.turn { self.free } else { 0 }
     }
 }
 
@@ -207,19 +185,9 @@ impl Order {
 }
 
 impl Queue {
-    /// Turns to the frames that follow when those before them have been lent.
-    fn go_ahead(&mut self) {
-        if self.current.left() == 0 && self.ahead.left() > 0 {
-            std::mem::swap(&mut self.current, &mut self.ahead);
-            self.ahead.clear();
-        }
-    }
-
-    /// The next frame but so many.
-    fn head(&self, skipped: usize) -> Option<Head> {
-        let in_set = |set: &FrameSet, skipped| Some(Head { ts: set.time(skipped)?, taken: set.taken });
-        in_set(&self.current, skipped)
-            .or_else(|| in_set(&self.ahead, skipped.saturating_sub(self.current.left())))
+    /// The next frame.
+    fn head(&self) -> Option<Head> {
+        Some(Head { ts: self.frames.time()?, taken: self.frames.taken })
     }
 }
 

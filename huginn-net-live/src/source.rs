@@ -5,12 +5,12 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use huginn_net_core::{Frame, Source, Timestamp};
+use huginn_net_core::{Block, Fill, NextFrame, Source};
 
-use crate::port::Trouble;
+use crate::backend::Trouble;
 use crate::queues::{Moment, Queues};
-use crate::seats::Seats;
-use crate::stopper::Bell;
+use crate::interfaces::Interfaces;
+use crate::stopper::WakeFd;
 use crate::{Backend, LiveError, LiveOptions, LiveStats, Notice, Stopper, interface, waiting};
 
 /// How often statistics are brought up to date, and interfaces that are down or gone looked for.
@@ -31,12 +31,11 @@ const BREATH: Duration = Duration::from_millis(1);
 
 /// Live network interfaces as a [`Source`]: lends frames as they come, until it is [stopped](Self::stopper).
 ///
-/// Frames are taken from the system many at once. The last of them is lent only after it was tried whether there are more:
-/// so [`is_at_hand`](Source::is_at_hand) tells truly whether somebody must be waited for, batches fill up where much
-/// comes, and where little comes nothing waits for more.
+/// Frames are taken from the system many at once, and with [`Backend::Packet`] lent where the kernel wrote them. When none is
+/// there, the source says so ([`NextFrame::Idle`]) before it waits, for a second at most.
 ///
 /// Frames of several interfaces are lent in the order of their time stamps, for which Linux has one clock: so a tap with a
-/// port for each direction shows connections as they were. A frame waits until none that is earlier can come from another
+/// backend for each direction shows connections as they were. A frame waits until none that is earlier can come from another
 /// interface: as long as the system may hold frames back (twice [`hold_back`](LiveOptions::hold_back) and 20 ms; 1 ms
 /// where it does not hold them back), and no longer; meanwhile those behind it stay in the buffer of the system. A frame
 /// that comes still later is lent when it comes. Of one interface nothing waits, and frames are lent in the order in which
@@ -44,12 +43,12 @@ const BREATH: Duration = Duration::from_millis(1);
 ///
 /// Interfaces that go down or vanish are waited for, and [told of](Self::on_notice).
 pub struct LiveSource {
-    seats: Seats,
+    slots: Interfaces,
     queues: Queues,
     /// How long after its capture a frame may be there at the latest.
     hold_back: Duration,
     stopper: Stopper,
-    bell: Bell,
+    wake_fd: WakeFd,
     ending: Option<Ending>,
     ended: bool,
     /// Why there is no frame behind those at hand.
@@ -57,6 +56,8 @@ pub struct LiveSource {
     next_tick: Instant,
     /// Whether the last wait was short.
     is_quick: bool,
+    /// Whether the caller was told that no frame is ready: then the next call waits.
+    is_idle: bool,
     false_alarms: u32,
 }
 
@@ -80,24 +81,25 @@ impl LiveSource {
     /// [`LiveError`] tells what is wrong with which interface.
     pub fn open(interfaces: &[impl AsRef<str>], options: &LiveOptions) -> Result<Self, LiveError> {
         let present = interface::without_descriptions()?;
-        let seats = Seats::open(interfaces.iter().map(AsRef::as_ref), options, &present)?;
-        let (stopper, bell) = Stopper::new()
+        let slots = Interfaces::open(interfaces.iter().map(AsRef::as_ref), options, &present)?;
+        let (stopper, wake_fd) = Stopper::new()
             .map_err(|source| LiveError::System { doing: "making a pair of sockets", source })?;
-        Ok(Self::of(seats, hold_back(options), stopper, bell))
+        Ok(Self::of(slots, hold_back(options), stopper, wake_fd))
     }
 
-    fn of(seats: Seats, hold_back: Duration, stopper: Stopper, bell: Bell) -> Self {
+    fn of(slots: Interfaces, hold_back: Duration, stopper: Stopper, wake_fd: WakeFd) -> Self {
         Self {
-            queues: Queues::new(seats.len(), Moment::now()),
-            seats,
+            queues: Queues::new(slots.len(), Moment::now()),
+            slots,
             hold_back,
             stopper,
-            bell,
+            wake_fd,
             ending: None,
             ended: false,
             failure: None,
             next_tick: Instant::now(),
             is_quick: false,
+            is_idle: false,
             false_alarms: 0,
         }
     }
@@ -109,67 +111,79 @@ impl LiveSource {
 
     /// A handle that tells from any thread what was received and lost.
     pub fn stats(&self) -> LiveStats {
-        self.seats.stats()
+        self.slots.stats()
     }
 
     /// Has notices told to this function, each once, in the thread that asks for frames; it should not take long.
     pub fn on_notice(&mut self, tell: impl FnMut(&Notice) + Send + 'static) {
-        self.seats.on_notice(Box::new(tell));
+        self.slots.on_notice(Box::new(tell));
     }
 
-    /// Sees to it that a frame can be lent, and that it is known whether there is another; tells whether there is one.
+    /// Finds frames that can be lent. When there are none, it says so once, and waits in the next call.
     #[cold]
-    fn advance(&mut self) -> Result<bool, LiveError> {
+    fn advance(&mut self) -> Result<Ready, LiveError> {
+        self.release();
+        let mut waits = std::mem::replace(&mut self.is_idle, false);
         loop {
-            match self.queues.free() {
-                0 if !self.queues.choose(self.patience()) && !self.wait()? => return Ok(false),
-                0 => {}
-                1 => {
-                    if !self.queues.look_ahead(self.patience()) {
-                        self.take(QUICK);
-                        self.queues.look_ahead(self.patience());
-                    }
-                    return Ok(true);
-                }
-                _ => return Ok(true),
+            if self.choose(self.patience()) {
+                return Ok(Ready::Frames);
             }
-        }
-    }
-
-    /// Waits until a frame can be lent; false where none will come.
-    fn wait(&mut self) -> Result<bool, LiveError> {
-        loop {
             if let Some(failure) = self.failure.take() {
                 self.end();
                 return Err(failure);
             }
             if self.ended {
                 self.count();
-                return Ok(false);
+                return Ok(Ready::End);
             }
             let linger = self.ending.as_ref().map(|ending| ending.linger);
             let is_last = linger.is_some_and(|linger| Instant::now() >= linger);
             let is_announced = match linger {
-                None => self.wait_for_a_bell()?,
-                // The bell that tells of the end does not cease to ring.
+                None => std::mem::replace(&mut waits, false) && self.wait_for_wake()?,
+                // What tells of the end stays readable.
                 Some(_) => !is_last,
             };
             if is_last {
                 self.hold_back = Duration::ZERO;
             }
-            let has_taken = self.take(Duration::ZERO);
-            if self.queues.choose(self.patience()) {
+            let has_taken = self.take();
+            if self.choose(self.patience()) {
                 self.false_alarms = 0;
-                return Ok(true);
+                return Ok(Ready::Frames);
             }
             if is_last {
                 self.end();
-                // What waited for others waits no longer.
-                if self.queues.choose(None) {
-                    return Ok(true);
+                // Nothing waits for other interfaces any longer.
+                if self.choose(None) {
+                    return Ok(Ready::Frames);
                 }
             } else if is_announced && !has_taken {
                 self.take_breath();
+            }
+            if self.failure.is_none() && !self.ended && self.ending.is_none() {
+                self.is_idle = true;
+                return Ok(Ready::Idle);
+            }
+        }
+    }
+
+    /// Decides whose frames can be lent; whether there are any.
+    fn choose(&mut self, hold_back: Option<Duration>) -> bool {
+        let is_any = self.queues.choose(hold_back);
+        if is_any {
+            if let Some(taken_at) = self.queues.taken_at() {
+                self.slots.set_taken_at(taken_at);
+            }
+        }
+        is_any
+    }
+
+    /// Gives the memory of frames that were lent back to the system.
+    fn release(&mut self) {
+        for slot in 0..self.slots.len() {
+            let finished = self.queues.finished(slot).filter(|frames| frames.blocks > 0);
+            if let (Some(frames), Some(backend)) = (finished, self.slots.backend(slot)) {
+                backend.release(frames);
             }
         }
     }
@@ -180,7 +194,7 @@ impl LiveSource {
     }
 
     /// Waits until something is announced, or it is time for a tick; tells whether it is the first.
-    fn wait_for_a_bell(&mut self) -> Result<bool, LiveError> {
+    fn wait_for_wake(&mut self) -> Result<bool, LiveError> {
         if self.is_quick {
             thread::sleep(QUICK);
         }
@@ -188,15 +202,15 @@ impl LiveSource {
         let until_tick = self.next_tick.saturating_duration_since(begun.at);
         let patience = self.queues.wait(begun, self.hold_back).unwrap_or(until_tick).min(until_tick);
         // Of interfaces that have frames here no more can be taken.
-        let is_wanted = |seat| self.queues.is_short(seat);
-        let outcome = waiting::wait(&self.bell, &self.seats, is_wanted, patience);
+        let is_wanted = |slot| self.queues.is_short(slot);
+        let outcome = waiting::wait(&self.wake_fd, &self.slots, is_wanted, patience);
         self.is_quick = begun.at.elapsed() < QUICK;
+        self.stopper.notice_wake(&self.wake_fd);
         outcome.map_err(|source| LiveError::System { doing: "waiting for frames", source })
     }
 
-    /// Takes frames, without waiting, from the interfaces that are short of them, but for those looked at in vain no longer
-    /// ago than this; tells whether there were any.
-    fn take(&mut self, ago: Duration) -> bool {
+    /// Takes frames, without waiting, from the interfaces that are short of them; whether there were any.
+    fn take(&mut self) -> bool {
         self.count();
         self.see_to_the_end();
         if self.ended || self.failure.is_some() {
@@ -205,18 +219,18 @@ impl LiveSource {
         let moment = Moment::now();
         self.failure = self.tick(moment.at).err();
         let mut has_taken = false;
-        for seat in 0..self.seats.len() {
-            if self.queues.is_short(seat) && !self.queues.is_known(seat, moment, ago) {
-                has_taken |= self.take_from(seat, moment);
+        for slot in 0..self.slots.len() {
+            if self.queues.is_short(slot) {
+                has_taken |= self.take_from(slot, moment);
             }
         }
-        self.seats.tell();
+        self.slots.tell();
         has_taken
     }
 
-    fn take_from(&mut self, seat: usize, moment: Moment) -> bool {
-        let (Some(port), Some(set)) = (self.seats.port(seat), self.queues.room(seat)) else { return false };
-        let outcome = port.receive(set);
+    fn take_from(&mut self, slot: usize, moment: Moment) -> bool {
+        let (Some(backend), Some(set)) = (self.slots.backend(slot), self.queues.room(slot)) else { return false };
+        let outcome = backend.receive(set);
         if set.left() > 0 {
             set.taken = Moment::now();
             if let Some(ending) = &self.ending {
@@ -225,22 +239,22 @@ impl LiveSource {
         }
         let has_taken = set.left() > 0;
         if !has_taken {
-            self.queues.looked_in_vain(seat, moment);
+            self.queues.looked_in_vain(slot, moment);
         }
         match outcome {
             Ok(()) => {}
-            Err(Trouble::Down) => self.seats.went_down(seat),
-            Err(Trouble::Failed(source)) if may_pass(&source) => self.seats.count_error(seat),
+            Err(Trouble::Down) => self.slots.went_down(slot),
+            Err(Trouble::Failed(source)) if may_pass(&source) => self.slots.count_error(slot),
             Err(Trouble::Failed(source)) => {
-                self.failure = Some(LiveError::Receive { name: self.seats.name(seat), source });
+                self.failure = Some(LiveError::Receive { name: self.slots.name(slot), source });
             }
         }
         has_taken
     }
 
     fn count(&mut self) {
-        for (seat, lent) in self.queues.count().enumerate() {
-            self.seats.count(seat, lent);
+        for (slot, lent) in self.queues.count().enumerate() {
+            self.slots.count(slot, lent);
         }
     }
 
@@ -264,7 +278,7 @@ impl LiveSource {
             return Ok(());
         }
         self.next_tick = now.checked_add(TICK).unwrap_or(now);
-        self.seats.tick()
+        self.slots.tick()
     }
 
     /// Whatever announces frames that are not there must not have us run in circles.
@@ -280,29 +294,49 @@ impl LiveSource {
         self.count();
         // What is dropped once nobody takes any is no loss.
         if !std::mem::replace(&mut self.ended, true) {
-            self.seats.count_drops();
+            self.slots.count_drops();
         }
     }
+}
+
+/// What [`LiveSource::advance`] found.
+enum Ready {
+    Frames,
+    Idle,
+    End,
 }
 
 impl Source for LiveSource {
     type Error = LiveError;
 
-    /// After an error, and after the end, there are no frames.
+    /// Lends the next frame where the system wrote it. After an error the capture has ended.
     #[inline]
-    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, LiveError> {
-        if self.queues.free() < 2 && !self.advance()? {
-            return Ok(None);
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, LiveError> {
+        if self.queues.free() == 0 {
+            match self.advance()? {
+                Ready::Frames => {}
+                Ready::Idle => return Ok(NextFrame::Idle),
+                Ready::End => return Ok(NextFrame::End),
+            }
         }
-        Ok(self.queues.lend())
+        let Self { queues, slots, .. } = self;
+        let lent = slots.lending(queues.turn()).and_then(|backend| queues.lend(backend));
+        Ok(NextFrame::from_frame(lent))
     }
 
-    fn taken_at(&self) -> Option<Timestamp> {
-        self.queues.taken_at()
-    }
-
-    fn is_at_hand(&self) -> bool {
-        self.queues.is_any_free() || self.ended
+    /// Copies the frames that are there.
+    fn fill(&mut self, block: &mut Block) -> Result<Fill, LiveError> {
+        while !block.is_full() {
+            match self.next_frame()? {
+                NextFrame::Frame(frame) => block.push(&frame),
+                NextFrame::Idle => return Ok(Fill::Idle),
+                NextFrame::End => return Ok(Fill::End),
+            }
+            if block.taken_at().is_none() {
+                block.set_taken_at(self.queues.taken_at());
+            }
+        }
+        Ok(Fill::More)
     }
 }
 

@@ -4,20 +4,39 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
+use huginn_net_core::Timestamp;
+
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
 /// What became of the frames of a [`LiveSource`](crate::LiveSource); clones share one state, and outlive the source.
 ///
 /// What is told is never older than a second, and exact when the source was stopped and has said that it is at its end.
 #[derive(Clone, Debug)]
-pub struct LiveStats(Arc<[Arc<Tallies>]>);
+pub struct LiveStats {
+    tallies: Arc<[Arc<Tallies>]>,
+    /// In nanoseconds since the Unix epoch; 0 before the first frame.
+    taken_at: Arc<AtomicU64>,
+}
 
 impl LiveStats {
     pub(crate) fn new(tallies: impl Iterator<Item = Arc<Tallies>>) -> Self {
-        Self(tallies.collect())
+        Self { tallies: tallies.collect(), taken_at: Arc::default() }
+    }
+
+    /// When the frames that are lent at present were taken from the system, by the clock that stamps frames.
+    pub fn taken_at(&self) -> Option<Timestamp> {
+        let nanos = self.taken_at.load(Ordering::Relaxed);
+        let fraction = u32::try_from(nanos % NANOS_PER_SECOND).unwrap_or(0);
+        (nanos > 0).then(|| Timestamp::new(nanos / NANOS_PER_SECOND, fraction, 9))
+    }
+
+    pub(crate) fn set_taken_at(&self, taken_at: Timestamp) {
+        self.taken_at.store(taken_at.as_nanos(), Ordering::Relaxed);
     }
 
     /// The interfaces in the order in which they were named.
     pub fn interfaces(&self) -> Vec<InterfaceStats> {
-        self.0.iter().map(|tallies| tallies.stats()).collect()
+        self.tallies.iter().map(|tallies| tallies.stats()).collect()
     }
 }
 

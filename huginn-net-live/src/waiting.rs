@@ -3,15 +3,15 @@
 use std::io;
 use std::time::Duration;
 
-use crate::seats::Seats;
-use crate::stopper::Bell;
+use crate::interfaces::Interfaces;
+use crate::stopper::WakeFd;
 
-/// Waits until a frame may be there of an interface that is wanted, the bell rings, or patience is at its end; tells whether
+/// Waits until a frame may be there of an interface that is wanted, the wake_fd rings, or patience is at its end; tells whether
 /// it is one of the first.
 #[cfg(unix)]
 pub(crate) fn wait(
-    bell: &Bell,
-    seats: &Seats,
+    wake_fd: &WakeFd,
+    slots: &Interfaces,
     is_wanted: impl Fn(usize) -> bool,
     patience: Duration,
 ) -> io::Result<bool> {
@@ -21,12 +21,12 @@ pub(crate) fn wait(
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     use smallvec::SmallVec;
 
-    let bells = seats.bells(is_wanted);
-    let mut bells: SmallVec<[PollFd<'_>; 8]> =
-        bells.chain([bell.as_fd()]).map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+    let wake_fds = slots.wake_fds(is_wanted);
+    let mut wake_fds: SmallVec<[PollFd<'_>; 8]> =
+        wake_fds.chain([wake_fd.as_fd()]).map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
     // Rounded up, lest the last millisecond be spent in circles.
     let patience = patience.saturating_add(Duration::from_micros(999));
-    match poll(&mut bells, PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX)) {
+    match poll(&mut wake_fds, PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX)) {
         Ok(count) => Ok(count > 0),
         Err(Errno::EINTR) => Ok(false),
         // This passes, and who is told that there is something without there being any takes a breath.
@@ -37,7 +37,7 @@ pub(crate) fn wait(
 
 /// Where several handles cannot be waited for at once, they are asked a thousand times a second.
 #[cfg(not(unix))]
-pub(crate) fn wait(_: &Bell, _: &Seats, _: impl Fn(usize) -> bool, patience: Duration) -> io::Result<bool> {
+pub(crate) fn wait(_: &WakeFd, _: &Interfaces, _: impl Fn(usize) -> bool, patience: Duration) -> io::Result<bool> {
     std::thread::sleep(patience.min(Duration::from_millis(1)));
     Ok(false)
 }

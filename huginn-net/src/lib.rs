@@ -49,8 +49,8 @@ pub use hosts::{
 pub use huginn_net_core as core;
 pub use huginn_net_core::{
     AnalysisError, Analyzer, Builder, CancelToken, CaptureError, CaptureReader, Counters, DecodeConfig,
-    Filter, FlowId, FlowLimits, Frame, Frames, Glimpse, Inspector, IpNet, LinkType, MemoryFrames, Overflow,
-    Side, Sink, Source, Timestamp, TransportKind, TunnelLayer, TunnelPath, Watcher,
+    Filter, FlowId, FlowLimits, Frame, Frames, IpNet, LinkType, MemoryFrames, NextFrame, Overflow,
+    Side, Sink, Snapshot, SnapshotHandle, Source, TextSink, Timestamp, TransportKind, TunnelLayer, TunnelPath,
 };
 #[cfg(feature = "libpcap")]
 pub use huginn_net_core::{Bpf, BpfError};

@@ -11,8 +11,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use huginn_net::{Frame, HostLimits, HuginnNet, Overflow, P0fAnswer, Source, Timestamp, Watcher};
-use huginn_net_live::{Backend, LiveError, LiveOptions, LiveSource, Stopper};
+use huginn_net::core::FirstFrames;
+use huginn_net::{HostLimits, HuginnNet, Overflow, P0fAnswer, TextSink, Timestamp};
+use huginn_net_live::{Backend, LiveError, LiveOptions, LiveSource, LiveStats, Stopper};
 
 use self::files::Files;
 use self::hosts::HostsWriter;
@@ -48,8 +49,12 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
         move || stopper.stop()
     });
     let latency = Arc::new(Latency::new().map_err(starting("measuring"))?);
-    let standing =
-        Arc::new(Standing::new(analyzer.inspector(), source.stats(), output.handle(), Arc::clone(&latency)));
+    let snapshots = analyzer.snapshot_handle();
+    snapshots.wake_with({
+        let stopper = stopper.clone();
+        move || stopper.wake()
+    });
+    let standing = Arc::new(Standing::new(snapshots, source.stats(), output.handle(), Arc::clone(&latency)));
     let hosts = HostsWriter::start(Arc::clone(&standing), files.hosts, messages.clone())
         .map_err(starting("the thread that writes what is known of hosts"))?;
     let on_terminal = matches!(files.target, Target::Stdout) && io::stdout().is_terminal();
@@ -66,9 +71,16 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
     }
 
     let renderer = Renderer::live(args.output.format, matches!(files.target, Target::Stdout));
-    let source = Counted { source, left: args.analysis.count.unwrap_or(u64::MAX) };
-    let mut pen = Pen { output: &output, latency: &latency, stopper: &stopper, captured: Vec::new() };
-    let outcome = analyzer.watch(source, |event, text| renderer.render_live(event, text), &mut pen);
+    let mut events = EventOutput {
+        output: &output,
+        latency: &latency,
+        stopper: &stopper,
+        stats: source.stats(),
+        captured: Vec::new(),
+        taken_at: None,
+    };
+    let source = FirstFrames::new(source, args.analysis.count.unwrap_or(u64::MAX));
+    let outcome = analyzer.analyze_text(source, |event, text| renderer.render_live(event, text), &mut events);
 
     standing.end(&analyzer);
     // Nobody is answered any more who could ask for what is gone.
@@ -187,59 +199,40 @@ fn serve(sockets: Sockets, standing: &Arc<Standing>) -> Result<Option<crate::ask
         .map_err(starting("the thread that answers"))
 }
 
-/// Interfaces of which so many packets are taken at most.
-struct Counted {
-    source: LiveSource,
-    left: u64,
-}
-
-impl Source for Counted {
-    type Error = LiveError;
-
-    #[inline]
-    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, LiveError> {
-        let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
-        self.left = left;
-        self.source.next_frame()
-    }
-
-    fn is_at_hand(&self) -> bool {
-        self.left == 0 || self.source.is_at_hand()
-    }
-
-    fn taken_at(&self) -> Option<Timestamp> {
-        self.source.taken_at()
-    }
-}
-
-/// Writes events, and measures how late they are.
-struct Pen<'a> {
+/// Writes events to the output queue, and measures how late they are.
+struct EventOutput<'a> {
     output: &'a OutputQueue,
     latency: &'a Latency,
     stopper: &'a Stopper,
-    /// When the packets were captured whose events came in this round, in nanoseconds since the Unix epoch.
+    stats: LiveStats,
+    /// Capture times of the packets whose events came in this batch, in nanoseconds since the Unix epoch.
     captured: Vec<u64>,
+    /// When the packet of the first of these events was taken from the kernel, if that is known.
+    taken_at: Option<Timestamp>,
 }
 
-impl Watcher for Pen<'_> {
+impl TextSink for EventOutput<'_> {
     fn event(&mut self, ts: Timestamp, text: &[u8]) -> ControlFlow<()> {
-        // Of what has no text in this format nobody hears.
+        // Skips events that this format cannot render.
         if text.is_empty() {
             return ControlFlow::Continue(());
+        }
+        if self.captured.is_empty() {
+            self.taken_at = self.stats.taken_at();
         }
         self.captured.push(ts.as_nanos());
         self.output.push(text)
     }
 
-    fn round(&mut self, taken_at: Option<Timestamp>) -> ControlFlow<()> {
+    fn batch_end(&mut self, taken_at: Option<Timestamp>) -> ControlFlow<()> {
         if !self.captured.is_empty() {
-            self.latency.note(&self.captured, taken_at);
+            self.latency.note(&self.captured, taken_at.or(self.taken_at));
             self.captured.clear();
         }
         ControlFlow::Continue(())
     }
 
-    fn ended(&mut self) {
+    fn end(&mut self) {
         self.stopper.stop();
     }
 }

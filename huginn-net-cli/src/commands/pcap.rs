@@ -1,15 +1,14 @@
 //! `huginn-net pcap`: capture files.
 
 use std::io::{self, Write};
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::ExitCode;
-use std::thread;
 use std::time::Duration;
 
+use huginn_net::core::{Block, Fill, FirstFrames};
 use huginn_net::{
-    AnalysisError, Builder, CaptureError, CaptureReader, Counters, Escaped, Event, Frame, HostCounters,
-    HostLimits, HuginnNet, Source,
+    AnalysisError, Builder, CaptureError, CaptureReader, Counters, Escaped, Event, HostCounters, HostLimits,
+    HuginnNet, NextFrame, Source,
 };
 
 use crate::analysed::Analysed;
@@ -28,7 +27,6 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
     let mut events = EventWriter::create(&args.output)?;
     let mut left = args.analysis.count.unwrap_or(u64::MAX);
     let mut damaged = false;
-    let long = length_to_read_ahead(args.analysis.workers);
     for path in &args.files {
         if left == 0 {
             break;
@@ -36,13 +34,13 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
         events.name_file((args.files.len() > 1).then(|| name_of(path)));
         let before = analyzer.counters();
         analyzer.memory_mut().clear();
-        let reader = open(path, long);
+        let reader = open(path);
         let is_open = reader.is_ok();
         let outcome = reader.map_err(AnalysisError::from).and_then(|reader| {
             let progress = Progress::of(&reader, args.output.quiet || !summary && events.is_on_terminal());
             // What comes through a pipe may be long in coming.
             events.write_at_once(reader.input_len().is_none());
-            let mut source = Watched { reader, most: left, progress };
+            let mut source = FirstFrames::new(WithProgress { reader, progress, shown: 0 }, left);
             let outcome = if summary {
                 analyzer.analyze(&mut source, &mut |_: Event| ())
             } else {
@@ -50,10 +48,10 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
                 analyzer.analyze_text(
                     &mut source,
                     |event, text| renderer.render(event, text),
-                    |text| lines.write(text),
+                    &mut |text: &[u8]| lines.write(text),
                 )
             };
-            left = left.saturating_sub(source.reader.packets());
+            left = source.left();
             outcome
         });
         events.check()?;
@@ -114,61 +112,47 @@ fn analyzer(args: &PcapArguments) -> Result<HuginnNet, Failure> {
     analysis::filtered(builder, args.analysis.filter.as_deref()).map(Builder::build)
 }
 
-/// From which length on it pays to read a plain file ahead, in bytes: to start a thread, and to fetch from another
-/// processor's cache what that has read, takes its time, too (`docs/decisions/002-capture-file-reader.md`).
-const LONG_FILE: u64 = 32 << 20;
-
-/// From which length on plain files are read ahead: not at all where workers share the reading, or there is
-/// no other processor.
-fn length_to_read_ahead(workers: NonZeroUsize) -> u64 {
-    let others = thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
-    if others && workers == NonZeroUsize::MIN { LONG_FILE } else { u64::MAX }
-}
-
-/// Opens a capture. Plain files are read ahead from this length on.
-fn open(path: &Path, long: u64) -> Result<CaptureReader, CaptureError> {
+/// Opens a capture file, or standard input.
+fn open(path: &Path) -> Result<CaptureReader, CaptureError> {
     if path == Path::new("-") {
         return CaptureReader::from_reader("standard input", io::stdin());
     }
     let capture = CaptureReader::open(path)?;
-    // Not from a pipe, which may be written to for as long as anybody likes.
-    let pays = capture.input_len().is_some_and(|len| capture.compression().is_some() || len >= long);
-    Ok(if pays { capture.read_ahead() } else { capture })
+    // A pipe may be written to for as long as anybody likes, and the thread would wait for it.
+    Ok(if capture.input_len().is_some() { capture.decompress_ahead() } else { capture })
 }
 
-/// A capture of which so many packets are read at most, and a progress bar.
-struct Watched {
+/// A capture with a progress bar.
+struct WithProgress {
     reader: CaptureReader,
-    most: u64,
     progress: Progress,
+    /// Packets read when the bar was last updated.
+    shown: u64,
 }
 
-impl Source for Watched {
-    type Error = CaptureError;
-
-    // The frame goes on as it came: to look into it on the way costs as much as all else here.
+impl WithProgress {
     #[inline]
-    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
+    fn show(&mut self) {
         let packets = self.reader.packets();
-        if packets >= self.most {
-            return Ok(None);
-        }
-        if packets.is_multiple_of(Progress::STRIDE) {
+        if packets.saturating_sub(self.shown) >= Progress::STRIDE {
+            self.shown = packets;
             self.progress.show(&self.reader);
         }
-        self.reader.next_frame()
+    }
+}
+
+impl Source for WithProgress {
+    type Error = CaptureError;
+
+    #[inline]
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, CaptureError> {
+        self.show();
+        Source::next_frame(&mut self.reader)
     }
 
-    fn is_at_hand(&self) -> bool {
-        self.reader.is_at_hand()
-    }
-
-    fn lends_from_buffer(&self) -> bool {
-        self.reader.lends_from_buffer()
-    }
-
-    fn take_buffer(&mut self, fresh: Vec<u8>) -> Vec<u8> {
-        self.reader.take_buffer(fresh)
+    fn fill(&mut self, block: &mut Block) -> Result<Fill, CaptureError> {
+        self.show();
+        self.reader.fill(block)
     }
 }
 

@@ -21,7 +21,7 @@ use std::path::Path;
 
 pub use error::{CaptureError, Compression, Defect, Part};
 
-use crate::{Frame, LinkType, Source, Timestamp};
+use crate::{Block, Fill, Frame, FrameRecord, LinkType, NextFrame, Source, Timestamp};
 use error::Stop;
 use input::Input;
 use pcap::Pcap;
@@ -43,7 +43,7 @@ const MAX_FRAME_LEN: usize = 262_144;
 /// - each of them compressed by gzip (RFC 1952) or Zstandard (RFC 8878), in any number of members or frames.
 ///
 /// Frames borrow from one buffer of 256 KiB, which grows to 1 MiB at most for longer records; from several where a thread
-/// [reads ahead](Self::read_ahead). A decompressor adds its window: 32 KiB for gzip, what the file demands and at most
+/// [decompresses ahead](Self::decompress_ahead). A decompressor adds its window: 32 KiB for gzip, what the file demands and at most
 /// 128 MiB for Zstandard.
 ///
 /// A damaged capture lends all that precedes the damage, then says what is wrong in exactly one error, and has
@@ -134,16 +134,17 @@ impl CaptureReader {
         }
     }
 
-    /// Lets a thread read, and decompress, ahead of what is wanted: up to 4 blocks of 512 KiB, in 8 buffers at most, of twice
-    /// that each where frames are long. Where the system gives no thread, nothing changes.
+    /// Decompresses in a thread of its own: up to 4 blocks of 512 KiB ahead, in 8 buffers at most, of twice that each where
+    /// frames are long. A capture that is not [compressed](Self::compression) stays as it is, and so does one for which
+    /// the system gives no thread.
     ///
-    /// It pays where another processor has nothing to do and either the input is [compressed](Self::compression), or is longer
-    /// than some 32 MiB and one thread analyses all. The [workers](crate::Builder::workers) of a parallel analysis share the
-    /// reading.
-    ///
-    /// For files. Nobody waits for the thread to end: one that waits for a pipe stays until that has bytes or an end.
+    /// It pays where another processor is idle. For files: nobody waits for the thread to end, so that one that reads a
+    /// pipe stays until the pipe has bytes or an end.
     #[must_use]
-    pub fn read_ahead(self) -> Self {
+    pub fn decompress_ahead(self) -> Self {
+        if self.compression().is_none() {
+            return self;
+        }
         Self { stream: self.stream.read_ahead(), ..self }
     }
 
@@ -151,7 +152,16 @@ impl CaptureReader {
     ///
     /// # Errors
     /// If the capture is damaged or cut, or cannot be read or decompressed any further.
+    #[inline]
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
+        let Some(record) = self.next_record()? else { return Ok(None) };
+        let data = self.stream.take(record.len).get(record.data).unwrap_or_default();
+        Ok(Some(Frame { ts: record.ts, link: record.link, data, wire_len: record.wire_len }))
+    }
+
+    /// Finds the next record with a frame, which then begins at the stream's start.
+    #[inline]
+    fn next_record(&mut self) -> Result<Option<Record>, CaptureError> {
         if self.ended {
             return Ok(None);
         }
@@ -162,8 +172,7 @@ impl CaptureReader {
         match next {
             Ok(Some(record)) => {
                 self.packets = self.packets.saturating_add(1);
-                let data = self.stream.take(record.len).get(record.data).unwrap_or_default();
-                Ok(Some(Frame { ts: record.ts, link: record.link, data, wire_len: record.wire_len }))
+                Ok(Some(record))
             }
             Ok(None) => {
                 self.ended = true;
@@ -173,6 +182,32 @@ impl CaptureReader {
                 self.ended = true;
                 Err(locate(stop, self.name.clone(), self.packets.saturating_add(1), &self.stream))
             }
+        }
+    }
+
+    /// Adds the records of the frames that lie whole in the stream's buffer, at least one if there is any.
+    fn fill_records(&mut self, block: &mut Block) -> Result<Fill, CaptureError> {
+        loop {
+            let Some(Record { ts, link, wire_len, len, data }) = self.next_record()? else {
+                return Ok(Fill::End);
+            };
+            let offset = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
+            let start = offset(self.stream.start().saturating_add(data.start));
+            block.push_record(FrameRecord { ts, start, len: offset(data.len()), wire_len, link });
+            self.stream.take(len);
+            if block.is_full() || !self.has_whole_frame() {
+                return Ok(Fill::More);
+            }
+        }
+    }
+
+    /// Whether the stream's buffer holds the whole next frame.
+    #[inline]
+    fn has_whole_frame(&self) -> bool {
+        let unread = self.stream.unread();
+        match &self.format {
+            Format::Pcap(pcap) => pcap.begins_with_frame(unread),
+            Format::Pcapng(pcapng) => pcapng.begins_with_frame(unread),
         }
     }
 
@@ -186,7 +221,7 @@ impl CaptureReader {
         self.stream.compression()
     }
 
-    /// How many bytes of the input were read so far, before decompression; of those [read ahead](Self::read_ahead), the
+    /// How many bytes of the input were read so far, before decompression; of those [read ahead](Self::decompress_ahead), the
     /// ones that have been wanted.
     pub fn consumed(&self) -> u64 {
         self.stream.consumed()
@@ -201,28 +236,18 @@ impl CaptureReader {
 impl Source for CaptureReader {
     type Error = CaptureError;
 
-    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
-        CaptureReader::next_frame(self)
-    }
-
-    /// Whether all of it was read already.
     #[inline]
-    fn is_at_hand(&self) -> bool {
-        let unread = self.stream.unread();
-        self.ended
-            || match &self.format {
-                Format::Pcap(pcap) => pcap.begins_with_frame(unread),
-                Format::Pcapng(pcapng) => pcapng.begins_with_frame(unread),
-            }
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, CaptureError> {
+        Ok(NextFrame::from_frame(CaptureReader::next_frame(self)?))
     }
 
-    /// Whether the input is a regular file: others may have to be waited for.
-    fn lends_from_buffer(&self) -> bool {
-        self.input_len.is_some()
-    }
-
-    fn take_buffer(&mut self, fresh: Vec<u8>) -> Vec<u8> {
-        self.stream.take_buffer(fresh)
+    /// Hands over the read buffer: no frame is copied.
+    fn fill(&mut self, block: &mut Block) -> Result<Fill, CaptureError> {
+        let outcome = self.fill_records(block);
+        let fresh = block.swap_buffer(Vec::new());
+        let filled = self.stream.swap_buffer(fresh, block.limit());
+        block.swap_buffer(filled);
+        outcome
     }
 }
 

@@ -9,6 +9,9 @@ use super::input::Input;
 /// Length of the buffer to begin with; measured, see `docs/decisions/002-capture-file-reader.md`.
 const BUFFER_LEN: usize = 256 * 1024;
 
+/// The longest buffer that is read into at once.
+const MAX_BUFFER_LEN: usize = 1 << 20;
+
 /// Bytes in order of the capture. Those between `start` and `end` of the buffer were read and not yet taken.
 pub(super) struct Stream {
     feed: Feed,
@@ -117,18 +120,25 @@ impl Stream {
         self.base.wrapping_add(self.end as u64)
     }
 
-    /// Gives the buffer away, and goes on in this one with what is unread.
-    pub(super) fn take_buffer(&mut self, mut fresh: Vec<u8>) -> Vec<u8> {
+    /// Offset in the buffer of the first unread byte.
+    #[inline]
+    pub(super) fn start(&self) -> usize {
+        self.start
+    }
+
+    /// Gives the buffer away, and goes on with what is unread in another one, which is made at least so long.
+    pub(super) fn swap_buffer(&mut self, mut fresh: Vec<u8>, len: usize) -> Vec<u8> {
         let unread = self.unread();
-        let len = unread.len();
+        let len = len.clamp(unread.len(), MAX_BUFFER_LEN.max(unread.len()));
         if fresh.len() < len.max(BUFFER_LEN) {
             fresh.resize(len.max(BUFFER_LEN), 0);
         }
-        if let Some(place) = fresh.get_mut(..len) {
-            place.copy_from_slice(unread);
+        let unread_len = unread.len();
+        if let Some(room) = fresh.get_mut(..unread_len) {
+            room.copy_from_slice(unread);
         }
         self.base = self.base.wrapping_add(self.start as u64);
-        (self.start, self.end) = (0, len);
+        (self.start, self.end) = (0, unread_len);
         std::mem::replace(&mut self.buffer, fresh)
     }
 

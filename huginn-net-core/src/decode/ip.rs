@@ -137,16 +137,7 @@ pub(super) fn ipv4(data: &[u8]) -> Result<IpPacket<'_, Ipv4<'_>>, DecodeError> {
     Ok(IpPacket { header, protocol: fixed[9], payload, offset: header_len, missing, fragment })
 }
 
-impl<'a> Ipv4<'a> {
-    pub(super) fn new(fixed: &'a [u8; IPV4_HEADER], options: &'a [u8]) -> Self {
-        Self { fixed, options }
-    }
-
-    /// The header without options.
-    pub(super) fn fixed(self) -> [u8; IPV4_HEADER] {
-        *self.fixed
-    }
-
+impl Ipv4<'_> {
     /// Sender and receiver.
     #[inline]
     pub(super) fn ends(self) -> (Ipv4Addr, Ipv4Addr) {

@@ -23,10 +23,9 @@ pub use error::{DecodeError, Layer};
 
 use counters::{Stop, add};
 use fragments::{FragmentTable, Limits, Whole};
-pub(crate) use ip::Header;
-use ip::{IpPacket, Ipv4, Version, protocol};
+use ip::{Header, IpPacket, Ipv4, Version, protocol};
 use transport::Datagram;
-pub(crate) use usual::{FixedHeaders, Prospect, Usual, UsualIpv6};
+pub(crate) use usual::{Prospect, Usual};
 
 use crate::{Frame, IpHeader, Segment, Timestamp, Truncated, TunnelLayer, TunnelPath};
 

@@ -47,20 +47,7 @@ pub(super) fn tcp<'a, H>(packet: &IpPacket<'a, H>) -> Result<Datagram<'a, Tcp<'a
     Ok(Datagram { header: Tcp { fixed, options }, payload, missing: packet.missing })
 }
 
-impl<'a> Tcp<'a> {
-    pub(super) fn new(fixed: &'a [u8; TCP_HEADER], options: &'a [u8]) -> Self {
-        Self { fixed, options }
-    }
-
-    /// The header without options.
-    pub(super) fn fixed(self) -> [u8; TCP_HEADER] {
-        *self.fixed
-    }
-
-    pub(super) fn options(self) -> &'a [u8] {
-        self.options
-    }
-
+impl Tcp<'_> {
     /// Source and destination port.
     #[inline]
     pub(super) fn ports(self) -> (u16, u16) {

@@ -2,7 +2,7 @@
 //! of its own, which is short enough to be inlined with what is done with the segment.
 
 use super::ip::{self, Header, IpPacket, Ipv4, Ipv6, protocol};
-use super::transport::{self, Datagram, Header as _, Tcp};
+use super::transport::{self, Datagram, Tcp};
 use super::{ethernet, ethertype};
 use crate::flows::Outline;
 use crate::{FlowKey, Frame, LinkType, Segment, TcpFlags, Timestamp, TunnelPath};
@@ -14,9 +14,6 @@ pub(crate) struct Usual<'a, H = Ipv4<'a>> {
     pub(super) packet: IpPacket<'a, H>,
     pub(super) datagram: Datagram<'a, Tcp<'a>>,
 }
-
-/// Those of a frame with IPv6.
-pub(crate) type UsualIpv6<'a> = Usual<'a, Ipv6<'a>>;
 
 /// What a segment can be made of, once it is wanted.
 pub(crate) trait Prospect {
@@ -41,24 +38,12 @@ impl Prospect for Segment<'_> {
     }
 }
 
-/// Its headers, without the options: what is small enough to be handed to another thread.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FixedHeaders {
-    ip: [u8; ip::IPV4_HEADER],
-    tcp: [u8; transport::TCP_HEADER],
-}
-
 impl<'a> Usual<'a> {
     /// The parts of a frame, if it is such a one with IPv4.
     #[inline(always)]
     pub(crate) fn of(frame: &Frame<'a>) -> Option<Self> {
         let data = network(frame, ethertype::IPV4).filter(|data| data.first() == Some(&0x45))?;
         Self::of_packet(frame.ts, ip::ipv4(data).ok()?)
-    }
-
-    #[inline(always)]
-    pub(crate) fn headers(&self) -> FixedHeaders {
-        FixedHeaders { ip: self.packet.header.fixed(), tcp: self.datagram.header.fixed() }
     }
 }
 
@@ -87,23 +72,6 @@ impl<'a, H: Header> Usual<'a, H> {
     pub(crate) fn key(&self) -> (FlowKey, bool) {
         FlowKey::of_tcp(self.packet.header.read().addresses, self.datagram.header.ports())
     }
-
-    /// When it was captured.
-    pub(crate) fn ts(&self) -> Timestamp {
-        self.ts
-    }
-
-    pub(crate) fn options(&self) -> &'a [u8] {
-        self.datagram.header.options()
-    }
-
-    pub(crate) fn payload(&self) -> &'a [u8] {
-        self.datagram.payload
-    }
-
-    pub(crate) fn payload_missing(&self) -> u32 {
-        self.datagram.missing
-    }
 }
 
 impl<H: Header> Prospect for Usual<'_, H> {
@@ -125,35 +93,6 @@ fn network<'a>(frame: &Frame<'a>, wanted: u16) -> Option<&'a [u8]> {
     let (header, data) = frame.data.split_first_chunk::<{ ethernet::HEADER }>()?;
     let [.., high, low] = *header;
     (frame.link == LinkType::ETHERNET && u16::from_be_bytes([high, low]) == wanted).then_some(data)
-}
-
-impl FixedHeaders {
-    /// What is looked at before the segment is made.
-    #[inline(always)]
-    pub(crate) fn outline(&self, ts: Timestamp) -> Outline {
-        let tcp = Tcp::new(&self.tcp, &[]);
-        let (key, sender_is_low) = FlowKey::of_tcp(Ipv4::new(&self.ip, &[]).read().addresses, tcp.ports());
-        Outline { key, sender_is_low, ts, flags: tcp.flags() }
-    }
-
-    /// The segment of which these are the headers.
-    #[inline(always)]
-    pub(crate) fn segment<'a>(
-        &'a self,
-        ts: Timestamp,
-        options: &'a [u8],
-        payload: &'a [u8],
-        payload_missing: u32,
-    ) -> Segment<'a> {
-        Segment {
-            ts,
-            ip: Ipv4::new(&self.ip, &[]).read(),
-            transport: Tcp::new(&self.tcp, options).read(),
-            payload,
-            payload_missing,
-            tunnel: &TunnelPath::EMPTY,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -237,10 +176,6 @@ mod tests {
                 prop_assert_eq!(&decoded, &segments);
                 prop_assert_eq!(short.counters(), long.counters());
                 counted.count(&usual);
-                let (headers, missing) = (usual.headers(), usual.payload_missing());
-                let made = headers.segment(frame.ts, usual.options(), usual.payload(), missing);
-                prop_assert_eq!(told(&made), told(&usual.segment()));
-                prop_assert_eq!(headers.outline(frame.ts), usual.outline());
                 tell(&usual)
             } else if let Some(usual) = Usual::of_ipv6(&frame) {
                 counted.count_ipv6(&usual);

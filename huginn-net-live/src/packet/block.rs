@@ -14,12 +14,6 @@ const ALIGNMENT: usize = 16;
 #[derive(Clone, Debug)]
 pub struct BlockFrames<'a> {
     block: &'a [u8],
-    place: BlockPlace,
-}
-
-/// A place between frames of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BlockPlace {
     /// Where the header of the next frame begins.
     next: usize,
     /// Frames from there on.
@@ -33,6 +27,8 @@ pub struct BlockFrame<'a> {
     pub ts: Timestamp,
     /// Its bytes.
     pub data: &'a [u8],
+    /// Offset of its bytes in the block.
+    pub start: usize,
     /// How long it was, in bytes, without the tag.
     pub wire_len: u32,
     /// The VLAN tag that was taken off the frame: ethertype (TPID) and tag (TCI), as IEEE 802.1Q has them.
@@ -45,21 +41,9 @@ impl<'a> BlockFrames<'a> {
     /// All frames of a block.
     pub fn new(block: &'a [u8]) -> Self {
         let number = |place| u32_at(block, place).unwrap_or(0);
-        let place = BlockPlace {
-            next: offset(number(offset_of!(tpacket_block_desc, hdr.bh1.offset_to_first_pkt))),
-            left: number(offset_of!(tpacket_block_desc, hdr.bh1.num_pkts)),
-        };
-        Self { block, place }
-    }
-
-    /// The frames from a place on.
-    pub fn resume(block: &'a [u8], place: BlockPlace) -> Self {
-        Self { block, place }
-    }
-
-    /// Where it goes on; none at the end.
-    pub fn place(&self) -> Option<BlockPlace> {
-        (self.place.left > 0).then_some(self.place)
+        let next = offset(number(offset_of!(tpacket_block_desc, hdr.bh1.offset_to_first_pkt)));
+        let left = number(offset_of!(tpacket_block_desc, hdr.bh1.num_pkts));
+        Self { block, next, left }
     }
 }
 
@@ -68,24 +52,22 @@ impl<'a> Iterator for BlockFrames<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<BlockFrame<'a>> {
-        let BlockPlace { next, left } = self.place;
-        self.place.left = 0;
-        let left = left.checked_sub(1)?;
+        let (next, left) = (self.next, std::mem::take(&mut self.left).checked_sub(1)?);
         let header = self.block.get(next..)?;
-        let frame = frame(header)?;
+        let frame = frame(header, next)?;
         // Frames do not lie in each other, so that no bytes make more of them than there is room for.
         let step = offset(u32_at(header, offset_of!(tpacket3_hdr, tp_next_offset))?);
         if step >= size_of::<tpacket3_hdr>() {
-            self.place = BlockPlace { next: next.saturating_add(step), left };
+            (self.next, self.left) = (next.saturating_add(step), left);
         }
         Some(frame)
     }
 }
 
 /// Reads a frame behind its header (`struct tpacket3_hdr`), which the address of its sender follows
-/// (`struct sockaddr_ll`).
+/// (`struct sockaddr_ll`). The header begins at this offset of the block.
 #[inline]
-fn frame(header: &[u8]) -> Option<BlockFrame<'_>> {
+fn frame(header: &[u8], at: usize) -> Option<BlockFrame<'_>> {
     const ADDRESS: usize = size_of::<tpacket3_hdr>().next_multiple_of(ALIGNMENT);
     const PACKET_TYPE: usize = ADDRESS + offset_of!(sockaddr_ll, sll_pkttype);
     let (fields, _) = header.split_first_chunk::<{ ADDRESS + size_of::<sockaddr_ll>() }>()?;
@@ -99,6 +81,7 @@ fn frame(header: &[u8]) -> Option<BlockFrame<'_>> {
     Some(BlockFrame {
         ts: Timestamp::new(seconds.into(), nanos, 9),
         data: header.get(start..start.saturating_add(len))?,
+        start: at.saturating_add(start),
         wire_len: u32_at(fields, offset_of!(tpacket3_hdr, tp_len))?,
         vlan: vlan(status, tci, tpid),
         packet_type: *fields.get(PACKET_TYPE)?,

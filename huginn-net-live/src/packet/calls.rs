@@ -33,8 +33,10 @@ pub(super) struct Ring {
     start: NonNull<c_void>,
     /// All blocks together, in bytes.
     len: NonZeroUsize,
-    /// Where the block begins that is to be read next.
-    turn: usize,
+    /// Where the oldest block begins that is ours, or else the one that will be ours next.
+    oldest: usize,
+    /// The blocks from there on that were taken and are ours, in bytes.
+    taken: usize,
 }
 
 // SAFETY: the memory is the process's and not a thread's, and nothing but this value points to it.
@@ -73,33 +75,62 @@ impl Ring {
             let nothing = libc::tpacket_req3 { tp_block_nr: 0, tp_frame_nr: 0, ..request };
             let _ = setsockopt(&socket, PacketRxRing, &nothing);
         })?;
-        Ok(Self { start, len, turn: 0 })
+        Ok(Self { start, len, oldest: 0, taken: 0 })
     }
 
-    /// The block whose turn it is, where the kernel has handed it over.
-    pub(super) fn block(&self) -> Option<&[u8]> {
-        // What the kernel wrote before it changed the status is seen after.
-        if self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
+    /// Takes the next block, if the kernel has handed it over; its offset in the ring.
+    pub(super) fn take(&mut self) -> Option<usize> {
+        if self.taken >= self.len.get() {
             return None;
         }
-        // SAFETY: `turn` is a multiple of the length of a block that is below `len`. The block is ours, so that the
-        // kernel does not write to it until `give_back`, for which the borrow must have ended.
-        Some(unsafe { slice::from_raw_parts(self.start.byte_add(self.turn).cast().as_ptr(), BLOCK_LEN) })
+        let next = self.wrapped(self.oldest.saturating_add(self.taken));
+        // What the kernel wrote before it changed the status is seen after.
+        if self.status(next).load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
+            return None;
+        }
+        self.taken = self.taken.saturating_add(BLOCK_LEN);
+        Some(next)
     }
 
-    /// Gives the block whose turn it is back to the kernel, and passes on to the next.
+    /// So many bytes at this offset, if they lie in one block that was taken and not given back; otherwise none.
+    #[inline]
+    pub(super) fn bytes(&self, offset: usize, len: usize) -> &[u8] {
+        let in_block = offset % BLOCK_LEN;
+        let block = offset.saturating_sub(in_block);
+        let age = if block >= self.oldest {
+            block.saturating_sub(self.oldest)
+        } else {
+            block.saturating_add(self.len.get()).saturating_sub(self.oldest)
+        };
+        let is_taken = block < self.len.get() && age < self.taken;
+        if !is_taken || len > BLOCK_LEN.saturating_sub(in_block) {
+            return &[];
+        }
+        // SAFETY: the bytes lie within one block, which begins below `len`, a multiple of the length of a block. The block
+        // was taken, so that the kernel does not write to it until `give_back`, for which the borrow must have ended.
+        unsafe { slice::from_raw_parts(self.start.byte_add(offset).cast().as_ptr(), len) }
+    }
+
+    /// Gives the oldest block that was taken back to the kernel.
     pub(super) fn give_back(&mut self) {
+        let Some(taken) = self.taken.checked_sub(BLOCK_LEN) else { return };
         // What we read before is read before the kernel writes again.
-        self.status().store(libc::TP_STATUS_KERNEL, Ordering::Release);
-        let next = self.turn.saturating_add(BLOCK_LEN);
-        self.turn = if next < self.len.get() { next } else { 0 };
+        self.status(self.oldest).store(libc::TP_STATUS_KERNEL, Ordering::Release);
+        (self.oldest, self.taken) = (self.wrapped(self.oldest.saturating_add(BLOCK_LEN)), taken);
     }
 
-    fn status(&self) -> &AtomicU32 {
-        let place = self.turn.saturating_add(offset_of!(libc::tpacket_block_desc, hdr.bh1.block_status));
-        // SAFETY: the place lies within the block whose turn it is, and is aligned, as blocks begin at pages. Who does
-        // not own a block reads its status, and who owns it writes it, atomically both.
-        unsafe { AtomicU32::from_ptr(self.start.byte_add(place).cast().as_ptr()) }
+    /// An offset that may lie behind the end by less than the length of the ring.
+    fn wrapped(&self, offset: usize) -> usize {
+        offset.checked_sub(self.len.get()).unwrap_or(offset)
+    }
+
+    /// The status of the block that begins at this offset, which is that of a block in the ring.
+    fn status(&self, block: usize) -> &AtomicU32 {
+        let offset = block.saturating_add(offset_of!(libc::tpacket_block_desc, hdr.bh1.block_status));
+        // SAFETY: `oldest`, and the offset of the block after the taken ones, are multiples of the length of a block below
+        // `len`; so the status lies within the ring, and is aligned, as blocks begin at pages. Whoever does not own a block
+        // reads its status, and whoever owns it writes it, atomically both.
+        unsafe { AtomicU32::from_ptr(self.start.byte_add(offset).cast().as_ptr()) }
     }
 }
 

@@ -9,28 +9,23 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use huginn_net_core::LinkType;
 
-use self::block::BlockPlace;
 pub use self::block::{BlockFrame, BlockFrames};
-use self::calls::Ring;
+use self::calls::{BLOCK_LEN, Ring};
 use self::socket::PacketSocket;
 use crate::frame_set::FrameSet;
-use crate::port::{Drops, Port, Trouble};
+use crate::backend::{Drops, CaptureBackend, Trouble};
 use crate::{Interface, InterfaceState, LiveError, LiveOptions};
 
 /// Where a VLAN tag belongs: behind the two addresses of an Ethernet frame.
 const TAG_AT: usize = 12;
 /// The least that may be kept of a frame.
 const MIN_SNAPLEN: usize = 64;
-/// Frames that are taken at once at most.
-const MAX_FRAMES: usize = 64;
 
 /// An interface, captured from by a packet socket.
-pub(crate) struct PacketPort {
+pub(crate) struct PacketBackend {
     name: String,
     socket: PacketSocket,
     ring: Ring,
-    /// Where it goes on in the block whose turn it is; none at its beginning.
-    place: Option<BlockPlace>,
     link: LinkType,
     is_loopback: bool,
     promiscuous: bool,
@@ -38,7 +33,7 @@ pub(crate) struct PacketPort {
     dropped: u64,
 }
 
-impl PacketPort {
+impl PacketBackend {
     /// Opens an interface; tells also how large a ring the kernel gave.
     pub(crate) fn open(interface: &Interface, options: &LiveOptions) -> Result<(Self, usize), LiveError> {
         let name = || interface.name.clone();
@@ -55,18 +50,17 @@ impl PacketPort {
         let hardware = socket.bound().map_or(0, |(_, hardware)| hardware);
         let link = link_type(hardware)
             .ok_or_else(|| LiveError::UnknownLinkType { name: name(), hardware: hardware.into() })?;
-        let port = Self {
+        let backend = Self {
             name: name(),
             socket,
             ring,
-            place: None,
             link,
             is_loopback: interface.is_loopback,
             promiscuous: options.promiscuous,
             snaplen: usize::try_from(options.snaplen).unwrap_or(usize::MAX).max(MIN_SNAPLEN),
             dropped: 0,
         };
-        Ok((port, len))
+        Ok((backend, len))
     }
 
     fn rebind(&mut self, interface: &Interface) -> io::Result<()> {
@@ -80,33 +74,40 @@ impl PacketPort {
     }
 }
 
-impl Port for PacketPort {
-    /// Blocks are given back as soon as their frames are taken.
+impl CaptureBackend for PacketBackend {
+    /// Takes one block, or more where the first ones hold no frame. Frames stay where the kernel wrote them.
     fn receive(&mut self, set: &mut FrameSet) -> Result<(), Trouble> {
         set.link = self.link;
-        let mut left = MAX_FRAMES;
-        while let Some(block) = self.ring.block().filter(|_| left > 0) {
-            let mut frames = match self.place {
-                None => BlockFrames::new(block),
-                Some(place) => BlockFrames::resume(block, place),
-            };
-            for frame in frames.by_ref().take(left) {
-                left = left.saturating_sub(1);
+        let Some(first) = self.ring.take() else {
+            // Of errors the ring says nothing.
+            return self.socket.error().or_else(trouble);
+        };
+        let mut next = Some(first);
+        while let Some(block) = next {
+            set.blocks = set.blocks.saturating_add(1);
+            for frame in BlockFrames::new(self.ring.bytes(block, BLOCK_LEN)) {
                 // The kernel hands each frame on loopback over as it is sent and as it is received.
                 if !self.is_loopback || frame.packet_type != libc::PACKET_OUTGOING {
-                    push(set, &frame, self.snaplen);
+                    push(set, &frame, block, self.snaplen);
                 }
             }
-            self.place = frames.place();
-            if self.place.is_none() {
-                self.ring.give_back();
-            }
+            next = if set.left() == 0 { self.ring.take() } else { None };
         }
-        // Of errors the ring says nothing.
-        if left == MAX_FRAMES { self.socket.error().or_else(trouble) } else { Ok(()) }
+        Ok(())
     }
 
-    fn bell(&self) -> Option<BorrowedFd<'_>> {
+    #[inline]
+    fn bytes(&self, start: usize, len: usize) -> &[u8] {
+        self.ring.bytes(start, len)
+    }
+
+    fn release(&mut self, set: &mut FrameSet) {
+        for _ in 0..std::mem::take(&mut set.blocks) {
+            self.ring.give_back();
+        }
+    }
+
+    fn wake_fd(&self) -> Option<BorrowedFd<'_>> {
         Some(self.socket.as_fd())
     }
 
@@ -145,9 +146,10 @@ fn trouble(error: io::Error) -> Result<(), Trouble> {
     }
 }
 
-/// Copies a frame, cut at the snap length, with the tag that was taken off it.
+/// Adds a frame of the block at this offset of the ring, cut at the snap length. One whose VLAN tag the kernel took off is
+/// copied with the tag.
 #[inline]
-fn push(set: &mut FrameSet, frame: &BlockFrame<'_>, snaplen: usize) {
+fn push(set: &mut FrameSet, frame: &BlockFrame<'_>, block: usize, snaplen: usize) {
     let data = frame.data.get(..snaplen).unwrap_or(frame.data);
     match (frame.vlan, data.split_at_checked(TAG_AT)) {
         (Some([tpid, tci]), Some((addresses, rest))) if set.link == LinkType::ETHERNET => {
@@ -155,7 +157,7 @@ fn push(set: &mut FrameSet, frame: &BlockFrame<'_>, snaplen: usize) {
             let tag = [a, b, c, d];
             set.push(frame.ts, [addresses, &tag, rest], frame.wire_len.saturating_add(4));
         }
-        _ => set.push(frame.ts, [data], frame.wire_len),
+        _ => set.push_in_place(frame.ts, block.saturating_add(frame.start), data.len(), frame.wire_len),
     }
 }
 

@@ -35,11 +35,11 @@ fn lend_all(coming: &mut [Coming], millis: u64) -> Vec<[u64; 2]> {
     for now in 0..millis {
         loop {
             let mut has_taken = false;
-            for (seat, coming) in coming.iter_mut().enumerate() {
-                if !queues.is_short(seat) {
+            for (slot, coming) in coming.iter_mut().enumerate() {
+                if !queues.is_short(slot) {
                     continue;
                 }
-                let set = queues.room(seat).unwrap();
+                let set = queues.room(slot).unwrap();
                 for _ in 0..AT_ONCE {
                     let Some([captured, _]) = coming.front().copied().filter(|[_, there]| *there <= now)
                     else {
@@ -51,7 +51,7 @@ fn lend_all(coming: &mut [Coming], millis: u64) -> Vec<[u64; 2]> {
                     has_taken = true;
                 }
                 if set.left() == 0 {
-                    queues.looked_in_vain(seat, moment(begun, now));
+                    queues.looked_in_vain(slot, moment(begun, now));
                 }
             }
             let may_lend = queues.choose(Some(HOLD_BACK));
@@ -147,8 +147,8 @@ fn it_is_told_how_long_to_wait() {
 fn another_frame_is_known_of_before_one_is_lent() {
     let begun = Instant::now();
     let mut queues = Queues::new(2, moment(begun, 0));
-    for (seat, captured) in [(0, &[1, 4, 5][..]), (1, &[2, 3])] {
-        let set = queues.room(seat).unwrap();
+    for (slot, captured) in [(0, &[1, 4, 5][..]), (1, &[2, 3])] {
+        let set = queues.room(slot).unwrap();
         for captured in captured {
             set.push_stamped((EPOCH + captured) * 1_000_000);
         }

@@ -13,7 +13,7 @@ use std::sync::mpsc;
 
 use super::*;
 use crate::frame_set::FrameSet;
-use crate::port::{Drops, Port};
+use crate::backend::{Drops, CaptureBackend};
 use crate::{Interface, InterfaceState, NoticeKind};
 
 const HOLD_BACK: Duration = Duration::from_millis(50);
@@ -22,7 +22,7 @@ const HOLD_BACK: Duration = Duration::from_millis(50);
 struct Told {
     steps: VecDeque<Step>,
     /// Rings always.
-    bell: PipeReader,
+    wake_fd: PipeReader,
     _ring: PipeWriter,
 }
 
@@ -43,7 +43,7 @@ impl Told {
     }
 }
 
-impl Port for Told {
+impl CaptureBackend for Told {
     fn receive(&mut self, set: &mut FrameSet) -> Result<(), Trouble> {
         match self.step(|step| !matches!(step, Step::Found(_))) {
             Some(Step::Frames(times)) => times.into_iter().for_each(|time| set.push_stamped(time)),
@@ -54,8 +54,8 @@ impl Port for Told {
         Ok(())
     }
 
-    fn bell(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.bell.as_fd())
+    fn wake_fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.wake_fd.as_fd())
     }
 
     fn drops(&mut self) -> Drops {
@@ -76,14 +76,14 @@ impl Port for Told {
 
 /// A source of interfaces, of which the first is called `0`.
 fn source(interfaces: impl IntoIterator<Item = Vec<Step>>) -> LiveSource {
-    let ports = interfaces.into_iter().enumerate().map(|(number, steps)| {
-        let (bell, mut ring) = pipe().unwrap();
+    let backends = interfaces.into_iter().enumerate().map(|(number, steps)| {
+        let (wake_fd, mut ring) = pipe().unwrap();
         ring.write_all(&[0]).unwrap();
-        let port: Box<dyn Port> = Box::new(Told { steps: steps.into(), bell, _ring: ring });
-        (number.to_string(), port)
+        let backend: Box<dyn CaptureBackend> = Box::new(Told { steps: steps.into(), wake_fd, _ring: ring });
+        (number.to_string(), backend)
     });
-    let (stopper, bell) = Stopper::new().unwrap();
-    LiveSource::of(Seats::of_ports(ports), HOLD_BACK, stopper, bell)
+    let (stopper, wake_fd) = Stopper::new().unwrap();
+    LiveSource::of(Interfaces::from_backends(backends), HOLD_BACK, stopper, wake_fd)
 }
 
 /// The times of the next frames, so many if there are.
@@ -102,7 +102,7 @@ fn nanos_now() -> u64 {
 }
 
 #[test]
-fn frames_of_several_interfaces_come_in_the_order_of_their_capture() {
+fn frames_of_several_slotscome_in_the_order_of_their_capture() {
     let begun = nanos_now();
     let times = |range: std::ops::Range<u64>, step| range.step_by(step).map(|time| begun + time).collect();
     let mut source = source([

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use huginn_net::{Hosts, HuginnNet, Inspector, Observers};
+use huginn_net::{Hosts, HuginnNet, Observers, SnapshotHandle};
 use huginn_net_live::LiveStats;
 
 use crate::analysed::Analysed;
@@ -14,7 +14,7 @@ use crate::output::OutputHandle;
 /// Where all counters can be had.
 #[derive(Debug)]
 pub(super) struct Standing {
-    inspector: Inspector<Observers>,
+    snapshots: SnapshotHandle<Observers>,
     capture: LiveStats,
     output: OutputHandle,
     latency: Arc<Latency>,
@@ -32,12 +32,12 @@ struct Last {
 
 impl Standing {
     pub(super) fn new(
-        inspector: Inspector<Observers>,
+        snapshots: SnapshotHandle<Observers>,
         capture: LiveStats,
         output: OutputHandle,
         latency: Arc<Latency>,
     ) -> Self {
-        Self { inspector, capture, output, latency, started: Instant::now(), last: Mutex::default() }
+        Self { snapshots, capture, output, latency, started: Instant::now(), last: Mutex::default() }
     }
 
     /// Asks what is remembered of hosts; `None` where the analysis has not begun or has ended.
@@ -45,7 +45,7 @@ impl Standing {
         &self,
         look: impl FnOnce(&Hosts) -> R + Send + 'static,
     ) -> Option<R> {
-        self.inspector.ask(move |glimpse| look(glimpse.memory()))
+        self.snapshots.ask(move |snapshot| look(snapshot.memory()))
     }
 
     /// Takes what was counted in the end.
@@ -59,10 +59,10 @@ impl Standing {
 
     /// What the analysis counted so far.
     fn analysed(&self) -> Analysed {
-        let told = self.inspector.ask(|glimpse| Analysed {
-            engine: glimpse.counters().clone(),
-            protocols: *glimpse.protocol_counters(),
-            hosts: glimpse.memory().counters(),
+        let told = self.snapshots.ask(|snapshot| Analysed {
+            engine: snapshot.counters().clone(),
+            protocols: *snapshot.protocol_counters(),
+            hosts: snapshot.memory().counters(),
         });
         let mut last = self.last();
         match told {

@@ -14,7 +14,7 @@ use crate::Timestamp;
 /// - Where they leap forward, it advances by just more than the limit, which ends all that was idle before: a single
 ///   time stamp out of the far future keeps no flow for ever.
 #[derive(Clone, Debug)]
-pub(crate) struct PacketClock {
+pub(super) struct PacketClock {
     /// Nanoseconds since the clock was made.
     now: u64,
     /// The time stamp that it shows, in nanoseconds.
@@ -26,20 +26,20 @@ pub(crate) struct PacketClock {
 
 impl PacketClock {
     /// A clock for what ends when it was idle for longer than this.
-    pub(crate) fn new(limit: Duration) -> Self {
+    pub(super) fn new(limit: Duration) -> Self {
         let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
         Self { now: 0, shown: 0, limit, leap: limit.saturating_add(1) }
     }
 
     /// The time now, which is not that of a calendar.
     #[inline]
-    pub(crate) fn now(&self) -> Timestamp {
+    pub(super) fn now(&self) -> Timestamp {
         Timestamp::from_nanos(self.now)
     }
 
     /// The time at a packet.
     #[inline]
-    pub(crate) fn tick(&mut self, ts: Timestamp) -> Timestamp {
+    pub(super) fn tick(&mut self, ts: Timestamp) -> Timestamp {
         let ts = ts.as_nanos();
         let ahead = ts.saturating_sub(self.shown);
         if ahead > 0 {

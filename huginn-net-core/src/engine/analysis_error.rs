@@ -20,20 +20,20 @@ pub enum AnalysisError<E> {
 }
 
 /// A thread that ended otherwise than it should.
-pub(crate) struct ThreadFailure {
-    pub(crate) name: &'static str,
-    pub(crate) message: String,
+pub(super) struct ThreadFailure {
+    pub(super) name: &'static str,
+    pub(super) message: String,
 }
 
 impl ThreadFailure {
     /// The failure that a panic is.
-    pub(crate) fn panicked(name: &'static str, payload: &(dyn Any + Send)) -> Self {
+    pub(super) fn panicked(name: &'static str, payload: &(dyn Any + Send)) -> Self {
         let text = payload.downcast_ref::<&str>().copied();
         let message = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
         Self { name, message: message.unwrap_or("panic without a message").to_owned() }
     }
 
-    pub(crate) fn into_error<E>(self) -> AnalysisError<E> {
+    pub(super) fn into_error<E>(self) -> AnalysisError<E> {
         AnalysisError::Thread { name: self.name, message: self.message }
     }
 }

@@ -6,7 +6,9 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use crate::device_drops::{self, DeviceDrops};
-use crate::port::Port;
+use huginn_net_core::Timestamp;
+
+use crate::backend::CaptureBackend;
 use crate::stats::Tallies;
 use crate::{
     Backend, Interface, InterfaceState, LiveError, LiveOptions, LiveStats, Notice, NoticeKind, interface,
@@ -16,8 +18,8 @@ use crate::{
 pub(crate) type Tell = Box<dyn FnMut(&Notice) + Send>;
 
 /// The interfaces of a source.
-pub(crate) struct Seats {
-    seats: Vec<Seat>,
+pub(crate) struct Interfaces {
+    slots: Vec<InterfaceSlot>,
     stats: LiveStats,
     /// What was not told yet.
     notices: Vec<Notice>,
@@ -25,8 +27,8 @@ pub(crate) struct Seats {
 }
 
 /// One interface.
-struct Seat {
-    port: Box<dyn Port>,
+struct InterfaceSlot {
+    backend: Box<dyn CaptureBackend>,
     tallies: Arc<Tallies>,
     /// Frames lent when it was last looked whether there are any.
     received_before: u64,
@@ -35,40 +37,40 @@ struct Seat {
     is_lost: bool,
 }
 
-impl Seats {
+impl Interfaces {
     pub(crate) fn open<'a>(
         names: impl Iterator<Item = &'a str>,
         options: &LiveOptions,
         present: &[Interface],
     ) -> Result<Self, LiveError> {
         let mut notices = Vec::new();
-        let mut seats: Vec<Seat> = Vec::new();
+        let mut slots: Vec<InterfaceSlot> = Vec::new();
         for name in names {
-            if seats.iter().any(|seat| seat.tallies.name() == name) {
+            if slots.iter().any(|slot| slot.tallies.name() == name) {
                 return Err(LiveError::NamedTwice { name: name.to_owned() });
             }
-            seats.push(Seat::new(name, open(name, options, present, &mut notices)?));
+            slots.push(InterfaceSlot::new(name, open(name, options, present, &mut notices)?));
         }
-        if seats.is_empty() {
+        if slots.is_empty() {
             return Err(LiveError::NoInterface);
         }
-        Ok(Self::of(seats, notices))
+        Ok(Self::of(slots, notices))
     }
 
-    fn of(seats: Vec<Seat>, notices: Vec<Notice>) -> Self {
-        let stats = LiveStats::new(seats.iter().map(|seat| Arc::clone(&seat.tallies)));
-        let mut seats = Self { seats, stats, notices, tell: None };
-        seats.count_drops();
-        seats
+    fn of(slots: Vec<InterfaceSlot>, notices: Vec<Notice>) -> Self {
+        let stats = LiveStats::new(slots.iter().map(|slot| Arc::clone(&slot.tallies)));
+        let mut slots = Self { slots, stats, notices, tell: None };
+        slots.count_drops();
+        slots
     }
 
     #[cfg(test)]
-    pub(crate) fn of_ports(ports: impl Iterator<Item = (String, Box<dyn Port>)>) -> Self {
-        Self::of(ports.map(|(name, port)| Seat::new(&name, port)).collect(), Vec::new())
+    pub(crate) fn from_backends(backends: impl Iterator<Item = (String, Box<dyn CaptureBackend>)>) -> Self {
+        Self::of(backends.map(|(name, backend)| InterfaceSlot::new(&name, backend)).collect(), Vec::new())
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.seats.len()
+        self.slots.len()
     }
 
     pub(crate) fn stats(&self) -> LiveStats {
@@ -89,44 +91,54 @@ impl Seats {
         }
     }
 
-    pub(crate) fn port(&mut self, seat: usize) -> Option<&mut (dyn Port + 'static)> {
-        self.seats.get_mut(seat).map(|seat| &mut *seat.port)
+    /// The backend of an interface, to lend its frames.
+    #[inline]
+    pub(crate) fn lending(&self, slot: usize) -> Option<&dyn CaptureBackend> {
+        self.slots.get(slot).map(|slot| &*slot.backend)
+    }
+
+    pub(crate) fn set_taken_at(&self, taken_at: Timestamp) {
+        self.stats.set_taken_at(taken_at);
+    }
+
+    pub(crate) fn backend(&mut self, slot: usize) -> Option<&mut (dyn CaptureBackend + 'static)> {
+        self.slots.get_mut(slot).map(|slot| &mut *slot.backend)
     }
 
     /// What becomes readable when something is there from one of the interfaces that are wanted.
     #[cfg(unix)]
-    pub(crate) fn bells(&self, is_wanted: impl Fn(usize) -> bool) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let wanted = self.seats.iter().enumerate().filter(move |(seat, _)| is_wanted(*seat));
-        wanted.filter_map(|(_, seat)| seat.port.bell())
+    pub(crate) fn wake_fds(&self, is_wanted: impl Fn(usize) -> bool) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let wanted = self.slots.iter().enumerate().filter(move |(slot, _)| is_wanted(*slot));
+        wanted.filter_map(|(_, slot)| slot.backend.wake_fd())
     }
 
-    pub(crate) fn name(&self, seat: usize) -> String {
-        self.seats.get(seat).map(|seat| seat.tallies.name().to_owned()).unwrap_or_default()
+    pub(crate) fn name(&self, slot: usize) -> String {
+        self.slots.get(slot).map(|slot| slot.tallies.name().to_owned()).unwrap_or_default()
     }
 
     /// Counts frames that were lent.
-    pub(crate) fn count(&self, seat: usize, lent: u64) {
-        if let Some(seat) = self.seats.get(seat).filter(|_| lent > 0) {
-            seat.tallies.add_received(lent);
+    pub(crate) fn count(&self, slot: usize, lent: u64) {
+        if let Some(slot) = self.slots.get(slot).filter(|_| lent > 0) {
+            slot.tallies.add_received(lent);
         }
     }
 
     /// Counts a failure to read from an interface.
-    pub(crate) fn count_error(&self, seat: usize) {
-        if let Some(seat) = self.seats.get(seat) {
-            seat.tallies.add_read_error();
+    pub(crate) fn count_error(&self, slot: usize) {
+        if let Some(slot) = self.slots.get(slot) {
+            slot.tallies.add_read_error();
         }
     }
 
     /// Brings the counts of what was dropped up to date.
     pub(crate) fn count_drops(&mut self) {
         let devices = device_drops::read();
-        for seat in &mut self.seats {
-            let drops = seat.port.drops();
-            seat.tallies.set_kernel_dropped(drops.kernel);
-            let device = devices.as_deref().and_then(|text| device_drops::of(text, seat.tallies.name()));
+        for slot in &mut self.slots {
+            let drops = slot.backend.drops();
+            slot.tallies.set_kernel_dropped(drops.kernel);
+            let device = devices.as_deref().and_then(|text| device_drops::of(text, slot.tallies.name()));
             if let Some(dropped) = device.or(drops.interface) {
-                seat.tallies.set_interface_dropped(seat.device_drops.since_start(dropped));
+                slot.tallies.set_interface_dropped(slot.device_drops.since_start(dropped));
             }
         }
     }
@@ -135,8 +147,8 @@ impl Seats {
     pub(crate) fn tick(&mut self) -> Result<(), LiveError> {
         self.count_drops();
         let mut present = None;
-        for place in 0..self.seats.len() {
-            if self.seats.get_mut(place).is_some_and(Seat::is_to_be_looked_for) {
+        for place in 0..self.slots.len() {
+            if self.slots.get_mut(place).is_some_and(InterfaceSlot::is_to_be_looked_for) {
                 // Where the system does not tell, it is asked again in a second.
                 let present = present.get_or_insert_with(|| interface::without_descriptions().ok());
                 if let Some(present) = present {
@@ -144,7 +156,7 @@ impl Seats {
                 }
             }
         }
-        if self.seats.iter().all(|seat| seat.is_lost) { Err(LiveError::NoneLeft) } else { Ok(()) }
+        if self.slots.iter().all(|slot| slot.is_lost) { Err(LiveError::NoneLeft) } else { Ok(()) }
     }
 
     /// Looks at an interface that has said that it is down.
@@ -162,14 +174,14 @@ impl Seats {
     }
 
     fn is_up(&self, place: usize) -> bool {
-        self.seats.get(place).is_some_and(|seat| seat.tallies.state() == InterfaceState::Up)
+        self.slots.get(place).is_some_and(|slot| slot.tallies.state() == InterfaceState::Up)
     }
 
     /// Looks for an interface among those that there are, and notes what has changed.
     fn look(&mut self, place: usize, present: &[Interface]) {
-        let Some(seat) = self.seats.get_mut(place) else { return };
-        let is_gone = seat.tallies.state() == InterfaceState::Gone;
-        match seat.port.look(present) {
+        let Some(slot) = self.slots.get_mut(place) else { return };
+        let is_gone = slot.tallies.state() == InterfaceState::Gone;
+        match slot.backend.look(present) {
             Ok(InterfaceState::Up) => self.change(place, InterfaceState::Up, NoticeKind::Back),
             // One that was removed and is there again but not up is waited for as before.
             Ok(InterfaceState::Down) if is_gone => {}
@@ -180,8 +192,8 @@ impl Seats {
                 self.change(place, InterfaceState::Gone, NoticeKind::Vanished);
             }
             Err(error) => {
-                seat.is_lost = true;
-                seat.tallies.set_state(InterfaceState::Gone);
+                slot.is_lost = true;
+                slot.tallies.set_state(InterfaceState::Gone);
                 self.notice(place, NoticeKind::Lost { reason: error.to_string() });
             }
         }
@@ -189,9 +201,9 @@ impl Seats {
 
     /// Notes the state of an interface, and says so where it is another than before.
     fn change(&mut self, place: usize, state: InterfaceState, notice: NoticeKind) {
-        let Some(seat) = self.seats.get(place) else { return };
-        if seat.tallies.state() != state {
-            seat.tallies.set_state(state);
+        let Some(slot) = self.slots.get(place) else { return };
+        if slot.tallies.state() != state {
+            slot.tallies.set_state(state);
             self.notice(place, notice);
         }
     }
@@ -202,10 +214,10 @@ impl Seats {
     }
 }
 
-impl Seat {
-    fn new(name: &str, port: Box<dyn Port>) -> Self {
+impl InterfaceSlot {
+    fn new(name: &str, backend: Box<dyn CaptureBackend>) -> Self {
         Self {
-            port,
+            backend,
             tallies: Arc::new(Tallies::new(name)),
             received_before: 0,
             device_drops: DeviceDrops::default(),
@@ -217,7 +229,7 @@ impl Seat {
     fn is_to_be_looked_for(&mut self) -> bool {
         let received = self.tallies.received();
         let is_quiet = std::mem::replace(&mut self.received_before, received) == received;
-        let is_doubtful = is_quiet && !self.port.tells_when_down();
+        let is_doubtful = is_quiet && !self.backend.tells_when_down();
         !self.is_lost && (is_doubtful || self.tallies.state() != InterfaceState::Up)
     }
 }
@@ -238,7 +250,7 @@ fn open(
     options: &LiveOptions,
     present: &[Interface],
     notices: &mut Vec<Notice>,
-) -> Result<Box<dyn Port>, LiveError> {
+) -> Result<Box<dyn CaptureBackend>, LiveError> {
     let unknown = || LiveError::UnknownInterface {
         name: name.to_owned(),
         known: present.iter().map(|interface| interface.name.clone()).collect(),
@@ -250,16 +262,16 @@ fn open(
         #[cfg(target_os = "linux")]
         Backend::Packet => {
             let interface = present.iter().find(|interface| interface.name == name).ok_or_else(unknown)?;
-            let (port, given) = crate::packet::PacketPort::open(interface, options)?;
+            let (backend, given) = crate::packet::PacketBackend::open(interface, options)?;
             let asked = options.buffer_bytes;
             if given < asked {
                 let kind = NoticeKind::SmallBuffer { asked, given };
                 notices.push(Notice { interface: name.to_owned(), kind });
             }
-            Ok(Box::new(port))
+            Ok(Box::new(backend))
         }
         #[cfg(feature = "libpcap")]
-        Backend::Pcap => Ok(Box::new(crate::libpcap::PcapPort::open(name, options, present, unknown)?)),
+        Backend::Pcap => Ok(Box::new(crate::libpcap::PcapBackend::open(name, options, present, unknown)?)),
         #[allow(unreachable_patterns, reason = "unless a backend is missing")]
         _ => Err(LiveError::NoBackend),
     }

@@ -1,4 +1,4 @@
-//! What the source asks of a backend.
+//! The interface between the source and a capture mechanism.
 
 use std::io;
 #[cfg(unix)]
@@ -8,13 +8,21 @@ use crate::frame_set::FrameSet;
 use crate::{Interface, InterfaceState};
 
 /// An interface as one backend captures from it.
-pub(crate) trait Port: Send {
+pub(crate) trait CaptureBackend: Send {
     /// Takes what is there without waiting. The set is empty, and remains so where nothing is there.
     fn receive(&mut self, set: &mut FrameSet) -> Result<(), Trouble>;
 
-    /// What becomes readable when something is there; none while nothing can be.
+    /// Bytes of a frame in the backend's own memory, from a set that was not [released](Self::release).
+    fn bytes(&self, _start: usize, _len: usize) -> &[u8] {
+        &[]
+    }
+
+    /// Gives the memory of the oldest set back to the system, once all of its frames were lent.
+    fn release(&mut self, _set: &mut FrameSet) {}
+
+    /// The file descriptor that becomes readable when frames are there; none while none can come.
     #[cfg(unix)]
-    fn bell(&self) -> Option<BorrowedFd<'_>>;
+    fn wake_fd(&self) -> Option<BorrowedFd<'_>>;
 
     /// What was dropped since the interface was opened.
     fn drops(&mut self) -> Drops;
@@ -30,7 +38,7 @@ pub(crate) trait Port: Send {
 
 /// Why nothing was taken.
 pub(crate) enum Trouble {
-    /// The interface may be down or gone: [`Port::look`] tells.
+    /// The interface may be down or gone: [`CaptureBackend::look`] tells.
     Down,
     /// The call failed.
     Failed(io::Error),

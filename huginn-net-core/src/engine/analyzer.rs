@@ -1,0 +1,353 @@
+//! The analyzer: what it is built from, and how it is run.
+
+use std::convert::identity;
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::counter_snapshot::Dropped;
+use super::ingest::Ingest;
+use super::packet_clock::PacketClock;
+use super::parallel::{self, Parts};
+use super::render::{Map, Output, Render, Text, ToSink, ToTextSink};
+use super::ring::{Overflow, RingConfig};
+use super::router::EventRouter;
+use super::sequential::{self, FlowPath};
+use super::{AnalysisError, SnapshotHandle, TextSink};
+use crate::flows::Flows;
+use crate::limits::BLOCK_BYTES;
+use crate::{
+    DecodeConfig, DecodeCounters, Decoder, Event, Filter, FlowCounters, FlowLimits, Frame, Protocol, Report,
+    Sink, Source,
+};
+
+/// Runs a [`Protocol`] over frames: decode, filter, flow table, protocol, memory, sink.
+///
+/// It does no I/O and reads no clock: time is that of the packets. It starts threads only for several
+/// [workers](Builder::workers); they have ended when [`analyze`](Self::analyze) returns.
+pub struct Analyzer<P: Protocol> {
+    ingest: Ingest,
+    flows: Flows<P>,
+    router: EventRouter<P::Memory>,
+    limits: FlowLimits,
+    workers: NonZeroUsize,
+    ring: RingConfig,
+    dropped: Dropped,
+    cancel: CancelToken,
+    snapshots: SnapshotHandle<P>,
+}
+
+/// What an analyzer is built from; see [`Analyzer::builder`].
+#[derive(Debug)]
+#[must_use]
+pub struct Builder<P> {
+    protocol: P,
+    decode: DecodeConfig,
+    flows: FlowLimits,
+    filter: Filter,
+    #[cfg(feature = "libpcap")]
+    bpf: Option<crate::Bpf>,
+    workers: NonZeroUsize,
+    ring: RingConfig,
+}
+
+impl<P: Protocol + Default> Analyzer<P> {
+    /// Begins an analyzer with the protocol's default settings.
+    pub fn builder() -> Builder<P> {
+        Self::builder_with(P::default())
+    }
+}
+
+impl<P: Protocol> Analyzer<P> {
+    /// Begins an analyzer of this protocol.
+    pub fn builder_with(protocol: P) -> Builder<P> {
+        Builder {
+            protocol,
+            decode: DecodeConfig::default(),
+            flows: FlowLimits::default(),
+            filter: Filter::default(),
+            #[cfg(feature = "libpcap")]
+            bpf: None,
+            workers: NonZeroUsize::MIN,
+            ring: RingConfig { block_bytes: BLOCK_BYTES, overflow: Overflow::default() },
+        }
+    }
+
+    /// Analyses one frame in the thread of the caller. Its events go to the sink at once.
+    ///
+    /// Breaks when the sink does; the frame is then only partly analysed.
+    pub fn push(
+        &mut self,
+        frame: &Frame<'_>,
+        sink: &mut (impl Sink<Event<Report<P>>> + ?Sized),
+    ) -> ControlFlow<()> {
+        let Self { ingest, flows, router, .. } = self;
+        let (render, output) = (&Map(identity), &mut ToSink(sink));
+        ingest.take(frame, &mut FlowPath { flows, router, render, arena: &mut (), output })
+    }
+
+    /// Ends the capture: forgets flows and fragments, so that the analyzer is ready for another one. Counters and
+    /// [memory](Self::memory) are kept.
+    pub fn finish(&mut self) {
+        self.ingest.decoder.finish();
+        self.flows.expire(self.ingest.clock.now());
+        self.flows.clear();
+    }
+
+    /// Analyses a source to its end, until the sink breaks, or until [`CancelToken::cancel`]; then
+    /// [finishes](Self::finish).
+    ///
+    /// With one [worker](Builder::workers) frames are analysed in the thread of the caller where the source lends them.
+    /// With several, the sink gets the same events in the same order.
+    ///
+    /// # Errors
+    /// The error of the source, or with several workers a panic of the analysis. The events before it were reported and
+    /// [counted](Self::counters).
+    pub fn analyze<S: Source<Error: Send> + Send>(
+        &mut self,
+        source: S,
+        sink: &mut (impl Sink<Event<Report<P>>> + ?Sized),
+    ) -> Result<Counters, AnalysisError<S::Error>> {
+        self.analyze_map(source, identity, sink)
+    }
+
+    /// [Analyses](Self::analyze) a source, and gives the sink what `map` makes of each event.
+    ///
+    /// With several workers `map` runs in the worker that found the event, so that slow work is shared, and in the thread
+    /// of the caller for events that the memory concludes.
+    ///
+    /// # Errors
+    /// Those of [`analyze`](Self::analyze). With several workers, a panic of `map` is one of them.
+    pub fn analyze_map<S: Source<Error: Send> + Send, T: Send>(
+        &mut self,
+        source: S,
+        map: impl Fn(Event<Report<P>>) -> T + Sync,
+        sink: &mut (impl Sink<T> + ?Sized),
+    ) -> Result<Counters, AnalysisError<S::Error>> {
+        self.run(source, &Map(map), &mut ToSink(sink))
+    }
+
+    /// [Analyses](Self::analyze) a source, and gives the sink the text that `write` appends for each event.
+    ///
+    /// `write` runs where [`analyze_map`](Self::analyze_map) runs `map`. Texts of many events share one buffer, which
+    /// costs less than a `String` each.
+    ///
+    /// # Errors
+    /// Those of [`analyze_map`](Self::analyze_map).
+    pub fn analyze_text<S: Source<Error: Send> + Send>(
+        &mut self,
+        source: S,
+        write: impl Fn(&Event<Report<P>>, &mut Vec<u8>) + Sync,
+        sink: &mut (impl TextSink + ?Sized),
+    ) -> Result<Counters, AnalysisError<S::Error>> {
+        self.run(source, &Text(write), &mut ToTextSink(sink))
+    }
+
+    fn run<S: Source<Error: Send> + Send, R: Render<Event<Report<P>>>>(
+        &mut self,
+        source: S,
+        render: &R,
+        output: &mut impl Output<R::Rendered, R::Arena>,
+    ) -> Result<Counters, AnalysisError<S::Error>> {
+        let outcome = if self.workers == NonZeroUsize::MIN {
+            self.run_sequential(source, render, output)
+        } else {
+            self.run_parallel(source, render, output)
+        };
+        self.finish();
+        outcome.map(|()| self.counters())
+    }
+
+    fn run_sequential<S: Source, R: Render<Event<Report<P>>>>(
+        &mut self,
+        mut source: S,
+        render: &R,
+        output: &mut impl Output<R::Rendered, R::Arena>,
+    ) -> Result<(), AnalysisError<S::Error>> {
+        let Self { ingest, flows, router, cancel, snapshots, .. } = self;
+        let accepted = snapshots.accept();
+        let arena = &mut R::Arena::default();
+        let mut path = FlowPath { flows, router, render, arena, output };
+        let outcome = sequential::run(&mut source, ingest, &mut path, cancel, &accepted.requests);
+        path.output.end();
+        outcome.map_err(AnalysisError::Source)
+    }
+
+    fn run_parallel<S: Source<Error: Send> + Send, R: Render<Event<Report<P>>>>(
+        &mut self,
+        source: S,
+        render: &R,
+        output: &mut impl Output<R::Rendered, R::Arena>,
+    ) -> Result<(), AnalysisError<S::Error>> {
+        // Workers start without flows: those of frames pushed before end here.
+        self.flows.clear();
+        let Self { ingest, flows, router, limits, workers, ring, dropped, cancel, snapshots } = self;
+        let accepted = snapshots.accept();
+        let (workers, requests) = (workers.get(), &accepted.requests);
+        let parts = Parts { ingest, flows, limits: *limits, router, dropped, cancel, requests };
+        parallel::run(workers, *ring, parts, source, render, output)
+    }
+
+    /// A handle that takes snapshots of a running analysis from another thread.
+    pub fn snapshot_handle(&self) -> SnapshotHandle<P> {
+        self.snapshots.clone()
+    }
+
+    /// A handle that stops a running [`analyze`](Self::analyze) from another thread.
+    pub fn cancel_token(&self) -> CancelToken {
+        self.cancel.clone()
+    }
+
+    /// What was counted since the analyzer was built.
+    pub fn counters(&self) -> Counters {
+        Counters {
+            segments_dropped: self.dropped.segments,
+            blocks_dropped: self.dropped.blocks,
+            segments_without_flow: self.flows.segments_without_flow(),
+            flows: self.flows.counters(),
+            events: self.router.events,
+            ..self.ingest.counters()
+        }
+    }
+
+    /// The protocol.
+    pub fn protocol(&self) -> &P {
+        self.flows.protocol()
+    }
+
+    /// What is remembered beyond flows.
+    pub fn memory(&self) -> &P::Memory {
+        &self.router.memory
+    }
+
+    /// What is remembered beyond flows, to be changed: a memory may be emptied before another capture.
+    pub fn memory_mut(&mut self) -> &mut P::Memory {
+        &mut self.router.memory
+    }
+}
+
+impl<P: Protocol> fmt::Debug for Analyzer<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Analyzer").field("counters", &self.counters()).finish_non_exhaustive()
+    }
+}
+
+impl<P: Protocol> Builder<P> {
+    /// Sets the caps of decode.
+    pub fn decode(mut self, config: DecodeConfig) -> Self {
+        self.decode = config;
+        self
+    }
+
+    /// Sets the caps of the flow table.
+    pub fn flow_limits(mut self, limits: FlowLimits) -> Self {
+        self.flows = limits;
+        self
+    }
+
+    /// Analyses only the segments that pass.
+    pub fn filter(mut self, filter: Filter) -> Self {
+        self.filter = filter;
+        self
+    }
+
+    /// Analyses only the frames that this expression selects.
+    #[cfg(feature = "libpcap")]
+    pub fn bpf(mut self, bpf: crate::Bpf) -> Self {
+        self.bpf = Some(bpf);
+        self
+    }
+
+    /// Sets the number of worker threads of [`Analyzer::analyze`] (default 1: everything runs in the thread of the
+    /// caller, and frames are not copied).
+    ///
+    /// With two or more, workers share a ring of [blocks](crate::Block). Whichever worker is ahead fills the next block;
+    /// each decodes every frame and analyses the flows that the hash of their [key](crate::FlowKey) assigns to it; the
+    /// thread of the caller merges the events. More workers than processors only add work.
+    ///
+    /// Events given to the sink by value are freed by the caller: where there are many, threads wait for each other in
+    /// the allocator. [`Analyzer::analyze_map`] and [`Analyzer::analyze_text`] avoid that.
+    pub fn workers(mut self, workers: NonZeroUsize) -> Self {
+        self.workers = workers;
+        self
+    }
+
+    /// Sets how many bytes of frames a block holds (default 512 KiB). Only several workers use blocks.
+    pub fn block_bytes(mut self, bytes: usize) -> Self {
+        self.ring.block_bytes = bytes;
+        self
+    }
+
+    /// Sets what happens when a worker cannot keep up. With one worker nothing is ever dropped here.
+    pub fn overflow(mut self, overflow: Overflow) -> Self {
+        self.ring.overflow = overflow;
+        self
+    }
+
+    /// The analyzer.
+    pub fn build(self) -> Analyzer<P> {
+        let clock = PacketClock::new(self.flows.idle_timeout);
+        #[allow(unused_mut, reason = "unless the feature is on")]
+        let mut ingest = Ingest::new(Decoder::new(self.decode), self.filter, clock);
+        #[cfg(feature = "libpcap")]
+        {
+            ingest.bpf = self.bpf;
+        }
+        Analyzer {
+            router: EventRouter { memory: self.protocol.memory(), events: 0 },
+            ingest,
+            flows: Flows::new(self.protocol, &self.flows),
+            limits: self.flows,
+            workers: self.workers,
+            ring: self.ring,
+            dropped: Dropped::default(),
+            cancel: CancelToken::default(),
+            snapshots: SnapshotHandle::default(),
+        }
+    }
+}
+
+/// Stops an analysis from outside; clones share one state.
+#[derive(Clone, Debug, Default)]
+pub struct CancelToken(Arc<AtomicBool>);
+
+impl CancelToken {
+    /// Ends the analysis before its next frame, for good.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What an analyzer counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct Counters {
+    /// Frames taken.
+    pub frames: u64,
+    /// Captured bytes in them.
+    pub bytes: u64,
+    /// Frames that the filter expression left out.
+    pub frames_filtered: u64,
+    /// What decode made of them.
+    pub decode: DecodeCounters,
+    /// Segments that the filter by port and network left out.
+    pub segments_filtered: u64,
+    /// Segments that a worker left out because it could not keep up; only with [`Overflow::Drop`].
+    pub segments_dropped: u64,
+    /// Blocks that they were in, counted for each worker.
+    #[cfg_attr(feature = "serde", serde(rename = "batches_dropped"))]
+    pub blocks_dropped: u64,
+    /// Segments of flows whose beginning was not seen, and which start none.
+    pub segments_without_flow: u64,
+    /// What became of the flows.
+    pub flows: FlowCounters,
+    /// Events handed to the sink.
+    pub events: u64,
+}

@@ -1,0 +1,120 @@
+//! The counters of an analysis while its threads run.
+
+use super::router::EventRouter;
+use super::{Counters, Snapshot};
+use crate::flows::Flows;
+use crate::{FlowCounters, Protocol, Tally};
+
+/// The counters of the flows of one thread.
+pub(super) struct CounterSnapshot<C> {
+    flows: FlowCounters,
+    segments_without_flow: u64,
+    segments_dropped: u64,
+    blocks_dropped: u64,
+    protocol: C,
+}
+
+impl<C: Tally> Tally for CounterSnapshot<C> {
+    fn add(&mut self, other: &Self) {
+        let Self { flows, segments_without_flow, segments_dropped, blocks_dropped, protocol } = other;
+        self.flows.add(flows);
+        Tally::add(&mut self.segments_without_flow, segments_without_flow);
+        Tally::add(&mut self.segments_dropped, segments_dropped);
+        Tally::add(&mut self.blocks_dropped, blocks_dropped);
+        self.protocol.add(protocol);
+    }
+}
+
+impl<C: Default> Default for CounterSnapshot<C> {
+    fn default() -> Self {
+        Self {
+            flows: FlowCounters::default(),
+            segments_without_flow: 0,
+            segments_dropped: 0,
+            blocks_dropped: 0,
+            protocol: C::default(),
+        }
+    }
+}
+
+impl<C: Default + Tally> CounterSnapshot<C> {
+    /// The counters of these flows.
+    pub(super) fn of<P: Protocol<Counters = C>>(flows: &Flows<P>) -> Self {
+        Self {
+            flows: flows.counters(),
+            segments_without_flow: flows.segments_without_flow(),
+            segments_dropped: 0,
+            blocks_dropped: 0,
+            protocol: flows.protocol().counted(),
+        }
+    }
+
+    /// The same, with the segments and blocks that their worker dropped.
+    pub(super) fn with_dropped(self, dropped: Dropped) -> Self {
+        let Dropped { segments, blocks } = dropped;
+        Self { segments_dropped: segments, blocks_dropped: blocks, ..self }
+    }
+
+    /// The snapshot of an analysis with these flows.
+    pub(super) fn snapshot<P: Protocol<Counters = C>>(
+        self,
+        ingest: Counters,
+        router: &EventRouter<P::Memory>,
+    ) -> Snapshot<'_, P> {
+        let Self { flows, segments_without_flow, segments_dropped, blocks_dropped, protocol } = self;
+        Snapshot {
+            memory: &router.memory,
+            counters: Counters {
+                segments_dropped: ingest.segments_dropped.saturating_add(segments_dropped),
+                blocks_dropped: ingest.blocks_dropped.saturating_add(blocks_dropped),
+                segments_without_flow,
+                flows,
+                events: router.events,
+                ..ingest
+            },
+            protocol_counters: protocol,
+        }
+    }
+}
+
+/// What a worker that could not keep up left out.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Dropped {
+    /// Segments of its flows.
+    pub(super) segments: u64,
+    /// Blocks that they were in.
+    pub(super) blocks: u64,
+}
+
+impl Dropped {
+    pub(super) fn add(&mut self, other: Self) {
+        self.segments = self.segments.saturating_add(other.segments);
+        self.blocks = self.blocks.saturating_add(other.blocks);
+    }
+}
+
+/// The newest counters of each thread.
+pub(super) struct CounterSnapshots<P: Protocol> {
+    /// Of what was analysed before the threads started.
+    before: CounterSnapshot<P::Counters>,
+    /// Frames, bytes, decode and filter.
+    pub(super) ingest: Counters,
+    /// The workers', in their order.
+    pub(super) workers: Vec<CounterSnapshot<P::Counters>>,
+}
+
+impl<P: Protocol> CounterSnapshots<P> {
+    pub(super) fn new(flows: &Flows<P>, ingest: Counters, workers: usize) -> Self {
+        let workers = std::iter::repeat_with(CounterSnapshot::default).take(workers).collect();
+        Self { before: CounterSnapshot::of(flows), ingest, workers }
+    }
+
+    /// All of them together.
+    pub(super) fn snapshot<'a>(&self, router: &'a EventRouter<P::Memory>) -> Snapshot<'a, P> {
+        let mut sum = CounterSnapshot::default();
+        for snapshot in self.workers.iter().chain([&self.before]) {
+            sum.add(snapshot);
+        }
+        sum.snapshot(self.ingest.clone(), router)
+    }
+}

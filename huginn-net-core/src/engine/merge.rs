@@ -1,0 +1,161 @@
+//! Merges the outputs of workers into the order of the capture, in the thread of the caller.
+
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use crossbeam_channel::{Receiver, Sender, select};
+
+use super::CancelToken;
+use super::analysis_error::ThreadFailure;
+use super::counter_snapshot::CounterSnapshots;
+use super::render::{Guarded, Output, Render};
+use super::router::{EventRouter, Routed};
+use super::snapshot::Request;
+use super::worker::{RoutedBy, WorkerOutput};
+use crate::{Event, Protocol, Report};
+
+/// The channels from one worker to the merging thread, and back for reuse.
+pub(super) struct Lane<P: Protocol, R: Render<Event<Report<P>>>> {
+    pub(super) outputs: Receiver<WorkerOutput<P, R>>,
+    pub(super) spare: Sender<WorkerOutput<P, R>>,
+}
+
+impl<P: Protocol, R: Render<Event<Report<P>>>> Lane<P, R> {
+    /// Replaces an output with the next one of the same block. Breaks where the worker is gone.
+    fn next_part(&self, output: &mut WorkerOutput<P, R>) -> ControlFlow<()> {
+        let Ok(next) = self.outputs.recv() else { return ControlFlow::Break(()) };
+        self.recycle(std::mem::replace(output, next));
+        ControlFlow::Continue(())
+    }
+
+    fn recycle(&self, mut output: WorkerOutput<P, R>) {
+        R::clear(&mut output.arena);
+        output.events.clear();
+        output.block = None;
+        // If there are enough of them, it is freed.
+        let _ = self.spare.try_send(output);
+    }
+}
+
+/// The merging thread.
+pub(super) struct Merger<'a, P: Protocol, R: Render<Event<Report<P>>>, O> {
+    pub(super) lanes: Vec<Lane<P, R>>,
+    pub(super) router: &'a mut EventRouter<P::Memory>,
+    pub(super) render: &'a R,
+    pub(super) output: &'a mut O,
+    pub(super) cancel: &'a CancelToken,
+    pub(super) snapshots: CounterSnapshots<P>,
+    pub(super) requests: &'a Receiver<Request<P>>,
+}
+
+impl<P, R, O> Merger<'_, P, R, O>
+where
+    P: Protocol,
+    R: Render<Event<Report<P>>>,
+    O: Output<R::Rendered, R::Arena>,
+{
+    /// Merges block after block until the workers end or the sink breaks.
+    pub(super) fn run(mut self) -> Result<(), ThreadFailure> {
+        let lanes = std::mem::take(&mut self.lanes);
+        let mut outputs = Vec::with_capacity(lanes.len());
+        while let Some(first) = self.next_block(&lanes) {
+            outputs.push(first);
+            for lane in lanes.iter().skip(1) {
+                // A worker that is gone ends the analysis; its thread says why.
+                let Ok(output) = lane.outputs.recv() else { return Ok(()) };
+                outputs.push(output);
+            }
+            if self.merge(&lanes, &mut outputs)?.is_break() {
+                return Ok(());
+            }
+            for (lane, output) in lanes.iter().zip(outputs.drain(..)) {
+                lane.recycle(output);
+            }
+        }
+        Ok(())
+    }
+
+    /// Delivers the events of one block, then brings the counters up to date. Breaks when the sink does, or when a worker
+    /// is gone.
+    fn merge(
+        &mut self,
+        lanes: &[Lane<P, R>],
+        outputs: &mut [WorkerOutput<P, R>],
+    ) -> Result<ControlFlow<()>, ThreadFailure> {
+        loop {
+            for (lane, output) in lanes.iter().zip(outputs.iter_mut()) {
+                while output.events.is_empty() && output.block.is_none() {
+                    if lane.next_part(output).is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+            }
+            let Some((event, arena)) = take_first(outputs) else { break };
+            if self.deliver(event, arena)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        let mut taken_at = None;
+        for (snapshot, output) in self.snapshots.workers.iter_mut().zip(outputs) {
+            let Some(end) = output.block.take() else { continue };
+            *snapshot = end.counters;
+            taken_at = end.taken_at;
+            if let Some(ingest) = end.ingest {
+                self.snapshots.ingest = ingest;
+            }
+        }
+        Ok(self.output.batch_end(taken_at))
+    }
+
+    /// Gives an event to the sink or to the memory. Breaks when the sink does.
+    fn deliver(
+        &mut self,
+        event: RoutedBy<P, R>,
+        arena: &R::Arena,
+    ) -> Result<ControlFlow<()>, ThreadFailure> {
+        if self.cancel.is_cancelled() {
+            return Ok(ControlFlow::Break(()));
+        }
+        let Self { router, render, output, .. } = self;
+        match event {
+            Routed::Report(rendered) => Ok(router.report(rendered, arena, *output)),
+            Routed::Note(note) => {
+                let mut concluded = R::Arena::default();
+                let mut guarded = Guarded::new(*output);
+                let note = || {
+                    router.note(note, &mut |event| {
+                        let rendered = render.render(event, &mut concluded);
+                        guarded.event(rendered, &concluded)
+                    })
+                };
+                match catch_unwind(AssertUnwindSafe(note)) {
+                    Ok(outcome) => Ok(outcome),
+                    Err(payload) if guarded.in_sink => resume_unwind(payload),
+                    Err(payload) => Err(ThreadFailure::panicked("caller", &*payload)),
+                }
+            }
+        }
+    }
+
+    /// Waits for the first worker's first output of the next block, and answers snapshot requests meanwhile.
+    fn next_block(&self, lanes: &[Lane<P, R>]) -> Option<WorkerOutput<P, R>> {
+        let outputs = &lanes.first()?.outputs;
+        loop {
+            select! {
+                recv(outputs) -> output => return output.ok(),
+                recv(self.requests) -> request => request.ok()?(&self.snapshots.snapshot(self.router)),
+            }
+        }
+    }
+}
+
+/// Takes the event that comes first in the block, with the arena that it refers to.
+fn take_first<P: Protocol, R: Render<Event<Report<P>>>>(
+    outputs: &mut [WorkerOutput<P, R>],
+) -> Option<(RoutedBy<P, R>, &R::Arena)> {
+    let index = |output: &&mut WorkerOutput<P, R>| {
+        output.events.front().map_or(u64::MAX, |(index, _)| u64::from(*index))
+    };
+    let WorkerOutput { events, arena, .. } = outputs.iter_mut().min_by_key(index)?;
+    events.pop_front().map(|(_, event)| (event, &*arena))
+}

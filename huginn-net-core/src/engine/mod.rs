@@ -1,0 +1,22 @@
+//! The engine: from the frames of a source to the events of a sink.
+
+mod analysis_error;
+mod analyzer;
+mod counter_snapshot;
+mod ingest;
+mod merge;
+mod packet_clock;
+mod parallel;
+mod render;
+mod ring;
+mod router;
+mod sequential;
+mod snapshot;
+mod text_sink;
+mod worker;
+
+pub use analysis_error::AnalysisError;
+pub use analyzer::{Analyzer, Builder, CancelToken, Counters};
+pub use ring::Overflow;
+pub use snapshot::{Snapshot, SnapshotHandle};
+pub use text_sink::TextSink;

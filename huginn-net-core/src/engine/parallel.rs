@@ -1,0 +1,123 @@
+//! Analysis on several threads.
+
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+
+use crossbeam_channel::{Receiver, bounded};
+
+use super::analysis_error::ThreadFailure;
+use super::counter_snapshot::{CounterSnapshots, Dropped};
+use super::ingest::Ingest;
+use super::merge::{Lane, Merger};
+use super::render::{Output, Render};
+use super::ring::{Ring, RingConfig};
+use super::router::EventRouter;
+use super::snapshot::Request;
+use super::worker::{FlowAssignment, OutputChannel, Worker};
+use super::{AnalysisError, CancelToken};
+use crate::flows::Flows;
+use crate::limits::OUTPUT_QUEUE_LEN;
+use crate::{Event, FlowLimits, Protocol, Report, Source};
+
+/// The parts of an analyzer that a parallel analysis works with.
+pub(super) struct Parts<'a, P: Protocol> {
+    pub(super) ingest: &'a mut Ingest,
+    pub(super) flows: &'a mut Flows<P>,
+    pub(super) limits: FlowLimits,
+    pub(super) router: &'a mut EventRouter<P::Memory>,
+    pub(super) dropped: &'a mut Dropped,
+    pub(super) cancel: &'a CancelToken,
+    pub(super) requests: &'a Receiver<Request<P>>,
+}
+
+/// Analyses a source to its end, until the sink breaks, or until cancellation.
+///
+/// All workers read the same blocks; the thread of the caller merges what they find. A thread that ends drops its ends of
+/// the channels, on which the others end.
+pub(super) fn run<P: Protocol, S: Source<Error: Send> + Send, R: Render<Event<Report<P>>>>(
+    workers: usize,
+    config: RingConfig,
+    parts: Parts<'_, P>,
+    source: S,
+    render: &R,
+    output: &mut impl Output<R::Rendered, R::Arena>,
+) -> Result<(), AnalysisError<S::Error>> {
+    let Parts { ingest, flows, limits, router, dropped, cancel, requests } = parts;
+    #[cfg(feature = "libpcap")]
+    let mut bpf = ingest.bpf.take();
+    #[cfg(feature = "libpcap")]
+    let source = crate::bpf::BpfSource::new(source, bpf.as_mut());
+    let ring = Ring::new(source, workers, config, cancel);
+    let assignment = FlowAssignment::new(workers, config.overflow);
+    let snapshots = CounterSnapshots::new(flows, ingest.counters(), workers);
+    let limits = limits.share(workers);
+    // All workers count the same frames: the counters of the first one are kept.
+    let mut others: Vec<_> = (1..workers).map(|_| ingest.fork()).collect();
+    let outcome = std::thread::scope(|scope| {
+        let (mut threads, mut lanes) = (Vec::with_capacity(workers), Vec::with_capacity(workers));
+        for (number, ingest) in std::iter::once(&mut *ingest).chain(&mut others).enumerate() {
+            let (channel, lane) = channel();
+            lanes.push(lane);
+            let (ring, assignment, protocol) = (&ring, assignment.clone(), flows.protocol().fork());
+            threads.push(start(scope, "worker", move || {
+                let flows = Flows::new(protocol, &limits);
+                let dropped = Dropped::default();
+                Worker { number, assignment, ingest, flows, render, channel, dropped }.run(ring)
+            }));
+        }
+        let stop = StopOnDrop { ring: &ring };
+        let merged = Merger { lanes, router, render, output: &mut *output, cancel, snapshots, requests }.run();
+        drop(stop);
+        output.end();
+        let (mut analysed, mut read) = (Ok(()), Ok(()));
+        for thread in threads {
+            analysed = analysed.and(join("worker", thread).map(|(end, outcome)| {
+                dropped.add(end.dropped);
+                flows.join(end.flows);
+                if let Err(error) = outcome {
+                    read = Err(AnalysisError::Source(error));
+                }
+            }));
+        }
+        analysed.and(merged).map_err(ThreadFailure::into_error).and(read)
+    });
+    #[cfg(feature = "libpcap")]
+    {
+        drop(ring);
+        ingest.bpf = bpf;
+    }
+    outcome
+}
+
+/// The two ends of the channels between a worker and the merging thread.
+fn channel<P: Protocol, R: Render<Event<Report<P>>>>() -> (OutputChannel<P, R>, Lane<P, R>) {
+    let (outputs, merged) = bounded(OUTPUT_QUEUE_LEN);
+    let (recycled, spare) = bounded(OUTPUT_QUEUE_LEN);
+    (OutputChannel { outputs, spare }, Lane { outputs: merged, spare: recycled })
+}
+
+/// Stops the ring when the merging thread ends, even if the sink panics.
+struct StopOnDrop<'r, 'a, S: Source> {
+    ring: &'r Ring<'a, S>,
+}
+
+impl<S: Source> Drop for StopOnDrop<'_, '_, S> {
+    fn drop(&mut self) {
+        self.ring.stop();
+    }
+}
+
+/// A thread, or why there is none.
+type Thread<'scope, T> = Result<ScopedJoinHandle<'scope, T>, ThreadFailure>;
+
+fn start<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &'static str,
+    run: impl FnOnce() -> T + Send + 'scope,
+) -> Thread<'scope, T> {
+    let thread = Builder::new().name(format!("huginn-{name}")).spawn_scoped(scope, run);
+    thread.map_err(|error| ThreadFailure { name, message: error.to_string() })
+}
+
+fn join<T>(name: &'static str, thread: Thread<'_, T>) -> Result<T, ThreadFailure> {
+    thread?.join().map_err(|payload| ThreadFailure::panicked(name, &*payload))
+}

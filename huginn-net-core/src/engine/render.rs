@@ -1,0 +1,118 @@
+//! How an event becomes what the sink takes.
+
+use std::ops::{ControlFlow, Range};
+
+use super::TextSink;
+use crate::{Event, Sink, Timestamp};
+
+/// Turns events into what the sink takes, in the thread that found them.
+pub(super) trait Render<E>: Sync {
+    /// What an event becomes.
+    type Rendered: Send;
+    /// Memory that several rendered events share, such as their text.
+    type Arena: Default + Send;
+
+    fn render(&self, event: E, arena: &mut Self::Arena) -> Self::Rendered;
+
+    /// Empties the arena once its events are delivered.
+    fn clear(arena: &mut Self::Arena);
+}
+
+/// Takes rendered events in the thread of the caller.
+pub(super) trait Output<R, A> {
+    /// Takes an event, with the arena that it refers to. A break stops the analysis.
+    fn event(&mut self, rendered: R, arena: &A) -> ControlFlow<()>;
+
+    /// See [`TextSink::batch_end`].
+    fn batch_end(&mut self, _taken_at: Option<Timestamp>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// See [`TextSink::end`].
+    fn end(&mut self) {}
+}
+
+/// Renders events with a function from event to value.
+pub(super) struct Map<F>(pub(super) F);
+
+impl<E, T: Send, F: Fn(E) -> T + Sync> Render<E> for Map<F> {
+    type Rendered = T;
+    type Arena = ();
+
+    #[inline]
+    fn render(&self, event: E, (): &mut ()) -> T {
+        self.0(event)
+    }
+
+    fn clear((): &mut ()) {}
+}
+
+/// Gives values to a sink.
+pub(super) struct ToSink<'a, K: ?Sized>(pub(super) &'a mut K);
+
+impl<T, K: Sink<T> + ?Sized> Output<T, ()> for ToSink<'_, K> {
+    #[inline(always)]
+    fn event(&mut self, rendered: T, (): &()) -> ControlFlow<()> {
+        self.0.event(rendered)
+    }
+}
+
+/// Renders events with a function that appends text.
+pub(super) struct Text<F>(pub(super) F);
+
+impl<K: Send, F: Fn(&Event<K>, &mut Vec<u8>) + Sync> Render<Event<K>> for Text<F> {
+    type Rendered = (Timestamp, Range<usize>);
+    type Arena = Vec<u8>;
+
+    #[inline]
+    fn render(&self, event: Event<K>, text: &mut Vec<u8>) -> Self::Rendered {
+        let start = text.len();
+        self.0(&event, text);
+        (event.ts, start..text.len())
+    }
+
+    fn clear(text: &mut Vec<u8>) {
+        text.clear();
+    }
+}
+
+/// Gives texts to a text sink.
+pub(super) struct ToTextSink<'a, K: ?Sized>(pub(super) &'a mut K);
+
+impl<K: TextSink + ?Sized> Output<(Timestamp, Range<usize>), Vec<u8>> for ToTextSink<'_, K> {
+    #[inline]
+    fn event(&mut self, (ts, range): (Timestamp, Range<usize>), text: &Vec<u8>) -> ControlFlow<()> {
+        self.0.event(ts, text.get(range).unwrap_or_default())
+    }
+
+    fn batch_end(&mut self, taken_at: Option<Timestamp>) -> ControlFlow<()> {
+        self.0.batch_end(taken_at)
+    }
+
+    fn end(&mut self) {
+        self.0.end();
+    }
+}
+
+/// Passes events on, and knows whether the sink is at work: a panic then is the sink's.
+pub(super) struct Guarded<'a, O> {
+    output: &'a mut O,
+    /// Whether the sink has been given an event and has not returned.
+    pub(super) in_sink: bool,
+}
+
+impl<'a, O> Guarded<'a, O> {
+    pub(super) fn new(output: &'a mut O) -> Self {
+        Self { output, in_sink: false }
+    }
+}
+
+impl<R, A, O: Output<R, A>> Output<R, A> for Guarded<'_, O> {
+    #[inline]
+    fn event(&mut self, rendered: R, arena: &A) -> ControlFlow<()> {
+        self.in_sink = true;
+        let outcome = self.output.event(rendered, arena);
+        self.in_sink = false;
+        outcome
+    }
+}

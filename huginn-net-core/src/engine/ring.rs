@@ -1,0 +1,274 @@
+//! A ring of blocks that workers fill in turn and all of them read.
+//!
+//! Whichever worker is ahead fills the next block, so that the others find it ready. A worker that is `RING_BLOCKS` ahead
+//! of the slowest waits.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::CancelToken;
+use crate::limits::{RING_BLOCKS, RING_CONGESTED_TIMEOUT, RING_RECOVERED_BLOCKS};
+use crate::{Block, Fill, Source};
+
+/// What happens when a worker cannot keep up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Overflow {
+    /// The source waits for it: nothing is lost. For capture files.
+    #[default]
+    Wait,
+    /// When the ring of blocks has been full for 200 ms, the slowest worker skips a block and
+    /// [counts](crate::Counters::segments_dropped) its segments. For live capture. Flows are then assigned to workers by
+    /// a hash with a random seed, so that nobody can choose the worker of a flow.
+    Drop,
+}
+
+/// How the ring is set up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RingConfig {
+    /// Bytes at which a block is full.
+    pub(super) block_bytes: usize,
+    pub(super) overflow: Overflow,
+}
+
+/// The ring of blocks, and the source that fills them.
+pub(super) struct Ring<'a, S: Source> {
+    state: Mutex<RingState<S>>,
+    changed: Condvar,
+    config: RingConfig,
+    cancel: &'a CancelToken,
+}
+
+struct RingState<S: Source> {
+    filler: Filler<S>,
+    /// At most [`RING_BLOCKS`].
+    blocks: VecDeque<Arc<Block>>,
+    /// The number of the first of them.
+    first: u64,
+    workers: Vec<Cursor>,
+    spare: Vec<Block>,
+    /// Since when the ring has been full, or not yet recovered from that.
+    congested_since: Option<Instant>,
+    /// The block at which all workers end, once nobody wants further ones.
+    stop_at: Option<u64>,
+}
+
+/// How far a worker has come.
+#[derive(Default)]
+struct Cursor {
+    /// The number of the block that it wants next; `None` when it is gone.
+    next: Option<u64>,
+    /// Blocks before that one which it is to skip.
+    skipped: VecDeque<Arc<Block>>,
+}
+
+/// Who fills the next block.
+enum Filler<S: Source> {
+    /// Whoever wants to.
+    Nobody(S),
+    /// A worker is at it.
+    Busy,
+    /// The source has ended. The first worker that asks gets the error.
+    Ended(Option<S::Error>),
+}
+
+/// What a worker is to do next.
+pub(super) enum Step<E> {
+    Analyze(Arc<Block>),
+    /// Count the segments of this block as dropped.
+    Skip(Arc<Block>),
+    End(Result<(), E>),
+}
+
+impl<'a, S: Source> Ring<'a, S> {
+    pub(super) fn new(source: S, workers: usize, config: RingConfig, cancel: &'a CancelToken) -> Self {
+        let cursor = || Cursor { next: Some(0), skipped: VecDeque::new() };
+        let state = RingState {
+            filler: Filler::Nobody(source),
+            blocks: VecDeque::new(),
+            first: 0,
+            workers: std::iter::repeat_with(cursor).take(workers).collect(),
+            spare: Vec::new(),
+            congested_since: None,
+            stop_at: None,
+        };
+        Self { state: Mutex::new(state), changed: Condvar::new(), config, cancel }
+    }
+
+    /// The next step of a worker that has finished a block, or none so far.
+    pub(super) fn next(&self, worker: usize, finished: Option<Arc<Block>>) -> Step<S::Error> {
+        // The last worker that lets go of a block gets it back.
+        let spare = finished.and_then(Arc::into_inner);
+        let mut state = self.lock();
+        state.spare.extend(spare);
+        loop {
+            if self.cancel.is_cancelled() {
+                state.stop();
+            }
+            if state.is_stopped(worker) {
+                return Step::End(Ok(()));
+            }
+            if let Some(source) = state.take_source(worker) {
+                let block = state.spare.pop().unwrap_or_else(|| Block::new(self.config.block_bytes));
+                drop(state);
+                self.fill(source, block);
+                state = self.lock();
+            } else if let Some(step) = state.take_block(worker) {
+                drop(state);
+                self.changed.notify_all();
+                return step;
+            } else if let Filler::Ended(error) = &mut state.filler {
+                return Step::End(error.take().map_or(Ok(()), Err));
+            } else {
+                state = self.wait(state);
+            }
+        }
+    }
+
+    /// Has all workers end after the newest block that any of them has begun, so that all count the same frames.
+    pub(super) fn stop(&self) {
+        self.lock().stop();
+        self.changed.notify_all();
+    }
+
+    /// Takes a worker out of the ring, so that nobody waits for it.
+    pub(super) fn leave(&self, worker: usize) {
+        let mut state = self.lock();
+        if let Some(cursor) = state.workers.get_mut(worker) {
+            *cursor = Cursor::default();
+        }
+        state.release();
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Fills a block, and puts block and source into the ring.
+    fn fill(&self, mut source: S, mut block: Block) {
+        // If the source panics, the ring ends, so that nobody waits for it.
+        let mut turn = Turn { ring: self, block: None, then: Filler::Ended(None) };
+        block.clear();
+        let outcome = loop {
+            let outcome = source.fill(&mut block);
+            let is_idle = matches!(outcome, Ok(Fill::Idle)) && block.is_empty();
+            if !is_idle || self.cancel.is_cancelled() || self.lock().stop_at.is_some() {
+                break outcome;
+            }
+        };
+        turn.block = (!block.is_empty()).then_some(block);
+        turn.then = match outcome {
+            Ok(Fill::More | Fill::Idle) => Filler::Nobody(source),
+            Ok(Fill::End) => Filler::Ended(None),
+            Err(error) => Filler::Ended(Some(error)),
+        };
+    }
+
+    /// Waits until the ring changes, or until the slowest worker may be told to skip a block.
+    fn wait<'s>(&self, mut state: MutexGuard<'s, RingState<S>>) -> MutexGuard<'s, RingState<S>> {
+        let Some(left) = (self.config.overflow == Overflow::Drop).then(|| state.congestion()).flatten() else {
+            return self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        };
+        if left.is_zero() {
+            state.skip_first();
+            self.changed.notify_all();
+            return state;
+        }
+        self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RingState<S>> {
+        // Nothing that is done with it panics half-way.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends the turn of a worker that fills a block, when it is dropped.
+struct Turn<'r, 'a, S: Source> {
+    ring: &'r Ring<'a, S>,
+    block: Option<Block>,
+    then: Filler<S>,
+}
+
+impl<S: Source> Drop for Turn<'_, '_, S> {
+    fn drop(&mut self) {
+        let mut state = self.ring.lock();
+        state.blocks.extend(self.block.take().map(Arc::new));
+        state.filler = std::mem::replace(&mut self.then, Filler::Busy);
+        drop(state);
+        self.ring.changed.notify_all();
+    }
+}
+
+impl<S: Source> RingState<S> {
+    fn stop(&mut self) {
+        let newest = self.workers.iter().filter_map(|cursor| cursor.next).max();
+        self.stop_at.get_or_insert(newest.unwrap_or(0));
+    }
+
+    /// Whether a worker has come to the block at which all end.
+    fn is_stopped(&self, worker: usize) -> bool {
+        let cursor = self.workers.get(worker).filter(|cursor| cursor.skipped.is_empty());
+        self.stop_at.is_some_and(|stop_at| cursor.is_some_and(|cursor| cursor.next >= Some(stop_at)))
+    }
+
+    /// The source, if this worker is ahead: the block that it wants is the last one or missing, and there is room.
+    fn take_source(&mut self, worker: usize) -> Option<S> {
+        let cursor = self.workers.get(worker)?;
+        let wanted = cursor.next?.saturating_sub(self.first);
+        let is_ahead = self.blocks.len() as u64 <= wanted.saturating_add(1) && cursor.skipped.is_empty();
+        if !is_ahead || self.blocks.len() >= RING_BLOCKS {
+            return None;
+        }
+        match std::mem::replace(&mut self.filler, Filler::Busy) {
+            Filler::Nobody(source) => Some(source),
+            other => {
+                self.filler = other;
+                None
+            }
+        }
+    }
+
+    /// The block that a worker is to skip or to analyse, if there is one.
+    fn take_block(&mut self, worker: usize) -> Option<Step<S::Error>> {
+        let cursor = self.workers.get_mut(worker)?;
+        if let Some(block) = cursor.skipped.pop_front() {
+            return Some(Step::Skip(block));
+        }
+        let next = cursor.next?;
+        let block = self.blocks.get(usize::try_from(next.checked_sub(self.first)?).ok()?)?;
+        let block = Arc::clone(block);
+        cursor.next = Some(next.saturating_add(1));
+        self.release();
+        Some(Step::Analyze(block))
+    }
+
+    /// Removes the blocks that all workers have taken.
+    fn release(&mut self) {
+        let next = self.workers.iter().filter_map(|cursor| cursor.next).min().unwrap_or(u64::MAX);
+        while self.first < next && self.blocks.pop_front().is_some() {
+            self.first = self.first.saturating_add(1);
+        }
+        if self.blocks.len() <= RING_RECOVERED_BLOCKS {
+            self.congested_since = None;
+        }
+    }
+
+    /// How long until a block may be skipped, if the ring is full.
+    fn congestion(&mut self) -> Option<Duration> {
+        if self.blocks.len() < RING_BLOCKS {
+            return None;
+        }
+        let since = *self.congested_since.get_or_insert_with(Instant::now);
+        Some(RING_CONGESTED_TIMEOUT.saturating_sub(since.elapsed()))
+    }
+
+    /// Has the workers that have not taken the first block skip it.
+    fn skip_first(&mut self) {
+        let Some(block) = self.blocks.pop_front() else { return };
+        let first = self.first;
+        self.first = first.saturating_add(1);
+        for cursor in self.workers.iter_mut().filter(|cursor| cursor.next == Some(first)) {
+            cursor.next = Some(self.first);
+            cursor.skipped.push_back(Arc::clone(&block));
+        }
+    }
+}

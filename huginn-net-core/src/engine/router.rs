@@ -1,0 +1,90 @@
+//! Where the events of a protocol go: to the sink, or to the memory that spans flows.
+
+use std::ops::ControlFlow;
+
+use super::render::{Output, Render};
+use crate::{Event, Memory, Route};
+
+/// The memory that spans flows, and the number of events reported.
+pub(super) struct EventRouter<M> {
+    pub(super) memory: M,
+    pub(super) events: u64,
+}
+
+/// An event of a flow, rendered where the flow is analysed.
+pub(super) enum Routed<R, N> {
+    /// For the sink.
+    Report(R),
+    /// For the memory.
+    Note(Event<N>),
+}
+
+/// Decides where an event goes, and renders it if that is the sink.
+#[inline(always)]
+pub(super) fn route<E, M: Memory<E>, R: Render<Event<M::Report>>>(
+    event: Event<E>,
+    render: &R,
+    arena: &mut R::Arena,
+) -> Routed<R::Rendered, M::Note> {
+    let Event { ts, flow, subject, kind } = event;
+    match M::route(kind) {
+        Route::Report(kind) => Routed::Report(render.render(Event { ts, flow, subject, kind }, arena)),
+        Route::Note(kind) => Routed::Note(Event { ts, flow, subject, kind }),
+    }
+}
+
+impl<M> EventRouter<M> {
+    /// Routes one event to its end. Breaks when the sink does.
+    pub(super) fn take<E, R: Render<Event<M::Report>>>(
+        &mut self,
+        event: Event<E>,
+        render: &R,
+        arena: &mut R::Arena,
+        output: &mut impl Output<R::Rendered, R::Arena>,
+    ) -> ControlFlow<()>
+    where
+        M: Memory<E>,
+    {
+        let outcome = match route::<E, M, R>(event, render, arena) {
+            Routed::Report(rendered) => self.report(rendered, arena, output),
+            Routed::Note(note) => self.note(note, &mut |event| {
+                let rendered = render.render(event, arena);
+                output.event(rendered, arena)
+            }),
+        };
+        R::clear(arena);
+        outcome
+    }
+
+    /// Gives a rendered event to the sink. Breaks when the sink does.
+    #[inline]
+    pub(super) fn report<R, A>(
+        &mut self,
+        rendered: R,
+        arena: &A,
+        output: &mut impl Output<R, A>,
+    ) -> ControlFlow<()> {
+        self.events = self.events.saturating_add(1);
+        output.event(rendered, arena)
+    }
+
+    /// Gives a note to the memory, and what the memory concludes to `report`. Breaks when `report` does.
+    pub(super) fn note<E>(
+        &mut self,
+        note: Event<M::Note>,
+        report: &mut impl FnMut(Event<M::Report>) -> ControlFlow<()>,
+    ) -> ControlFlow<()>
+    where
+        M: Memory<E>,
+    {
+        let mut outcome = ControlFlow::Continue(());
+        let Self { memory, events } = self;
+        memory.on_note(note, &mut |event| {
+            if outcome.is_continue() {
+                *events = events.saturating_add(1);
+                outcome = report(event);
+            }
+        });
+        outcome
+    }
+}

@@ -1,0 +1,82 @@
+//! Analysis in the thread of the caller: frames are analysed where their source lends them.
+
+use std::ops::ControlFlow;
+
+use crossbeam_channel::Receiver;
+
+use super::CancelToken;
+use super::counter_snapshot::CounterSnapshot;
+use super::ingest::{Ingest, SegmentHandler};
+use super::render::{Output, Render};
+use super::router::EventRouter;
+use super::snapshot::Request;
+use crate::decode::Prospect;
+use crate::flows::Flows;
+use crate::limits::FRAMES_BETWEEN_REQUESTS;
+use crate::{Event, NextFrame, Protocol, Report, Source, Timestamp};
+
+/// The packet path behind decode: flows, protocol, memory, sink.
+pub(super) struct FlowPath<'a, P: Protocol, R: Render<Event<Report<P>>>, O> {
+    pub(super) flows: &'a mut Flows<P>,
+    pub(super) router: &'a mut EventRouter<P::Memory>,
+    pub(super) render: &'a R,
+    pub(super) arena: &'a mut R::Arena,
+    pub(super) output: &'a mut O,
+}
+
+impl<P, R, O> SegmentHandler for FlowPath<'_, P, R, O>
+where
+    P: Protocol,
+    R: Render<Event<Report<P>>>,
+    O: Output<R::Rendered, R::Arena>,
+{
+    #[inline(always)]
+    fn on_segment(&mut self, segment: &impl Prospect, now: Timestamp) -> ControlFlow<()> {
+        let Self { flows, router, render, arena, output } = self;
+        flows.segment(segment, now, &mut |event| router.take(event, *render, arena, *output))
+    }
+}
+
+/// Reads a source to its end, to cancellation, or until the sink breaks; answers snapshot requests meanwhile.
+// Inlined, so that the whole packet path is compiled as one loop.
+#[inline(always)]
+pub(super) fn run<S, P, R, O>(
+    source: &mut S,
+    ingest: &mut Ingest,
+    path: &mut FlowPath<'_, P, R, O>,
+    cancel: &CancelToken,
+    requests: &Receiver<Request<P>>,
+) -> Result<(), S::Error>
+where
+    S: Source,
+    P: Protocol,
+    R: Render<Event<Report<P>>>,
+    O: Output<R::Rendered, R::Arena>,
+{
+    loop {
+        for _ in 0..FRAMES_BETWEEN_REQUESTS {
+            if cancel.is_cancelled() {
+                return Ok(());
+            }
+            match source.next_frame()? {
+                NextFrame::Frame(frame) => {
+                    if ingest.take(&frame, path).is_break() {
+                        return Ok(());
+                    }
+                }
+                NextFrame::Idle => break,
+                NextFrame::End => {
+                    let _ = path.output.batch_end(None);
+                    return Ok(());
+                }
+            }
+        }
+        if path.output.batch_end(None).is_break() {
+            return Ok(());
+        }
+        while let Ok(request) = requests.try_recv() {
+            let counters = CounterSnapshot::of(path.flows);
+            request(&counters.snapshot(ingest.counters(), path.router));
+        }
+    }
+}

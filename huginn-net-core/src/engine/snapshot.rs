@@ -1,0 +1,133 @@
+//! Questions to a running analysis from other threads.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, ThreadId};
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use super::Counters;
+use crate::Protocol;
+
+/// The state of a running analysis between two frames, or with several workers between two blocks.
+pub struct Snapshot<'a, P: Protocol> {
+    pub(super) memory: &'a P::Memory,
+    pub(super) counters: Counters,
+    pub(super) protocol_counters: P::Counters,
+}
+
+impl<P: Protocol> Snapshot<'_, P> {
+    /// What is remembered beyond flows.
+    pub fn memory(&self) -> &P::Memory {
+        self.memory
+    }
+
+    /// What was counted so far: frames, segments, flows, events.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// What the protocol counted so far.
+    pub fn protocol_counters(&self) -> &P::Counters {
+        &self.protocol_counters
+    }
+}
+
+impl<P: Protocol> fmt::Debug for Snapshot<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot").field("counters", &self.counters).finish_non_exhaustive()
+    }
+}
+
+/// Takes [snapshots](Snapshot) of a running analysis from other threads; clones ask the same analyzer.
+///
+/// See [`Analyzer::snapshot_handle`](crate::Analyzer::snapshot_handle).
+pub struct SnapshotHandle<P: Protocol>(Arc<Shared<P>>);
+
+/// What the clones of a handle share with the analyzer.
+struct Shared<P: Protocol> {
+    /// Absent while no analysis runs.
+    running: Mutex<Option<Running<P>>>,
+    /// Wakes a source that waits.
+    wake: Mutex<Option<Wake>>,
+}
+
+type Wake = Arc<dyn Fn() + Send + Sync>;
+
+/// Where requests of a running analysis go in, and the thread that answers them.
+struct Running<P: Protocol> {
+    requests: Sender<Request<P>>,
+    answered_by: ThreadId,
+}
+
+/// A question.
+pub(super) type Request<P> = Box<dyn FnOnce(&Snapshot<'_, P>) + Send>;
+
+impl<P: Protocol> SnapshotHandle<P> {
+    /// Calls `look` in the thread of the running analysis, and waits for what it returns.
+    ///
+    /// `None` where no analysis is running or it ends first, and when called from its own sink. While the source waits
+    /// for frames, the answer comes when it is [woken](Self::wake_with) or wakes by itself.
+    pub fn ask<R: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Snapshot<'_, P>) -> R + Send + 'static,
+    ) -> Option<R> {
+        let requests = match &*self.0.running.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(running) if running.answered_by != thread::current().id() => running.requests.clone(),
+            _ => return None,
+        };
+        let (answer, answered) = bounded(1);
+        let request: Request<P> = Box::new(move |snapshot| _ = answer.send(look(snapshot)));
+        requests.send(request).ok()?;
+        // A request that nobody takes any more is dropped with the last sender only.
+        drop(requests);
+        let wake = self.0.wake.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(wake) = wake {
+            wake();
+        }
+        answered.recv().ok()
+    }
+
+    /// Sets what wakes a source that waits for frames, so that [`ask`](Self::ask) is answered at once.
+    pub fn wake_with(&self, wake: impl Fn() + Send + Sync + 'static) {
+        *self.0.wake.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(wake));
+    }
+
+    /// Accepts requests until the result is dropped.
+    pub(super) fn accept(&self) -> Requests<'_, P> {
+        let (sender, requests) = bounded(1);
+        let running = Running { requests: sender, answered_by: thread::current().id() };
+        *self.0.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
+        Requests { handle: self, requests }
+    }
+}
+
+impl<P: Protocol> Default for SnapshotHandle<P> {
+    fn default() -> Self {
+        Self(Arc::new(Shared { running: Mutex::default(), wake: Mutex::default() }))
+    }
+}
+
+impl<P: Protocol> Clone for SnapshotHandle<P> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<P: Protocol> fmt::Debug for SnapshotHandle<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SnapshotHandle").finish_non_exhaustive()
+    }
+}
+
+/// The requests to a running analysis.
+pub(super) struct Requests<'a, P: Protocol> {
+    handle: &'a SnapshotHandle<P>,
+    pub(super) requests: Receiver<Request<P>>,
+}
+
+impl<P: Protocol> Drop for Requests<'_, P> {
+    fn drop(&mut self) {
+        *self.handle.0.running.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}

@@ -1,0 +1,33 @@
+//! Who takes events as text.
+
+use std::ops::ControlFlow;
+
+use crate::Timestamp;
+use crate::event::SinkResult;
+
+/// Takes the text of events, in the thread that called [`Analyzer::analyze_text`](crate::Analyzer::analyze_text).
+///
+/// A closure that takes the text as `&[u8]` is a text sink.
+pub trait TextSink {
+    /// Takes the text of one event, and the capture time of its packet. [`ControlFlow::Break`] stops the analysis.
+    fn event(&mut self, ts: Timestamp, text: &[u8]) -> ControlFlow<()>;
+
+    /// Is called when all events of the frames taken so far have come: after each block, before the source waits, and
+    /// every few hundred frames. [`ControlFlow::Break`] stops the analysis.
+    ///
+    /// With several workers, `taken_at` is [when the source took](crate::Block::taken_at) the block.
+    fn batch_end(&mut self, _taken_at: Option<Timestamp>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// Is called once, after the last event, for whatever reason the analysis ends. A source that waits should be told
+    /// to stop: the analysis ends when it has.
+    fn end(&mut self) {}
+}
+
+impl<R: SinkResult, F: FnMut(&[u8]) -> R> TextSink for F {
+    #[inline]
+    fn event(&mut self, _: Timestamp, text: &[u8]) -> ControlFlow<()> {
+        self(text).into_flow()
+    }
+}

@@ -1,0 +1,236 @@
+//! A worker: decodes every frame and analyses the flows that are assigned to it.
+
+use std::collections::VecDeque;
+use std::hash::BuildHasher;
+use std::ops::ControlFlow;
+
+use crossbeam_channel::{Receiver, Sender};
+use foldhash::fast::{FixedState, RandomState};
+
+use super::counter_snapshot::{CounterSnapshot, Dropped};
+use super::ingest::{Ingest, SegmentHandler};
+use super::render::Render;
+use super::ring::{Overflow, Ring, Step};
+use super::router::{Routed, route};
+use super::Counters;
+use crate::decode::Prospect;
+use crate::flows::Flows;
+use crate::limits::MAX_OUTPUT_EVENTS;
+use crate::{Block, Event, FlowKey, Memory, Protocol, Report, Source, Timestamp};
+
+/// What a worker found in a block, or in a part of it.
+pub(super) struct WorkerOutput<P: Protocol, R: Render<Event<Report<P>>>> {
+    /// Each with the index in the block of the segment that it was found in.
+    pub(super) events: VecDeque<(u32, RoutedBy<P, R>)>,
+    /// What rendered events refer to.
+    pub(super) arena: R::Arena,
+    /// Set in the last output of a block.
+    pub(super) block: Option<BlockEnd<P::Counters>>,
+}
+
+/// What a worker says with the last output of a block.
+pub(super) struct BlockEnd<C> {
+    pub(super) counters: CounterSnapshot<C>,
+    /// Frames, bytes, decode and filter, from the first worker: all count the same.
+    pub(super) ingest: Option<Counters>,
+    pub(super) taken_at: Option<Timestamp>,
+}
+
+/// An event of a worker: rendered, or for the memory.
+pub(super) type RoutedBy<P, R> = Routed<<R as Render<Event<Report<P>>>>::Rendered, Note<P>>;
+
+type Note<P> = <<P as Protocol>::Memory as Memory<<P as Protocol>::Event>>::Note;
+
+impl<P: Protocol, R: Render<Event<Report<P>>>> Default for WorkerOutput<P, R> {
+    fn default() -> Self {
+        Self { events: VecDeque::new(), arena: R::Arena::default(), block: None }
+    }
+}
+
+/// The channels from a worker to the merging thread, and back for reuse.
+pub(super) struct OutputChannel<P: Protocol, R: Render<Event<Report<P>>>> {
+    pub(super) outputs: Sender<WorkerOutput<P, R>>,
+    pub(super) spare: Receiver<WorkerOutput<P, R>>,
+}
+
+impl<P: Protocol, R: Render<Event<Report<P>>>> OutputChannel<P, R> {
+    fn empty_output(&self) -> WorkerOutput<P, R> {
+        self.spare.try_recv().unwrap_or_default()
+    }
+
+    /// Sends an output. When the merging thread has ended, nobody wants it.
+    fn send(&self, output: WorkerOutput<P, R>) {
+        let _ = self.outputs.send(output);
+    }
+}
+
+/// Assigns flows to workers by the hash of their keys.
+#[derive(Clone, Debug)]
+pub(super) struct FlowAssignment {
+    hasher: FlowHasher,
+    workers: usize,
+}
+
+#[derive(Clone, Debug)]
+enum FlowHasher {
+    /// The same in every run.
+    Fixed(FixedState),
+    /// Another in every run: nobody can aim at one worker.
+    Random(RandomState),
+}
+
+impl FlowAssignment {
+    pub(super) fn new(workers: usize, overflow: Overflow) -> Self {
+        let hasher = match overflow {
+            Overflow::Wait => FlowHasher::Fixed(FixedState::default()),
+            Overflow::Drop => FlowHasher::Random(RandomState::default()),
+        };
+        Self { hasher, workers }
+    }
+
+    /// The worker of a flow.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "the result is less than the number of workers")]
+    fn worker_of(&self, key: &FlowKey) -> usize {
+        let hash = match &self.hasher {
+            FlowHasher::Fixed(hasher) => hasher.hash_one(key),
+            FlowHasher::Random(hasher) => hasher.hash_one(key),
+        };
+        (u128::from(hash).wrapping_mul(self.workers as u128) >> 64) as usize
+    }
+}
+
+/// One worker thread.
+pub(super) struct Worker<'a, P: Protocol, R: Render<Event<Report<P>>>> {
+    pub(super) number: usize,
+    pub(super) assignment: FlowAssignment,
+    pub(super) ingest: &'a mut Ingest,
+    pub(super) flows: Flows<P>,
+    pub(super) render: &'a R,
+    pub(super) channel: OutputChannel<P, R>,
+    pub(super) dropped: Dropped,
+}
+
+/// What a worker leaves behind.
+pub(super) struct WorkerEnd<P: Protocol> {
+    pub(super) flows: Flows<P>,
+    pub(super) dropped: Dropped,
+}
+
+impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
+    /// Analyses blocks until the ring ends.
+    pub(super) fn run<S: Source>(mut self, ring: &Ring<'_, S>) -> (WorkerEnd<P>, Result<(), S::Error>) {
+        let _leaving = LeaveOnDrop { ring, worker: self.number };
+        let mut finished = None;
+        let outcome = loop {
+            let block = match ring.next(self.number, finished.take()) {
+                Step::Analyze(block) => {
+                    self.analyze(&block);
+                    block
+                }
+                Step::Skip(block) => {
+                    self.skip(&block);
+                    block
+                }
+                Step::End(outcome) => break outcome,
+            };
+            finished = Some(block);
+        };
+        self.flows.expire(self.ingest.clock.now());
+        self.flows.clear();
+        (WorkerEnd { flows: self.flows, dropped: self.dropped }, outcome)
+    }
+
+    fn analyze(&mut self, block: &Block) {
+        let Self { number, assignment, ingest, flows, render, channel, .. } = self;
+        let output = channel.empty_output();
+        let mut share = Share { worker: *number, assignment, index: 0, flows, render: *render, output };
+        ingest.count_filtered(block);
+        for frame in block.iter() {
+            let _ = ingest.take(&frame, &mut share);
+            if share.output.events.len() >= MAX_OUTPUT_EVENTS {
+                channel.send(std::mem::replace(&mut share.output, channel.empty_output()));
+            }
+        }
+        let output = share.output;
+        self.send_last(output, block);
+    }
+
+    /// Decodes a block, so that its frames are counted, and drops the segments of this worker's flows.
+    fn skip(&mut self, block: &Block) {
+        let Self { number, assignment, ingest, dropped, channel, .. } = self;
+        let mut skipped = Skipped { worker: *number, assignment, segments: 0 };
+        ingest.count_filtered(block);
+        for frame in block.iter() {
+            let _ = ingest.take(&frame, &mut skipped);
+        }
+        dropped.add(Dropped { segments: skipped.segments, blocks: 1 });
+        let output = channel.empty_output();
+        self.send_last(output, block);
+    }
+
+    /// Sends the last output of a block.
+    fn send_last(&mut self, mut output: WorkerOutput<P, R>, block: &Block) {
+        output.block = Some(BlockEnd {
+            counters: CounterSnapshot::of(&self.flows).with_dropped(self.dropped),
+            ingest: (self.number == 0).then(|| self.ingest.counters()),
+            taken_at: block.taken_at(),
+        });
+        self.channel.send(output);
+    }
+}
+
+/// Leads the segments of a worker's flows to the flow table.
+struct Share<'a, P: Protocol, R: Render<Event<Report<P>>>> {
+    worker: usize,
+    assignment: &'a FlowAssignment,
+    /// The index in the block of the next segment.
+    index: u32,
+    flows: &'a mut Flows<P>,
+    render: &'a R,
+    output: WorkerOutput<P, R>,
+}
+
+impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for Share<'_, P, R> {
+    #[inline(always)]
+    fn on_segment(&mut self, segment: &impl Prospect, now: Timestamp) -> ControlFlow<()> {
+        let index = self.index;
+        self.index = index.saturating_add(1);
+        if self.assignment.worker_of(&segment.outline().key) == self.worker {
+            let Self { flows, render, output: WorkerOutput { events, arena, .. }, .. } = self;
+            let _ = flows.segment(segment, now, &mut |event| {
+                events.push_back((index, route::<P::Event, P::Memory, R>(event, *render, arena)));
+                ControlFlow::Continue(())
+            });
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Counts the segments of a worker's flows.
+struct Skipped<'a> {
+    worker: usize,
+    assignment: &'a FlowAssignment,
+    segments: u64,
+}
+
+impl SegmentHandler for Skipped<'_> {
+    fn on_segment(&mut self, segment: &impl Prospect, _: Timestamp) -> ControlFlow<()> {
+        if self.assignment.worker_of(&segment.outline().key) == self.worker {
+            self.segments = self.segments.saturating_add(1);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Takes a worker out of the ring when it ends, however it does.
+struct LeaveOnDrop<'r, 'a, S: Source> {
+    ring: &'r Ring<'a, S>,
+    worker: usize,
+}
+
+impl<S: Source> Drop for LeaveOnDrop<'_, '_, S> {
+    fn drop(&mut self) {
+        self.ring.leave(self.worker);
+    }
+}

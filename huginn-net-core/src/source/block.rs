@@ -1,0 +1,192 @@
+//! Many frames in one buffer.
+
+use super::prefetch;
+use crate::limits::{MAX_BLOCK_FRAMES, PREFETCH_DISTANCE};
+use crate::{Frame, LinkType, Timestamp};
+
+/// Frames that lie in one buffer: what a [`Source`](crate::Source) fills and several workers read.
+#[derive(Debug)]
+pub struct Block {
+    /// The first `len` bytes belong to frames; what follows is room.
+    bytes: Vec<u8>,
+    len: usize,
+    frames: Vec<FrameRecord>,
+    taken_at: Option<Timestamp>,
+    limit: usize,
+    /// Frames that a filter expression removed, and the bytes captured of them.
+    filtered: (u64, u64),
+}
+
+/// Where a frame lies in the buffer of its [`Block`], and what was recorded of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameRecord {
+    /// When the frame was captured.
+    pub ts: Timestamp,
+    /// Offset of its first byte in the buffer.
+    pub start: u32,
+    /// Captured bytes.
+    pub len: u32,
+    /// How long the frame was on the wire, in bytes.
+    pub wire_len: u32,
+    /// How its first bytes are to be read.
+    pub link: LinkType,
+}
+
+impl Block {
+    /// An empty block that is full at `limit` bytes.
+    pub fn new(limit: usize) -> Self {
+        Self { bytes: Vec::new(), len: 0, frames: Vec::new(), taken_at: None, limit, filtered: (0, 0) }
+    }
+
+    /// Removes all frames and keeps the memory.
+    pub fn clear(&mut self) {
+        self.frames.clear();
+        (self.len, self.taken_at, self.filtered) = (0, None, (0, 0));
+    }
+
+    /// The number of bytes at which the block is full. One frame more may exceed it.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// Whether the block has reached its limit of bytes, or of 16,384 frames.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.len >= self.limit || self.frames.len() >= MAX_BLOCK_FRAMES
+    }
+
+    /// Copies a frame to the end of the block.
+    #[inline]
+    pub fn push(&mut self, frame: &Frame<'_>) {
+        self.bytes.truncate(self.len);
+        self.bytes.extend_from_slice(frame.data);
+        let Frame { ts, link, data, wire_len } = *frame;
+        let [start, len] = [self.len, data.len()].map(|offset| u32::try_from(offset).unwrap_or(u32::MAX));
+        self.len = self.bytes.len();
+        self.frames.push(FrameRecord { ts, start, len, wire_len, link });
+    }
+
+    /// Adds the record of a frame that lies in a buffer which [`swap_buffer`](Self::swap_buffer) hands over afterwards.
+    #[inline]
+    pub fn push_record(&mut self, record: FrameRecord) {
+        self.frames.push(record);
+    }
+
+    /// Takes the buffer in which the [recorded](Self::push_record) frames lie, and gives back the block's own, whose
+    /// content is arbitrary.
+    pub fn swap_buffer(&mut self, buffer: Vec<u8>) -> Vec<u8> {
+        self.len = buffer.len();
+        std::mem::replace(&mut self.bytes, buffer)
+    }
+
+    /// Keeps the first `count` frames.
+    pub fn truncate(&mut self, count: usize) {
+        self.frames.truncate(count);
+    }
+
+    /// Keeps the frames for which this holds, and counts the others as filtered.
+    #[cfg(feature = "libpcap")]
+    pub(crate) fn filter(&mut self, mut passes: impl FnMut(&Frame<'_>) -> bool) {
+        let Self { bytes, frames, filtered, .. } = self;
+        frames.retain(|record| {
+            let frame = record.frame(bytes);
+            let passes = passes(&frame);
+            if !passes {
+                let (frames, bytes) = *filtered;
+                *filtered = (frames.saturating_add(1), bytes.saturating_add(frame.data.len() as u64));
+            }
+            passes
+        });
+    }
+
+    /// How many frames a filter expression removed, and the bytes captured of them.
+    pub(crate) fn filtered(&self) -> (u64, u64) {
+        self.filtered
+    }
+
+    /// Whether no frame was read.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.frames.is_empty() && self.filtered.0 == 0
+    }
+
+    /// The records of the frames, in their order.
+    pub fn frames(&self) -> &[FrameRecord] {
+        &self.frames
+    }
+
+    /// When the source took the first of the frames from whoever captured it, by the clock that stamps frames.
+    pub fn taken_at(&self) -> Option<Timestamp> {
+        self.taken_at
+    }
+
+    /// Sets when the source took the first of the frames.
+    pub fn set_taken_at(&mut self, taken_at: Option<Timestamp>) {
+        self.taken_at = taken_at;
+    }
+
+    /// The frames, in their order. Each prefetches the one 16 positions behind it.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = Frame<'_>> {
+        self.frames.iter().enumerate().map(|(index, record)| {
+            if let Some(ahead) = self.frames.get(index.saturating_add(PREFETCH_DISTANCE)) {
+                prefetch(&self.bytes, ahead.start as usize);
+            }
+            record.frame(&self.bytes)
+        })
+    }
+}
+
+impl FrameRecord {
+    /// The frame. One that does not lie in these bytes is empty.
+    #[inline]
+    fn frame<'a>(&self, bytes: &'a [u8]) -> Frame<'a> {
+        let Self { ts, start, len, wire_len, link } = *self;
+        let data = bytes.get(start as usize..).and_then(|bytes| bytes.get(..len as usize));
+        Frame { ts, link, data: data.unwrap_or_default(), wire_len }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(data: &[u8]) -> Frame<'_> {
+        Frame { ts: Timestamp::new(1, 2, 6), link: LinkType::ETHERNET, data, wire_len: 99 }
+    }
+
+    #[test]
+    fn block_gives_back_the_frames_it_was_given() {
+        let mut block = Block::new(10);
+        for round in 0..3 {
+            block.clear();
+            let frames: [&[u8]; 4] = [b"abc", b"", b"defg", &[round; 5]];
+            for data in frames {
+                assert!(!block.is_full());
+                block.push(&frame(data));
+            }
+            assert!(block.is_full());
+            assert!(block.iter().map(|frame| frame.data).eq(frames));
+            assert!(block.iter().all(|frame| frame.wire_len == 99 && frame.link == LinkType::ETHERNET));
+            block.truncate(3);
+            assert_eq!(block.iter().last().map(|frame| frame.data), Some(&b"defg"[..]));
+        }
+    }
+
+    #[test]
+    fn records_outside_the_buffer_give_empty_frames() {
+        let mut block = Block::new(10);
+        let record = |start, len| FrameRecord {
+            ts: Timestamp::default(),
+            start,
+            len,
+            wire_len: 4,
+            link: LinkType::RAW,
+        };
+        for record in [record(1, 2), record(2, 2), record(9, 1), record(u32::MAX, u32::MAX)] {
+            block.push_record(record);
+        }
+        let own = block.swap_buffer(b"abc".to_vec());
+        assert!(own.is_empty());
+        assert!(block.iter().map(|frame| frame.data).eq([&b"bc"[..], b"", b"", b""]));
+    }
+}

@@ -1,0 +1,82 @@
+//! The beginning of a source.
+
+use crate::{Block, Fill, NextFrame, Source};
+
+/// The first frames of another source.
+#[derive(Clone, Debug)]
+pub struct FirstFrames<S> {
+    source: S,
+    left: u64,
+}
+
+impl<S: Source> FirstFrames<S> {
+    /// At most `count` frames of a source.
+    pub fn new(source: S, count: u64) -> Self {
+        Self { source, left: count }
+    }
+
+    /// How many frames may still be read.
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// The source behind it.
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+}
+
+impl<S: Source> Source for FirstFrames<S> {
+    type Error = S::Error;
+
+    #[inline]
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, S::Error> {
+        let Self { source, left } = self;
+        let Some(rest) = left.checked_sub(1) else { return Ok(NextFrame::End) };
+        let next = source.next_frame()?;
+        if let NextFrame::Frame(_) = next {
+            *left = rest;
+        }
+        Ok(next)
+    }
+
+    fn fill(&mut self, block: &mut Block) -> Result<Fill, S::Error> {
+        if self.left == 0 {
+            return Ok(Fill::End);
+        }
+        let outcome = self.source.fill(block);
+        let count = block.frames().len() as u64;
+        match self.left.checked_sub(count) {
+            Some(left @ 1..) => self.left = left,
+            _ => {
+                block.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
+                self.left = 0;
+                return Ok(Fill::End);
+            }
+        }
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Frame, Frames, LinkType, Timestamp};
+
+    #[test]
+    fn first_frames_end_after_the_count() {
+        let frame = Frame { ts: Timestamp::default(), link: LinkType::RAW, data: &[1, 2, 3], wire_len: 3 };
+        for count in [0, 1, 4, 5, 9] {
+            let mut one_by_one = FirstFrames::new(Frames::new([frame; 5]), count);
+            let mut lent = 0;
+            while let Ok(NextFrame::Frame(_)) = one_by_one.next_frame() {
+                lent += 1;
+            }
+            let mut filling = FirstFrames::new(Frames::new([frame; 5]), count);
+            let mut block = Block::new(1000);
+            assert_eq!(filling.fill(&mut block), Ok(Fill::End));
+            assert_eq!((lent, block.frames().len() as u64), (count.min(5), count.min(5)));
+            assert_eq!((one_by_one.left(), filling.left()), (count.saturating_sub(5), count.saturating_sub(5)));
+        }
+    }
+}

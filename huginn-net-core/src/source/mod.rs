@@ -1,0 +1,121 @@
+//! Where frames come from.
+
+mod block;
+mod first_frames;
+mod frames;
+mod memory_frames;
+
+pub use block::{Block, FrameRecord};
+pub use first_frames::FirstFrames;
+pub use frames::Frames;
+pub use memory_frames::MemoryFrames;
+
+use prefetch_index::prefetch_index;
+
+use crate::Frame;
+use crate::limits::CACHE_LINE_LEN;
+
+/// Supplies the frames of a capture, in their order.
+///
+/// [`next_frame`](Self::next_frame) lends one frame at a time: analysis in one thread copies nothing.
+/// [`fill`](Self::fill) puts many frames into a [`Block`], which several workers share.
+///
+/// ```
+/// use huginn_net_core::{Frame, LinkType, NextFrame, Source, Timestamp};
+///
+/// /// The same frame, `left` times.
+/// struct Repeat {
+///     left: usize,
+/// }
+///
+/// impl Source for Repeat {
+///     type Error = std::convert::Infallible;
+///
+///     fn next_frame(&mut self) -> Result<NextFrame<'_>, Self::Error> {
+///         let Some(left) = self.left.checked_sub(1) else { return Ok(NextFrame::End) };
+///         self.left = left;
+///         let frame = Frame { ts: Timestamp::default(), link: LinkType::RAW, data: &[0x45], wire_len: 40 };
+///         Ok(NextFrame::Frame(frame))
+///     }
+/// }
+/// ```
+pub trait Source {
+    /// Why no further frame can be read.
+    type Error;
+
+    /// Lends the next frame.
+    ///
+    /// A source that waits for frames first returns [`NextFrame::Idle`] once when none is ready, so that the caller can
+    /// finish its work, and waits in the next call.
+    ///
+    /// # Errors
+    /// Why the source ends early. After an error, and after [`NextFrame::End`], every call returns the end.
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, Self::Error>;
+
+    /// Appends frames to an empty block until the block is full or the source would wait.
+    ///
+    /// By default it copies the frames that [`next_frame`](Self::next_frame) lends. A source that reads into memory of
+    /// its own may hand that over instead: see [`Block::swap_buffer`].
+    ///
+    /// # Errors
+    /// Those of [`next_frame`](Self::next_frame). Frames before the error are in the block.
+    fn fill(&mut self, block: &mut Block) -> Result<Fill, Self::Error> {
+        while !block.is_full() {
+            match self.next_frame()? {
+                NextFrame::Frame(frame) => block.push(&frame),
+                NextFrame::Idle => return Ok(Fill::Idle),
+                NextFrame::End => return Ok(Fill::End),
+            }
+        }
+        Ok(Fill::More)
+    }
+}
+
+/// What [`Source::next_frame`] found.
+#[derive(Clone, Copy, Debug)]
+pub enum NextFrame<'a> {
+    /// The next frame.
+    Frame(Frame<'a>),
+    /// No frame is ready. The next call waits for one, for a bounded time.
+    Idle,
+    /// The capture has ended.
+    End,
+}
+
+impl<'a> NextFrame<'a> {
+    /// The frame, or `None` at the end, of a source that never waits.
+    pub fn from_frame(frame: Option<Frame<'a>>) -> Self {
+        frame.map_or(Self::End, Self::Frame)
+    }
+}
+
+/// Why [`Source::fill`] returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// The block is full, or holds all that one read gave; more frames may follow.
+    More,
+    /// No further frame is ready; the block may be empty.
+    Idle,
+    /// The capture has ended; the block may hold its last frames.
+    End,
+}
+
+impl<S: Source + ?Sized> Source for &mut S {
+    type Error = S::Error;
+
+    #[inline]
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, Self::Error> {
+        (**self).next_frame()
+    }
+
+    fn fill(&mut self, block: &mut Block) -> Result<Fill, Self::Error> {
+        (**self).fill(block)
+    }
+}
+
+/// Prefetches the headers of the frame that starts at this offset of these bytes.
+#[inline(always)]
+pub(crate) fn prefetch(bytes: &[u8], start: usize) {
+    prefetch_index(bytes, start);
+    prefetch_index(bytes, start.wrapping_add(CACHE_LINE_LEN));
+}
