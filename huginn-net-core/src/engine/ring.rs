@@ -47,6 +47,8 @@ struct RingState<S: Source> {
     first: u64,
     workers: Vec<Cursor>,
     spare: Vec<Block>,
+    /// Whether the source was found without further frames: then nobody fills ahead of the block that it needs.
+    waits: bool,
     /// Since when the ring has been full, or not yet recovered from that.
     congested_since: Option<Instant>,
     /// The block at which all workers end, once nobody wants further ones.
@@ -89,6 +91,7 @@ impl<'a, S: Source> Ring<'a, S> {
             first: 0,
             workers: std::iter::repeat_with(cursor).take(workers).collect(),
             spare: Vec::new(),
+            waits: false,
             congested_since: None,
             stop_at: None,
         };
@@ -110,8 +113,9 @@ impl<'a, S: Source> Ring<'a, S> {
             }
             if let Some(source) = state.take_source(worker) {
                 let block = state.spare.pop().unwrap_or_else(|| Block::new(self.config.block_bytes));
+                let may_wait = !state.has_block(worker);
                 drop(state);
-                self.fill(source, block);
+                self.fill(source, block, may_wait);
                 state = self.lock();
             } else if let Some(step) = state.take_block(worker) {
                 drop(state);
@@ -142,19 +146,21 @@ impl<'a, S: Source> Ring<'a, S> {
         self.changed.notify_all();
     }
 
-    /// Fills a block, and puts block and source into the ring.
-    fn fill(&self, mut source: S, mut block: Block) {
+    /// Fills a block, and puts block and source into the ring. A worker that has a block to analyse does not wait for
+    /// frames.
+    fn fill(&self, mut source: S, mut block: Block, may_wait: bool) {
         // If the source panics, the ring ends, so that nobody waits for it.
-        let mut turn = Turn { ring: self, block: None, then: Filler::Ended(None) };
+        let mut turn = Turn { ring: self, block: None, then: Filler::Ended(None), waits: false };
         block.clear();
         let outcome = loop {
             let outcome = source.fill(&mut block);
             let is_idle = matches!(outcome, Ok(Fill::Idle)) && block.is_empty();
-            if !is_idle || self.cancel.is_cancelled() || self.lock().stop_at.is_some() {
+            if !is_idle || !may_wait || self.cancel.is_cancelled() || self.lock().stop_at.is_some() {
                 break outcome;
             }
         };
         turn.block = (!block.is_empty()).then_some(block);
+        turn.waits = matches!(outcome, Ok(Fill::Idle));
         turn.then = match outcome {
             Ok(Fill::More | Fill::Idle) => Filler::Nobody(source),
             Ok(Fill::End) => Filler::Ended(None),
@@ -186,6 +192,7 @@ struct Turn<'r, 'a, S: Source> {
     ring: &'r Ring<'a, S>,
     block: Option<Block>,
     then: Filler<S>,
+    waits: bool,
 }
 
 impl<S: Source> Drop for Turn<'_, '_, S> {
@@ -193,6 +200,7 @@ impl<S: Source> Drop for Turn<'_, '_, S> {
         let mut state = self.ring.lock();
         state.blocks.extend(self.block.take().map(Arc::new));
         state.filler = std::mem::replace(&mut self.then, Filler::Busy);
+        state.waits = self.waits;
         drop(state);
         self.ring.changed.notify_all();
     }
@@ -210,11 +218,13 @@ impl<S: Source> RingState<S> {
         self.stop_at.is_some_and(|stop_at| cursor.is_some_and(|cursor| cursor.next >= Some(stop_at)))
     }
 
-    /// The source, if this worker is ahead: the block that it wants is the last one or missing, and there is room.
+    /// The source, if this worker is ahead and there is room: the block that it wants is missing or, where the source does
+    /// not wait, the last one.
     fn take_source(&mut self, worker: usize) -> Option<S> {
         let cursor = self.workers.get(worker)?;
         let wanted = cursor.next?.saturating_sub(self.first);
-        let is_ahead = self.blocks.len() as u64 <= wanted.saturating_add(1) && cursor.skipped.is_empty();
+        let last = wanted.saturating_add(u64::from(!self.waits));
+        let is_ahead = self.blocks.len() as u64 <= last && cursor.skipped.is_empty();
         if !is_ahead || self.blocks.len() >= RING_BLOCKS {
             return None;
         }
@@ -225,6 +235,12 @@ impl<S: Source> RingState<S> {
                 None
             }
         }
+    }
+
+    /// Whether the block that a worker wants is there.
+    fn has_block(&self, worker: usize) -> bool {
+        let next = self.workers.get(worker).and_then(|cursor| cursor.next);
+        next.is_some_and(|next| next.saturating_sub(self.first) < self.blocks.len() as u64)
     }
 
     /// The block that a worker is to skip or to analyse, if there is one.

@@ -53,6 +53,7 @@ where
     R: Render<Event<Report<P>>>,
     O: Output<R::Rendered, R::Arena>,
 {
+    let mut has_ended = false;
     loop {
         for _ in 0..FRAMES_BETWEEN_REQUESTS {
             if cancel.is_cancelled() {
@@ -66,17 +67,18 @@ where
                 }
                 NextFrame::Idle => break,
                 NextFrame::End => {
-                    let _ = path.output.batch_end(None);
-                    return Ok(());
+                    has_ended = true;
+                    break;
                 }
             }
         }
-        if path.output.batch_end(None).is_break() {
-            return Ok(());
-        }
+        let outcome = path.output.batch_end(None);
         while let Ok(request) = requests.try_recv() {
             let counters = CounterSnapshot::of(path.flows);
             request(&counters.snapshot(ingest.counters(), path.router));
+        }
+        if has_ended || outcome.is_break() {
+            return Ok(());
         }
     }
 }

@@ -14,7 +14,7 @@ use super::bytes::{Bytes, block, enhanced, interface, pcap, pcapng, section};
 use super::compressed::gzip;
 use super::{Packet, drain, packet, read, read_whole};
 use crate::capture::byte_order::ByteOrder::{Big, Little};
-use crate::{CaptureError, CaptureReader, Source};
+use crate::{Block, CaptureError, CaptureReader, Fill, Source};
 
 /// Gives out a few bytes at a time, with interruptions, then ends or fails.
 struct Trickle {
@@ -90,40 +90,44 @@ fn frames_come_as_soon_as_they_are_complete() {
 }
 
 #[test]
-fn a_frame_is_at_hand_when_all_of_it_was_read() {
+fn fill_takes_whole_frames_and_waits_for_no_more() {
     let (with_blocks, blocks) = pcapng();
     let ends_of_packets = [2, 4, 6, 9].map(|block: usize| blocks[block].0).to_vec();
     for (file, ends) in [pcap(&[60, 90, 40, 80]), (with_blocks, ends_of_packets)] {
         let (reader, mut writer) = io::pipe().unwrap();
         writer.write_all(&file[..ends[1] + 9]).unwrap();
         let mut capture = CaptureReader::from_reader("a pipe", reader).unwrap();
-        let mut next = || {
-            let at_hand = capture.is_at_hand();
-            (at_hand, capture.next_frame().unwrap().is_some())
+        let mut block = Block::new(1 << 20);
+        let mut fill = || {
+            block.clear();
+            let outcome = capture.fill(&mut block).unwrap();
+            (outcome, block.frames().len())
         };
-        assert_eq!([next(), next()], [(true, true); 2]);
+        assert_eq!(fill(), (Fill::Idle, 2));
         writer.write_all(&file[ends[1] + 9..]).unwrap();
-        assert_eq!([next(), next()], [(false, true), (true, true)]);
+        assert_eq!(fill(), (Fill::Idle, 2));
         drop(writer);
-        assert_eq!([next(), next()], [(false, false), (true, false)]);
+        assert_eq!(fill(), (Fill::End, 0));
     }
 }
 
 #[test]
-fn a_buffer_that_is_taken_holds_the_frames_lent_from_it() {
+fn filled_blocks_hold_the_frames_of_the_capture() {
     let (file, _) = pcap(&(0..4000).map(|n| n % 701).collect::<Vec<_>>());
     let open = || CaptureReader::from_reader("a slice", Cursor::new(file.clone())).unwrap();
-    for capture in [open(), open().read_ahead()] {
-        assert_eq!(lent_from_taken_buffers(capture), read_whole(&*file));
+    for capture in [open(), ahead(open())] {
+        let (packets, error) = filled(capture, 1 << 18);
+        assert!(error.is_none());
+        assert_eq!(packets, read_whole(&*file));
     }
 }
 
-/// Whoever holds frames of a buffer is to be asked for it before it is written over, by whatever a file says.
+/// Filling must not read past the end of its buffer once a frame lies in it, whatever a file says.
 #[test]
-fn nothing_is_read_for_what_is_at_hand() {
+fn filling_gives_what_reading_gives_in_odd_captures() {
     let foreign = [section(Big), interface(Big, 1, 0, &[]), enhanced(Big, 0, 1, &[7; 20], 20)].concat();
     let (file, _) = pcapng();
-    assert_eq!(at_hand(&[&file[..], &foreign].concat()), 5, "in another byte order, too");
+    fill_in_pieces(&[&file[..], &foreign].concat());
     // Each too short, so that more is read for it than is there.
     let shorts = [(0x0a0d_0d0a, 12), (1, 12), (6, 12), (6, 28), (3, 12), (2, 16), (4, 8)];
     for (kind, len) in shorts {
@@ -132,17 +136,17 @@ fn nothing_is_read_for_what_is_at_hand() {
         let magical = Bytes::new(Little).raw(&head).raw(&[0; 16][..(len as usize).saturating_sub(12)]).done();
         for bytes in [short, magical] {
             for behind in [&[][..], &enhanced(Little, 0, 1, &[], 0), &block(Little, 6, &[]), &[6, 0, 0, 0]] {
-                at_hand(&[&file, &bytes[..], behind, &block(Little, 4, &[0; 40])].concat());
+                fill_in_pieces(&[&file, &bytes[..], behind, &block(Little, 4, &[0; 40])].concat());
             }
         }
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn nothing_is_read_for_what_is_at_hand_in_altered_captures(
+    fn filling_gives_what_reading_gives_in_altered_captures(
         ng in any::<bool>(),
         edits in vec((any::<Index>(), prop::sample::select(vec![0, 1, 3, 6, 8, 12, 16, 28, 0x0a, 0x80])), 0..8),
     ) {
@@ -151,53 +155,44 @@ proptest! {
             let at = at.index(bytes.len());
             bytes[at] = value;
         }
-        at_hand(&bytes);
+        fill_in_pieces(&bytes);
     }
 }
 
-/// How many frames of a file, which comes in two pieces, were at hand at most, wherever the first of them ends.
-fn at_hand(bytes: &[u8]) -> usize {
-    let mut found = 0;
+/// Compares filled blocks with lent frames of a file that comes in two pieces, wherever the first of them ends.
+fn fill_in_pieces(bytes: &[u8]) {
+    let open = |first: &[u8], last: &[u8]| {
+        let reader = Cursor::new(first.to_vec()).chain(Cursor::new(last.to_vec()));
+        CaptureReader::from_reader("two pieces", reader)
+    };
     for kept_back in 0..bytes.len() {
         let (first, last) = bytes.split_at(bytes.len() - kept_back);
-        let reader = Cursor::new(first.to_vec()).chain(Cursor::new(last.to_vec()));
-        let Ok(mut capture) = CaptureReader::from_reader("two pieces", reader) else { continue };
-        let mut frames = 0;
-        loop {
-            let (at_hand, read) = (capture.is_at_hand(), capture.stream.reached());
-            let next = capture.next_frame().map(|frame| frame.is_some());
-            assert!(!at_hand || capture.stream.reached() == read, "{kept_back} bytes kept back");
-            if !matches!(next, Ok(true)) {
-                break;
-            }
-            frames += usize::from(at_hand);
-        }
-        found = found.max(frames);
+        let (Ok(lending), Ok(filling)) = (open(first, last), open(first, last)) else { continue };
+        let ((lent, error), (packets, fill_error)) = (drain(lending), filled(filling, 1 << 18));
+        assert_eq!(packets, lent, "{kept_back} bytes kept back");
+        assert_eq!(error.map(|error| error.to_string()), fill_error.map(|error| error.to_string()));
     }
-    found
 }
 
-/// The frames of a capture, each looked for in the buffer in which it lay when that was taken.
-fn lent_from_taken_buffers(mut capture: CaptureReader) -> Vec<Packet> {
-    let mut places: Vec<(usize, Vec<u8>)> = Vec::new();
-    let mut fresh = Vec::new();
-    let (mut taken, mut lent) = (0, Vec::new());
+/// The frames of the blocks that a capture fills, and the error that ended it.
+fn filled(mut capture: CaptureReader, limit: usize) -> (Vec<Packet>, Option<CaptureError>) {
+    let (mut block, mut packets) = (Block::new(limit), Vec::new());
     loop {
-        if !capture.is_at_hand() || capture.packets() % 997 == 996 {
-            let buffer = capture.take_buffer(fresh);
-            for (address, data) in places.drain(..) {
-                let start = address - buffer.as_ptr().addr();
-                assert_eq!(buffer[start..start + data.len()], data);
-            }
-            fresh = vec![0; taken * 100_000];
-            taken += 1;
+        block.clear();
+        let outcome = capture.fill(&mut block);
+        let frames = block.iter();
+        packets.extend(frames.map(|frame| packet(&frame.ts.to_string(), frame.link.0, frame.data, frame.wire_len)));
+        match outcome {
+            Ok(Fill::More | Fill::Idle) => {}
+            Ok(Fill::End) => return (packets, None),
+            Err(error) => return (packets, Some(error)),
         }
-        let Some(frame) = capture.next_frame().unwrap() else { break };
-        places.push((frame.data.as_ptr().addr(), frame.data.to_vec()));
-        lent.push(packet(&frame.ts.to_string(), frame.link.0, frame.data, frame.wire_len));
     }
-    assert!(taken > 6 && places.is_empty());
-    lent
+}
+
+/// Reads ahead in a thread, compressed or not.
+pub(super) fn ahead(capture: CaptureReader) -> CaptureReader {
+    CaptureReader { stream: capture.stream.read_ahead(), ..capture }
 }
 
 #[test]
@@ -230,7 +225,7 @@ fn a_reader_that_panics_ahead_is_no_end_of_the_capture() {
     let (file, ends) = pcap(&[60, 90]);
     for bytes in [&file[..], &file[..ends[0] + 20]] {
         let reader = Panicking(Cursor::new(bytes.to_vec()));
-        let (packets, error) = drain(CaptureReader::from_reader("x", reader).unwrap().read_ahead());
+        let (packets, error) = drain(ahead(CaptureReader::from_reader("x", reader).unwrap()));
         assert!(packets.len() <= 2);
         assert!(matches!(error, Some(CaptureError::Io { .. })), "{error:?}");
     }
@@ -261,7 +256,7 @@ fn blocks_stay_as_short_as_they_are_whatever_the_frames_are() {
     let records =
         Endless { bytes: header[24..*ends.last().unwrap()].to_vec(), at: 0, most: Arc::clone(&most) };
     let reader = Cursor::new(header[..24].to_vec()).chain(records);
-    let mut capture = CaptureReader::from_reader("endless", reader).unwrap().read_ahead();
+    let mut capture = ahead(CaptureReader::from_reader("endless", reader).unwrap());
     for _ in 0..2_000 {
         assert!(capture.next_frame().unwrap().is_some());
     }
@@ -274,7 +269,7 @@ fn a_failing_reader_is_told_from_damage() {
     for bytes in [gzip(&file)[..60].to_vec(), file[..ends[0] + 20].to_vec()] {
         for read_ahead in [false, true] {
             let outcome = trickle(&bytes, Some(ErrorKind::ConnectionReset))
-                .map(|capture| if read_ahead { capture.read_ahead() } else { capture });
+                .map(|capture| if read_ahead { ahead(capture) } else { capture });
             match outcome.map_or_else(Some, |capture| drain(capture).1) {
                 Some(CaptureError::Io { name, source, .. }) => {
                     assert_eq!(name, "a pipe");
@@ -295,7 +290,7 @@ fn progress_counts_the_bytes_of_the_file() {
         let mut capture = CaptureReader::open(&temp.0).unwrap();
         assert_eq!(capture.input_len(), Some(bytes.len() as u64));
         let mut before = 0;
-        while Source::next_frame(&mut capture).unwrap().is_some() {
+        while capture.next_frame().unwrap().is_some() {
             assert!(capture.consumed() >= before);
             before = capture.consumed();
         }

@@ -38,7 +38,7 @@ fn read(bytes: impl Into<Vec<u8>>) -> (Vec<Packet>, Option<CaptureError>) {
     match open() {
         Ok(capture) => {
             let (packets, error) = drain(capture);
-            let (ahead, error_ahead) = drain(open().unwrap().read_ahead());
+            let (ahead, error_ahead) = drain(inputs::ahead(open().unwrap()));
             assert_eq!(ahead, packets);
             assert_eq!(format!("{error_ahead:?}"), format!("{error:?}"));
             (packets, error)

@@ -1,0 +1,40 @@
+//! Workers that cannot keep up.
+
+use std::thread;
+use std::time::Duration;
+
+use huginn_net_core::{Event, Overflow};
+
+use crate::builder;
+use crate::sources::Overwriting;
+use crate::traffic::syns;
+
+#[test]
+fn slow_worker_drops_blocks_and_counts_them() {
+    let packets = syns(120);
+    let slow = |event: Event<String>| {
+        if event.kind.contains("Segment") {
+            thread::sleep(Duration::from_millis(50));
+        }
+        event
+    };
+    let mut analyzer = builder(2, 1).overflow(Overflow::Drop).build();
+    let mut events: Vec<Event<String>> = Vec::new();
+    let counters = analyzer.analyze_map(Overwriting::new(&packets), slow, &mut events).unwrap();
+    assert!(counters.segments_dropped > 0, "{counters:?}");
+    assert_eq!((counters.frames, counters.decode.tcp), (120, 120));
+    assert_eq!(counters.events, 2 * (120 - counters.segments_dropped));
+    assert_eq!(analyzer.protocol().segments, 120 - counters.segments_dropped);
+    assert!(events.is_sorted_by_key(|event| event.ts.as_nanos()));
+}
+
+#[test]
+fn nothing_is_lost_where_the_source_waits() {
+    let packets = syns(200);
+    let mut events = 0;
+    let counters = builder(2, 1).build().analyze(Overwriting::new(&packets), &mut |_: Event<String>| {
+        thread::sleep(Duration::from_micros(100));
+        events += 1;
+    });
+    assert_eq!((events, counters.unwrap().segments_dropped), (400, 0));
+}
