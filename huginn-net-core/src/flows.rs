@@ -1,10 +1,14 @@
 //! The flows in sight: which segment belongs to which, and what a protocol makes of it.
 
-use std::ops::ControlFlow;
+use std::hash::BuildHasher;
+use std::ops::{ControlFlow, Range};
 use std::time::Duration;
+
+use foldhash::fast::{FixedState, RandomState};
 
 use crate::decode::Prospect;
 use crate::idle_map::{IdleLimits, IdleMap, Slot};
+use crate::limits::{MAX_FLOW_PARTITIONS, MIN_PARTITION_FLOWS};
 use crate::{Event, FlowKey, Interest, Protocol, Segment, Side, Tally, TcpFlags, Timestamp, tally};
 
 /// How many flows are held, and for how long.
@@ -43,11 +47,11 @@ impl FlowLimits {
         }
     }
 
-    /// The part of one of so many tables that share the flows.
-    pub(crate) fn share(self, tables: usize) -> Self {
+    /// The part of one of so many partitions.
+    fn share(self, partitions: usize) -> Self {
         Self {
-            max_flows: self.max_flows.div_ceil(tables.max(1)),
-            max_held_bytes: self.max_held_bytes.div_ceil(tables.max(1)),
+            max_flows: self.max_flows.div_ceil(partitions.max(1)),
+            max_held_bytes: self.max_held_bytes.div_ceil(partitions.max(1)),
             ..self
         }
     }
@@ -76,10 +80,14 @@ pub struct FlowCounters {
 
 tally!(FlowCounters { opened, restarted, expired, evicted, evicted_for_memory, held, held_bytes });
 
-/// The part of the engine behind decode and before what is remembered beyond a flow.
+/// The flow table, or the partitions of it that belong to one worker, and the protocol that analyses the flows.
 pub(crate) struct Flows<P: Protocol> {
     protocol: P,
-    table: IdleMap<FlowKey, Flow<P::Flow>>,
+    partitions: FlowPartitions,
+    /// The partitions that are here.
+    range: Range<usize>,
+    tables: Vec<IdleMap<FlowKey, Flow<P::Flow>>>,
+    limits: FlowLimits,
     syn_lifetime: u64,
     restarted: u64,
     segments_without_flow: u64,
@@ -88,10 +96,25 @@ pub(crate) struct Flows<P: Protocol> {
 }
 
 impl<P: Protocol> Flows<P> {
-    pub(crate) fn new(protocol: P, limits: &FlowLimits) -> Self {
+    /// All partitions.
+    pub(crate) fn new(protocol: P, limits: FlowLimits, partitions: FlowPartitions) -> Self {
+        let all = 0..partitions.count;
+        Self::with_partitions(protocol, limits, partitions, all)
+    }
+
+    fn with_partitions(
+        protocol: P,
+        limits: FlowLimits,
+        partitions: FlowPartitions,
+        range: Range<usize>,
+    ) -> Self {
+        let of_table = limits.share(partitions.count).of_table();
         Self {
             protocol,
-            table: IdleMap::new(&limits.of_table()),
+            partitions,
+            tables: range.clone().map(|_| IdleMap::new(&of_table)).collect(),
+            range,
+            limits,
             syn_lifetime: u64::try_from(limits.syn_lifetime.as_nanos()).unwrap_or(u64::MAX),
             restarted: 0,
             segments_without_flow: 0,
@@ -104,16 +127,19 @@ impl<P: Protocol> Flows<P> {
     }
 
     pub(crate) fn counters(&self) -> FlowCounters {
-        let table = self.table.counters();
-        let mut counters = FlowCounters {
-            opened: table.inserted.saturating_add(self.restarted),
-            restarted: self.restarted,
-            expired: table.expired,
-            evicted: table.evicted,
-            evicted_for_memory: table.evicted_for_memory,
-            held: table.held,
-            held_bytes: table.held_bytes,
-        };
+        let mut counters =
+            FlowCounters { opened: self.restarted, restarted: self.restarted, ..FlowCounters::default() };
+        for table in self.tables.iter().map(IdleMap::counters) {
+            counters.add(&FlowCounters {
+                opened: table.inserted,
+                restarted: 0,
+                expired: table.expired,
+                evicted: table.evicted,
+                evicted_for_memory: table.evicted_for_memory,
+                held: table.held,
+                held_bytes: table.held_bytes,
+            });
+        }
         counters.add(&self.joined);
         counters
     }
@@ -124,7 +150,7 @@ impl<P: Protocol> Flows<P> {
 
     /// Ends the flows that have been idle for too long.
     pub(crate) fn expire(&mut self, now: Timestamp) {
-        self.table.expire_all(now);
+        self.tables.iter_mut().for_each(|table| table.expire_all(now));
     }
 
     /// Adds what the flows of a worker came to.
@@ -136,36 +162,53 @@ impl<P: Protocol> Flows<P> {
 
     /// Ends every flow.
     pub(crate) fn clear(&mut self) {
-        self.table.clear();
+        self.tables.iter_mut().for_each(IdleMap::clear);
     }
 
-    /// Leads a segment to its flow, and what the protocol learns from it to `learn`. It is not made if it tells
-    /// nothing. What `now` is compared with is the `now` of other segments alone.
+    /// What is needed to make the empty partitions of one of so many workers.
+    pub(crate) fn share(&self, worker: usize, workers: usize) -> FlowsShare<P> {
+        let Self { partitions, limits, .. } = self;
+        let range = partitions.range(worker, workers);
+        FlowsShare { protocol: self.protocol.fork(), limits: *limits, partitions: partitions.clone(), range }
+    }
+
+    /// The partition of a flow, if it is here.
+    #[inline(always)]
+    pub(crate) fn partition_of(&self, key: &FlowKey) -> Option<Partition> {
+        let partition = self.partitions.of(key);
+        self.range.contains(&partition).then(|| Partition(partition.saturating_sub(self.range.start)))
+    }
+
+    /// Finds the flow of a segment, or starts one, and has the protocol analyse it; its events go to `learn`. The segment is
+    /// not decoded to the end if the protocol skips it. `now` is only compared with the `now` of other segments.
     ///
     /// Breaks when `learn` does.
     #[inline(always)]
     pub(crate) fn segment(
         &mut self,
+        Partition(partition): Partition,
+        outline: &Outline,
         segment: &impl Prospect,
         now: Timestamp,
         learn: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let outline = segment.outline();
-        let Self { protocol, table, .. } = self;
+        let Self { protocol, tables, .. } = self;
+        let Some(table) = tables.get_mut(partition) else { return ControlFlow::Continue(()) };
         table.expire(now);
         let slot = match table.touch_mut(&outline.key, now) {
-            Some((_, flow)) if !outline.controls() && flow.passes_over(protocol, &outline) => {
+            Some((_, flow)) if !outline.controls() && flow.can_skip(protocol, outline) => {
                 return ControlFlow::Continue(());
             }
             known => known.map(|(slot, _)| slot),
         };
-        self.lead(slot, &outline, &segment.segment(), now, learn)
+        self.lead(partition, slot, outline, &segment.segment(), now, learn)
     }
 
     /// Leads a segment to the flow in this place, or opens one, as [`segment`](Self::segment) does.
     #[inline(always)]
     fn lead(
         &mut self,
+        partition: usize,
         slot: Option<Slot>,
         outline: &Outline,
         segment: &Segment<'_>,
@@ -174,10 +217,11 @@ impl<P: Protocol> Flows<P> {
     ) -> ControlFlow<()> {
         let (controls, sender_is_low) = (outline.controls(), outline.sender_is_low);
         let slot = match slot {
-            Some(slot) if !controls || !self.starts_anew(slot, segment, sender_is_low) => slot,
-            known => return self.open(known, outline.key, now, segment, sender_is_low, learn),
+            Some(slot) if !controls || !self.starts_anew(partition, slot, segment, sender_is_low) => slot,
+            known => return self.open(partition, known, outline.key, now, segment, sender_is_low, learn),
         };
-        let Self { protocol, table, .. } = self;
+        let Self { protocol, tables, .. } = self;
+        let Some(table) = tables.get_mut(partition) else { return ControlFlow::Continue(()) };
         let Some(flow) = table.get_mut(slot) else { return ControlFlow::Continue(()) };
         flow.closed |= controls && closes(segment);
         if flow.interest == Interest::Done {
@@ -186,7 +230,7 @@ impl<P: Protocol> Flows<P> {
         let outcome = flow.see(protocol, segment, sender_is_low, learn);
         // Without payload nothing more is held; what was let go is noted with the next that has some.
         if !segment.payload.is_empty() {
-            let held = P::held(&flow.state);
+            let held = P::buffered_bytes(&flow.state);
             table.note_held(slot, held);
         }
         outcome
@@ -195,9 +239,16 @@ impl<P: Protocol> Flows<P> {
     /// Whether a segment on a known 4-tuple is the first of another connection: a SYN that retransmits nothing.
     ///
     /// A retransmission renews the time that the next one has.
-    fn starts_anew(&mut self, slot: Slot, segment: &Segment<'_>, sender_is_low: bool) -> bool {
+    fn starts_anew(
+        &mut self,
+        partition: usize,
+        slot: Slot,
+        segment: &Segment<'_>,
+        sender_is_low: bool,
+    ) -> bool {
         let Some(seq) = opening_seq(segment) else { return false };
-        let Some(flow) = self.table.get_mut(slot) else { return false };
+        let table = self.tables.get_mut(partition);
+        let Some(flow) = table.and_then(|table| table.get_mut(slot)) else { return false };
         let seen = segment.ts.as_nanos();
         let age = seen.saturating_sub(std::mem::replace(&mut flow.syn_seen, seen));
         !flow.opened_by_syn
@@ -213,8 +264,10 @@ impl<P: Protocol> Flows<P> {
     /// The table gets the flow afterwards: to read again what has just been written to memory that is in no cache would
     /// wait for it.
     #[inline(never)]
+    #[expect(clippy::too_many_arguments, reason = "all of them are at hand in registers")]
     fn open(
         &mut self,
+        partition: usize,
         known: Option<Slot>,
         key: FlowKey,
         now: Timestamp,
@@ -222,7 +275,7 @@ impl<P: Protocol> Flows<P> {
         sender_is_low: bool,
         learn: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let Some(sender) = self.protocol.opens(segment) else {
+        let Some(sender) = self.protocol.starts_flow(segment) else {
             self.segments_without_flow = self.segments_without_flow.saturating_add(1);
             return ControlFlow::Continue(());
         };
@@ -236,21 +289,86 @@ impl<P: Protocol> Flows<P> {
             interest: Interest::More,
         };
         let outcome = flow.see(&mut self.protocol, segment, sender_is_low, learn);
-        let held = P::held(&flow.state);
+        let held = P::buffered_bytes(&flow.state);
+        let Some(table) = self.tables.get_mut(partition) else { return outcome };
         let slot = match known {
             Some(slot) => {
-                if let Some(place) = self.table.get_mut(slot) {
+                if let Some(place) = table.get_mut(slot) {
                     *place = flow;
                 }
                 self.restarted = self.restarted.saturating_add(1);
                 Some(slot)
             }
-            None => self.table.insert(key, now, flow),
+            None => table.insert(key, now, flow),
         };
         if let Some(slot) = slot {
-            self.table.note_held(slot, held);
+            table.note_held(slot, held);
         }
         outcome
+    }
+}
+
+/// A partition of the flow table, by its number among those that are here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Partition(usize);
+
+/// Divides flows by the hash of their keys.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowPartitions {
+    hasher: FlowHasher,
+    count: usize,
+}
+
+#[derive(Clone, Debug)]
+enum FlowHasher {
+    /// The same in every run, so that a capture file gives the same events.
+    Fixed(FixedState),
+    /// Another in every run: nobody can aim at one partition of a live capture.
+    Random(RandomState),
+}
+
+impl FlowPartitions {
+    /// Partitions for these limits.
+    pub(crate) fn new(limits: &FlowLimits, is_random: bool) -> Self {
+        let hasher = if is_random {
+            FlowHasher::Random(RandomState::default())
+        } else {
+            FlowHasher::Fixed(FixedState::default())
+        };
+        Self { hasher, count: (limits.max_flows / MIN_PARTITION_FLOWS).clamp(1, MAX_FLOW_PARTITIONS) }
+    }
+
+    /// The partition of a flow.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "the result is less than the number of partitions")]
+    fn of(&self, key: &FlowKey) -> usize {
+        let hash = match &self.hasher {
+            FlowHasher::Fixed(hasher) => hasher.hash_one(key),
+            FlowHasher::Random(hasher) => hasher.hash_one(key),
+        };
+        (u128::from(hash).wrapping_mul(self.count as u128) >> 64) as usize
+    }
+
+    /// The partitions of one of so many workers. Beyond the number of partitions, workers have none.
+    fn range(&self, worker: usize, workers: usize) -> Range<usize> {
+        let start = |worker: usize| worker.saturating_mul(self.count).div_ceil(workers.max(1));
+        start(worker)..start(worker.saturating_add(1))
+    }
+}
+
+/// What the partitions of a worker are made from, in its own thread: allocators keep the memory of threads apart.
+pub(crate) struct FlowsShare<P: Protocol> {
+    protocol: P,
+    limits: FlowLimits,
+    partitions: FlowPartitions,
+    range: Range<usize>,
+}
+
+impl<P: Protocol> FlowsShare<P> {
+    /// The empty partitions.
+    pub(crate) fn into_flows(self) -> Flows<P> {
+        let Self { protocol, limits, partitions, range } = self;
+        Flows::with_partitions(protocol, limits, partitions, range)
     }
 }
 
@@ -297,9 +415,9 @@ impl<S> Flow<S> {
 
     /// Whether a segment that neither begins nor ends a connection tells nothing of it.
     #[inline(always)]
-    fn passes_over<P: Protocol<Flow = S>>(&self, protocol: &P, outline: &Outline) -> bool {
+    fn can_skip<P: Protocol<Flow = S>>(&self, protocol: &P, outline: &Outline) -> bool {
         let sender = self.sender(outline.sender_is_low);
-        self.interest == Interest::Done || protocol.passes_over(outline.ts, sender, &self.state)
+        self.interest == Interest::Done || protocol.can_skip(outline.ts, sender, &self.state)
     }
 
     /// Leads a segment to the protocol. Breaks when `learn` does.

@@ -25,7 +25,7 @@
 //!
 //!     fn counted(&self) {}
 //!
-//!     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
+//!     fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
 //!         segment.tcp().is_none().then_some(Side::Client)
 //!     }
 //!
@@ -70,12 +70,10 @@ mod idle_map;
 mod limits;
 mod memory;
 mod protocol;
-mod reassembly;
 mod segment;
 mod source;
+mod stream;
 mod tally;
-mod tcp_connection;
-mod tcp_stream;
 mod timestamp;
 mod tunnel;
 
@@ -97,11 +95,13 @@ pub use idle_map::{IdleCounters, IdleLimits, IdleMap, Slot};
 pub use ipnet::IpNet;
 pub use memory::{Memory, Route};
 pub use protocol::{Interest, Protocol, Report, Side};
-pub use reassembly::Reassembler;
 pub use segment::{Addresses, IpHeader, Segment, TcpFlags, TcpHeader, Transport, UdpHeader};
 pub use source::{Block, Fill, FirstFrames, FrameRecord, Frames, MemoryFrames, NextFrame, Source};
+pub use stream::{
+    ParserSet, ParserSlot, ParserVisitor, Probe, Reassembler, StreamCounters, StreamData, StreamFlow,
+    StreamInput, StreamObserver, StreamObserverCounters, StreamParser, StreamStart, first_sender,
+    without_padding,
+};
 pub use tally::Tally;
-pub use tcp_connection::{TcpConnection, TcpStarts};
-pub use tcp_stream::{Piece, StreamCounters, TcpStream};
 pub use timestamp::Timestamp;
 pub use tunnel::{MAX_TUNNEL_LAYERS, TunnelLayer, TunnelPath};

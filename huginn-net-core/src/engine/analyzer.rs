@@ -16,7 +16,7 @@ use super::ring::{Overflow, RingConfig};
 use super::router::EventRouter;
 use super::sequential::{self, FlowPath};
 use super::{AnalysisError, SnapshotHandle, TextSink};
-use crate::flows::Flows;
+use crate::flows::{FlowPartitions, Flows};
 use crate::limits::BLOCK_BYTES;
 use crate::{
     DecodeConfig, DecodeCounters, Decoder, Event, Filter, FlowCounters, FlowLimits, Frame, Protocol, Report,
@@ -31,7 +31,6 @@ pub struct Analyzer<P: Protocol> {
     ingest: Ingest,
     flows: Flows<P>,
     router: EventRouter<P::Memory>,
-    limits: FlowLimits,
     workers: NonZeroUsize,
     ring: RingConfig,
     dropped: Dropped,
@@ -183,10 +182,10 @@ impl<P: Protocol> Analyzer<P> {
     ) -> Result<(), AnalysisError<S::Error>> {
         // Workers start without flows: those of frames pushed before end here.
         self.flows.clear();
-        let Self { ingest, flows, router, limits, workers, ring, dropped, cancel, snapshots } = self;
+        let Self { ingest, flows, router, workers, ring, dropped, cancel, snapshots } = self;
         let accepted = snapshots.accept();
         let (workers, requests) = (workers.get(), &accepted.requests);
-        let parts = Parts { ingest, flows, limits: *limits, router, dropped, cancel, requests };
+        let parts = Parts { ingest, flows, router, dropped, cancel, requests };
         parallel::run(workers, *ring, parts, source, render, output)
     }
 
@@ -289,6 +288,7 @@ impl<P: Protocol> Builder<P> {
     /// The analyzer.
     pub fn build(self) -> Analyzer<P> {
         let clock = PacketClock::new(self.flows.idle_timeout);
+        let partitions = FlowPartitions::new(&self.flows, self.ring.overflow == Overflow::Drop);
         #[allow(unused_mut, reason = "unless the feature is on")]
         let mut ingest = Ingest::new(Decoder::new(self.decode), self.filter, clock);
         #[cfg(feature = "libpcap")]
@@ -298,8 +298,7 @@ impl<P: Protocol> Builder<P> {
         Analyzer {
             router: EventRouter { memory: self.protocol.memory(), events: 0 },
             ingest,
-            flows: Flows::new(self.protocol, &self.flows),
-            limits: self.flows,
+            flows: Flows::new(self.protocol, self.flows, partitions),
             workers: self.workers,
             ring: self.ring,
             dropped: Dropped::default(),

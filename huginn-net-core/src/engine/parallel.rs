@@ -12,17 +12,16 @@ use super::render::{Output, Render};
 use super::ring::{Ring, RingConfig};
 use super::router::EventRouter;
 use super::snapshot::Request;
-use super::worker::{FlowAssignment, OutputChannel, Worker};
+use super::worker::{OutputChannel, Worker};
 use super::{AnalysisError, CancelToken};
 use crate::flows::Flows;
 use crate::limits::OUTPUT_QUEUE_LEN;
-use crate::{Event, FlowLimits, Protocol, Report, Source};
+use crate::{Event, Protocol, Report, Source};
 
 /// The parts of an analyzer that a parallel analysis works with.
 pub(super) struct Parts<'a, P: Protocol> {
     pub(super) ingest: &'a mut Ingest,
     pub(super) flows: &'a mut Flows<P>,
-    pub(super) limits: FlowLimits,
     pub(super) router: &'a mut EventRouter<P::Memory>,
     pub(super) dropped: &'a mut Dropped,
     pub(super) cancel: &'a CancelToken,
@@ -41,15 +40,13 @@ pub(super) fn run<P: Protocol, S: Source<Error: Send> + Send, R: Render<Event<Re
     render: &R,
     output: &mut impl Output<R::Rendered, R::Arena>,
 ) -> Result<(), AnalysisError<S::Error>> {
-    let Parts { ingest, flows, limits, router, dropped, cancel, requests } = parts;
+    let Parts { ingest, flows, router, dropped, cancel, requests } = parts;
     #[cfg(feature = "libpcap")]
     let mut bpf = ingest.bpf.take();
     #[cfg(feature = "libpcap")]
     let source = crate::bpf::BpfSource::new(source, bpf.as_mut());
     let ring = Ring::new(source, workers, config, cancel);
-    let assignment = FlowAssignment::new(workers, config.overflow);
     let snapshots = CounterSnapshots::new(flows, ingest.counters(), workers);
-    let limits = limits.share(workers);
     // All workers count the same frames: the counters of the first one are kept.
     let mut others: Vec<_> = (1..workers).map(|_| ingest.fork()).collect();
     let outcome = std::thread::scope(|scope| {
@@ -57,11 +54,10 @@ pub(super) fn run<P: Protocol, S: Source<Error: Send> + Send, R: Render<Event<Re
         for (number, ingest) in std::iter::once(&mut *ingest).chain(&mut others).enumerate() {
             let (channel, lane) = channel();
             lanes.push(lane);
-            let (ring, assignment, protocol) = (&ring, assignment.clone(), flows.protocol().fork());
+            let (ring, share) = (&ring, flows.share(number, workers));
             threads.push(start(scope, "worker", move || {
-                let flows = Flows::new(protocol, &limits);
-                let dropped = Dropped::default();
-                Worker { number, assignment, ingest, flows, render, channel, dropped }.run(ring)
+                let (flows, dropped) = (share.into_flows(), Dropped::default());
+                Worker { number, ingest, flows, render, channel, dropped }.run(ring)
             }));
         }
         let stop = StopOnDrop { ring: &ring };

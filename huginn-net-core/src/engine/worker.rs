@@ -1,22 +1,20 @@
 //! A worker: decodes every frame and analyses the flows that are assigned to it.
 
 use std::collections::VecDeque;
-use std::hash::BuildHasher;
 use std::ops::ControlFlow;
 
 use crossbeam_channel::{Receiver, Sender};
-use foldhash::fast::{FixedState, RandomState};
 
 use super::counter_snapshot::{CounterSnapshot, Dropped};
 use super::ingest::{Ingest, SegmentHandler};
 use super::render::Render;
-use super::ring::{Overflow, Ring, Step};
+use super::ring::{Ring, Step};
 use super::router::{Routed, route};
 use super::Counters;
 use crate::decode::Prospect;
 use crate::flows::Flows;
 use crate::limits::MAX_OUTPUT_EVENTS;
-use crate::{Block, Event, FlowKey, Memory, Protocol, Report, Source, Timestamp};
+use crate::{Block, Event, Memory, Protocol, Report, Source, Timestamp};
 
 /// What a worker found in a block, or in a part of it.
 pub(super) struct WorkerOutput<P: Protocol, R: Render<Event<Report<P>>>> {
@@ -64,46 +62,9 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> OutputChannel<P, R> {
     }
 }
 
-/// Assigns flows to workers by the hash of their keys.
-#[derive(Clone, Debug)]
-pub(super) struct FlowAssignment {
-    hasher: FlowHasher,
-    workers: usize,
-}
-
-#[derive(Clone, Debug)]
-enum FlowHasher {
-    /// The same in every run.
-    Fixed(FixedState),
-    /// Another in every run: nobody can aim at one worker.
-    Random(RandomState),
-}
-
-impl FlowAssignment {
-    pub(super) fn new(workers: usize, overflow: Overflow) -> Self {
-        let hasher = match overflow {
-            Overflow::Wait => FlowHasher::Fixed(FixedState::default()),
-            Overflow::Drop => FlowHasher::Random(RandomState::default()),
-        };
-        Self { hasher, workers }
-    }
-
-    /// The worker of a flow.
-    #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "the result is less than the number of workers")]
-    fn worker_of(&self, key: &FlowKey) -> usize {
-        let hash = match &self.hasher {
-            FlowHasher::Fixed(hasher) => hasher.hash_one(key),
-            FlowHasher::Random(hasher) => hasher.hash_one(key),
-        };
-        (u128::from(hash).wrapping_mul(self.workers as u128) >> 64) as usize
-    }
-}
-
 /// One worker thread.
 pub(super) struct Worker<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     pub(super) number: usize,
-    pub(super) assignment: FlowAssignment,
     pub(super) ingest: &'a mut Ingest,
     pub(super) flows: Flows<P>,
     pub(super) render: &'a R,
@@ -142,9 +103,9 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
     }
 
     fn analyze(&mut self, block: &Block) {
-        let Self { number, assignment, ingest, flows, render, channel, .. } = self;
+        let Self { ingest, flows, render, channel, .. } = self;
         let output = channel.empty_output();
-        let mut share = Share { worker: *number, assignment, index: 0, flows, render: *render, output };
+        let mut share = Share { index: 0, flows, render: *render, output };
         ingest.count_filtered(block);
         for frame in block.iter() {
             let _ = ingest.take(&frame, &mut share);
@@ -158,8 +119,8 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
 
     /// Decodes a block, so that its frames are counted, and drops the segments of this worker's flows.
     fn skip(&mut self, block: &Block) {
-        let Self { number, assignment, ingest, dropped, channel, .. } = self;
-        let mut skipped = Skipped { worker: *number, assignment, segments: 0 };
+        let Self { ingest, flows, dropped, channel, .. } = self;
+        let mut skipped = Skipped { flows, segments: 0 };
         ingest.count_filtered(block);
         for frame in block.iter() {
             let _ = ingest.take(&frame, &mut skipped);
@@ -182,8 +143,6 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
 
 /// Leads the segments of a worker's flows to the flow table.
 struct Share<'a, P: Protocol, R: Render<Event<Report<P>>>> {
-    worker: usize,
-    assignment: &'a FlowAssignment,
     /// The index in the block of the next segment.
     index: u32,
     flows: &'a mut Flows<P>,
@@ -196,9 +155,10 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for Share<'_, P, R
     fn on_segment(&mut self, segment: &impl Prospect, now: Timestamp) -> ControlFlow<()> {
         let index = self.index;
         self.index = index.saturating_add(1);
-        if self.assignment.worker_of(&segment.outline().key) == self.worker {
+        let outline = segment.outline();
+        if let Some(partition) = self.flows.partition_of(&outline.key) {
             let Self { flows, render, output: WorkerOutput { events, arena, .. }, .. } = self;
-            let _ = flows.segment(segment, now, &mut |event| {
+            let _ = flows.segment(partition, &outline, segment, now, &mut |event| {
                 events.push_back((index, route::<P::Event, P::Memory, R>(event, *render, arena)));
                 ControlFlow::Continue(())
             });
@@ -208,15 +168,14 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for Share<'_, P, R
 }
 
 /// Counts the segments of a worker's flows.
-struct Skipped<'a> {
-    worker: usize,
-    assignment: &'a FlowAssignment,
+struct Skipped<'a, P: Protocol> {
+    flows: &'a Flows<P>,
     segments: u64,
 }
 
-impl SegmentHandler for Skipped<'_> {
+impl<P: Protocol> SegmentHandler for Skipped<'_, P> {
     fn on_segment(&mut self, segment: &impl Prospect, _: Timestamp) -> ControlFlow<()> {
-        if self.assignment.worker_of(&segment.outline().key) == self.worker {
+        if self.flows.partition_of(&segment.outline().key).is_some() {
             self.segments = self.segments.saturating_add(1);
         }
         ControlFlow::Continue(())
