@@ -297,7 +297,7 @@ impl<P: Protocol> Builder<P> {
     /// worker watches its part of the flows, with its part of the [limits](FlowLimits), and the thread of the caller gets the
     /// events. More than 128 are taken for 128.
     ///
-    /// Workers read [files](crate::CaptureReader) in turn, and [frames in memory](crate::MemoryFrames) each for itself, and
+    /// Workers read files in turn, and [frames in memory](crate::MemoryFrames) each for itself, and
     /// each decodes all of them; there are no more of them than processors then. For all else, as pipes, and where an
     /// expression filters, one more thread reads, decodes and hands over: that pays where a packet takes more than some 150 ns,
     /// as with ClientHellos, heads of HTTP, and events that become text.

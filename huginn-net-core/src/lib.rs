@@ -1,4 +1,4 @@
-//! Capture files, packet decode, flows and the engine under the Huginn-Net passive fingerprinters.
+//! Packet decode, flows and the engine under the Huginn-Net passive fingerprinters.
 //!
 //! A [`Source`] lends [`Frame`]s, a [`Decoder`] turns them into [`Segment`]s, and an [`Analyzer`] leads those
 //! past its [`Filter`] and flow table to a [`Protocol`], whose events go to a [`Sink`]. Fingerprints are computed
@@ -59,7 +59,6 @@ mod analysis_error;
 mod analyzer;
 #[cfg(feature = "libpcap")]
 mod bpf;
-mod capture;
 mod cursor;
 mod decode;
 mod direct;
@@ -90,7 +89,6 @@ pub use analysis_error::AnalysisError;
 pub use analyzer::{Analyzer, Builder, CancelToken, Counters};
 #[cfg(feature = "libpcap")]
 pub use bpf::{Bpf, BpfError};
-pub use capture::{CaptureError, CaptureReader, Compression, Defect, Part};
 pub use cursor::{Cursor, Truncated};
 pub use decode::{DecodeConfig, DecodeCounters, DecodeError, Decoder, Layer, decode_ip};
 pub use event::{Event, FlowId, Sink, TransportKind};

@@ -45,12 +45,15 @@ pub use hosts::{
     HostId, HostLimits, HostNote, HostProfile, Hosts, Latest, Layer, LinkSeen, Mismatch, Reasons, Sightings,
     SoftwareSeen, Statement, SystemSeen, TlsClientSeen, Verdict,
 };
+/// Capture files: pcap and pcapng, plain or compressed.
+pub use huginn_net_capture as capture;
+pub use huginn_net_capture::{CaptureError, CaptureReader};
 /// Frames, flows and the engine: all that the types here are made of.
 pub use huginn_net_core as core;
 pub use huginn_net_core::{
-    AnalysisError, Analyzer, Builder, CancelToken, CaptureError, CaptureReader, Counters, DecodeConfig,
-    Filter, FlowId, FlowLimits, Frame, Frames, Glimpse, Inspector, IpNet, LinkType, MemoryFrames, Overflow,
-    Side, Sink, Source, Timestamp, TransportKind, TunnelLayer, TunnelPath, Watcher,
+    AnalysisError, Analyzer, Builder, CancelToken, Counters, DecodeConfig, Filter, FlowId, FlowLimits, Frame,
+    Frames, Glimpse, Inspector, IpNet, LinkType, MemoryFrames, Overflow, Side, Sink, Source, Timestamp,
+    TransportKind, TunnelLayer, TunnelPath, Watcher,
 };
 #[cfg(feature = "libpcap")]
 pub use huginn_net_core::{Bpf, BpfError};

@@ -22,7 +22,8 @@ use std::sync::{Arc, mpsc};
 use std::time::Instant;
 use std::{env, fs, process};
 
-use huginn_net_core::{Builder, CaptureReader, Event, Frames, MemoryFrames, Protocol, Report, Source};
+use huginn_net_capture::CaptureReader;
+use huginn_net_core::{Builder, Event, Frames, MemoryFrames, Protocol, Report, Source};
 use huginn_net_db::{Database, HttpParams};
 use huginn_net_http::{HttpEvent, HttpSignature, HuginnNetHttp, language};
 use huginn_net_peers::median;

@@ -21,8 +21,8 @@ use std::path::Path;
 
 pub use error::{CaptureError, Compression, Defect, Part};
 
-use crate::{Frame, LinkType, Source, Timestamp};
 use error::Stop;
+use huginn_net_core::{Frame, LinkType, Source, Timestamp};
 use input::Input;
 use pcap::Pcap;
 use pcapng::Pcapng;
@@ -50,9 +50,9 @@ const MAX_FRAME_LEN: usize = 262_144;
 /// ended after that.
 ///
 /// ```
-/// use huginn_net_core::CaptureReader;
+/// use huginn_net_capture::CaptureReader;
 ///
-/// # fn main() -> Result<(), huginn_net_core::CaptureError> {
+/// # fn main() -> Result<(), huginn_net_capture::CaptureError> {
 /// let header = [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 101, 0, 0, 0];
 /// let packet = [0, 225, 11, 95, 1, 0, 0, 0, 1, 0, 0, 0, 20, 0, 0, 0, 0x45];
 /// let file: Vec<u8> = header.into_iter().chain(packet).collect();
@@ -138,7 +138,7 @@ impl CaptureReader {
     /// that each where frames are long. Where the system gives no thread, nothing changes.
     ///
     /// It pays where another processor has nothing to do and either the input is [compressed](Self::compression), or is longer
-    /// than some 32 MiB and one thread analyses all. The [workers](crate::Builder::workers) of a parallel analysis share the
+    /// than some 32 MiB and one thread analyses all. The [workers](huginn_net_core::Builder::workers) of a parallel analysis share the
     /// reading.
     ///
     /// For files. Nobody waits for the thread to end: one that waits for a pipe stays until that has bytes or an end.
