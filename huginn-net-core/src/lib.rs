@@ -103,7 +103,7 @@ pub use memory::{Memory, Route};
 pub use parallel::Overflow;
 pub use protocol::{Interest, Protocol, Report, Side};
 pub use reassembly::Reassembler;
-pub use segment::{Addresses, IpHeader, Segment, TcpFlags, TcpHeader, Transport, UdpHeader};
+pub use segment::{Addresses, IpHeader, Segment, TcpFlags, TcpHeader, TransportHeader, UdpHeader};
 pub use source::{Frames, MemoryFrames, Source};
 pub use tally::Tally;
 pub use tcp_connection::{TcpConnection, TcpStarts};

@@ -15,7 +15,7 @@
 //!     HttpSignature::of_request(&request).raw_sig(|_| false).to_string(),
 //!     "1:Host,User-Agent,Accept=[*/*]:Connection,Accept-Encoding,Accept-Language,Accept-Charset,Keep-Alive:curl/8.5.0"
 //! );
-//! # Ok::<(), huginn_net_http::Error>(())
+//! # Ok::<(), huginn_net_http::HttpError>(())
 //! ```
 //!
 //! From packets: [`HuginnNetHttp`] reports every request and response of each connection, on any port.
@@ -32,7 +32,7 @@ mod observer;
 mod p0f;
 mod signature;
 
-pub use error::Error;
+pub use error::HttpError;
 pub use header_name::HeaderName;
 pub use headers::{Header, Headers};
 pub use message::{HttpVersion, Request, Response, Role};

@@ -18,7 +18,7 @@
 //! assert_eq!(signature.window_multiple, Some(WindowMultiple::Mss(20)));
 //! assert_eq!(signature.quirks, Quirks::DF | Quirks::ID_NONZERO);
 //! assert_eq!(signature.distance(), 3);
-//! # Ok::<(), huginn_net_tcp::Error>(())
+//! # Ok::<(), huginn_net_tcp::TcpError>(())
 //! ```
 
 mod clock;
@@ -38,7 +38,7 @@ pub use huginn_net_core as core;
 
 pub use clock::{Clock, ClockReading, Measurement};
 pub use distance::{MAX_DISTANCE, distance, initial_ttl};
-pub use error::{Error, Field, ParseError};
+pub use error::{ParseError, TcpError, TcpField};
 pub use layout::{LayoutError, OptionLayout};
 pub use mtu::Mtu;
 pub use observer::{HuginnNetTcp, TcpEvent, TcpFlow, TcpObserver};

@@ -4,7 +4,7 @@ use huginn_net_core::{IpHeader, Segment, TcpFlags, TcpHeader, decode_ip};
 
 use crate::options::Options;
 use crate::window::Units;
-use crate::{Error, OptionLayout, Quirks, WindowMultiple, distance};
+use crate::{OptionLayout, Quirks, TcpError, WindowMultiple, distance};
 
 /// The TCP/IP signature of one SYN or SYN+ACK: observed values only, never a wildcard.
 ///
@@ -90,10 +90,10 @@ impl TcpSignature {
     ///
     /// # Errors
     /// The bytes are no IP packet, or it holds something else than a SYN or SYN+ACK.
-    pub fn from_ip_packet(packet: &[u8]) -> Result<Self, Error> {
+    pub fn from_ip_packet(packet: &[u8]) -> Result<Self, TcpError> {
         let segment = decode_ip(packet)?;
-        let tcp = segment.tcp().ok_or(Error::NotTcp)?;
-        Self::from_segment(&segment, None).ok_or(Error::NotHandshake { flags: tcp.flags })
+        let tcp = segment.tcp().ok_or(TcpError::NotTcp)?;
+        Self::from_segment(&segment, None).ok_or(TcpError::NotHandshake { flags: tcp.flags })
     }
 
     /// Hops between the sender and here, if it used the initial TTL that is most likely; see

@@ -2,7 +2,7 @@
 
 use crate::hello::Hello;
 use crate::record::{self, Probe, RecordReader};
-use crate::{ClientHello, Error, Transport, handshake, sslv2};
+use crate::{ClientHello, TlsError, Transport, handshake, sslv2};
 
 /// Reads the ClientHello at the beginning of a TLS stream from its bytes as they come, as a proxy has them: one or more
 /// records, of which the first may also be one of SSL 2.0.
@@ -24,7 +24,7 @@ use crate::{ClientHello, Error, Transport, handshake, sslv2};
 /// }
 /// panic!("the stream ends before the hello does");
 /// # #[allow(unreachable_code)]
-/// # Ok::<(), huginn_net_tls::Error>(())
+/// # Ok::<(), huginn_net_tls::TlsError>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct HelloReader(State);
@@ -35,7 +35,7 @@ enum State {
     Start(Vec<u8>),
     Records(RecordReader),
     Found,
-    Failed(Error),
+    Failed(TlsError),
 }
 
 impl Default for State {
@@ -54,7 +54,7 @@ impl HelloReader {
     ///
     /// # Errors
     /// Bytes that are no records of a handshake, or hold another message. Whatever comes then, the error stays.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Option<ClientHello<'static>>, Error> {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Option<ClientHello<'static>>, TlsError> {
         let outcome = match &mut self.0 {
             State::Start(held) => {
                 held.extend_from_slice(bytes);
@@ -100,12 +100,12 @@ impl<'a> ClientHello<'a> {
     /// assert_eq!(hello.server_name(), Some(&b"www.example.test"[..]));
     /// assert!(ClientHello::from_records(&bytes[..200])?.is_none());
     /// assert!(ClientHello::from_records(b"GET / HTTP/1.1").is_err());
-    /// # Ok::<(), huginn_net_tls::Error>(())
+    /// # Ok::<(), huginn_net_tls::TlsError>(())
     /// ```
     ///
     /// # Errors
     /// Bytes that are no records of a handshake, or hold another message.
-    pub fn from_records(bytes: &'a [u8]) -> Result<Option<Self>, Error> {
+    pub fn from_records(bytes: &'a [u8]) -> Result<Option<Self>, TlsError> {
         match begins_with(bytes) {
             None => Ok(None),
             Some(Err(error)) => Err(error),
@@ -132,7 +132,7 @@ enum Beginning {
 }
 
 /// What a stream begins with, once enough of it is there.
-fn begins_with(bytes: &[u8]) -> Option<Result<Beginning, Error>> {
+fn begins_with(bytes: &[u8]) -> Option<Result<Beginning, TlsError>> {
     match (record::handshake_header(bytes), sslv2::probe(bytes)) {
         (Probe::Yes, _) => Some(Ok(Beginning::Record)),
         (_, Probe::Yes) => {
@@ -143,12 +143,12 @@ fn begins_with(bytes: &[u8]) -> Option<Result<Beginning, Error>> {
     }
 }
 
-fn read<'a>(reader: &mut RecordReader, bytes: &[u8]) -> Result<Option<ClientHello<'a>>, Error> {
+fn read<'a>(reader: &mut RecordReader, bytes: &[u8]) -> Result<Option<ClientHello<'a>>, TlsError> {
     let mut first = None;
     let outcome = reader.push(bytes, &mut |hello| {
         first.get_or_insert(match hello {
             Hello::Client(hello) => Ok(hello.into_owned()),
-            Hello::Server(_) => Err(Error::NotHello(handshake::SERVER_HELLO)),
+            Hello::Server(_) => Err(TlsError::NotHello(handshake::SERVER_HELLO)),
         });
     });
     match (first, outcome.map_err(|stop| stop.error)) {
@@ -159,13 +159,13 @@ fn read<'a>(reader: &mut RecordReader, bytes: &[u8]) -> Result<Option<ClientHell
 }
 
 /// The hello in a record of SSL 2.0.
-fn hello_of_sslv2<'a>(record: &[u8]) -> Result<Option<ClientHello<'a>>, Error> {
+fn hello_of_sslv2<'a>(record: &[u8]) -> Result<Option<ClientHello<'a>>, TlsError> {
     let message = sslv2::to_message(record).ok_or_else(|| not_record(record))?;
     ClientHello::from_message(&message, Transport::Tcp).map(|hello| Some(hello.into_owned()))
 }
 
-fn not_record(bytes: &[u8]) -> Error {
-    Error::NotRecord { offset: 0, header: record::padded(bytes) }
+fn not_record(bytes: &[u8]) -> TlsError {
+    TlsError::NotRecord { offset: 0, header: record::padded(bytes) }
 }
 
 #[cfg(test)]
@@ -185,15 +185,15 @@ mod tests {
     }
 
     /// What a reader gives of these bytes in reads of `step`.
-    fn pushed(bytes: &[u8], step: usize) -> Result<Option<ClientHello<'static>>, Error> {
+    fn pushed(bytes: &[u8], step: usize) -> Result<Option<ClientHello<'static>>, TlsError> {
         let mut reader = HelloReader::new();
         bytes.chunks(step).find_map(|read| reader.push(read).transpose()).transpose()
     }
 
     /// The same without the bytes of what is no record, which are those that were there when it was told.
-    fn plain<T>(outcome: Result<T, Error>) -> Result<T, Error> {
+    fn plain<T>(outcome: Result<T, TlsError>) -> Result<T, TlsError> {
         outcome.map_err(|error| match error {
-            Error::NotRecord { offset, .. } => Error::NotRecord { offset, header: [0; HEADER_LEN] },
+            TlsError::NotRecord { offset, .. } => TlsError::NotRecord { offset, header: [0; HEADER_LEN] },
             other => other,
         })
     }
@@ -225,11 +225,11 @@ mod tests {
         let cases: [(&[u8], usize); 3] = [(b"G", 0), (b"\x16\x03\x01\xff\xff", 0), (&alert, 25)];
         for (bytes, place) in cases {
             let error = ClientHello::from_records(bytes).unwrap_err();
-            assert!(matches!(error, Error::NotRecord { offset, .. } if offset == place), "{error}");
+            assert!(matches!(error, TlsError::NotRecord { offset, .. } if offset == place), "{error}");
             assert_eq!(pushed(bytes, 1), Err(error));
         }
         let server = [22, 3, 3, 0, 4, 2, 0, 0, 0];
-        assert_eq!(ClientHello::from_records(&server), Err(Error::NotHello(2)));
+        assert_eq!(ClientHello::from_records(&server), Err(TlsError::NotHello(2)));
     }
 
     #[test]
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn what_is_announced_is_not_held_beyond_the_longest_hello() {
         let endless = [[22, 3, 3, 0, 4, 1, 0xff, 0xff, 0xff], [22, 3, 3, 0, 4, 0, 0, 0, 0]].concat();
-        assert_eq!(pushed(&endless, 3), Err(Error::TooLong { announced: 0xff_ffff }));
+        assert_eq!(pushed(&endless, 3), Err(TlsError::TooLong { announced: 0xff_ffff }));
     }
 
     proptest! {

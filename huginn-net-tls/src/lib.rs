@@ -58,7 +58,7 @@ mod version;
 
 pub use client_family::ClientFamily;
 pub use client_hello::ClientHello;
-pub use error::{Error, Field};
+pub use error::{TlsError, TlsField};
 pub use extension::{AlpnList, Extension, Extensions, U16List, extension_type};
 pub use grease::is_grease;
 pub use hello_reader::HelloReader;

@@ -6,7 +6,7 @@
     reason = "a test may panic"
 )]
 
-use huginn_net_tls::{ClientHello, Error, Field, ServerHello, Transport, Version, extension_type};
+use huginn_net_tls::{ClientHello, ServerHello, TlsError, TlsField, Transport, Version, extension_type};
 use proptest::prelude::*;
 
 /// A number of `width` bytes.
@@ -118,11 +118,11 @@ fn the_version_is_the_highest_that_is_no_grease() {
 fn what_is_mandatory_must_be_there() {
     let whole = message(1, &before_extensions());
     let fields = [
-        (4, Field::Version),
-        (6, Field::Random),
-        (38, Field::SessionId),
-        (41, Field::CipherSuites),
-        (47, Field::CompressionMethods),
+        (4, TlsField::Version),
+        (6, TlsField::Random),
+        (38, TlsField::SessionId),
+        (41, TlsField::CipherSuites),
+        (47, TlsField::CompressionMethods),
     ];
     for len in 0..whole.len() {
         let mut cut = whole[..len].to_vec();
@@ -132,16 +132,16 @@ fn what_is_mandatory_must_be_there() {
             let error = ClientHello::from_message(&cut, Transport::Tcp).unwrap_err();
             let (_, expected) = fields.iter().rev().find(|(offset, _)| len >= *offset).unwrap();
             assert!(
-                matches!(error, Error::Truncated { field, .. } if field == *expected),
+                matches!(error, TlsError::Truncated { field, .. } if field == *expected),
                 "{len} bytes: {error}"
             );
         }
     }
-    assert_eq!(ClientHello::from_message(&[2, 0, 0, 0], Transport::Tcp), Err(Error::NotHello(2)));
+    assert_eq!(ClientHello::from_message(&[2, 0, 0, 0], Transport::Tcp), Err(TlsError::NotHello(2)));
     let announced = 0xff_ffff;
     assert_eq!(
         ClientHello::from_message(&[1, 0xff, 0xff, 0xff], Transport::Tcp),
-        Err(Error::TooLong { announced })
+        Err(TlsError::TooLong { announced })
     );
 }
 

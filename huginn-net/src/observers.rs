@@ -11,11 +11,11 @@ use huginn_net_http::{
 use huginn_net_tcp::{Handshake, TcpEvent, TcpFlow, TcpObserver};
 use huginn_net_tls::{TlsCounters, TlsEvent, TlsFlow, TlsObserver};
 
+use crate::Finding;
+use crate::finding::{HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, TcpFinding};
 use crate::hosts::{self, HostNote, HttpNote, Note, TcpNote, TlsNote};
+use crate::hosts::{HostLimits, Hosts};
 use crate::p0f_flow::P0fFlow;
-use crate::{
-    Finding, HostLimits, Hosts, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, TcpFinding,
-};
 
 /// The protocols to run and the database to look up what they see.
 ///
@@ -85,7 +85,7 @@ impl Observers {
         Self { hosts: limits, ..self }
     }
 
-    /// Remembers a [`HostProfile`](crate::HostProfile) of each host, or does not (the default): links, software and TLS
+    /// Remembers a [`HostProfile`](crate::hosts::HostProfile) of each host, or does not (the default): links, software and TLS
     /// clients beside what changes and uptimes are told by.
     #[must_use]
     pub fn profiles(self, remember: bool) -> Self {

@@ -11,7 +11,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use huginn_net::{Frame, HostLimits, HuginnNet, Overflow, P0fAnswer, Source, Timestamp, Watcher};
+use huginn_net::core::{Overflow, Watcher};
+use huginn_net::hosts::HostLimits;
+use huginn_net::p0f::P0fAnswer;
+use huginn_net::{Frame, HuginnNet, Source, Timestamp};
 use huginn_net_live::{Backend, LiveError, LiveOptions, LiveSource, Stopper};
 
 use self::files::Files;

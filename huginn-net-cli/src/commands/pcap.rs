@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
+use huginn_net::hosts::{HostCounters, HostLimits};
 use huginn_net::{
-    AnalysisError, Builder, CaptureError, CaptureReader, Counters, Escaped, Event, Frame, HostCounters,
-    HostLimits, HuginnNet, Source,
+    AnalysisError, Builder, CaptureError, CaptureReader, Counters, Escaped, Event, Frame, HuginnNet, Source,
 };
 
 use crate::analysed::Analysed;

@@ -2,7 +2,7 @@
 
 use crate::decode::{FixedHeaders, Prospect, Usual};
 use crate::flows::Outline;
-use crate::{IpHeader, Segment, TcpFlags, TcpHeader, Timestamp, Transport, TunnelPath, UdpHeader};
+use crate::{IpHeader, Segment, TcpFlags, TcpHeader, Timestamp, TransportHeader, TunnelPath, UdpHeader};
 
 /// Segments in order of the capture, with the bytes that they refer to.
 ///
@@ -57,7 +57,7 @@ struct Record {
 
 const NO_TUNNEL: u32 = u32::MAX;
 
-/// A [`Transport`] but for the options.
+/// A [`TransportHeader`] but for the options.
 #[derive(Debug)]
 enum TransportFields {
     Tcp { ports: (u16, u16), seq: u32, ack: u32, flags: TcpFlags, window: u16, urgent: u16 },
@@ -77,12 +77,12 @@ impl Batch {
     /// Adds a segment of a frame, or of several that were put together; it is that of this place in the round.
     pub(super) fn push_segment(&mut self, place: u32, segment: &Segment<'_>, now: Timestamp) {
         let (transport, options) = match &segment.transport {
-            Transport::Tcp(tcp) => {
+            TransportHeader::Tcp(tcp) => {
                 let TcpHeader { src_port, dst_port, seq, ack, flags, window, urgent, options } = *tcp;
                 let ports = (src_port, dst_port);
                 (TransportFields::Tcp { ports, seq, ack, flags, window, urgent }, options)
             }
-            Transport::Udp(udp) => (TransportFields::Udp(*udp), &[][..]),
+            TransportHeader::Udp(udp) => (TransportFields::Udp(*udp), &[][..]),
         };
         let tunnel = if segment.tunnel.is_empty() {
             NO_TUNNEL
@@ -137,17 +137,19 @@ impl Batch {
         let Record { about, tunnel, ip, transport } = record;
         let (options, payload) = self.bytes_of(&about.bytes);
         let transport = match transport {
-            TransportFields::Tcp { ports, seq, ack, flags, window, urgent } => Transport::Tcp(TcpHeader {
-                src_port: ports.0,
-                dst_port: ports.1,
-                seq: *seq,
-                ack: *ack,
-                flags: *flags,
-                window: *window,
-                urgent: *urgent,
-                options,
-            }),
-            TransportFields::Udp(udp) => Transport::Udp(*udp),
+            TransportFields::Tcp { ports, seq, ack, flags, window, urgent } => {
+                TransportHeader::Tcp(TcpHeader {
+                    src_port: ports.0,
+                    dst_port: ports.1,
+                    seq: *seq,
+                    ack: *ack,
+                    flags: *flags,
+                    window: *window,
+                    urgent: *urgent,
+                    options,
+                })
+            }
+            TransportFields::Udp(udp) => TransportHeader::Udp(*udp),
         };
         let segment = Segment {
             ts: about.ts,

@@ -7,7 +7,7 @@ use super::first_line::{RequestLine, StatusLine};
 use super::head_buffer::{HeadBuffer, Scan};
 use crate::headers::{Draft, FieldList};
 use crate::message::{RequestParts, ResponseParts, SeenByP0f};
-use crate::{Error, Request, Response, Role, p0f};
+use crate::{HttpError, Request, Response, Role, p0f};
 
 /// The longest head that is read, in bytes.
 pub const MAX_HEAD: usize = 64 << 10;
@@ -24,12 +24,12 @@ impl Request {
     /// let request = Request::parse(b"GET /a?b HTTP/1.1\r\nHost: example.org\r\n\r\n")?.expect("a whole head");
     /// assert_eq!(request.host(), Some(&b"example.org"[..]));
     /// assert_eq!(request.path(), Some(&b"/a?b"[..]));
-    /// # Ok::<(), huginn_net_http::Error>(())
+    /// # Ok::<(), huginn_net_http::HttpError>(())
     /// ```
     ///
     /// # Errors
     /// Bytes that are no such head, or one beyond the limits.
-    pub fn parse(bytes: &[u8]) -> Result<Option<Self>, Error> {
+    pub fn parse(bytes: &[u8]) -> Result<Option<Self>, HttpError> {
         whole_head(Role::Request, bytes)?.map(|head| request(head, true)).transpose()
     }
 }
@@ -39,12 +39,12 @@ impl Response {
     ///
     /// # Errors
     /// Bytes that are no such head, or one beyond the limits.
-    pub fn parse(bytes: &[u8]) -> Result<Option<Self>, Error> {
+    pub fn parse(bytes: &[u8]) -> Result<Option<Self>, HttpError> {
         whole_head(Role::Response, bytes)?.map(|head| response(head, true)).transpose()
     }
 }
 
-fn whole_head(role: Role, bytes: &[u8]) -> Result<Option<Lines<'_>>, Error> {
+fn whole_head(role: Role, bytes: &[u8]) -> Result<Option<Lines<'_>>, HttpError> {
     match HeadBuffer::default().push(role, bytes)? {
         Scan::Whole { head, .. } => Ok(Some(head)),
         Scan::More => Ok(None),
@@ -65,19 +65,19 @@ pub(super) struct Lines<'a> {
 }
 
 /// Reads a request. `for_p0f`: whether p0f would look at it.
-pub(super) fn request(head: Lines<'_>, for_p0f: bool) -> Result<Request, Error> {
+pub(super) fn request(head: Lines<'_>, for_p0f: bool) -> Result<Request, HttpError> {
     let is_seen_by_p0f = for_p0f && p0f::takes_request(&head.lines);
     let head = draft(head.lines, head.fields)?;
     let text = head.text();
     let RequestLine { method, target, version } =
-        RequestLine::parse(first_line(text)).ok_or(Error::NotHttp1)?;
+        RequestLine::parse(first_line(text)).ok_or(HttpError::NotHttp1)?;
     let [method, target] = [method, target].map(|part| place_within(text, part).into());
     let parts = RequestParts { version, method, target, authority: None };
     Ok(Request::from_parts(parts, head, is_seen_by_p0f))
 }
 
 /// Reads a response. `for_p0f`: whether p0f would look at it.
-pub(super) fn response(head: Lines<'_>, for_p0f: bool) -> Result<Response, Error> {
+pub(super) fn response(head: Lines<'_>, for_p0f: bool) -> Result<Response, HttpError> {
     let Lines { lines, fields, cuts, blank_has_cr } = head;
     let places = for_p0f.then(|| p0f::response_fields(&lines, &cuts, blank_has_cr)).flatten();
     let seen_by_p0f = match places {
@@ -92,12 +92,12 @@ pub(super) fn response(head: Lines<'_>, for_p0f: bool) -> Result<Response, Error
     let head = draft(lines, fields)?;
     let text = head.text();
     let StatusLine { version, status, reason } =
-        StatusLine::parse(first_line(text)).ok_or(Error::NotHttp1)?;
+        StatusLine::parse(first_line(text)).ok_or(HttpError::NotHttp1)?;
     let reason = place_within(text, reason).into();
     Ok(Response::from_parts(ResponseParts { version, status, reason }, head, seen_by_p0f))
 }
 
-fn draft(mut lines: Cow<'_, [u8]>, fields: Option<FieldList>) -> Result<Draft<'_>, Error> {
+fn draft(mut lines: Cow<'_, [u8]>, fields: Option<FieldList>) -> Result<Draft<'_>, HttpError> {
     let fields = match fields {
         Some(fields) => fields,
         None => fields::of_lines(lines.to_mut())?,
