@@ -31,6 +31,8 @@ mod http_pattern;
 mod label;
 mod lint;
 mod parser;
+#[cfg(feature = "serde")]
+mod serialize;
 mod syntax;
 mod tcp_index;
 mod tcp_match;

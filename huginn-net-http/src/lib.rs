@@ -30,6 +30,8 @@ pub mod language;
 mod message;
 mod observer;
 mod p0f;
+#[cfg(feature = "serde")]
+mod serialize;
 mod signature;
 
 pub use error::HttpError;

@@ -48,6 +48,8 @@ mod packet_stream;
 pub mod quic;
 mod rdpudp;
 mod record;
+#[cfg(feature = "serde")]
+mod serialize;
 mod server_hello;
 mod sorted;
 mod sslv2;

@@ -24,17 +24,17 @@
 //! ClientHello from bytes, `huginn-net-tls` (here as [`tls`]).
 
 mod community_id;
-mod escaped;
 pub mod finding;
 pub mod hosts;
 pub mod json;
 mod observers;
 pub mod p0f;
 mod p0f_flow;
+#[cfg(feature = "serde")]
+mod serialize;
 mod system_check;
 
 pub use community_id::CommunityId;
-pub use escaped::Escaped;
 pub use finding::{Event, Finding};
 /// Capture files: pcap and pcapng, plain or compressed.
 pub use huginn_net_capture as capture;
@@ -42,7 +42,8 @@ pub use huginn_net_capture::{CaptureError, CaptureReader};
 /// Frames, flows and the engine.
 pub use huginn_net_core as core;
 pub use huginn_net_core::{
-    AnalysisError, Builder, CancelToken, Counters, Filter, Frame, LinkType, Side, Sink, Source, Timestamp,
+    AnalysisError, Builder, CancelToken, Counters, Escaped, Filter, Frame, LinkType, Side, Sink, Source,
+    Timestamp,
 };
 /// The signature database and its matching.
 pub use huginn_net_db as db;

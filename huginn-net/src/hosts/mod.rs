@@ -8,6 +8,8 @@ mod note;
 mod profile;
 mod reasons;
 mod scores;
+#[cfg(feature = "serde")]
+mod serialize;
 mod server_header;
 mod sightings;
 mod stack;

@@ -9,7 +9,7 @@ use huginn_net_tcp::Handshake;
 use huginn_net_tls::{ClientFamily, Ja4};
 
 use super::stack::is_middlebox;
-use crate::Escaped;
+use huginn_net_core::Escaped;
 
 /// What a host most likely is, with all that it is made of. [`HostProfile::verdict`](crate::hosts::HostProfile::verdict) makes it.
 ///
