@@ -1,5 +1,11 @@
 //! Events and hosts by `serde`: the same fields as the JSON lines of the program.
 #![cfg(feature = "serde")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "the captures are this project's"
+)]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
