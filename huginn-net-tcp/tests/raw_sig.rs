@@ -7,7 +7,7 @@
     reason = "a test may panic"
 )]
 
-use huginn_net_core::decode_ip;
+use huginn_net_core::{decode_ip, ip_packet_len};
 use huginn_net_tcp::{Handshake, ParseError, TcpError, TcpField, TcpSignature, WindowMultiple};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -115,8 +115,35 @@ fn other_packets_have_no_signature() {
     assert_eq!(error.to_string(), "the segment is neither a SYN nor a SYN+ACK (flags 0x003)");
     packet[9] = 17;
     assert!(matches!(TcpSignature::from_ip_packet(&packet), Err(TcpError::NotTcp)));
+    packet[0] = 0x55;
     assert!(matches!(TcpSignature::from_ip_packet(&packet[..10]), Err(TcpError::Decode(_))));
-    assert!(matches!(TcpSignature::from_ip_packet(&[]), Err(TcpError::Decode(_))));
+}
+
+#[test]
+fn cut_packet_asks_for_more() {
+    for vector in vectors() {
+        let packet = vector.packet;
+        let whole = TcpSignature::from_ip_packet(&packet).unwrap().unwrap();
+        let two = [&packet[..], &packet].concat();
+        let stated = ip_packet_len(&packet).unwrap().unwrap_or(two.len());
+        assert_eq!(whole.consumed, stated.min(packet.len()));
+        let first = TcpSignature::from_ip_packet(&two).unwrap().unwrap();
+        assert_eq!(first.consumed, stated.min(two.len()));
+        let headers = decode_ip(&packet).map(|segment| packet.len() - segment.payload.len()).unwrap();
+        for len in 0..headers.min(stated) {
+            assert!(
+                TcpSignature::from_ip_packet(&packet[..len]).unwrap().is_none(),
+                "{len} bytes of {packet:02x?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn header_beyond_its_packet_is_an_error() {
+    let mut packet = packet(64, false, 1, &[]);
+    packet[32] = 0xf0;
+    assert!(matches!(TcpSignature::from_ip_packet(&packet), Err(TcpError::Decode(_))));
 }
 
 /// An IPv4 packet with a SYN or SYN+ACK out of these parts.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use huginn_net_core::Cursor;
+use huginn_net_core::{Cursor, Parsed};
 
 use crate::computed::Computed;
 use crate::extension::extension_type as kind;
@@ -62,14 +62,19 @@ struct Span {
 }
 
 impl<'a> ClientHello<'a> {
-    /// Reads a handshake message, its header of four bytes included. DTLS has another header and a cookie: its message
+    /// Reads the handshake message that begins these bytes, its header of four bytes included. DTLS has another header and a cookie: its message
     /// is given with the header that TLS would give it.
     ///
-    /// Bytes behind the message are left alone.
+    /// `None` where more bytes are needed: the message is not all there. Bytes behind it are left alone.
     ///
     /// # Errors
-    /// A message that is cut off within what is mandatory, or is no ClientHello.
-    pub fn from_message(message: &'a [u8], transport: Transport) -> Result<Self, TlsError> {
+    /// A message that ends within what is mandatory, or is no ClientHello.
+    pub fn from_message(bytes: &'a [u8], transport: Transport) -> Result<Option<Parsed<Self>>, TlsError> {
+        handshake::parsed(Self::of_message(bytes, transport), Self::message)
+    }
+
+    /// Reads a handshake message that is whole, its header included.
+    pub(crate) fn of_message(message: &'a [u8], transport: Transport) -> Result<Self, TlsError> {
         let body = handshake::body(message, CLIENT_HELLO)?;
         let end = body.position().saturating_add(body.remaining());
         let layout = Layout::of(body, transport)?;

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use huginn_net_core::{Cursor, Truncated};
+use huginn_net_core::{Cursor, Parsed, Truncated};
 
 use crate::{TlsError, TlsField};
 
@@ -35,6 +35,20 @@ pub(crate) fn body<'a>(message: &'a [u8], kind: u8) -> Result<Cursor<'a>, TlsErr
     let mut body = Cursor::new(message.get(..whole.position()).unwrap_or(message));
     body.skip(HEADER_LEN).map_err(at(TlsField::Header))?;
     Ok(body)
+}
+
+/// What bytes that may go on hold: nothing yet, where they end before the message does.
+pub(crate) fn parsed<T>(
+    outcome: Result<T, TlsError>,
+    message: impl FnOnce(&T) -> &[u8],
+) -> Result<Option<Parsed<T>>, TlsError> {
+    match outcome {
+        Err(TlsError::Truncated { field: TlsField::Header | TlsField::Body, .. }) => Ok(None),
+        outcome => outcome.map(|hello| {
+            let consumed = message(&hello).len();
+            Some(Parsed::new(hello, consumed))
+        }),
+    }
 }
 
 /// Says in which field bytes ended.

@@ -64,6 +64,7 @@ pub use error::{TlsError, TlsField};
 pub use extension::{AlpnList, Extension, Extensions, U16List, extension_type};
 pub use grease::is_grease;
 pub use hello_reader::HelloReader;
+pub use huginn_net_core::Parsed;
 pub use ja3::{Ja3, Ja3Hash, Ja3s};
 pub use ja4::{Ja4, Ja4Field, Ja4Form, Ja4Hash, Ja4Head, Ja4ParseError, Ja4Raw};
 pub use observer::{

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use huginn_net_core::Parsed;
+
 use crate::extension::extension_type as kind;
 use crate::handshake::{self, SERVER_HELLO, at};
 use crate::{AlpnList, Extensions, TlsError, TlsField, Transport, U16List, Version};
@@ -27,13 +29,18 @@ const HELLO_RETRY_REQUEST: [u8; 32] = [
 ];
 
 impl<'a> ServerHello<'a> {
-    /// Reads a handshake message, its header of four bytes included.
+    /// Reads the handshake message that begins these bytes, its header of four bytes included.
     ///
-    /// Bytes behind the message are left alone.
+    /// `None` where more bytes are needed: the message is not all there. Bytes behind it are left alone.
     ///
     /// # Errors
-    /// A message that is cut off within what is mandatory, or is no ServerHello.
-    pub fn from_message(message: &'a [u8], transport: Transport) -> Result<Self, TlsError> {
+    /// A message that ends within what is mandatory, or is no ServerHello.
+    pub fn from_message(bytes: &'a [u8], transport: Transport) -> Result<Option<Parsed<Self>>, TlsError> {
+        handshake::parsed(Self::of_message(bytes, transport), Self::message)
+    }
+
+    /// Reads a handshake message that is whole, its header included.
+    pub(crate) fn of_message(message: &'a [u8], transport: Transport) -> Result<Self, TlsError> {
         let mut body = handshake::body(message, SERVER_HELLO)?;
         let end = body.position().saturating_add(body.remaining());
         let legacy_version = Version(body.u16_be().map_err(at(TlsField::Version))?);

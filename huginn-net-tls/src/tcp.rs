@@ -137,7 +137,7 @@ impl Greeting {
         if !starts.are_followed_by(tcp, sender, WINDOW) {
             return None;
         }
-        let hello = ClientHello::from_message(message, Transport::Tcp).ok()?;
+        let hello = ClientHello::of_message(message, Transport::Tcp).ok()?;
         let len = u16::try_from(payload.len()).ok()?;
         let early_data = hello.announces_early_data();
         Some((Self { seq: tcp.seq, ack: tcp.ack, flags: tcp.flags, len, early_data }, hello))

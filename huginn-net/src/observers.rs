@@ -317,13 +317,13 @@ impl Observers {
         http.on_segment(segment, sender, &mut flow.http, &mut |side, event| {
             let signature = match &event {
                 HttpEvent::Request(HttpRequest { request, .. }) => {
-                    in_scope(scope, HttpSignature::p0f_of_request(request), || {
-                        HttpSignature::of_request(request)
+                    in_scope(scope, HttpSignature::p0f_from_request(request), || {
+                        HttpSignature::from_request(request)
                     })
                 }
                 HttpEvent::Response(HttpResponse { response, .. }) => {
-                    in_scope(scope, HttpSignature::p0f_of_response(response), || {
-                        HttpSignature::of_response(response)
+                    in_scope(scope, HttpSignature::p0f_from_response(response), || {
+                        HttpSignature::from_response(response)
                     })
                 }
                 _ => return,

@@ -7,7 +7,8 @@ use std::time::Duration;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use foldhash::fast::RandomState;
 use huginn_net_core::{
-    Addresses, FlowKey, IdleLimits, IdleMap, IpHeader, Segment, Timestamp, TransportHeader, TunnelPath, UdpHeader,
+    Addresses, FlowKey, IdleLimits, IdleMap, IpHeader, Segment, Timestamp, TransportHeader, TunnelPath,
+    UdpHeader,
 };
 use ttl_cache::TtlCache;
 

@@ -245,14 +245,14 @@ fn published_tcp(packets: &Packets, database: &published_db::Database) -> u64 {
 fn http(source: impl Source<Error: Debug + Send> + Send, database: &Database) -> u64 {
     analyse(HuginnNetHttp::builder(), source, |event| match &black_box(&event).kind {
         HttpEvent::Request(found) => {
-            let signature = HttpSignature::of_request(&found.request);
+            let signature = HttpSignature::from_request(&found.request);
             let matched = database.match_request(&signature);
             let wanted = found.request.headers().value("accept-language").and_then(language::preferred);
             let params = HttpParams::of(&signature, matched.as_ref());
             black_box((matched, params, wanted.and_then(language::name)));
         }
         HttpEvent::Response(found) => {
-            let signature = HttpSignature::of_response(&found.response);
+            let signature = HttpSignature::from_response(&found.response);
             let matched = database.match_response(&signature);
             let params = HttpParams::of(&signature, matched.as_ref());
             black_box((matched, params));

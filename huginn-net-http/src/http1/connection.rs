@@ -215,7 +215,7 @@ impl Http1Connection {
     }
 
     /// Tells that p0f would look no further, for a reason that is not in the bytes: a FIN or RST, data in a SYN. What
-    /// comes from here on has no signature of p0f's ([`HttpSignature::p0f_of_request`](crate::HttpSignature::p0f_of_request)).
+    /// comes from here on has no signature of p0f's ([`HttpSignature::p0f_from_request`](crate::HttpSignature::p0f_from_request)).
     pub fn hide_from_p0f(&mut self) {
         self.p0f = P0f::Done;
     }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use huginn_net_core::Parsed;
+
 use super::fields::{self, place_within};
 use super::first_line::{RequestLine, StatusLine};
 use super::head_buffer::{HeadBuffer, Scan};
@@ -15,22 +17,24 @@ pub const MAX_HEAD: usize = 64 << 10;
 pub const MAX_HEADERS: usize = 256;
 
 impl Request {
-    /// Reads the head of an HTTP/1 request, as a connection begins with it. `None` if its end is not there yet; what
-    /// follows it is not looked at.
+    /// Reads the head of an HTTP/1 request, as a connection begins with it. `None` where more bytes are needed: its end is
+    /// not there.
     ///
     /// ```
     /// use huginn_net_http::Request;
     ///
-    /// let request = Request::parse(b"GET /a?b HTTP/1.1\r\nHost: example.org\r\n\r\n")?.expect("a whole head");
-    /// assert_eq!(request.host(), Some(&b"example.org"[..]));
-    /// assert_eq!(request.path(), Some(&b"/a?b"[..]));
+    /// let bytes = b"GET /a?b HTTP/1.1\r\nHost: example.org\r\n\r\nGET /c HTTP/1.1\r\n";
+    /// let parsed = Request::parse(bytes)?.expect("a whole head");
+    /// assert_eq!(parsed.value.host(), Some(&b"example.org"[..]));
+    /// assert_eq!(parsed.value.path(), Some(&b"/a?b"[..]));
+    /// assert!(Request::parse(&bytes[parsed.consumed..])?.is_none());
     /// # Ok::<(), huginn_net_http::HttpError>(())
     /// ```
     ///
     /// # Errors
     /// Bytes that are no such head, or one beyond the limits.
-    pub fn parse(bytes: &[u8]) -> Result<Option<Self>, HttpError> {
-        whole_head(Role::Request, bytes)?.map(|head| request(head, true)).transpose()
+    pub fn parse(bytes: &[u8]) -> Result<Option<Parsed<Self>>, HttpError> {
+        parse(Role::Request, bytes, |head| request(head, true))
     }
 }
 
@@ -39,16 +43,24 @@ impl Response {
     ///
     /// # Errors
     /// Bytes that are no such head, or one beyond the limits.
-    pub fn parse(bytes: &[u8]) -> Result<Option<Self>, HttpError> {
-        whole_head(Role::Response, bytes)?.map(|head| response(head, true)).transpose()
+    pub fn parse(bytes: &[u8]) -> Result<Option<Parsed<Self>>, HttpError> {
+        parse(Role::Response, bytes, |head| response(head, true))
     }
 }
 
-fn whole_head(role: Role, bytes: &[u8]) -> Result<Option<Lines<'_>>, HttpError> {
-    match HeadBuffer::default().push(role, bytes)? {
-        Scan::Whole { head, .. } => Ok(Some(head)),
-        Scan::More => Ok(None),
-    }
+fn parse<T>(
+    role: Role,
+    bytes: &[u8],
+    read: impl FnOnce(Lines<'_>) -> Result<T, HttpError>,
+) -> Result<Option<Parsed<T>>, HttpError> {
+    let Scan::Whole { head, taken } = HeadBuffer::default().push(role, bytes)? else { return Ok(None) };
+    let consumed = match (head.blank_has_cr, bytes.get(taken)) {
+        (true, Some(b'\n')) => taken.saturating_add(1),
+        // An LF may still come.
+        (true, None) => return Ok(None),
+        _ => taken,
+    };
+    Ok(Some(Parsed::new(read(head)?, consumed)))
 }
 
 /// A head that has come.

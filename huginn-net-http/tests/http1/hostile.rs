@@ -51,6 +51,20 @@ fn bombs_are_counted_and_held_within_bounds() {
     assert_eq!(Response::parse(b"HTTP/2 200\r\n\r\n"), Err(HttpError::NotHttp1));
 }
 
+#[test]
+fn head_that_is_cut_asks_for_more() {
+    for end in ["\r\n\r\n", "\n\n", "\n\r\n"] {
+        let head = format!("GET / HTTP/1.1\r\nHost: a{end}");
+        for len in 0..head.len() {
+            assert_eq!(Request::parse(&head.as_bytes()[..len]), Ok(None), "{:?}", &head[..len]);
+        }
+        for behind in ["", "\n", "\r\n", "GET "] {
+            let bytes = format!("{head}{behind}");
+            assert_eq!(Request::parse(bytes.as_bytes()).unwrap().unwrap().consumed, head.len(), "{bytes:?}");
+        }
+    }
+}
+
 /// A reader that looked at a head anew with every piece would take hours.
 #[test]
 fn a_head_may_come_byte_by_byte() {
