@@ -56,7 +56,7 @@ fn head_that_is_cut_asks_for_more() {
     for end in ["\r\n\r\n", "\n\n", "\n\r\n"] {
         let head = format!("GET / HTTP/1.1\r\nHost: a{end}");
         for len in 0..head.len() {
-            assert_eq!(Request::parse(&head.as_bytes()[..len]), Ok(None), "{:?}", &head[..len]);
+            assert_eq!(Request::parse(&head.as_bytes()[..len]), Ok(None), "{len} bytes of {head:?}");
         }
         for behind in ["", "\n", "\r\n", "GET "] {
             let bytes = format!("{head}{behind}");
