@@ -23,11 +23,12 @@ use super::{Http2Error, Http2Event, Http2Reader, PREFACE, PseudoHeaders, Setting
 ///
 /// let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
 /// bytes.extend([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0xff, 0xff]); // SETTINGS
-/// assert_eq!(Akamai::from_client_bytes(&bytes)?, None);
+/// assert!(Akamai::from_client_bytes(&bytes)?.is_none());
 ///
 /// bytes.extend([0, 0, 6, 1, 5, 0, 0, 0, 1, 0x82, 0x84, 0x87, 0x41, 1, b'a']); // HEADERS
-/// let akamai = Akamai::from_client_bytes(&bytes)?.expect("a request");
-/// assert_eq!(akamai.to_string(), "4:65535|00|0|m,p,s,a");
+/// let parsed = Akamai::from_client_bytes(&bytes)?.expect("a request");
+/// assert_eq!(parsed.value.to_string(), "4:65535|00|0|m,p,s,a");
+/// assert_eq!(parsed.consumed, bytes.len());
 /// # Ok::<(), huginn_net_http::http2::Http2Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
