@@ -103,12 +103,12 @@ fn analyse(bench: &mut Bench, name: &str, packets: &LazyPackets, sweep: bool) {
     let database = Database::builtin();
     let browser = |event: &HttpEvent| {
         if let HttpEvent::Request(found) = event {
-            black_box(database.match_request(&HttpSignature::of_request(&found.request)));
+            black_box(database.match_request(&HttpSignature::from_request(&found.request)));
         }
     };
     let server = |event: &HttpEvent| {
         if let HttpEvent::Response(found) = event {
-            black_box(database.match_response(&HttpSignature::of_response(&found.response)));
+            black_box(database.match_response(&HttpSignature::from_response(&found.response)));
         }
     };
     bench.analyses(name, packets, HuginnNetHttp::builder, ("browser", browser), ("server", server), sweep);
@@ -122,7 +122,7 @@ fn single_heads(bench: &mut Bench) {
     let heads: Vec<_> = payloads.filter(is_head).collect();
     let database = Database::builtin();
     println!("{} heads of {} bytes", heads.len(), heads.iter().map(|head| head.len()).sum::<usize>());
-    let request = |head: &[u8]| Request::parse(black_box(head)).unwrap().unwrap();
+    let request = |head: &[u8]| Request::parse(black_box(head)).unwrap().unwrap().value;
     let mut group = bench.criterion.benchmark_group("heads");
     group.throughput(Throughput::Elements(heads.len() as u64));
     group.bench_function("parse", |b| {
@@ -130,14 +130,15 @@ fn single_heads(bench: &mut Bench) {
     });
     group.bench_function("parse, match", |b| {
         b.iter(|| {
-            let matched = |head| database.match_request(&HttpSignature::of_request(&request(head))).is_some();
+            let matched =
+                |head| database.match_request(&HttpSignature::from_request(&request(head))).is_some();
             heads.iter().filter(|head| matched(head)).count()
         });
     });
     group.bench_function("parse, raw_sig as text", |b| {
         let known = |name: &[u8]| database.knows_header(name);
         b.iter(|| {
-            let text = |head| HttpSignature::of_request(&request(head)).raw_sig(known).to_string().len();
+            let text = |head| HttpSignature::from_request(&request(head)).raw_sig(known).to_string().len();
             heads.iter().map(|head| text(head)).sum::<usize>()
         });
     });
@@ -150,7 +151,7 @@ fn akamai(bench: &mut Bench) {
     let mut group = bench.criterion.benchmark_group("http2");
     group.throughput(Throughput::Elements(1));
     group.bench_function("akamai_hash of Chromium", |b| {
-        b.iter(|| Akamai::of_client(black_box(&bytes)).unwrap().unwrap().hash());
+        b.iter(|| Akamai::from_client_bytes(black_box(&bytes)).unwrap().unwrap().value.hash());
     });
     group.finish();
 }

@@ -25,7 +25,9 @@ use std::cell::RefCell;
 use std::hint::black_box;
 use std::sync::Arc;
 
-use huginn_net::{Builder, Database, Event, Hosts, HuginnNet, JsonEvent, Observers};
+use huginn_net::hosts::Hosts;
+use huginn_net::json::JsonEvent;
+use huginn_net::{Builder, Database, Event, HuginnNet, Observers};
 
 use packets::{AT_LEAST, PAGES, Packets, Repeat};
 use table::{Bench, Forget, LazyPackets, lazy};

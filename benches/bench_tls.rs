@@ -204,7 +204,7 @@ fn single_hellos(bench: &mut Bench) {
             b.iter(|| {
                 for hello in &hellos {
                     let message = black_box(hello.message());
-                    let hello = ClientHello::from_message(message, hello.transport()).unwrap();
+                    let hello = ClientHello::from_message(message, hello.transport()).unwrap().unwrap().value;
                     black_box(write_fingerprints(black_box(&hello), fingerprint));
                 }
             });

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use huginn_net_core::{CaptureReader, Event};
+use huginn_net_capture::CaptureReader;
+use huginn_net_core::Event;
 use huginn_net_tls::{ClientHello, HuginnNetTls, TlsEvent};
 
 /// The hellos in the captures of a folder, no two of the same bytes, in the order of the files' names.

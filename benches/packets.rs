@@ -6,7 +6,8 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use huginn_net_core::{CaptureReader, Frame, LinkType, Timestamp};
+use huginn_net_capture::CaptureReader;
+use huginn_net_core::{Frame, LinkType, Timestamp};
 
 /// Packets a second that fill a link of 1 Gbps: frames of 1,518 bytes, with preamble and gap 1,538.
 pub(crate) const PACKETS_AT_1_GBPS: u64 = 81_274;

@@ -14,7 +14,10 @@ const SYN: &str = "4500003c8a3040004006000a0a4d00010a4d0002b0e20050d2f4b7e500000
 fn main() -> Result<(), Box<dyn Error>> {
     let text = std::env::args().nth(1).unwrap_or_else(|| SYN.to_owned());
     let packet = bytes(&text).ok_or("not an even number of hexadecimal digits")?;
-    println!("{}", TcpSignature::from_ip_packet(&packet)?);
+    match TcpSignature::from_ip_packet(&packet)? {
+        Some(parsed) => println!("{}", parsed.value),
+        None => println!("the packet is cut"),
+    }
     Ok(())
 }
 

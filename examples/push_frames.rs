@@ -3,7 +3,8 @@
 //! `cargo run -p huginn-net --example push_frames`
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
-use huginn_net::{Event, Frame, HuginnNet, LinkType, P0fLine, Timestamp};
+use huginn_net::p0f::P0fLine;
+use huginn_net::{Event, Frame, HuginnNet, LinkType, Timestamp};
 
 /// A SYN of Windows 11 and the SYN+ACK of a Linux server, as raw IP packets.
 const PACKETS: [&[u8]; 2] = [

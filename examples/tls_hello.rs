@@ -20,8 +20,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     loop {
         let len = stream.read(&mut piece)?;
         received.extend_from_slice(piece.get(..len).unwrap_or_default());
-        if let Some(hello) = ClientHello::from_records(&received)? {
-            print(&hello);
+        if let Some(parsed) = ClientHello::from_records(&received)? {
+            print(&parsed.value);
             return Ok(());
         }
         if len == 0 {

@@ -3,7 +3,7 @@
 
 use std::io::Cursor;
 
-use huginn_net_core::CaptureReader;
+use huginn_net_capture::CaptureReader;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

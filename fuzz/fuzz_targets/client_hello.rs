@@ -2,26 +2,28 @@
 //! whose texts read back, and is the same hello once it is owned.
 #![no_main]
 
-use huginn_net_tls::{ClientHello, Ja4, Ja4Form, Ja4Raw, ServerHello, Transport};
+use huginn_net_tls::{ClientHello, Ja4, Ja4Form, Ja4Raw, Parsed, ServerHello, Transport};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     for transport in [Transport::Tcp, Transport::Quic, Transport::Dtls] {
-        if let Ok(hello) = ClientHello::from_message(data, transport) {
-            client(&hello);
+        if let Ok(Some(parsed)) = ClientHello::from_message(data, transport) {
+            client(&parsed.value);
         }
-        if let Ok(hello) = ServerHello::from_message(data, transport) {
-            server(&hello);
+        if let Ok(Some(parsed)) = ServerHello::from_message(data, transport) {
+            server(&parsed.value);
         }
     }
-    if let Ok(Some(hello)) = ClientHello::from_records(data) {
-        client(&hello);
+    if let Ok(Some(parsed)) = ClientHello::from_records(data) {
+        assert_eq!(ClientHello::from_records(&data[..parsed.consumed]), Ok(Some(parsed.clone())));
+        client(&parsed.value);
     }
 });
 
 fn client(hello: &ClientHello<'_>) {
     let message = hello.message();
-    assert_eq!(ClientHello::from_message(message, hello.transport()).as_ref(), Ok(hello));
+    let parsed = Parsed::new(hello.clone(), message.len());
+    assert_eq!(ClientHello::from_message(message, hello.transport()), Ok(Some(parsed)));
     assert_eq!(&hello.clone().into_owned(), hello);
     let inside = message.as_ptr_range();
     for extension in hello.extensions() {

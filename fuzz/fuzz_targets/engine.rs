@@ -4,7 +4,9 @@
 
 use std::io::Cursor;
 
-use huginn_net::{CaptureReader, Event, HuginnNet, JsonEvent, JsonHost, Observers, P0fLine, Scope};
+use huginn_net::json::{JsonEvent, JsonHost};
+use huginn_net::p0f::P0fLine;
+use huginn_net::{CaptureReader, Event, HuginnNet, Observers, Scope};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -1,7 +1,7 @@
 //! Any bytes as p0f's queries and answers: what is read is written alike.
 #![no_main]
 
-use huginn_net::{P0fAnswer, P0fQuery};
+use huginn_net::p0f::{P0fAnswer, P0fQuery};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

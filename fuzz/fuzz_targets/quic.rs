@@ -8,7 +8,7 @@ use aes_gcm::Aes128Gcm;
 use aes_gcm::aead::AeadInOut;
 use hkdf::Hkdf;
 use huginn_net_tls::quic::ClientInitials;
-use huginn_net_tls::{ClientHello, Transport};
+use huginn_net_tls::{ClientHello, Parsed, Transport};
 use libfuzzer_sys::fuzz_target;
 use sha2::Sha256;
 
@@ -30,7 +30,8 @@ fuzz_target!(|data: &[u8]| {
             &sealed
         };
         if let Ok(Some(hello)) = initials.push(datagram) {
-            assert_eq!(ClientHello::from_message(hello.message(), Transport::Quic).as_ref(), Ok(&hello));
+            let parsed = Parsed::new(hello.clone(), hello.message().len());
+            assert_eq!(ClientHello::from_message(hello.message(), Transport::Quic), Ok(Some(parsed)));
         }
     }
 });

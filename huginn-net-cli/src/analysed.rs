@@ -1,6 +1,7 @@
 //! What an analysis counted.
 
-use huginn_net::{Counters, HostCounters, HuginnNet, ProtocolCounters};
+use huginn_net::hosts::HostCounters;
+use huginn_net::{Counters, HuginnNet, ProtocolCounters};
 use serde::Serialize;
 
 /// Since the analyzer was built; as JSON, what the engine and the protocols counted stands side by side.

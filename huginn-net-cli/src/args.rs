@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
-use huginn_net::IpNet;
+use huginn_net::core::IpNet;
 
 use crate::commands::explain::ExplainCommand;
 #[cfg(unix)]

@@ -31,7 +31,7 @@ pub(crate) enum Failure {
     /// A filter expression is wrong.
     #[cfg(feature = "libpcap")]
     #[error(transparent)]
-    Bpf(#[from] huginn_net::BpfError),
+    Bpf(#[from] huginn_net::core::BpfError),
     /// A filter expression was given to a build that knows none.
     #[cfg(not(feature = "libpcap"))]
     #[error(

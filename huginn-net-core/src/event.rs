@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 
-use crate::{Addresses, Segment, Side, Timestamp, Transport, TunnelPath};
+use crate::{Addresses, Segment, Side, Timestamp, TransportHeader, TunnelPath};
 
 /// Something learned from a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,8 +70,8 @@ impl FlowId {
             }
         };
         let transport = match segment.transport {
-            Transport::Tcp(_) => TransportKind::Tcp,
-            Transport::Udp(_) => TransportKind::Udp,
+            TransportHeader::Tcp(_) => TransportKind::Tcp,
+            TransportHeader::Udp(_) => TransportKind::Udp,
         };
         // Boxed, since there is hardly ever one and an event is moved from hand to hand.
         let tunnel = (!segment.tunnel.is_empty()).then(|| Box::new(*segment.tunnel));

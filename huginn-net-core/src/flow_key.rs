@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use crate::{Addresses, Segment, Transport};
+use crate::{Addresses, Segment, TransportHeader};
 
 /// An undirected 4-tuple with its transport and tunnel, packed into fixed words.
 ///
@@ -30,8 +30,8 @@ impl FlowKey {
     #[inline]
     pub fn of(segment: &Segment<'_>) -> (Self, bool) {
         let transport = match segment.transport {
-            Transport::Tcp(_) => TCP,
-            Transport::Udp(_) => UDP,
+            TransportHeader::Tcp(_) => TCP,
+            TransportHeader::Udp(_) => UDP,
         };
         Self::new(segment.ip.addresses, segment.transport.ports(), transport, segment.tunnel.key_word())
     }
@@ -134,7 +134,7 @@ mod tests {
         FlowKey::of(&Segment {
             ts: Timestamp::default(),
             ip,
-            transport: Transport::Udp(UdpHeader { src_port: ports.0, dst_port: ports.1 }),
+            transport: TransportHeader::Udp(UdpHeader { src_port: ports.0, dst_port: ports.1 }),
             payload: &[],
             payload_missing: 0,
             tunnel: &tunnel,

@@ -1,4 +1,4 @@
-//! Capture files, packet decode, flows and the engine under the Huginn-Net passive fingerprinters.
+//! Packet decode, flows and the engine under the Huginn-Net passive fingerprinters.
 //!
 //! A [`Source`] lends [`Frame`]s, a [`Decoder`] turns them into [`Segment`]s, and an [`Analyzer`] leads those
 //! past its [`Filter`] and flow table to a [`Protocol`], whose events go to a [`Sink`]. Fingerprints are computed
@@ -57,10 +57,11 @@
 
 #[cfg(feature = "libpcap")]
 mod bpf;
-mod capture;
+mod calendar;
 mod cursor;
 mod decode;
 mod engine;
+mod escaped;
 mod event;
 mod filter;
 mod flow_key;
@@ -69,8 +70,11 @@ mod frame;
 mod idle_map;
 mod limits;
 mod memory;
+mod parsed;
 mod protocol;
 mod segment;
+#[cfg(feature = "serde")]
+mod serialize;
 mod source;
 mod stream;
 mod tally;
@@ -79,12 +83,13 @@ mod tunnel;
 
 #[cfg(feature = "libpcap")]
 pub use bpf::{Bpf, BpfError};
-pub use capture::{CaptureError, CaptureReader, Compression, Defect, Part};
+pub use calendar::CivilDate;
 pub use cursor::{Cursor, Truncated};
-pub use decode::{DecodeConfig, DecodeCounters, DecodeError, Decoder, Layer, decode_ip};
+pub use decode::{DecodeConfig, DecodeCounters, DecodeError, Decoder, Layer, decode_ip, ip_packet_len};
 pub use engine::{
     AnalysisError, Analyzer, Builder, CancelToken, Counters, Overflow, Snapshot, SnapshotHandle, TextSink,
 };
+pub use escaped::Escaped;
 pub use event::{Event, FlowId, Sink, SinkResult, TransportKind};
 pub use filter::Filter;
 pub use flow_key::FlowKey;
@@ -94,8 +99,9 @@ pub use idle_map::{IdleCounters, IdleLimits, IdleMap, Slot};
 /// Networks in CIDR notation, for [`Filter`].
 pub use ipnet::IpNet;
 pub use memory::{Memory, Route};
+pub use parsed::Parsed;
 pub use protocol::{Interest, Protocol, Report, Side};
-pub use segment::{Addresses, IpHeader, Segment, TcpFlags, TcpHeader, Transport, UdpHeader};
+pub use segment::{Addresses, IpHeader, Segment, TcpFlags, TcpHeader, TransportHeader, UdpHeader};
 pub use source::{Block, Fill, FirstFrames, FrameRecord, Frames, MemoryFrames, NextFrame, Source};
 pub use stream::{
     ParserSet, ParserSlot, ParserVisitor, Probe, Reassembler, StreamCounters, StreamData, StreamFlow,

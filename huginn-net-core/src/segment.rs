@@ -14,7 +14,7 @@ pub struct Segment<'a> {
     /// The innermost IP header.
     pub ip: IpHeader,
     /// The transport header.
-    pub transport: Transport<'a>,
+    pub transport: TransportHeader<'a>,
     /// The transport payload, bounded by the IP length and by what was captured.
     pub payload: &'a [u8],
     /// Payload bytes that the IP length announces and the capture does not hold (snap length).
@@ -38,8 +38,8 @@ impl Segment<'_> {
     #[inline]
     pub fn tcp(&self) -> Option<&TcpHeader<'_>> {
         match &self.transport {
-            Transport::Tcp(tcp) => Some(tcp),
-            Transport::Udp(_) => None,
+            TransportHeader::Tcp(tcp) => Some(tcp),
+            TransportHeader::Udp(_) => None,
         }
     }
 }
@@ -117,14 +117,14 @@ pub enum Addresses {
 
 /// The transport header of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport<'a> {
+pub enum TransportHeader<'a> {
     /// TCP (RFC 9293).
     Tcp(TcpHeader<'a>),
     /// UDP (RFC 768).
     Udp(UdpHeader),
 }
 
-impl Transport<'_> {
+impl TransportHeader<'_> {
     /// Source and destination port.
     #[inline]
     pub fn ports(&self) -> (u16, u16) {

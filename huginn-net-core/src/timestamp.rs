@@ -4,6 +4,8 @@ use std::fmt;
 use std::str;
 use std::time::SystemTime;
 
+use crate::CivilDate;
+
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// The moment at which a packet was captured: nanoseconds since the Unix epoch (UTC), and how many decimal
@@ -63,26 +65,15 @@ impl Timestamp {
 
     /// The civil date and time of day in UTC: `(year, month, day, hour, minute, second)`.
     #[expect(
-        clippy::arithmetic_side_effects,
         clippy::cast_possible_truncation,
-        reason = "64-bit nanoseconds end in the year 2554: every step fits, every remainder its type"
+        reason = "64-bit nanoseconds end in the year 2554: every number fits"
     )]
     pub const fn civil(self) -> (u32, u8, u8, u8, u8, u8) {
-        // The proleptic Gregorian calendar in eras of 400 years that start on 1 March, so that the leap day is
-        // the last of its year.
         let seconds = self.as_secs();
         let (days, second_of_day) = ((seconds / 86_400) as u32, (seconds % 86_400) as u32);
-        let shifted = days + 719_468;
-        let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-        let year_of_era =
-            (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let month_from_march = (5 * day_of_year + 2) / 153;
-        let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-        let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-        let year = year_of_era + era * 400 + (month <= 2) as u32;
+        let CivilDate { year, month, day } = CivilDate::of_day(days);
         let (hour, minute, second) = (second_of_day / 3_600, second_of_day / 60 % 60, second_of_day % 60);
-        (year, month as u8, day as u8, hour as u8, minute as u8, second as u8)
+        (year as u32, month, day, hour as u8, minute as u8, second as u8)
     }
 
     /// The text that it is displayed as, in ASCII: for where bytes are wanted.

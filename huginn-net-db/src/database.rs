@@ -11,7 +11,7 @@ use memchr::memmem::Finder;
 
 use crate::http_index::{HeaderNames, HttpIndex};
 use crate::tcp_index::TcpIndex;
-use crate::{Error, HttpMatch, HttpPattern, Label, TcpMatch, TcpPattern, UserAgentSystem, parser};
+use crate::{DatabaseError, HttpMatch, HttpPattern, Label, TcpMatch, TcpPattern, UserAgentSystem, parser};
 
 /// A database of signatures in the syntax of p0f v3 (the README of p0f, section 5).
 ///
@@ -81,7 +81,7 @@ impl Database {
     ///
     /// # Errors
     /// The first line that cannot be read, or whose signature can never be reached.
-    pub fn parse(text: &str) -> Result<Self, Error> {
+    pub fn parse(text: &str) -> Result<Self, DatabaseError> {
         parser::parse(text)
     }
 
@@ -90,7 +90,7 @@ impl Database {
     ///
     /// # Errors
     /// As [`Self::parse`].
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DatabaseError> {
         Self::parse(&String::from_utf8_lossy(bytes))
     }
 
@@ -193,9 +193,9 @@ impl Database {
 }
 
 impl FromStr for Database {
-    type Err = Error;
+    type Err = DatabaseError;
 
-    fn from_str(text: &str) -> Result<Self, Error> {
+    fn from_str(text: &str) -> Result<Self, DatabaseError> {
         Self::parse(text)
     }
 }

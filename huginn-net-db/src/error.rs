@@ -1,13 +1,13 @@
 //! What can be wrong with a signature file.
 
-use huginn_net_tcp::{Field, IpVersion, LayoutError, OptionLayout, Quirks, UnknownQuirk};
+use huginn_net_tcp::{IpVersion, LayoutError, OptionLayout, Quirks, TcpField, UnknownQuirk};
 
 /// Why a signature file, or one signature out of it, is refused.
 ///
 /// Lines and columns count from 1, columns in characters; a signature alone is line 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum DatabaseError {
     /// A line that cannot be read, or does not belong where it stands.
     #[error("line {line}, column {column}: {fault}")]
     Syntax {
@@ -118,7 +118,7 @@ pub enum Fault {
     #[error("{field}: '{value}' is not {}", expected(*field))]
     TcpField {
         /// Which one.
-        field: Field,
+        field: TcpField,
         /// What it holds.
         value: Box<str>,
     },
@@ -169,16 +169,16 @@ pub enum Fault {
 }
 
 /// What a pattern for this field looks like.
-fn expected(field: Field) -> String {
+fn expected(field: TcpField) -> String {
     match field {
-        Field::Version => "'4', '6' or '*'".into(),
-        Field::Ttl => "a number from 1 to 255, 'N-' or 'N+DISTANCE'".into(),
-        Field::IpOptionsLen => "a number up to 255".into(),
-        Field::Mss => "a number up to 65535 or '*'".into(),
-        Field::Window => "a number, '*', '%N', 'mss*N' or 'mtu*N'".into(),
-        Field::Scale => "a number up to 255 or '*'".into(),
-        Field::Layout => format!("a list of up to {} options", OptionLayout::MAX_OPTIONS),
-        Field::Quirks => "a list of quirks".into(),
-        Field::Payload => "'0', '+' or '*'".into(),
+        TcpField::Version => "'4', '6' or '*'".into(),
+        TcpField::Ttl => "a number from 1 to 255, 'N-' or 'N+DISTANCE'".into(),
+        TcpField::IpOptionsLen => "a number up to 255".into(),
+        TcpField::Mss => "a number up to 65535 or '*'".into(),
+        TcpField::Window => "a number, '*', '%N', 'mss*N' or 'mtu*N'".into(),
+        TcpField::Scale => "a number up to 255 or '*'".into(),
+        TcpField::Layout => format!("a list of up to {} options", OptionLayout::MAX_OPTIONS),
+        TcpField::Quirks => "a list of quirks".into(),
+        TcpField::Payload => "'0', '+' or '*'".into(),
     }
 }

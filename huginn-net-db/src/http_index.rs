@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use self::entry_set::EntrySet;
 use crate::http_match::occurs_in;
-use crate::{Entry, Error, HeaderPattern, HttpMatch, HttpPattern};
+use crate::{DatabaseError, Entry, HeaderPattern, HttpMatch, HttpPattern};
 
 /// The names of headers that occur in the HTTP signatures of a file, of both directions.
 #[derive(Clone, Debug, Default)]
@@ -142,7 +142,11 @@ impl HttpIndex {
     ///
     /// # Errors
     /// An earlier one leaves it nothing to match, and p0f refuses it as well.
-    pub(crate) fn push(&mut self, entry: Entry<HttpPattern>, known: &mut HeaderNames) -> Result<(), Error> {
+    pub(crate) fn push(
+        &mut self,
+        entry: Entry<HttpPattern>,
+        known: &mut HeaderNames,
+    ) -> Result<(), DatabaseError> {
         let asked = Asked::new(&entry.pattern, known);
         let mut covered_by = None;
         let earlier = self.entries.iter().zip(&self.asked).zip(&mut self.covered_by);
@@ -153,7 +157,7 @@ impl HttpIndex {
                 }
             } else if asked_earlier.covers(&earlier.pattern, &asked, &entry.pattern) {
                 if !earlier.label.generic {
-                    return Err(Error::Covered { line: entry.line, earlier: earlier.line });
+                    return Err(DatabaseError::Covered { line: entry.line, earlier: earlier.line });
                 }
                 covered_by.get_or_insert(earlier.line);
             }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use huginn_net_http::HttpVersion;
 
-use crate::Error;
+use crate::DatabaseError;
 use crate::Fault;
 use crate::syntax::{Part, Trouble};
 
@@ -22,7 +22,7 @@ use crate::syntax::{Part, Trouble};
 /// assert_eq!(pattern.version, Some(HttpVersion::Http11));
 /// assert!(pattern.headers[2].optional);
 /// assert_eq!(pattern.to_string(), text);
-/// # Ok::<(), huginn_net_db::Error>(())
+/// # Ok::<(), huginn_net_db::DatabaseError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HttpPattern {
@@ -49,9 +49,9 @@ pub struct HeaderPattern {
 }
 
 impl FromStr for HttpPattern {
-    type Err = Error;
+    type Err = DatabaseError;
 
-    fn from_str(text: &str) -> Result<Self, Error> {
+    fn from_str(text: &str) -> Result<Self, DatabaseError> {
         Self::parse(Part::line(text)).map_err(|trouble| trouble.in_line(1, text))
     }
 }

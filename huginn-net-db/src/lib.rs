@@ -31,6 +31,8 @@ mod http_pattern;
 mod label;
 mod lint;
 mod parser;
+#[cfg(feature = "serde")]
+mod serialize;
 mod syntax;
 mod tcp_index;
 mod tcp_match;
@@ -38,10 +40,10 @@ mod tcp_pattern;
 mod tcp_syntax;
 
 pub use database::{Database, Entry, LinkEntry, Stats};
-pub use error::{Error, Fault};
+pub use error::{DatabaseError, Fault};
 pub use http_match::{HttpMatch, HttpParams};
 pub use http_pattern::{HeaderPattern, HttpPattern};
 pub use label::{Label, System, UserAgentSystem};
-pub use lint::{Contradiction, Lint, Remark};
+pub use lint::{Lint, Remark, SignatureContradiction};
 pub use tcp_match::{Distance, TcpMatch, TcpParams};
 pub use tcp_pattern::{TcpPattern, TtlPattern, WindowPattern};

@@ -25,13 +25,13 @@ pub struct Lint {
 #[non_exhaustive]
 pub enum Remark {
     /// A signature that never matches exactly, since another one is always preferred. (Where p0f sees it, too, it is
-    /// [an error](crate::Error::Covered).)
+    /// [an error](crate::DatabaseError::Covered).)
     Unreachable {
         /// The line of the other one.
         other: u32,
     },
     /// A signature that nothing fits, since its fields contradict each other.
-    Contradiction(Contradiction),
+    Contradiction(SignatureContradiction),
     /// A transmission unit that is listed before.
     RepeatedMtu {
         /// The transmission unit.
@@ -53,7 +53,7 @@ pub enum Remark {
 /// Fields of a signature that do not go together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Contradiction {
+pub enum SignatureContradiction {
     /// A maximum segment size without the option.
     MssWithoutOption,
     /// A window scale without the option.
@@ -99,7 +99,7 @@ impl Database {
             let contradictory = index.entries().iter().filter(|entry| is_contradictory(&entry.pattern));
             lints.extend(contradictory.map(|entry| Lint {
                 line: entry.line,
-                remark: Remark::Contradiction(Contradiction::AbsentHeader),
+                remark: Remark::Contradiction(SignatureContradiction::AbsentHeader),
             }));
         }
         self.lint_links(&mut lints);
@@ -144,7 +144,7 @@ impl Database {
     }
 }
 
-fn contradiction(pattern: &TcpPattern, handshake: Handshake) -> Option<Contradiction> {
+fn contradiction(pattern: &TcpPattern, handshake: Handshake) -> Option<SignatureContradiction> {
     let quirks = pattern.quirks;
     let malformed = quirks.contains(Quirks::BAD);
     let has = |kind: u8| pattern.layout.kinds().contains(&kind);
@@ -158,33 +158,33 @@ fn contradiction(pattern: &TcpPattern, handshake: Handshake) -> Option<Contradic
         Handshake::SynAck => Quirks::ACK_NONZERO,
     };
     let checks = [
-        (pattern.mss.is_some_and(|mss| mss != 0) && !has(MSS), Contradiction::MssWithoutOption),
+        (pattern.mss.is_some_and(|mss| mss != 0) && !has(MSS), SignatureContradiction::MssWithoutOption),
         (
             pattern.scale.is_some_and(|scale| scale != 0) && !has(WINDOW_SCALE),
-            Contradiction::ScaleWithoutOption,
+            SignatureContradiction::ScaleWithoutOption,
         ),
-        (is_multiple && !has(MSS), Contradiction::MultipleWithoutMss),
+        (is_multiple && !has(MSS), SignatureContradiction::MultipleWithoutMss),
         (
             if quirks.contains(Quirks::EXCESSIVE_SCALE) { !large_scale } else { !small_scale },
-            Contradiction::Scale,
+            SignatureContradiction::Scale,
         ),
-        (quirks.intersects(stamps) && !has(TIMESTAMP), Contradiction::TimestampWithoutOption),
+        (quirks.intersects(stamps) && !has(TIMESTAMP), SignatureContradiction::TimestampWithoutOption),
         (
             handshake == Handshake::SynAck && quirks.contains(Quirks::PEER_TIMESTAMP_NONZERO),
-            Contradiction::PeerTimestampOfSynAck,
+            SignatureContradiction::PeerTimestampOfSynAck,
         ),
         (
             quirks.contains(Quirks::AFTER_EOL) && pattern.layout.eol_padding() < 2 && !malformed,
-            Contradiction::NothingAfterEol,
+            SignatureContradiction::NothingAfterEol,
         ),
         // A signature for both versions fits IPv6 packets, of which these quirks are not asked.
         (
             pattern.version.is_some()
                 && (ids == Quirks::ID_NONZERO || ids.contains(Quirks::DF | Quirks::ID_ZERO)),
-            Contradiction::Id,
+            SignatureContradiction::Id,
         ),
-        (quirks.intersects(foreign_ack), Contradiction::Ack),
-        (quirks.contains(Quirks::URG | Quirks::URGENT_NONZERO), Contradiction::Urgent),
+        (quirks.intersects(foreign_ack), SignatureContradiction::Ack),
+        (quirks.contains(Quirks::URG | Quirks::URGENT_NONZERO), SignatureContradiction::Urgent),
     ];
     checks.into_iter().find(|(holds, _)| *holds).map(|(_, contradiction)| contradiction)
 }
@@ -220,7 +220,7 @@ impl fmt::Display for Remark {
     }
 }
 
-impl fmt::Display for Contradiction {
+impl fmt::Display for SignatureContradiction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::MssWithoutOption => "an MSS, but the layout has no mss",

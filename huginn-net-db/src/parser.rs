@@ -7,10 +7,10 @@ use memchr::memmem::Finder;
 
 use crate::database::{Entry, LinkEntry};
 use crate::syntax::{Part, Trouble, number};
-use crate::{Database, Error, Fault, HttpPattern, Label, System, TcpPattern, UserAgentSystem};
+use crate::{Database, DatabaseError, Fault, HttpPattern, Label, System, TcpPattern, UserAgentSystem};
 
 /// Reads a whole file.
-pub(crate) fn parse(text: &str) -> Result<Database, Error> {
+pub(crate) fn parse(text: &str) -> Result<Database, DatabaseError> {
     let mut parser = Parser::default();
     for (index, line) in text.lines().enumerate() {
         parser.line = u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1);
@@ -53,7 +53,7 @@ enum Subject {
 }
 
 impl Parser {
-    fn read_line(&mut self, text: &str) -> Result<(), Error> {
+    fn read_line(&mut self, text: &str) -> Result<(), DatabaseError> {
         self.read_statement(Part::line(text).trim_start()).map_err(|refusal| match refusal {
             Refusal::Trouble(trouble) => trouble.in_line(self.line, text),
             Refusal::Error(error) => error,
@@ -256,7 +256,7 @@ impl Parser {
 /// Why a line is refused: it cannot be read, or the signature in it is one too many.
 enum Refusal {
     Trouble(Trouble),
-    Error(Error),
+    Error(DatabaseError),
 }
 
 impl From<Trouble> for Refusal {
@@ -265,8 +265,8 @@ impl From<Trouble> for Refusal {
     }
 }
 
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
+impl From<DatabaseError> for Refusal {
+    fn from(error: DatabaseError) -> Self {
         Self::Error(error)
     }
 }

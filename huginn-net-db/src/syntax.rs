@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::{Error, Fault};
+use crate::{DatabaseError, Fault};
 
 /// A piece of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,10 +21,10 @@ pub(crate) struct Trouble {
 
 impl Trouble {
     /// The error for a whole file, of which `text` is the line that this trouble is in.
-    pub(crate) fn in_line(self, line: u32, text: &str) -> Error {
+    pub(crate) fn in_line(self, line: u32, text: &str) -> DatabaseError {
         let before = text.char_indices().take_while(|(at, _)| *at < self.offset).count();
         let column = u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1);
-        Error::Syntax { line, column, fault: self.fault }
+        DatabaseError::Syntax { line, column, fault: self.fault }
     }
 }
 

@@ -11,7 +11,7 @@ use huginn_net_tcp::{IpVersion, OptionLayout, Quirks, TcpSignature, WindowMultip
 use remembered::Remembered;
 
 use crate::tcp_match::{Fit, RIGID, fit_of_quirks};
-use crate::{Entry, Error, TcpMatch, TcpPattern, TtlPattern, WindowPattern};
+use crate::{DatabaseError, Entry, TcpMatch, TcpPattern, TtlPattern, WindowPattern};
 
 /// The TCP signatures of one direction.
 #[derive(Clone, Debug, Default)]
@@ -61,7 +61,7 @@ impl TcpIndex {
     ///
     /// # Errors
     /// An earlier one leaves it nothing to match, and p0f refuses it as well.
-    pub(crate) fn push(&mut self, entry: Entry<TcpPattern>) -> Result<(), Error> {
+    pub(crate) fn push(&mut self, entry: Entry<TcpPattern>) -> Result<(), DatabaseError> {
         let pattern = &entry.pattern;
         let key = Key::new(&pattern.layout, pattern.ip_options_len.into(), pattern.quirks);
         let bucket = self.buckets.entry(key).or_default();
@@ -71,7 +71,7 @@ impl TcpIndex {
             let Some((earlier, earlier_is_covered_by)) = both else { continue };
             if earlier.covers(&entry) {
                 if earlier.is_seen_to_cover(&entry) {
-                    return Err(Error::Covered { line: entry.line, earlier: earlier.line });
+                    return Err(DatabaseError::Covered { line: entry.line, earlier: earlier.line });
                 }
                 covered_by.get_or_insert(earlier.line);
             } else if earlier.label.generic && !entry.label.generic && entry.covers(earlier) {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use huginn_net_tcp::{IpVersion, OptionLayout, Quirks, WindowMultiple};
 
-use crate::Error;
+use crate::DatabaseError;
 use crate::syntax::Part;
 
 /// A TCP signature of the database, where a field may be a wildcard.
@@ -22,7 +22,7 @@ use crate::syntax::Part;
 /// assert_eq!(pattern.mss, None);
 /// assert_eq!(pattern.window, WindowPattern::Multiple(WindowMultiple::Mss(20)));
 /// assert_eq!(pattern.to_string(), text);
-/// # Ok::<(), huginn_net_db::Error>(())
+/// # Ok::<(), huginn_net_db::DatabaseError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TcpPattern {
@@ -80,9 +80,9 @@ impl TcpPattern {
 }
 
 impl FromStr for TcpPattern {
-    type Err = Error;
+    type Err = DatabaseError;
 
-    fn from_str(text: &str) -> Result<Self, Error> {
+    fn from_str(text: &str) -> Result<Self, DatabaseError> {
         Self::parse(Part::line(text)).map_err(|trouble| trouble.in_line(1, text))
     }
 }

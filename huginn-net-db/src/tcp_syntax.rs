@@ -1,6 +1,6 @@
 //! Reading a TCP signature of the database.
 
-use huginn_net_tcp::{Field, IpVersion, OptionLayout, Quirks, WindowMultiple};
+use huginn_net_tcp::{IpVersion, OptionLayout, Quirks, TcpField, WindowMultiple};
 
 use crate::syntax::{Part, Trouble, number};
 use crate::{Fault, TcpPattern, TtlPattern, WindowPattern};
@@ -16,28 +16,28 @@ impl TcpPattern {
         else {
             return Err(text.trouble(Fault::TcpFieldCount { found: fields.len() }));
         };
-        let version = read(Field::Version, version, parse_version)?;
+        let version = read(TcpField::Version, version, parse_version)?;
         let (window, scale) =
-            window_and_scale.split_once(',').ok_or_else(|| unreadable(Field::Window, window_and_scale))?;
+            window_and_scale.split_once(',').ok_or_else(|| unreadable(TcpField::Window, window_and_scale))?;
         Ok(Self {
             version,
-            ttl: read(Field::Ttl, ttl, parse_ttl)?,
-            ip_options_len: read(Field::IpOptionsLen, ip_options_len, number)?,
-            mss: read(Field::Mss, mss, |text| or_any(text, number))?,
-            window: read(Field::Window, window, parse_window)?,
-            scale: read(Field::Scale, scale, |text| or_any(text, number))?,
+            ttl: read(TcpField::Ttl, ttl, parse_ttl)?,
+            ip_options_len: read(TcpField::IpOptionsLen, ip_options_len, number)?,
+            mss: read(TcpField::Mss, mss, |text| or_any(text, number))?,
+            window: read(TcpField::Window, window, parse_window)?,
+            scale: read(TcpField::Scale, scale, |text| or_any(text, number))?,
             layout: parse_layout(layout)?,
             quirks: parse_quirks(quirks, version)?,
-            payload: read(Field::Payload, payload, |text| or_any(text, parse_payload))?,
+            payload: read(TcpField::Payload, payload, |text| or_any(text, parse_payload))?,
         })
     }
 }
 
-fn read<T>(field: Field, text: Part<'_>, parse: impl Fn(&str) -> Option<T>) -> Result<T, Trouble> {
+fn read<T>(field: TcpField, text: Part<'_>, parse: impl Fn(&str) -> Option<T>) -> Result<T, Trouble> {
     parse(text.text).ok_or_else(|| unreadable(field, text))
 }
 
-fn unreadable(field: Field, text: Part<'_>) -> Trouble {
+fn unreadable(field: TcpField, text: Part<'_>) -> Trouble {
     text.trouble(Fault::TcpField { field, value: text.text.into() })
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
-use huginn_net_db::{Database, Error, Lint, Remark};
+use huginn_net_db::{Database, DatabaseError, Lint, Remark};
 
 /// What becomes of a file with two signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ fn verdict(earlier: (&str, &str), later: (&str, &str)) -> Verdict {
     );
     match Database::parse(&file) {
         Err(error) => {
-            assert_eq!(error, Error::Covered { line: 6, earlier: 4 }, "{first} {second}");
+            assert_eq!(error, DatabaseError::Covered { line: 6, earlier: 4 }, "{first} {second}");
             Refused
         }
         Ok(database) => match database.lint().as_slice() {

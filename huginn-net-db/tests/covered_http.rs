@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use huginn_net_db::{Database, Error};
+use huginn_net_db::{Database, DatabaseError};
 
 #[test]
 fn a_file_with_a_covered_signature_is_refused() {
@@ -61,7 +61,7 @@ fn a_file_with_a_covered_signature_is_refused() {
                      label = {later_type}:unix:B:\nsig = {later}\n"
                 );
                 let refused = refused && earlier_type == "s";
-                let want = if refused { Err(Error::Covered { line: 6, earlier: 4 }) } else { Ok(2) };
+                let want = if refused { Err(DatabaseError::Covered { line: 6, earlier: 4 }) } else { Ok(2) };
                 let read = Database::parse(&file).map(|database| database.labels().len());
                 assert_eq!(read, want, "{file}");
             }

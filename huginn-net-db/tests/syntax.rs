@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
 
-use huginn_net_db::{Database, Error, HttpPattern, System, TcpPattern};
+use huginn_net_db::{Database, DatabaseError, HttpPattern, System, TcpPattern};
 use huginn_net_http::HttpVersion;
 use huginn_net_tcp::Mtu;
 use proptest::collection::vec;
@@ -274,9 +274,9 @@ fn columns_count_characters() {
         "line 4, column 9: header: 'Ä=[ö]' is not made of letters, digits, '-' and '_'"
     );
     let error = Database::parse("classes = \u{e4}\u{f6},x\n").unwrap_err();
-    assert!(matches!(error, Error::Syntax { line: 1, column: 11, .. }));
+    assert!(matches!(error, DatabaseError::Syntax { line: 1, column: 11, .. }));
     let error = Database::parse("[http:request]\nua_os = A=[\u{e4}\u{f6}],\u{fc}\n").unwrap_err();
-    assert!(matches!(error, Error::Syntax { line: 2, column: 16, .. }), "{error}");
+    assert!(matches!(error, DatabaseError::Syntax { line: 2, column: 16, .. }), "{error}");
 }
 
 /// A field of a TCP signature: mostly right.

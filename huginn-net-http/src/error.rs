@@ -3,7 +3,7 @@
 /// Bytes that are not what they should be. That they are not all there yet is no error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum HttpError {
     /// The first line is not that of a request or response of HTTP/1 (RFC 9112, sections 3 and 4).
     #[error("the first line is not that of an HTTP/1 message")]
     NotHttp1,

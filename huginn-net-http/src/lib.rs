@@ -9,13 +9,13 @@
 //! use huginn_net_http::{HttpSignature, Request};
 //!
 //! let head = b"GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: curl/8.5.0\r\nAccept: */*\r\n\r\n";
-//! let request = Request::parse(head)?.expect("a whole head");
+//! let request = Request::parse(head)?.expect("a whole head").value;
 //! assert_eq!(request.host(), Some(&b"example.org"[..]));
 //! assert_eq!(
-//!     HttpSignature::of_request(&request).raw_sig(|_| false).to_string(),
+//!     HttpSignature::from_request(&request).raw_sig(|_| false).to_string(),
 //!     "1:Host,User-Agent,Accept=[*/*]:Connection,Accept-Encoding,Accept-Language,Accept-Charset,Keep-Alive:curl/8.5.0"
 //! );
-//! # Ok::<(), huginn_net_http::Error>(())
+//! # Ok::<(), huginn_net_http::HttpError>(())
 //! ```
 //!
 //! From packets: [`HuginnNetHttp`] reports every request and response of each connection, on any port.
@@ -31,11 +31,14 @@ mod message;
 mod observer;
 mod p0f;
 mod parser;
+#[cfg(feature = "serde")]
+mod serialize;
 mod signature;
 
-pub use error::Error;
+pub use error::HttpError;
 pub use header_name::HeaderName;
 pub use headers::{Header, Headers};
+pub use huginn_net_core::Parsed;
 pub use message::{HttpVersion, Request, Response, Role};
 pub use observer::{HttpCounters, HttpEvent, HttpObserver, HttpRequest, HttpResponse, HuginnNetHttp};
 pub use parser::HttpParser;

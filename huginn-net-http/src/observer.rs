@@ -11,7 +11,8 @@ use crate::{HttpParser, Request, Response};
 /// The analyzer of HTTP alone.
 ///
 /// ```
-/// use huginn_net_core::{CaptureReader, Event};
+/// use huginn_net_capture::CaptureReader;
+/// use huginn_net_core::Event;
 /// use huginn_net_http::{HttpEvent, HuginnNetHttp};
 ///
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/curl-nginx.pcap");
@@ -19,7 +20,7 @@ use crate::{HttpParser, Request, Response};
 /// HuginnNetHttp::builder().build().analyze(CaptureReader::open(path)?, &mut events)?;
 /// let HttpEvent::Request(found) = &events[0].kind else { panic!("the client speaks first") };
 /// assert_eq!(found.request.user_agent(), Some(&b"curl/7.88.1"[..]));
-/// # Ok::<_, huginn_net_core::AnalysisError<huginn_net_core::CaptureError>>(())
+/// # Ok::<_, huginn_net_core::AnalysisError<huginn_net_capture::CaptureError>>(())
 /// ```
 pub type HuginnNetHttp = Analyzer<HttpObserver>;
 

@@ -86,7 +86,7 @@ const USUAL_LEN: usize = 512;
 ///     [("Host", "example.org"), ("User-Agent", "curl/8.5.0"), ("Accept", "*/*")].into_iter().collect();
 /// let request = Request::new(HttpVersion::Http11, b"GET", b"/", headers);
 /// assert_eq!(
-///     HttpSignature::of_request(&request).raw_sig(|_| false).to_string(),
+///     HttpSignature::from_request(&request).raw_sig(|_| false).to_string(),
 ///     "1:Host,User-Agent,Accept=[*/*]:Connection,Accept-Encoding,Accept-Language,Accept-Charset,Keep-Alive:curl/8.5.0"
 /// );
 /// ```
@@ -104,24 +104,24 @@ impl HttpSignature {
     }
 
     /// The signature of a request.
-    pub fn of_request(request: &Request) -> Self {
+    pub fn from_request(request: &Request) -> Self {
         Self { role: Role::Request, version: request.version(), headers: request.headers().clone() }
     }
 
     /// The signature of a response.
-    pub fn of_response(response: &Response) -> Self {
+    pub fn from_response(response: &Response) -> Self {
         Self { role: Role::Response, version: response.version(), headers: response.headers().clone() }
     }
 
     /// The signature that p0f 3.09b prints of a request, if it prints one: for the first request of a connection, if it
     /// is a GET or HEAD within p0f's limits and whole before the server says anything.
-    pub fn p0f_of_request(request: &Request) -> Option<Self> {
-        request.is_seen_by_p0f().then(|| Self::of_request(request))
+    pub fn p0f_from_request(request: &Request) -> Option<Self> {
+        request.is_seen_by_p0f().then(|| Self::from_request(request))
     }
 
     /// The signature that p0f 3.09b prints of a response, if it prints one: for the first one behind a request that it
     /// prints, if it is within p0f's limits. Of a response in several segments p0f misses some headers.
-    pub fn p0f_of_response(response: &Response) -> Option<Self> {
+    pub fn p0f_from_response(response: &Response) -> Option<Self> {
         let headers = response.seen_by_p0f()?;
         Some(Self { role: Role::Response, version: response.version(), headers })
     }

@@ -163,7 +163,7 @@ fn a_published_fingerprint_with_priorities() {
         // :method, :path, :authority, :scheme
         frame(HEADERS, END_HEADERS | WITH_PRIORITY, 15, &[0, 0, 0, 13, 41, 0x82, 0x84, 0x01, 1, b'a', 0x87]),
     ]);
-    let akamai = Akamai::of_client(&bytes).unwrap().unwrap();
+    let akamai = Akamai::from_client_bytes(&bytes).unwrap().unwrap().value;
     assert_eq!(
         akamai.to_string(),
         "1:65536;4:131072;5:16384|12517377|3:0:0:201,5:0:0:101,7:0:0:1,9:0:7:1,11:0:3:1,13:0:0:241|m,p,a,s"

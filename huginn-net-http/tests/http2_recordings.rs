@@ -10,6 +10,7 @@
 use std::path::Path;
 use std::{fs, str};
 
+use huginn_net_http::Parsed;
 use huginn_net_http::http2::{Akamai, Http2Event, Http2Reader, PREFACE};
 
 /// Lines of a recording: its bytes in pieces of this many.
@@ -104,7 +105,9 @@ fn browsers_have_the_published_fingerprints() {
             "6ea73faa8fc5aac76bded7bd238f6433",
         ),
     ] {
-        let found = Akamai::of_client(bytes).unwrap().unwrap();
+        let Parsed { value: found, consumed } = Akamai::from_client_bytes(bytes).unwrap().unwrap();
+        assert_eq!(Akamai::from_client_bytes(&bytes[..consumed]).unwrap().unwrap().value, found);
+        assert_eq!(Akamai::from_client_bytes(&bytes[..consumed - 1]), Ok(None));
         assert_eq!((found.to_string().as_str(), found.hash().to_string().as_str()), (akamai, hash));
     }
 }

@@ -68,8 +68,8 @@ fn printed(segments: &[(Role, Vec<u8>)]) -> [String; 2] {
     for (role, bytes) in segments {
         connection.push(*role, bytes, &mut counters, &mut |_, head| {
             let (place, signature) = match &head {
-                Head::Request(request) => (0, HttpSignature::p0f_of_request(request)),
-                Head::Response(response) => (1, HttpSignature::p0f_of_response(response)),
+                Head::Request(request) => (0, HttpSignature::p0f_from_request(request)),
+                Head::Response(response) => (1, HttpSignature::p0f_from_response(response)),
             };
             let Some(signature) = signature else { return };
             assert_eq!(lines[place], "-", "a line more than p0f prints");

@@ -9,7 +9,7 @@ use crate::{LayoutError, UnknownQuirk};
 /// Why a packet has no TCP signature.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum TcpError {
     /// The bytes are no IP packet with a transport header.
     #[error("not an IP packet")]
     Decode(#[from] DecodeError),
@@ -38,7 +38,7 @@ pub enum ParseError {
     #[error("{field}: '{value}' is not {}", field.observed())]
     Field {
         /// Which one.
-        field: Field,
+        field: TcpField,
         /// What it holds.
         value: Box<str>,
     },
@@ -52,7 +52,7 @@ pub enum ParseError {
 
 /// A field of a TCP signature. [`Display`](fmt::Display) is its name in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Field {
+pub enum TcpField {
     /// `ver`.
     Version,
     /// `ttl` or `ittl`.
@@ -73,7 +73,7 @@ pub enum Field {
     Payload,
 }
 
-impl Field {
+impl TcpField {
     pub(crate) fn error(self, value: &str) -> ParseError {
         ParseError::Field { field: self, value: value.into() }
     }
@@ -94,7 +94,7 @@ impl Field {
     }
 }
 
-impl fmt::Display for Field {
+impl fmt::Display for TcpField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Version => "IP version",

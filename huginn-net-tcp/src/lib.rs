@@ -12,13 +12,15 @@
 //!     0xdc, 0xe2, 0, 80, 0x52, 0x4d, 0x98, 0x43, 0, 0, 0, 0, 0xa0, 2, 0x72, 0x10, 0, 0, 0, 0, // TCP
 //!     2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0x2e, 0x6b, 0xc4, 0, 0, 0, 0, 1, 3, 3, 7, // options
 //! ];
-//! let signature = TcpSignature::from_ip_packet(&packet)?;
+//! let parsed = TcpSignature::from_ip_packet(&packet)?.expect("a whole packet");
+//! assert_eq!(parsed.consumed, packet.len());
+//! let signature = parsed.value;
 //! assert_eq!(signature.to_string(), "4:61+3:0:1460:mss*20,7:mss,sok,ts,nop,ws:df,id+:0");
 //! assert_eq!(signature.handshake, Handshake::Syn);
 //! assert_eq!(signature.window_multiple, Some(WindowMultiple::Mss(20)));
 //! assert_eq!(signature.quirks, Quirks::DF | Quirks::ID_NONZERO);
 //! assert_eq!(signature.distance(), 3);
-//! # Ok::<(), huginn_net_tcp::Error>(())
+//! # Ok::<(), huginn_net_tcp::TcpError>(())
 //! ```
 
 mod clock;
@@ -30,15 +32,18 @@ mod observer;
 mod options;
 mod quirks;
 mod raw_sig;
+#[cfg(feature = "serde")]
+mod serialize;
 mod signature;
 mod window;
 
 /// Frames, flows and the engine: what a [`TcpObserver`] works in.
 pub use huginn_net_core as core;
+pub use huginn_net_core::Parsed;
 
 pub use clock::{Clock, ClockReading, Measurement};
 pub use distance::{MAX_DISTANCE, distance, initial_ttl};
-pub use error::{Error, Field, ParseError};
+pub use error::{ParseError, TcpError, TcpField};
 pub use layout::{LayoutError, OptionLayout};
 pub use mtu::Mtu;
 pub use observer::{HuginnNetTcp, TcpEvent, TcpFlow, TcpObserver};

@@ -8,7 +8,8 @@ use crate::options::kind;
 use crate::signature::SENDSYN_MSS;
 use crate::window::Units;
 use crate::{
-    Field, Handshake, IpVersion, MAX_DISTANCE, OptionLayout, ParseError, Quirks, TcpSignature, WindowMultiple,
+    Handshake, IpVersion, MAX_DISTANCE, OptionLayout, ParseError, Quirks, TcpField, TcpSignature,
+    WindowMultiple,
 };
 
 impl TcpSignature {
@@ -73,31 +74,31 @@ impl FromStr for TcpSignature {
             return Err(ParseError::FieldCount { found: fields.len() });
         };
         let (window, scale) =
-            window_and_scale.split_once(',').ok_or_else(|| Field::Window.error(window_and_scale))?;
+            window_and_scale.split_once(',').ok_or_else(|| TcpField::Window.error(window_and_scale))?;
         let (handshake, mss) = match mss {
             "*" => (Handshake::SynAck, SENDSYN_MSS),
-            _ => (Handshake::Syn, number(Field::Mss, mss)?),
+            _ => (Handshake::Syn, number(TcpField::Mss, mss)?),
         };
         let version = match version {
             "4" => IpVersion::V4,
             "6" => IpVersion::V6,
-            _ => return Err(Field::Version.error(version)),
+            _ => return Err(TcpField::Version.error(version)),
         };
         let mut signature = Self {
             handshake,
             version,
             ttl: parse_ttl(ttl)?,
-            ip_options_len: number(Field::IpOptionsLen, ip_options_len)?,
+            ip_options_len: number(TcpField::IpOptionsLen, ip_options_len)?,
             mss,
             window: 0,
             window_multiple: None,
-            scale: number(Field::Scale, scale)?,
+            scale: number(TcpField::Scale, scale)?,
             layout: OptionLayout::from_str(layout)?,
             quirks: Quirks::from_str(quirks)?,
             has_payload: match payload {
                 "0" => false,
                 "+" => true,
-                _ => return Err(Field::Payload.error(payload)),
+                _ => return Err(TcpField::Payload.error(payload)),
             },
             traffic_class: 0,
             timestamp: 0,
@@ -109,7 +110,7 @@ impl FromStr for TcpSignature {
                 signature.window_multiple = Some(multiple);
             }
             None => {
-                signature.window = number(Field::Window, window)?;
+                signature.window = number(TcpField::Window, window)?;
                 signature.window_multiple = signature.units().divide(signature.window);
             }
         }
@@ -142,9 +143,9 @@ impl TcpSignature {
 fn parse_ttl(text: &str) -> Result<u8, ParseError> {
     let (ttl, distance) = text.split_once('+').unwrap_or((text, "?"));
     if distance != "?" && decimal::<u8>(distance).is_none() {
-        return Err(Field::Ttl.error(text));
+        return Err(TcpField::Ttl.error(text));
     }
-    decimal(ttl).ok_or_else(|| Field::Ttl.error(text))
+    decimal(ttl).ok_or_else(|| TcpField::Ttl.error(text))
 }
 
 /// `mss*N` or `mtu*N`, N not 0.
@@ -156,7 +157,7 @@ fn parse_multiple(text: &str) -> Option<WindowMultiple> {
     }
 }
 
-fn number<T: FromStr>(field: Field, text: &str) -> Result<T, ParseError> {
+fn number<T: FromStr>(field: TcpField, text: &str) -> Result<T, ParseError> {
     decimal(text).ok_or_else(|| field.error(text))
 }
 

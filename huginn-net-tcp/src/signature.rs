@@ -1,10 +1,12 @@
 //! What one SYN or SYN+ACK tells about the system that sent it.
 
-use huginn_net_core::{IpHeader, Segment, TcpFlags, TcpHeader, decode_ip};
+use huginn_net_core::{
+    DecodeError, IpHeader, Parsed, Segment, TcpFlags, TcpHeader, decode_ip, ip_packet_len,
+};
 
 use crate::options::Options;
 use crate::window::Units;
-use crate::{Error, OptionLayout, Quirks, WindowMultiple, distance};
+use crate::{OptionLayout, Quirks, TcpError, WindowMultiple, distance};
 
 /// The TCP/IP signature of one SYN or SYN+ACK: observed values only, never a wildcard.
 ///
@@ -86,14 +88,25 @@ impl TcpSignature {
         }
     }
 
-    /// The signature of the SYN or SYN+ACK in one IP packet, which begins with its IP header.
+    /// The signature of the SYN or SYN+ACK in the IP packet that begins these bytes.
+    ///
+    /// `None` where more bytes are needed: its headers are not all there. Its payload need not be; what is there of the packet
+    /// is consumed.
     ///
     /// # Errors
     /// The bytes are no IP packet, or it holds something else than a SYN or SYN+ACK.
-    pub fn from_ip_packet(packet: &[u8]) -> Result<Self, Error> {
-        let segment = decode_ip(packet)?;
-        let tcp = segment.tcp().ok_or(Error::NotTcp)?;
-        Self::from_segment(&segment, None).ok_or(Error::NotHandshake { flags: tcp.flags })
+    pub fn from_ip_packet(bytes: &[u8]) -> Result<Option<Parsed<Self>>, TcpError> {
+        let stated = ip_packet_len(bytes)?;
+        let segment = match decode_ip(bytes) {
+            Err(DecodeError::Truncated { .. }) if stated.is_none_or(|len| bytes.len() < len) => {
+                return Ok(None);
+            }
+            outcome => outcome?,
+        };
+        let tcp = segment.tcp().ok_or(TcpError::NotTcp)?;
+        let signature =
+            Self::from_segment(&segment, None).ok_or(TcpError::NotHandshake { flags: tcp.flags })?;
+        Ok(Some(Parsed::new(signature, stated.unwrap_or(usize::MAX).min(bytes.len()))))
     }
 
     /// Hops between the sender and here, if it used the initial TTL that is most likely; see

@@ -7,8 +7,8 @@
     reason = "a test may panic"
 )]
 
-use huginn_net_core::decode_ip;
-use huginn_net_tcp::{Error, Field, Handshake, ParseError, TcpSignature, WindowMultiple};
+use huginn_net_core::{decode_ip, ip_packet_len};
+use huginn_net_tcp::{Handshake, ParseError, TcpError, TcpField, TcpSignature, WindowMultiple};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -81,18 +81,18 @@ fn a_text_that_is_no_signature_is_refused_with_its_field() {
     for (raw_sig, want) in [
         ("", ParseError::FieldCount { found: 1 }),
         ("4:64:0:1460:1,0:mss::0:", ParseError::FieldCount { found: 9 }),
-        ("*:64:0:1460:1,0:mss::0", field(Field::Version, "*")),
-        ("4:256:0:1460:1,0:mss::0", field(Field::Ttl, "256")),
-        ("4:64-:0:1460:1,0:mss::0", field(Field::Ttl, "64-")),
-        ("4:64+x:0:1460:1,0:mss::0", field(Field::Ttl, "64+x")),
-        ("4:64:-1:1460:1,0:mss::0", field(Field::IpOptionsLen, "-1")),
-        ("4:64:0:65536:1,0:mss::0", field(Field::Mss, "65536")),
-        ("4:64:0:1460:1:mss::0", field(Field::Window, "1")),
-        ("4:64:0:1460:*,0:mss::0", field(Field::Window, "*")),
-        ("4:64:0:1460:%8,0:mss::0", field(Field::Window, "%8")),
-        ("4:64:0:1460:mss*0,0:mss::0", field(Field::Window, "mss*0")),
-        ("4:64:0:1460:1,*:mss::0", field(Field::Scale, "*")),
-        ("4:64:0:1460:1,0:mss::*", field(Field::Payload, "*")),
+        ("*:64:0:1460:1,0:mss::0", field(TcpField::Version, "*")),
+        ("4:256:0:1460:1,0:mss::0", field(TcpField::Ttl, "256")),
+        ("4:64-:0:1460:1,0:mss::0", field(TcpField::Ttl, "64-")),
+        ("4:64+x:0:1460:1,0:mss::0", field(TcpField::Ttl, "64+x")),
+        ("4:64:-1:1460:1,0:mss::0", field(TcpField::IpOptionsLen, "-1")),
+        ("4:64:0:65536:1,0:mss::0", field(TcpField::Mss, "65536")),
+        ("4:64:0:1460:1:mss::0", field(TcpField::Window, "1")),
+        ("4:64:0:1460:*,0:mss::0", field(TcpField::Window, "*")),
+        ("4:64:0:1460:%8,0:mss::0", field(TcpField::Window, "%8")),
+        ("4:64:0:1460:mss*0,0:mss::0", field(TcpField::Window, "mss*0")),
+        ("4:64:0:1460:1,*:mss::0", field(TcpField::Scale, "*")),
+        ("4:64:0:1460:1,0:mss::*", field(TcpField::Payload, "*")),
     ] {
         assert_eq!(raw_sig.parse::<TcpSignature>(), Err(want), "{raw_sig}");
     }
@@ -109,14 +109,41 @@ fn a_text_that_is_no_signature_is_refused_with_its_field() {
 fn other_packets_have_no_signature() {
     let mut packet = vectors().remove(0).packet;
     packet[33] = 0x10;
-    assert!(matches!(TcpSignature::from_ip_packet(&packet), Err(Error::NotHandshake { .. })));
+    assert!(matches!(TcpSignature::from_ip_packet(&packet), Err(TcpError::NotHandshake { .. })));
     packet[33] = 0x03;
     let error = TcpSignature::from_ip_packet(&packet).unwrap_err();
     assert_eq!(error.to_string(), "the segment is neither a SYN nor a SYN+ACK (flags 0x003)");
     packet[9] = 17;
-    assert!(matches!(TcpSignature::from_ip_packet(&packet), Err(Error::NotTcp)));
-    assert!(matches!(TcpSignature::from_ip_packet(&packet[..10]), Err(Error::Decode(_))));
-    assert!(matches!(TcpSignature::from_ip_packet(&[]), Err(Error::Decode(_))));
+    assert!(matches!(TcpSignature::from_ip_packet(&packet), Err(TcpError::NotTcp)));
+    packet[0] = 0x55;
+    assert!(matches!(TcpSignature::from_ip_packet(&packet[..10]), Err(TcpError::Decode(_))));
+}
+
+#[test]
+fn cut_packet_asks_for_more() {
+    for vector in vectors() {
+        let packet = vector.packet;
+        let whole = TcpSignature::from_ip_packet(&packet).unwrap().unwrap();
+        let two = [&packet[..], &packet].concat();
+        let stated = ip_packet_len(&packet).unwrap().unwrap_or(two.len());
+        assert_eq!(whole.consumed, stated.min(packet.len()));
+        let first = TcpSignature::from_ip_packet(&two).unwrap().unwrap();
+        assert_eq!(first.consumed, stated.min(two.len()));
+        let headers = decode_ip(&packet).map(|segment| packet.len() - segment.payload.len()).unwrap();
+        for len in 0..headers.min(stated) {
+            assert!(
+                TcpSignature::from_ip_packet(&packet[..len]).unwrap().is_none(),
+                "{len} bytes of {packet:02x?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn header_beyond_its_packet_is_an_error() {
+    let mut packet = packet(64, false, 1, &[]);
+    packet[32] = 0xf0;
+    assert!(matches!(TcpSignature::from_ip_packet(&packet), Err(TcpError::Decode(_))));
 }
 
 /// An IPv4 packet with a SYN or SYN+ACK out of these parts.

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use huginn_net_core::Cursor;
+use huginn_net_core::{Cursor, Parsed};
 
 use crate::computed::Computed;
 use crate::extension::extension_type as kind;
 use crate::fingerprints::Known;
 use crate::handshake::{self, CLIENT_HELLO, at};
-use crate::{AlpnList, Error, Extension, Extensions, Field, Transport, U16List, Version, is_grease};
+use crate::{AlpnList, Extension, Extensions, TlsError, TlsField, Transport, U16List, Version, is_grease};
 
 /// A ClientHello (RFC 8446, section 4.1.2; of DTLS: RFC 6347, section 4.2.1), borrowed or owned.
 ///
@@ -62,14 +62,19 @@ struct Span {
 }
 
 impl<'a> ClientHello<'a> {
-    /// Reads a handshake message, its header of four bytes included. DTLS has another header and a cookie: its message
+    /// Reads the handshake message that begins these bytes, its header of four bytes included. DTLS has another header and a cookie: its message
     /// is given with the header that TLS would give it.
     ///
-    /// Bytes behind the message are left alone.
+    /// `None` where more bytes are needed: the message is not all there. Bytes behind it are left alone.
     ///
     /// # Errors
-    /// A message that is cut off within what is mandatory, or is no ClientHello.
-    pub fn from_message(message: &'a [u8], transport: Transport) -> Result<Self, Error> {
+    /// A message that ends within what is mandatory, or is no ClientHello.
+    pub fn from_message(bytes: &'a [u8], transport: Transport) -> Result<Option<Parsed<Self>>, TlsError> {
+        handshake::parsed(Self::of_message(bytes, transport), Self::message)
+    }
+
+    /// Reads a handshake message that is whole, its header included.
+    pub(crate) fn of_message(message: &'a [u8], transport: Transport) -> Result<Self, TlsError> {
         let body = handshake::body(message, CLIENT_HELLO)?;
         let end = body.position().saturating_add(body.remaining());
         let layout = Layout::of(body, transport)?;
@@ -249,15 +254,15 @@ impl<'a> ClientHello<'a> {
 }
 
 impl Layout {
-    fn of(mut body: Cursor<'_>, transport: Transport) -> Result<Self, Error> {
-        Span::fixed(&mut body, Span::VERSION.len as usize, Field::Version)?;
-        Span::fixed(&mut body, Span::RANDOM.len as usize, Field::Random)?;
-        let mut layout = Self { session_id: Span::short(&mut body, Field::SessionId)?, ..Self::default() };
+    fn of(mut body: Cursor<'_>, transport: Transport) -> Result<Self, TlsError> {
+        Span::fixed(&mut body, Span::VERSION.len as usize, TlsField::Version)?;
+        Span::fixed(&mut body, Span::RANDOM.len as usize, TlsField::Random)?;
+        let mut layout = Self { session_id: Span::short(&mut body, TlsField::SessionId)?, ..Self::default() };
         if transport == Transport::Dtls {
-            layout.cookie = Span::short(&mut body, Field::Cookie)?;
+            layout.cookie = Span::short(&mut body, TlsField::Cookie)?;
         }
-        layout.cipher_suites = Span::long(&mut body, Field::CipherSuites)?;
-        layout.compression_methods = Span::short(&mut body, Field::CompressionMethods)?;
+        layout.cipher_suites = Span::long(&mut body, TlsField::CipherSuites)?;
+        layout.compression_methods = Span::short(&mut body, TlsField::CompressionMethods)?;
         layout.read_extensions(body);
         Ok(layout)
     }
@@ -321,20 +326,20 @@ impl Span {
         Self { start: number(start), len: number(len) }
     }
 
-    fn fixed(cursor: &mut Cursor<'_>, len: usize, field: Field) -> Result<Self, Error> {
+    fn fixed(cursor: &mut Cursor<'_>, len: usize, field: TlsField) -> Result<Self, TlsError> {
         let start = cursor.position();
         cursor.skip(len).map_err(at(field))?;
         Ok(Self::new(start, len))
     }
 
     /// A part after a length of one byte.
-    fn short(cursor: &mut Cursor<'_>, field: Field) -> Result<Self, Error> {
+    fn short(cursor: &mut Cursor<'_>, field: TlsField) -> Result<Self, TlsError> {
         let len = cursor.u8().map_err(at(field))?;
         Self::fixed(cursor, usize::from(len), field)
     }
 
     /// A part after a length of two bytes.
-    fn long(cursor: &mut Cursor<'_>, field: Field) -> Result<Self, Error> {
+    fn long(cursor: &mut Cursor<'_>, field: TlsField) -> Result<Self, TlsError> {
         let len = cursor.u16_be().map_err(at(field))?;
         Self::fixed(cursor, usize::from(len), field)
     }

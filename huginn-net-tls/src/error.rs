@@ -7,12 +7,12 @@ use huginn_net_core::Truncated;
 /// Bytes that are not what they should be. That they are not all there yet is no error where more can come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum TlsError {
     /// A handshake message ends within a field.
     #[error("{field}: {source}")]
     Truncated {
         /// The field.
-        field: Field,
+        field: TlsField,
         /// Where it began in the message, its header counted, how much it needed and how much was there.
         source: Truncated,
     },
@@ -41,7 +41,7 @@ pub enum Error {
 /// A part of a hello (RFC 8446, sections 4.1.2 and 4.1.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Field {
+pub enum TlsField {
     /// Type and length of the message.
     Header,
     /// The message behind its header.
@@ -60,7 +60,7 @@ pub enum Field {
     CompressionMethods,
 }
 
-impl fmt::Display for Field {
+impl fmt::Display for TlsField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Header => "message header",

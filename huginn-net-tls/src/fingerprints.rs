@@ -227,7 +227,7 @@ mod tests {
             for (transport, version, suites, extensions) in hellos {
                 let message = message(version, &suites, &extensions);
                 for _ in 0..3 {
-                    assert_same(&ClientHello::from_message(&message, transport).unwrap());
+                    assert_same(&ClientHello::of_message(&message, transport).unwrap());
                 }
             }
         }
@@ -238,11 +238,11 @@ mod tests {
         let bytes =
             |grease| message(3, &[grease, 0x1301], &[(grease, Vec::new()), (16, b"\0\x03\x02h2".to_vec())]);
         let [one, two, three] = [0x0a0a, 0xfafa, 0x6a6a].map(bytes);
-        let hello = |bytes| ClientHello::from_message(bytes, Transport::Tcp).unwrap();
+        let hello = |bytes| ClientHello::of_message(bytes, Transport::Tcp).unwrap();
         assert!(hello(&one).known().fingerprints.is_none(), "nothing is known of the first one");
         let known = hello(&two).ja4_r();
         assert_eq!(hello(&three).ja4_r().as_str().as_ptr(), known.as_str().as_ptr());
-        let quic = ClientHello::from_message(&three, Transport::Quic).unwrap();
+        let quic = ClientHello::of_message(&three, Transport::Quic).unwrap();
         assert!(quic.known().fingerprints.is_none());
     }
 
@@ -252,7 +252,7 @@ mod tests {
             let suites: Vec<u16> = (0..count).collect();
             let message = message(3, &suites, &[(10, vec![0, 2, 0, 29])]);
             for _ in 0..3 {
-                assert_same(&ClientHello::from_message(&message, Transport::Tcp).unwrap());
+                assert_same(&ClientHello::of_message(&message, Transport::Tcp).unwrap());
             }
         }
     }

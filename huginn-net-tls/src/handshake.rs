@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use huginn_net_core::{Cursor, Truncated};
+use huginn_net_core::{Cursor, Parsed, Truncated};
 
-use crate::{Error, Field};
+use crate::{TlsError, TlsField};
 
 /// Message types (IANA, "TLS HandshakeType").
 pub(crate) const CLIENT_HELLO: u8 = 1;
@@ -20,26 +20,40 @@ pub(crate) const MAX_BODY: usize =
 /// The body of a message, and a cursor that stands at its beginning.
 ///
 /// Bytes behind the message are left alone.
-pub(crate) fn body<'a>(message: &'a [u8], kind: u8) -> Result<Cursor<'a>, Error> {
+pub(crate) fn body<'a>(message: &'a [u8], kind: u8) -> Result<Cursor<'a>, TlsError> {
     let mut cursor = Cursor::new(message);
-    let [found, a, b, c] = cursor.array().map_err(at(Field::Header))?;
+    let [found, a, b, c] = cursor.array().map_err(at(TlsField::Header))?;
     if found != kind {
-        return Err(Error::NotHello(found));
+        return Err(TlsError::NotHello(found));
     }
     let announced = body_len([a, b, c]);
     if announced > MAX_BODY {
-        return Err(Error::TooLong { announced });
+        return Err(TlsError::TooLong { announced });
     }
     let mut whole = cursor;
-    whole.skip(announced).map_err(at(Field::Body))?;
+    whole.skip(announced).map_err(at(TlsField::Body))?;
     let mut body = Cursor::new(message.get(..whole.position()).unwrap_or(message));
-    body.skip(HEADER_LEN).map_err(at(Field::Header))?;
+    body.skip(HEADER_LEN).map_err(at(TlsField::Header))?;
     Ok(body)
 }
 
+/// What bytes that may go on hold: nothing yet, where they end before the message does.
+pub(crate) fn parsed<T>(
+    outcome: Result<T, TlsError>,
+    message: impl FnOnce(&T) -> &[u8],
+) -> Result<Option<Parsed<T>>, TlsError> {
+    match outcome {
+        Err(TlsError::Truncated { field: TlsField::Header | TlsField::Body, .. }) => Ok(None),
+        outcome => outcome.map(|hello| {
+            let consumed = message(&hello).len();
+            Some(Parsed::new(hello, consumed))
+        }),
+    }
+}
+
 /// Says in which field bytes ended.
-pub(crate) fn at(field: Field) -> impl Fn(Truncated) -> Error {
-    move |source| Error::Truncated { field, source }
+pub(crate) fn at(field: TlsField) -> impl Fn(Truncated) -> TlsError {
+    move |source| TlsError::Truncated { field, source }
 }
 
 fn body_len([a, b, c]: [u8; 3]) -> usize {
@@ -62,7 +76,7 @@ impl MessageJoiner {
         &mut self,
         mut bytes: &[u8],
         each: &mut (impl FnMut(&[u8]) + ?Sized),
-    ) -> Result<(), Error> {
+    ) -> Result<(), TlsError> {
         if !self.held.is_empty() {
             match self.fill(bytes)? {
                 ControlFlow::Continue(()) => return Ok(()),
@@ -90,7 +104,7 @@ impl MessageJoiner {
     }
 
     /// Adds bytes to the message held. Breaks with those that follow it once it is whole.
-    fn fill<'a>(&mut self, bytes: &'a [u8]) -> Result<ControlFlow<&'a [u8]>, Error> {
+    fn fill<'a>(&mut self, bytes: &'a [u8]) -> Result<ControlFlow<&'a [u8]>, TlsError> {
         let missing = HEADER_LEN.saturating_sub(self.held.len());
         let (header, rest) = bytes.split_at_checked(missing).unwrap_or((bytes, &[]));
         self.held.extend_from_slice(header);
@@ -110,16 +124,16 @@ impl MessageJoiner {
 }
 
 /// The length of the hello that begins here, header included; none if its header is not whole.
-pub(crate) fn message_len(bytes: &[u8]) -> Result<Option<usize>, Error> {
+pub(crate) fn message_len(bytes: &[u8]) -> Result<Option<usize>, TlsError> {
     if let Some(&kind) = bytes.first() {
         if !matches!(kind, CLIENT_HELLO | SERVER_HELLO) {
-            return Err(Error::NotHello(kind));
+            return Err(TlsError::NotHello(kind));
         }
     }
     let Some([_, a, b, c]) = bytes.first_chunk() else { return Ok(None) };
     let announced = body_len([*a, *b, *c]);
     if announced > MAX_BODY {
-        return Err(Error::TooLong { announced });
+        return Err(TlsError::TooLong { announced });
     }
     Ok(Some(HEADER_LEN.saturating_add(announced)))
 }
@@ -161,11 +175,11 @@ mod tests {
         let mut found = 0;
         let bytes = [message(2, 70), message(11, 3000)].concat();
         let outcome = MessageJoiner::default().push(&bytes, &mut |_| found += 1);
-        assert_eq!((outcome, found), (Err(Error::NotHello(11)), 1));
+        assert_eq!((outcome, found), (Err(TlsError::NotHello(11)), 1));
         let lies = [1, 0xff, 0xff, 0xff];
         assert_eq!(
             MessageJoiner::default().push(&lies, &mut |_| {}),
-            Err(Error::TooLong { announced: 0xff_ffff })
+            Err(TlsError::TooLong { announced: 0xff_ffff })
         );
     }
 }

@@ -1,7 +1,7 @@
 //! A hello of either side.
 
 use crate::handshake::{CLIENT_HELLO, SERVER_HELLO};
-use crate::{ClientHello, Error, ServerHello, Transport};
+use crate::{ClientHello, ServerHello, TlsError, Transport};
 
 /// A hello of either side.
 #[derive(Clone, Debug)]
@@ -12,11 +12,11 @@ pub(crate) enum Hello<'a> {
 
 impl<'a> Hello<'a> {
     /// Reads a handshake message, its header included.
-    pub(crate) fn from_message(message: &'a [u8], transport: Transport) -> Result<Self, Error> {
+    pub(crate) fn from_message(message: &'a [u8], transport: Transport) -> Result<Self, TlsError> {
         match message.first() {
-            Some(&SERVER_HELLO) => ServerHello::from_message(message, transport).map(Self::Server),
-            Some(&CLIENT_HELLO) | None => ClientHello::from_message(message, transport).map(Self::Client),
-            Some(&other) => Err(Error::NotHello(other)),
+            Some(&SERVER_HELLO) => ServerHello::of_message(message, transport).map(Self::Server),
+            Some(&CLIENT_HELLO) | None => ClientHello::of_message(message, transport).map(Self::Client),
+            Some(&other) => Err(TlsError::NotHello(other)),
         }
     }
 

@@ -1,8 +1,10 @@
 //! The ClientHello at the beginning of a TLS stream, from its bytes.
 
+use huginn_net_core::Parsed;
+
 use crate::hello::Hello;
-use crate::record::{self, Probe, RecordReader};
-use crate::{ClientHello, Error, Transport, handshake, sslv2};
+use crate::record::{self, HEADER_LEN, Probe, RecordReader};
+use crate::{ClientHello, TlsError, Transport, handshake, sslv2};
 
 /// Reads the ClientHello at the beginning of a TLS stream from its bytes as they come, as a proxy has them: one or more
 /// records, of which the first may also be one of SSL 2.0.
@@ -24,10 +26,13 @@ use crate::{ClientHello, Error, Transport, handshake, sslv2};
 /// }
 /// panic!("the stream ends before the hello does");
 /// # #[allow(unreachable_code)]
-/// # Ok::<(), huginn_net_tls::Error>(())
+/// # Ok::<(), huginn_net_tls::TlsError>(())
 /// ```
 #[derive(Debug, Default)]
-pub struct HelloReader(State);
+pub struct HelloReader {
+    state: State,
+    walk: RecordWalk,
+}
 
 #[derive(Debug)]
 enum State {
@@ -35,7 +40,7 @@ enum State {
     Start(Vec<u8>),
     Records(RecordReader),
     Found,
-    Failed(Error),
+    Failed(TlsError),
 }
 
 impl Default for State {
@@ -54,41 +59,110 @@ impl HelloReader {
     ///
     /// # Errors
     /// Bytes that are no records of a handshake, or hold another message. Whatever comes then, the error stays.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Option<ClientHello<'static>>, Error> {
-        let outcome = match &mut self.0 {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Option<ClientHello<'static>>, TlsError> {
+        let outcome = match &mut self.state {
             State::Start(held) => {
                 held.extend_from_slice(bytes);
                 match begins_with(held) {
                     None => Ok(None),
                     Some(Err(error)) => Err(error),
-                    Some(Ok(Beginning::Sslv2)) => hello_of_sslv2(held),
+                    Some(Ok(Beginning::Sslv2)) => hello_of_sslv2(held).map(|hello| {
+                        self.walk.offset = hello.consumed;
+                        Some(hello.value)
+                    }),
                     Some(Ok(Beginning::Record)) => {
                         let held = std::mem::take(held);
                         let mut reader = RecordReader::of_handshake_only();
                         let outcome = read(&mut reader, &held);
-                        self.0 = State::Records(reader);
+                        self.state = State::Records(reader);
+                        self.walk.follow(&held, &outcome);
                         outcome
                     }
                 }
             }
-            State::Records(reader) => read(reader, bytes),
+            State::Records(reader) => {
+                let outcome = read(reader, bytes);
+                self.walk.follow(bytes, &outcome);
+                outcome
+            }
             State::Found => return Ok(None),
             State::Failed(error) => return Err(*error),
         };
         match &outcome {
-            Ok(Some(_)) => self.0 = State::Found,
+            Ok(Some(_)) => self.state = State::Found,
             Ok(None) => {}
-            Err(error) => self.0 = State::Failed(*error),
+            Err(error) => self.state = State::Failed(*error),
         }
         outcome
+    }
+
+    /// How many bytes of the stream the hello took, once [`push`](Self::push) gave it.
+    pub fn consumed(&self) -> Option<usize> {
+        matches!(self.state, State::Found).then_some(self.walk.offset)
+    }
+}
+
+/// Follows the records of a stream to the end of a message.
+#[derive(Debug, Default)]
+struct RecordWalk {
+    /// The header of a record, of which `header_len` bytes are there.
+    header: [u8; HEADER_LEN],
+    header_len: usize,
+    /// Bytes that are still to come of the record.
+    fragment_left: usize,
+    /// Bytes of fragments so far.
+    in_fragments: usize,
+    /// Bytes of the stream so far.
+    offset: usize,
+}
+
+impl RecordWalk {
+    /// Goes on by the bytes that were read, no further than to the end of the hello that they gave.
+    fn follow(&mut self, bytes: &[u8], outcome: &Result<Option<ClientHello<'_>>, TlsError>) {
+        match outcome {
+            Ok(Some(hello)) => self.advance(bytes, hello.message().len()),
+            Ok(None) => self.advance(bytes, usize::MAX),
+            Err(_) => {}
+        }
+    }
+
+    /// Goes on by these bytes, no further than to where `wanted` bytes of fragments have come.
+    fn advance(&mut self, mut bytes: &[u8], wanted: usize) {
+        loop {
+            let missing = wanted.saturating_sub(self.in_fragments);
+            let (Some(first), true) = (bytes.first(), missing > 0) else { return };
+            let taken = if self.fragment_left > 0 {
+                let taken = self.fragment_left.min(missing).min(bytes.len());
+                self.fragment_left = self.fragment_left.saturating_sub(taken);
+                self.in_fragments = self.in_fragments.saturating_add(taken);
+                taken
+            } else {
+                self.on_header_byte(*first);
+                1
+            };
+            self.offset = self.offset.saturating_add(taken);
+            bytes = bytes.get(taken..).unwrap_or_default();
+        }
+    }
+
+    fn on_header_byte(&mut self, byte: u8) {
+        if let Some(place) = self.header.get_mut(self.header_len) {
+            *place = byte;
+        }
+        self.header_len = self.header_len.saturating_add(1);
+        if self.header_len == HEADER_LEN {
+            let [_, _, _, high, low] = self.header;
+            self.fragment_left = usize::from(u16::from_be_bytes([high, low]));
+            self.header_len = 0;
+        }
     }
 }
 
 impl<'a> ClientHello<'a> {
     /// Reads the ClientHello at the beginning of a TLS stream from all of its bytes that are there: one or more records,
-    /// of which the first may also be one of SSL 2.0. Bytes behind the message are left alone.
+    /// of which the first may also be one of SSL 2.0. The bytes up to the end of the message are consumed.
     ///
-    /// Gives nothing, and no error, where more bytes are needed. Each call begins anew, and copies the message if it is
+    /// `None` where more bytes are needed. Each call begins anew, and copies the message if it is
     /// in more than one record; where bytes come one by one, [`HelloReader`] reads them once.
     ///
     /// ```
@@ -96,28 +170,32 @@ impl<'a> ClientHello<'a> {
     ///
     /// // What curl with OpenSSL sends.
     /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
-    /// let hello = ClientHello::from_records(bytes)?.expect("a whole hello");
-    /// assert_eq!(hello.server_name(), Some(&b"www.example.test"[..]));
+    /// let parsed = ClientHello::from_records(bytes)?.expect("a whole hello");
+    /// assert_eq!(parsed.value.server_name(), Some(&b"www.example.test"[..]));
+    /// assert_eq!(parsed.consumed, bytes.len());
     /// assert!(ClientHello::from_records(&bytes[..200])?.is_none());
     /// assert!(ClientHello::from_records(b"GET / HTTP/1.1").is_err());
-    /// # Ok::<(), huginn_net_tls::Error>(())
+    /// # Ok::<(), huginn_net_tls::TlsError>(())
     /// ```
     ///
     /// # Errors
     /// Bytes that are no records of a handshake, or hold another message.
-    pub fn from_records(bytes: &'a [u8]) -> Result<Option<Self>, Error> {
+    pub fn from_records(bytes: &'a [u8]) -> Result<Option<Parsed<Self>>, TlsError> {
         match begins_with(bytes) {
             None => Ok(None),
             Some(Err(error)) => Err(error),
-            Some(Ok(Beginning::Sslv2)) => hello_of_sslv2(bytes),
+            Some(Ok(Beginning::Sslv2)) => hello_of_sslv2(bytes).map(Some),
             Some(Ok(Beginning::Record)) => {
                 let fragment = record::first_fragment(bytes);
-                match handshake::message_len(fragment)? {
-                    Some(len) if len <= fragment.len() => {
-                        Self::from_message(fragment, Transport::Tcp).map(Some)
-                    }
-                    _ => read(&mut RecordReader::of_handshake_only(), bytes),
-                }
+                let hello = match handshake::message_len(fragment)? {
+                    Some(len) if len <= fragment.len() => Some(Self::of_message(fragment, Transport::Tcp)?),
+                    _ => read(&mut RecordReader::of_handshake_only(), bytes)?,
+                };
+                Ok(hello.map(|hello| {
+                    let mut walk = RecordWalk::default();
+                    walk.advance(bytes, hello.message().len());
+                    Parsed::new(hello, walk.offset)
+                }))
             }
         }
     }
@@ -132,7 +210,7 @@ enum Beginning {
 }
 
 /// What a stream begins with, once enough of it is there.
-fn begins_with(bytes: &[u8]) -> Option<Result<Beginning, Error>> {
+fn begins_with(bytes: &[u8]) -> Option<Result<Beginning, TlsError>> {
     match (record::handshake_header(bytes), sslv2::probe(bytes)) {
         (Probe::Yes, _) => Some(Ok(Beginning::Record)),
         (_, Probe::Yes) => {
@@ -143,12 +221,12 @@ fn begins_with(bytes: &[u8]) -> Option<Result<Beginning, Error>> {
     }
 }
 
-fn read<'a>(reader: &mut RecordReader, bytes: &[u8]) -> Result<Option<ClientHello<'a>>, Error> {
+fn read<'a>(reader: &mut RecordReader, bytes: &[u8]) -> Result<Option<ClientHello<'a>>, TlsError> {
     let mut first = None;
     let outcome = reader.push(bytes, &mut |hello| {
         first.get_or_insert(match hello {
             Hello::Client(hello) => Ok(hello.into_owned()),
-            Hello::Server(_) => Err(Error::NotHello(handshake::SERVER_HELLO)),
+            Hello::Server(_) => Err(TlsError::NotHello(handshake::SERVER_HELLO)),
         });
     });
     match (first, outcome.map_err(|stop| stop.error)) {
@@ -159,13 +237,14 @@ fn read<'a>(reader: &mut RecordReader, bytes: &[u8]) -> Result<Option<ClientHell
 }
 
 /// The hello in a record of SSL 2.0.
-fn hello_of_sslv2<'a>(record: &[u8]) -> Result<Option<ClientHello<'a>>, Error> {
+fn hello_of_sslv2<'a>(record: &[u8]) -> Result<Parsed<ClientHello<'a>>, TlsError> {
     let message = sslv2::to_message(record).ok_or_else(|| not_record(record))?;
-    ClientHello::from_message(&message, Transport::Tcp).map(|hello| Some(hello.into_owned()))
+    let hello = ClientHello::of_message(&message, Transport::Tcp)?.into_owned();
+    Ok(Parsed::new(hello, sslv2::record_len(record).unwrap_or_default()))
 }
 
-fn not_record(bytes: &[u8]) -> Error {
-    Error::NotRecord { offset: 0, header: record::padded(bytes) }
+fn not_record(bytes: &[u8]) -> TlsError {
+    TlsError::NotRecord { offset: 0, header: record::padded(bytes) }
 }
 
 #[cfg(test)]
@@ -173,8 +252,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::record::HANDSHAKE;
     use crate::record::tests::record;
-    use crate::record::{HANDSHAKE, HEADER_LEN};
 
     /// The same message in records of `step` bytes.
     fn cut(record: &[u8], step: usize) -> Vec<u8> {
@@ -185,15 +264,17 @@ mod tests {
     }
 
     /// What a reader gives of these bytes in reads of `step`.
-    fn pushed(bytes: &[u8], step: usize) -> Result<Option<ClientHello<'static>>, Error> {
+    fn pushed(bytes: &[u8], step: usize) -> Result<Option<Parsed<ClientHello<'static>>>, TlsError> {
         let mut reader = HelloReader::new();
-        bytes.chunks(step).find_map(|read| reader.push(read).transpose()).transpose()
+        let hello = bytes.chunks(step).find_map(|read| reader.push(read).transpose()).transpose()?;
+        assert_eq!(hello.is_some(), reader.consumed().is_some());
+        Ok(hello.zip(reader.consumed()).map(|(hello, consumed)| Parsed::new(hello, consumed)))
     }
 
     /// The same without the bytes of what is no record, which are those that were there when it was told.
-    fn plain<T>(outcome: Result<T, Error>) -> Result<T, Error> {
+    fn plain<T>(outcome: Result<T, TlsError>) -> Result<T, TlsError> {
         outcome.map_err(|error| match error {
-            Error::NotRecord { offset, .. } => Error::NotRecord { offset, header: [0; HEADER_LEN] },
+            TlsError::NotRecord { offset, .. } => TlsError::NotRecord { offset, header: [0; HEADER_LEN] },
             other => other,
         })
     }
@@ -201,12 +282,12 @@ mod tests {
     #[test]
     fn a_hello_is_read_from_records_however_they_are_cut_and_more_is_asked_for_while_it_is_not_whole() {
         let record = record();
-        let whole = ClientHello::from_records(&record).unwrap().unwrap();
+        let whole = ClientHello::from_records(&record).unwrap().unwrap().value;
         for step in 1..record.len() {
             let bytes = cut(&record, step);
             assert_eq!(
                 ClientHello::from_records(&bytes).unwrap(),
-                Some(whole.clone()),
+                Some(Parsed::new(whole.clone(), bytes.len())),
                 "in records of {step}"
             );
             for len in 0..bytes.len() {
@@ -225,11 +306,11 @@ mod tests {
         let cases: [(&[u8], usize); 3] = [(b"G", 0), (b"\x16\x03\x01\xff\xff", 0), (&alert, 25)];
         for (bytes, place) in cases {
             let error = ClientHello::from_records(bytes).unwrap_err();
-            assert!(matches!(error, Error::NotRecord { offset, .. } if offset == place), "{error}");
+            assert!(matches!(error, TlsError::NotRecord { offset, .. } if offset == place), "{error}");
             assert_eq!(pushed(bytes, 1), Err(error));
         }
         let server = [22, 3, 3, 0, 4, 2, 0, 0, 0];
-        assert_eq!(ClientHello::from_records(&server), Err(Error::NotHello(2)));
+        assert_eq!(ClientHello::from_records(&server), Err(TlsError::NotHello(2)));
     }
 
     #[test]
@@ -254,7 +335,7 @@ mod tests {
     #[test]
     fn what_is_announced_is_not_held_beyond_the_longest_hello() {
         let endless = [[22, 3, 3, 0, 4, 1, 0xff, 0xff, 0xff], [22, 3, 3, 0, 4, 0, 0, 0, 0]].concat();
-        assert_eq!(pushed(&endless, 3), Err(Error::TooLong { announced: 0xff_ffff }));
+        assert_eq!(pushed(&endless, 3), Err(TlsError::TooLong { announced: 0xff_ffff }));
     }
 
     proptest! {

@@ -35,7 +35,7 @@ use crate::{ClientHello, ServerHello};
 /// let hello = ClientHello::from_message(&message, Transport::Tcp)?;
 /// assert_eq!(hello.ja3().to_string(), "771,4865-4867,10,29,");
 /// assert_eq!(hello.ja3_hash(), hello.ja3().hash());
-/// # Ok::<(), huginn_net_tls::Error>(())
+/// # Ok::<(), huginn_net_tls::TlsError>(())
 /// ```
 #[derive(Clone)]
 pub struct Ja3(Arc<Ja3Parts>);

@@ -50,6 +50,8 @@ mod parser;
 pub mod quic;
 mod rdpudp;
 mod record;
+#[cfg(feature = "serde")]
+mod serialize;
 mod server_hello;
 mod sorted;
 mod sslv2;
@@ -59,10 +61,11 @@ mod version;
 
 pub use client_family::ClientFamily;
 pub use client_hello::ClientHello;
-pub use error::{Error, Field};
+pub use error::{TlsError, TlsField};
 pub use extension::{AlpnList, Extension, Extensions, U16List, extension_type};
 pub use grease::is_grease;
 pub use hello_reader::HelloReader;
+pub use huginn_net_core::Parsed;
 pub use ja3::{Ja3, Ja3Hash, Ja3s};
 pub use ja4::{Ja4, Ja4Field, Ja4Form, Ja4Hash, Ja4Head, Ja4ParseError, Ja4Raw};
 pub use observer::{

@@ -12,7 +12,8 @@ use crate::{ClientHello, ServerHello, TlsParser, TlsUdpFlow, TlsUdpObserver};
 /// The analyzer of TLS alone.
 ///
 /// ```
-/// use huginn_net_core::{CaptureReader, Event};
+/// use huginn_net_capture::CaptureReader;
+/// use huginn_net_core::Event;
 /// use huginn_net_tls::{HuginnNetTls, TlsEvent};
 ///
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls-go.pcap");
@@ -20,7 +21,7 @@ use crate::{ClientHello, ServerHello, TlsParser, TlsUdpFlow, TlsUdpObserver};
 /// HuginnNetTls::builder().build().analyze(CaptureReader::open(path)?, &mut events)?;
 /// let TlsEvent::Client(client) = &events[0].kind else { panic!("the client speaks first") };
 /// assert_eq!(client.hello.ja4().to_string(), "t13d1314h2_f57a46bbacb6_fb48f8b98a29");
-/// # Ok::<_, huginn_net_core::AnalysisError<huginn_net_core::CaptureError>>(())
+/// # Ok::<_, huginn_net_core::AnalysisError<huginn_net_capture::CaptureError>>(())
 /// ```
 pub type HuginnNetTls = Analyzer<TlsObserver>;
 

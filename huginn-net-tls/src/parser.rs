@@ -117,7 +117,7 @@ impl StreamParser for TlsParser {
             return None;
         }
         let message = record::only_client_hello(first)?;
-        let hello = ClientHello::from_message(message, Transport::Tcp).ok()?;
+        let hello = ClientHello::of_message(message, Transport::Tcp).ok()?;
         let early_data = hello.announces_early_data();
         emit(sender, counters.hellos.event(Hello::Client(hello), false));
         Some(early_data.into())

@@ -4,7 +4,7 @@ use huginn_net_core::Side;
 
 use crate::handshake::{self, CLIENT_HELLO, MessageJoiner, SERVER_HELLO};
 use crate::hello::Hello;
-use crate::{Error, Transport};
+use crate::{TlsError, Transport};
 
 /// Content types (IANA, "TLS ContentType").
 const CHANGE_CIPHER_SPEC: u8 = 20;
@@ -158,13 +158,13 @@ pub(crate) struct Stop {
     /// As many bytes of the last ones need not be looked at again.
     pub(crate) taken: usize,
     /// What was found there; nothing, if there were as many hellos as are read.
-    pub(crate) error: Option<Error>,
+    pub(crate) error: Option<TlsError>,
 }
 
 impl Stop {
     /// Whether it was a hello that does not hold what it must.
     pub(crate) fn is_unreadable_hello(&self) -> bool {
-        matches!(self.error, Some(Error::Truncated { .. } | Error::TooLong { .. }))
+        matches!(self.error, Some(TlsError::Truncated { .. } | TlsError::TooLong { .. }))
     }
 }
 
@@ -217,7 +217,7 @@ impl RecordReader {
         self.joiner.held()
     }
 
-    fn read_header<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], Error> {
+    fn read_header<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], TlsError> {
         let have = usize::from(self.header_len);
         let room = self.header.get_mut(have..).unwrap_or_default();
         let take = room.len().min(bytes.len());
@@ -239,7 +239,7 @@ impl RecordReader {
             APPLICATION_DATA => self.early_data && !self.handshake_only,
             _ => false,
         };
-        self.missing = fragment_len(&self.header, low).filter(|_| wanted).ok_or(Error::NotRecord {
+        self.missing = fragment_len(&self.header, low).filter(|_| wanted).ok_or(TlsError::NotRecord {
             offset: self.position.saturating_sub(HEADER_LEN),
             header: self.header,
         })?;
@@ -251,7 +251,7 @@ impl RecordReader {
         &mut self,
         fragment: &[u8],
         each: &mut (impl FnMut(Hello<'_>) + ?Sized),
-    ) -> Result<(), Error> {
+    ) -> Result<(), TlsError> {
         self.position = self.position.saturating_add(fragment.len());
         self.missing = self.missing.saturating_sub(u16::try_from(fragment.len()).unwrap_or(u16::MAX));
         let [kind, ..] = self.header;
@@ -298,7 +298,7 @@ pub(crate) mod tests {
                 .concat();
         let header = [APPLICATION_DATA, 3, 3, 0, 1];
         let data = [&record[..], &header, &[0], &record].concat();
-        let error = Error::NotRecord { offset: record.len(), header };
+        let error = TlsError::NotRecord { offset: record.len(), header };
         let stop = Stop { taken: record.len(), error: Some(error) };
         for (bytes, hellos, end) in [(&warned, 2, Ok(())), (&data, 1, Err(stop))] {
             let mut found = 0;

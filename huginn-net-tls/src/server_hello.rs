@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
+use huginn_net_core::Parsed;
+
 use crate::extension::extension_type as kind;
 use crate::handshake::{self, SERVER_HELLO, at};
-use crate::{AlpnList, Error, Extensions, Field, Transport, U16List, Version};
+use crate::{AlpnList, Extensions, TlsError, TlsField, Transport, U16List, Version};
 
 /// A ServerHello (RFC 8446, section 4.1.3), borrowed or owned; a HelloRetryRequest has the same shape.
 ///
@@ -27,26 +29,31 @@ const HELLO_RETRY_REQUEST: [u8; 32] = [
 ];
 
 impl<'a> ServerHello<'a> {
-    /// Reads a handshake message, its header of four bytes included.
+    /// Reads the handshake message that begins these bytes, its header of four bytes included.
     ///
-    /// Bytes behind the message are left alone.
+    /// `None` where more bytes are needed: the message is not all there. Bytes behind it are left alone.
     ///
     /// # Errors
-    /// A message that is cut off within what is mandatory, or is no ServerHello.
-    pub fn from_message(message: &'a [u8], transport: Transport) -> Result<Self, Error> {
+    /// A message that ends within what is mandatory, or is no ServerHello.
+    pub fn from_message(bytes: &'a [u8], transport: Transport) -> Result<Option<Parsed<Self>>, TlsError> {
+        handshake::parsed(Self::of_message(bytes, transport), Self::message)
+    }
+
+    /// Reads a handshake message that is whole, its header included.
+    pub(crate) fn of_message(message: &'a [u8], transport: Transport) -> Result<Self, TlsError> {
         let mut body = handshake::body(message, SERVER_HELLO)?;
         let end = body.position().saturating_add(body.remaining());
-        let legacy_version = Version(body.u16_be().map_err(at(Field::Version))?);
-        let random: [u8; 32] = body.array().map_err(at(Field::Random))?;
+        let legacy_version = Version(body.u16_be().map_err(at(TlsField::Version))?);
+        let random: [u8; 32] = body.array().map_err(at(TlsField::Random))?;
         // TLS 1.3 before its draft 22 left out the session id and the compression method.
         let draft = (0x7f00..0x7f16).contains(&legacy_version.0);
         if !draft {
-            let session_id = body.u8().map_err(at(Field::SessionId))?;
-            body.skip(usize::from(session_id)).map_err(at(Field::SessionId))?;
+            let session_id = body.u8().map_err(at(TlsField::SessionId))?;
+            body.skip(usize::from(session_id)).map_err(at(TlsField::SessionId))?;
         }
-        let cipher_suite = body.u16_be().map_err(at(Field::CipherSuites))?;
+        let cipher_suite = body.u16_be().map_err(at(TlsField::CipherSuites))?;
         if !draft {
-            body.skip(1).map_err(at(Field::CompressionMethods))?;
+            body.skip(1).map_err(at(TlsField::CompressionMethods))?;
         }
         let len = body.u16_be().map_or(0, usize::from).min(body.remaining());
         let start = body.position();

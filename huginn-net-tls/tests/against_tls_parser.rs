@@ -29,7 +29,7 @@ fn hellos_of_captures() {
 proptest! {
     #[test]
     fn generated_hellos(message in any_message()) {
-        compare(&ClientHello::from_message(&message, Transport::Tcp).unwrap());
+        compare(&ClientHello::from_message(&message, Transport::Tcp).unwrap().unwrap().value);
     }
 }
 

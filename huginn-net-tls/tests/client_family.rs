@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use huginn_net_core::{CaptureReader, Event};
+use huginn_net_capture::CaptureReader;
+use huginn_net_core::Event;
 use huginn_net_tls::{ClientFamily, HuginnNetTls, TlsEvent};
 
 /// How many hellos of a capture are of which family.

@@ -6,7 +6,9 @@
     reason = "a test may panic"
 )]
 
-use huginn_net_tls::{ClientHello, Error, Field, ServerHello, Transport, Version, extension_type};
+use huginn_net_tls::{
+    ClientHello, Parsed, ServerHello, TlsError, TlsField, Transport, Version, extension_type,
+};
 use proptest::prelude::*;
 
 /// A number of `width` bytes.
@@ -38,7 +40,7 @@ fn hello(extensions: &[u8]) -> Vec<u8> {
 }
 
 fn parsed(message: &[u8]) -> ClientHello<'_> {
-    ClientHello::from_message(message, Transport::Tcp).unwrap()
+    ClientHello::from_message(message, Transport::Tcp).unwrap().unwrap().value
 }
 
 fn kinds(hello: &ClientHello<'_>) -> Vec<u16> {
@@ -89,7 +91,7 @@ fn dtls_has_a_cookie() {
     let mut body = before_extensions();
     body.splice(37..37, [3, b'a', b'b', b'c']);
     let bytes = message(1, &body);
-    let hello = ClientHello::from_message(&bytes, Transport::Dtls).unwrap();
+    let hello = ClientHello::from_message(&bytes, Transport::Dtls).unwrap().unwrap().value;
     assert_eq!((hello.session_id(), hello.cookie()), (&[8, 9][..], &b"abc"[..]));
     assert_eq!(hello.cipher_suites().next(), Some(0x1301));
 }
@@ -102,7 +104,7 @@ fn version(offered: &[u8], transport: Transport) -> &'static str {
         bytes.insert(41, 0);
         bytes[3] += 1;
     }
-    ClientHello::from_message(&bytes, transport).unwrap().version().ja4()
+    ClientHello::from_message(&bytes, transport).unwrap().unwrap().value.version().ja4()
 }
 
 #[test]
@@ -118,30 +120,30 @@ fn the_version_is_the_highest_that_is_no_grease() {
 fn what_is_mandatory_must_be_there() {
     let whole = message(1, &before_extensions());
     let fields = [
-        (4, Field::Version),
-        (6, Field::Random),
-        (38, Field::SessionId),
-        (41, Field::CipherSuites),
-        (47, Field::CompressionMethods),
+        (4, TlsField::Version),
+        (6, TlsField::Random),
+        (38, TlsField::SessionId),
+        (41, TlsField::CipherSuites),
+        (47, TlsField::CompressionMethods),
     ];
     for len in 0..whole.len() {
         let mut cut = whole[..len].to_vec();
-        assert!(ClientHello::from_message(&cut, Transport::Tcp).is_err(), "{len} bytes");
+        assert_eq!(ClientHello::from_message(&cut, Transport::Tcp), Ok(None), "{len} bytes");
         if len >= 4 {
             cut[3] = u8::try_from(len - 4).unwrap();
             let error = ClientHello::from_message(&cut, Transport::Tcp).unwrap_err();
             let (_, expected) = fields.iter().rev().find(|(offset, _)| len >= *offset).unwrap();
             assert!(
-                matches!(error, Error::Truncated { field, .. } if field == *expected),
+                matches!(error, TlsError::Truncated { field, .. } if field == *expected),
                 "{len} bytes: {error}"
             );
         }
     }
-    assert_eq!(ClientHello::from_message(&[2, 0, 0, 0], Transport::Tcp), Err(Error::NotHello(2)));
+    assert_eq!(ClientHello::from_message(&[2, 0, 0, 0], Transport::Tcp), Err(TlsError::NotHello(2)));
     let announced = 0xff_ffff;
     assert_eq!(
         ClientHello::from_message(&[1, 0xff, 0xff, 0xff], Transport::Tcp),
-        Err(Error::TooLong { announced })
+        Err(TlsError::TooLong { announced })
     );
 }
 
@@ -219,11 +221,14 @@ fn a_server_hello_tells_what_was_chosen() {
     let block = [extension(16, &prefixed(2, &prefixed(1, b"h2"))), extension(0xff01, &[0])].concat();
     let body = [&[3, 3][..], &[7; 32], &[1, 9], &[0xc0, 0x2f], &[0], &prefixed(2, &block)].concat();
     let bytes = message(2, &body);
-    let hello = ServerHello::from_message(&bytes, Transport::Tcp).unwrap();
+    let hello = ServerHello::from_message(&bytes, Transport::Tcp).unwrap().unwrap().value;
     assert_eq!((hello.version(), hello.cipher_suite()), (Version::TLS_1_2, 0xc02f));
     assert_eq!((hello.alpn(), hello.is_retry_request()), (Some(&b"h2"[..]), false));
     let old = message(2, &body[..body.len() - block.len() - 2]);
-    assert_eq!(ServerHello::from_message(&old, Transport::Tcp).unwrap().extensions().count(), 0);
+    assert_eq!(
+        ServerHello::from_message(&old, Transport::Tcp).unwrap().unwrap().value.extensions().count(),
+        0
+    );
     for len in 0..39 {
         assert!(ServerHello::from_message(&message(2, &body[..len]), Transport::Tcp).is_err(), "{len} bytes");
     }
@@ -234,7 +239,7 @@ fn a_server_hello_tells_what_was_chosen() {
 fn a_server_hello_of_an_early_draft() {
     let body = [&[0x7f, 0x12][..], &[7; 32], &[0x13, 0x02], &prefixed(2, &extension(40, &[0; 4]))].concat();
     let bytes = message(2, &body);
-    let hello = ServerHello::from_message(&bytes, Transport::Tcp).unwrap();
+    let hello = ServerHello::from_message(&bytes, Transport::Tcp).unwrap().unwrap().value;
     assert_eq!((hello.version(), hello.cipher_suite()), (Version(0x7f12), 0x1302));
     assert_eq!(hello.extensions().map(|extension| extension.kind).collect::<Vec<_>>(), [40]);
 }
@@ -246,11 +251,13 @@ proptest! {
             (*kind, *high, *middle) = (1 + u8::from(server), 0, 0);
         }
         for transport in [Transport::Tcp, Transport::Quic, Transport::Dtls] {
-            if let Ok(hello) = ClientHello::from_message(&bytes, transport) {
+            if let Ok(Some(Parsed { value: hello, consumed })) = ClientHello::from_message(&bytes, transport) {
+                prop_assert_eq!(consumed, hello.message().len());
                 let _ = (hello.ja4_r().to_string(), hello.ja3_hash().to_string(), hello.server_name());
                 prop_assert!(hello.alpn().count() < 400);
             }
-            if let Ok(hello) = ServerHello::from_message(&bytes, transport) {
+            if let Ok(Some(Parsed { value: hello, consumed })) = ServerHello::from_message(&bytes, transport) {
+                prop_assert_eq!(consumed, hello.message().len());
                 let _ = (hello.ja3s_hash().to_string(), hello.alpn(), hello.version());
             }
         }

@@ -9,7 +9,9 @@ use huginn_net_http::{HttpSignature, Request, Response, Role};
 use huginn_net_tcp::{Clock, Mtu, TcpSignature};
 use huginn_net_tls::{TlsClient, TlsServer};
 
-use crate::{Reasons, SystemCheck};
+use crate::hosts::Reasons;
+
+pub use crate::system_check::SystemCheck;
 
 /// Something learned from a flow, with the flow and the moment.
 pub type Event = huginn_net_core::Event<Finding>;

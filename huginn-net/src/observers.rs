@@ -12,11 +12,11 @@ use huginn_net_http::{HttpCounters, HttpEvent, HttpParser, HttpRequest, HttpResp
 use huginn_net_tcp::{Handshake, TcpEvent, TcpFlow, TcpObserver};
 use huginn_net_tls::{TlsCounters, TlsEvent, TlsParser, TlsUdpFlow, TlsUdpObserver};
 
+use crate::Finding;
+use crate::finding::{HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, TcpFinding};
 use crate::hosts::{self, HostNote, HttpNote, Note, TcpNote, TlsNote};
+use crate::hosts::{HostLimits, Hosts};
 use crate::p0f_flow::P0fFlow;
-use crate::{
-    Finding, HostLimits, Hosts, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, TcpFinding,
-};
 
 /// The protocols to run and the database to look up what they see.
 ///
@@ -90,7 +90,7 @@ impl Observers {
         Self { hosts: limits, ..self }
     }
 
-    /// Remembers a [`HostProfile`](crate::HostProfile) of each host, or does not (the default): links, software and TLS
+    /// Remembers a [`HostProfile`](crate::hosts::HostProfile) of each host, or does not (the default): links, software and TLS
     /// clients beside what changes and uptimes are told by.
     #[must_use]
     pub fn profiles(self, remember: bool) -> Self {
@@ -396,11 +396,11 @@ impl Findings<'_> {
         let scope = self.scope;
         let signature = match &event {
             HttpEvent::Request(HttpRequest { request, .. }) => {
-                in_scope(scope, HttpSignature::p0f_of_request(request), || HttpSignature::of_request(request))
+                in_scope(scope, HttpSignature::p0f_from_request(request), || HttpSignature::from_request(request))
             }
             HttpEvent::Response(HttpResponse { response, .. }) => {
-                in_scope(scope, HttpSignature::p0f_of_response(response), || {
-                    HttpSignature::of_response(response)
+                in_scope(scope, HttpSignature::p0f_from_response(response), || {
+                    HttpSignature::from_response(response)
                 })
             }
             _ => return,

@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use huginn_net::core::DecodeConfig;
+use huginn_net::finding::{HttpRequestFinding, HttpResponseFinding};
 use huginn_net::http::HttpVersion;
+use huginn_net::p0f::P0fLine;
 use huginn_net::tcp::{TcpSignature, kind};
-use huginn_net::{
-    CaptureReader, DecodeConfig, Event, Finding, HttpRequestFinding, HttpResponseFinding, HuginnNet,
-    Observers, P0fLine, Scope,
-};
-use huginn_net_core::{Decoder, Segment, TcpFlags, TcpHeader, Transport};
+use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers, Scope};
+use huginn_net_core::{Decoder, Segment, TcpFlags, TcpHeader, TransportHeader};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures")
@@ -60,7 +60,7 @@ fn handshakes(capture: &Path) -> Vec<String> {
 fn row(segment: &Segment<'_>) -> String {
     // tshark lists segments that no signature is made of, too: SYN with FIN or RST.
     let tcp = TcpHeader { flags: TcpFlags::SYN, ..*segment.tcp().unwrap() };
-    let plain = Segment { transport: Transport::Tcp(tcp), ..*segment };
+    let plain = Segment { transport: TransportHeader::Tcp(tcp), ..*segment };
     let signature = TcpSignature::from_segment(&plain, None).unwrap();
     let kinds = signature.layout.kinds();
     let option = |kind: u8, value: u32| if kinds.contains(&kind) { value.to_string() } else { String::new() };

@@ -10,9 +10,8 @@
 
 mod peak;
 
-use huginn_net::{
-    Event, Finding, Frame, HostCounters, HostProfile, HuginnNet, LinkType, Observers, Timestamp,
-};
+use huginn_net::hosts::{HostCounters, HostProfile};
+use huginn_net::{Event, Finding, Frame, HuginnNet, LinkType, Observers, Timestamp};
 
 use peak::peak;
 

@@ -17,12 +17,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use huginn_net::core::FlowLimits;
 use huginn_net::db::Database;
+use huginn_net::hosts::HostProfile;
+use huginn_net::p0f::{P0fAnswer, P0fHost};
 use huginn_net::tcp::Handshake;
-use huginn_net::{
-    CaptureReader, Event, Finding, FlowLimits, HostProfile, HuginnNet, Observers, P0fAnswer, P0fHost, Scope,
-    Sink,
-};
+use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers, Scope, Sink};
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name)

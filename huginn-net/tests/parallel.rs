@@ -10,8 +10,9 @@ use std::path::Path;
 use std::slice;
 use std::time::Duration;
 
+use huginn_net::core::Frames;
 use huginn_net::{
-    AnalysisError, Builder, CaptureError, CaptureReader, Counters, Event, Frame, Frames, HuginnNet, LinkType,
+    AnalysisError, Builder, CaptureError, CaptureReader, Counters, Event, Frame, HuginnNet, LinkType,
     Observers, ProtocolCounters, Source, Timestamp,
 };
 

@@ -12,9 +12,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use huginn_net::{
-    CaptureReader, Event, Finding, HostCounters, HostId, HostProfile, HuginnNet, JsonHost, Observers, Reasons,
-};
+use huginn_net::hosts::{HostCounters, HostId, HostProfile, Reasons};
+use huginn_net::json::JsonHost;
+use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures")

@@ -29,7 +29,7 @@ fn tls_parser(message: &[u8]) -> Option<Parsed<'_>> {
 }
 
 fn own(message: &[u8]) -> Option<ClientHello<'_>> {
-    ClientHello::from_message(message, Transport::Tcp).ok()
+    ClientHello::from_message(message, Transport::Tcp).ok().flatten().map(|parsed| parsed.value)
 }
 
 /// Adds up the cipher suites, the types of the extensions, the versions, the signature algorithms, and the first byte of

@@ -7,7 +7,8 @@ use std::time::Duration;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use foldhash::fast::RandomState;
 use huginn_net_core::{
-    Addresses, FlowKey, IdleLimits, IdleMap, IpHeader, Segment, Timestamp, Transport, TunnelPath, UdpHeader,
+    Addresses, FlowKey, IdleLimits, IdleMap, IpHeader, Segment, Timestamp, TransportHeader, TunnelPath,
+    UdpHeader,
 };
 use ttl_cache::TtlCache;
 
@@ -37,7 +38,7 @@ fn key(n: u32) -> FlowKey {
     FlowKey::of(&Segment {
         ts: Timestamp::default(),
         ip,
-        transport: Transport::Udp(UdpHeader { src_port: 40_000, dst_port: 443 }),
+        transport: TransportHeader::Udp(UdpHeader { src_port: 40_000, dst_port: 443 }),
         payload: &[],
         payload_missing: 0,
         tunnel: &TunnelPath::EMPTY,

@@ -3,7 +3,7 @@
 use std::io::{Cursor, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use huginn_net_core::CaptureReader;
+use huginn_net_capture::CaptureReader;
 use pcap_parser::{Block, PcapBlockOwned, PcapError, create_reader};
 
 /// Nanoseconds and captured length of each packet, and how the reader ended.

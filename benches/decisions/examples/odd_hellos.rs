@@ -1,6 +1,6 @@
 //! What `tls-parser` and this project read of ClientHellos that are odd or damaged.
 
-use huginn_net_tls::{ClientHello, Transport};
+use huginn_net_tls::{ClientHello, Parsed, Transport};
 use tls_parser::{
     TlsExtension, TlsExtensionType, TlsMessage, TlsMessageHandshake, parse_tls_client_hello_extensions,
     parse_tls_message_handshake,
@@ -41,12 +41,13 @@ fn hellos() -> Vec<(&'static str, Vec<u8>)> {
 /// The types of the extensions; GREASE in brackets.
 fn own(message: &[u8]) -> String {
     match ClientHello::from_message(message, Transport::Tcp) {
-        Ok(hello) => {
+        Ok(Some(Parsed { value: hello, .. })) => {
             let kinds = hello.extensions().map(|extension| extension.kind);
             let form = if hello.is_well_formed() { "" } else { ", not well-formed" };
             let kinds: Vec<_> = kinds.map(|kind| text(kind, huginn_net_tls::is_grease(kind))).collect();
             format!("{} suites, extensions {}{form}", hello.cipher_suites().len(), kinds.join(" "))
         }
+        Ok(None) => "cut".into(),
         Err(error) => error.to_string(),
     }
 }

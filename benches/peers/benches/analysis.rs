@@ -22,7 +22,8 @@ use std::sync::{Arc, mpsc};
 use std::time::Instant;
 use std::{env, fs, process};
 
-use huginn_net_core::{Builder, CaptureReader, Event, Frames, MemoryFrames, Protocol, Report, Source};
+use huginn_net_capture::CaptureReader;
+use huginn_net_core::{Builder, Event, Frames, MemoryFrames, Protocol, Report, Source};
 use huginn_net_db::{Database, HttpParams};
 use huginn_net_http::{HttpEvent, HttpSignature, HuginnNetHttp, language};
 use huginn_net_peers::median;
@@ -244,14 +245,14 @@ fn published_tcp(packets: &Packets, database: &published_db::Database) -> u64 {
 fn http(source: impl Source<Error: Debug + Send> + Send, database: &Database) -> u64 {
     analyse(HuginnNetHttp::builder(), source, |event| match &black_box(&event).kind {
         HttpEvent::Request(found) => {
-            let signature = HttpSignature::of_request(&found.request);
+            let signature = HttpSignature::from_request(&found.request);
             let matched = database.match_request(&signature);
             let wanted = found.request.headers().value("accept-language").and_then(language::preferred);
             let params = HttpParams::of(&signature, matched.as_ref());
             black_box((matched, params, wanted.and_then(language::name)));
         }
         HttpEvent::Response(found) => {
-            let signature = HttpSignature::of_response(&found.response);
+            let signature = HttpSignature::from_response(&found.response);
             let matched = database.match_response(&signature);
             let params = HttpParams::of(&signature, matched.as_ref());
             black_box((matched, params));

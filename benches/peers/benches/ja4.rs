@@ -50,8 +50,8 @@ fn record(hello: &ClientHello<'_>) -> Option<Vec<u8>> {
 
 /// Writes JA4 and JA4_r; false if there is no hello.
 fn ours(record: &[u8], text: &mut String) -> bool {
-    let Ok(Some(hello)) = ClientHello::from_records(record) else { return false };
-    let raw = hello.ja4_r();
+    let Ok(Some(parsed)) = ClientHello::from_records(record) else { return false };
+    let raw = parsed.value.ja4_r();
     write!(text, "{} {raw}", raw.ja4()).is_ok()
 }
 

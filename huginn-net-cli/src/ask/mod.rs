@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use huginn_net::P0fAnswer;
+use huginn_net::p0f::P0fAnswer;
 use tokio::runtime::{self, Runtime};
 use tokio::sync::oneshot;
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
 
-use huginn_net::{P0fAnswer, P0fQuery};
+use huginn_net::p0f::{P0fAnswer, P0fQuery};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::{task, time};
 

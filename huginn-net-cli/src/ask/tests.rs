@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
-use huginn_net::{P0fHost, P0fQuery};
+use huginn_net::p0f::{P0fHost, P0fQuery};
 use tempfile::TempDir;
 
 use super::clients::MAX_CLIENTS;

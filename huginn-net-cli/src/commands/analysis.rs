@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use huginn_net::{Builder, DecodeConfig, Filter, FlowLimits, HostLimits, HuginnNet, Observers, Scope};
+use huginn_net::core::{DecodeConfig, FlowLimits};
+use huginn_net::hosts::HostLimits;
+use huginn_net::{Builder, Filter, HuginnNet, Observers, Scope};
 
 use crate::args::{AnalysisArguments, Format, ProtocolArgument};
 use crate::commands::database;
@@ -41,7 +43,7 @@ pub(crate) fn filtered(
     expression: Option<&str>,
 ) -> Result<Builder<Observers>, Failure> {
     Ok(match expression {
-        Some(expression) => builder.bpf(huginn_net::Bpf::new(expression)?),
+        Some(expression) => builder.bpf(huginn_net::core::Bpf::new(expression)?),
         None => builder,
     })
 }

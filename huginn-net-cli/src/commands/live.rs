@@ -11,8 +11,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use huginn_net::core::FirstFrames;
-use huginn_net::{HostLimits, HuginnNet, Overflow, P0fAnswer, TextSink, Timestamp};
+use huginn_net::core::{FirstFrames, Overflow, TextSink};
+use huginn_net::hosts::HostLimits;
+use huginn_net::p0f::P0fAnswer;
+use huginn_net::{HuginnNet, Timestamp};
 use huginn_net_live::{Backend, LiveError, LiveOptions, LiveSource, LiveStats, Stopper};
 
 use self::files::Files;

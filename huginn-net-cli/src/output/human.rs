@@ -4,13 +4,14 @@ use std::fmt::{self, Display};
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Effects, Style};
+use huginn_net::finding::{
+    HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SystemCheck, TcpFinding, UptimeFinding,
+};
 use huginn_net::http::language;
 use huginn_net::tcp::Handshake;
+use huginn_net::tls::{TlsClient, TlsServer};
 use huginn_net::tls::{Transport, Version};
-use huginn_net::{
-    Escaped, Event, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, Side,
-    SystemCheck, TcpFinding, TlsClient, TlsServer, UptimeFinding,
-};
+use huginn_net::{Escaped, Event, Finding, Side};
 
 /// Width of the column of field names.
 const NAME_WIDTH: usize = 11;

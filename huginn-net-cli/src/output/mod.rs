@@ -27,7 +27,10 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::ops::ControlFlow;
 
 use anstream::{AutoStream, ColorChoice};
-use huginn_net::{Event, Hosts, JsonEvent, JsonHost, P0fLine};
+use huginn_net::Event;
+use huginn_net::hosts::Hosts;
+use huginn_net::json::{JsonEvent, JsonHost};
+use huginn_net::p0f::P0fLine;
 
 #[cfg(unix)]
 pub(crate) use self::counters::OutputCounters;

@@ -1,11 +1,12 @@
 //! Files that were set aside, and their names.
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
+
+use huginn_net::Timestamp;
 
 use super::places::folder_of;
 
@@ -61,8 +62,6 @@ impl SetAside {
 
 /// A time of UTC in the form of [`STAMP`].
 pub(super) fn stamp(now: SystemTime) -> String {
-    let mut text = String::new();
-    let _ = write!(text, "{}", humantime::format_rfc3339_seconds(now.max(UNIX_EPOCH)));
-    text.retain(|character| !matches!(character, '-' | ':'));
-    text
+    let (year, month, day, hour, minute, second) = Timestamp::from(now).civil();
+    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
 }

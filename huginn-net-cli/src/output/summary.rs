@@ -4,10 +4,9 @@ use std::fmt::{self, Display};
 use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
+use huginn_net::hosts::{Claim, HostProfile, Hosts, Reasons, Sightings, SoftwareSeen, Verdict};
 use huginn_net::tcp::Clock;
-use huginn_net::{
-    Claim, Escaped, HostProfile, Hosts, Label, Reasons, Sightings, SoftwareSeen, Timestamp, Verdict,
-};
+use huginn_net::{Escaped, Label, Timestamp};
 
 /// Columns where the width of the terminal is not known.
 const WIDTH: u16 = 120;

@@ -78,7 +78,7 @@ pub(crate) struct Ipv6<'a> {
 }
 
 pub(super) const IPV4_HEADER: usize = 20;
-const IPV6_HEADER: usize = 40;
+pub(super) const IPV6_HEADER: usize = 40;
 
 /// Which part of a datagram's payload a fragment holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -403,3 +403,25 @@ pub fn decode_ip(packet: &[u8]) -> Result<Segment<'_>, DecodeError> {
         protocol => Err(DecodeError::OtherTransport { protocol }),
     }
 }
+
+/// The length in bytes that an IP packet states, from its first bytes; `None` if there are too few to tell, or where the length
+/// is left to the network card (segmentation offload).
+///
+/// # Errors
+/// A version that is neither 4 nor 6.
+pub fn ip_packet_len(bytes: &[u8]) -> Result<Option<usize>, DecodeError> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    Ok(match (ip::version(bytes)?, bytes) {
+        (Version::V4, [_, _, high, low, ..]) => stated_len([*high, *low], 0),
+        (Version::V6, [_, _, _, _, high, low, ..]) => stated_len([*high, *low], ip::IPV6_HEADER),
+        _ => None,
+    })
+}
+
+/// The length that a field holds, with that of what it does not count.
+fn stated_len(field: [u8; 2], uncounted: usize) -> Option<usize> {
+    let len = usize::from(u16::from_be_bytes(field));
+    (len != 0).then(|| len.saturating_add(uncounted))
+}

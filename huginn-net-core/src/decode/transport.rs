@@ -3,7 +3,7 @@
 use super::checksum;
 use super::error::{DecodeError, Layer};
 use super::ip::{IpPacket, bad_field, bound, protocol, truncated};
-use crate::{TcpFlags, TcpHeader, Transport, UdpHeader};
+use crate::{TcpFlags, TcpHeader, TransportHeader, UdpHeader};
 
 /// What a transport header carries. `H` is what the header is read from when it is needed, as of
 /// [`IpPacket`](super::ip::IpPacket).
@@ -15,9 +15,9 @@ pub(super) struct Datagram<'a, H> {
     pub(super) missing: u32,
 }
 
-/// Where a [`Transport`] comes from.
+/// Where a [`TransportHeader`] comes from.
 pub(super) trait Header<'a>: Copy {
-    fn read(self) -> Transport<'a>;
+    fn read(self) -> TransportHeader<'a>;
 }
 
 /// The bytes of a TCP header.
@@ -63,10 +63,10 @@ impl Tcp<'_> {
 
 impl<'a> Header<'a> for Tcp<'a> {
     #[inline]
-    fn read(self) -> Transport<'a> {
+    fn read(self) -> TransportHeader<'a> {
         let Self { fixed, options } = self;
         let (src_port, dst_port) = self.ports();
-        Transport::Tcp(TcpHeader {
+        TransportHeader::Tcp(TcpHeader {
             src_port,
             dst_port,
             seq: u32::from_be_bytes([fixed[4], fixed[5], fixed[6], fixed[7]]),
@@ -101,8 +101,8 @@ pub(super) fn udp<'a, H>(packet: &IpPacket<'a, H>) -> Result<Datagram<'a, UdpHea
 
 impl Header<'_> for UdpHeader {
     #[inline]
-    fn read(self) -> Transport<'static> {
-        Transport::Udp(self)
+    fn read(self) -> TransportHeader<'static> {
+        TransportHeader::Udp(self)
     }
 }
 

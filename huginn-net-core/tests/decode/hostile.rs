@@ -1,6 +1,6 @@
 //! No bytes make decode panic, hang or lose count.
 
-use huginn_net_core::{DecodeConfig, Decoder, Frame, LinkType, Timestamp, Transport, decode_ip};
+use huginn_net_core::{DecodeConfig, Decoder, Frame, LinkType, Timestamp, TransportHeader, decode_ip};
 use pnet_packet::ip::{IpNextHeaderProtocol, IpNextHeaderProtocols};
 use pnet_packet::ipv4::Ipv4Packet;
 use pnet_packet::ipv6::Ipv6Packet;
@@ -108,7 +108,7 @@ proptest! {
             let flags = u8::from(segment.ip.reserved_flag) << 2 | u8::from(segment.ip.dont_fragment) << 1;
             prop_assert_eq!(flags, view.get_flags());
         }
-        let Transport::Tcp(tcp) = segment.transport else { return Err(TestCaseError::fail("not TCP")) };
+        let TransportHeader::Tcp(tcp) = segment.transport else { return Err(TestCaseError::fail("not TCP")) };
         let view = TcpPacket::new(&packet[usize::from(segment.ip.header_len)..]).unwrap();
         prop_assert_eq!((tcp.src_port, tcp.dst_port), (view.get_source(), view.get_destination()));
         prop_assert_eq!((tcp.seq, tcp.ack), (view.get_sequence(), view.get_acknowledgement()));

@@ -2,7 +2,7 @@
 
 use huginn_net_core::{
     Addresses, DecodeConfig, DecodeError, Decoder, Frame, IpHeader, Layer, LinkType, TcpFlags, Timestamp,
-    Transport, decode_ip,
+    TransportHeader, decode_ip,
 };
 
 use crate::wire::{Inner, counted, decode, decode_cut, hex, ipv4, ipv6, tcp, udp};
@@ -202,7 +202,7 @@ fn one_packet_by_itself() {
         let packet = inner.bytes();
         let segment = decode_ip(&packet).unwrap();
         assert_eq!(crate::wire::Seen::of(&segment), inner.seen(&[]));
-        assert!(matches!(segment.transport, Transport::Tcp(_)));
+        assert!(matches!(segment.transport, TransportHeader::Tcp(_)));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use huginn_net_core::{
     Addresses, DecodeConfig, DecodeCounters, Decoder, Frame, IpHeader, LinkType, Segment, Timestamp,
-    Transport,
+    TransportHeader,
 };
 
 /// IPv4 and TCP: a SYN with five bytes of data. By scapy 2.5: `IP(src='192.0.2.1', dst='198.51.100.2', ttl=63,
@@ -102,7 +102,7 @@ impl Seen {
         Self {
             ip: segment.ip,
             ports: segment.transport.ports(),
-            is_tcp: matches!(segment.transport, Transport::Tcp(_)),
+            is_tcp: matches!(segment.transport, TransportHeader::Tcp(_)),
             payload: segment.payload.to_vec(),
             payload_missing: segment.payload_missing,
             path: segment.tunnel.layers().iter().map(ToString::to_string).collect(),

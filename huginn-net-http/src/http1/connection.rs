@@ -8,7 +8,7 @@ use super::body::After;
 use super::head;
 use super::reader::Reader;
 use crate::headers::trim_blanks;
-use crate::{Error, Header, HeaderName, Response, Role};
+use crate::{Header, HeaderName, HttpError, Response, Role};
 
 /// Reads both directions of an HTTP/1 connection, each from its bytes in order, in pieces of any size.
 ///
@@ -189,7 +189,7 @@ impl Http1Connection {
                 *responses_seen = responses_seen.saturating_add(1);
             }
             found(exchange, Head::Response(response));
-            Ok::<_, Error>(after)
+            Ok::<_, HttpError>(after)
         });
         if upgrade.is_some() {
             self.upgrade = upgrade;
@@ -229,7 +229,7 @@ impl Http1Connection {
     }
 
     /// Tells that p0f would look no further, for a reason that is not in the bytes: a FIN or RST, data in a SYN. What
-    /// comes from here on has no signature of p0f's ([`HttpSignature::p0f_of_request`](crate::HttpSignature::p0f_of_request)).
+    /// comes from here on has no signature of p0f's ([`HttpSignature::p0f_from_request`](crate::HttpSignature::p0f_from_request)).
     pub fn hide_from_p0f(&mut self) {
         self.p0f = P0f::Done;
     }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use memchr::memchr;
 
 use super::head::{MAX_HEAD, MAX_HEADERS};
-use crate::Error;
+use crate::HttpError;
 use crate::headers::{FieldList, trim_blanks};
 
 /// The fields of a head that is all there, and how long its lines are up to the empty one. `None` if its end is not there,
@@ -37,7 +37,7 @@ pub(super) fn of_whole_head(bytes: &[u8]) -> Option<(FieldList, usize)> {
 }
 
 /// The fields of lines; what is behind the first one is unfolded.
-pub(super) fn of_lines(lines: &mut [u8]) -> Result<FieldList, Error> {
+pub(super) fn of_lines(lines: &mut [u8]) -> Result<FieldList, HttpError> {
     let mut start = memchr(b'\n', lines).map_or(lines.len(), |end| end.saturating_add(1));
     unfold(lines, start);
     let mut fields = FieldList::default();
@@ -45,7 +45,7 @@ pub(super) fn of_lines(lines: &mut [u8]) -> Result<FieldList, Error> {
         let length = memchr(b'\n', rest).unwrap_or(rest.len());
         if let Some((name, value)) = field(lines, start, length) {
             if fields.len() == MAX_HEADERS {
-                return Err(Error::TooManyHeaders { max: MAX_HEADERS });
+                return Err(HttpError::TooManyHeaders { max: MAX_HEADERS });
             }
             fields.push(lines, name, value);
         }

@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
+use huginn_net_core::Parsed;
+
 use super::fields::{self, place_within};
 use super::first_line::{RequestLine, StatusLine};
 use super::head_buffer::{HeadBuffer, Scan};
 use crate::headers::{Draft, FieldList};
 use crate::message::{RequestParts, ResponseParts, SeenByP0f};
-use crate::{Error, Request, Response, Role, p0f};
+use crate::{HttpError, Request, Response, Role, p0f};
 
 /// The longest head that is read, in bytes.
 pub const MAX_HEAD: usize = 64 << 10;
@@ -15,22 +17,24 @@ pub const MAX_HEAD: usize = 64 << 10;
 pub const MAX_HEADERS: usize = 256;
 
 impl Request {
-    /// Reads the head of an HTTP/1 request, as a connection begins with it. `None` if its end is not there yet; what
-    /// follows it is not looked at.
+    /// Reads the head of an HTTP/1 request, as a connection begins with it. `None` where more bytes are needed: its end is
+    /// not there.
     ///
     /// ```
     /// use huginn_net_http::Request;
     ///
-    /// let request = Request::parse(b"GET /a?b HTTP/1.1\r\nHost: example.org\r\n\r\n")?.expect("a whole head");
-    /// assert_eq!(request.host(), Some(&b"example.org"[..]));
-    /// assert_eq!(request.path(), Some(&b"/a?b"[..]));
-    /// # Ok::<(), huginn_net_http::Error>(())
+    /// let bytes = b"GET /a?b HTTP/1.1\r\nHost: example.org\r\n\r\nGET /c HTTP/1.1\r\n";
+    /// let parsed = Request::parse(bytes)?.expect("a whole head");
+    /// assert_eq!(parsed.value.host(), Some(&b"example.org"[..]));
+    /// assert_eq!(parsed.value.path(), Some(&b"/a?b"[..]));
+    /// assert!(Request::parse(&bytes[parsed.consumed..])?.is_none());
+    /// # Ok::<(), huginn_net_http::HttpError>(())
     /// ```
     ///
     /// # Errors
     /// Bytes that are no such head, or one beyond the limits.
-    pub fn parse(bytes: &[u8]) -> Result<Option<Self>, Error> {
-        whole_head(Role::Request, bytes)?.map(|head| request(head, true)).transpose()
+    pub fn parse(bytes: &[u8]) -> Result<Option<Parsed<Self>>, HttpError> {
+        parse(Role::Request, bytes, |head| request(head, true))
     }
 }
 
@@ -39,16 +43,24 @@ impl Response {
     ///
     /// # Errors
     /// Bytes that are no such head, or one beyond the limits.
-    pub fn parse(bytes: &[u8]) -> Result<Option<Self>, Error> {
-        whole_head(Role::Response, bytes)?.map(|head| response(head, true)).transpose()
+    pub fn parse(bytes: &[u8]) -> Result<Option<Parsed<Self>>, HttpError> {
+        parse(Role::Response, bytes, |head| response(head, true))
     }
 }
 
-fn whole_head(role: Role, bytes: &[u8]) -> Result<Option<Lines<'_>>, Error> {
-    match HeadBuffer::default().push(role, bytes)? {
-        Scan::Whole { head, .. } => Ok(Some(head)),
-        Scan::More => Ok(None),
-    }
+fn parse<T>(
+    role: Role,
+    bytes: &[u8],
+    read: impl FnOnce(Lines<'_>) -> Result<T, HttpError>,
+) -> Result<Option<Parsed<T>>, HttpError> {
+    let Scan::Whole { head, taken } = HeadBuffer::default().push(role, bytes)? else { return Ok(None) };
+    let consumed = match (head.blank_has_cr, bytes.get(taken)) {
+        (true, Some(b'\n')) => taken.saturating_add(1),
+        // An LF may still come.
+        (true, None) => return Ok(None),
+        _ => taken,
+    };
+    Ok(Some(Parsed::new(read(head)?, consumed)))
 }
 
 /// A head that has come.
@@ -65,19 +77,19 @@ pub(super) struct Lines<'a> {
 }
 
 /// Reads a request. `for_p0f`: whether p0f would look at it.
-pub(super) fn request(head: Lines<'_>, for_p0f: bool) -> Result<Request, Error> {
+pub(super) fn request(head: Lines<'_>, for_p0f: bool) -> Result<Request, HttpError> {
     let is_seen_by_p0f = for_p0f && p0f::takes_request(&head.lines);
     let head = draft(head.lines, head.fields)?;
     let text = head.text();
     let RequestLine { method, target, version } =
-        RequestLine::parse(first_line(text)).ok_or(Error::NotHttp1)?;
+        RequestLine::parse(first_line(text)).ok_or(HttpError::NotHttp1)?;
     let [method, target] = [method, target].map(|part| place_within(text, part).into());
     let parts = RequestParts { version, method, target, authority: None };
     Ok(Request::from_parts(parts, head, is_seen_by_p0f))
 }
 
 /// Reads a response. `for_p0f`: whether p0f would look at it.
-pub(super) fn response(head: Lines<'_>, for_p0f: bool) -> Result<Response, Error> {
+pub(super) fn response(head: Lines<'_>, for_p0f: bool) -> Result<Response, HttpError> {
     let Lines { lines, fields, cuts, blank_has_cr } = head;
     let places = for_p0f.then(|| p0f::response_fields(&lines, &cuts, blank_has_cr)).flatten();
     let seen_by_p0f = match places {
@@ -92,12 +104,12 @@ pub(super) fn response(head: Lines<'_>, for_p0f: bool) -> Result<Response, Error
     let head = draft(lines, fields)?;
     let text = head.text();
     let StatusLine { version, status, reason } =
-        StatusLine::parse(first_line(text)).ok_or(Error::NotHttp1)?;
+        StatusLine::parse(first_line(text)).ok_or(HttpError::NotHttp1)?;
     let reason = place_within(text, reason).into();
     Ok(Response::from_parts(ResponseParts { version, status, reason }, head, seen_by_p0f))
 }
 
-fn draft(mut lines: Cow<'_, [u8]>, fields: Option<FieldList>) -> Result<Draft<'_>, Error> {
+fn draft(mut lines: Cow<'_, [u8]>, fields: Option<FieldList>) -> Result<Draft<'_>, HttpError> {
     let fields = match fields {
         Some(fields) => fields,
         None => fields::of_lines(lines.to_mut())?,

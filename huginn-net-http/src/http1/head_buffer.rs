@@ -8,7 +8,7 @@ use super::first_line::MAX_METHOD;
 use super::head::{Lines, MAX_HEAD};
 use super::{Probe, fields, first_line};
 use crate::headers::FieldList;
-use crate::{Error, Role, p0f};
+use crate::{HttpError, Role, p0f};
 
 /// Bytes of a head that is not whole yet. Every byte is looked at once, in however many pieces they come, but for the
 /// first piece, which most often is all: that is first read as a whole head.
@@ -62,10 +62,10 @@ impl HeadBuffer {
     /// Takes the next bytes, if they can be those of such a head.
     ///
     /// The first line of one that is whole at once is left to be checked.
-    pub(super) fn push<'a>(&mut self, role: Role, bytes: &'a [u8]) -> Result<Scan<'a>, Error> {
+    pub(super) fn push<'a>(&mut self, role: Role, bytes: &'a [u8]) -> Result<Scan<'a>, HttpError> {
         if self.is_empty() {
             if first_line::probe(role, bytes) == Probe::No {
-                return Err(Error::NotHttp1);
+                return Err(HttpError::NotHttp1);
             }
             if let Some((fields, length)) = fields::of_whole_head(bytes) {
                 let lines = Cow::Borrowed(bytes.get(..length).unwrap_or_default());
@@ -81,7 +81,7 @@ impl HeadBuffer {
                 self.cuts.extend(cut.and_then(|cut| u16::try_from(cut).ok()));
                 return match self.at {
                     Place::FirstLine if first_line::probe(role, &self.bytes) == Probe::No => {
-                        Err(Error::NotHttp1)
+                        Err(HttpError::NotHttp1)
                     }
                     _ => Ok(Scan::More),
                 };
@@ -107,7 +107,7 @@ impl HeadBuffer {
     }
 
     /// Checks what has come of the first line.
-    fn check_first_line(&self, role: Role, fresh: &[u8]) -> Result<(), Error> {
+    fn check_first_line(&self, role: Role, fresh: &[u8]) -> Result<(), HttpError> {
         let binary = |&byte: &u8| byte < 0x20 && !matches!(byte, b'\t' | b'\r' | b'\n');
         let begins_head = || {
             let start: Vec<u8> = self.bytes.iter().chain(fresh).take(MAX_METHOD).copied().collect();
@@ -119,12 +119,12 @@ impl HeadBuffer {
             // What is binary is let go before its end, but a target may hold anything.
             _ => !fresh.iter().any(binary) || begins_head(),
         };
-        if is_http { Ok(()) } else { Err(Error::NotHttp1) }
+        if is_http { Ok(()) } else { Err(HttpError::NotHttp1) }
     }
 
-    fn keep(&mut self, bytes: &[u8]) -> Result<(), Error> {
+    fn keep(&mut self, bytes: &[u8]) -> Result<(), HttpError> {
         if self.bytes.len().saturating_add(bytes.len()) > MAX_HEAD {
-            return Err(Error::HeadTooLong { max: MAX_HEAD });
+            return Err(HttpError::HeadTooLong { max: MAX_HEAD });
         }
         self.bytes.extend_from_slice(bytes);
         Ok(())

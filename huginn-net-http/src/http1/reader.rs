@@ -6,7 +6,7 @@ use super::first_line;
 use super::greeting::{self, MAX_GREETING, NoGreeting};
 use super::head::Lines;
 use super::head_buffer::{HeadBuffer, Scan};
-use crate::{Error, Role};
+use crate::{HttpError, Role};
 
 /// Blank lines that may come before the first head, in bytes (RFC 9112, section 2.2).
 const MAX_BLANK: u8 = 8;
@@ -83,7 +83,7 @@ impl Reader {
         &mut self,
         mut bytes: &[u8],
         counters: &mut Http1Counters,
-        on_head: &mut impl FnMut(Lines<'_>, bool) -> Result<After, Error>,
+        on_head: &mut impl FnMut(Lines<'_>, bool) -> Result<After, HttpError>,
     ) {
         if matches!(self.state, State::Lost) {
             self.search(bytes);
@@ -269,7 +269,7 @@ impl Reader {
         &mut self,
         bytes: &[u8],
         counters: &mut Http1Counters,
-        on_head: &mut impl FnMut(Lines<'_>, bool) -> Result<After, Error>,
+        on_head: &mut impl FnMut(Lines<'_>, bool) -> Result<After, HttpError>,
     ) -> usize {
         let State::Head(head) = &mut self.state else { return 0 };
         let (taken, after) = match head.push(self.role, bytes) {
@@ -282,7 +282,7 @@ impl Reader {
             }
             Err(error) => (bytes.len(), Err(error)),
         };
-        if matches!(after, Err(Error::NotHttp1))
+        if matches!(after, Err(HttpError::NotHttp1))
             && !self.is_http
             && !self.searches
             && begins_http2(self.role, head.bytes(), bytes)
@@ -322,11 +322,11 @@ impl Reader {
     }
 
     /// What is no head ends a stream that is not known to be HTTP.
-    fn refuse(&mut self, error: Error, counters: &mut Http1Counters) {
+    fn refuse(&mut self, error: HttpError, counters: &mut Http1Counters) {
         let count = match error {
-            Error::HeadTooLong { .. } => &mut counters.heads_too_long,
-            Error::TooManyHeaders { .. } => &mut counters.heads_with_too_many_headers,
-            Error::NotHttp1 => {
+            HttpError::HeadTooLong { .. } => &mut counters.heads_too_long,
+            HttpError::TooManyHeaders { .. } => &mut counters.heads_with_too_many_headers,
+            HttpError::NotHttp1 => {
                 if self.is_http || self.searches {
                     self.lose(counters);
                 } else {

@@ -5,9 +5,10 @@
 
 use std::fmt::{self, Write};
 
+use huginn_net_core::Parsed;
 use md5::{Digest, Md5};
 
-use super::{Http2Error, Http2Event, Http2Reader, PseudoHeaders, Setting, StreamPriority};
+use super::{Http2Error, Http2Event, Http2Reader, PREFACE, PseudoHeaders, Setting, StreamPriority, frame};
 
 /// The fingerprint of a client: what it sends up to its first request, `SETTINGS|WINDOW_UPDATE|PRIORITY|pseudo-headers`.
 ///
@@ -22,11 +23,12 @@ use super::{Http2Error, Http2Event, Http2Reader, PseudoHeaders, Setting, StreamP
 ///
 /// let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
 /// bytes.extend([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0xff, 0xff]); // SETTINGS
-/// assert_eq!(Akamai::of_client(&bytes)?, None);
+/// assert!(Akamai::from_client_bytes(&bytes)?.is_none());
 ///
 /// bytes.extend([0, 0, 6, 1, 5, 0, 0, 0, 1, 0x82, 0x84, 0x87, 0x41, 1, b'a']); // HEADERS
-/// let akamai = Akamai::of_client(&bytes)?.expect("a request");
-/// assert_eq!(akamai.to_string(), "4:65535|00|0|m,p,s,a");
+/// let parsed = Akamai::from_client_bytes(&bytes)?.expect("a request");
+/// assert_eq!(parsed.value.to_string(), "4:65535|00|0|m,p,s,a");
+/// assert_eq!(parsed.consumed, bytes.len());
 /// # Ok::<(), huginn_net_http::http2::Http2Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -43,22 +45,28 @@ pub struct Akamai {
 pub struct AkamaiHash(pub [u8; 16]);
 
 impl Akamai {
-    /// The fingerprint of who sent these bytes, the first ones of a connection; `None` if the first request is not
-    /// there yet.
+    /// The fingerprint of the client that sent these bytes, the first ones of a connection. `None` where more bytes are needed:
+    /// the field block of the first request is not all there. The frames up to its end are consumed.
     ///
     /// # Errors
     /// What is no HTTP/2.
-    pub fn of_client(bytes: &[u8]) -> Result<Option<Self>, Http2Error> {
+    pub fn from_client_bytes(bytes: &[u8]) -> Result<Option<Parsed<Self>>, Http2Error> {
         let mut found = None;
-        let outcome = Http2Reader::client().push(bytes, &mut |event| {
-            if let Http2Event::Akamai(akamai) = event {
-                found = Some(akamai);
+        let mut reader = Http2Reader::client();
+        let (mut rest, mut len) = (bytes, PREFACE.len());
+        while !rest.is_empty() {
+            let (piece, behind) = rest.split_at_checked(len).unwrap_or((rest, &[]));
+            reader.push(piece, &mut |event| {
+                if let Http2Event::Akamai(akamai) = event {
+                    found = Some(akamai);
+                }
+            })?;
+            if let Some(akamai) = found {
+                return Ok(Some(Parsed::new(akamai, bytes.len().saturating_sub(behind.len()))));
             }
-        });
-        match found {
-            Some(akamai) => Ok(Some(akamai)),
-            None => outcome.map(|()| None),
+            (rest, len) = (behind, frame::len(behind));
         }
+        Ok(None)
     }
 
     /// The settings in their order.

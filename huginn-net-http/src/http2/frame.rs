@@ -55,6 +55,12 @@ impl FrameHeader {
     }
 }
 
+/// The length of the frame that begins these bytes; of what is there, if that is no whole header.
+pub(super) fn len(bytes: &[u8]) -> usize {
+    let header = bytes.first_chunk().map(|header| FrameHeader::parse(*header));
+    header.map_or(bytes.len(), |header| HEADER_LEN.saturating_add(header.len))
+}
+
 /// A number of 31 bits behind a reserved one.
 pub(super) const fn number31(bytes: [u8; 4]) -> u32 {
     u32::from_be_bytes(bytes) & 0x7fff_ffff

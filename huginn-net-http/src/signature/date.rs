@@ -1,6 +1,8 @@
 //! The time stamps of HTTP.
 
-use std::str;
+use std::str::{self, FromStr};
+
+use huginn_net_core::CivilDate;
 
 /// Reads an HTTP date in its preferred form (RFC 9110, section 5.6.7), `Sun, 06 Nov 1994 08:49:37 GMT`, as seconds since
 /// 1970.
@@ -8,18 +10,19 @@ pub(super) fn parse(date: &[u8]) -> Option<i64> {
     let text = str::from_utf8(date).ok()?;
     let (_weekday, rest) = text.split_once(", ")?;
     let mut parts = rest.split_ascii_whitespace();
-    let day: i64 = parts.next().and_then(number)?;
+    let day: u8 = parts.next().and_then(number)?;
     let month = parts.next().and_then(month)?;
-    let year: i64 = parts.next().filter(|year| year.len() == 4).and_then(number)?;
+    let year: u16 = parts.next().filter(|year| year.len() == 4).and_then(number)?;
     let mut time = parts.next()?.split(':');
-    let mut unit = |max| time.next().and_then(number).filter(|unit| (0..=max).contains(unit));
+    let mut unit = |max: i64| time.next().and_then(number).filter(|unit| (0..=max).contains(unit));
     let (hour, minute, second) = (unit(23)?, unit(59)?, unit(60)?);
     let is_utc = parts.next() == Some("GMT") && parts.next().is_none() && time.next().is_none();
     if !is_utc || !(1..=31).contains(&day) {
         return None;
     }
-    let days = days_since_1970(year, month, day)?;
-    days.checked_mul(24)?
+    CivilDate { year, month, day }
+        .days_since_epoch()
+        .checked_mul(24)?
         .checked_add(hour)?
         .checked_mul(60)?
         .checked_add(minute)?
@@ -27,26 +30,13 @@ pub(super) fn parse(date: &[u8]) -> Option<i64> {
         .checked_add(second)
 }
 
-/// In the Gregorian calendar; months from 1, counted from March so that the day of a leap year is the last.
-fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
-    let (year, month) = match month {
-        1 | 2 => (year.checked_sub(1)?, month.checked_add(9)?),
-        _ => (year, month.checked_sub(3)?),
-    };
-    let days_before_month = month.checked_mul(153)?.checked_add(2)?.checked_div(5)?;
-    let leap_days =
-        year.checked_div(4)?.checked_sub(year.checked_div(100)?)?.checked_add(year.checked_div(400)?)?;
-    let days_before_year = year.checked_mul(365)?.checked_add(leap_days)?;
-    days_before_year.checked_add(days_before_month)?.checked_add(day)?.checked_sub(719_469)
-}
-
-fn month(name: &str) -> Option<i64> {
+fn month(name: &str) -> Option<u8> {
     let names = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     (1..).zip(names).find(|(_, known)| name.eq_ignore_ascii_case(known)).map(|(number, _)| number)
 }
 
 /// A number of up to four digits.
-fn number(digits: &str) -> Option<i64> {
+fn number<T: FromStr>(digits: &str) -> Option<T> {
     let is_number = (1..=4).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_digit());
     if is_number { digits.parse().ok() } else { None }
 }

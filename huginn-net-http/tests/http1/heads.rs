@@ -6,7 +6,7 @@ use crate::seen::*;
 
 #[test]
 fn heads_as_lenient_as_they_are_found() {
-    let request = |text: &str| Request::parse(text.as_bytes()).unwrap().unwrap();
+    let request = |text: &str| Request::parse(text.as_bytes()).unwrap().unwrap().value;
     // RFC 9112, section 2.2: a bare LF; section 5.2: folding.
     let folded = request("GET / HTTP/1.1\nA: b\r\n\t c\n d\nHost:\te \n\n");
     assert_eq!(folded.header("a").map(<[u8]>::escape_ascii).unwrap().to_string(), r"b  \t c  d");
@@ -79,7 +79,7 @@ fn host_and_path_of_all_forms_of_target() {
         ("GET /http://x/ HTTP/1.0\r\n", None, Some("/http://x/")),
     ];
     for (head, host, path) in table {
-        let request = Request::parse(format!("{head}\r\n").as_bytes()).unwrap().unwrap();
+        let request = Request::parse(format!("{head}\r\n").as_bytes()).unwrap().unwrap().value;
         assert_eq!(
             (request.host(), request.path()),
             (host.map(str::as_bytes), path.map(str::as_bytes)),

@@ -1,7 +1,7 @@
 //! Heads that cost too much.
 
 use huginn_net_http::http1::{Http1Counters, MAX_HEAD};
-use huginn_net_http::{Error, Request, Response, Role};
+use huginn_net_http::{HttpError, Request, Response, Role};
 
 use crate::seen::*;
 
@@ -44,11 +44,25 @@ fn bombs_are_counted_and_held_within_bounds() {
     let mut seen = connection();
     seen.requests(head(10_000)).requests(NEXT);
     assert_eq!((seen.counters.heads_with_too_many_headers, seen.heads.len()), (1, 1));
-    assert_eq!(Request::parse(head(257).as_bytes()), Err(Error::TooManyHeaders { max: 256 }));
+    assert_eq!(Request::parse(head(257).as_bytes()), Err(HttpError::TooManyHeaders { max: 256 }));
     let odd = head(257).replace("A:", "A :");
     assert_eq!(Response::parse(b"HTTP/1.1 200"), Ok(None));
-    assert_eq!(Request::parse(odd.as_bytes()), Err(Error::TooManyHeaders { max: 256 }));
-    assert_eq!(Response::parse(b"HTTP/2 200\r\n\r\n"), Err(Error::NotHttp1));
+    assert_eq!(Request::parse(odd.as_bytes()), Err(HttpError::TooManyHeaders { max: 256 }));
+    assert_eq!(Response::parse(b"HTTP/2 200\r\n\r\n"), Err(HttpError::NotHttp1));
+}
+
+#[test]
+fn head_that_is_cut_asks_for_more() {
+    for end in ["\r\n\r\n", "\n\n", "\n\r\n"] {
+        let head = format!("GET / HTTP/1.1\r\nHost: a{end}");
+        for len in 0..head.len() {
+            assert_eq!(Request::parse(&head.as_bytes()[..len]), Ok(None), "{len} bytes of {head:?}");
+        }
+        for behind in ["", "\n", "\r\n", "GET "] {
+            let bytes = format!("{head}{behind}");
+            assert_eq!(Request::parse(bytes.as_bytes()).unwrap().unwrap().consumed, head.len(), "{bytes:?}");
+        }
+    }
 }
 
 /// A reader that looked at a head anew with every piece would take hours.

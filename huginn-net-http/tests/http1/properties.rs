@@ -1,5 +1,6 @@
 //! What holds of all bytes.
 
+use huginn_net_http::Parsed;
 use huginn_net_http::http1::{Http1Connection, Http1Counters};
 use huginn_net_http::{Request, Response, Role};
 use proptest::collection::vec;
@@ -88,8 +89,9 @@ proptest! {
     ) {
         let mut headers = [httparse::EMPTY_HEADER; 8];
         let mut strict = httparse::Request::new(&mut headers);
-        if let Ok(httparse::Status::Complete(_)) = strict.parse(head.as_bytes()) {
-            let request = Request::parse(head.as_bytes()).unwrap().unwrap();
+        if let Ok(httparse::Status::Complete(len)) = strict.parse(head.as_bytes()) {
+            let Parsed { value: request, consumed } = Request::parse(head.as_bytes()).unwrap().unwrap();
+            prop_assert_eq!(consumed, len);
             prop_assert_eq!(request.method(), strict.method.unwrap().as_bytes());
             prop_assert_eq!(request.target(), strict.path.unwrap().as_bytes());
             prop_assert_eq!(request.version().to_string(), format!("1.{}", strict.version.unwrap()));

@@ -9,7 +9,7 @@ use super::keys::Keys;
 use super::packet::{Initial, MAX_CONNECTION_ID};
 use crate::handshake::{CLIENT_HELLO, MessageJoiner, SERVER_HELLO};
 use crate::hello::Hello;
-use crate::{Error, Transport};
+use crate::{TlsError, Transport};
 
 /// What may be held of a stream whose first bytes are missing, in bytes: four times the largest hello in use.
 const WINDOW: usize = 64 << 10;
@@ -142,7 +142,7 @@ impl Connection {
         frames: CryptoFrames<'_>,
         sender: Side,
         found: &mut impl FnMut(Found<'_>),
-    ) -> Result<(), Error> {
+    ) -> Result<(), TlsError> {
         let by_client = sender == self.identity.client;
         let (kind, stream) = if by_client {
             (CLIENT_HELLO, &mut self.sent_by_client.crypto)
@@ -242,7 +242,7 @@ impl CryptoStream {
         data: &[u8],
         kind: u8,
         each: &mut impl FnMut(&[u8], u8),
-    ) -> Result<bool, Error> {
+    ) -> Result<bool, TlsError> {
         if self.ended {
             return Ok(true);
         }
@@ -262,7 +262,7 @@ impl CryptoStream {
                 }
             });
             if let Some(kind) = stray {
-                outcome = Err(Error::NotHello(kind));
+                outcome = Err(TlsError::NotHello(kind));
             }
         });
         if outcome.is_err() || self.hellos >= MAX_HELLOS {

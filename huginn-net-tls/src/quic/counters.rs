@@ -3,7 +3,7 @@
 use huginn_net_core::tally;
 
 use super::QuicError;
-use crate::Error;
+use crate::TlsError;
 
 /// Counts of what QUIC flows held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,14 +30,14 @@ pub struct QuicCounters {
 tally!(QuicCounters { opened, sealed, malformed, unknown_version, crypto_refused, not_hello, given_up });
 
 impl QuicCounters {
-    pub(super) fn count(&mut self, outcome: Result<(), Error>) {
+    pub(super) fn count(&mut self, outcome: Result<(), TlsError>) {
         let counter = match outcome {
             Ok(()) => &mut self.opened,
-            Err(Error::Quic(QuicError::Sealed)) => &mut self.sealed,
-            Err(Error::Quic(QuicError::UnknownVersion { .. })) => &mut self.unknown_version,
-            Err(Error::Quic(QuicError::Crypto { .. })) => &mut self.crypto_refused,
-            Err(Error::Quic(QuicError::GivenUp { .. })) => &mut self.given_up,
-            Err(Error::Quic(_)) => &mut self.malformed,
+            Err(TlsError::Quic(QuicError::Sealed)) => &mut self.sealed,
+            Err(TlsError::Quic(QuicError::UnknownVersion { .. })) => &mut self.unknown_version,
+            Err(TlsError::Quic(QuicError::Crypto { .. })) => &mut self.crypto_refused,
+            Err(TlsError::Quic(QuicError::GivenUp { .. })) => &mut self.given_up,
+            Err(TlsError::Quic(_)) => &mut self.malformed,
             Err(_) => &mut self.not_hello,
         };
         *counter = counter.saturating_add(1);

@@ -5,7 +5,7 @@ use huginn_net_core::{Interest, Side};
 use super::connection::{Connection, Identity};
 use super::packet::{Initial, Packet, Packets};
 use super::{QuicCounters, QuicError};
-use crate::Error;
+use crate::TlsError;
 
 /// Initial packets looked at in a connection. A hello of 64 KiB takes 60.
 const MAX_PACKETS: u16 = 256;
@@ -111,7 +111,7 @@ impl QuicFlow {
         datagram: &[u8],
         sender: Side,
         scratch: &mut Vec<u8>,
-        report: &mut impl FnMut(Result<(), Error>),
+        report: &mut impl FnMut(Result<(), TlsError>),
         found: &mut impl FnMut(Found<'_>),
     ) {
         if self.is_done() {
@@ -148,7 +148,7 @@ impl QuicFlow {
         datagram: &[u8],
         sender: Side,
         scratch: &mut Vec<u8>,
-        report: &mut impl FnMut(Result<(), Error>),
+        report: &mut impl FnMut(Result<(), TlsError>),
         found: &mut impl FnMut(Found<'_>),
     ) {
         let (mut quiet, mut sealed) = (true, 0_u8);
@@ -194,7 +194,7 @@ impl QuicFlow {
         sender: Side,
         scratch: &mut Vec<u8>,
         found: &mut impl FnMut(Found<'_>),
-    ) -> Option<Result<(), Error>> {
+    ) -> Option<Result<(), TlsError>> {
         match &mut self.state {
             State::Fresh => {}
             State::Open(connection) => {
@@ -245,7 +245,7 @@ impl QuicFlow {
         }
     }
 
-    fn check_limits(&mut self, report: &mut impl FnMut(Result<(), Error>)) {
+    fn check_limits(&mut self, report: &mut impl FnMut(Result<(), TlsError>)) {
         let too_many = self.packets >= MAX_PACKETS;
         if too_many || self.sealed >= MAX_SEALED {
             self.give_up(report);
@@ -255,7 +255,7 @@ impl QuicFlow {
         }
     }
 
-    fn on_quiet(&mut self, report: &mut impl FnMut(Result<(), Error>)) {
+    fn on_quiet(&mut self, report: &mut impl FnMut(Result<(), TlsError>)) {
         self.quiet = self.quiet.saturating_add(1);
         if self.quiet < MAX_QUIET_ANSWER {
             return;
@@ -268,7 +268,7 @@ impl QuicFlow {
         }
     }
 
-    fn give_up(&mut self, report: &mut impl FnMut(Result<(), Error>)) {
+    fn give_up(&mut self, report: &mut impl FnMut(Result<(), TlsError>)) {
         let told = match &self.state {
             State::Fresh => false,
             State::Open(connection) => connection.has_client_hello(),

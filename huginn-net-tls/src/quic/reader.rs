@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use huginn_net_core::Side;
 
 use super::flow::{Found, QuicFlow};
-use crate::{ClientHello, Error, Transport};
+use crate::{ClientHello, TlsError, Transport};
 
 /// Finds the ClientHello in the datagrams of a QUIC client, in whatever order they come.
 ///
@@ -23,14 +23,14 @@ use crate::{ClientHello, Error, Transport};
 ///     assert_eq!(hello.alpn().next(), Some(&b"alpn"[..]));
 /// }
 /// # assert!(ClientInitials::new().push(datagram)?.is_some());
-/// # Ok::<(), huginn_net_tls::Error>(())
+/// # Ok::<(), huginn_net_tls::TlsError>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct ClientInitials {
     flow: QuicFlow,
     scratch: Vec<u8>,
     /// What was found and not yet returned.
-    hellos: VecDeque<Result<ClientHello<'static>, Error>>,
+    hellos: VecDeque<Result<ClientHello<'static>, TlsError>>,
 }
 
 impl ClientInitials {
@@ -47,7 +47,7 @@ impl ClientInitials {
     /// # Errors
     /// A packet in the datagram that cannot be read, or a hello that is malformed. The next datagram may be
     /// better, unless it [has given up](Self::has_given_up).
-    pub fn push(&mut self, datagram: &[u8]) -> Result<Option<ClientHello<'static>>, Error> {
+    pub fn push(&mut self, datagram: &[u8]) -> Result<Option<ClientHello<'static>>, TlsError> {
         let mut failure = None;
         let hellos = &mut self.hellos;
         self.flow.take(
@@ -56,7 +56,7 @@ impl ClientInitials {
             &mut self.scratch,
             &mut |outcome| failure = outcome.err().or(failure),
             &mut |found: Found<'_>| {
-                let hello = ClientHello::from_message(found.message, Transport::Quic);
+                let hello = ClientHello::of_message(found.message, Transport::Quic);
                 hellos.push_back(hello.map(ClientHello::into_owned));
             },
         );

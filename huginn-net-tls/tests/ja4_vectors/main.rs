@@ -261,7 +261,7 @@ fn a_malformed_end_loses_only_itself() {
     message[block..block + 2].copy_from_slice(&len.to_be_bytes());
     message[3] += 6;
     message.extend(more);
-    let hello = ClientHello::from_message(&message, Transport::Tcp).unwrap();
+    let hello = ClientHello::from_message(&message, Transport::Tcp).unwrap().unwrap().value;
     assert!(!hello.is_well_formed());
     assert_eq!(hello.ja4_r(), parts.hello().ja4_r());
 }
@@ -310,7 +310,7 @@ fn ja3s_is_version_cipher_suite_and_extensions() {
     body.extend([0, 0x13, 0x02, 0, 0, 10, 0, 0x2b, 0, 2, 3, 4, 0, 0x33, 0, 0]);
     let mut message = vec![2, 0, 0, u8::try_from(body.len()).unwrap()];
     message.extend(body);
-    let hello = ServerHello::from_message(&message, Transport::Tcp).unwrap();
+    let hello = ServerHello::from_message(&message, Transport::Tcp).unwrap().unwrap().value;
     assert_eq!(hello.ja3s().to_string(), "771,4866,43-51");
     assert_eq!(hello.ja3s_hash().to_string(), "15af977ce25de452b96affa2addb1036");
 }

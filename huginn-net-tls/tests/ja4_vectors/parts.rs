@@ -81,7 +81,7 @@ impl Parts {
     }
 
     pub(crate) fn hello(&self) -> ClientHello<'static> {
-        ClientHello::from_message(&self.message(), self.transport).unwrap().into_owned()
+        ClientHello::from_message(&self.message(), self.transport).unwrap().unwrap().value.into_owned()
     }
 
     pub(crate) fn ja4_r(&self) -> String {

@@ -9,8 +9,8 @@ use huginn_net_tcp::Handshake;
 
 use super::stack::{same_stack, system_of};
 use super::{
-    Cause, Claim, Contradiction, Counted, Evidence, Explanation, Grade, HostProfile, Layer, SoftwareSeen,
-    Statement, Verdict,
+    Cause, Claim, Contradiction, Counted, Evidence, EvidenceLayer, Explanation, Grade, HostProfile,
+    SoftwareSeen, Statement, Verdict,
 };
 
 impl Verdict {
@@ -44,12 +44,12 @@ fn evidence(profile: &HostProfile) -> Vec<Evidence> {
         let (handshake, fuzzy) = (seen.value.handshake, seen.value.fuzzy);
         let grade = Grade::of_handshake(label, fuzzy, handshake)?;
         let because = Cause::Handshake { handshake, label: Arc::clone(label), fuzzy };
-        Some(Evidence::new(Layer::Tcp, &label.name, because, seen.count, grade))
+        Some(Evidence::new(EvidenceLayer::Tcp, &label.name, because, seen.count, grade))
     });
     let hellos = profile.tls_clients.by_count().filter_map(|seen| {
         let (family, ja4) = (seen.value.family?, seen.value.ja4);
         let because = Cause::TlsClient { family, ja4 };
-        Some(Evidence::new(Layer::Tls, system_of(family)?, because, seen.count, Grade::TlsLibrary))
+        Some(Evidence::new(EvidenceLayer::Tls, system_of(family)?, because, seen.count, Grade::TlsLibrary))
     });
     let heads = |list: &HostProfile, role| {
         let (software, headers) = match role {
@@ -79,7 +79,7 @@ fn of_software(seen: &Counted<SoftwareSeen>, role: Role) -> Option<Evidence> {
         (false, false) => Grade::Software,
     };
     let because = Cause::Head { role, label: Arc::clone(label) };
-    Some(Evidence::new(Layer::Http, says, because, seen.count, grade))
+    Some(Evidence::new(EvidenceLayer::Http, says, because, seen.count, grade))
 }
 
 fn of_header(seen: &Counted<Claim>, role: Role) -> Option<Evidence> {
@@ -92,7 +92,7 @@ fn of_header(seen: &Counted<Claim>, role: Role) -> Option<Evidence> {
         (false, None) => Grade::Claim,
     };
     let because = Cause::Header { role, text: text.clone(), honest: *honest };
-    Some(Evidence::new(Layer::Http, says, because, seen.count, grade))
+    Some(Evidence::new(EvidenceLayer::Http, says, because, seen.count, grade))
 }
 
 /// The systems that evidence tells, from the one told most often; of equals the first, which is of the better grade.
@@ -116,7 +116,7 @@ fn most_likely(evidence: &[Evidence]) -> Option<Arc<str>> {
     let deciding = evidence.iter().filter(|one| one.grade == best);
     let system = systems(deciding, same_stack).into_iter().next()?;
     let is_name = |one: &&Evidence| {
-        one.layer == Layer::Http && one.grade <= Grade::Claim && same_stack(&one.says, &system)
+        one.layer == EvidenceLayer::Http && one.grade <= Grade::Claim && same_stack(&one.says, &system)
     };
     let names = systems(evidence.iter().filter(is_name), |one, other| one == other);
     names.into_iter().next().or(Some(system))
@@ -124,7 +124,7 @@ fn most_likely(evidence: &[Evidence]) -> Option<Arc<str>> {
 
 /// What answers in the place of a host of which TCP tells nothing better.
 fn behind(evidence: &[Evidence]) -> Option<Arc<str>> {
-    let tells = |one: &Evidence| one.layer == Layer::Tcp && one.grade < Grade::Generic;
+    let tells = |one: &Evidence| one.layer == EvidenceLayer::Tcp && one.grade < Grade::Generic;
     let middlebox = || evidence.iter().find(|one| one.grade == Grade::Middlebox);
     if evidence.iter().any(tells) { None } else { middlebox().map(|one| Arc::clone(&one.says)) }
 }
@@ -162,14 +162,14 @@ fn explanation(one: Grade, other: Grade) -> Explanation {
 }
 
 impl Evidence {
-    fn new(layer: Layer, says: impl AsRef<str>, because: Cause, count: u32, grade: Grade) -> Self {
+    fn new(layer: EvidenceLayer, says: impl AsRef<str>, because: Cause, count: u32, grade: Grade) -> Self {
         Self { layer, says: says.as_ref().into(), because, count, grade, supports: false }
     }
 
     fn speaks_for(&self, system: &str) -> bool {
         match self.layer {
-            Layer::Tcp | Layer::Tls => same_stack(&self.says, system),
-            Layer::Http => *self.says == *system,
+            EvidenceLayer::Tcp | EvidenceLayer::Tls => same_stack(&self.says, system),
+            EvidenceLayer::Http => *self.says == *system,
         }
     }
 

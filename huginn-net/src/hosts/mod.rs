@@ -8,6 +8,8 @@ mod note;
 mod profile;
 mod reasons;
 mod scores;
+#[cfg(feature = "serde")]
+mod serialize;
 mod server_header;
 mod sightings;
 mod stack;
@@ -31,14 +33,17 @@ pub use self::profile::{
 pub use self::reasons::Reasons;
 pub use self::sightings::{Counted, Sightings};
 pub(crate) use self::stack::{is_firm, is_middlebox};
-pub use self::verdict::{Cause, Contradiction, Evidence, Explanation, Grade, Layer, Statement, Verdict};
+pub use self::verdict::{
+    Cause, Contradiction, Evidence, EvidenceLayer, Explanation, Grade, Statement, Verdict,
+};
 
 use self::change::{HttpSeen, Known, Score, TcpSeen};
 pub(crate) use self::clocks::P0fClock;
 use self::clocks::{Belief, HostClock};
 use self::scores::{Conclusion, Scores};
 use self::tunneled::Tunneled;
-use crate::{ChangeFinding, Event, Finding, Scope, UptimeFinding};
+use crate::finding::{ChangeFinding, UptimeFinding};
+use crate::{Event, Finding, Scope};
 
 /// How many hosts are remembered, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

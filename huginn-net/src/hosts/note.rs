@@ -11,9 +11,9 @@ use huginn_net_tls::{ClientFamily, ClientHello, Ja4, Transport};
 
 use super::clocks::P0fClock;
 use super::server_header;
-use crate::{HttpVerdict, MtuFinding, SystemCheck};
+use crate::finding::{HttpVerdict, MtuFinding, SystemCheck};
 
-/// What a flow tells [`Hosts`](crate::Hosts) of the host that is the event's subject.
+/// What a flow tells [`Hosts`](crate::hosts::Hosts) of the host that is the event's subject.
 #[derive(Clone, Debug)]
 pub struct HostNote(pub(super) Note);
 

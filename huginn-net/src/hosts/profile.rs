@@ -15,7 +15,8 @@ use super::scores::Conclusion;
 use super::{
     Belief, HostNote, HttpNote, Learned, Note, Reasons, Sightings, TcpNote, TlsNote, Verdict, change,
 };
-use crate::{MtuFinding, Scope};
+use crate::Scope;
+use crate::finding::MtuFinding;
 
 /// What was learned of one host: an address in its tunnel.
 ///

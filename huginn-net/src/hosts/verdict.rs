@@ -9,9 +9,9 @@ use huginn_net_tcp::Handshake;
 use huginn_net_tls::{ClientFamily, Ja4};
 
 use super::stack::is_middlebox;
-use crate::Escaped;
+use huginn_net_core::Escaped;
 
-/// What a host most likely is, with all that it is made of. [`HostProfile::verdict`](crate::HostProfile::verdict) makes it.
+/// What a host most likely is, with all that it is made of. [`HostProfile::verdict`](crate::hosts::HostProfile::verdict) makes it.
 ///
 /// The evidence of the best [`Grade`] that there is decides; in it the system seen most often, of equals the one seen
 /// first. Systems that TCP cannot tell apart (Android and Linux; macOS and iOS) are told apart by what HTTP says of them
@@ -39,7 +39,7 @@ pub struct Verdict {
 #[non_exhaustive]
 pub struct Evidence {
     /// The layer that it was seen in.
-    pub layer: Layer,
+    pub layer: EvidenceLayer,
     /// The system.
     pub says: Arc<str>,
     /// What was seen.
@@ -55,7 +55,7 @@ pub struct Evidence {
 
 /// A layer of the network stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Layer {
+pub enum EvidenceLayer {
     /// TCP/IP: the kernel speaks.
     Tcp,
     /// HTTP: software speaks, and says what it likes.
@@ -310,7 +310,7 @@ impl Display for Explanation {
     }
 }
 
-impl Display for Layer {
+impl Display for EvidenceLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Tcp => "tcp",

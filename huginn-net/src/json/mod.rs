@@ -15,10 +15,11 @@ use huginn_net_tls::{Ja4Form, TlsClient, TlsServer};
 pub use self::host::JsonHost;
 
 use self::object::Object;
-use crate::{
-    ChangeFinding, Escaped, Event, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding,
-    TcpFinding, UptimeFinding,
+use crate::finding::{
+    ChangeFinding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, TcpFinding,
+    UptimeFinding,
 };
+use crate::{Escaped, Event, Finding};
 
 /// An event as one flat JSON object (RFC 8259): the fields that every event has, then those of its kind.
 ///

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Write};
 use std::net::{IpAddr, SocketAddr};
 
-use crate::Escaped;
+use huginn_net_core::Escaped;
 
 /// Bytes of the longest key.
 const MAX_KEY: usize = 20;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use huginn_net::{HostId, HostProfile, JsonHost};
+use huginn_net::hosts::{HostId, HostProfile};
+use huginn_net::json::JsonHost;
 
 use super::files::new_name;
 use super::standing::Standing;

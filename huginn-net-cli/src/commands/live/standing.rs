@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use huginn_net::{Hosts, HuginnNet, Observers, SnapshotHandle};
+use huginn_net::core::SnapshotHandle;
+use huginn_net::hosts::Hosts;
+use huginn_net::{HuginnNet, Observers};
 use huginn_net_live::LiveStats;
 
 use crate::analysed::Analysed;

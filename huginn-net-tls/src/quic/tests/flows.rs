@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::seal::{Packet, crypto, other, version_negotiation};
 use super::{Run, likely_sender, looks_like_initial, message, retry_request};
-use crate::Error;
+use crate::TlsError;
 use crate::quic::version::LongType;
 use crate::quic::{ClientInitials, QuicCounters, QuicError};
 
@@ -108,7 +108,7 @@ fn connection_ids_have_up_to_20_bytes() {
     for len in [21, 255] {
         let packet = Packet { source: vec![7; len], ..Packet::client(V1, &ID) };
         let outcome = ClientInitials::new().push(&packet.seal(&crypto(0, &hello())));
-        assert_eq!(outcome.unwrap_err(), Error::Quic(QuicError::ConnectionId { len }));
+        assert_eq!(outcome.unwrap_err(), TlsError::Quic(QuicError::ConnectionId { len }));
     }
 }
 

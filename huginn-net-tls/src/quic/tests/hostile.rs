@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::seal::{Packet, crypto, varint};
 use super::{Run, message};
-use crate::Error;
+use crate::TlsError;
 use crate::quic::{ClientInitials, QuicCounters, QuicError};
 
 const ID: [u8; 8] = *b"original";
@@ -86,7 +86,7 @@ fn offsets_at_the_end_of_the_number_range_are_refused() {
     for offset in [(1 << 62) - 1, (1 << 62) - 10, 1 << 40, 64 << 10] {
         let outcome = ClientInitials::new().push(&packet(0).seal(&crypto(offset, &[1; 100])));
         let error = QuicError::Crypto { offset, position: 0, window: 64 << 10 };
-        assert_eq!(outcome.unwrap_err(), Error::Quic(error));
+        assert_eq!(outcome.unwrap_err(), TlsError::Quic(error));
 
         let mut run = Run::default();
         let hello = message(1, 100);
@@ -98,20 +98,20 @@ fn offsets_at_the_end_of_the_number_range_are_refused() {
 #[test]
 fn what_is_wrong_is_said() {
     let wrong = |payload: &[u8]| ClientInitials::new().push(&packet(0).seal(payload)).unwrap_err();
-    let frame = |kind, offset| Error::Quic(QuicError::Frame { kind, offset });
+    let frame = |kind, offset| TlsError::Quic(QuicError::Frame { kind, offset });
     assert_eq!(wrong(&[1, 0, 0, 8, 0, 0]), frame(8, 3), "STREAM");
     assert_eq!(wrong(&[0x40, 0x04]), frame(4, 0), "RESET_STREAM, in a longer encoding");
     for cut in [&[1, 6, 0, 0x40][..], &[6, 0, 100, 1, 2, 3], &[1, 2, 0, 0], &[0x1c, 0, 0, 100]] {
-        assert!(matches!(wrong(cut), Error::Quic(QuicError::Truncated(_))), "{cut:?}");
+        assert!(matches!(wrong(cut), TlsError::Quic(QuicError::Truncated(_))), "{cut:?}");
     }
     let ranges = [&[2, 0, 0][..], &varint((1 << 62) - 1), &[0; 1000]].concat();
-    assert!(matches!(wrong(&ranges), Error::Quic(QuicError::Truncated(_))));
-    assert_eq!(wrong(&crypto(0, b"CHLO....")), Error::NotHello(b'C'));
-    assert_eq!(wrong(&crypto(0, &message(2, 90))), Error::NotHello(2), "a ServerHello of a client");
+    assert!(matches!(wrong(&ranges), TlsError::Quic(QuicError::Truncated(_))));
+    assert_eq!(wrong(&crypto(0, b"CHLO....")), TlsError::NotHello(b'C'));
+    assert_eq!(wrong(&crypto(0, &message(2, 90))), TlsError::NotHello(2), "a ServerHello of a client");
 
     let damaged = [&[0xc0, 0, 0, 0, 1, 0, 0, 0, 0x14][..], &[0x55; 20]].concat();
-    assert_eq!(ClientInitials::new().push(&damaged).unwrap_err(), Error::Quic(QuicError::Sealed));
-    let unknown = Error::Quic(QuicError::UnknownVersion { version: 0x5130_3530 });
+    assert_eq!(ClientInitials::new().push(&damaged).unwrap_err(), TlsError::Quic(QuicError::Sealed));
+    let unknown = TlsError::Quic(QuicError::UnknownVersion { version: 0x5130_3530 });
     assert_eq!(ClientInitials::new().push(b"\xc0Q050").unwrap_err(), unknown);
     let short = packet(0).seal(&crypto(0, &message(1, 300)));
     for len in 1..short.len() {

@@ -6,7 +6,8 @@ use std::net::{IpAddr, SocketAddr};
 use huginn_net_core::{Side, Timestamp};
 use huginn_net_tcp::{Clock, Handshake};
 
-use crate::{ChangeFinding, Event, Finding, HttpVerdict, MtuFinding, TcpFinding};
+use crate::finding::{ChangeFinding, HttpVerdict, MtuFinding, TcpFinding};
+use crate::{Event, Finding};
 
 /// Displays an event as p0f 3.09b logs it, character for character, with the time in UTC.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use super::byte_order::ByteOrder;
 use super::error::{Defect, Part, Stop};
 use super::stream::Stream;
 use super::{MAX_FRAME_LEN, Record};
-use crate::{Cursor, Timestamp};
+use huginn_net_core::{Cursor, Timestamp};
 use interface::Interface;
 
 /// How many bytes [`probe`] wants to see.
@@ -101,7 +101,7 @@ impl Pcapng {
     /// Whether a whole packet comes first, or after other blocks that are whole: then nothing more is read for it, or for the
     /// error that one of them makes.
     #[inline]
-    pub(in crate::capture) fn begins_with_frame(&self, mut unread: &[u8]) -> bool {
+    pub(crate) fn begins_with_frame(&self, mut unread: &[u8]) -> bool {
         let mut order = self.order;
         while let Some((kind, behind)) = whole_block(&mut order, unread) {
             if matches!(kind, ENHANCED_PACKET | OBSOLETE_PACKET | SIMPLE_PACKET) {

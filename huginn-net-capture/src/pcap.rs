@@ -4,7 +4,7 @@ use super::byte_order::ByteOrder;
 use super::error::{Defect, Part, Stop};
 use super::stream::Stream;
 use super::{MAX_FRAME_LEN, Record};
-use crate::{Cursor, LinkType, Timestamp};
+use huginn_net_core::{Cursor, LinkType, Timestamp};
 
 const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;

@@ -1,6 +1,6 @@
 //! The byte order that a capture declares.
 
-use crate::{Cursor, Truncated};
+use huginn_net_core::{Cursor, Truncated};
 
 /// How numbers of several bytes are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

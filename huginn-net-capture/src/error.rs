@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 
 use super::foreign;
-use crate::Truncated;
+use huginn_net_core::Truncated;
 
 /// How many bytes of a foreign file an error keeps.
 pub(super) const HEAD_LEN: usize = 16;

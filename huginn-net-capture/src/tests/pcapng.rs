@@ -2,8 +2,8 @@
 
 use super::bytes::{Bytes, block, enhanced, interface, option, section, simple};
 use super::{Packet, defect, packet, read, read_whole};
-use crate::capture::byte_order::ByteOrder::{self, Big, Little};
-use crate::capture::{Defect, Part};
+use crate::byte_order::ByteOrder::{self, Big, Little};
+use crate::{Defect, Part};
 
 const ETHERNET: u16 = 1;
 const RAW: u16 = 101;

@@ -1,6 +1,6 @@
 //! Writers of pcap and pcapng structures.
 
-use crate::capture::byte_order::ByteOrder::{self, Big, Little};
+use crate::byte_order::ByteOrder::{self, Big, Little};
 
 /// Bytes in one byte order.
 pub(super) struct Bytes {

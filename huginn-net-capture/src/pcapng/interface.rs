@@ -1,9 +1,9 @@
 //! Interface description blocks.
 
-use crate::capture::byte_order::ByteOrder;
-use crate::capture::error::{Defect, Stop};
-use crate::capture::pcapng::clock::Clock;
-use crate::{Cursor, LinkType};
+use crate::byte_order::ByteOrder;
+use crate::error::{Defect, Stop};
+use crate::pcapng::clock::Clock;
+use huginn_net_core::{Cursor, LinkType};
 
 const END_OF_OPTIONS: u16 = 0;
 const TIME_RESOLUTION: u16 = 9;

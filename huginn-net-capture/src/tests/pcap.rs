@@ -2,8 +2,8 @@
 
 use super::bytes::{Bytes, pcap_header, pcap_record};
 use super::{defect, packet, read_whole};
-use crate::capture::byte_order::ByteOrder::{Big, Little};
-use crate::capture::{Defect, Part};
+use crate::byte_order::ByteOrder::{Big, Little};
+use crate::{Defect, Part};
 
 const MICROS: u32 = 0xa1b2_c3d4;
 const NANOS: u32 = 0xa1b2_3c4d;

@@ -1,6 +1,6 @@
 //! The time stamps of an interface.
 
-use crate::Timestamp;
+use huginn_net_core::Timestamp;
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 

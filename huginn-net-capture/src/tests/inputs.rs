@@ -13,8 +13,9 @@ use proptest::sample::Index;
 use super::bytes::{Bytes, block, enhanced, interface, pcap, pcapng, section};
 use super::compressed::gzip;
 use super::{Packet, drain, packet, read, read_whole};
-use crate::capture::byte_order::ByteOrder::{Big, Little};
-use crate::{Block, CaptureError, CaptureReader, Fill, Source};
+use crate::byte_order::ByteOrder::{Big, Little};
+use crate::{CaptureError, CaptureReader};
+use huginn_net_core::{Block, Fill, Source};
 
 /// Gives out a few bytes at a time, with interruptions, then ends or fails.
 struct Trickle {

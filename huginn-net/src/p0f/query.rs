@@ -9,7 +9,7 @@ use std::str;
 use huginn_net_core::Timestamp;
 use huginn_net_db::Label;
 
-use crate::{HostProfile, Mismatch};
+use crate::hosts::{HostProfile, Mismatch};
 
 const QUERY_MAGIC: u32 = 0x5030_4601;
 const ANSWER_MAGIC: u32 = 0x5030_4602;
@@ -20,7 +20,7 @@ const NO_MATCH: u32 = 0x20;
 /// A query: what is known of this address?
 ///
 /// ```
-/// use huginn_net::{P0fAnswer, P0fQuery};
+/// use huginn_net::p0f::{P0fAnswer, P0fQuery};
 ///
 /// let bytes = P0fQuery { ip: "192.0.2.1".parse()? }.to_bytes();
 /// assert_eq!(P0fQuery::parse(&bytes).map(|query| query.ip.to_string()).as_deref(), Some("192.0.2.1"));

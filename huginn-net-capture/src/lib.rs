@@ -21,8 +21,8 @@ use std::path::Path;
 
 pub use error::{CaptureError, Compression, Defect, Part};
 
-use crate::{Block, Fill, Frame, FrameRecord, LinkType, NextFrame, Source, Timestamp};
 use error::Stop;
+use huginn_net_core::{Block, Fill, Frame, FrameRecord, LinkType, NextFrame, Source, Timestamp};
 use input::Input;
 use pcap::Pcap;
 use pcapng::Pcapng;
@@ -50,9 +50,9 @@ const MAX_FRAME_LEN: usize = 262_144;
 /// ended after that.
 ///
 /// ```
-/// use huginn_net_core::CaptureReader;
+/// use huginn_net_capture::CaptureReader;
 ///
-/// # fn main() -> Result<(), huginn_net_core::CaptureError> {
+/// # fn main() -> Result<(), huginn_net_capture::CaptureError> {
 /// let header = [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 101, 0, 0, 0];
 /// let packet = [0, 225, 11, 95, 1, 0, 0, 0, 1, 0, 0, 0, 20, 0, 0, 0, 0x45];
 /// let file: Vec<u8> = header.into_iter().chain(packet).collect();

@@ -1,0 +1,82 @@
+//! The proleptic Gregorian calendar.
+
+/// Days from 1 March of the year 0 to 1 January 1970.
+const EPOCH: u32 = 719_468;
+
+/// A date in the proleptic Gregorian calendar.
+///
+/// ```
+/// use huginn_net_core::CivilDate;
+///
+/// let date = CivilDate { year: 2024, month: 2, day: 29 };
+/// assert_eq!(date.days_since_epoch(), 19_782);
+/// assert_eq!(CivilDate::of_day(19_782), date);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CivilDate {
+    /// The year, from 0.
+    pub year: u16,
+    /// The month, from 1.
+    pub month: u8,
+    /// The day of the month, from 1.
+    pub day: u8,
+}
+
+impl CivilDate {
+    /// The last day that [`of_day`](Self::of_day) takes: 9999-12-31.
+    pub const LAST_DAY: u32 = 2_932_896;
+
+    /// The date of a day, counted from 1970-01-01, which is 0; that of [`LAST_DAY`](Self::LAST_DAY) for a later one.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        clippy::cast_possible_truncation,
+        reason = "days end in the year 9999: every step fits, every remainder its type"
+    )]
+    #[inline]
+    pub const fn of_day(days: u32) -> Self {
+        // Eras of 400 years that start on 1 March, so that the leap day is the last of its year.
+        let shifted = if days < Self::LAST_DAY { days } else { Self::LAST_DAY } + EPOCH;
+        let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+        let year_of_era =
+            (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let month_from_march = (5 * day_of_year + 2) / 153;
+        let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+        let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+        let year = year_of_era + era * 400 + (month <= 2) as u32;
+        Self { year: year as u16, month: month as u8, day: day as u8 }
+    }
+
+    /// Days from 1970-01-01, less than 0 before it. A day beyond the end of its month counts into the next one.
+    #[expect(clippy::arithmetic_side_effects, reason = "years have 16 bits, months and days 8")]
+    pub const fn days_since_epoch(self) -> i64 {
+        // A year begins on 1 March.
+        let (year, month) = (self.year as i64, self.month as i64);
+        let (year, month) = if month <= 2 { (year - 1, month + 9) } else { (year, month - 3) };
+        let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+        365 * year + leap_days + (153 * month + 2) / 5 + self.day as i64 - 1 - EPOCH as i64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_and_days_are_inverse() {
+        // Reference: `date -u -d '...' +%s`, in days.
+        for ((year, month, day), days) in [
+            ((1900, 1, 1), -25_567),
+            ((1970, 1, 1), 0),
+            ((2000, 2, 29), 11_016),
+            ((2100, 3, 1), 47_541),
+            ((9999, 12, 31), i64::from(CivilDate::LAST_DAY)),
+        ] {
+            assert_eq!(CivilDate { year, month, day }.days_since_epoch(), days);
+        }
+        for day in 0..=CivilDate::LAST_DAY {
+            assert_eq!(CivilDate::of_day(day).days_since_epoch(), i64::from(day));
+        }
+        assert_eq!(CivilDate::of_day(u32::MAX), CivilDate { year: 9999, month: 12, day: 31 });
+    }
+}

@@ -1,0 +1,86 @@
+//! `Serialize` for what events are made of.
+
+use std::net::{IpAddr, SocketAddr};
+
+use serde::{Serialize, Serializer};
+
+use crate::{Escaped, Event, FlowId, Side, Timestamp, TransportKind, TunnelLayer, TunnelPath};
+
+/// Implements `Serialize` for types that serialise as the text that they display as.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! serialize_as_text {
+    ($($type:ty),+ $(,)?) => {$(
+        impl ::serde::Serialize for $type {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+    )+};
+}
+
+serialize_as_text!(Timestamp, Side, TunnelLayer, Escaped<'_>);
+
+/// `tcp` or `udp`.
+impl Serialize for TransportKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+        })
+    }
+}
+
+/// A list of texts, the outermost layer first.
+impl Serialize for TunnelPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.layers())
+    }
+}
+
+#[derive(Serialize)]
+struct Endpoint {
+    ip: IpAddr,
+    port: u16,
+}
+
+impl From<SocketAddr> for Endpoint {
+    fn from(addr: SocketAddr) -> Self {
+        Self { ip: addr.ip(), port: addr.port() }
+    }
+}
+
+/// `client` and `server` (`ip`, `port`), `protocol` (`tcp`, `udp`), and `tunnel` where there is one.
+impl Serialize for FlowId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            client: Endpoint,
+            server: Endpoint,
+            protocol: TransportKind,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            tunnel: Option<&'a TunnelPath>,
+        }
+        let Self { client, server, transport, tunnel } = self;
+        let (client, server) = ((*client).into(), (*server).into());
+        Shape { client, server, protocol: *transport, tunnel: tunnel.as_deref() }.serialize(serializer)
+    }
+}
+
+/// One flat object: `ts`, the fields of the [flow](FlowId), `subject`, and the fields of the kind, which must be a
+/// structure or a map.
+impl<K: Serialize> Serialize for Event<K> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a, K> {
+            ts: Timestamp,
+            #[serde(flatten)]
+            flow: &'a FlowId,
+            subject: Side,
+            #[serde(flatten)]
+            kind: &'a K,
+        }
+        let Self { ts, flow, subject, kind } = self;
+        Shape { ts: *ts, flow, subject: *subject, kind }.serialize(serializer)
+    }
+}

@@ -1,0 +1,149 @@
+//! `Serialize` for fingerprints, heads and events. Bytes from the wire are text in which what is not UTF-8 is escaped as
+//! [`Escaped`] does.
+
+use huginn_net_core::{Escaped, serialize_as_text};
+use serde::{Serialize, Serializer};
+
+use crate::http2::{Akamai, AkamaiHash, PseudoHeaders, Setting, StreamPriority};
+use crate::{
+    Header, Headers, HttpEvent, HttpRequest, HttpResponse, HttpSignature, HttpVersion, Request, Response,
+    Role, language,
+};
+
+serialize_as_text!(HttpVersion, Akamai, AkamaiHash, PseudoHeaders, Setting, StreamPriority);
+
+/// p0f's text, for a database that names no header.
+impl Serialize for HttpSignature {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.raw_sig(|_| false))
+    }
+}
+
+/// `request` or `response`.
+impl Serialize for Role {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            Self::Request => "request",
+            Self::Response => "response",
+        })
+    }
+}
+
+/// `name` and `value`.
+impl Serialize for Header<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            name: Escaped<'a>,
+            value: Escaped<'a>,
+        }
+        Shape { name: Escaped(self.name), value: Escaped(self.value()) }.serialize(serializer)
+    }
+}
+
+/// A list of [headers](Header).
+impl Serialize for Headers {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+/// `version`, `method`, `target`, `host`, `path`, `user_agent`, `language` (the one liked best) and `headers`.
+impl Serialize for Request {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            version: HttpVersion,
+            method: Escaped<'a>,
+            target: Escaped<'a>,
+            host: Option<Escaped<'a>>,
+            path: Option<Escaped<'a>>,
+            user_agent: Option<Escaped<'a>>,
+            language: Option<&'a str>,
+            headers: &'a Headers,
+        }
+        Shape {
+            version: self.version(),
+            method: Escaped(self.method()),
+            target: Escaped(self.target()),
+            host: self.host().map(Escaped),
+            path: self.path().map(Escaped),
+            user_agent: self.user_agent().map(Escaped),
+            language: self.language().map(|tag| language::name(tag).unwrap_or(tag)),
+            headers: self.headers(),
+        }
+        .serialize(serializer)
+    }
+}
+
+/// `version`, `status`, `reason`, `server_header` and `headers`.
+impl Serialize for Response {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            version: HttpVersion,
+            status: u16,
+            reason: Escaped<'a>,
+            server_header: Option<Escaped<'a>>,
+            headers: &'a Headers,
+        }
+        Shape {
+            version: self.version(),
+            status: self.status(),
+            reason: Escaped(self.reason()),
+            server_header: self.server().map(Escaped),
+            headers: self.headers(),
+        }
+        .serialize(serializer)
+    }
+}
+
+/// The fields of the [head](Request), `exchange`, and with HTTP/2 `akamai` and `akamai_hash`.
+impl Serialize for HttpRequest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            #[serde(flatten)]
+            request: &'a Request,
+            exchange: u32,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            akamai: Option<&'a Akamai>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            akamai_hash: Option<AkamaiHash>,
+        }
+        let Self { request, exchange, akamai } = self;
+        let akamai = akamai.as_deref();
+        Shape { request, exchange: *exchange, akamai, akamai_hash: akamai.map(Akamai::hash) }
+            .serialize(serializer)
+    }
+}
+
+/// The fields of the [head](Response), and `exchange`.
+impl Serialize for HttpResponse {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            #[serde(flatten)]
+            response: &'a Response,
+            exchange: u32,
+        }
+        Shape { response: &self.response, exchange: self.exchange }.serialize(serializer)
+    }
+}
+
+/// `event` (`http_request` or `http_response`), and the fields of the request or response.
+impl Serialize for HttpEvent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(tag = "event", rename_all = "snake_case")]
+        enum Shape<'a> {
+            HttpRequest(&'a HttpRequest),
+            HttpResponse(&'a HttpResponse),
+        }
+        match self {
+            Self::Request(request) => Shape::HttpRequest(request),
+            Self::Response(response) => Shape::HttpResponse(response),
+        }
+        .serialize(serializer)
+    }
+}

@@ -1,0 +1,7 @@
+//! The texts and answers of p0f 3.09b: its log lines and its query API.
+
+mod log;
+mod query;
+
+pub use self::log::P0fLine;
+pub use self::query::{P0fAnswer, P0fHost, P0fQuery, P0fText};

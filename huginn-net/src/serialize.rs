@@ -1,0 +1,213 @@
+//! `Serialize` for events: the fields of [`JsonEvent`](crate::json::JsonEvent), but for `community_id` and `file`.
+//! [`FlowId`](huginn_net_core::FlowId) adds `protocol`.
+
+use std::fmt::Display;
+use std::sync::Arc;
+
+use huginn_net_core::{Escaped, serialize_as_text};
+use huginn_net_db::{HttpParams, Label, TcpParams};
+use huginn_net_http::http2::{Akamai, AkamaiHash};
+use huginn_net_http::{HttpVersion, language};
+use huginn_net_tcp::{Handshake, Mtu, TcpSignature};
+use huginn_net_tls::{TlsClient, TlsServer};
+use serde::{Serialize, Serializer};
+
+use crate::finding::{
+    ChangeFinding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SystemCheck, TcpFinding,
+    UptimeFinding,
+};
+use crate::hosts::Reasons;
+use crate::{CommunityId, Finding};
+
+serialize_as_text!(CommunityId);
+
+/// A text that is made when it is serialised.
+pub(crate) struct Text<T>(pub(crate) T);
+
+impl<T: Display> Serialize for Text<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+/// `event` (`tcp_syn`, `tcp_syn_ack`, `mtu`, `uptime`, `http_request`, `http_response`, `tls_client`, `tls_server`,
+/// `host_change` or `ip_sharing`), and the fields of the finding.
+impl Serialize for Finding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(tag = "event", rename_all = "snake_case")]
+        enum Shape<'a> {
+            TcpSyn(&'a TcpFinding),
+            TcpSynAck(&'a TcpFinding),
+            Mtu(&'a MtuFinding),
+            HttpRequest(&'a HttpRequestFinding),
+            HttpResponse(&'a HttpResponseFinding),
+            TlsClient(&'a TlsClient),
+            TlsServer(&'a TlsServer),
+            Uptime(&'a UptimeFinding),
+            HostChange(&'a ChangeFinding),
+            IpSharing(&'a ChangeFinding),
+        }
+        match self {
+            Self::Tcp(finding) => match finding.signature.handshake {
+                Handshake::Syn => Shape::TcpSyn(finding),
+                Handshake::SynAck => Shape::TcpSynAck(finding),
+            },
+            Self::Mtu(finding) => Shape::Mtu(finding),
+            Self::HttpRequest(finding) => Shape::HttpRequest(finding),
+            Self::HttpResponse(finding) => Shape::HttpResponse(finding),
+            Self::TlsClient(client) => Shape::TlsClient(client),
+            Self::TlsServer(server) => Shape::TlsServer(server),
+            Self::Uptime(finding) => Shape::Uptime(finding),
+            Self::HostChange(finding) => Shape::HostChange(finding),
+            Self::IpSharing(finding) => Shape::IpSharing(finding),
+        }
+        .serialize(serializer)
+    }
+}
+
+/// `sig`, `label`, `fuzzy`, `distance` (hops) and `params`.
+impl Serialize for TcpFinding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            sig: &'a TcpSignature,
+            label: Option<&'a Label>,
+            fuzzy: bool,
+            distance: u8,
+            params: &'a TcpParams,
+        }
+        let Self { signature: sig, distance, params, .. } = self;
+        Shape { sig, label: self.label(), fuzzy: params.fuzzy, distance: distance.hops, params }
+            .serialize(serializer)
+    }
+}
+
+/// `mtu` (bytes) and `link`.
+impl Serialize for MtuFinding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            mtu: Mtu,
+            link: Option<&'a str>,
+        }
+        Shape { mtu: self.mtu, link: self.link.as_deref() }.serialize(serializer)
+    }
+}
+
+/// The fields of the [clock](huginn_net_tcp::Clock).
+impl Serialize for UptimeFinding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.clock.serialize(serializer)
+    }
+}
+
+/// `reasons` and `hits`.
+impl Serialize for ChangeFinding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape {
+            reasons: Reasons,
+            hits: [u8; 4],
+        }
+        Shape { reasons: self.reasons, hits: self.hits }.serialize(serializer)
+    }
+}
+
+/// `version`, `exchange`, `method`, `host`, `path`, `user_agent`, `language`, the fields of the [verdict](HttpVerdict), and
+/// with HTTP/2 `akamai` and `akamai_hash`.
+impl Serialize for HttpRequestFinding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            version: HttpVersion,
+            exchange: u32,
+            method: Escaped<'a>,
+            host: Option<Escaped<'a>>,
+            path: Option<Escaped<'a>>,
+            user_agent: Option<Escaped<'a>>,
+            language: Option<&'a str>,
+            #[serde(flatten)]
+            verdict: &'a HttpVerdict,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            akamai: Option<&'a Akamai>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            akamai_hash: Option<AkamaiHash>,
+        }
+        let Self { request, exchange, akamai, verdict } = self;
+        let akamai = akamai.as_deref();
+        Shape {
+            version: request.version(),
+            exchange: *exchange,
+            method: Escaped(request.method()),
+            host: request.host().map(Escaped),
+            path: request.path().map(Escaped),
+            user_agent: request.user_agent().map(Escaped),
+            language: request.language().map(|tag| language::name(tag).unwrap_or(tag)),
+            verdict,
+            akamai,
+            akamai_hash: akamai.map(Akamai::hash),
+        }
+        .serialize(serializer)
+    }
+}
+
+/// `version`, `exchange`, `status`, `server_header` and the fields of the [verdict](HttpVerdict).
+impl Serialize for HttpResponseFinding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            version: HttpVersion,
+            exchange: u32,
+            status: u16,
+            server_header: Option<Escaped<'a>>,
+            #[serde(flatten)]
+            verdict: &'a HttpVerdict,
+        }
+        let Self { response, exchange, verdict } = self;
+        Shape {
+            version: response.version(),
+            exchange: *exchange,
+            status: response.status(),
+            server_header: response.server().map(Escaped),
+            verdict,
+        }
+        .serialize(serializer)
+    }
+}
+
+/// `sig`, `label`, `params`, `claimed_os` and `os_agrees`.
+impl Serialize for HttpVerdict {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a, T> {
+            sig: T,
+            label: Option<&'a Label>,
+            params: HttpParams,
+            claimed_os: Option<&'a str>,
+            os_agrees: Option<bool>,
+        }
+        Shape {
+            sig: Text(self.raw_sig()),
+            label: self.label(),
+            params: self.params,
+            claimed_os: self.system.claimed.as_deref(),
+            os_agrees: self.system.agrees,
+        }
+        .serialize(serializer)
+    }
+}
+
+/// `claimed`, `text` and `agrees`.
+impl Serialize for SystemCheck {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            claimed: Option<&'a str>,
+            text: Option<&'a str>,
+            agrees: Option<bool>,
+        }
+        let [claimed, text] = [&self.claimed, &self.text].map(|text: &Option<Arc<str>>| text.as_deref());
+        Shape { claimed, text, agrees: self.agrees }.serialize(serializer)
+    }
+}
