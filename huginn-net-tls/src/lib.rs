@@ -9,7 +9,7 @@
 //!
 //! // What curl 7.88.1 with OpenSSL 3.0 sends.
 //! let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
-//! let hello = ClientHello::from_records(bytes)?.expect("a whole hello");
+//! let hello = ClientHello::from_records(bytes)?.expect("a whole hello").value;
 //! assert_eq!(hello.version(), Version::TLS_1_3);
 //! assert_eq!(hello.alpn().next(), Some(&b"h2"[..]));
 //!
