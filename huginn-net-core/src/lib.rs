@@ -60,7 +60,6 @@ mod analyzer;
 #[cfg(feature = "libpcap")]
 mod bpf;
 mod capture;
-mod cursor;
 mod decode;
 mod direct;
 mod event;
@@ -76,7 +75,6 @@ mod outlet;
 mod packet_clock;
 mod parallel;
 mod protocol;
-mod reassembly;
 mod segment;
 mod source;
 mod tally;
@@ -91,20 +89,19 @@ pub use analyzer::{Analyzer, Builder, CancelToken, Counters};
 #[cfg(feature = "libpcap")]
 pub use bpf::{Bpf, BpfError};
 pub use capture::{CaptureError, CaptureReader, Compression, Defect, Part};
-pub use cursor::{Cursor, Truncated};
 pub use decode::{DecodeConfig, DecodeCounters, DecodeError, Decoder, Layer, decode_ip};
 pub use event::{Event, FlowId, Sink, TransportKind};
 pub use filter::Filter;
 pub use flow_key::FlowKey;
 pub use flows::{FlowCounters, FlowLimits};
 pub use frame::{Frame, LinkType};
+pub use huginn_net_wire::{Cursor, Reassembler, Side, Truncated};
 pub use idle_map::{IdleCounters, IdleLimits, IdleMap, Slot};
 /// Networks in CIDR notation, for [`Filter`].
 pub use ipnet::IpNet;
 pub use memory::{Memory, Route};
 pub use parallel::Overflow;
-pub use protocol::{Interest, Protocol, Report, Side};
-pub use reassembly::Reassembler;
+pub use protocol::{Interest, Protocol, Report};
 pub use segment::{Addresses, IpHeader, Segment, TcpFlags, TcpHeader, Transport, UdpHeader};
 pub use source::{Frames, MemoryFrames, Source};
 pub use tally::Tally;

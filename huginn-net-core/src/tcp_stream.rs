@@ -135,7 +135,7 @@ impl TcpStream {
     /// Passes over payload that [continues](Self::continues_with) it.
     #[inline]
     pub(crate) fn pass_over(&mut self, len: usize) {
-        self.bytes.pass_over(len);
+        self.bytes.advance(len);
     }
 
     /// Takes what the receiver says, as [`acknowledge`](Self::acknowledge) does, if nothing follows from it now; tells

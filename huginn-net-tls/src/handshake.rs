@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use huginn_net_core::{Cursor, Truncated};
+use huginn_net_wire::{Cursor, Truncated};
 
 use crate::{Error, Field};
 
@@ -85,6 +85,7 @@ impl MessageJoiner {
     }
 
     /// The memory that a message not yet whole takes up, in bytes.
+    #[cfg(any(test, feature = "packets"))]
     pub(crate) fn held(&self) -> usize {
         self.held.capacity()
     }

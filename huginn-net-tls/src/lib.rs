@@ -27,8 +27,10 @@
 mod client_family;
 mod client_hello;
 mod computed;
+#[cfg(feature = "packets")]
 mod datagram;
 mod decimal;
+#[cfg(feature = "packets")]
 mod dtls;
 mod error;
 mod extension;
@@ -39,19 +41,25 @@ mod hello;
 mod hello_reader;
 mod ja3;
 mod ja4;
-mod memo;
 pub mod names;
+#[cfg(feature = "packets")]
 mod observer;
+#[cfg(feature = "packets")]
 mod openvpn;
+#[cfg(feature = "packets")]
 mod packet_order;
+#[cfg(feature = "packets")]
 mod packet_stream;
 pub mod quic;
+#[cfg(feature = "packets")]
 mod rdpudp;
 mod record;
 mod server_hello;
 mod sorted;
 mod sslv2;
+#[cfg(feature = "packets")]
 mod stream;
+#[cfg(feature = "packets")]
 mod tcp;
 mod transport;
 mod version;
@@ -64,6 +72,7 @@ pub use grease::is_grease;
 pub use hello_reader::HelloReader;
 pub use ja3::{Ja3, Ja3Hash, Ja3s};
 pub use ja4::{Ja4, Ja4Field, Ja4Form, Ja4Hash, Ja4Head, Ja4ParseError, Ja4Raw};
+#[cfg(feature = "packets")]
 pub use observer::{
     DatagramCounters, HelloCounters, HuginnNetTls, SearchCounters, TlsClient, TlsCounters, TlsEvent, TlsFlow,
     TlsObserver, TlsServer,

@@ -1,6 +1,6 @@
 //! What both sides of one connection sent.
 
-use huginn_net_core::{Reassembler, Side};
+use huginn_net_wire::{Reassembler, Side};
 
 use super::QuicError;
 use super::flow::Found;
@@ -204,6 +204,7 @@ impl Connection {
     }
 
     /// The memory that pieces and messages not yet whole take up, in bytes.
+    #[cfg(feature = "packets")]
     pub(super) fn held(&self) -> usize {
         self.sent_by_client.crypto.held().saturating_add(self.sent_by_server.crypto.held())
     }
@@ -271,6 +272,7 @@ impl CryptoStream {
         outcome.map(|()| kept)
     }
 
+    #[cfg(feature = "packets")]
     fn held(&self) -> usize {
         self.pieces.held().saturating_add(self.joiner.held())
     }

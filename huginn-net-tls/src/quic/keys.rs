@@ -9,7 +9,7 @@ use aes_gcm::AesGcm;
 use aes_gcm::aead::AeadInOut;
 use aes_gcm::aead::consts::U12;
 use hkdf::Hkdf;
-use huginn_net_core::Side;
+use huginn_net_wire::Side;
 use sha2::Sha256;
 
 use super::packet::Initial;

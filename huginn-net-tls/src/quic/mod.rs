@@ -4,22 +4,34 @@
 //! Initial packets are protected with keys that follow from the packet itself; whoever sees a client's first
 //! packet can open it, and those that both sides send after it.
 
+#[cfg(feature = "quic")]
 mod connection;
+#[cfg(feature = "packets")]
 mod counters;
 mod error;
+#[cfg(feature = "quic")]
 mod flow;
+#[cfg(feature = "quic")]
 mod frames;
+#[cfg(feature = "quic")]
 mod keys;
+#[cfg(feature = "quic")]
 mod packet;
+#[cfg(feature = "quic")]
 mod reader;
+#[cfg(feature = "quic")]
 mod version;
 
+#[cfg(feature = "packets")]
 pub use counters::QuicCounters;
 pub use error::QuicError;
+#[cfg(feature = "quic")]
 pub use reader::ClientInitials;
 
+#[cfg(feature = "packets")]
 pub(crate) use flow::QuicFlow;
+#[cfg(feature = "packets")]
 pub(crate) use packet::{likely_sender, looks_like_initial};
 
-#[cfg(test)]
+#[cfg(all(test, feature = "packets"))]
 mod tests;

@@ -1,6 +1,8 @@
 //! The packets of a datagram (RFC 9000, sections 12.2 and 17.2).
 
-use huginn_net_core::{Cursor, Side, Truncated};
+#[cfg(feature = "packets")]
+use huginn_net_wire::Side;
+use huginn_net_wire::{Cursor, Truncated};
 
 use super::QuicError;
 use super::version::{LongType, Protection};
@@ -38,6 +40,7 @@ pub(super) struct Initial<'a> {
 
 /// Whether a datagram begins as a client's first one does: with an Initial packet of a known version, or with
 /// the 0-RTT packet that overtook it.
+#[cfg(feature = "packets")]
 #[inline]
 pub(crate) fn looks_like_initial(datagram: &[u8]) -> bool {
     let Some(&[first, a, b, c, d, id_len]) = datagram.first_chunk() else { return false };
@@ -50,6 +53,7 @@ pub(crate) fn looks_like_initial(datagram: &[u8]) -> bool {
 
 /// Who seems to have sent a datagram that [`looks_like_initial`]. Not sure, and without opening it: a client's first
 /// packet is addressed to 8 bytes at least (RFC 9000, section 7.2), and a server's to as many as the client likes.
+#[cfg(feature = "packets")]
 pub(crate) fn likely_sender(datagram: &[u8]) -> Side {
     match datagram {
         [first, a, b, c, d, id_len, ..]

@@ -3,7 +3,7 @@
 use aes::Aes128Enc;
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
 use aes_gcm::aead::AeadInOut;
-use huginn_net_core::Side;
+use huginn_net_wire::Side;
 
 use crate::quic::keys::{Aes128Gcm, Keys};
 use crate::quic::version::{LongType, Protection};

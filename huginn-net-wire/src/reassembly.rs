@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// twice, those that came first count. Time is linear in the bytes pushed, but for the logarithm of the pieces held.
 ///
 /// ```
-/// use huginn_net_core::Reassembler;
+/// use huginn_net_wire::Reassembler;
 ///
 /// let (mut stream, mut bytes) = (Reassembler::new(), Vec::new());
 /// let mut push = |offset, piece: &[u8]| stream.push(offset, piece, 1000, &mut |piece| bytes.extend_from_slice(piece));
@@ -68,13 +68,13 @@ impl Reassembler {
         true
     }
 
-    /// Passes over the next bytes to be delivered, where nothing is held.
-    pub(crate) fn pass_over(&mut self, len: usize) {
+    /// Moves the position on without delivering bytes. The caller must have seen to it that no piece is held.
+    pub fn advance(&mut self, len: usize) {
         self.position = self.position.saturating_add(len as u64);
     }
 
     /// The offset of the first piece held.
-    pub(crate) fn first_held(&self) -> Option<u64> {
+    pub fn first_held(&self) -> Option<u64> {
         self.held.first_key_value().map(|(&offset, _)| offset)
     }
 
