@@ -13,8 +13,8 @@ use crate::Error;
 
 /// Initial packets looked at in a connection. A hello of 64 KiB takes 60.
 const MAX_PACKETS: u16 = 256;
-/// Initial packets of a datagram that may fail to open: each costs up to two derivations of keys. A client's datagram
-/// has 1200 bytes at least (RFC 9000, section 14.1), and seldom more than one.
+/// Initial packets of a datagram that may fail to open: each costs up to two derivations of keys, or six in a reserved
+/// version. A client's datagram has 1200 bytes at least (RFC 9000, section 14.1), and seldom more than one.
 const MAX_SEALED_OF_DATAGRAM: u8 = 2;
 /// Initial packets in a row that may fail to open before a flow counts as given up.
 const MAX_SEALED: u16 = 16;
@@ -223,8 +223,7 @@ impl QuicFlow {
             }
         }
         // A client's first packet, or its first after a Retry, tells the keys itself (RFC 9001, section 5.2).
-        let mut next = Connection::new(packet, sender);
-        let Some(frames) = next.open(packet, sender, scratch) else {
+        let Some((mut next, frames)) = Connection::begin(packet, sender, scratch) else {
             self.sealed = self.sealed.saturating_add(1);
             return Some(Err(QuicError::Sealed.into()));
         };

@@ -5,7 +5,7 @@ use huginn_net_wire::Side;
 use huginn_net_wire::{Cursor, Truncated};
 
 use super::QuicError;
-use super::version::{LongType, Protection};
+use super::version::{LongType, Protection, is_reserved};
 
 /// The longest connection id of every version so far (RFC 9000, section 17.2).
 pub(super) const MAX_CONNECTION_ID: usize = 20;
@@ -27,6 +27,7 @@ pub(super) enum Packet<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Initial<'a> {
     pub(super) version: u32,
+    /// The protection of the version; of a reserved version one of [several](Protection::of_reserved).
     pub(super) protection: &'static Protection,
     /// Destination connection id.
     pub(super) destination: &'a [u8],
@@ -109,18 +110,38 @@ fn read<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Result<Packet<'a>, Quic
     let source = connection_id(cursor)?;
     match protection.long_type(first) {
         LongType::Initial => {
-            let token_len = varint(cursor)?;
-            take(cursor, token_len)?;
-            let len = varint(cursor)?;
-            let number_offset = cursor.position();
-            take(cursor, len)?;
-            let bytes = bytes.get(..cursor.position()).unwrap_or(bytes);
+            let (bytes, number_offset) = initial(cursor, bytes)?;
             Ok(Packet::Initial(Initial { version, protection, destination, source, bytes, number_offset }))
         }
-        LongType::ZeroRtt => Ok(skip_protected(cursor).map(|()| Packet::ZeroRtt)?),
+        LongType::ZeroRtt => {
+            // In the codes of version 2 it is an Initial packet, which has a token before its length.
+            let mut other = *cursor;
+            if let (true, Ok((bytes, number_offset))) = (is_reserved(version), initial(&mut other, bytes)) {
+                *cursor = other;
+                return Ok(Packet::Initial(Initial {
+                    version,
+                    protection,
+                    destination,
+                    source,
+                    bytes,
+                    number_offset,
+                }));
+            }
+            Ok(skip_protected(cursor).map(|()| Packet::ZeroRtt)?)
+        }
         LongType::Handshake => Ok(skip_protected(cursor).map(|()| Packet::Handshake)?),
         LongType::Retry => Ok(Packet::Retry(source)),
     }
+}
+
+/// Reads the fields of an Initial packet behind its connection ids. Returns the whole packet and where its number begins.
+fn initial<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Result<(&'a [u8], usize), Truncated> {
+    let token_len = varint(cursor)?;
+    take(cursor, token_len)?;
+    let len = varint(cursor)?;
+    let number_offset = cursor.position();
+    take(cursor, len)?;
+    Ok((bytes.get(..cursor.position()).unwrap_or(bytes), number_offset))
 }
 
 fn connection_id<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], QuicError> {
