@@ -1,8 +1,9 @@
-//! Passive TLS fingerprints: JA4 and JA3 of whoever says hello over TCP, QUIC and DTLS.
+//! Passive TLS fingerprints: JA4 and JA3 of clients and servers over TCP, QUIC and DTLS.
 //!
-//! From bytes, as a proxy has them: [`ClientHello::from_records`] reads what a TLS stream begins with, [`HelloReader`]
-//! the same in pieces, [`ClientHello::from_message`] a handshake message alone, [`quic::ClientInitials`] the datagrams
-//! of a QUIC client. A hello gives its fingerprints; text is made when one is displayed.
+//! # From bytes
+//! [`ClientHello::from_records`] reads the beginning of a TLS stream, [`HelloReader`] the same in pieces.
+//! [`ClientHello::from_message`] and [`ServerHello::from_message`] read a handshake message. [`quic::ClientInitials`]
+//! reads the datagrams of a QUIC client. A hello computes its fingerprints when they are asked for.
 //!
 //! ```
 //! use huginn_net_tls::{ClientHello, Ja4, Version};
@@ -21,8 +22,28 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! From packets: [`HuginnNetTls`] finds the hellos of both sides in frames, wherever in its first 64 KiB a TCP stream
-//! turns to TLS, in whatever pieces and order they come.
+//! # From packets
+//! [`HuginnNetTls`] finds the hellos of both sides in frames. TLS may begin anywhere in the first 64 KiB of a TCP stream,
+//! and segments may come in any size and order.
+//!
+//! # Features
+//! Features add dependencies and items; no type changes its shape.
+//!
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `packets` | yes | [`HuginnNetTls`] and its events, over the engine `huginn-net-core`; includes `quic` |
+//! | `quic` | yes | [`quic::ClientInitials`], with the RustCrypto crates that open Initial packets |
+//! | `serde` | no | `Serialize` for the counters |
+//!
+//! A program that has bytes only, such as a TLS proxy, needs neither:
+//!
+//! ```toml
+//! huginn-net-tls = { version = "0.1", default-features = false }
+//! ```
+#![cfg_attr(
+    not(feature = "packets"),
+    allow(rustdoc::broken_intra_doc_links, reason = "some items are named that this build lacks")
+)]
 
 mod client_family;
 mod client_hello;

@@ -39,9 +39,14 @@ pub struct SeenCache<K: ToOwned + ?Sized, V> {
     stored: Box<[u64]>,
     /// By slot: the hash of a key that missed.
     missed: Box<[u64]>,
-    entries: Box<[Option<(K::Owned, V)>]>,
+    entries: Box<[Option<Entry<K, V>>]>,
     /// The number of misses, which rotates through a key's slots.
     misses: u8,
+}
+
+struct Entry<K: ToOwned + ?Sized, V> {
+    key: K::Owned,
+    value: V,
 }
 
 impl<K: Eq + Hash + ToOwned + ?Sized, V: Clone> SeenCache<K, V> {
@@ -77,8 +82,8 @@ impl<K: Eq + Hash + ToOwned + ?Sized, V: Clone> SeenCache<K, V> {
         let slots = self.slots(hash);
         for slot in slots {
             if self.stored.get(slot) == Some(&hash) {
-                if let Some((_, value)) = self.entry(slot).filter(|(stored, _)| stored.borrow() == key) {
-                    return Some(value.clone());
+                if let Some(entry) = self.entry(slot).filter(|entry| entry.key.borrow() == key) {
+                    return Some(entry.value.clone());
                 }
             }
         }
@@ -91,7 +96,7 @@ impl<K: Eq + Hash + ToOwned + ?Sized, V: Clone> SeenCache<K, V> {
         let slot = self.free_slot(slots).or_else(|| self.make_room(slots)).unwrap_or(next);
         let value = compute();
         *self.stored.get_mut(slot)? = hash;
-        *self.entries.get_mut(slot)? = Some((key.to_owned(), value.clone()));
+        *self.entries.get_mut(slot)? = Some(Entry { key: key.to_owned(), value: value.clone() });
         Some(value)
     }
 
@@ -110,7 +115,7 @@ impl<K: Eq + Hash + ToOwned + ?Sized, V: Clone> SeenCache<K, V> {
         Some(slot)
     }
 
-    fn entry(&self, slot: usize) -> Option<&(K::Owned, V)> {
+    fn entry(&self, slot: usize) -> Option<&Entry<K, V>> {
         self.entries.get(slot)?.as_ref()
     }
 
