@@ -11,6 +11,10 @@ main() {
     lean huginn-net-tls
     check huginn-net-tls quic
     check huginn-net-tls serde
+    # Its tests use the database, which needs the engine.
+    cargo clippy -p huginn-net-http --no-default-features -- -D warnings
+    cargo clippy -p huginn-net-http --no-default-features --features serde -- -D warnings
+    lean huginn-net-http
 }
 
 # check CRATE [FEATURES]

@@ -19,7 +19,20 @@
 //! ```
 //!
 //! From packets: [`HuginnNetHttp`] reports every request and response of each connection, on any port.
+//!
+//! # Features
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `packets` | yes | [`HuginnNetHttp`] and its events, over the engine `huginn-net-core` |
+//! | `serde` | no | `Serialize` for the counters |
 
+#![cfg_attr(
+    not(feature = "packets"),
+    allow(dead_code, unused_imports, reason = "the observer alone skips bodies and probes for heads"),
+    allow(rustdoc::broken_intra_doc_links, reason = "some items are named that this build lacks")
+)]
+
+#[cfg(feature = "packets")]
 mod connection;
 mod error;
 mod header_name;
@@ -28,6 +41,7 @@ pub mod http1;
 pub mod http2;
 pub mod language;
 mod message;
+#[cfg(feature = "packets")]
 mod observer;
 mod p0f;
 mod signature;
@@ -36,6 +50,7 @@ pub use error::Error;
 pub use header_name::HeaderName;
 pub use headers::{Header, Headers};
 pub use message::{HttpVersion, Request, Response, Role};
+#[cfg(feature = "packets")]
 pub use observer::{
     HttpCounters, HttpEvent, HttpFlow, HttpObserver, HttpRequest, HttpResponse, HuginnNetHttp,
 };

@@ -66,6 +66,7 @@ impl<K: Eq + Hash + ToOwned + ?Sized, V: Clone> SeenCache<K, V> {
     /// Looks a key up in a cache of this thread, as [`get_or_admit`](Self::get_or_admit) does.
     ///
     /// Returns `None`, too, while the thread ends and where `compute` itself reaches the same cache.
+    #[inline]
     pub fn recall(
         of_thread: &'static LocalKey<RefCell<Self>>,
         key: &K,
@@ -77,16 +78,23 @@ impl<K: Eq + Hash + ToOwned + ?Sized, V: Clone> SeenCache<K, V> {
     /// Returns the value of a key that missed before, and computes it if it is not stored. Returns `None` for other keys.
     ///
     /// `compute` must return the same value whenever it is called for one key.
+    #[inline]
     pub fn get_or_admit(&mut self, key: &K, compute: impl FnOnce() -> V) -> Option<V> {
         let hash = self.hasher.hash_one(key);
-        let slots = self.slots(hash);
-        for slot in slots {
+        for slot in self.slots(hash) {
             if self.stored.get(slot) == Some(&hash) {
                 if let Some(entry) = self.entry(slot).filter(|entry| entry.key.borrow() == key) {
                     return Some(entry.value.clone());
                 }
             }
         }
+        self.miss(hash, key, compute)
+    }
+
+    /// Notes the first miss of a key, and admits the key at its second.
+    #[inline(never)]
+    fn miss(&mut self, hash: u64, key: &K, compute: impl FnOnce() -> V) -> Option<V> {
+        let slots = self.slots(hash);
         self.misses = self.misses.wrapping_add(1);
         let next = *slots.get(usize::from(self.misses) % WAYS)?;
         if !slots.into_iter().any(|slot| self.missed.get(slot) == Some(&hash)) {
