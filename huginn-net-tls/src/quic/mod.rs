@@ -34,5 +34,6 @@ pub(crate) use flow::QuicFlow;
 #[cfg(feature = "packets")]
 pub(crate) use packet::{likely_sender, looks_like_initial};
 
-#[cfg(all(test, feature = "packets"))]
+#[cfg(test)]
+#[cfg(feature = "packets")]
 mod tests;
