@@ -10,15 +10,15 @@
 set -euo pipefail
 
 readonly PACKAGES="chromium curl ethtool firefox-esr gnutls-bin iproute2 ldap-utils lftp libnet-ssleay-perl
-    mariadb-client nginx nodejs openjdk-17-jdk-headless openssl openvpn postgresql-client python3 python3-venv swaks
-    tcpdump tshark wget"
-readonly PROGRAMS="cargo chromium curl ethtool firefox-esr gnutls-cli gnutls-serv go ip javac ldapsearch lftp mariadb
-    nginx node openssl openvpn psql python3 ss swaks tcpdump tshark wget"
+    mariadb-client nginx ngtcp2-client nodejs openjdk-17-jdk-headless openssl openvpn postgresql-client python3
+    python3-venv swaks tcpdump tshark wget"
+readonly PROGRAMS="cargo chromium curl ethtool firefox-esr gnutls-cli gnutls-serv go gtlsclient ip javac ldapsearch lftp
+    mariadb nginx node openssl openvpn psql python3 ss swaks tcpdump tshark wget"
 export PYTHONDONTWRITEBYTECODE=1
 
 readonly NAMES="tls-curl tls-gnutls tls-openssl tls-resumption tls-hello-retry tls-python tls-go tls-java tls-node
     tls-rustls tls-firefox tls-chromium quic-firefox quic-chromium quic-go quic-retry quic-version2 quic-negotiation
-    quic-aioquic starttls-smtp starttls-imap starttls-pop3 starttls-ftp starttls-ldap starttls-postgres starttls-mysql
+    quic-reserved quic-aioquic starttls-smtp starttls-imap starttls-pop3 starttls-ftp starttls-ldap starttls-postgres starttls-mysql
     starttls-xmpp starttls-others tls-connect tls-socks tls-proxy-protocol
     tls-large tls-small-segments tls-made-sslv2 tls-fast-open tls-made-mid-stream tls-made-padded-acks tls-openvpn
     dtls-openssl dtls-gnutls dtls-fragments dtls-13 dtls-chromium dtls-firefox"
@@ -306,6 +306,18 @@ record_quic_negotiation() {
     start udp port 443
     h3_python 1 6b3343cf
     keep quic-negotiation 6
+}
+
+# The client begins with versions that are reserved to force Version Negotiation (RFC 9000, section 6.3), and goes on with
+# version 1.
+record_quic_reserved() {
+    h3_server 443
+    start udp port 443
+    for version in 0x1a2a3a4a 0xfafafafa; do
+        named timeout 5 gtlsclient -q --exit-on-all-streams-close --version=$version --preferred-versions=v1 \
+            www.example.test 443 $HTTPS >/dev/null 2>&1 || true
+    done
+    keep quic-reserved 6
 }
 
 record_quic_aioquic() {

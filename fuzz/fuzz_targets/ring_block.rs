@@ -1,5 +1,4 @@
-//! Blocks of a packet socket's ring: no bytes make them panic or go in circles, frames lie within the block, and pauses
-//! between them change nothing.
+//! Blocks of a packet socket's ring: no bytes make them panic or loop, and frames lie within the block.
 #![no_main]
 
 use huginn_net_live::{BlockFrame, BlockFrames};
@@ -9,15 +8,6 @@ fuzz_target!(|data: &[u8]| {
     let frames: Vec<BlockFrame<'_>> = BlockFrames::new(data).collect();
     assert!(frames.len() <= data.len() / 48);
     for frame in &frames {
-        assert!(data.as_ptr_range().contains(&frame.data.as_ptr()) || frame.data.is_empty());
-        assert!(frame.data.len() <= data.len());
+        assert_eq!(data.get(frame.start..frame.start + frame.data.len()), Some(frame.data));
     }
-    let mut paused = Vec::new();
-    let mut place = BlockFrames::new(data).place();
-    while let Some(at) = place {
-        let mut rest = BlockFrames::resume(data, at);
-        paused.extend(rest.next());
-        place = rest.place();
-    }
-    assert_eq!(paused, frames);
 });

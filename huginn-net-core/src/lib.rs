@@ -57,11 +57,8 @@
 
 #[cfg(feature = "libpcap")]
 mod bpf;
-mod calendar;
-mod cursor;
 mod decode;
 mod engine;
-mod escaped;
 mod event;
 mod filter;
 mod flow_key;
@@ -70,7 +67,6 @@ mod frame;
 mod idle_map;
 mod limits;
 mod memory;
-mod parsed;
 mod protocol;
 mod segment;
 #[cfg(feature = "serde")]
@@ -83,30 +79,29 @@ mod tunnel;
 
 #[cfg(feature = "libpcap")]
 pub use bpf::{Bpf, BpfError};
-pub use calendar::CivilDate;
-pub use cursor::{Cursor, Truncated};
 pub use decode::{DecodeConfig, DecodeCounters, DecodeError, Decoder, Layer, decode_ip, ip_packet_len};
 pub use engine::{
     AnalysisError, Analyzer, Builder, CancelToken, Counters, Overflow, Snapshot, SnapshotHandle, TextSink,
 };
-pub use escaped::Escaped;
 pub use event::{Event, FlowId, Sink, SinkResult, TransportKind};
 pub use filter::Filter;
 pub use flow_key::FlowKey;
 pub use flows::{FlowCounters, FlowLimits};
 pub use frame::{Frame, LinkType};
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+pub use huginn_net_wire::serialize_as_text;
+pub use huginn_net_wire::{CivilDate, Cursor, Escaped, Parsed, Reassembler, Side, Truncated};
 pub use idle_map::{IdleCounters, IdleLimits, IdleMap, Slot};
 /// Networks in CIDR notation, for [`Filter`].
 pub use ipnet::IpNet;
 pub use memory::{Memory, Route};
-pub use parsed::Parsed;
-pub use protocol::{Interest, Protocol, Report, Side};
+pub use protocol::{Interest, Protocol, Report};
 pub use segment::{Addresses, IpHeader, Segment, TcpFlags, TcpHeader, TransportHeader, UdpHeader};
 pub use source::{Block, Fill, FirstFrames, FrameRecord, Frames, MemoryFrames, NextFrame, Source};
 pub use stream::{
-    ParserSet, ParserSlot, ParserVisitor, Probe, Reassembler, StreamCounters, StreamData, StreamFlow,
-    StreamInput, StreamObserver, StreamObserverCounters, StreamParser, StreamStart, first_sender,
-    without_padding,
+    ParserSet, ParserSlot, ParserVisitor, Probe, StreamCounters, StreamData, StreamFlow, StreamInput,
+    StreamObserver, StreamObserverCounters, StreamParser, StreamStart, first_sender, without_padding,
 };
 pub use tally::Tally;
 pub use timestamp::Timestamp;

@@ -45,9 +45,6 @@ pub(crate) const CACHE_LINE_LEN: usize = 64;
 /// lost segment is bridged until its retransmission on all but very fast paths.
 pub(crate) const MAX_OUT_OF_ORDER_BYTES: usize = 1 << 17;
 
-/// Bytes that a buffered chunk costs beside its data: its share of a tree node, and the waste of an allocation.
-pub(crate) const CHUNK_OVERHEAD: usize = 64;
-
 /// Longest first segment, in bytes, that a connection can be rebuilt from without buffering: more than the payload of an
 /// Ethernet frame of 1518 bytes, less than two of them.
 pub(crate) const MAX_FIRST_SEGMENT_LEN: usize = 2048;

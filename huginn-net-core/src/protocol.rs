@@ -1,8 +1,6 @@
 //! The trait between the engine and a fingerprinter.
 
-use std::fmt;
-
-use crate::{Memory, Segment, Tally, Timestamp};
+use crate::{Memory, Segment, Side, Tally, Timestamp};
 
 /// A fingerprinter of flows, one segment at a time.
 ///
@@ -71,43 +69,6 @@ pub trait Protocol: Send + Sized {
 
 /// What is reported of what a protocol learns.
 pub type Report<P> = <<P as Protocol>::Memory as Memory<<P as Protocol>::Event>>::Report;
-
-/// One of the two ends of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Side {
-    /// Who opened the flow.
-    Client,
-    /// Who was addressed.
-    Server,
-}
-
-impl Side {
-    /// The other end.
-    pub const fn peer(self) -> Self {
-        match self {
-            Self::Client => Self::Server,
-            Self::Server => Self::Client,
-        }
-    }
-
-    /// Of what there is for each side, that of this one.
-    #[inline]
-    pub fn choose<T>(self, client: T, server: T) -> T {
-        match self {
-            Self::Client => client,
-            Self::Server => server,
-        }
-    }
-}
-
-impl fmt::Display for Side {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Client => "client",
-            Self::Server => "server",
-        })
-    }
-}
 
 /// Whether an observer wants to see more of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

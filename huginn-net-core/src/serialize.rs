@@ -4,22 +4,11 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde::{Serialize, Serializer};
 
-use crate::{Escaped, Event, FlowId, Side, Timestamp, TransportKind, TunnelLayer, TunnelPath};
+use huginn_net_wire::serialize_as_text;
 
-/// Implements `Serialize` for types that serialise as the text that they display as.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! serialize_as_text {
-    ($($type:ty),+ $(,)?) => {$(
-        impl ::serde::Serialize for $type {
-            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-    )+};
-}
+use crate::{Event, FlowId, Side, Timestamp, TransportKind, TunnelLayer, TunnelPath};
 
-serialize_as_text!(Timestamp, Side, TunnelLayer, Escaped<'_>);
+serialize_as_text!(Timestamp, TunnelLayer);
 
 /// `tcp` or `udp`.
 impl Serialize for TransportKind {

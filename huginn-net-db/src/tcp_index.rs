@@ -1,6 +1,6 @@
 //! TCP signatures, found by what no rule lets differ.
 
-mod remembered;
+mod match_cache;
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 use foldhash::fast::RandomState;
 use huginn_net_tcp::{IpVersion, OptionLayout, Quirks, TcpSignature, WindowMultiple};
 
-use remembered::Remembered;
+use match_cache::MatchCache;
 
 use crate::tcp_match::{Fit, RIGID, fit_of_quirks};
 use crate::{DatabaseError, Entry, TcpMatch, TcpPattern, TtlPattern, WindowPattern};
@@ -21,7 +21,7 @@ pub(crate) struct TcpIndex {
     /// Beside each of `entries`: the line of one that leaves it nothing to match, though p0f takes both.
     covered_by: Vec<Option<u32>>,
     buckets: HashMap<Key, Bucket, RandomState>,
-    remembered: Remembered,
+    match_cache: MatchCache,
 }
 
 /// The place of the signature that matches, and how well; none where no one does.
@@ -79,7 +79,7 @@ impl TcpIndex {
             }
         }
         bucket.push(&entry, u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
-        self.remembered = Remembered::default();
+        self.match_cache = MatchCache::default();
         self.entries.push(entry);
         self.covered_by.push(covered_by);
         Ok(())
@@ -89,7 +89,7 @@ impl TcpIndex {
     /// in a fuzzy way, unless it is that of a user-space tool.
     pub(crate) fn find(&self, signature: &TcpSignature) -> Option<TcpMatch> {
         let key = Key::new(&signature.layout, signature.ip_options_len, signature.quirks);
-        let (place, fit) = self.remembered.recall(key, signature, || self.best(key, signature))?;
+        let (place, fit) = self.match_cache.get_or_find(key, signature, || self.best(key, signature))?;
         let entry = self.entries.get(place as usize)?;
         let is_sure = fit == Fit::Exact || !entry.label.is_tool();
         is_sure.then(|| TcpMatch::new(entry, fit, signature))
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_what_would_be_found() {
+    fn cached_match_is_the_found_match() {
         let database = Database::builtin();
         let index = &database.tcp_request;
         for entry in index.entries() {
@@ -316,11 +316,13 @@ mod tests {
                 change(&mut packet);
                 let key = Key::new(&packet.layout, packet.ip_options_len, packet.quirks);
                 let best = index.best(key, &packet);
-                let remembered = Remembered::default();
+                let cache = MatchCache::default();
                 for _ in 0..2 {
-                    assert_eq!(remembered.recall(key, &packet, || best), best, "{packet}");
+                    assert_eq!(cache.get_or_find(key, &packet, || best), best, "{packet}");
                 }
-                assert_eq!(remembered.recall(key, &packet, || panic!("it is known")), best, "{packet}");
+                assert_eq!(cache.get_or_find(key, &packet, || panic!("cached")), best, "{packet}");
+                let other = MatchCache::default();
+                assert_eq!(other.get_or_find(key, &packet, || None), None, "of another index: {packet}");
             }
         }
     }

@@ -19,6 +19,18 @@
 //! ```
 //!
 //! From packets: [`HuginnNetHttp`] reports every request and response of each connection, on any port.
+//!
+//! # Features
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `packets` | yes | [`HuginnNetHttp`] and its events, over the engine `huginn-net-core` |
+//! | `serde` | no | `Serialize` for the counters |
+
+#![cfg_attr(
+    not(feature = "packets"),
+    allow(dead_code, unused_imports, reason = "the observer alone skips bodies and probes for heads"),
+    allow(rustdoc::broken_intra_doc_links, reason = "some items are named that this build lacks")
+)]
 
 mod error;
 mod header_name;
@@ -28,8 +40,10 @@ pub mod http2;
 pub mod language;
 mod limits;
 mod message;
+#[cfg(feature = "packets")]
 mod observer;
 mod p0f;
+#[cfg(feature = "packets")]
 mod parser;
 #[cfg(feature = "serde")]
 mod serialize;
@@ -38,8 +52,10 @@ mod signature;
 pub use error::HttpError;
 pub use header_name::HeaderName;
 pub use headers::{Header, Headers};
-pub use huginn_net_core::Parsed;
+pub use huginn_net_wire::Parsed;
 pub use message::{HttpVersion, Request, Response, Role};
+#[cfg(feature = "packets")]
 pub use observer::{HttpCounters, HttpEvent, HttpObserver, HttpRequest, HttpResponse, HuginnNetHttp};
+#[cfg(feature = "packets")]
 pub use parser::HttpParser;
 pub use signature::HttpSignature;

@@ -40,14 +40,7 @@ enum Storage {
 impl FrameSet {
     /// A set without frames.
     pub(crate) fn new(taken: Moment) -> Self {
-        Self {
-            copied: Vec::new(),
-            records: Vec::new(),
-            lent: 0,
-            link: LinkType::ETHERNET,
-            taken,
-            blocks: 0,
-        }
+        Self { copied: Vec::new(), records: Vec::new(), lent: 0, link: LinkType::ETHERNET, taken, blocks: 0 }
     }
 
     /// Forgets the frames, and keeps the room for others and the blocks of the backend.

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use huginn_net_core::{LinkType, Timestamp};
 use pcap::{Active, Capture, Packet, Precision};
 
+use crate::backend::{CaptureBackend, Drops, Trouble};
 use crate::frame_set::FrameSet;
-use crate::backend::{Drops, CaptureBackend, Trouble};
 use crate::{Interface, InterfaceState, LiveError, LiveOptions};
 
 /// Frames that are taken at once at most.

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use huginn_net_core::{Block, Fill, NextFrame, Source};
 
 use crate::backend::Trouble;
-use crate::queues::{Moment, Queues};
 use crate::interfaces::Interfaces;
+use crate::queues::{Moment, Queues};
 use crate::stopper::WakeFd;
 use crate::{Backend, LiveError, LiveOptions, LiveStats, Notice, Stopper, interface, waiting};
 
@@ -229,7 +229,9 @@ impl LiveSource {
     }
 
     fn take_from(&mut self, slot: usize, moment: Moment) -> bool {
-        let (Some(backend), Some(set)) = (self.slots.backend(slot), self.queues.room(slot)) else { return false };
+        let (Some(backend), Some(set)) = (self.slots.backend(slot), self.queues.room(slot)) else {
+            return false;
+        };
         let outcome = backend.receive(set);
         if set.left() > 0 {
             set.taken = Moment::now();

@@ -37,7 +37,12 @@ pub(crate) fn wait(
 
 /// Where several handles cannot be waited for at once, they are asked a thousand times a second.
 #[cfg(not(unix))]
-pub(crate) fn wait(_: &WakeFd, _: &Interfaces, _: impl Fn(usize) -> bool, patience: Duration) -> io::Result<bool> {
+pub(crate) fn wait(
+    _: &WakeFd,
+    _: &Interfaces,
+    _: impl Fn(usize) -> bool,
+    patience: Duration,
+) -> io::Result<bool> {
     std::thread::sleep(patience.min(Duration::from_millis(1)));
     Ok(false)
 }

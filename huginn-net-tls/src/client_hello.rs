@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use huginn_net_core::{Cursor, Parsed};
+use huginn_net_wire::{Cursor, Parsed};
 
 use crate::computed::Computed;
 use crate::extension::extension_type as kind;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use huginn_net_core::Truncated;
+use huginn_net_wire::Truncated;
 
 /// Bytes that are not what they should be. That they are not all there yet is no error where more can come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,10 +3,11 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use huginn_net_wire::SeenCache;
+
 use crate::computed::Computed;
 use crate::ja3::Ja3Frame;
 use crate::ja4::head::alpn;
-use crate::memo::Memo;
 use crate::sorted::SortedKinds;
 use crate::{ClientHello, Ja3, Ja4Form, Ja4Raw, is_grease};
 
@@ -31,14 +32,18 @@ struct Fingerprints {
     ja3: Computed<Ja3>,
 }
 
-/// As many extensions has a hello at most whose fingerprints are remembered, GREASE aside.
+/// Hellos whose fingerprints a thread caches: more than the TLS libraries in most networks, and few enough to stay in a core's
+/// cache.
+const CAPACITY: usize = 256;
+
+/// The most extensions of a hello whose fingerprints are cached, GREASE aside.
 const MAX_KINDS: usize = 32;
 
-/// The longest key of hellos whose fingerprints are remembered, in bytes; their fingerprints take up some 8 KB at most.
+/// The longest key of a hello whose fingerprints are cached, in bytes; its fingerprints take up some 8 KB at most.
 const MAX_KEY: usize = 384;
 
 thread_local! {
-    static KNOWN: RefCell<Memo<Arc<Fingerprints>, MAX_KEY>> = RefCell::new(Memo::new());
+    static KNOWN: RefCell<SeenCache<[u8], Arc<Fingerprints>>> = RefCell::new(SeenCache::new(CAPACITY));
 }
 
 impl Known {
@@ -84,7 +89,7 @@ impl Fingerprints {
     fn known(hello: &ClientHello<'_>, kinds: &SortedKinds, order: &[u16]) -> Option<Arc<Self>> {
         let mut key = Key { bytes: [0; MAX_KEY], len: 0 };
         key.push_hello(hello, kinds)?;
-        Memo::recall(&KNOWN, key.as_bytes(), || Arc::new(Self::none_yet(order)))
+        SeenCache::recall(&KNOWN, key.as_bytes(), || Arc::new(Self::none_yet(order)))
     }
 
     fn none_yet(order: &[u16]) -> Self {

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use huginn_net_core::{Cursor, Parsed, Truncated};
+use huginn_net_wire::{Cursor, Parsed, Truncated};
 
 use crate::{TlsError, TlsField};
 
@@ -99,6 +99,7 @@ impl MessageJoiner {
     }
 
     /// The memory that a message not yet whole takes up, in bytes.
+    #[cfg(any(test, feature = "packets"))]
     pub(crate) fn held(&self) -> usize {
         self.held.capacity()
     }

@@ -1,6 +1,6 @@
 //! The ClientHello at the beginning of a TLS stream, from its bytes.
 
-use huginn_net_core::Parsed;
+use huginn_net_wire::Parsed;
 
 use crate::hello::Hello;
 use crate::record::{self, HEADER_LEN, Probe, RecordReader};

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use huginn_net_core::Side;
+use huginn_net_wire::Side;
 use memchr::memmem::Finder;
 
 use crate::hello::Hello;

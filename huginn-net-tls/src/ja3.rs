@@ -9,13 +9,13 @@ use std::hash::{Hash, Hasher};
 use std::str;
 use std::sync::Arc;
 
+use huginn_net_wire::SeenCache;
 use md5::{Digest, Md5};
 
 use crate::computed::Computed;
 use crate::decimal::Decimals;
 use crate::grease::is_no_grease;
 use crate::ja4::hex;
-use crate::memo::Memo;
 use crate::{ClientHello, ServerHello};
 
 /// A JA3: version of the hello itself, cipher suites, extensions, groups and point formats, GREASE left out.
@@ -166,11 +166,13 @@ impl Hash for Ja3 {
 impl Ja3s {
     /// The MD5 of the text.
     ///
-    /// Each thread remembers the hashes of texts that it has seen, in 30 KB.
+    /// Each thread caches the hashes of 256 texts of up to 64 bytes that came again, in 40 KB.
     pub fn hash(&self) -> Ja3Hash {
         let text = self.text.as_bytes();
         let compute = || Ja3Hash::of(text);
-        Memo::recall(&SERVER_HASHES, text, compute).unwrap_or_else(compute)
+        let is_short = text.len() <= MAX_CACHED_TEXT;
+        let cached = is_short.then(|| SeenCache::recall(&SERVER_HASHES, text, compute)).flatten();
+        cached.unwrap_or_else(compute)
     }
 
     /// The text.
@@ -185,8 +187,11 @@ impl Ja3Hash {
     }
 }
 
+/// The longest JA3S whose hash is cached, in bytes.
+const MAX_CACHED_TEXT: usize = 64;
+
 thread_local! {
-    static SERVER_HASHES: RefCell<Memo<Ja3Hash, 64>> = RefCell::new(Memo::new());
+    static SERVER_HASHES: RefCell<SeenCache<[u8], Ja3Hash>> = RefCell::new(SeenCache::new(256));
 }
 
 impl fmt::Display for Ja3 {

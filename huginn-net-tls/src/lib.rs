@@ -1,8 +1,9 @@
-//! Passive TLS fingerprints: JA4 and JA3 of whoever says hello over TCP, QUIC and DTLS.
+//! Passive TLS fingerprints: JA4 and JA3 of clients and servers over TCP, QUIC and DTLS.
 //!
-//! From bytes, as a proxy has them: [`ClientHello::from_records`] reads what a TLS stream begins with, [`HelloReader`]
-//! the same in pieces, [`ClientHello::from_message`] a handshake message alone, [`quic::ClientInitials`] the datagrams
-//! of a QUIC client. A hello gives its fingerprints; text is made when one is displayed.
+//! # From bytes
+//! [`ClientHello::from_records`] reads the beginning of a TLS stream, [`HelloReader`] the same in pieces.
+//! [`ClientHello::from_message`] and [`ServerHello::from_message`] read a handshake message. [`quic::ClientInitials`]
+//! reads the datagrams of a QUIC client. A hello computes its fingerprints when they are asked for.
 //!
 //! ```
 //! use huginn_net_tls::{ClientHello, Ja4, Version};
@@ -21,14 +22,36 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! From packets: [`HuginnNetTls`] finds the hellos of both sides in frames, wherever in its first 64 KiB a TCP stream
-//! turns to TLS, in whatever pieces and order they come.
+//! # From packets
+//! [`HuginnNetTls`] finds the hellos of both sides in frames. TLS may begin anywhere in the first 64 KiB of a TCP stream,
+//! and segments may come in any size and order.
+//!
+//! # Features
+//! Features add dependencies and items; no type changes its shape.
+//!
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `packets` | yes | [`HuginnNetTls`] and its events, over the engine `huginn-net-core`; includes `quic` |
+//! | `quic` | yes | [`quic::ClientInitials`], with the RustCrypto crates that open Initial packets |
+//! | `serde` | no | `Serialize` for the counters |
+//!
+//! A program that has bytes only, such as a TLS proxy, needs neither:
+//!
+//! ```toml
+//! huginn-net-tls = { version = "0.1", default-features = false }
+//! ```
+#![cfg_attr(
+    not(feature = "packets"),
+    allow(rustdoc::broken_intra_doc_links, reason = "some items are named that this build lacks")
+)]
 
 mod client_family;
 mod client_hello;
 mod computed;
+#[cfg(feature = "packets")]
 mod datagram;
 mod decimal;
+#[cfg(feature = "packets")]
 mod dtls;
 mod error;
 mod extension;
@@ -37,17 +60,23 @@ mod grease;
 mod handshake;
 mod hello;
 mod hello_reader;
+#[cfg(feature = "packets")]
 mod hello_search;
 mod ja3;
 mod ja4;
-mod memo;
 pub mod names;
+#[cfg(feature = "packets")]
 mod observer;
+#[cfg(feature = "packets")]
 mod openvpn;
+#[cfg(feature = "packets")]
 mod packet_order;
+#[cfg(feature = "packets")]
 mod packet_stream;
+#[cfg(feature = "packets")]
 mod parser;
 pub mod quic;
+#[cfg(feature = "packets")]
 mod rdpudp;
 mod record;
 #[cfg(feature = "serde")]
@@ -56,6 +85,7 @@ mod server_hello;
 mod sorted;
 mod sslv2;
 mod transport;
+#[cfg(feature = "packets")]
 mod udp;
 mod version;
 
@@ -65,9 +95,10 @@ pub use error::{TlsError, TlsField};
 pub use extension::{AlpnList, Extension, Extensions, U16List, extension_type};
 pub use grease::is_grease;
 pub use hello_reader::HelloReader;
-pub use huginn_net_core::Parsed;
+pub use huginn_net_wire::Parsed;
 pub use ja3::{Ja3, Ja3Hash, Ja3s};
 pub use ja4::{Ja4, Ja4Field, Ja4Form, Ja4Hash, Ja4Head, Ja4ParseError, Ja4Raw};
+#[cfg(feature = "packets")]
 pub use observer::{
     DatagramCounters, HelloCounters, HuginnNetTls, SearchCounters, TlsClient, TlsCounters, TlsEvent, TlsFlow,
     TlsObserver, TlsServer,

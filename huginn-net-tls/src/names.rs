@@ -3,7 +3,7 @@
 //! They are those of IANA's registries "TLS Parameters" and "TLS ExtensionType Values"; what is not registered has the
 //! name that its implementers use, and a draft or a company behind it.
 
-use tls_parser::TlsCipherSuite;
+mod cipher_suites;
 
 /// The name of a cipher suite, or of a signalling value among them.
 ///
@@ -11,8 +11,7 @@ use tls_parser::TlsCipherSuite;
 /// assert_eq!(huginn_net_tls::names::cipher_suite(0x1301), Some("TLS_AES_128_GCM_SHA256"));
 /// ```
 pub fn cipher_suite(number: u16) -> Option<&'static str> {
-    let registered = TlsCipherSuite::from_id(number).map(|suite| suite.name);
-    registered.or_else(|| look_up(UNREGISTERED_CIPHER_SUITES, number))
+    look_up(cipher_suites::REGISTERED, number).or_else(|| look_up(UNREGISTERED_CIPHER_SUITES, number))
 }
 
 /// The name of an extension.
@@ -181,15 +180,27 @@ const SIGNATURE_SCHEMES: Names = &[
 
 #[cfg(test)]
 mod tests {
+    use tls_parser::TlsCipherSuite;
+
+    use super::cipher_suites::REGISTERED;
     use super::{
-        EXTENSIONS, SIGNATURE_SCHEMES, UNREGISTERED_CIPHER_SUITES, cipher_suite, extension, signature_scheme,
+        EXTENSIONS, SIGNATURE_SCHEMES, UNREGISTERED_CIPHER_SUITES, cipher_suite, extension, look_up,
+        signature_scheme,
     };
     use crate::extension_type as kind;
 
     #[test]
     fn tables_are_by_number_without_doubles() {
-        for names in [EXTENSIONS, SIGNATURE_SCHEMES, UNREGISTERED_CIPHER_SUITES] {
+        for names in [REGISTERED, EXTENSIONS, SIGNATURE_SCHEMES, UNREGISTERED_CIPHER_SUITES] {
             assert!(names.is_sorted_by(|left: &(u16, _), right| left.0 < right.0));
+        }
+    }
+
+    #[test]
+    fn registered_suites_match_tls_parser() {
+        for number in 0..=u16::MAX {
+            let expected = TlsCipherSuite::from_id(number).map(|suite| suite.name);
+            assert_eq!(look_up(REGISTERED, number), expected, "{number:#06x}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! TLS over packets that another protocol numbers.
 
-use huginn_net_core::Side;
+use huginn_net_wire::Side;
 
 use crate::hello::Hello;
 use crate::observer::DatagramCounters;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use huginn_net_core::{Cursor, Side};
+use huginn_net_wire::{Cursor, Side};
 
 use crate::hello::Hello;
 use crate::observer::DatagramCounters;

@@ -1,10 +1,13 @@
 //! TLS records (RFC 8446, section 5.1): a type, a version, a length of two bytes, a fragment.
 
-use huginn_net_core::Side;
+#[cfg(feature = "packets")]
+mod search;
 
-use crate::handshake::{self, CLIENT_HELLO, MessageJoiner, SERVER_HELLO};
+use crate::handshake::MessageJoiner;
 use crate::hello::Hello;
 use crate::{TlsError, Transport};
+#[cfg(feature = "packets")]
+pub(crate) use search::{BEGINNING, hello_sender, only_client_hello, probe, probe_first};
 
 /// Content types (IANA, "TLS ContentType").
 const CHANGE_CIPHER_SPEC: u8 = 20;
@@ -26,57 +29,6 @@ pub(crate) enum Probe {
     Unsure,
     /// It does not.
     No,
-}
-
-/// The major version of a record (RFC 8446, section 5.1).
-const MAJOR: u8 = 3;
-
-/// What a record of a handshake begins with.
-pub(crate) const BEGINNING: [u8; 2] = [HANDSHAKE, MAJOR];
-
-/// As many bytes tell whether a hello begins: the header of a record, that of a message, half of its version.
-const PROBE_LEN: usize = HEADER_LEN + handshake::HEADER_LEN + 1;
-
-/// Whether these bytes begin with a record in which a hello begins: its header, and behind it, as far as they are in
-/// this record, the header and the version of a hello.
-pub(crate) fn probe(bytes: &[u8]) -> Probe {
-    let announced = match bytes {
-        [_, _, _, _, low, ..] => fragment_len(bytes, *low),
-        _ => Some(1),
-    };
-    let Some(in_record) = announced.map(usize::from) else { return Probe::No };
-    let wanted = HEADER_LEN.saturating_add(in_record).min(PROBE_LEN);
-    let head = bytes.get(..wanted).unwrap_or(bytes);
-    let may_be = |place: usize, test: fn(u8) -> bool| head.get(place).is_none_or(|byte| test(*byte));
-    let fits = may_be(0, |kind| kind == HANDSHAKE)
-        && may_be(1, |major| major == MAJOR)
-        && may_be(HEADER_LEN, |kind| matches!(kind, CLIENT_HELLO | SERVER_HELLO))
-        && head.get(HEADER_LEN..).is_none_or(|message| handshake::message_len(message).is_ok())
-        && may_be(PROBE_LEN.saturating_sub(1), is_major);
-    match fits {
-        false => Probe::No,
-        true if head.len() < wanted => Probe::Unsure,
-        true => Probe::Yes,
-    }
-}
-
-/// Whether a hello's version begins with this byte. The drafts of TLS 1.3 had 7f in the ServerHello.
-const fn is_major(byte: u8) -> bool {
-    matches!(byte, 3 | 0x7f)
-}
-
-/// Like [`probe`], at the first byte of a stream: there the version of the record says nothing (RFC 8446, section 5.1),
-/// if that of the hello stands in the same record.
-pub(crate) fn probe_first(bytes: &[u8]) -> Probe {
-    let mut head = padded::<PROBE_LEN>(bytes);
-    let len = match head {
-        [_, _, _, 0, 0..=4, ..] if bytes.len() >= HEADER_LEN => return probe(bytes),
-        _ => bytes.len().min(PROBE_LEN),
-    };
-    if let (Some(major), true) = (head.get_mut(1), len > 1) {
-        *major = MAJOR;
-    }
-    probe(head.get(..len).unwrap_or_default())
 }
 
 /// The first bytes, with zeros for those that are not there.
@@ -101,28 +53,6 @@ pub(crate) fn first_fragment(bytes: &[u8]) -> &[u8] {
     let (header, rest) = bytes.split_at_checked(HEADER_LEN).unwrap_or_default();
     let len = header.last().and_then(|low| fragment_len(header, *low)).map_or(0, usize::from);
     rest.get(..len).unwrap_or(rest)
-}
-
-/// The message, if these bytes are the first of a stream, and one record with one ClientHello.
-pub(crate) fn only_client_hello(bytes: &[u8]) -> Option<&[u8]> {
-    let (header, message) = bytes.split_first_chunk::<HEADER_LEN>()?;
-    let [HANDSHAKE, _, _, _, low] = header else { return None };
-    let is_whole = usize::from(fragment_len(header, *low)?) == message.len()
-        && message.first() == Some(&CLIENT_HELLO)
-        && handshake::message_len(message).ok()? == Some(message.len())
-        && message.get(handshake::HEADER_LEN).is_some_and(|major| is_major(*major));
-    is_whole.then_some(message)
-}
-
-/// Who sent these bytes, if a record with a hello begins here.
-pub(crate) fn hello_sender(bytes: &[u8]) -> Option<Side> {
-    if probe(bytes) != Probe::Yes {
-        return None;
-    }
-    match bytes.get(HEADER_LEN)? {
-        &SERVER_HELLO => Some(Side::Server),
-        _ => Some(Side::Client),
-    }
 }
 
 /// The length of a fragment, of whose two bytes the second is `low`; none if there is no such record.
@@ -161,22 +91,10 @@ pub(crate) struct Stop {
     pub(crate) error: Option<TlsError>,
 }
 
-impl Stop {
-    /// Whether it was a hello that does not hold what it must.
-    pub(crate) fn is_unreadable_hello(&self) -> bool {
-        matches!(self.error, Some(TlsError::Truncated { .. } | TlsError::TooLong { .. }))
-    }
-}
-
 impl RecordReader {
     /// A reader to which every record that is none of a handshake is an error.
     pub(crate) fn of_handshake_only() -> Self {
         Self { handshake_only: true, ..Self::default() }
-    }
-
-    /// A reader of so many bytes, which were a record with a ClientHello.
-    pub(crate) fn behind_hello(position: usize, early_data: bool) -> Self {
-        Self { position, early_data, hellos: 1, ..Self::default() }
     }
 
     /// Takes the next bytes and hands on the hellos that are now whole.
@@ -205,16 +123,6 @@ impl RecordReader {
             }
         }
         Ok(())
-    }
-
-    /// Whether it has taken nothing.
-    pub(crate) fn is_new(&self) -> bool {
-        self.position == 0
-    }
-
-    /// The memory that a message not yet whole takes up, in bytes.
-    pub(crate) fn held(&self) -> usize {
-        self.joiner.held()
     }
 
     fn read_header<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], TlsError> {
@@ -280,6 +188,7 @@ impl RecordReader {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::handshake::CLIENT_HELLO;
 
     /// A hello of the least size, in a record.
     pub(crate) fn record() -> Vec<u8> {
@@ -318,46 +227,5 @@ pub(crate) mod tests {
             let stop = RecordReader::default().push(&bytes, &mut |_| found += 1).unwrap_err();
             assert_eq!((found, stop.error), (MAX_HELLOS, None));
         }
-    }
-
-    #[test]
-    fn a_record_with_a_hello_is_told_from_what_looks_like_one() {
-        let whole = record();
-        for len in 0..PROBE_LEN {
-            assert_eq!(probe(&whole[..len]), Probe::Unsure, "{len} bytes");
-        }
-        assert_eq!(probe(&whole), Probe::Yes);
-        // The addresses 22.3.1.64 and 1.1.0.8, and two ports.
-        assert_eq!(probe(&[22, 3, 1, 64, 1, 1, 0, 8, 0x9c, 0x40, 1, 0xbb]), Probe::No);
-        for (place, byte, expected) in [
-            (1, 2, Probe::No),
-            (2, 5, Probe::Yes),
-            (2, 0x10, Probe::Yes),
-            (3, 0x49, Probe::No),
-            (5, 3, Probe::No),
-            (6, 3, Probe::No),
-            (9, 4, Probe::No),
-            (9, 0x7f, Probe::Yes),
-        ] {
-            let mut bytes = whole.clone();
-            bytes[place] = byte;
-            assert_eq!(probe(&bytes), expected, "byte {place}");
-        }
-        let in_records_of_a_byte = [22, 3, 3, 0, 1, 1, 22, 3, 3, 0, 1, 0];
-        assert_eq!(probe(&in_records_of_a_byte), Probe::Yes);
-        assert_eq!(probe(&in_records_of_a_byte[..5]), Probe::Unsure);
-    }
-
-    #[test]
-    fn at_the_first_byte_any_version_of_a_record_will_do_if_the_hello_is_seen_behind_it() {
-        let mut bytes = record();
-        bytes[1] = 2;
-        for len in 0..PROBE_LEN {
-            assert_eq!(probe_first(&bytes[..len]), Probe::Unsure, "{len} bytes");
-        }
-        assert_eq!(probe_first(&bytes), Probe::Yes);
-        assert_eq!(probe_first(&[22, 2, 0, 0, 1, 1, 22, 2, 0, 0, 1, 0]), Probe::No);
-        assert_eq!(probe_first(&[22, 3, 0, 0, 1, 1]), Probe::Yes);
-        assert_eq!(probe_first(b"GET /"), Probe::No);
     }
 }

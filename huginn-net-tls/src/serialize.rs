@@ -1,7 +1,7 @@
 //! `Serialize` for fingerprints, hellos and events. Bytes from the wire are text in which what is not UTF-8 is escaped as
 //! [`Escaped`] does.
 
-use huginn_net_core::{Escaped, serialize_as_text};
+use huginn_net_wire::{Escaped, serialize_as_text};
 use serde::{Serialize, Serializer};
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use huginn_net_core::Parsed;
+use huginn_net_wire::Parsed;
 
 use crate::extension::extension_type as kind;
 use crate::handshake::{self, SERVER_HELLO, at};

@@ -1,6 +1,6 @@
 //! The hello of SSL 2.0, in which clients of old offer TLS too (RFC 5246, appendix E.2).
 
-use huginn_net_core::Cursor;
+use huginn_net_wire::Cursor;
 
 use crate::handshake::CLIENT_HELLO;
 use crate::record::Probe;

@@ -396,7 +396,9 @@ impl Findings<'_> {
         let scope = self.scope;
         let signature = match &event {
             HttpEvent::Request(HttpRequest { request, .. }) => {
-                in_scope(scope, HttpSignature::p0f_from_request(request), || HttpSignature::from_request(request))
+                in_scope(scope, HttpSignature::p0f_from_request(request), || {
+                    HttpSignature::from_request(request)
+                })
             }
             HttpEvent::Response(HttpResponse { response, .. }) => {
                 in_scope(scope, HttpSignature::p0f_from_response(response), || {

@@ -182,7 +182,9 @@ fn filled(mut capture: CaptureReader, limit: usize) -> (Vec<Packet>, Option<Capt
         block.clear();
         let outcome = capture.fill(&mut block);
         let frames = block.iter();
-        packets.extend(frames.map(|frame| packet(&frame.ts.to_string(), frame.link.0, frame.data, frame.wire_len)));
+        packets.extend(
+            frames.map(|frame| packet(&frame.ts.to_string(), frame.link.0, frame.data, frame.wire_len)),
+        );
         match outcome {
             Ok(Fill::More | Fill::Idle) => {}
             Ok(Fill::End) => return (packets, None),

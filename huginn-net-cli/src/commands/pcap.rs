@@ -8,7 +8,8 @@ use std::time::Duration;
 use huginn_net::core::{Block, Fill, FirstFrames};
 use huginn_net::hosts::{HostCounters, HostLimits};
 use huginn_net::{
-    AnalysisError, Builder, CaptureError, CaptureReader, Counters, Escaped, Event, HuginnNet, NextFrame, Source,
+    AnalysisError, Builder, CaptureError, CaptureReader, Counters, Escaped, Event, HuginnNet, NextFrame,
+    Source,
 };
 
 use crate::analysed::Analysed;

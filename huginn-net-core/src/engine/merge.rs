@@ -108,11 +108,7 @@ where
     }
 
     /// Gives an event to the sink or to the memory. Breaks when the sink does.
-    fn deliver(
-        &mut self,
-        event: RoutedBy<P, R>,
-        arena: &R::Arena,
-    ) -> Result<ControlFlow<()>, ThreadFailure> {
+    fn deliver(&mut self, event: RoutedBy<P, R>, arena: &R::Arena) -> Result<ControlFlow<()>, ThreadFailure> {
         if self.cancel.is_cancelled() {
             return Ok(ControlFlow::Break(()));
         }

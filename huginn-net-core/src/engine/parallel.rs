@@ -61,7 +61,8 @@ pub(super) fn run<P: Protocol, S: Source<Error: Send> + Send, R: Render<Event<Re
             }));
         }
         let stop = StopOnDrop { ring: &ring };
-        let merged = Merger { lanes, router, render, output: &mut *output, cancel, snapshots, requests }.run();
+        let merged =
+            Merger { lanes, router, render, output: &mut *output, cancel, snapshots, requests }.run();
         drop(stop);
         output.end();
         let (mut analysed, mut read) = (Ok(()), Ok(()));

@@ -170,7 +170,8 @@ impl<'a, S: Source> Ring<'a, S> {
 
     /// Waits until the ring changes, or until the slowest worker may be told to skip a block.
     fn wait<'s>(&self, mut state: MutexGuard<'s, RingState<S>>) -> MutexGuard<'s, RingState<S>> {
-        let Some(left) = (self.config.overflow == Overflow::Drop).then(|| state.congestion()).flatten() else {
+        let Some(left) = (self.config.overflow == Overflow::Drop).then(|| state.congestion()).flatten()
+        else {
             return self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         };
         if left.is_zero() {

@@ -5,12 +5,12 @@ use std::ops::ControlFlow;
 
 use crossbeam_channel::{Receiver, Sender};
 
+use super::Counters;
 use super::counter_snapshot::{CounterSnapshot, Dropped};
 use super::ingest::{Ingest, SegmentHandler};
 use super::render::Render;
 use super::ring::{Ring, Step};
 use super::router::{Routed, route};
-use super::Counters;
 use crate::decode::Prospect;
 use crate::flows::Flows;
 use crate::limits::MAX_OUTPUT_EVENTS;

@@ -1,7 +1,5 @@
 #![allow(clippy::arithmetic_side_effects)]
 
-
-
 use super::*;
 use crate::FlowKey;
 

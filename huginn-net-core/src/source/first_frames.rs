@@ -76,7 +76,10 @@ mod tests {
             let mut block = Block::new(1000);
             assert_eq!(filling.fill(&mut block), Ok(Fill::End));
             assert_eq!((lent, block.frames().len() as u64), (count.min(5), count.min(5)));
-            assert_eq!((one_by_one.left(), filling.left()), (count.saturating_sub(5), count.saturating_sub(5)));
+            assert_eq!(
+                (one_by_one.left(), filling.left()),
+                (count.saturating_sub(5), count.saturating_sub(5))
+            );
         }
     }
 }

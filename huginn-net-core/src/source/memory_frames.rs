@@ -62,7 +62,9 @@ mod tests {
         for count in [0, 1, 15, 16, 17, 33, 300] {
             let mut source = MemoryFrames::new(frames.get(..count).unwrap());
             for want in frames.iter().take(count) {
-                let NextFrame::Frame(lent) = source.next_frame().unwrap() else { panic!("a frame is missing") };
+                let NextFrame::Frame(lent) = source.next_frame().unwrap() else {
+                    panic!("a frame is missing")
+                };
                 assert_eq!((lent.ts, lent.data), (want.ts, want.data));
             }
             assert!(matches!(source.next_frame(), Ok(NextFrame::End)));

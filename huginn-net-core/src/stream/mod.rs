@@ -9,7 +9,6 @@ mod padded_ack;
 mod parser;
 mod parser_set;
 mod parser_slot;
-mod reassembler;
 mod tcp_connection;
 mod tcp_direction;
 
@@ -21,7 +20,6 @@ pub use padded_ack::without_padding;
 pub use parser::{Probe, StreamParser, StreamStart, first_sender};
 pub use parser_set::{ParserSet, ParserVisitor};
 pub use parser_slot::{ParserSlot, StreamInput};
-pub use reassembler::Reassembler;
 
 use crate::Side;
 use tcp_connection::TcpConnection;

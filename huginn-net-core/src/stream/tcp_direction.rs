@@ -1,8 +1,8 @@
 //! One direction of a TCP connection.
 
 use super::initial_seq::InitialSeq;
-use super::{Reassembler, StreamCounters, StreamData};
-use crate::TcpHeader;
+use super::{StreamCounters, StreamData};
+use crate::{Reassembler, TcpHeader};
 
 /// Reassembles one direction of a TCP connection: its bytes in order, from the SYN or else from the first segment seen.
 ///

@@ -7,7 +7,7 @@ use std::time::Duration;
 use huginn_net_core::{AnalysisError, Event, Sink, Source, TcpFlags, TextSink, Timestamp};
 
 use crate::builder;
-use crate::sources::{Buffered, Endless, Ending, Overwriting, Waiting};
+use crate::sources::{Buffered, Ending, Endless, Overwriting, Waiting};
 use crate::traffic::{POISON, Packet, syns};
 
 /// Breaks at the event of this number.
@@ -161,13 +161,17 @@ fn panic_in_any_thread_is_an_error_with_its_message() {
 #[test]
 #[should_panic(expected = "enough")]
 fn sink_panic_reaches_the_caller_from_several_workers() {
-    let _ = builder(2, 1).build().analyze(Endless(Packet::syn(1)), &mut |_: Event<String>| -> () { panic!("enough") });
+    let _ = builder(2, 1)
+        .build()
+        .analyze(Endless(Packet::syn(1)), &mut |_: Event<String>| -> () { panic!("enough") });
 }
 
 #[test]
 #[should_panic(expected = "enough")]
 fn sink_panic_reaches_the_caller_from_one_worker() {
-    let _ = builder(1, 1).build().analyze(Endless(Packet::syn(1)), &mut |_: Event<String>| -> () { panic!("enough") });
+    let _ = builder(1, 1)
+        .build()
+        .analyze(Endless(Packet::syn(1)), &mut |_: Event<String>| -> () { panic!("enough") });
 }
 
 /// Counts the ends that it is told of, and the events since the last batch end.

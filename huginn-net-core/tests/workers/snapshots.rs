@@ -99,9 +99,11 @@ fn snapshot_wakes_a_source_that_waits() {
     let (wake, woken) = mpsc::channel();
     snapshots.wake_with(move || _ = wake.send(()));
     let asking = snapshots.clone();
-    let asked = thread::spawn(move || loop {
-        if let Some(frames) = asking.ask(|snapshot| snapshot.counters().frames) {
-            return frames;
+    let asked = thread::spawn(move || {
+        loop {
+            if let Some(frames) = asking.ask(|snapshot| snapshot.counters().frames) {
+                return frames;
+            }
         }
     });
     let mut analyzer = analyzer;

@@ -1,5 +1,6 @@
 //! Both directions of a connection.
 
+#[cfg(feature = "packets")]
 use huginn_net_core::tally;
 
 use super::Head;
@@ -66,6 +67,7 @@ pub struct Http1Counters {
     pub times_lost: u64,
 }
 
+#[cfg(feature = "packets")]
 tally!(Http1Counters { heads_too_long, heads_with_too_many_headers, times_lost });
 
 /// How far p0f would be with a connection.

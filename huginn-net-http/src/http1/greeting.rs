@@ -1,7 +1,7 @@
 //! What may be said before HTTP: SOCKS 4 and 4a, SOCKS 5 (RFC 1928, RFC 1929), the PROXY protocol, versions 1 and 2
 //! (HAProxy's `proxy-protocol.txt`).
 
-use huginn_net_core::{Cursor, Truncated};
+use huginn_net_wire::{Cursor, Truncated};
 
 use crate::Role;
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use huginn_net_core::Parsed;
+use huginn_net_wire::Parsed;
 
 use super::fields::{self, place_within};
 use super::first_line::{RequestLine, StatusLine};

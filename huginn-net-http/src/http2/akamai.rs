@@ -5,7 +5,7 @@
 
 use std::fmt::{self, Write};
 
-use huginn_net_core::Parsed;
+use huginn_net_wire::Parsed;
 use md5::{Digest, Md5};
 
 use super::{Http2Error, Http2Event, Http2Reader, PREFACE, PseudoHeaders, Setting, StreamPriority, frame};

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use huginn_net_core::Cursor;
+use huginn_net_wire::Cursor;
 
 use super::akamai::Opening;
 use super::fields::Fields;

@@ -2,7 +2,7 @@
 
 use std::str::{self, FromStr};
 
-use huginn_net_core::CivilDate;
+use huginn_net_wire::CivilDate;
 
 /// Reads an HTTP date in its preferred form (RFC 9110, section 5.6.7), `Sun, 06 Nov 1994 08:49:37 GMT`, as seconds since
 /// 1970.

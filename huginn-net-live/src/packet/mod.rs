@@ -12,8 +12,8 @@ use huginn_net_core::LinkType;
 pub use self::block::{BlockFrame, BlockFrames};
 use self::calls::{BLOCK_LEN, Ring};
 use self::socket::PacketSocket;
+use crate::backend::{CaptureBackend, Drops, Trouble};
 use crate::frame_set::FrameSet;
-use crate::backend::{Drops, CaptureBackend, Trouble};
 use crate::{Interface, InterfaceState, LiveError, LiveOptions};
 
 /// Where a VLAN tag belongs: behind the two addresses of an Ethernet frame.

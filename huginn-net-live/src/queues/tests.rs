@@ -7,10 +7,14 @@
 )]
 
 use std::collections::VecDeque;
+use std::io;
+use std::os::fd::BorrowedFd;
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::backend::{Drops, Trouble};
+use crate::{Interface, InterfaceState};
 
 /// Frames that are held back are so for so long at most.
 const HOLD_BACK: Duration = Duration::from_millis(10);
@@ -18,6 +22,31 @@ const HOLD_BACK: Duration = Duration::from_millis(10);
 const AT_ONCE: usize = 3;
 /// What the clock that stamps frames showed at the beginning.
 const EPOCH: u64 = 1_700_000_000_000;
+
+/// A backend whose frames were all copied.
+struct Copies;
+
+impl CaptureBackend for Copies {
+    fn receive(&mut self, _: &mut FrameSet) -> Result<(), Trouble> {
+        Ok(())
+    }
+
+    fn wake_fd(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    fn drops(&mut self) -> Drops {
+        Drops::default()
+    }
+
+    fn tells_when_down(&self) -> bool {
+        true
+    }
+
+    fn look(&mut self, _: &[Interface]) -> io::Result<InterfaceState> {
+        Ok(InterfaceState::Up)
+    }
+}
 
 fn moment(begun: Instant, millis: u64) -> Moment {
     let time = Timestamp::new((EPOCH + millis) / 1000, ((EPOCH + millis) % 1000) as u32 * 1_000_000, 9);
@@ -56,7 +85,7 @@ fn lend_all(coming: &mut [Coming], millis: u64) -> Vec<[u64; 2]> {
             }
             let may_lend = queues.choose(Some(HOLD_BACK));
             while queues.free() > 0 {
-                let frame = queues.lend().unwrap();
+                let frame = queues.lend(&Copies).unwrap();
                 lent.push([frame.ts.as_millis() - EPOCH, now]);
             }
             if !may_lend && !has_taken {
@@ -141,32 +170,4 @@ fn it_is_told_how_long_to_wait() {
     assert!(!queues.choose(Some(HOLD_BACK)));
     queues.looked_in_vain(0, Moment { at: begun + Duration::from_millis(27), ..moment(begun, 0) });
     assert!(queues.choose(Some(HOLD_BACK)));
-}
-
-#[test]
-fn another_frame_is_known_of_before_one_is_lent() {
-    let begun = Instant::now();
-    let mut queues = Queues::new(2, moment(begun, 0));
-    for (slot, captured) in [(0, &[1, 4, 5][..]), (1, &[2, 3])] {
-        let set = queues.room(slot).unwrap();
-        for captured in captured {
-            set.push_stamped((EPOCH + captured) * 1_000_000);
-        }
-        set.taken = moment(begun, 6);
-    }
-    let mut runs = Vec::new();
-    while queues.choose(Some(Duration::ZERO)) {
-        runs.push((queues.turn, queues.free()));
-        while queues.free() > 1 {
-            queues.lend();
-        }
-        runs.push((9, usize::from(queues.look_ahead(Some(Duration::ZERO)))));
-        queues.lend();
-        assert_eq!(queues.is_any_free(), queues.look_ahead(Some(Duration::ZERO)));
-    }
-    // The frames of 4 and 5 may have others before them yet of the other interface.
-    assert_eq!(runs, [(0, 1), (9, 1), (1, 2), (9, 0)]);
-    assert!(!queues.is_short(0) && queues.is_short(1));
-    assert!(queues.choose(None));
-    assert_eq!((queues.turn, queues.free()), (0, 2));
 }

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use huginn_net_core::{LinkType, Source, Timestamp};
+use huginn_net_core::{LinkType, NextFrame, Source, Timestamp};
 use huginn_net_live::{Backend, InterfaceStats, LiveOptions, LiveSource, interfaces};
 use nix::sched::{CloneFlags, unshare};
 use pnet_datalink::{Channel, DataLinkSender};
@@ -126,13 +126,33 @@ pub(crate) fn lend(source: &mut LiveSource, count: usize) -> Vec<Lent> {
     });
     let mut lent = Vec::new();
     while lent.len() < count {
-        let Some(frame) = source.next_frame().unwrap() else { break };
+        let frame = match source.next_frame().unwrap() {
+            NextFrame::Frame(frame) => frame,
+            NextFrame::Idle => continue,
+            NextFrame::End => break,
+        };
         assert_eq!(frame.link, LinkType::ETHERNET);
         lent.push(Lent { ts: frame.ts, data: frame.data.to_vec(), wire_len: frame.wire_len });
     }
     drop(done);
     watch.join().unwrap();
     lent
+}
+
+/// Whether the source says so at once.
+pub(crate) fn has_ended(source: &mut LiveSource) -> bool {
+    matches!(source.next_frame(), Ok(NextFrame::End))
+}
+
+/// Whether the source says that no frame is ready.
+pub(crate) fn is_idle(source: &mut LiveSource) -> bool {
+    matches!(source.next_frame(), Ok(NextFrame::Idle))
+}
+
+/// Waits until the source ends.
+pub(crate) fn wait_for_end(source: &mut LiveSource) {
+    while is_idle(source) {}
+    assert!(has_ended(source));
 }
 
 pub(crate) fn numbers(lent: &[Lent]) -> Vec<u32> {
@@ -144,6 +164,6 @@ pub(crate) fn end(mut source: LiveSource) -> (Vec<Lent>, InterfaceStats) {
     let stats = source.stats();
     source.stopper().stop();
     let lent = lend(&mut source, usize::MAX);
-    assert!(source.is_at_hand() && source.next_frame().unwrap().is_none());
+    assert!(has_ended(&mut source));
     (lent, stats.interfaces().remove(0))
 }

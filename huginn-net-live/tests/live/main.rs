@@ -20,10 +20,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use huginn_net_core::Source;
 use huginn_net_live::{Backend, InterfaceState, LiveError, LiveSource, interfaces};
 
-use crate::lab::{cable, end, frame, in_namespaces, ip, lend, numbers, options, send, sender, tagged};
+use crate::lab::{
+    cable, end, frame, has_ended, in_namespaces, ip, is_idle, lend, numbers, options, send, sender, tagged,
+    wait_for_end,
+};
 
 const NOTHING: &[&str] = &[];
 
@@ -45,7 +47,7 @@ fn each_datagram_on_loopback_is_seen_once() {
             assert_eq!((lent.data.len(), lent.wire_len, lent.ts.digits()), (14 + 20 + 8 + 4, 46, 9));
             assert!((before..=after).contains(&u128::from(lent.ts.as_nanos())));
         }
-        let taken_at = u128::from(source.taken_at().unwrap().as_nanos());
+        let taken_at = u128::from(source.stats().taken_at().unwrap().as_nanos());
         assert!(taken_at <= after && taken_at >= u128::from(lent[999].ts.as_nanos()));
         let (rest, stats) = end(source);
         assert_eq!((rest.len(), stats.received, stats.kernel_dropped), (0, 1000, 0));
@@ -74,21 +76,35 @@ fn frames_of_both_directions_and_of_two_interfaces_are_seen() {
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
-fn the_last_frame_at_hand_is_known_to_be_the_last() {
+fn source_is_idle_after_the_last_frame_that_is_there() {
     in_namespaces(|backend| {
         cable();
         let mut source = LiveSource::open(&["a"], &options(backend)).unwrap();
-        assert!(!source.is_at_hand());
+        assert!(is_idle(&mut source));
         send("b", 0..200);
-        // libpcap may hold them back for so long.
+        // The kernel may hold them back for so long.
         thread::sleep(Duration::from_millis(50));
-        let at_hand: Vec<_> = (0..200)
-            .map(|_| {
-                lend(&mut source, 1);
-                source.is_at_hand()
-            })
-            .collect();
-        assert_eq!(at_hand.iter().position(|at_hand| !at_hand), Some(199));
+        assert_eq!(lend(&mut source, 200).len(), 200);
+        let begun = Instant::now();
+        assert!(is_idle(&mut source));
+        assert!(begun.elapsed() < Duration::from_millis(5), "it does not wait before it says so");
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn woken_source_is_idle_at_once() {
+    in_namespaces(|backend| {
+        let mut source = LiveSource::open(&["lo"], &options(backend)).unwrap();
+        let stopper = source.stopper();
+        thread::spawn(move || {
+            thread::sleep(Duration::from_millis(100));
+            stopper.wake();
+        });
+        assert!(is_idle(&mut source));
+        let begun = Instant::now();
+        assert!(is_idle(&mut source));
+        assert!((50..500).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
     });
 }
 
@@ -103,9 +119,9 @@ fn a_source_that_waits_can_be_stopped() {
             thread::sleep(Duration::from_millis(300));
             stopper.stop();
         });
-        assert!(source.next_frame().unwrap().is_none());
+        wait_for_end(&mut source);
         assert!((300..600).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
-        assert!(source.is_at_hand() && source.next_frame().unwrap().is_none());
+        assert!(has_ended(&mut source));
     });
 }
 
@@ -258,7 +274,7 @@ fn a_source_that_waits_uses_no_time() {
             stopper.stop();
         });
         let before = processor_time();
-        assert!(source.next_frame().unwrap().is_none());
+        wait_for_end(&mut source);
         let spent = processor_time() - before;
         assert!(spent < Duration::from_millis(100), "{spent:?} in 4 s");
     });

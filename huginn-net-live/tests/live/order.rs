@@ -3,10 +3,11 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use huginn_net_core::Source;
 use huginn_net_live::{InterfaceStats, LiveSource};
 
-use crate::lab::{cable, end, frame, in_namespaces, lend, numbers, options, other_cable, send, sender};
+use crate::lab::{
+    cable, end, frame, in_namespaces, is_idle, lend, numbers, options, other_cable, send, sender,
+};
 
 /// A tap with a port for each direction, of which nothing is taken while much goes by.
 #[test]
@@ -69,7 +70,7 @@ fn a_lone_frame_waits_for_silent_interfaces_no_longer_than_it_must() {
             send("b", number..number + 1);
             assert_eq!(numbers(&lend(&mut source, 1)), [number]);
             assert!(begun.elapsed() < Duration::from_millis(150), "{:?}", begun.elapsed());
-            assert!(!source.is_at_hand());
+            assert!(is_idle(&mut source));
         }
     });
 }

@@ -1,6 +1,6 @@
 //! Fragments of handshake messages (RFC 6347, section 4.2.2), of which a record holds one or several.
 
-use huginn_net_core::{Cursor, Side};
+use huginn_net_wire::{Cursor, Side};
 
 use crate::handshake::{CLIENT_HELLO, MAX_BODY, SERVER_HELLO};
 

@@ -1,6 +1,6 @@
 //! The hellos of one side, put together from fragments.
 
-use huginn_net_core::Reassembler;
+use huginn_net_wire::Reassembler;
 
 use super::fragment::Fragment;
 

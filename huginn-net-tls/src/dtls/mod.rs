@@ -7,7 +7,7 @@ mod record;
 #[allow(clippy::arithmetic_side_effects)]
 mod tests;
 
-use huginn_net_core::{Cursor, Side};
+use huginn_net_wire::{Cursor, Side};
 
 use crate::Transport;
 use crate::hello::Hello;

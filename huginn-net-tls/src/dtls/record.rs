@@ -1,6 +1,6 @@
 //! Records (RFC 6347, section 4.1; RFC 9147, section 4), of which a datagram holds one or several.
 
-use huginn_net_core::Cursor;
+use huginn_net_wire::Cursor;
 
 /// Content types (IANA, "TLS ContentType"), from change_cipher_spec to ACK.
 const FIRST_TYPE: u8 = 20;

@@ -9,7 +9,7 @@ mod stream;
 #[allow(clippy::arithmetic_side_effects)]
 mod tests;
 
-use huginn_net_core::Side;
+use huginn_net_wire::Side;
 
 use crate::hello::Hello;
 use crate::observer::DatagramCounters;

@@ -1,6 +1,6 @@
 //! Packets of the control channel.
 
-use huginn_net_core::{Cursor, Side};
+use huginn_net_wire::{Cursor, Side};
 
 use crate::record::{self, Probe};
 

@@ -1,4 +1,4 @@
-use huginn_net_core::Side;
+use huginn_net_wire::Side;
 use proptest::prelude::*;
 
 use super::*;

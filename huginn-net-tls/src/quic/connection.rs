@@ -1,12 +1,13 @@
 //! What both sides of one connection sent.
 
-use huginn_net_core::{Reassembler, Side};
+use huginn_net_wire::{Reassembler, Side};
 
 use super::QuicError;
 use super::flow::Found;
 use super::frames::CryptoFrames;
 use super::keys::Keys;
 use super::packet::{Initial, MAX_CONNECTION_ID};
+use super::version::{Protection, is_reserved};
 use crate::handshake::{CLIENT_HELLO, MessageJoiner, SERVER_HELLO};
 use crate::hello::Hello;
 use crate::{TlsError, Transport};
@@ -26,6 +27,8 @@ pub(super) struct Connection {
     /// The hello of the connection before this one, and whether a Retry was seen to end that.
     previous: Option<HelloId>,
     retried: bool,
+    /// The protection of a connection in a reserved version, once a packet has shown it.
+    reserved: Option<&'static Protection>,
 }
 
 /// What tells a connection from others on the same ports.
@@ -75,8 +78,30 @@ struct CryptoStream {
 }
 
 impl Connection {
-    /// A connection of which this is the client's first packet.
-    pub(super) fn new(packet: &Initial<'_>, client: Side) -> Self {
+    /// Opens the first packet of a client: a new connection, and what the packet carries. `None` if its own keys do not
+    /// open it.
+    ///
+    /// Of a reserved version, the authentication tag tells which of seven protections the packet has.
+    pub(super) fn begin<'s>(
+        packet: &Initial<'_>,
+        client: Side,
+        scratch: &'s mut Vec<u8>,
+    ) -> Option<(Self, CryptoFrames<'s>)> {
+        let reserved = if is_reserved(packet.version) {
+            let opens = |protection: &&Protection| {
+                let keys = Keys::derive(protection, packet.destination, Side::Client);
+                keys.is_some_and(|keys| keys.open(packet, None, scratch).is_some())
+            };
+            Some(Protection::of_reserved(*packet.bytes.first()?).find(opens)?)
+        } else {
+            None
+        };
+        let mut connection = Self { reserved, ..Self::new(packet, client) };
+        let frames = connection.open(packet, client, scratch)?;
+        Some((connection, frames))
+    }
+
+    fn new(packet: &Initial<'_>, client: Side) -> Self {
         Self {
             identity: Identity {
                 client,
@@ -92,6 +117,7 @@ impl Connection {
             answered: false,
             previous: None,
             retried: false,
+            reserved: None,
         }
     }
 
@@ -123,8 +149,10 @@ impl Connection {
         } else {
             (&mut self.sent_by_server, Side::Server)
         };
+        // A connection begins in a reserved version or never has one.
+        let protection = if is_reserved(packet.version) { self.reserved? } else { packet.protection };
         if direction.keys.as_ref().is_none_or(|(version, _)| *version != packet.version) {
-            let keys = Keys::derive(packet.protection, self.identity.destination.bytes(), role)?;
+            let keys = Keys::derive(protection, self.identity.destination.bytes(), role)?;
             direction.keys = Some((packet.version, keys));
         }
         let (_, keys) = direction.keys.as_ref()?;
@@ -133,7 +161,7 @@ impl Connection {
         if !by_client {
             self.identity.of_server = Some(ConnectionId::new(packet.source));
         }
-        Some(CryptoFrames::of(opened.frames, packet.protection.frames))
+        Some(CryptoFrames::of(scratch.get(opened.frames)?, protection.frames))
     }
 
     /// Takes what a packet carries, and hands on the hellos that are now whole.
@@ -204,6 +232,7 @@ impl Connection {
     }
 
     /// The memory that pieces and messages not yet whole take up, in bytes.
+    #[cfg(feature = "packets")]
     pub(super) fn held(&self) -> usize {
         self.sent_by_client.crypto.held().saturating_add(self.sent_by_server.crypto.held())
     }
@@ -271,6 +300,7 @@ impl CryptoStream {
         outcome.map(|()| kept)
     }
 
+    #[cfg(feature = "packets")]
     fn held(&self) -> usize {
         self.pieces.buffered_bytes().saturating_add(self.joiner.held())
     }

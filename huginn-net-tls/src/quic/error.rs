@@ -1,6 +1,6 @@
 //! Why a QUIC packet tells nothing.
 
-use huginn_net_core::Truncated;
+use huginn_net_wire::Truncated;
 
 /// What is wrong with a QUIC packet, or with what is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,16 +1,20 @@
 //! The Initial packets of one flow, and the hellos in them.
 
-use huginn_net_core::{Interest, Side};
+#[cfg(feature = "packets")]
+use huginn_net_core::Interest;
+use huginn_net_wire::Side;
 
+#[cfg(feature = "packets")]
+use super::QuicCounters;
+use super::QuicError;
 use super::connection::{Connection, Identity};
 use super::packet::{Initial, Packet, Packets};
-use super::{QuicCounters, QuicError};
 use crate::TlsError;
 
 /// Initial packets looked at in a connection. A hello of 64 KiB takes 60.
 const MAX_PACKETS: u16 = 256;
-/// Initial packets of a datagram that may fail to open: each costs up to two derivations of keys. A client's datagram
-/// has 1200 bytes at least (RFC 9000, section 14.1), and seldom more than one.
+/// Initial packets of a datagram that may fail to open: each costs up to two derivations of keys, or six in a reserved
+/// version. A client's datagram has 1200 bytes at least (RFC 9000, section 14.1), and seldom more than one.
 const MAX_SEALED_OF_DATAGRAM: u8 = 2;
 /// Initial packets in a row that may fail to open before a flow counts as given up.
 const MAX_SEALED: u16 = 16;
@@ -56,6 +60,10 @@ struct Early {
 
 /// A hello: a ClientHello of whoever acts as the client, or a ServerHello of the other.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    not(feature = "packets"),
+    expect(dead_code, reason = "a reader of one client needs the message alone")
+)]
 pub(crate) struct Found<'a> {
     pub(crate) sender: Side,
     /// The handshake message, its header included.
@@ -64,6 +72,7 @@ pub(crate) struct Found<'a> {
     pub(crate) retry: bool,
 }
 
+#[cfg(feature = "packets")]
 impl QuicFlow {
     /// Takes the next datagram of either side, and hands on each hello that is now whole.
     ///
@@ -87,11 +96,6 @@ impl QuicFlow {
         self.hellos > 0
     }
 
-    /// Whether the last packets were too many without a ClientHello, or all hellos that are reported were.
-    pub(super) const fn has_given_up(&self) -> bool {
-        self.given_up || self.is_done()
-    }
-
     /// Memory taken up beside the flow itself, in bytes.
     pub(crate) fn held(&self) -> usize {
         let early =
@@ -102,9 +106,18 @@ impl QuicFlow {
             State::Over(_) => size_of::<Identity>(),
         })
     }
+}
 
-    /// Does the work of [`on_datagram`](Self::on_datagram), and reports the outcome of each Initial packet
-    /// and of what cannot be read.
+impl QuicFlow {
+    /// Whether the last packets were too many without a ClientHello, or all hellos that are reported were.
+    pub(super) const fn has_given_up(&self) -> bool {
+        self.given_up || self.is_done()
+    }
+
+    /// Takes the next datagram of either side and hands on each hello that is now whole. Reports the outcome of each Initial
+    /// packet, and each packet that cannot be read.
+    ///
+    /// `scratch` is room to open packets in, whatever it holds.
     #[inline]
     pub(super) fn take(
         &mut self,
@@ -210,8 +223,7 @@ impl QuicFlow {
             }
         }
         // A client's first packet, or its first after a Retry, tells the keys itself (RFC 9001, section 5.2).
-        let mut next = Connection::new(packet, sender);
-        let Some(frames) = next.open(packet, sender, scratch) else {
+        let Some((mut next, frames)) = Connection::begin(packet, sender, scratch) else {
             self.sealed = self.sealed.saturating_add(1);
             return Some(Err(QuicError::Sealed.into()));
         };

@@ -1,6 +1,6 @@
 //! The frames of an Initial packet (RFC 9000, section 19).
 
-use huginn_net_core::{Cursor, Truncated};
+use huginn_net_wire::{Cursor, Truncated};
 
 use super::QuicError;
 use super::packet::{take, varint};

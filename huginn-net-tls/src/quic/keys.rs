@@ -2,6 +2,7 @@
 //! 5.4).
 
 use std::fmt;
+use std::ops::Range;
 
 use aes::Aes128Enc;
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
@@ -9,7 +10,7 @@ use aes_gcm::AesGcm;
 use aes_gcm::aead::AeadInOut;
 use aes_gcm::aead::consts::U12;
 use hkdf::Hkdf;
-use huginn_net_core::Side;
+use huginn_net_wire::Side;
 use sha2::Sha256;
 
 use super::packet::Initial;
@@ -28,10 +29,11 @@ pub(super) struct Keys {
     pub(super) header: [u8; 16],
 }
 
-/// The payload of a packet.
-pub(super) struct Opened<'a> {
+/// A packet whose protection was removed.
+pub(super) struct Opened {
     pub(super) number: u64,
-    pub(super) frames: &'a [u8],
+    /// Where the frames lie in the copy of the packet.
+    pub(super) frames: Range<usize>,
 }
 
 impl Keys {
@@ -57,12 +59,12 @@ impl Keys {
     /// Removes the protection of a packet in a copy of it; none if it was not protected with these keys.
     ///
     /// `largest` is the largest packet number seen so far of the same side.
-    pub(super) fn open<'s>(
+    pub(super) fn open(
         &self,
         packet: &Initial<'_>,
         largest: Option<u64>,
-        scratch: &'s mut Vec<u8>,
-    ) -> Option<Opened<'s>> {
+        scratch: &mut Vec<u8>,
+    ) -> Option<Opened> {
         scratch.clear();
         scratch.extend_from_slice(packet.bytes);
         let (number, number_len) = self.unmask_header(packet.number_offset, scratch)?;
@@ -77,7 +79,7 @@ impl Keys {
         let tag: [u8; TAG_LEN] = <[u8; TAG_LEN]>::try_from(&*tag).ok()?;
         let cipher = Aes128Gcm::new(&self.key.into());
         cipher.decrypt_inout_detached(&nonce.into(), header, (&mut *frames).into(), &tag.into()).ok()?;
-        Some(Opened { number, frames })
+        Some(Opened { number, frames: header_len..header_len.saturating_add(frames.len()) })
     }
 
     /// Removes the header protection (RFC 9001, section 5.4); returns the packet number as it is on the wire,

@@ -1,9 +1,11 @@
 //! The packets of a datagram (RFC 9000, sections 12.2 and 17.2).
 
-use huginn_net_core::{Cursor, Side, Truncated};
+#[cfg(feature = "packets")]
+use huginn_net_wire::Side;
+use huginn_net_wire::{Cursor, Truncated};
 
 use super::QuicError;
-use super::version::{LongType, Protection};
+use super::version::{LongType, Protection, is_reserved};
 
 /// The longest connection id of every version so far (RFC 9000, section 17.2).
 pub(super) const MAX_CONNECTION_ID: usize = 20;
@@ -25,6 +27,7 @@ pub(super) enum Packet<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Initial<'a> {
     pub(super) version: u32,
+    /// The protection of the version; of a reserved version one of [several](Protection::of_reserved).
     pub(super) protection: &'static Protection,
     /// Destination connection id.
     pub(super) destination: &'a [u8],
@@ -38,6 +41,7 @@ pub(super) struct Initial<'a> {
 
 /// Whether a datagram begins as a client's first one does: with an Initial packet of a known version, or with
 /// the 0-RTT packet that overtook it.
+#[cfg(feature = "packets")]
 #[inline]
 pub(crate) fn looks_like_initial(datagram: &[u8]) -> bool {
     let Some(&[first, a, b, c, d, id_len]) = datagram.first_chunk() else { return false };
@@ -50,6 +54,7 @@ pub(crate) fn looks_like_initial(datagram: &[u8]) -> bool {
 
 /// Who seems to have sent a datagram that [`looks_like_initial`]. Not sure, and without opening it: a client's first
 /// packet is addressed to 8 bytes at least (RFC 9000, section 7.2), and a server's to as many as the client likes.
+#[cfg(feature = "packets")]
 pub(crate) fn likely_sender(datagram: &[u8]) -> Side {
     match datagram {
         [first, a, b, c, d, id_len, ..]
@@ -105,18 +110,38 @@ fn read<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Result<Packet<'a>, Quic
     let source = connection_id(cursor)?;
     match protection.long_type(first) {
         LongType::Initial => {
-            let token_len = varint(cursor)?;
-            take(cursor, token_len)?;
-            let len = varint(cursor)?;
-            let number_offset = cursor.position();
-            take(cursor, len)?;
-            let bytes = bytes.get(..cursor.position()).unwrap_or(bytes);
+            let (bytes, number_offset) = initial(cursor, bytes)?;
             Ok(Packet::Initial(Initial { version, protection, destination, source, bytes, number_offset }))
         }
-        LongType::ZeroRtt => Ok(skip_protected(cursor).map(|()| Packet::ZeroRtt)?),
+        LongType::ZeroRtt => {
+            // In the codes of version 2 it is an Initial packet, which has a token before its length.
+            let mut other = *cursor;
+            if let (true, Ok((bytes, number_offset))) = (is_reserved(version), initial(&mut other, bytes)) {
+                *cursor = other;
+                return Ok(Packet::Initial(Initial {
+                    version,
+                    protection,
+                    destination,
+                    source,
+                    bytes,
+                    number_offset,
+                }));
+            }
+            Ok(skip_protected(cursor).map(|()| Packet::ZeroRtt)?)
+        }
         LongType::Handshake => Ok(skip_protected(cursor).map(|()| Packet::Handshake)?),
         LongType::Retry => Ok(Packet::Retry(source)),
     }
+}
+
+/// Reads the fields of an Initial packet behind its connection ids. Returns the whole packet and where its number begins.
+fn initial<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Result<(&'a [u8], usize), Truncated> {
+    let token_len = varint(cursor)?;
+    take(cursor, token_len)?;
+    let len = varint(cursor)?;
+    let number_offset = cursor.position();
+    take(cursor, len)?;
+    Ok((bytes.get(..cursor.position()).unwrap_or(bytes), number_offset))
 }
 
 fn connection_id<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], QuicError> {

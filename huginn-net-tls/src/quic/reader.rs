@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use huginn_net_core::Side;
+use huginn_net_wire::Side;
 
 use super::flow::{Found, QuicFlow};
 use crate::{ClientHello, TlsError, Transport};

@@ -92,6 +92,22 @@ static T051: Protection = google([
     0x6e, 0x03, 0x3d,
 ]);
 
+/// Version 2 with the codes of version 1, for [`RESERVED`] alone.
+static V2_IN_CODES_OF_V1: Protection =
+    Protection { salt: V2.salt, labels: &LABELS_V2, initial_code: 0, frames: FrameSet::Ietf };
+/// Google's quiche, `kReservedForNegotiationSalt`.
+static QUICHE_RESERVED: Protection = v1([
+    0xf9, 0x64, 0xbf, 0x45, 0x3a, 0x1f, 0x1b, 0x80, 0xa5, 0xf8, 0x82, 0x03, 0x77, 0xd4, 0xaf, 0xca, 0x58,
+    0x0e, 0xe7, 0x43,
+]);
+
+/// Protections of a reserved version, the likely ones first. No two have both salt and codes in common.
+///
+/// No server accepts such a version, so no specification says how to protect its packets: aioquic takes the salt of
+/// version 1, ngtcp2 that of draft 29, and quiche one of its own.
+pub(super) static RESERVED: [&Protection; 7] =
+    [&V1, &DRAFT_29, &QUICHE_RESERVED, &V2, &V2_IN_CODES_OF_V1, &DRAFT_23, &DRAFT_22];
+
 const fn v1(salt: [u8; 20]) -> Protection {
     Protection { salt, labels: &LABELS_V1, initial_code: 0, frames: FrameSet::Ietf }
 }
@@ -100,8 +116,13 @@ const fn google(salt: [u8; 20]) -> Protection {
     Protection { frames: FrameSet::Google, ..v1(salt) }
 }
 
+/// Whether clients use this version to force Version Negotiation (RFC 9000, sections 6.3 and 15).
+pub(super) const fn is_reserved(version: u32) -> bool {
+    version & 0x0f0f_0f0f == 0x0a0a_0a0a
+}
+
 impl Protection {
-    /// That of a version; none if the version is unknown or has no TLS in it.
+    /// The protection of a version, of a reserved one the likeliest. `None` if the version is unknown or does not use TLS.
     pub(super) fn of(version: u32) -> Option<&'static Self> {
         Some(match version {
             1 | 0xff00_0021 | 0xff00_0022 => &V1,
@@ -120,11 +141,14 @@ impl Protection {
             // "T050" and "T051".
             0x5430_3530 => &T050,
             0x5430_3531 => &T051,
-            // Reserved to provoke Version Negotiation (RFC 9000, section 15): no server knows the keys, so
-            // clients take those that they would use next.
-            version if version & 0x0f0f_0f0f == 0x0a0a_0a0a => &V1,
+            version if is_reserved(version) => &V1,
             _ => return None,
         })
+    }
+
+    /// The protections that an Initial packet of a reserved version may have, by its first byte: at most one per salt.
+    pub(super) fn of_reserved(first: u8) -> impl Iterator<Item = &'static Self> {
+        RESERVED.into_iter().filter(move |protection| protection.long_type(first) == LongType::Initial)
     }
 
     /// The type in the first byte of a long header.

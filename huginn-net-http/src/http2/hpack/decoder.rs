@@ -1,6 +1,6 @@
 //! Field blocks (RFC 7541, sections 3 and 6).
 
-use huginn_net_core::{Cursor, Truncated};
+use huginn_net_wire::{Cursor, Truncated};
 
 use super::table::{DynamicTable, field_size};
 use super::{huffman, integer};

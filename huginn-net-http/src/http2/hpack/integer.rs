@@ -1,6 +1,6 @@
 //! Integers with a prefix (RFC 7541, section 5.1).
 
-use huginn_net_core::Cursor;
+use huginn_net_wire::Cursor;
 
 use super::HpackError;
 

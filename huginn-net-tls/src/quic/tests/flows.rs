@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use super::seal::{Packet, crypto, other, version_negotiation};
 use super::{Run, likely_sender, looks_like_initial, message, retry_request};
 use crate::TlsError;
-use crate::quic::version::LongType;
+use crate::quic::packet::{self, Packets};
+use crate::quic::version::{LongType, RESERVED};
 use crate::quic::{ClientInitials, QuicCounters, QuicError};
 
 const V1: u32 = 1;
@@ -52,6 +53,55 @@ fn both_hellos_are_found_in_every_version() {
         );
         assert!(run.flow.held() < 200, "{} bytes held", run.flow.held());
     }
+}
+
+const RESERVED_VERSION: u32 = 0x1a2a_3a4a;
+
+#[test]
+fn reserved_version_opens_with_each_protection() {
+    for (place, protection) in RESERVED.into_iter().enumerate() {
+        let client = Packet { protection, ..Packet::client(RESERVED_VERSION, &ID) };
+        let server = Packet { protection, ..Packet::server(RESERVED_VERSION, &ID) };
+        let (begin, end) = (hello()[..200].to_vec(), hello()[200..].to_vec());
+        let mut run = Run::default();
+        let first = client.seal(&crypto(0, &begin));
+        assert!(looks_like_initial(&first));
+        run.client(&first);
+        run.client(&Packet { number: 1, ..client }.seal(&crypto(200, &end)));
+        run.server(&server.seal(&crypto(0, &answer())));
+        assert_eq!(
+            run.found,
+            [(Side::Client, hello(), false), (Side::Server, answer(), false)],
+            "protection {place}"
+        );
+        assert_eq!(run.counters, QuicCounters { opened: 3, ..QuicCounters::default() });
+    }
+}
+
+#[test]
+fn reserved_version_with_unknown_keys_is_sealed() {
+    let mut packet = Packet::client(RESERVED_VERSION, &ID);
+    packet.keys_from = b"elsewhere".to_vec();
+    let mut run = Run::default();
+    run.client(&packet.seal(&crypto(0, &hello())));
+    assert_eq!(run.counters, QuicCounters { sealed: 1, ..QuicCounters::default() });
+}
+
+#[test]
+fn reserved_version_does_not_enter_open_connection() {
+    let mut run = Run::default();
+    run.client(&Packet::client(V1, &ID).seal(&crypto(0, &hello()[..200])));
+    let mut packet = Packet::client(RESERVED_VERSION, b"another");
+    packet.keys_from = ID.to_vec();
+    run.client(&packet.seal(&crypto(200, &hello()[200..])));
+    assert_eq!(run.counters, QuicCounters { opened: 1, sealed: 1, ..QuicCounters::default() });
+    assert!(run.found.is_empty());
+}
+
+#[test]
+fn zero_rtt_of_reserved_version_is_no_initial() {
+    let zero_rtt = other(RESERVED_VERSION, LongType::ZeroRtt);
+    assert!(matches!(Packets::of(&zero_rtt).next(), Some(Ok(packet::Packet::ZeroRtt))));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use aes::Aes128Enc;
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
 use aes_gcm::aead::AeadInOut;
-use huginn_net_core::Side;
+use huginn_net_wire::Side;
 
 use crate::quic::keys::{Aes128Gcm, Keys};
 use crate::quic::version::{LongType, Protection};
@@ -12,6 +12,7 @@ use crate::quic::version::{LongType, Protection};
 #[derive(Clone, Debug)]
 pub(super) struct Packet {
     pub(super) version: u32,
+    pub(super) protection: &'static Protection,
     pub(super) sender: Side,
     /// The connection id that the keys are made from.
     pub(super) keys_from: Vec<u8>,
@@ -27,6 +28,7 @@ impl Packet {
     pub(super) fn client(version: u32, destination: &[u8]) -> Self {
         Self {
             version,
+            protection: Protection::of(version).unwrap(),
             sender: Side::Client,
             keys_from: destination.into(),
             destination: destination.into(),
@@ -43,7 +45,7 @@ impl Packet {
     }
 
     pub(super) fn seal(&self, payload: &[u8]) -> Vec<u8> {
-        let protection = Protection::of(self.version).unwrap();
+        let protection = self.protection;
         let keys = Keys::derive(protection, &self.keys_from, self.sender).unwrap();
         // There must be enough to sample.
         let mut sealed = payload.to_vec();

@@ -1,6 +1,6 @@
 //! What the RFCs print.
 
-use huginn_net_core::{Cursor, Side};
+use huginn_net_wire::{Cursor, Side};
 
 use super::seal::Packet;
 use super::{Run, unhex};

@@ -3,7 +3,7 @@
 /// Walks forward over bytes; every read is checked and a failed one moves nothing.
 ///
 /// ```
-/// use huginn_net_core::Cursor;
+/// use huginn_net_wire::Cursor;
 ///
 /// let mut cursor = Cursor::new(&[0x00, 0x50, 0xff]);
 /// assert_eq!(cursor.u16_be(), Ok(80));

@@ -6,7 +6,7 @@ const EPOCH: u32 = 719_468;
 /// A date in the proleptic Gregorian calendar.
 ///
 /// ```
-/// use huginn_net_core::CivilDate;
+/// use huginn_net_wire::CivilDate;
 ///
 /// let date = CivilDate { year: 2024, month: 2, day: 29 };
 /// assert_eq!(date.days_since_epoch(), 19_782);

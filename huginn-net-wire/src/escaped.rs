@@ -8,7 +8,7 @@ use std::str;
 /// characters and those that turn the direction of text too.
 ///
 /// ```
-/// use huginn_net_core::Escaped;
+/// use huginn_net_wire::Escaped;
 ///
 /// assert_eq!(Escaped(b"caf\xc3\xa9 \xff C:\\x \\x41").to_string(), r"café \xff C:\x \x5cx41");
 /// assert_eq!(format!("{:#}", Escaped(b"\x1b[2J")), r"\x1b[2J");

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::limits::CHUNK_OVERHEAD;
+/// Bytes that a buffered chunk costs beside its data: its share of a tree node, and the waste of an allocation.
+const CHUNK_OVERHEAD: usize = 64;
 
 /// Reassembles a byte stream from chunks: TCP segments, QUIC CRYPTO frames, fragments of a message.
 ///
@@ -10,7 +11,7 @@ use crate::limits::CHUNK_OVERHEAD;
 /// byte counts when it comes twice. Time is linear in the bytes pushed, times the logarithm of the chunks buffered.
 ///
 /// ```
-/// use huginn_net_core::Reassembler;
+/// use huginn_net_wire::Reassembler;
 ///
 /// let (mut stream, mut bytes) = (Reassembler::new(), Vec::new());
 /// let mut push = |offset, chunk: &[u8]| stream.push(offset, chunk, 1000, &mut |chunk| bytes.extend_from_slice(chunk));
@@ -68,12 +69,12 @@ impl Reassembler {
     }
 
     /// Advances the position over bytes that nobody reads. The buffer must be empty.
-    pub(crate) fn skip(&mut self, len: usize) {
+    pub fn skip(&mut self, len: usize) {
         self.position = self.position.saturating_add(len as u64);
     }
 
     /// The offset of the first buffered chunk.
-    pub(crate) fn first_buffered(&self) -> Option<u64> {
+    pub fn first_buffered(&self) -> Option<u64> {
         self.buffered.first_key_value().map(|(&offset, _)| offset)
     }
 

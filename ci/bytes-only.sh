@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Checks the builds without the packet engine: each passes Clippy and its tests, and depends on few crates.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# The longest `cargo tree` of a build from bytes alone, in lines.
+readonly MAX_LINES=30
+
+main() {
+    check huginn-net-tls
+    lean huginn-net-tls
+    check huginn-net-tls quic
+    check huginn-net-tls serde
+    # Its tests use the database, which needs the engine.
+    cargo clippy -p huginn-net-http --no-default-features -- -D warnings
+    cargo clippy -p huginn-net-http --no-default-features --features serde -- -D warnings
+    lean huginn-net-http
+}
+
+# check CRATE [FEATURES]
+check() {
+    cargo clippy -p "$1" --no-default-features --features "${2:-}" --all-targets -- -D warnings
+    cargo test -q -p "$1" --no-default-features --features "${2:-}"
+}
+
+# lean CRATE: fails if the engine or too many crates are in its tree.
+lean() {
+    local tree lines
+    tree=$(cargo tree -p "$1" --no-default-features -e normal)
+    lines=$(wc -l <<<"$tree")
+    echo "$1: $lines lines of cargo tree, $MAX_LINES at most"
+    if [ "$lines" -gt "$MAX_LINES" ] || grep -q huginn-net-core <<<"$tree"; then
+        echo "$tree"
+        return 1
+    fi
+}
+
+main "$@"

@@ -1,0 +1,70 @@
+//! Matches of packets that came before.
+
+use std::cell::RefCell;
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use huginn_net_tcp::{IpVersion, TcpSignature, WindowMultiple};
+use huginn_net_wire::SeenCache;
+
+use super::{Found, Key};
+
+/// The number by which each thread caches the matches of an index. No other index has it, nor the same index with other
+/// signatures.
+#[derive(Clone, Debug)]
+pub(super) struct MatchCache(u64);
+
+/// Everything that a match depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct MatchKey {
+    index: u64,
+    key: Key,
+    packet: u128,
+}
+
+/// Packets whose match a thread caches.
+const CAPACITY: usize = 1024;
+
+thread_local! {
+    static MATCHES: RefCell<SeenCache<MatchKey, Found>> = RefCell::new(SeenCache::new(CAPACITY));
+}
+
+impl Default for MatchCache {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl MatchCache {
+    /// Returns the cached match of such a packet, or else what `find` finds.
+    #[inline]
+    pub(super) fn get_or_find(&self, key: Key, signature: &TcpSignature, find: impl Fn() -> Found) -> Found {
+        let key = MatchKey::new(self.0, key, signature);
+        SeenCache::recall(&MATCHES, &key, &find).unwrap_or_else(find)
+    }
+}
+
+impl MatchKey {
+    fn new(index: u64, key: Key, signature: &TcpSignature) -> Self {
+        let TcpSignature { version, ttl, mss, window, scale, has_payload, quirks, .. } = *signature;
+        let (unit, factor) = match signature.window_multiple {
+            None => (0, 0),
+            Some(WindowMultiple::Mss(factor)) => (1, factor),
+            Some(WindowMultiple::Mtu(factor)) => (2, factor),
+        };
+        let flags = u8::from(version == IpVersion::V6) << 3 | u8::from(has_payload) << 2 | unit;
+        let sizes = [mss, window, factor].into_iter().fold(0, |sizes, size| sizes << 16 | u128::from(size));
+        let bytes = u32::from_ne_bytes([ttl, scale, flags, 0]);
+        let packet = sizes << 64 | u128::from(bytes) << 32 | u128::from(quirks.bits());
+        Self { index, key, packet }
+    }
+}
+
+/// Leaves the index out: few programs have two.
+impl Hash for MatchKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key.hash(state);
+        state.write_u128(self.packet);
+    }
+}

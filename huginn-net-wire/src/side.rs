@@ -1,0 +1,40 @@
+//! The two ends of a flow.
+
+use std::fmt;
+
+/// One of the two ends of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The end that opened the flow.
+    Client,
+    /// The end that the flow was opened to.
+    Server,
+}
+
+impl Side {
+    /// The other end.
+    pub const fn peer(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+
+    /// Returns `client` or `server`, whichever belongs to this side.
+    #[inline]
+    pub fn choose<T>(self, client: T, server: T) -> T {
+        match self {
+            Self::Client => client,
+            Self::Server => server,
+        }
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        })
+    }
+}
