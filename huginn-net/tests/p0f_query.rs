@@ -182,8 +182,7 @@ fn the_same_is_told_for_any_number_of_workers() {
         let answers = |workers| -> Vec<P0fAnswer> {
             let workers = NonZeroUsize::new(workers).unwrap();
             let observers = Observers::default().profiles(true);
-            let builder = HuginnNet::builder_with(observers).workers(workers);
-            let mut analyzer = builder.spread_above(Duration::ZERO).build();
+            let mut analyzer = HuginnNet::builder_with(observers).workers(workers).build();
             let capture = CaptureReader::open(folder.join(name)).unwrap();
             analyzer.analyze(capture, &mut |_: Event| ()).unwrap();
             let hosts = analyzer.memory();

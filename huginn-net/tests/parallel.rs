@@ -1,4 +1,4 @@
-//! For any number of workers and any size of batches, the captures of `captures/` give the same events in the same
+//! For any number of workers and any block size, the captures of `captures/` give the same events in the same
 //! order, and the same counters.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -7,8 +7,6 @@ use std::fs;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::slice;
-use std::time::Duration;
 
 use huginn_net::core::Frames;
 use huginn_net::{
@@ -74,42 +72,18 @@ fn analyze_source(
     Ok((events, counters, analyzer.protocol().counters()))
 }
 
-/// Frames that each worker reads for itself, however few they are.
-#[derive(Clone)]
-struct ReadByEach<'a>(slice::Iter<'a, &'a Packet>);
-
-impl Source for ReadByEach<'_> {
-    type Error = Infallible;
-
-    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Infallible> {
-        Ok(self.0.next().map(|packet| packet.frame()))
-    }
-
-    fn twins(&self, at_most: usize) -> Vec<Self> {
-        vec![self.clone(); at_most]
-    }
-}
-
-fn spread(workers: usize, batch_bytes: usize) -> Builder<Observers> {
-    let builder = HuginnNet::builder().workers(NonZeroUsize::new(workers).unwrap());
-    builder.batch_bytes(batch_bytes).spread_above(Duration::ZERO)
+fn builder(workers: usize, block_bytes: usize) -> Builder<Observers> {
+    HuginnNet::builder().workers(NonZeroUsize::new(workers).unwrap()).block_bytes(block_bytes)
 }
 
 #[test]
 fn each_capture_alone() {
     for (name, packets) in &captures() {
         let want = analyze(HuginnNet::builder(), packets).unwrap();
-        let each: Vec<_> = packets.iter().collect();
         for workers in 1..=8 {
-            for batch_bytes in [1, 2048, 1 << 18] {
-                let found = analyze(spread(workers, batch_bytes), packets).unwrap();
-                assert!(found == want, "{name}, {workers} workers, batches of {batch_bytes}");
-                for above in [Duration::ZERO, Duration::from_nanos(1)] {
-                    let builder = spread(workers, batch_bytes).spread_above(above);
-                    let found = analyze_source(builder, ReadByEach(each.iter())).unwrap();
-                    let which = format!("{workers} workers above {above:?}, batches of {batch_bytes}");
-                    assert!(found == want, "{name}, read by {which}");
-                }
+            for block_bytes in [1, 2048, 1 << 18] {
+                let found = analyze(builder(workers, block_bytes), packets).unwrap();
+                assert!(found == want, "{name}, {workers} workers, blocks of {block_bytes} bytes");
             }
         }
     }
@@ -124,11 +98,9 @@ fn all_captures_twice_over() {
     let want = analyze(HuginnNet::builder(), packets.clone()).unwrap();
     assert!(want.0.len() > 1000);
     for workers in 1..=8 {
-        for batch_bytes in [1, 4096, 1 << 16, 1 << 20] {
-            let found = analyze(spread(workers, batch_bytes), packets.clone()).unwrap();
-            assert!(found == want, "{workers} workers, batches of {batch_bytes}");
-            let found = analyze_source(spread(workers, batch_bytes), ReadByEach(packets.iter())).unwrap();
-            assert!(found == want, "read by {workers} workers, batches of {batch_bytes}");
+        for block_bytes in [1, 4096, 1 << 16, 1 << 20] {
+            let found = analyze(builder(workers, block_bytes), packets.clone()).unwrap();
+            assert!(found == want, "{workers} workers, blocks of {block_bytes} bytes");
         }
     }
 }
@@ -157,14 +129,11 @@ fn a_large_file_gives_what_its_frames_give() {
     };
     let open = || CaptureReader::open(&path).unwrap();
     let want = analyze(HuginnNet::builder(), open());
-    for (workers, batch_bytes) in [(2, 1 << 18), (2, 1 << 14), (3, 1 << 16), (8, 1 << 20)] {
-        let which = format!("{workers} workers, batches of {batch_bytes}");
-        let spread = || spread(workers, batch_bytes);
-        assert!(analyze(spread(), open()) == want, "{which}");
-        assert!(analyze(spread().spread_above(Duration::MAX), open()) == want, "not at once, {which}");
-        assert!(analyze(spread(), open().read_ahead()) == want, "read ahead, {which}");
-        let passing = CaptureReader::from_reader("a stream", io::Cursor::new(file.clone())).unwrap();
-        assert!(analyze(spread(), passing) == want, "handed over, {which}");
+    for (workers, block_bytes) in [(2, 1 << 18), (2, 1 << 14), (3, 1 << 16), (8, 1 << 20)] {
+        let which = format!("{workers} workers, blocks of {block_bytes} bytes");
+        assert!(analyze(builder(workers, block_bytes), open()) == want, "{which}");
+        let stream = CaptureReader::from_reader("a stream", io::Cursor::new(file.clone())).unwrap();
+        assert!(analyze(builder(workers, block_bytes), stream) == want, "from a stream, {which}");
     }
 }
 
@@ -173,7 +142,7 @@ fn a_file_gives_what_its_frames_give() {
     let captures = captures();
     for (name, packets) in &captures {
         let want = analyze(HuginnNet::builder(), packets).unwrap();
-        let mut analyzer = spread(2, 4096).build();
+        let mut analyzer = builder(2, 4096).build();
         let mut events: Vec<Event> = Vec::new();
         let counters = analyzer.analyze(CaptureReader::open(name).unwrap(), &mut events).unwrap();
         assert!((events, counters) == (want.0, want.1), "{name}");

@@ -10,7 +10,6 @@
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use huginn_net::hosts::{HostCounters, HostId, HostProfile, Reasons};
 use huginn_net::json::JsonHost;
@@ -22,8 +21,7 @@ fn folder() -> PathBuf {
 
 fn hosts(capture: &Path, observers: Observers, workers: usize) -> Vec<HostProfile> {
     let workers = NonZeroUsize::new(workers).unwrap();
-    let mut analyzer =
-        HuginnNet::builder_with(observers).workers(workers).spread_above(Duration::ZERO).build();
+    let mut analyzer = HuginnNet::builder_with(observers).workers(workers).build();
     analyzer.analyze(CaptureReader::open(capture).unwrap(), &mut |_: Event| ()).unwrap();
     analyzer.memory().profiles().cloned().collect()
 }
