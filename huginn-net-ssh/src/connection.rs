@@ -58,6 +58,7 @@ impl Connection {
         let mut kex_init = None;
         let outcome = reader.push(bytes, &mut |message| match message {
             SshMessage::Identification(line) => {
+                counters.identifications = counters.identifications.saturating_add(1);
                 *is_version_1 |= line.is_version_1();
                 *state = State::Identified(line.into_owned());
             }

@@ -219,6 +219,7 @@ impl serde::Serialize for KexInit<'_> {
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
 pub(crate) mod tests {
     use proptest::prelude::*;
 

@@ -54,6 +54,9 @@ pub enum SshEvent {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SshCounters {
+    /// Identification strings. A side is not reported if its connection is forgotten, or the capture ends, before its
+    /// SSH_MSG_KEXINIT or its end: this counter tells how many there are.
+    pub identifications: u64,
     /// Clients reported.
     pub clients: u64,
     /// Servers reported.
@@ -67,7 +70,7 @@ pub struct SshCounters {
     pub tcp: StreamCounters,
 }
 
-tally!(SshCounters { clients, servers, without_kex_init, malformed, tcp });
+tally!(SshCounters { identifications, clients, servers, without_kex_init, malformed, tcp });
 
 /// The state of one flow in an [`SshObserver`].
 #[derive(Debug, Default)]

@@ -2,6 +2,7 @@
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
+    clippy::panic,
     clippy::unwrap_used,
     reason = "a test may panic"
 )]
@@ -54,14 +55,16 @@ fn cut(bytes: &[u8], mut cuts: Vec<prop::sample::Index>) -> Vec<&[u8]> {
 
 /// Bytes as a peer may send them: real ones, with lines and packets before them, and with changes.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
-    let lines = prop::collection::vec("[a-z S]{0,9}\r?\n", 0..4).prop_map(|lines| lines.concat().into_bytes());
+    let lines =
+        prop::collection::vec("[a-z S]{0,9}\r?\n", 0..4).prop_map(|lines| lines.concat().into_bytes());
     let packets = prop::collection::vec(prop::sample::select(vec![2_u8, 3, 4, 1, 21]), 0..4);
     let change = (any::<prop::sample::Index>(), any::<u8>());
     let changes = prop::collection::vec(change, 0..2);
     (lines, 0..STREAMS.len(), packets, changes, prop::collection::vec(any::<u8>(), 0..50)).prop_map(
         |(lines, stream, packets, changes, after)| {
             let (_, start) = Identification::parse(STREAMS[stream]).unwrap().unwrap();
-            let packets: Vec<u8> = packets.into_iter().flat_map(|number| packet(&[number, 0, 0, 0, 1])).collect();
+            let packets: Vec<u8> =
+                packets.into_iter().flat_map(|number| packet(&[number, 0, 0, 0, 1])).collect();
             let (line, kex_init) = STREAMS[stream].split_at(start);
             let mut bytes = [&lines, line, &packets, kex_init, &after].concat();
             for (at, byte) in changes {

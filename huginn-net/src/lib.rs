@@ -59,6 +59,9 @@ pub use huginn_net_db as db;
 pub use huginn_net_db::{Database, Error as DatabaseError, Label};
 /// HTTP/1 and HTTP/2: requests, responses, signatures.
 pub use huginn_net_http as http;
+/// SSH: identification strings, HASSH and HASSHServer.
+pub use huginn_net_ssh as ssh;
+pub use huginn_net_ssh::SshPeer;
 /// TCP/IP signatures.
 pub use huginn_net_tcp as tcp;
 /// TLS over TCP, QUIC and DTLS: hellos, JA4 and JA3.

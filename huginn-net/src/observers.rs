@@ -8,6 +8,7 @@ use huginn_net_db::{Database, Label};
 use huginn_net_http::{
     HttpCounters, HttpEvent, HttpFlow, HttpObserver, HttpRequest, HttpResponse, HttpSignature, Role,
 };
+use huginn_net_ssh::{SshCounters, SshEvent, SshFlow, SshObserver};
 use huginn_net_tcp::{Handshake, TcpEvent, TcpFlow, TcpObserver};
 use huginn_net_tls::{TlsCounters, TlsEvent, TlsFlow, TlsObserver};
 
@@ -25,6 +26,7 @@ pub struct Observers {
     tcp: Option<TcpObserver>,
     http: Option<HttpObserver>,
     tls: Option<TlsObserver>,
+    ssh: Option<SshObserver>,
     database: Arc<Database>,
     scope: Scope,
     hosts: HostLimits,
@@ -48,6 +50,7 @@ impl Observers {
             tcp: Some(TcpObserver),
             http: Some(HttpObserver::default()),
             tls: Some(TlsObserver::default()),
+            ssh: Some(SshObserver::default()),
             database,
             scope: Scope::default(),
             hosts: HostLimits::default(),
@@ -71,6 +74,12 @@ impl Observers {
     #[must_use]
     pub fn tls(self, run: bool) -> Self {
         Self { tls: run.then(TlsObserver::default), ..self }
+    }
+
+    /// Runs SSH fingerprints, or leaves them out.
+    #[must_use]
+    pub fn ssh(self, run: bool) -> Self {
+        Self { ssh: run.then(SshObserver::default), ..self }
     }
 
     /// Reports this much.
@@ -108,9 +117,11 @@ pub struct ProtocolCounters {
     pub http: HttpCounters,
     /// TLS over TCP, QUIC and DTLS.
     pub tls: TlsCounters,
+    /// SSH.
+    pub ssh: SshCounters,
 }
 
-tally!(ProtocolCounters { http, tls });
+tally!(ProtocolCounters { http, tls, ssh });
 
 /// What is learned: for who asked, or for what is remembered of hosts.
 type Learned = Route<Finding, HostNote>;
@@ -121,6 +132,7 @@ pub struct FlowState {
     tcp: TcpFlow,
     http: HttpFlow,
     tls: TlsFlow,
+    ssh: SshFlow,
     /// Where p0f's way is followed; elsewhere it takes no room.
     p0f: Option<Box<P0fFlow>>,
     /// The side whose handshake a user-space tool made: its options tell nothing of a link.
@@ -130,6 +142,7 @@ pub struct FlowState {
     tcp_done: bool,
     http_done: bool,
     tls_done: bool,
+    ssh_done: bool,
 }
 
 /// The system that a SYN or SYN+ACK told.
@@ -154,6 +167,7 @@ impl Protocol for Observers {
             tcp: self.tcp.as_ref().map(TcpObserver::fork),
             http: self.http.as_ref().map(HttpObserver::fork),
             tls: self.tls.as_ref().map(TlsObserver::fork),
+            ssh: self.ssh.as_ref().map(SshObserver::fork),
             database: Arc::clone(&self.database),
             scope: self.scope,
             hosts: self.hosts,
@@ -168,6 +182,9 @@ impl Protocol for Observers {
         if let (Some(tls), Some(worker)) = (&mut self.tls, worker.tls) {
             tls.join(worker);
         }
+        if let (Some(ssh), Some(worker)) = (&mut self.ssh, worker.ssh) {
+            ssh.join(worker);
+        }
     }
 
     fn counted(&self) -> ProtocolCounters {
@@ -179,7 +196,9 @@ impl Protocol for Observers {
             return None;
         }
         let tcp = self.tcp.as_ref().and_then(|tcp| tcp.opens(segment));
-        tcp.or_else(|| self.http.as_ref()?.opens(segment)).or_else(|| self.tls.as_ref()?.opens(segment))
+        tcp.or_else(|| self.http.as_ref()?.opens(segment))
+            .or_else(|| self.tls.as_ref()?.opens(segment))
+            .or_else(|| self.ssh.as_ref()?.opens(segment))
     }
 
     fn on_segment(
@@ -204,8 +223,11 @@ impl Protocol for Observers {
         if !flow.tls_done {
             flow.tls_done = self.on_tls(segment, sender, flow, emit) == Interest::Done;
         }
+        if !flow.ssh_done {
+            flow.ssh_done = self.on_ssh(segment, sender, flow, emit) == Interest::Done;
+        }
         let by_p0f = flow.p0f.as_ref().is_some_and(|p0f| p0f.is_followed());
-        if flow.tcp_done && flow.http_done && flow.tls_done && !by_p0f {
+        if flow.tcp_done && flow.http_done && flow.tls_done && flow.ssh_done && !by_p0f {
             Interest::Done
         } else {
             Interest::More
@@ -213,7 +235,9 @@ impl Protocol for Observers {
     }
 
     fn held(flow: &FlowState) -> usize {
-        HttpObserver::held(&flow.http).saturating_add(TlsObserver::held(&flow.tls))
+        HttpObserver::held(&flow.http)
+            .saturating_add(TlsObserver::held(&flow.tls))
+            .saturating_add(SshObserver::held(&flow.ssh))
     }
 }
 
@@ -223,6 +247,7 @@ impl Observers {
         ProtocolCounters {
             http: self.http.as_ref().map(HttpObserver::counters).unwrap_or_default(),
             tls: self.tls.as_ref().map(TlsObserver::counters).unwrap_or_default(),
+            ssh: self.ssh.as_ref().map(SshObserver::counters).unwrap_or_default(),
         }
     }
 
@@ -375,6 +400,24 @@ impl Observers {
             };
             emit(side, Route::Report(finding));
             note.into_iter().for_each(|note| emit(side, Route::Note(note.into())));
+        })
+    }
+
+    fn on_ssh(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        flow: &mut FlowState,
+        emit: &mut impl FnMut(Side, Learned),
+    ) -> Interest {
+        let Some(ssh) = &mut self.ssh else { return Interest::Done };
+        ssh.on_segment(segment, sender, &mut flow.ssh, &mut |side, event| {
+            let finding = match event {
+                SshEvent::Client(client) => Finding::SshClient(client),
+                SshEvent::Server(server) => Finding::SshServer(server),
+                _ => return,
+            };
+            emit(side, Route::Report(finding));
         })
     }
 }
