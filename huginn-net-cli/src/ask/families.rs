@@ -204,12 +204,17 @@ pub(super) const FAMILIES: &[Family] = &[
         &[
             labeled("protocol", "http", "/http/tcp/segments_refused"),
             labeled("protocol", "tls", "/tls/tcp/segments_refused"),
+            labeled("protocol", "ssh", "/ssh/tcp/segments_refused"),
         ],
     ),
     several(
         "stream_gaps",
         "Gaps in TCP streams that were given up",
-        &[labeled("protocol", "http", "/http/tcp/gaps"), labeled("protocol", "tls", "/tls/tcp/gaps")],
+        &[
+            labeled("protocol", "http", "/http/tcp/gaps"),
+            labeled("protocol", "tls", "/tls/tcp/gaps"),
+            labeled("protocol", "ssh", "/ssh/tcp/gaps"),
+        ],
     ),
     several(
         "tls_hellos",
@@ -249,6 +254,29 @@ pub(super) const FAMILIES: &[Family] = &[
         "quic_connections_given_up",
         "QUIC connections given up before a hello was whole",
         &alone("/tls/quic/given_up"),
+    ),
+    one(
+        Kind::Counter,
+        "ssh_identifications",
+        "SSH identification strings seen",
+        &alone("/ssh/identifications"),
+    ),
+    several(
+        "ssh_peers",
+        "SSH clients and servers reported",
+        &[labeled("from", "client", "/ssh/clients"), labeled("from", "server", "/ssh/servers")],
+    ),
+    one(
+        Kind::Counter,
+        "ssh_peers_without_kex_init",
+        "SSH clients and servers reported without an SSH_MSG_KEXINIT",
+        &alone("/ssh/without_kex_init"),
+    ),
+    one(
+        Kind::Counter,
+        "ssh_malformed",
+        "SSH directions that could not be read after the identification string",
+        &alone("/ssh/malformed"),
     ),
     one(Kind::Counter, "hosts_seen", "Hosts of which something was learned", &alone("/hosts/seen")),
     one(
