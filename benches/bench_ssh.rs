@@ -101,7 +101,9 @@ fn handshakes(bench: &mut Bench) {
 /// All packets of connections of other protocols.
 fn other_protocols(bench: &mut Bench) {
     let packets = lazy(|| Packets::of_captures(&OTHERS, Repeat::NewFlows, AT_LEAST, |_| true));
-    bench.analysis("new flows: other protocols", &packets, HuginnNetSsh::builder, |event| on_event(event, FULL));
+    bench.analysis("new flows: other protocols", &packets, HuginnNetSsh::builder, |event| {
+        on_event(event, FULL)
+    });
 }
 
 /// Messages without packets; no rows.

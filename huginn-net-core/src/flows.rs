@@ -174,7 +174,7 @@ impl<P: Protocol> Flows<P> {
         let Self { protocol, table, .. } = self;
         table.expire(now);
         let slot = match table.touch_mut(&outline.key, now) {
-            Some((_, flow)) if !outline.controls() && flow.passes_over(protocol, &outline) => {
+            Some((_, flow)) if !outline.controls() && flow.can_skip(protocol, &outline) => {
                 return ControlFlow::Continue(());
             }
             known => known.map(|(slot, _)| slot),
@@ -206,7 +206,7 @@ impl<P: Protocol> Flows<P> {
         let outcome = flow.see(protocol, segment, sender_is_low, learn);
         // Without payload nothing more is held; what was let go is noted with the next that has some.
         if !segment.payload.is_empty() {
-            let held = P::held(&flow.state);
+            let held = P::buffered_bytes(&flow.state);
             table.note_held(slot, held);
         }
         outcome
@@ -242,7 +242,7 @@ impl<P: Protocol> Flows<P> {
         sender_is_low: bool,
         learn: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let Some(sender) = self.protocol.opens(segment) else {
+        let Some(sender) = self.protocol.starts_flow(segment) else {
             self.segments_without_flow = self.segments_without_flow.saturating_add(1);
             return ControlFlow::Continue(());
         };
@@ -256,7 +256,7 @@ impl<P: Protocol> Flows<P> {
             interest: Interest::More,
         };
         let outcome = flow.see(&mut self.protocol, segment, sender_is_low, learn);
-        let held = P::held(&flow.state);
+        let held = P::buffered_bytes(&flow.state);
         let slot = match known {
             Some(slot) => {
                 if let Some(place) = self.table.get_mut(slot) {
@@ -333,9 +333,9 @@ impl<S> Flow<S> {
 
     /// Whether a segment that neither begins nor ends a connection tells nothing of it.
     #[inline(always)]
-    fn passes_over<P: Protocol<Flow = S>>(&self, protocol: &P, outline: &Outline) -> bool {
+    fn can_skip<P: Protocol<Flow = S>>(&self, protocol: &P, outline: &Outline) -> bool {
         let sender = self.sender(outline.sender_is_low);
-        self.interest == Interest::Done || protocol.passes_over(outline.ts, sender, &self.state)
+        self.interest == Interest::Done || protocol.can_skip(outline.ts, sender, &self.state)
     }
 
     /// Leads a segment to the protocol. Breaks when `learn` does.

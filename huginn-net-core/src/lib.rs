@@ -25,7 +25,7 @@
 //!
 //!     fn counted(&self) {}
 //!
-//!     fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
+//!     fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
 //!         segment.tcp().is_none().then_some(Side::Client)
 //!     }
 //!
@@ -71,17 +71,16 @@ mod form;
 mod frame;
 mod idle_map;
 mod intake;
+mod limits;
 mod memory;
 mod outlet;
 mod packet_clock;
 mod parallel;
 mod protocol;
-mod reassembly;
 mod segment;
 mod source;
+mod stream;
 mod tally;
-mod tcp_connection;
-mod tcp_stream;
 mod timestamp;
 mod tunnel;
 mod watch;
@@ -104,12 +103,14 @@ pub use ipnet::IpNet;
 pub use memory::{Memory, Route};
 pub use parallel::Overflow;
 pub use protocol::{Interest, Protocol, Report, Side};
-pub use reassembly::Reassembler;
 pub use segment::{Addresses, IpHeader, Segment, TcpFlags, TcpHeader, Transport, UdpHeader};
 pub use source::{Frames, MemoryFrames, Source};
+pub use stream::{
+    ParserSet, ParserSlot, ParserVisitor, Probe, Reassembler, StreamCounters, StreamData, StreamFlow,
+    StreamInput, StreamObserver, StreamObserverCounters, StreamParser, StreamStart, first_sender,
+    without_padding,
+};
 pub use tally::Tally;
-pub use tcp_connection::{TcpConnection, TcpStarts};
-pub use tcp_stream::{Piece, StreamCounters, TcpStream};
 pub use timestamp::Timestamp;
 pub use tunnel::{MAX_TUNNEL_LAYERS, TunnelLayer, TunnelPath};
 pub use watch::{Glimpse, Inspector, Watcher};

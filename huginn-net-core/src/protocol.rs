@@ -4,53 +4,54 @@ use std::fmt;
 
 use crate::{Memory, Segment, Tally, Timestamp};
 
-/// A fingerprinter that watches flows, one segment at a time.
+/// A fingerprinter of flows, one segment at a time.
 ///
-/// The engine owns sources, decode, filter and the flow table; a protocol owns what it remembers of one flow
-/// and what it says. Several protocols watch the same flows by being fields of one that forwards to each.
+/// The engine owns sources, decode, filter and the flow table; a protocol owns the state of each flow and its events. A
+/// protocol that reads TCP streams is a [`StreamParser`](crate::StreamParser) instead. Several protocols share the flows as
+/// fields of one protocol that forwards to each.
 ///
-/// A parallel analysis has one protocol a worker, each with the flows that fall to it: a protocol must learn of a flow
-/// what its own segments tell, and nothing from other flows. What spans flows is for the [memory](Self::Memory).
+/// A parallel analysis has one protocol per worker, each with its share of the flows: the events of a flow depend on the
+/// segments of that flow alone. State across flows belongs to the [memory](Self::Memory).
 pub trait Protocol: Send + Sized {
-    /// What is remembered of one flow. Dropped when the flow ends, is evicted or starts anew.
+    /// The state of one flow. Dropped when the flow ends, is evicted or starts anew.
     type Flow: Default + Send;
-    /// What is learned of a flow.
+    /// A finding.
     type Event: Send;
-    /// What is remembered beyond one flow; `()` where that is nothing, and every event is reported.
+    /// State across flows; `()` if there is none, and every event is reported.
     type Memory: Memory<Self::Event>;
-    /// What is counted beside the engine's own counters; `()` where that is nothing.
+    /// Counters beside the engine's own; `()` if there are none.
     type Counters: Default + Send + Tally;
 
     /// An empty memory.
     fn memory(&self) -> Self::Memory;
 
-    /// A protocol with the same settings that has counted nothing yet: for a worker.
+    /// A protocol with the same settings and empty counters, for a worker.
     fn fork(&self) -> Self;
 
-    /// Takes back what [`fork`](Self::fork) gave: adds what it counted.
+    /// Adds the counters of a [fork](Self::fork).
     fn join(&mut self, _worker: Self) {}
 
-    /// What was counted since the protocol was made.
+    /// The counters since the protocol was made.
     fn counted(&self) -> Self::Counters;
 
-    /// Whether a segment that belongs to no known flow is worth a place in the flow table and, if so, which
-    /// side sent it.
-    fn opens(&self, segment: &Segment<'_>) -> Option<Side>;
+    /// The sender of a segment without a known flow, if the segment starts one; none if it deserves no place in the flow
+    /// table.
+    fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side>;
 
-    /// Whether a segment of a flow, of TCP without SYN, FIN and RST or of UDP, tells nothing, as its time and sender alone
-    /// say: [`on_segment`](Self::on_segment) would emit nothing and leave all as it is, [`held`](Self::held) included. It is
-    /// then not called; in one thread, of most frames, the headers are not even read to their end.
+    /// Whether a segment of a flow can be skipped unread, judged by its time and sender alone: TCP without SYN, FIN and RST,
+    /// or UDP. [`on_segment`](Self::on_segment) would emit nothing and change nothing, [`buffered_bytes`](
+    /// Self::buffered_bytes) included. The engine then does not call it, and mostly does not read the rest of the headers.
     ///
-    /// False where nothing else is known: it is there to save time alone.
+    /// An optimisation; false is always correct.
     #[inline]
-    fn passes_over(&self, _ts: Timestamp, _sender: Side, _flow: &Self::Flow) -> bool {
+    fn can_skip(&self, _ts: Timestamp, _sender: Side, _flow: &Self::Flow) -> bool {
         false
     }
 
-    /// Takes the next segment of a flow, in capture order; retransmissions and all.
+    /// Takes the next segment of a flow, in capture order, retransmissions included.
     ///
-    /// `emit` takes an event and the side that it describes. After [`Interest::Done`] no further segment of
-    /// this flow comes, until a new connection starts on the same addresses with a fresh `flow`.
+    /// `emit` takes an event and the side that it describes. After [`Interest::Done`] no further segment of this flow
+    /// comes, until a new connection starts on the same addresses with a fresh `flow`.
     fn on_segment(
         &mut self,
         segment: &Segment<'_>,
@@ -59,11 +60,11 @@ pub trait Protocol: Send + Sized {
         emit: &mut impl FnMut(Side, Self::Event),
     ) -> Interest;
 
-    /// The memory that a flow takes up beside itself, in bytes: what has been seen of messages not yet whole.
+    /// The memory of a flow beside `Flow` itself, in bytes, such as buffered parts of messages.
     ///
-    /// The engine adds it up, and ends the flows that were idle for longest when it is more than
+    /// The engine adds it up, and evicts the flows that were idle for longest when the sum exceeds
     /// [`FlowLimits::max_held_bytes`](crate::FlowLimits::max_held_bytes).
-    fn held(_flow: &Self::Flow) -> usize {
+    fn buffered_bytes(_flow: &Self::Flow) -> usize {
         0
     }
 }

@@ -162,6 +162,12 @@ impl TcpHeader<'_> {
     pub fn header_len(&self) -> usize {
         self.options.len().saturating_add(20)
     }
+
+    /// The sequence number of the first payload byte: a SYN counts as one byte before it (RFC 9293, section 3.4).
+    #[inline]
+    pub fn first_byte_seq(&self) -> u32 {
+        self.seq.wrapping_add(u32::from(self.flags.contains(TcpFlags::SYN)))
+    }
 }
 
 /// The fields of a UDP header that matter to an observer.

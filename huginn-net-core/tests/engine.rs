@@ -68,7 +68,7 @@ impl Protocol for Numbers {
 
     fn counted(&self) {}
 
-    fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
+    fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
         segment.tcp().is_some_and(|tcp| tcp.flags == TcpFlags::SYN).then_some(Side::Client)
     }
 
@@ -103,7 +103,7 @@ impl Protocol for FirstByte {
 
     fn counted(&self) {}
 
-    fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
+    fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
         Some(if segment.payload.first() == Some(&b'S') { Side::Server } else { Side::Client })
     }
 
@@ -148,8 +148,8 @@ impl Protocol for Both {
 
     fn counted(&self) {}
 
-    fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
-        self.0.opens(segment).or_else(|| self.1.opens(segment))
+    fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
+        self.0.starts_flow(segment).or_else(|| self.1.starts_flow(segment))
     }
 
     fn on_segment(
@@ -327,8 +327,8 @@ impl Protocol for Syns {
 
     fn counted(&self) {}
 
-    fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
-        Numbers.opens(segment)
+    fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
+        Numbers.starts_flow(segment)
     }
 
     fn on_segment(

@@ -64,7 +64,7 @@ impl Protocol for Everything {
         self.segments
     }
 
-    fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
+    fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
         segment.tcp().is_none_or(|tcp| tcp.flags.opens()).then_some(Side::Client)
     }
 
@@ -86,7 +86,7 @@ impl Protocol for Everything {
     }
 
     /// Some tell nothing.
-    fn passes_over(&self, _: Timestamp, _: Side, flow: &u32) -> bool {
+    fn can_skip(&self, _: Timestamp, _: Side, flow: &u32) -> bool {
         flow % 7 == 6
     }
 }

@@ -20,23 +20,23 @@
 //!
 //! From packets: [`HuginnNetHttp`] reports every request and response of each connection, on any port.
 
-mod connection;
 mod error;
 mod header_name;
 mod headers;
 pub mod http1;
 pub mod http2;
 pub mod language;
+mod limits;
 mod message;
 mod observer;
 mod p0f;
+mod parser;
 mod signature;
 
 pub use error::Error;
 pub use header_name::HeaderName;
 pub use headers::{Header, Headers};
 pub use message::{HttpVersion, Request, Response, Role};
-pub use observer::{
-    HttpCounters, HttpEvent, HttpFlow, HttpObserver, HttpRequest, HttpResponse, HuginnNetHttp,
-};
+pub use observer::{HttpCounters, HttpEvent, HttpObserver, HttpRequest, HttpResponse, HuginnNetHttp};
+pub use parser::HttpParser;
 pub use signature::HttpSignature;

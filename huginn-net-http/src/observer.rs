@@ -1,15 +1,12 @@
-//! The requests and responses of a capture, watched flow by flow.
+//! The requests and responses of a capture, flow by flow.
 
 use std::sync::Arc;
 
-use huginn_net_core::{
-    Analyzer, Interest, Protocol, Segment, Side, StreamCounters, Tally, TcpFlags, TcpHeader, TcpStarts, tally,
-};
+use huginn_net_core::{Analyzer, StreamObserver, tally};
 
-use crate::connection::Connection;
-use crate::http1::{self, Http1Counters};
-use crate::http2::{Akamai, PREFACE};
-use crate::{Request, Response, Role};
+use crate::http1::Http1Counters;
+use crate::http2::Akamai;
+use crate::{HttpParser, Request, Response};
 
 /// The analyzer of HTTP alone.
 ///
@@ -28,10 +25,7 @@ pub type HuginnNetHttp = Analyzer<HttpObserver>;
 
 /// Reports every request and response of each connection that speaks HTTP in the clear: HTTP/1, and HTTP/2 by prior
 /// knowledge or after an upgrade, on any port.
-#[derive(Clone, Debug, Default)]
-pub struct HttpObserver {
-    counters: HttpCounters,
-}
+pub type HttpObserver = StreamObserver<HttpParser>;
 
 /// What an [`HttpObserver`] learns. The event's subject is who sent the head.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,122 +72,6 @@ pub struct HttpCounters {
     pub http1: Http1Counters,
     /// Directions of HTTP/2 given up: what came is malformed, or too much.
     pub http2_given_up: u64,
-    /// What became of TCP's segments.
-    pub tcp: StreamCounters,
 }
 
-tally!(HttpCounters { requests, responses, http1, http2_given_up, tcp });
-
-/// What an [`HttpObserver`] remembers of one flow.
-#[derive(Debug, Default)]
-pub struct HttpFlow {
-    starts: TcpStarts,
-    /// Whether its SYN was seen.
-    from_start: bool,
-    /// The memory that its connection takes up, in bytes.
-    held: u32,
-    state: State,
-}
-
-#[derive(Debug, Default)]
-enum State {
-    /// No payload was seen.
-    #[default]
-    Fresh,
-    Open(Box<Connection>),
-    Done,
-}
-
-impl HttpObserver {
-    /// What was counted since the observer was made.
-    pub fn counters(&self) -> HttpCounters {
-        self.counters
-    }
-}
-
-impl Protocol for HttpObserver {
-    type Flow = HttpFlow;
-    type Event = HttpEvent;
-    type Memory = ();
-    type Counters = HttpCounters;
-
-    fn memory(&self) {}
-
-    fn fork(&self) -> Self {
-        Self::default()
-    }
-
-    fn join(&mut self, worker: Self) {
-        self.counters.add(&worker.counters);
-    }
-
-    fn counted(&self) -> HttpCounters {
-        self.counters
-    }
-
-    /// A SYN opens a flow, and so does a segment that begins with a head where the SYN was not seen.
-    fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
-        let tcp = segment.tcp()?;
-        if tcp.flags.opens() {
-            return Some(Side::Client);
-        }
-        let begins = |role| http1::begins_head(role, segment.payload);
-        if begins(Role::Request) || segment.payload.starts_with(PREFACE) {
-            Some(Side::Client)
-        } else {
-            begins(Role::Response).then_some(Side::Server)
-        }
-    }
-
-    fn on_segment(
-        &mut self,
-        segment: &Segment<'_>,
-        sender: Side,
-        flow: &mut HttpFlow,
-        emit: &mut impl FnMut(Side, HttpEvent),
-    ) -> Interest {
-        let Some(tcp) = segment.tcp() else { return Interest::Done };
-        self.on_tcp(tcp, segment.payload, sender, flow, emit);
-        match flow.state {
-            State::Done => Interest::Done,
-            State::Fresh | State::Open(_) => Interest::More,
-        }
-    }
-
-    fn held(flow: &HttpFlow) -> usize {
-        flow.held as usize
-    }
-}
-
-impl HttpObserver {
-    fn on_tcp(
-        &mut self,
-        tcp: &TcpHeader<'_>,
-        payload: &[u8],
-        sender: Side,
-        flow: &mut HttpFlow,
-        emit: &mut impl FnMut(Side, HttpEvent),
-    ) {
-        if let State::Fresh = flow.state {
-            flow.starts.learn(tcp, sender);
-            flow.from_start |= tcp.flags.contains(TcpFlags::SYN);
-            if payload.is_empty() {
-                return;
-            }
-            flow.state = State::Open(Box::new(Connection::new(
-                flow.starts,
-                flow.from_start || payload.starts_with(PREFACE),
-            )));
-        }
-        let State::Open(connection) = &mut flow.state else { return };
-        if connection.passes_over(tcp, payload.len(), sender) {
-            return;
-        }
-        connection.on_segment(tcp, payload, sender, &mut self.counters, emit);
-        if connection.is_done() {
-            (flow.state, flow.held) = (State::Done, 0);
-        } else {
-            flow.held = u32::try_from(connection.held()).unwrap_or(u32::MAX);
-        }
-    }
-}
+tally!(HttpCounters { requests, responses, http1, http2_given_up });

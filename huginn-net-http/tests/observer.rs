@@ -112,7 +112,7 @@ fn every_pipelined_exchange_is_reported_and_bodies_are_passed_over() {
     connection.say(Side::Client, REQUESTS);
     connection.say(Side::Server, RESPONSES);
     assert_eq!(connection.found(), [requests(), responses()].concat());
-    let counters = connection.analyzer.protocol().counters();
+    let counters = connection.analyzer.protocol().counters().parser;
     assert_eq!((counters.requests, counters.responses), (3, 4));
 }
 
@@ -248,7 +248,7 @@ fn http2_by_prior_knowledge_not_from_the_first_byte_on() {
             assert_eq!(connection.found(), expected, "{start:?} in steps of {step}");
             let HttpEvent::Request(found) = &connection.events.last().unwrap().kind else { panic!() };
             assert_eq!(found.akamai.as_ref().unwrap().to_string(), "3:100|00|0|m,s,p");
-            assert_eq!(connection.analyzer.protocol().counters().http2_given_up, 0);
+            assert_eq!(connection.analyzer.protocol().counters().parser.http2_given_up, 0);
         }
     }
 }
@@ -328,7 +328,7 @@ fn what_the_capture_lacks_of_a_body_hides_nothing_after_it() {
     connection.say(Side::Client, b"GET /b HTTP/1.1\r\n\r\n");
     connection.say(Side::Server, b"HTTP/1.1 404 Not Found\r\n\r\n");
     assert_eq!(connection.found(), ["C0 /a 1.1", "S0 200 1.1", "C1 /b 1.1", "S1 404 1.1"]);
-    assert_eq!(connection.analyzer.protocol().counters().tcp.gaps, 1);
+    assert_eq!(connection.analyzer.protocol().counters().streams.gaps, 1);
 }
 
 /// A request of this number, and a response to it. The fourth is a HEAD.

@@ -23,7 +23,6 @@
 //!
 //! From packets: [`HuginnNetSsh`] finds both sides of the SSH connections of a capture, on any port.
 
-mod connection;
 mod error;
 mod escaped;
 mod hassh;
@@ -33,7 +32,9 @@ mod limits;
 mod name_list;
 mod observer;
 mod packet;
+mod parser;
 mod peer;
+mod peers;
 mod reader;
 
 pub use error::{Error, Field};
@@ -45,7 +46,11 @@ pub use limits::{
     MAX_PACKETS_BEFORE_KEX_INIT,
 };
 pub use name_list::NameList;
-pub use observer::{HuginnNetSsh, SshCounters, SshEvent, SshFlow, SshObserver};
+pub use observer::{
+    HuginnNetSsh, SshCounters, SshEvent, SshFlow, SshObserver, SshParserCounters, SshPeerCounters,
+};
 pub use packet::{BinaryPacket, message};
+pub use parser::{SshParser, SshStreamEvent};
 pub use peer::SshPeer;
+pub use peers::SshPeers;
 pub use reader::{SshMessage, SshReader};

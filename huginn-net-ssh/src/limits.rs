@@ -16,6 +16,3 @@ pub const MAX_PACKET_LEN: usize = 35_000;
 
 /// The most packets that a side may send before its SSH_MSG_KEXINIT.
 pub const MAX_PACKETS_BEFORE_KEX_INIT: usize = 16;
-
-/// Limit of the out-of-order buffer of one direction, in bytes.
-pub(crate) const REASSEMBLY_WINDOW: usize = 1 << 16;

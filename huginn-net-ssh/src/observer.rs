@@ -1,14 +1,11 @@
 //! The SSH clients and servers of a capture.
 
 use huginn_net_core::{
-    Analyzer, Interest, Piece, Protocol, Segment, Side, StreamCounters, Tally, TcpConnection, TcpFlags,
-    TcpHeader, TcpStarts, tally,
+    Analyzer, Interest, ParserSlot, Protocol, Segment, Side, StreamFlow, StreamObserverCounters, Tally,
+    first_sender, tally, without_padding,
 };
 
-use crate::SshPeer;
-use crate::connection::Connection;
-use crate::identification::PREFIX;
-use crate::limits::REASSEMBLY_WINDOW;
+use crate::{SshParser, SshPeer, SshPeers};
 
 /// The analyzer of SSH alone.
 ///
@@ -34,7 +31,7 @@ pub type HuginnNetSsh = Analyzer<SshObserver>;
 /// HASSHServer.
 #[derive(Clone, Debug, Default)]
 pub struct SshObserver {
-    counters: SshCounters,
+    counters: StreamObserverCounters<SshCounters>,
 }
 
 /// What an [`SshObserver`] reports, once for each side of a connection. The event's subject is the sender.
@@ -49,57 +46,59 @@ pub enum SshEvent {
     Server(SshPeer),
 }
 
-/// Counters of an [`SshObserver`].
+/// Counters of SSH.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SshCounters {
+    /// Counters of the stream parser.
+    pub parser: SshParserCounters,
+    /// Counters of what was reported.
+    pub peers: SshPeerCounters,
+}
+
+tally!(SshCounters { parser, peers });
+
+/// Counters of an [`SshParser`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct SshParserCounters {
     /// Identification strings. A side is not reported if its connection is forgotten, or the capture ends, before its
     /// SSH_MSG_KEXINIT or its end: this counter tells how many there are.
     pub identifications: u64,
+    /// Directions that hold something else than packets after the identification string, or a malformed
+    /// SSH_MSG_KEXINIT.
+    pub malformed: u64,
+}
+
+tally!(SshParserCounters { identifications, malformed });
+
+/// Counters of the clients and servers reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct SshPeerCounters {
     /// Clients reported.
     pub clients: u64,
     /// Servers reported.
     pub servers: u64,
     /// Clients and servers reported without an SSH_MSG_KEXINIT.
     pub without_kex_init: u64,
-    /// Directions that hold something else than packets after the identification string, or a malformed
-    /// SSH_MSG_KEXINIT.
-    pub malformed: u64,
-    /// Counters of TCP reassembly.
-    pub tcp: StreamCounters,
 }
 
-tally!(SshCounters { identifications, clients, servers, without_kex_init, malformed, tcp });
+tally!(SshPeerCounters { clients, servers, without_kex_init });
 
 /// The state of one flow in an [`SshObserver`].
 #[derive(Debug, Default)]
 pub struct SshFlow {
-    starts: TcpStarts,
-    state: State,
-}
-
-#[derive(Debug, Default)]
-enum State {
-    /// No payload has come.
-    #[default]
-    Fresh,
-    /// The client does not speak SSH, and the server has sent nothing.
-    NotSshClient,
-    Open(Box<Stream>),
-    Done,
-}
-
-/// The ordered bytes of a connection, and what is read of them.
-#[derive(Debug)]
-struct Stream {
-    tcp: TcpConnection,
-    connection: Connection,
+    streams: StreamFlow<ParserSlot<SshParser>>,
+    peers: SshPeers,
 }
 
 impl SshObserver {
     /// The counters since the observer was made.
-    pub fn counters(&self) -> SshCounters {
+    pub fn counters(&self) -> StreamObserverCounters<SshCounters> {
         self.counters
     }
 }
@@ -108,7 +107,7 @@ impl Protocol for SshObserver {
     type Flow = SshFlow;
     type Event = SshEvent;
     type Memory = ();
-    type Counters = SshCounters;
+    type Counters = StreamObserverCounters<SshCounters>;
 
     fn memory(&self) {}
 
@@ -120,17 +119,13 @@ impl Protocol for SshObserver {
         self.counters.add(&worker.counters);
     }
 
-    fn counted(&self) -> SshCounters {
+    fn counted(&self) -> Self::Counters {
         self.counters
     }
 
     /// A SYN starts a flow, and so does an identification string if the SYN is not in the capture.
-    fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
-        let tcp = segment.tcp()?;
-        if tcp.flags.opens() {
-            return Some(Side::Client);
-        }
-        segment.payload.starts_with(PREFIX).then(|| likely_sender(tcp))
+    fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
+        first_sender::<SshParser>(segment)
     }
 
     fn on_segment(
@@ -141,109 +136,24 @@ impl Protocol for SshObserver {
         emit: &mut impl FnMut(Side, SshEvent),
     ) -> Interest {
         let Some(tcp) = segment.tcp() else { return Interest::Done };
-        flow.on_tcp(tcp, segment.payload, sender, &mut self.counters, emit);
-        match flow.state {
-            State::Done => Interest::Done,
-            State::Fresh | State::NotSshClient | State::Open(_) => Interest::More,
-        }
-    }
-
-    fn held(flow: &SshFlow) -> usize {
-        match &flow.state {
-            State::Fresh | State::NotSshClient | State::Done => 0,
-            State::Open(stream) => size_of::<Stream>()
-                .saturating_add(stream.tcp.held())
-                .saturating_add(stream.connection.buffered_bytes()),
-        }
-    }
-}
-
-/// The side that sent an identification string, by the ports alone: the lower one is that of the server.
-fn likely_sender(tcp: &TcpHeader<'_>) -> Side {
-    if tcp.src_port < tcp.dst_port { Side::Server } else { Side::Client }
-}
-
-impl SshFlow {
-    fn on_tcp(
-        &mut self,
-        tcp: &TcpHeader<'_>,
-        payload: &[u8],
-        sender: Side,
-        counters: &mut SshCounters,
-        emit: &mut impl FnMut(Side, SshEvent),
-    ) {
-        let Self { starts, state } = self;
-        if matches!(state, State::Fresh | State::NotSshClient) {
-            starts.learn(tcp, sender);
-            if payload.is_empty() {
-                return;
-            }
-            match (&state, sender) {
-                (State::Fresh, Side::Client) if !may_be_ssh(*starts, tcp, payload, sender) => {
-                    *state = State::NotSshClient;
-                    return;
-                }
-                (State::NotSshClient, Side::Client) => return,
-                (State::NotSshClient, Side::Server) if !may_be_ssh(*starts, tcp, payload, sender) => {
-                    *state = State::Done;
-                    return;
-                }
-                _ => {}
-            }
-            let connection = match state {
-                State::NotSshClient => Connection::without_client(),
-                _ => Connection::default(),
-            };
-            *state = State::Open(Box::new(Stream { tcp: TcpConnection::new(*starts), connection }));
-        }
-        let State::Open(stream) = state else { return };
-        stream.on_segment(tcp, payload, sender, counters, emit);
-        if stream.connection.is_done() {
-            *state = State::Done;
-        }
-    }
-}
-
-/// Whether payload may begin, or come before, an identification string: not so if it is the first of its side and begins
-/// with something else.
-fn may_be_ssh(starts: TcpStarts, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> bool {
-    let len = payload.len().min(PREFIX.len());
-    payload.get(..len) == PREFIX.get(..len) || !starts.are_followed_by(tcp, sender, REASSEMBLY_WINDOW)
-}
-
-impl Stream {
-    fn on_segment(
-        &mut self,
-        tcp: &TcpHeader<'_>,
-        payload: &[u8],
-        sender: Side,
-        counters: &mut SshCounters,
-        emit: &mut impl FnMut(Side, SshEvent),
-    ) {
-        let Self { tcp: streams, connection } = self;
-        let mut segments = counters.tcp;
-        streams.on_segment(tcp, payload, sender, REASSEMBLY_WINDOW, &mut segments, &mut |side, piece| {
-            match piece {
-                Piece::Bytes(bytes) => connection.on_bytes(side, bytes, counters, emit),
-                Piece::Gap(_) => connection.on_end(side, counters, emit),
-            }
+        let StreamObserverCounters { parser: SshCounters { parser, peers: counters }, streams, .. } =
+            &mut self.counters;
+        let SshFlow { streams: stream, peers } = flow;
+        let payload = without_padding(segment);
+        let new_parser = || ParserSlot::new(true);
+        let interest = stream.on_segment(tcp, payload, sender, streams, new_parser, &mut |slot, input| {
+            slot.on_data(input, parser, &mut |side, event| peers.on_event(side, event, counters, emit));
         });
-        counters.tcp = segments;
-        if tcp.flags.contains(TcpFlags::RST) {
-            connection.on_end(Side::Client, counters, emit);
-            connection.on_end(Side::Server, counters, emit);
-        } else if tcp.flags.contains(TcpFlags::FIN) && streams.held() == 0 {
-            connection.on_end(sender, counters, emit);
-        }
-        for side in [Side::Client, Side::Server] {
-            if connection.is_finished(side) {
-                streams.ignore(side);
-            }
-        }
+        peers.on_segment(tcp, payload.len(), sender, counters, emit);
+        interest
+    }
+
+    fn buffered_bytes(flow: &SshFlow) -> usize {
+        flow.streams.buffered_bytes().saturating_add(flow.peers.buffered_bytes())
     }
 }
 
-impl SshCounters {
+impl SshPeerCounters {
     pub(crate) fn count(&mut self, peer: &SshPeer) {
         let sides = peer.side.choose(&mut self.clients, &mut self.servers);
         *sides = sides.saturating_add(1);

@@ -2,7 +2,7 @@
 
 use memchr::memchr;
 
-use crate::identification::LineCount;
+use crate::identification::{LineCount, PREFIX};
 use crate::limits::MAX_PACKETS_BEFORE_KEX_INIT;
 use crate::{BinaryPacket, Error, Identification, KexInit};
 
@@ -100,9 +100,11 @@ impl SshReader {
         matches!(self.state, State::Lines(_))
     }
 
-    /// Whether all bytes so far, if any, are the start of an identification string that is not whole yet.
-    pub(crate) fn may_begin_with_identification(&self) -> bool {
+    /// Whether the bytes so far and the next ones are, or can become, an identification string without lines before it.
+    pub(crate) fn may_begin_with_identification(&self, next: &[u8]) -> bool {
+        let bytes = self.buffer.iter().chain(next);
         matches!(&self.state, State::Lines(lines) if lines.is_first() && lines.line_len() == self.buffer.len())
+            && bytes.zip(PREFIX).all(|(byte, wanted)| byte == wanted)
     }
 
     /// The memory that buffered bytes take, in bytes.

@@ -55,7 +55,7 @@ fn observe<'a>(
         let at = |syn: u32, offset: usize| syn.wrapping_add(1).wrapping_add(u32::try_from(offset).unwrap());
         push(sender, flags | TcpFlags::ACK, at(own, offset), at(peer, acknowledged), payload);
     }
-    let counters = analyzer.protocol().counters();
+    let counters = analyzer.protocol().counters().parser;
     (peers, counters)
 }
 
@@ -119,8 +119,8 @@ fn reports_each_side_once() {
     let after = [client(CLIENT.len(), CLIENT), server(SERVER.len(), SERVER)];
     let (peers, counters) = observe(true, twice.into_iter().chain(after));
     assert_eq!(shown(&peers), [openssh(Side::Client), openssh(Side::Server)]);
-    assert_eq!((counters.identifications, counters.clients, counters.servers), (2, 1, 1));
-    assert_eq!((counters.without_kex_init, counters.malformed), (0, 0));
+    assert_eq!((counters.parser.identifications, counters.peers.clients, counters.peers.servers), (2, 1, 1));
+    assert_eq!((counters.peers.without_kex_init, counters.parser.malformed), (0, 0));
 }
 
 #[test]
@@ -142,11 +142,25 @@ fn side_without_kex_init_is_reported_at_its_end() {
     let reset = end(Side::Server, TcpFlags::RST, server_line.len(), 0);
     let (peers, counters) = observe(true, start.into_iter().chain([reset]));
     assert_eq!(names(&peers), [(Side::Client, None), (Side::Server, None)]);
-    assert_eq!(counters.without_kex_init, 2);
+    assert_eq!(counters.peers.without_kex_init, 2);
     let finish = end(Side::Client, TcpFlags::FIN, client_line.len(), 0);
-    let rest = [finish, server(server_line.len(), &SERVER[server_line.len()..])];
+    let kex_init = &SERVER[server_line.len()..];
+    let rest = [finish, (Side::Server, DATA, server_line.len(), client_line.len() + 1, kex_init)];
     let (peers, _) = observe(true, start.into_iter().chain(rest));
-    assert_eq!(names(&peers), [(Side::Client, None), (Side::Server, Some(SERVER_HASSH.to_owned()))]);
+    assert_eq!(names(&peers), [(Side::Server, Some(SERVER_HASSH.to_owned())), (Side::Client, None)]);
+}
+
+#[test]
+fn fin_ends_a_side_once_it_is_acknowledged() {
+    let (client_line, kex_init) = CLIENT.split_at(line_len(CLIENT));
+    let finish = end(Side::Client, TcpFlags::FIN, CLIENT.len(), 0);
+    let acknowledged = end(Side::Server, TcpFlags::ACK, 0, CLIENT.len() + 1);
+    let other = end(Side::Server, TcpFlags::ACK, 0, client_line.len());
+    let (start, late) = (client(0, client_line), client(client_line.len(), kex_init));
+    assert_eq!(shown(&observe(true, [start, other, finish, late, acknowledged]).0), [openssh(Side::Client)]);
+    let named = (Side::Client, "OpenSSH_9.2p1".to_owned(), None);
+    assert_eq!(shown(&observe(true, [start, other, finish, acknowledged, late]).0), [named.clone()]);
+    assert_eq!(shown(&observe(true, [start, finish]).0), [named], "the other direction is missing");
 }
 
 #[test]
@@ -164,7 +178,7 @@ fn malformed_packets_are_counted() {
     let bytes = [&SERVER[..line_len(SERVER)], b"Invalid SSH identification string.\r\n"].concat();
     let (peers, counters) = observe(true, [client(0, b"GET / HTTP/1.0\r\n\r\n"), server(0, &bytes)]);
     assert_eq!(shown(&peers), [(Side::Server, "OpenSSH_9.2p1".to_owned(), None)]);
-    assert_eq!((counters.malformed, counters.clients), (1, 0));
+    assert_eq!((counters.parser.malformed, counters.peers.clients), (1, 0));
 }
 
 #[test]
@@ -183,6 +197,8 @@ fn lines_of_server_come_before_clients_of_ssh_alone() {
     assert_eq!(sides([client(0, CLIENT), server(0, &bytes)]), 2);
     assert_eq!(sides([client(0, b"EHLO\r\n"), server(0, &bytes)]), 0);
     assert_eq!(sides([client(0, &bytes), server(0, SERVER)]), 1);
+    assert_eq!(sides([server(0, SERVER), client(0, &bytes)]), 1);
+    assert_eq!(sides([client(0, b"S"), client(1, b"TARTTLS\r\n")]), 0);
 }
 
 #[test]

@@ -101,13 +101,13 @@ impl Protocol for TcpObserver {
 
     fn counted(&self) {}
 
-    fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
+    fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
         let handshake = Handshake::of(segment.tcp()?.flags)?;
         (handshake == Handshake::Syn).then_some(Side::Client)
     }
 
     #[inline]
-    fn passes_over(&self, ts: Timestamp, sender: Side, flow: &TcpFlow) -> bool {
+    fn can_skip(&self, ts: Timestamp, sender: Side, flow: &TcpFlow) -> bool {
         !flow.awaits_answer() && flow.due(sender, ts).is_none()
     }
 

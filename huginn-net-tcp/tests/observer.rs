@@ -172,7 +172,7 @@ fn a_flow_is_opened_by_a_syn_alone() {
     ] {
         let packet = packet(flags, 1_024, None);
         let segment = decode_ip(&packet).unwrap();
-        assert_eq!(TcpObserver.opens(&segment), opens.then_some(Side::Client), "{flags}");
+        assert_eq!(TcpObserver.starts_flow(&segment), opens.then_some(Side::Client), "{flags}");
     }
 }
 
@@ -200,7 +200,7 @@ proptest! {
             let packet = if is_stamped { stamped(flags, millis as u32) } else { packet(flags, 1, None) };
             let ts = Timestamp::new(millis / 1000, (millis % 1000 * 1_000_000) as u32, 3);
             let segment = Segment { ts, ..decode_ip(&packet).unwrap() };
-            let passes = flags & (SYN | FIN | RST) == 0 && TcpObserver.passes_over(ts, sender, &connection.flow);
+            let passes = flags & (SYN | FIN | RST) == 0 && TcpObserver.can_skip(ts, sender, &connection.flow);
             let before = (format!("{:?}", connection.flow), connection.said.len());
             let interest = connection.push_segment(sender, &segment);
             let after = (format!("{:?}", connection.flow), connection.said.len());
@@ -216,9 +216,9 @@ proptest! {
         let mut connection = Connection::default();
         connection.push(Side::Client, &stamped(SYN, 1));
         let at_once = Timestamp::new(0, 0, 3);
-        prop_assert!(!TcpObserver.passes_over(at_once, Side::Client, &connection.flow));
+        prop_assert!(!TcpObserver.can_skip(at_once, Side::Client, &connection.flow));
         connection.push(Side::Client, &stamped(flags, 1));
-        prop_assert!(TcpObserver.passes_over(at_once, Side::Client, &connection.flow));
+        prop_assert!(TcpObserver.can_skip(at_once, Side::Client, &connection.flow));
     }
 
     /// Once both clocks run, what comes at once is passed over.
@@ -229,7 +229,7 @@ proptest! {
         connection.push(Side::Server, &stamped(SYN | ACK, 1));
         let ts = Timestamp::new(0, (pause * 1_000_000) as u32, 3);
         for sender in [Side::Client, Side::Server] {
-            prop_assert_eq!(TcpObserver.passes_over(ts, sender, &connection.flow), pause < 500);
+            prop_assert_eq!(TcpObserver.can_skip(ts, sender, &connection.flow), pause < 500);
         }
     }
 }

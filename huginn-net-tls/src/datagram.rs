@@ -51,7 +51,7 @@ impl DatagramFlow {
     }
 
     /// Whether a hello was found.
-    pub(crate) fn has_told(&self) -> bool {
+    pub(crate) fn has_found(&self) -> bool {
         self.hellos > 0
     }
 
@@ -86,11 +86,11 @@ impl DatagramFlow {
     }
 
     /// The memory that it takes up beside itself, in bytes.
-    pub(crate) fn held(&self) -> usize {
+    pub(crate) fn buffered_bytes(&self) -> usize {
         match &self.reader {
-            Reader::Dtls(flow) => flow.held(),
-            Reader::OpenVpn(flow) => flow.held(),
-            Reader::RdpUdp(flow) => flow.held(),
+            Reader::Dtls(flow) => flow.buffered_bytes(),
+            Reader::OpenVpn(flow) => flow.buffered_bytes(),
+            Reader::RdpUdp(flow) => flow.buffered_bytes(),
         }
     }
 }
@@ -170,7 +170,7 @@ pub(crate) mod tests {
                 found.push(fingerprint(sender, &hello, retry));
             });
             assert_eq!(interest, Interest::More, "another handshake may follow");
-            assert_eq!(flow.has_told(), !found.is_empty());
+            assert_eq!(flow.has_found(), !found.is_empty());
         }
         assert_eq!(counters, DatagramCounters::default());
         found
@@ -284,7 +284,7 @@ pub(crate) mod tests {
                 let sender = if turn { sender.peer() } else { *sender };
                 let _ = DatagramFlow::opened_by(&datagram);
                 let _ = flow.on_datagram(&datagram, sender, &mut DatagramCounters::default(), &mut |_, _, _| {});
-                prop_assert!(flow.held() < 400_000);
+                prop_assert!(flow.buffered_bytes() < 400_000);
             }
         }
 

@@ -37,6 +37,7 @@ mod grease;
 mod handshake;
 mod hello;
 mod hello_reader;
+mod hello_search;
 mod ja3;
 mod ja4;
 mod memo;
@@ -45,15 +46,15 @@ mod observer;
 mod openvpn;
 mod packet_order;
 mod packet_stream;
+mod parser;
 pub mod quic;
 mod rdpudp;
 mod record;
 mod server_hello;
 mod sorted;
 mod sslv2;
-mod stream;
-mod tcp;
 mod transport;
+mod udp;
 mod version;
 
 pub use client_family::ClientFamily;
@@ -68,6 +69,8 @@ pub use observer::{
     DatagramCounters, HelloCounters, HuginnNetTls, SearchCounters, TlsClient, TlsCounters, TlsEvent, TlsFlow,
     TlsObserver, TlsServer,
 };
+pub use parser::TlsParser;
 pub use server_hello::ServerHello;
 pub use transport::Transport;
+pub use udp::{TlsUdpFlow, TlsUdpObserver};
 pub use version::Version;

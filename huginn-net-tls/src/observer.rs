@@ -1,15 +1,13 @@
 //! The hellos of a capture, watched flow by flow.
 
 use huginn_net_core::{
-    Analyzer, Interest, Protocol, Segment, Side, StreamCounters, Tally, TcpHeader, TcpStarts, tally,
+    Analyzer, Interest, ParserSlot, Protocol, Segment, Side, StreamFlow, StreamObserverCounters, Tally,
+    first_sender, tally, without_padding,
 };
 
-use crate::datagram::DatagramFlow;
 use crate::hello::Hello;
-use crate::quic::{self, QuicCounters, QuicFlow};
-use crate::stream;
-use crate::tcp::{Connection, Greeting};
-use crate::{ClientHello, ServerHello, Transport};
+use crate::quic::QuicCounters;
+use crate::{ClientHello, ServerHello, TlsParser, TlsUdpFlow, TlsUdpObserver};
 
 /// The analyzer of TLS alone.
 ///
@@ -29,9 +27,8 @@ pub type HuginnNetTls = Analyzer<TlsObserver>;
 /// Reports the hellos of both ends of each TLS handshake, over TCP, QUIC and DTLS.
 #[derive(Clone, Debug, Default)]
 pub struct TlsObserver {
-    counters: TlsCounters,
-    /// Room to open QUIC packets in.
-    scratch: Vec<u8>,
+    counters: StreamObserverCounters<TlsCounters>,
+    udp: TlsUdpObserver,
 }
 
 /// What a [`TlsObserver`] learns. The event's subject is who sent the hello.
@@ -69,8 +66,6 @@ pub struct TlsServer {
 pub struct TlsCounters {
     /// What was reported.
     pub hellos: HelloCounters,
-    /// What became of TCP's segments.
-    pub tcp: StreamCounters,
     /// What the search for hellos in TCP's bytes came to.
     pub search: SearchCounters,
     /// What became of QUIC's packets.
@@ -79,7 +74,7 @@ pub struct TlsCounters {
     pub udp: DatagramCounters,
 }
 
-tally!(TlsCounters { hellos, tcp, search, quic, udp });
+tally!(TlsCounters { hellos, search, quic, udp });
 
 /// What flows of DTLS, of OpenVPN and of RDP over UDP could not give.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,29 +118,24 @@ pub struct SearchCounters {
 
 tally!(SearchCounters { malformed, given_up });
 
-/// What a [`TlsObserver`] remembers of one flow.
-#[derive(Debug, Default)]
-pub struct TlsFlow {
-    starts: TcpStarts,
-    state: State,
+/// The state of one flow of a [`TlsObserver`].
+#[derive(Debug)]
+pub enum TlsFlow {
+    /// A TCP connection.
+    Tcp(StreamFlow<ParserSlot<TlsParser>>),
+    /// A UDP flow.
+    Udp(TlsUdpFlow),
 }
 
-#[derive(Debug, Default)]
-enum State {
-    /// No payload was seen.
-    #[default]
-    Fresh,
-    /// A ClientHello was read from the first segment with payload.
-    Greeted(Greeting),
-    Stream(Box<Connection>),
-    Quic(QuicFlow),
-    Datagrams(Box<DatagramFlow>),
-    Done,
+impl Default for TlsFlow {
+    fn default() -> Self {
+        Self::Tcp(StreamFlow::default())
+    }
 }
 
 impl TlsObserver {
-    /// What was counted since the observer was made.
-    pub fn counters(&self) -> TlsCounters {
+    /// The counters since the observer was made.
+    pub fn counters(&self) -> StreamObserverCounters<TlsCounters> {
         self.counters
     }
 }
@@ -154,7 +144,7 @@ impl Protocol for TlsObserver {
     type Flow = TlsFlow;
     type Event = TlsEvent;
     type Memory = ();
-    type Counters = TlsCounters;
+    type Counters = StreamObserverCounters<TlsCounters>;
 
     fn memory(&self) {}
 
@@ -166,15 +156,12 @@ impl Protocol for TlsObserver {
         self.counters.add(&worker.counters);
     }
 
-    fn counted(&self) -> TlsCounters {
+    fn counted(&self) -> Self::Counters {
         self.counters
     }
 
-    fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
-        match segment.tcp() {
-            Some(tcp) => opens_tcp(tcp, segment.payload),
-            None => opens_udp(segment.transport.ports(), segment.payload),
-        }
+    fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
+        first_sender::<TlsParser>(segment).or_else(|| TlsUdpObserver::first_sender(segment))
     }
 
     fn on_segment(
@@ -184,160 +171,37 @@ impl Protocol for TlsObserver {
         flow: &mut TlsFlow,
         emit: &mut impl FnMut(Side, TlsEvent),
     ) -> Interest {
-        match segment.tcp() {
-            Some(tcp) => self.on_tcp(tcp, segment.payload, sender, flow, emit),
-            None => self.on_udp(segment.payload, sender, flow, emit),
-        }
-        match flow.state {
-            State::Done => Interest::Done,
-            State::Fresh | State::Greeted(_) | State::Stream(_) | State::Quic(_) | State::Datagrams(_) => {
-                Interest::More
-            }
-        }
-    }
-
-    fn held(flow: &TlsFlow) -> usize {
-        match &flow.state {
-            State::Fresh | State::Greeted(_) | State::Done => 0,
-            State::Stream(stream) => stream.held(),
-            State::Quic(quic) => quic.held(),
-            State::Datagrams(datagrams) => size_of::<DatagramFlow>().saturating_add(datagrams.held()),
-        }
-    }
-}
-
-/// A SYN opens a flow, and so does a hello where the SYN was not seen.
-fn opens_tcp(tcp: &TcpHeader<'_>, payload: &[u8]) -> Option<Side> {
-    if tcp.flags.opens() {
-        return Some(Side::Client);
-    }
-    stream::hello_sender(payload)
-}
-
-/// A datagram that a client begins with opens a flow. Where the beginning was not seen, a well-known port is the
-/// server's; between other ports, what the datagram looks like decides.
-fn opens_udp((source, destination): (u16, u16), payload: &[u8]) -> Option<Side> {
-    if !quic::looks_like_initial(payload) {
-        return DatagramFlow::opened_by(payload).map(|(sender, _)| sender);
-    }
-    Some(match (source < 1024, destination < 1024) {
-        (true, false) => Side::Server,
-        (false, true) => Side::Client,
-        (true, true) | (false, false) => quic::likely_sender(payload),
-    })
-}
-
-impl TlsObserver {
-    fn on_udp(
-        &mut self,
-        payload: &[u8],
-        sender: Side,
-        flow: &mut TlsFlow,
-        emit: &mut impl FnMut(Side, TlsEvent),
-    ) {
-        let state = &mut flow.state;
-        if let Some(opened) = state.opened_by(payload) {
-            *state = opened;
-        }
-        let Self { counters: TlsCounters { hellos, quic: counters, udp, .. }, scratch } = self;
-        let interest = match state {
-            State::Quic(quic) => quic.on_datagram(payload, sender, scratch, counters, &mut |found| {
-                if let Ok(hello) = Hello::from_message(found.message, Transport::Quic) {
-                    emit(found.sender, hellos.event(hello, found.retry));
-                }
-            }),
-            State::Datagrams(datagrams) => {
-                datagrams.on_datagram(payload, sender, udp, &mut |side, hello, retry| {
-                    emit(side, hellos.event(hello, retry));
+        let StreamObserverCounters { parser: counters, streams, .. } = &mut self.counters;
+        match (segment.tcp(), flow) {
+            (Some(tcp), TlsFlow::Tcp(flow)) => {
+                let new_parser = || ParserSlot::new(true);
+                let payload = without_padding(segment);
+                flow.on_segment(tcp, payload, sender, streams, new_parser, &mut |parser, input| {
+                    parser.on_data(input, counters, emit);
                 })
             }
-            State::Fresh | State::Greeted(_) | State::Stream(_) | State::Done => return,
-        };
-        if interest == Interest::Done {
-            *state = State::Done;
+            (None, TlsFlow::Udp(flow)) => self.udp.on_datagram(segment.payload, sender, flow, counters, emit),
+            (None, flow @ TlsFlow::Tcp(_)) => {
+                let mut udp = TlsUdpFlow::default();
+                let interest = self.udp.on_datagram(segment.payload, sender, &mut udp, counters, emit);
+                *flow = TlsFlow::Udp(udp);
+                interest
+            }
+            (Some(_), TlsFlow::Udp(_)) => Interest::Done,
         }
     }
 
-    fn on_tcp(
-        &mut self,
-        tcp: &TcpHeader<'_>,
-        payload: &[u8],
-        sender: Side,
-        flow: &mut TlsFlow,
-        emit: &mut impl FnMut(Side, TlsEvent),
-    ) {
-        let TlsFlow { starts, state } = flow;
-        let TlsCounters { hellos, search, tcp: counters, .. } = &mut self.counters;
-        let mut read = |connection: &mut Connection| {
-            connection.on_segment(tcp, payload, sender, counters, search, &mut |side, hello, retry| {
-                emit(side, hellos.event(hello, retry));
-            });
-        };
-        *state = match state {
-            State::Fresh => {
-                starts.learn(tcp, sender);
-                if payload.is_empty() {
-                    return;
-                }
-                match Greeting::read(*starts, tcp, payload, sender) {
-                    Some((greeting, hello)) => {
-                        emit(sender, hellos.event(Hello::Client(hello), false));
-                        State::Greeted(greeting)
-                    }
-                    None => {
-                        let mut connection = Connection::new(*starts);
-                        read(&mut connection);
-                        State::of(connection)
-                    }
-                }
-            }
-            State::Greeted(greeting) => {
-                if greeting.is_acknowledged_by(tcp, payload, sender) {
-                    return;
-                }
-                let mut connection = greeting.connection(*starts);
-                read(&mut connection);
-                State::of(connection)
-            }
-            State::Stream(connection) => {
-                read(connection);
-                if !connection.is_done() {
-                    return;
-                }
-                State::Done
-            }
-            State::Quic(_) | State::Datagrams(_) | State::Done => return,
-        };
-    }
-}
-
-impl State {
-    fn of(connection: Connection) -> Self {
-        if connection.is_done() { Self::Done } else { Self::Stream(Box::new(connection)) }
-    }
-
-    /// The state of a flow of UDP that this datagram opens: one of which nothing is known, or in which datagrams that
-    /// looked like another carrier's told nothing. Anybody may have sent those.
-    fn opened_by(&self, payload: &[u8]) -> Option<Self> {
-        let (is_quic, is_other) = match self {
-            Self::Fresh => (false, false),
-            Self::Quic(quic) if !quic.has_told() => (true, false),
-            Self::Datagrams(datagrams) if !datagrams.has_told() => (false, true),
-            Self::Quic(_) | Self::Datagrams(_) | Self::Greeted(_) | Self::Stream(_) | Self::Done => {
-                return None;
-            }
-        };
-        if quic::looks_like_initial(payload) {
-            return (!is_quic).then(|| Self::Quic(QuicFlow::default()));
+    fn buffered_bytes(flow: &TlsFlow) -> usize {
+        match flow {
+            TlsFlow::Tcp(flow) => flow.buffered_bytes(),
+            TlsFlow::Udp(flow) => flow.buffered_bytes(),
         }
-        let (_, datagrams) = DatagramFlow::opened_by(payload).filter(|_| !is_other)?;
-        Some(Self::Datagrams(Box::new(datagrams)))
     }
 }
 
 impl HelloCounters {
     /// Counts a hello and makes the event of it.
-    fn event(&mut self, hello: Hello<'_>, retry: bool) -> TlsEvent {
+    pub(crate) fn event(&mut self, hello: Hello<'_>, retry: bool) -> TlsEvent {
         let count = |counter: &mut u64| *counter = counter.saturating_add(1);
         match hello {
             Hello::Client(hello) => {

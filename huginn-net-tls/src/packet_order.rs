@@ -43,7 +43,7 @@ impl PacketOrder {
     }
 
     /// The memory that payloads held back take up, in bytes.
-    pub(crate) fn held(&self) -> usize {
+    pub(crate) fn buffered_bytes(&self) -> usize {
         self.held
     }
 
@@ -89,7 +89,7 @@ mod tests {
         let large = vec![0; 60_000];
         assert!(order.push(9, &large, &mut |_| panic!("too early")));
         assert!(!order.push(10, &large, &mut |_| panic!("too early")));
-        assert!(order.held() <= MAX_HELD);
+        assert!(order.buffered_bytes() <= MAX_HELD);
     }
 
     #[test]

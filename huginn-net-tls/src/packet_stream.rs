@@ -72,9 +72,9 @@ impl PacketStream {
     }
 
     /// The memory that packets and messages not yet whole take up, in bytes.
-    pub(crate) fn held(&self) -> usize {
+    pub(crate) fn buffered_bytes(&self) -> usize {
         let message = self.reader.as_ref().map_or(0, RecordReader::held);
-        self.order.held().saturating_add(message)
+        self.order.buffered_bytes().saturating_add(message)
     }
 }
 
@@ -135,9 +135,9 @@ impl PacketStreams {
     }
 
     /// The memory that packets and messages not yet whole take up, in bytes.
-    pub(crate) fn held(&self) -> usize {
-        let held = |stream: &Option<PacketStream>| stream.as_ref().map_or(0, PacketStream::held);
-        held(&self.client).saturating_add(held(&self.server))
+    pub(crate) fn buffered_bytes(&self) -> usize {
+        let bytes = |stream: &Option<PacketStream>| stream.as_ref().map_or(0, PacketStream::buffered_bytes);
+        bytes(&self.client).saturating_add(bytes(&self.server))
     }
 
     fn of(&mut self, side: Side) -> &mut Option<PacketStream> {

@@ -51,8 +51,8 @@ impl RdpUdpFlow {
     }
 
     /// The memory that packets and messages not yet whole take up, in bytes.
-    pub(crate) fn held(&self) -> usize {
-        self.streams.held()
+    pub(crate) fn buffered_bytes(&self) -> usize {
+        self.streams.buffered_bytes()
     }
 }
 

@@ -30,7 +30,7 @@ fn reported(datagrams: &[(Side, &[u8])], client: u16, server: u16) -> Vec<(Trans
         let frame = Frame { ts: Timestamp::new(1, 0, 6), link: LinkType::RAW, data: &packet, wire_len };
         assert!(analyzer.push(&frame, &mut events).is_continue());
     }
-    let counters = analyzer.protocol().counters().hellos;
+    let counters = analyzer.protocol().counters().parser.hellos;
     assert_eq!(counters.client + counters.server, events.len() as u64);
     events
         .iter()

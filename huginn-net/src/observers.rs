@@ -3,14 +3,15 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use huginn_net_core::{Interest, Protocol, Route, Segment, Side, TcpFlags, tally};
-use huginn_net_db::{Database, Label};
-use huginn_net_http::{
-    HttpCounters, HttpEvent, HttpFlow, HttpObserver, HttpRequest, HttpResponse, HttpSignature, Role,
+use huginn_net_core::{
+    Interest, ParserSet, ParserSlot, ParserVisitor, Protocol, Route, Segment, Side, StreamCounters,
+    StreamFlow, Tally, TcpFlags, TcpHeader, first_sender, tally, without_padding,
 };
-use huginn_net_ssh::{SshCounters, SshEvent, SshFlow, SshObserver};
+use huginn_net_db::{Database, Label};
+use huginn_net_http::{HttpCounters, HttpEvent, HttpParser, HttpRequest, HttpResponse, HttpSignature, Role};
+use huginn_net_ssh::{SshCounters, SshEvent, SshParser, SshPeers};
 use huginn_net_tcp::{Handshake, TcpEvent, TcpFlow, TcpObserver};
-use huginn_net_tls::{TlsCounters, TlsEvent, TlsFlow, TlsObserver};
+use huginn_net_tls::{TlsCounters, TlsEvent, TlsParser, TlsUdpFlow, TlsUdpObserver};
 
 use crate::hosts::{self, HostNote, HttpNote, Note, TcpNote, TlsNote};
 use crate::p0f_flow::P0fFlow;
@@ -24,9 +25,11 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Observers {
     tcp: Option<TcpObserver>,
-    http: Option<HttpObserver>,
-    tls: Option<TlsObserver>,
-    ssh: Option<SshObserver>,
+    http: bool,
+    tls: bool,
+    tls_udp: TlsUdpObserver,
+    ssh: bool,
+    counters: ProtocolCounters,
     database: Arc<Database>,
     scope: Scope,
     hosts: HostLimits,
@@ -48,9 +51,11 @@ impl Observers {
     pub fn new(database: Arc<Database>) -> Self {
         Self {
             tcp: Some(TcpObserver),
-            http: Some(HttpObserver::default()),
-            tls: Some(TlsObserver::default()),
-            ssh: Some(SshObserver::default()),
+            http: true,
+            tls: true,
+            tls_udp: TlsUdpObserver::default(),
+            ssh: true,
+            counters: ProtocolCounters::default(),
             database,
             scope: Scope::default(),
             hosts: HostLimits::default(),
@@ -67,19 +72,19 @@ impl Observers {
     /// Runs HTTP fingerprints, or leaves them out.
     #[must_use]
     pub fn http(self, run: bool) -> Self {
-        Self { http: run.then(HttpObserver::default), ..self }
+        Self { http: run, ..self }
     }
 
     /// Runs TLS fingerprints, or leaves them out.
     #[must_use]
     pub fn tls(self, run: bool) -> Self {
-        Self { tls: run.then(TlsObserver::default), ..self }
+        Self { tls: run, ..self }
     }
 
     /// Runs SSH fingerprints, or leaves them out.
     #[must_use]
     pub fn ssh(self, run: bool) -> Self {
-        Self { ssh: run.then(SshObserver::default), ..self }
+        Self { ssh: run, ..self }
     }
 
     /// Reports this much.
@@ -113,6 +118,8 @@ impl Default for Observers {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ProtocolCounters {
+    /// Losses of TCP reassembly, which HTTP, TLS and SSH share.
+    pub streams: StreamCounters,
     /// HTTP in the clear.
     pub http: HttpCounters,
     /// TLS over TCP, QUIC and DTLS.
@@ -121,28 +128,56 @@ pub struct ProtocolCounters {
     pub ssh: SshCounters,
 }
 
-tally!(ProtocolCounters { http, tls, ssh });
+tally!(ProtocolCounters { streams, http, tls, ssh });
 
 /// What is learned: for who asked, or for what is remembered of hosts.
 type Learned = Route<Finding, HostNote>;
 
-/// What is remembered of one flow, per protocol.
+/// The state of one flow, per protocol.
 #[derive(Debug, Default)]
 pub struct FlowState {
     tcp: TcpFlow,
-    http: HttpFlow,
-    tls: TlsFlow,
-    ssh: SshFlow,
-    /// Where p0f's way is followed; elsewhere it takes no room.
+    transport: TransportState,
+    ssh_peers: SshPeers,
+    /// How far p0f follows the connection; absent outside of its scope.
     p0f: Option<Box<P0fFlow>>,
     /// The side whose handshake a user-space tool made: its options tell nothing of a link.
     by_tool: Option<Side>,
-    /// What the handshake told of client and server.
+    /// The systems of client and server by their handshakes.
     systems: [Option<SystemTold>; 2],
     tcp_done: bool,
     http_done: bool,
-    tls_done: bool,
-    ssh_done: bool,
+    streams_done: bool,
+}
+
+/// The state of a flow above its transport.
+#[derive(Debug)]
+enum TransportState {
+    Tcp(StreamFlow<Parsers>),
+    Udp(TlsUdpFlow),
+}
+
+impl Default for TransportState {
+    fn default() -> Self {
+        Self::Tcp(StreamFlow::default())
+    }
+}
+
+/// The stream parsers of one TCP connection.
+#[derive(Debug)]
+struct Parsers {
+    http: ParserSlot<HttpParser>,
+    tls: ParserSlot<TlsParser>,
+    ssh: ParserSlot<SshParser>,
+}
+
+impl ParserSet for Parsers {
+    #[inline]
+    fn visit(&mut self, visitor: &mut impl ParserVisitor) {
+        visitor.slot(&mut self.http);
+        visitor.slot(&mut self.tls);
+        visitor.slot(&mut self.ssh);
+    }
 }
 
 /// The system that a SYN or SYN+ACK told.
@@ -165,40 +200,31 @@ impl Protocol for Observers {
     fn fork(&self) -> Self {
         Self {
             tcp: self.tcp.as_ref().map(TcpObserver::fork),
-            http: self.http.as_ref().map(HttpObserver::fork),
-            tls: self.tls.as_ref().map(TlsObserver::fork),
-            ssh: self.ssh.as_ref().map(SshObserver::fork),
+            tls_udp: TlsUdpObserver::default(),
+            counters: ProtocolCounters::default(),
             database: Arc::clone(&self.database),
-            scope: self.scope,
-            hosts: self.hosts,
-            profiles: self.profiles,
+            ..*self
         }
     }
 
     fn join(&mut self, worker: Self) {
-        if let (Some(http), Some(worker)) = (&mut self.http, worker.http) {
-            http.join(worker);
-        }
-        if let (Some(tls), Some(worker)) = (&mut self.tls, worker.tls) {
-            tls.join(worker);
-        }
-        if let (Some(ssh), Some(worker)) = (&mut self.ssh, worker.ssh) {
-            ssh.join(worker);
-        }
+        self.counters.add(&worker.counters);
     }
 
     fn counted(&self) -> ProtocolCounters {
         self.counters()
     }
 
-    fn opens(&self, segment: &Segment<'_>) -> Option<Side> {
+    fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
         if self.is_hidden(segment) {
             return None;
         }
-        let tcp = self.tcp.as_ref().and_then(|tcp| tcp.opens(segment));
-        tcp.or_else(|| self.http.as_ref()?.opens(segment))
-            .or_else(|| self.tls.as_ref()?.opens(segment))
-            .or_else(|| self.ssh.as_ref()?.opens(segment))
+        let tcp = || self.tcp.as_ref()?.starts_flow(segment);
+        let http = || first_sender::<HttpParser>(segment).filter(|_| self.http);
+        let tls = || first_sender::<TlsParser>(segment).filter(|_| self.tls);
+        let tls_udp = || TlsUdpObserver::first_sender(segment).filter(|_| self.tls);
+        let ssh = || first_sender::<SshParser>(segment).filter(|_| self.ssh);
+        tcp().or_else(http).or_else(tls).or_else(tls_udp).or_else(ssh)
     }
 
     fn on_segment(
@@ -211,44 +237,34 @@ impl Protocol for Observers {
         if self.is_hidden(segment) {
             return Interest::More;
         }
+        let Some(tcp) = segment.tcp() else { return self.on_datagram(segment, sender, flow, emit) };
         if !flow.tcp_done {
             flow.tcp_done = self.on_tcp(segment, sender, flow, emit) == Interest::Done;
         }
         if let Some(note) = flow.p0f.as_mut().and_then(|p0f| p0f.on_segment(segment, sender)) {
             emit(sender, Route::Note(note.into()));
         }
-        if !flow.http_done {
-            flow.http_done = self.on_http(segment, sender, flow, emit) == Interest::Done;
-        }
-        if !flow.tls_done {
-            flow.tls_done = self.on_tls(segment, sender, flow, emit) == Interest::Done;
-        }
-        if !flow.ssh_done {
-            flow.ssh_done = self.on_ssh(segment, sender, flow, emit) == Interest::Done;
+        if !flow.streams_done {
+            flow.streams_done = self.on_stream(segment, tcp, sender, flow, emit) == Interest::Done;
         }
         let by_p0f = flow.p0f.as_ref().is_some_and(|p0f| p0f.is_followed());
-        if flow.tcp_done && flow.http_done && flow.tls_done && flow.ssh_done && !by_p0f {
-            Interest::Done
-        } else {
-            Interest::More
-        }
+        if flow.tcp_done && flow.streams_done && !by_p0f { Interest::Done } else { Interest::More }
     }
 
-    fn held(flow: &FlowState) -> usize {
-        HttpObserver::held(&flow.http)
-            .saturating_add(TlsObserver::held(&flow.tls))
-            .saturating_add(SshObserver::held(&flow.ssh))
+    fn buffered_bytes(flow: &FlowState) -> usize {
+        match &flow.transport {
+            TransportState::Tcp(streams) => {
+                streams.buffered_bytes().saturating_add(flow.ssh_peers.buffered_bytes())
+            }
+            TransportState::Udp(datagrams) => datagrams.buffered_bytes(),
+        }
     }
 }
 
 impl Observers {
     /// What the protocols counted since they were made.
     pub fn counters(&self) -> ProtocolCounters {
-        ProtocolCounters {
-            http: self.http.as_ref().map(HttpObserver::counters).unwrap_or_default(),
-            tls: self.tls.as_ref().map(TlsObserver::counters).unwrap_or_default(),
-            ssh: self.ssh.as_ref().map(SshObserver::counters).unwrap_or_default(),
-        }
+        self.counters
     }
 
     /// p0f takes no fragments, and no packet that the capture cut.
@@ -319,106 +335,166 @@ impl Observers {
         interest
     }
 
-    fn on_http(
+    /// Feeds a segment of TCP to the stream parsers.
+    fn on_stream(
         &mut self,
         segment: &Segment<'_>,
+        tcp: &TcpHeader<'_>,
         sender: Side,
         flow: &mut FlowState,
         emit: &mut impl FnMut(Side, Learned),
     ) -> Interest {
-        let Some(http) = &mut self.http else { return Interest::Done };
-        if self.scope == Scope::P0f && is_given_up(segment, self.tcp.is_some().then_some(&flow.tcp)) {
+        let FlowState { tcp: handshake, transport, ssh_peers, systems, http_done, .. } = flow;
+        let TransportState::Tcp(streams) = transport else { return Interest::Done };
+        if self.scope == Scope::P0f {
+            *http_done |= is_given_up(segment, self.tcp.is_some().then_some(handshake));
+        }
+        let (http, tls, ssh) = (self.http && !*http_done, self.tls, self.ssh);
+        if !http && !tls && !ssh {
+            *streams = StreamFlow::default();
             return Interest::Done;
         }
-        let (database, scope, profiles) = (&self.database, self.scope, self.profiles);
-        let [client, server] = &flow.systems;
-        let verdict = |signature: HttpSignature| {
-            let (matched, system) = match signature.role() {
-                Role::Request => (database.match_request(&signature), client),
-                Role::Response => (database.match_response(&signature), server),
-            };
-            HttpVerdict::new(signature, matched, system.as_ref().map(|told| &*told.label), database)
+        let payload = match self.scope {
+            Scope::Full => without_padding(segment),
+            // p0f takes padding for payload.
+            Scope::P0f => segment.payload,
         };
-        http.on_segment(segment, sender, &mut flow.http, &mut |side, event| {
-            let signature = match &event {
-                HttpEvent::Request(HttpRequest { request, .. }) => {
-                    in_scope(scope, HttpSignature::p0f_of_request(request), || {
-                        HttpSignature::of_request(request)
-                    })
+        let ProtocolCounters {
+            streams: stream_counters,
+            http: http_counters,
+            tls: tls_counters,
+            ssh: ssh_counters,
+        } = &mut self.counters;
+        let findings =
+            Findings { database: &self.database, scope: self.scope, profiles: self.profiles, systems };
+        let new_parsers =
+            || Parsers { http: ParserSlot::new(http), tls: ParserSlot::new(tls), ssh: ParserSlot::new(ssh) };
+        let SshCounters { parser: ssh_counters, peers: peer_counters, .. } = ssh_counters;
+        let interest =
+            streams.on_segment(tcp, payload, sender, stream_counters, new_parsers, &mut |parsers, input| {
+                if http {
+                    parsers.http.on_data(input, http_counters, &mut |side, event| {
+                        findings.on_http(side, event, emit);
+                    });
+                } else {
+                    parsers.http.drop_parser();
                 }
-                HttpEvent::Response(HttpResponse { response, .. }) => {
-                    in_scope(scope, HttpSignature::p0f_of_response(response), || {
-                        HttpSignature::of_response(response)
-                    })
-                }
-                _ => return,
-            };
-            let Some((signature, counts)) = signature else { return };
-            let verdict = verdict(signature);
-            let mut note = HttpNote::new(&verdict, counts);
-            if profiles {
-                let tcp = firm_system(&flow.systems, side);
-                let language = match scope {
-                    Scope::Full => language_of(&event),
-                    Scope::P0f => hosts::p0f_language_of(&verdict.signature),
-                };
-                note = note.for_profile(&verdict, language, tcp);
+                parsers
+                    .tls
+                    .on_data(input, tls_counters, &mut |side, event| findings.on_tls(side, event, emit));
+                parsers.ssh.on_data(input, ssh_counters, &mut |side, event| {
+                    ssh_peers
+                        .on_event(side, event, peer_counters, &mut |side, event| on_ssh(side, event, emit));
+                });
+            });
+        ssh_peers.on_segment(tcp, payload.len(), sender, peer_counters, &mut |side, event| {
+            on_ssh(side, event, emit);
+        });
+        interest
+    }
+
+    /// Feeds a UDP datagram to TLS.
+    fn on_datagram(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        flow: &mut FlowState,
+        emit: &mut impl FnMut(Side, Learned),
+    ) -> Interest {
+        if !self.tls {
+            return Interest::Done;
+        }
+        let FlowState { transport, systems, .. } = flow;
+        if let TransportState::Tcp(_) = transport {
+            *transport = TransportState::Udp(TlsUdpFlow::default());
+        }
+        let TransportState::Udp(datagrams) = transport else { return Interest::Done };
+        let Self { tls_udp, counters, database, scope, profiles, .. } = self;
+        let findings = Findings { database, scope: *scope, profiles: *profiles, systems };
+        tls_udp.on_datagram(segment.payload, sender, datagrams, &mut counters.tls, &mut |side, event| {
+            findings.on_tls(side, event, emit);
+        })
+    }
+}
+
+/// Makes a finding of an SSH event.
+fn on_ssh(side: Side, event: SshEvent, emit: &mut impl FnMut(Side, Learned)) {
+    let finding = match event {
+        SshEvent::Client(client) => Finding::SshClient(client),
+        SshEvent::Server(server) => Finding::SshServer(server),
+        _ => return,
+    };
+    emit(side, Route::Report(finding));
+}
+
+/// Makes findings of the events of parsers.
+struct Findings<'a> {
+    database: &'a Arc<Database>,
+    scope: Scope,
+    profiles: bool,
+    systems: &'a [Option<SystemTold>; 2],
+}
+
+impl Findings<'_> {
+    fn on_http(&self, side: Side, event: HttpEvent, emit: &mut impl FnMut(Side, Learned)) {
+        let scope = self.scope;
+        let signature = match &event {
+            HttpEvent::Request(HttpRequest { request, .. }) => {
+                in_scope(scope, HttpSignature::p0f_of_request(request), || HttpSignature::of_request(request))
             }
-            let finding = match event {
-                HttpEvent::Request(HttpRequest { request, exchange, akamai, .. }) => {
-                    Finding::HttpRequest(HttpRequestFinding { request, exchange, akamai, verdict })
-                }
-                HttpEvent::Response(HttpResponse { response, exchange, .. }) => {
-                    Finding::HttpResponse(HttpResponseFinding { response, exchange, verdict })
-                }
-                _ => return,
+            HttpEvent::Response(HttpResponse { response, .. }) => {
+                in_scope(scope, HttpSignature::p0f_of_response(response), || {
+                    HttpSignature::of_response(response)
+                })
+            }
+            _ => return,
+        };
+        let Some((signature, counts)) = signature else { return };
+        let verdict = self.verdict(signature);
+        let mut note = HttpNote::new(&verdict, counts);
+        if self.profiles {
+            let language = match scope {
+                Scope::Full => language_of(&event),
+                Scope::P0f => hosts::p0f_language_of(&verdict.signature),
             };
-            emit(side, Route::Report(finding));
-            emit(side, Route::Note(Note::Http(note).into()));
-        })
+            note = note.for_profile(&verdict, language, firm_system(self.systems, side));
+        }
+        let finding = match event {
+            HttpEvent::Request(HttpRequest { request, exchange, akamai, .. }) => {
+                Finding::HttpRequest(HttpRequestFinding { request, exchange, akamai, verdict })
+            }
+            HttpEvent::Response(HttpResponse { response, exchange, .. }) => {
+                Finding::HttpResponse(HttpResponseFinding { response, exchange, verdict })
+            }
+            _ => return,
+        };
+        emit(side, Route::Report(finding));
+        emit(side, Route::Note(Note::Http(note).into()));
     }
 
-    fn on_tls(
-        &mut self,
-        segment: &Segment<'_>,
-        sender: Side,
-        flow: &mut FlowState,
-        emit: &mut impl FnMut(Side, Learned),
-    ) -> Interest {
-        let Some(tls) = &mut self.tls else { return Interest::Done };
-        let FlowState { tls: state, systems, .. } = flow;
-        let profiles = self.profiles;
-        tls.on_segment(segment, sender, state, &mut |side, event| {
-            let (note, finding) = match event {
-                TlsEvent::Client(client) => {
-                    let tcp = || firm_system(systems, Side::Client);
-                    let note = profiles.then(|| Note::TlsClient(TlsNote::new(&client.hello, tcp())));
-                    (note, Finding::TlsClient(client))
-                }
-                TlsEvent::Server(server) => (profiles.then_some(Note::TlsServer), Finding::TlsServer(server)),
-                _ => return,
-            };
-            emit(side, Route::Report(finding));
-            note.into_iter().for_each(|note| emit(side, Route::Note(note.into())));
-        })
+    fn verdict(&self, signature: HttpSignature) -> HttpVerdict {
+        let [client, server] = self.systems;
+        let (matched, system) = match signature.role() {
+            Role::Request => (self.database.match_request(&signature), client),
+            Role::Response => (self.database.match_response(&signature), server),
+        };
+        HttpVerdict::new(signature, matched, system.as_ref().map(|told| &*told.label), self.database)
     }
 
-    fn on_ssh(
-        &mut self,
-        segment: &Segment<'_>,
-        sender: Side,
-        flow: &mut FlowState,
-        emit: &mut impl FnMut(Side, Learned),
-    ) -> Interest {
-        let Some(ssh) = &mut self.ssh else { return Interest::Done };
-        ssh.on_segment(segment, sender, &mut flow.ssh, &mut |side, event| {
-            let finding = match event {
-                SshEvent::Client(client) => Finding::SshClient(client),
-                SshEvent::Server(server) => Finding::SshServer(server),
-                _ => return,
-            };
-            emit(side, Route::Report(finding));
-        })
+    fn on_tls(&self, side: Side, event: TlsEvent, emit: &mut impl FnMut(Side, Learned)) {
+        let (note, finding) = match event {
+            TlsEvent::Client(client) => {
+                let tcp = || firm_system(self.systems, Side::Client);
+                let note = self.profiles.then(|| Note::TlsClient(TlsNote::new(&client.hello, tcp())));
+                (note, Finding::TlsClient(client))
+            }
+            TlsEvent::Server(server) => {
+                (self.profiles.then_some(Note::TlsServer), Finding::TlsServer(server))
+            }
+            _ => return,
+        };
+        emit(side, Route::Report(finding));
+        note.into_iter().for_each(|note| emit(side, Route::Note(note.into())));
     }
 }
 

@@ -204,17 +204,12 @@ pub(super) const FAMILIES: &[Family] = &[
         &[
             labeled("protocol", "http", "/http/tcp/segments_refused"),
             labeled("protocol", "tls", "/tls/tcp/segments_refused"),
-            labeled("protocol", "ssh", "/ssh/tcp/segments_refused"),
         ],
     ),
     several(
         "stream_gaps",
         "Gaps in TCP streams that were given up",
-        &[
-            labeled("protocol", "http", "/http/tcp/gaps"),
-            labeled("protocol", "tls", "/tls/tcp/gaps"),
-            labeled("protocol", "ssh", "/ssh/tcp/gaps"),
-        ],
+        &[labeled("protocol", "http", "/http/tcp/gaps"), labeled("protocol", "tls", "/tls/tcp/gaps")],
     ),
     several(
         "tls_hellos",
@@ -259,24 +254,24 @@ pub(super) const FAMILIES: &[Family] = &[
         Kind::Counter,
         "ssh_identifications",
         "SSH identification strings seen",
-        &alone("/ssh/identifications"),
+        &alone("/ssh/parser/identifications"),
     ),
     several(
         "ssh_peers",
         "SSH clients and servers reported",
-        &[labeled("from", "client", "/ssh/clients"), labeled("from", "server", "/ssh/servers")],
+        &[labeled("from", "client", "/ssh/peers/clients"), labeled("from", "server", "/ssh/peers/servers")],
     ),
     one(
         Kind::Counter,
         "ssh_peers_without_kex_init",
         "SSH clients and servers reported without an SSH_MSG_KEXINIT",
-        &alone("/ssh/without_kex_init"),
+        &alone("/ssh/peers/without_kex_init"),
     ),
     one(
         Kind::Counter,
         "ssh_malformed",
         "SSH directions that could not be read after the identification string",
-        &alone("/ssh/malformed"),
+        &alone("/ssh/parser/malformed"),
     ),
     one(Kind::Counter, "hosts_seen", "Hosts of which something was learned", &alone("/hosts/seen")),
     one(

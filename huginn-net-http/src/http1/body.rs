@@ -75,13 +75,13 @@ impl Body {
         }
     }
 
-    /// How many bytes are left of it or of its chunk, if the next byte is one of those.
+    /// The bytes left of it or of its chunk; 0 if the next byte is none of those.
     #[inline]
-    pub(super) fn left(&mut self) -> Option<&mut u64> {
+    pub(super) fn left(&self) -> u64 {
         match self {
-            Self::Length(left) => Some(left),
+            Self::Length(left) => *left,
             Self::Chunked(chunked) => chunked.left(),
-            Self::UntilClose => None,
+            Self::UntilClose => u64::MAX,
         }
     }
 

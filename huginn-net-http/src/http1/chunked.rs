@@ -91,12 +91,12 @@ impl Chunked {
         Ok(None)
     }
 
-    /// How many bytes are left of a chunk's data, if the next byte is one of those.
+    /// The bytes left of a chunk's data; 0 if the next byte is none of those.
     #[inline]
-    pub(super) fn left(&mut self) -> Option<&mut u64> {
-        match &mut self.at {
-            Place::Data(left) => Some(left),
-            _ => None,
+    pub(super) fn left(&self) -> u64 {
+        match self.at {
+            Place::Data(left) => left,
+            _ => 0,
         }
     }
 

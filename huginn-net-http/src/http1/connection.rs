@@ -204,14 +204,28 @@ impl Http1Connection {
         }
     }
 
-    /// How many bytes are left, in this direction, of a body or of a chunk of it, if the next byte is one of those. Who
-    /// passes over some of them, but not over the last, takes them off.
+    /// The bytes left, in this direction, of a body or of its chunk; 0 if the next byte is none of those.
     #[inline]
-    pub(crate) fn body_left(&mut self, direction: Role) -> Option<&mut u64> {
+    pub(crate) fn body_left(&self, direction: Role) -> u64 {
         match direction {
             Role::Request => self.requests.body_left(),
             Role::Response => self.responses.body_left(),
         }
+    }
+
+    /// Takes that many bytes of a body as read, fewer than are [left](Self::body_left).
+    #[inline]
+    pub(crate) fn skip_body(&mut self, direction: Role, len: u64) {
+        match direction {
+            Role::Request => self.requests.skip_body(len),
+            Role::Response => self.responses.skip_body(len),
+        }
+    }
+
+    /// The connection behind first bytes of its client that are no HTTP/1, as [`is_foreign`](super::is_foreign) found.
+    pub(crate) fn behind_foreign(mut self, len: usize) -> Self {
+        self.requests.skip_foreign(len);
+        self
     }
 
     /// Tells that p0f would look no further, for a reason that is not in the bytes: a FIN or RST, data in a SYN. What

@@ -15,7 +15,7 @@ pub use connection::{Http1Connection, Http1Counters, Upgrade};
 pub(crate) use first_line::begins_head;
 pub use head::{MAX_HEAD, MAX_HEADERS};
 
-use crate::{Request, Response};
+use crate::{Request, Response, Role};
 
 /// The head of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,4 +35,11 @@ pub(crate) enum Probe {
     Unsure,
     /// They do not.
     No,
+}
+
+/// Whether the first bytes of a client begin neither a request nor anything that may come before one.
+pub(crate) fn is_foreign(first: &[u8]) -> bool {
+    let may_precede_head = greeting::length(Role::Request, first) != Err(greeting::NoGreeting::Absent)
+        || matches!(first, [b'\r' | b'\n', ..]);
+    !may_precede_head && first_line::probe(Role::Request, first) == Probe::No
 }

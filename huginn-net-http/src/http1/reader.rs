@@ -135,13 +135,30 @@ impl Reader {
         }
     }
 
-    /// How many bytes are left of a body or of a chunk of it, if the next byte is one of those.
+    /// The bytes left of a body or of its chunk; 0 if the next byte is none of those.
     #[inline]
-    pub(super) fn body_left(&mut self) -> Option<&mut u64> {
-        match &mut self.state {
+    pub(super) fn body_left(&self) -> u64 {
+        match &self.state {
             State::Body(body) if !self.after_cr => body.left(),
-            _ => None,
+            _ => 0,
         }
+    }
+
+    /// Takes that many bytes of a body as read, fewer than are [left](Self::body_left).
+    #[inline]
+    pub(super) fn skip_body(&mut self, len: u64) {
+        if let State::Body(body) = &mut self.state {
+            let _ = body.skip(len);
+        }
+    }
+
+    /// Takes first bytes that are no HTTP/1, as [`is_foreign`](super::is_foreign) found.
+    pub(super) fn skip_foreign(&mut self, len: usize) {
+        if let State::Start(_) = self.state {
+            self.state = State::Refused;
+            self.is_first = false;
+        }
+        self.pass(len);
     }
 
     /// Tells that bytes are missing here, and how many.

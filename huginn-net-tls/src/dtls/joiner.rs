@@ -59,10 +59,10 @@ impl HelloJoiner {
     }
 
     /// The memory that messages not yet whole take up, in bytes.
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn buffered_bytes(&self) -> usize {
         let messages = [&self.latest, &self.before].into_iter().flatten();
         messages.filter_map(|message| message.joining.as_ref()).fold(0, |sum, joining| {
-            let message = joining.pieces.held().saturating_add(joining.message.capacity());
+            let message = joining.pieces.buffered_bytes().saturating_add(joining.message.capacity());
             sum.saturating_add(size_of::<Joining>()).saturating_add(message)
         })
     }

@@ -66,8 +66,8 @@ impl DtlsFlow {
     }
 
     /// The memory that messages not yet whole take up, in bytes.
-    pub(crate) fn held(&self) -> usize {
-        self.client.held().saturating_add(self.server.held())
+    pub(crate) fn buffered_bytes(&self) -> usize {
+        self.client.buffered_bytes().saturating_add(self.server.buffered_bytes())
     }
 
     fn on_fragment(

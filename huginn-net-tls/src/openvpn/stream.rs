@@ -66,8 +66,8 @@ impl OpenVpnStream {
     }
 
     /// The memory that packets and messages not yet whole take up, in bytes.
-    pub(crate) fn held(&self) -> usize {
-        let session = self.session.as_ref().map_or(0, |(_, stream)| stream.held());
+    pub(crate) fn buffered_bytes(&self) -> usize {
+        let session = self.session.as_ref().map_or(0, |(_, stream)| stream.buffered_bytes());
         session.saturating_add(self.partial.capacity())
     }
 

@@ -272,7 +272,7 @@ impl CryptoStream {
     }
 
     fn held(&self) -> usize {
-        self.pieces.held().saturating_add(self.joiner.held())
+        self.pieces.buffered_bytes().saturating_add(self.joiner.held())
     }
 }
 

@@ -1,6 +1,6 @@
 //! A TCP connection made for tests, and hellos for it.
 
-use huginn_net_core::{Counters, Event, Side, TcpFlags};
+use huginn_net_core::{Counters, Event, Side, StreamObserverCounters, TcpFlags};
 use huginn_net_tls::{HuginnNetTls, TlsCounters, TlsEvent};
 
 use crate::packet::{self, Endpoint};
@@ -83,7 +83,7 @@ impl Connection {
         self.events.iter().map(describe).collect()
     }
 
-    pub(crate) fn counters(&self) -> (Counters, TlsCounters) {
+    pub(crate) fn counters(&self) -> (Counters, StreamObserverCounters<TlsCounters>) {
         (self.analyzer.counters(), self.analyzer.protocol().counters())
     }
 }

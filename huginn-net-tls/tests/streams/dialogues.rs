@@ -144,7 +144,7 @@ fn what_the_capture_lacks_of_a_dialogue_does_not_hide_tls() {
     connection.segment(Side::Client, connect.len(), 95, CURL);
     connection.segment(Side::Server, 95, connect.len() + CURL.len(), &server_hello([5; 32]));
     assert_eq!(connection.found().len(), 2);
-    assert_eq!(connection.counters().1.tcp.gaps, 1);
+    assert_eq!(connection.counters().1.streams.gaps, 1);
 }
 
 /// What looks like the beginning of a record with a hello, and has no hello in it.

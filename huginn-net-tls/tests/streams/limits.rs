@@ -10,7 +10,7 @@ fn a_gap_before_more_than_can_be_held_is_given_up() {
     let mut connection = Connection::open([0, 0]);
     let data = vec![0; 130_000];
     connection.say(Side::Client, 10, 0, &data);
-    assert_eq!(connection.counters().1.tcp.gaps, 1);
+    assert_eq!(connection.counters().1.streams.gaps, 1);
     assert!(connection.counters().0.flows.held_bytes < 1 << 18);
 }
 
@@ -38,7 +38,7 @@ fn what_is_not_tls_is_left_alone_after_64_kib() {
         for side in [Side::Client, Side::Server] {
             connection.say(side, 0, 0, &vec![0x16; len]);
         }
-        assert_eq!(connection.counters().1.search.given_up, given_up);
+        assert_eq!(connection.counters().1.parser.search.given_up, given_up);
         connection.segment(Side::Client, len, len, CURL);
         let is_found = given_up == 0;
         assert_eq!(connection.found(), if is_found { one_client() } else { vec![] });
@@ -55,21 +55,21 @@ fn hellos_that_cannot_be_read_or_are_never_whole_are_counted() {
     cut.truncate(5 + 44);
     let mut connection = Connection::open([0, 0]);
     connection.segment(Side::Client, 0, 0, &cut);
-    assert_eq!(connection.counters().1.search.malformed, 1);
+    assert_eq!(connection.counters().1.parser.search.malformed, 1);
     connection.segment(Side::Client, cut.len(), 0, CURL);
     assert_eq!(connection.found(), one_client(), "what follows it is read");
 
     let too_long = [CURL, &[22, 3, 3, 0, 4, 1, 0xff, 0xff, 0xff]].concat();
     let mut connection = Connection::open([0, 0]);
     connection.segment(Side::Client, 0, 0, &too_long);
-    assert_eq!((connection.found(), connection.counters().1.search.malformed), (one_client(), 1));
+    assert_eq!((connection.found(), connection.counters().1.parser.search.malformed), (one_client(), 1));
 
     let mut connection = Connection::open([0, 0]);
     let warnings = [21, 3, 3, 0, 2, 1, 112].repeat(80_000);
     let stream = [&records(&long_hello(60_000), 1 << 14)[..1000], &[0; 15_389], &warnings].concat();
     connection.say(Side::Client, 0, 0, &stream);
-    assert_eq!((connection.found(), connection.counters().1.search.given_up), (vec![], 1));
-    assert_eq!(connection.counters().1.search.malformed, 0);
+    assert_eq!((connection.found(), connection.counters().1.parser.search.given_up), (vec![], 1));
+    assert_eq!(connection.counters().1.parser.search.malformed, 0);
 }
 
 /// A message of 64 KiB in records of a byte, which look like a hello's beginning at every fifth.

@@ -99,7 +99,7 @@ impl HelloSearch {
     }
 
     /// The memory that it takes up beside itself, in bytes.
-    pub(crate) fn held(&self) -> usize {
+    pub(crate) fn buffered_bytes(&self) -> usize {
         match &self.state {
             State::Start(bytes) | State::Searching(bytes) => bytes.capacity(),
             State::Reading(reader) => reader.held(),

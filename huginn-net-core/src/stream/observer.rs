@@ -1,0 +1,90 @@
+//! A stream parser as a protocol of its own.
+
+use super::{ParserSlot, StreamCounters, StreamFlow, StreamParser, first_sender, without_padding};
+use crate::{Interest, Protocol, Segment, Side, Tally};
+
+/// Runs one stream parser on every TCP connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamObserver<P: StreamParser> {
+    counters: StreamObserverCounters<P::Counters>,
+}
+
+/// Counters of a parser and of the stream layer below it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct StreamObserverCounters<C> {
+    /// Counters of the parser.
+    pub parser: C,
+    /// Losses of TCP reassembly.
+    pub streams: StreamCounters,
+}
+
+impl<C: Tally> Tally for StreamObserverCounters<C> {
+    fn add(&mut self, other: &Self) {
+        self.parser.add(&other.parser);
+        self.streams.add(&other.streams);
+    }
+}
+
+impl<P: StreamParser> Default for StreamObserver<P> {
+    fn default() -> Self {
+        Self {
+            counters: StreamObserverCounters {
+                parser: P::Counters::default(),
+                streams: StreamCounters::default(),
+            },
+        }
+    }
+}
+
+impl<P: StreamParser> StreamObserver<P> {
+    /// The counters since the observer was made.
+    pub fn counters(&self) -> StreamObserverCounters<P::Counters> {
+        self.counters
+    }
+}
+
+impl<P: StreamParser> Protocol for StreamObserver<P> {
+    type Flow = StreamFlow<ParserSlot<P>>;
+    type Event = P::Event;
+    type Memory = ();
+    type Counters = StreamObserverCounters<P::Counters>;
+
+    fn memory(&self) {}
+
+    fn fork(&self) -> Self {
+        Self::default()
+    }
+
+    fn join(&mut self, worker: Self) {
+        self.counters.add(&worker.counters);
+    }
+
+    fn counted(&self) -> Self::Counters {
+        self.counters
+    }
+
+    fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
+        first_sender::<P>(segment)
+    }
+
+    fn on_segment(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        flow: &mut Self::Flow,
+        emit: &mut impl FnMut(Side, P::Event),
+    ) -> Interest {
+        let Some(tcp) = segment.tcp() else { return Interest::Done };
+        let StreamObserverCounters { parser: counters, streams } = &mut self.counters;
+        let new_parser = || ParserSlot::new(true);
+        flow.on_segment(tcp, without_padding(segment), sender, streams, new_parser, &mut |parser, input| {
+            parser.on_data(input, counters, emit);
+        })
+    }
+
+    fn buffered_bytes(flow: &Self::Flow) -> usize {
+        flow.buffered_bytes()
+    }
+}

@@ -1,0 +1,40 @@
+//! Ethernet padding that a sensor took for payload.
+
+use crate::limits::MIN_ETHERNET_PAYLOAD_LEN;
+use crate::{Segment, TcpFlags};
+
+/// The payload of a segment, without Ethernet padding that the IP length counts.
+///
+/// Some network cards and sensors count the padding of a minimum Ethernet frame (46 bytes behind the Ethernet header, IEEE
+/// 802.3) into the IP total length. A pure ACK then seems to carry a few zero bytes, at the place of the next byte of its
+/// sender. As the first copy of a byte counts, they would hide the start of a ClientHello or a request. nDPI ignores
+/// such bytes, too.
+///
+/// A segment is such an ACK if its IPv4 packet is exactly 46 bytes long, its payload is all zeros, and ACK is set without
+/// SYN, FIN, RST, PSH or URG. A one-byte keep-alive probe of zero has a shorter packet. IPv6 headers leave no room for
+/// padding.
+#[inline]
+pub fn without_padding<'a>(segment: &Segment<'a>) -> &'a [u8] {
+    const MAX_PADDING: usize = 6;
+    let payload = segment.payload;
+    if payload.is_empty() || payload.len() > MAX_PADDING || !is_padded_ack(segment) { payload } else { &[] }
+}
+
+#[inline(never)]
+fn is_padded_ack(segment: &Segment<'_>) -> bool {
+    const PART: TcpFlags = TcpFlags::SYN
+        .union(TcpFlags::ACK)
+        .union(TcpFlags::FIN)
+        .union(TcpFlags::RST)
+        .union(TcpFlags::PSH)
+        .union(TcpFlags::URG);
+    segment.tcp().is_some_and(|tcp| {
+        let headers = usize::from(segment.ip.header_len).saturating_add(tcp.header_len());
+        let total_len = headers.saturating_add(segment.payload.len());
+        tcp.flags & PART == TcpFlags::ACK
+            && segment.ip.is_ipv4()
+            && segment.payload_missing == 0
+            && total_len == MIN_ETHERNET_PAYLOAD_LEN
+            && segment.payload.iter().all(|byte| *byte == 0)
+    })
+}

@@ -1,0 +1,79 @@
+//! The place of one parser in a set.
+
+use super::{Probe, StreamData, StreamParser, StreamStart};
+use crate::Side;
+
+/// One parser of a connection, from its first data until it is done.
+#[derive(Debug)]
+pub struct ParserSlot<P>(pub(super) SlotState<P>);
+
+#[derive(Debug)]
+pub(super) enum SlotState<P> {
+    /// No data came.
+    Waiting,
+    /// The parser described its state in this byte.
+    Summarized(u8),
+    Reading(P),
+    /// The parser is done, or the connection is not for it.
+    Dropped,
+}
+
+/// Data for the parsers of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamInput<'a> {
+    pub(super) side: Side,
+    pub(super) data: StreamData<'a>,
+    pub(super) start: StreamStart,
+    /// Whether these are the first data of the connection, and all of a segment that a connection can be rebuilt from.
+    pub(super) is_first_segment: bool,
+}
+
+impl<P: StreamParser> ParserSlot<P> {
+    /// A parser for a new connection; none unless `is_enabled`.
+    pub fn new(is_enabled: bool) -> Self {
+        Self(if is_enabled { SlotState::Waiting } else { SlotState::Dropped })
+    }
+
+    /// Ends the parser.
+    pub fn drop_parser(&mut self) {
+        self.0 = SlotState::Dropped;
+    }
+
+    /// Feeds the parser.
+    #[inline]
+    pub fn on_data(
+        &mut self,
+        input: StreamInput<'_>,
+        counters: &mut P::Counters,
+        emit: &mut impl FnMut(Side, P::Event),
+    ) {
+        match &mut self.0 {
+            SlotState::Reading(parser) if parser.reads(input.side) => {
+                parser.on_data(input.side, input.data, counters, emit);
+            }
+            SlotState::Waiting => self.0 = Self::start(input, counters, emit),
+            SlotState::Reading(_) | SlotState::Summarized(_) | SlotState::Dropped => {}
+        }
+    }
+
+    /// Reads the first data of the connection.
+    fn start(
+        StreamInput { side, data, start, is_first_segment }: StreamInput<'_>,
+        counters: &mut P::Counters,
+        emit: &mut impl FnMut(Side, P::Event),
+    ) -> SlotState<P> {
+        if let StreamData::Bytes(bytes) = data {
+            let summary =
+                if is_first_segment { P::summarize(side, bytes, start, counters, emit) } else { None };
+            if let Some(summary) = summary {
+                return SlotState::Summarized(summary);
+            }
+            if P::probe(side, bytes) == Probe::NotForUs {
+                return SlotState::Dropped;
+            }
+        }
+        let mut parser = P::new(start);
+        parser.on_data(side, data, counters, emit);
+        SlotState::Reading(parser)
+    }
+}

@@ -1,0 +1,241 @@
+//! An out-of-order buffer for any numbered byte stream.
+
+use std::collections::BTreeMap;
+
+use crate::limits::CHUNK_OVERHEAD;
+
+/// Reassembles a byte stream from chunks: TCP segments, QUIC CRYPTO frames, fragments of a message.
+///
+/// A chunk in order is delivered at once and never copied. A chunk that comes too early is buffered. The first copy of a
+/// byte counts when it comes twice. Time is linear in the bytes pushed, times the logarithm of the chunks buffered.
+///
+/// ```
+/// use huginn_net_core::Reassembler;
+///
+/// let (mut stream, mut bytes) = (Reassembler::new(), Vec::new());
+/// let mut push = |offset, chunk: &[u8]| stream.push(offset, chunk, 1000, &mut |chunk| bytes.extend_from_slice(chunk));
+/// assert!(push(0, b"one "));
+/// assert!(push(8, b"three"));
+/// assert!(push(2, b"e two "));
+/// assert_eq!(bytes, b"one two three");
+/// ```
+#[derive(Debug, Default)]
+pub struct Reassembler {
+    position: u64,
+    /// Chunks that came too early, by offset: beyond the position, and without overlaps.
+    buffered: BTreeMap<u64, Box<[u8]>>,
+    buffered_bytes: usize,
+}
+
+impl Reassembler {
+    /// An empty stream at offset 0.
+    pub const fn new() -> Self {
+        Self { position: 0, buffered: BTreeMap::new(), buffered_bytes: 0 }
+    }
+
+    /// The offset of the next byte to be delivered.
+    pub const fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The memory that buffered chunks take up, in bytes.
+    pub const fn buffered_bytes(&self) -> usize {
+        self.buffered_bytes
+    }
+
+    /// Takes the chunk that begins at `offset`, and delivers the bytes that are now in order, in one call or several.
+    ///
+    /// Returns false if the buffer refused the chunk or a part of it: the chunk reaches `window` bytes or more beyond the
+    /// [position](Self::position), or more than `window` bytes would be [buffered](Self::buffered_bytes). The stream stays
+    /// usable.
+    pub fn push(
+        &mut self,
+        offset: u64,
+        bytes: &[u8],
+        window: usize,
+        deliver: &mut (impl FnMut(&[u8]) + ?Sized),
+    ) -> bool {
+        let Some((offset, bytes)) = from(offset, bytes, self.position) else { return true };
+        if offset > self.position {
+            return self.buffer(offset, bytes, window);
+        }
+        if self.buffered.is_empty() {
+            self.advance(bytes, deliver);
+        } else {
+            self.advance_through_buffer(bytes, deliver);
+        }
+        true
+    }
+
+    /// Advances the position over bytes that nobody reads. The buffer must be empty.
+    pub(crate) fn skip(&mut self, len: usize) {
+        self.position = self.position.saturating_add(len as u64);
+    }
+
+    /// The offset of the first buffered chunk.
+    pub(crate) fn first_buffered(&self) -> Option<u64> {
+        self.buffered.first_key_value().map(|(&offset, _)| offset)
+    }
+
+    /// Gives up the bytes missing before the first buffered chunk, and delivers the bytes behind them.
+    ///
+    /// Returns the number of bytes given up; 0 if nothing is buffered.
+    pub fn skip_gap(&mut self, deliver: &mut (impl FnMut(&[u8]) + ?Sized)) -> u64 {
+        let Some(first) = self.first_buffered() else { return 0 };
+        let gap = first.saturating_sub(self.position);
+        self.position = first;
+        self.advance_through_buffer(&[], deliver);
+        gap
+    }
+
+    fn advance(&mut self, bytes: &[u8], deliver: &mut (impl FnMut(&[u8]) + ?Sized)) {
+        self.position = self.position.saturating_add(bytes.len() as u64);
+        if !bytes.is_empty() {
+            deliver(bytes);
+        }
+    }
+
+    /// Delivers bytes at the position, and the buffered chunks that join on. A buffered chunk wins over `bytes`.
+    fn advance_through_buffer(&mut self, mut bytes: &[u8], deliver: &mut (impl FnMut(&[u8]) + ?Sized)) {
+        while let Some(next) = self.buffered.first_entry() {
+            let gap = next.key().saturating_sub(self.position);
+            let Some((fresh, rest)) = usize::try_from(gap).ok().and_then(|gap| bytes.split_at_checked(gap))
+            else {
+                break;
+            };
+            let chunk = next.remove();
+            self.buffered_bytes = self.buffered_bytes.saturating_sub(cost(&chunk));
+            self.advance(fresh, deliver);
+            self.advance(&chunk, deliver);
+            bytes = rest.get(chunk.len()..).unwrap_or(&[]);
+        }
+        self.advance(bytes, deliver);
+    }
+
+    /// Buffers the bytes of a chunk beyond the position that are not buffered yet.
+    fn buffer(&mut self, offset: u64, bytes: &[u8], window: usize) -> bool {
+        let ahead = usize::try_from(offset.saturating_sub(self.position)).unwrap_or(usize::MAX);
+        let room = window.saturating_sub(ahead).min(bytes.len());
+        let whole = room == bytes.len() && offset.checked_add(room as u64).is_some();
+        let mut left = Some((offset, bytes.get(..room).unwrap_or(&[])));
+        if let Some((&start, chunk)) = self.buffered.range(..=offset).next_back() {
+            left = left.and_then(|(offset, bytes)| from(offset, bytes, end(start, chunk)));
+        }
+        while let Some((offset, bytes)) = left {
+            let next = self.buffered.range(offset..).next().map(|(&start, chunk)| (start, end(start, chunk)));
+            let fresh = match next {
+                Some((start, _)) => {
+                    let gap = usize::try_from(start.saturating_sub(offset)).unwrap_or(usize::MAX);
+                    bytes.get(..gap).unwrap_or(bytes)
+                }
+                None => bytes,
+            };
+            if !fresh.is_empty() {
+                if self.buffered_bytes.saturating_add(cost(fresh)) > window {
+                    return false;
+                }
+                self.buffered_bytes = self.buffered_bytes.saturating_add(cost(fresh));
+                self.buffered.insert(offset, fresh.into());
+            }
+            left = next.and_then(|(_, end)| from(offset, bytes, end));
+        }
+        whole
+    }
+}
+
+/// The part of a chunk at or after `position`; none if it ends there or before.
+fn from(offset: u64, bytes: &[u8], position: u64) -> Option<(u64, &[u8])> {
+    let old = usize::try_from(position.saturating_sub(offset)).ok()?;
+    let rest = bytes.get(old..)?;
+    (!rest.is_empty()).then_some((offset.max(position), rest))
+}
+
+fn end(start: u64, chunk: &[u8]) -> u64 {
+    start.saturating_add(chunk.len() as u64)
+}
+
+const fn cost(chunk: &[u8]) -> usize {
+    chunk.len().saturating_add(CHUNK_OVERHEAD)
+}
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Pushes chunks and returns what was delivered, and whether each chunk was kept whole.
+    fn joined(chunks: &[(u64, &[u8])], window: usize) -> (Vec<u8>, Vec<bool>) {
+        let (mut stream, mut bytes) = (Reassembler::new(), Vec::new());
+        let kept = chunks
+            .iter()
+            .map(|(offset, chunk)| {
+                stream.push(*offset, chunk, window, &mut |chunk| bytes.extend_from_slice(chunk))
+            })
+            .collect();
+        (bytes, kept)
+    }
+
+    #[test]
+    fn first_copy_wins_on_overlap() {
+        let chunks: &[(u64, &[u8])] =
+            &[(4, b"EF"), (3, b"defgh"), (0, b"ab"), (1, b"?cde?"), (0, b"????????i")];
+        assert_eq!(joined(chunks, 1000).0, b"abcdEFghi");
+    }
+
+    #[test]
+    fn refuses_chunks_beyond_window() {
+        assert_eq!(joined(&[(100, b"x"), (0, b"ab")], 100), (b"ab".to_vec(), vec![false, true]));
+        assert_eq!(
+            joined(&[(98, b"xyz"), (0, &[b'a'; 98])], 100).1,
+            [false, true],
+            "cut at the window's end"
+        );
+        let mut stream = Reassembler::new();
+        let refused = (1..=1000).filter(|n| !stream.push(2 * n, b"x", 6500, &mut |_| {})).count();
+        assert_eq!((refused, stream.buffered_bytes()), (900, 100 * 65));
+        let mut bytes = 0;
+        assert!(stream.push(0, &[0; 300], 6500, &mut |chunk| bytes += chunk.len()));
+        assert_eq!((bytes, stream.buffered_bytes()), (300, 0));
+    }
+
+    #[test]
+    fn accepts_offsets_near_u64_max() {
+        for offset in [u64::MAX, u64::MAX - 1, (1 << 62) - 1] {
+            assert_eq!(joined(&[(offset, b"xyz"), (0, b"ab")], usize::MAX).0, b"ab");
+        }
+    }
+
+    #[test]
+    fn skip_gap_delivers_buffered_chunks() {
+        let (mut stream, mut bytes) = (Reassembler::new(), Vec::new());
+        for (offset, chunk) in [(10, &b"kl"[..]), (12, b"m"), (20, b"u")] {
+            stream.push(offset, chunk, 1000, &mut |_| panic!("nothing is in order"));
+        }
+        assert_eq!(stream.skip_gap(&mut |chunk| bytes.extend_from_slice(chunk)), 10);
+        assert_eq!((bytes.as_slice(), stream.position()), (&b"klm"[..], 13));
+        assert_eq!(stream.skip_gap(&mut |_| {}), 7);
+        assert_eq!((stream.skip_gap(&mut |_| {}), stream.buffered_bytes()), (0, 0));
+    }
+
+    proptest! {
+        /// Against a byte array that remembers which byte was written first.
+        #[test]
+        fn any_order_gives_first_copy_of_bytes(
+            chunks in prop::collection::vec((0_u64..60, prop::collection::vec(any::<u8>(), 0..20)), 0..40)
+        ) {
+            let mut model: Vec<Option<u8>> = vec![None; 100];
+            for (offset, chunk) in &chunks {
+                for (place, byte) in model.iter_mut().skip(usize::try_from(*offset).unwrap()).zip(chunk) {
+                    place.get_or_insert(*byte);
+                }
+            }
+            let expected: Vec<u8> = model.into_iter().map_while(|byte| byte).collect();
+            let chunks: Vec<(u64, &[u8])> = chunks.iter().map(|(offset, chunk)| (*offset, chunk.as_slice())).collect();
+            let (bytes, kept) = joined(&chunks, 100_000);
+            prop_assert!(kept.into_iter().all(|kept| kept));
+            prop_assert_eq!(bytes, expected);
+        }
+    }
+}

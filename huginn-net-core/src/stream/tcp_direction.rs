@@ -1,0 +1,258 @@
+//! One direction of a TCP connection.
+
+use super::initial_seq::InitialSeq;
+use super::{Reassembler, StreamCounters, StreamData};
+use crate::TcpHeader;
+
+/// Reassembles one direction of a TCP connection: its bytes in order, from the SYN or else from the first segment seen.
+///
+/// Sequence numbers wrap (RFC 9293, section 3.4): a segment lies within 2 GiB of the byte delivered last. A gap is given
+/// up once the receiver has acknowledged it, or once the out-of-order buffer behind it is full.
+#[derive(Debug, Default)]
+pub(crate) struct TcpDirection {
+    initial: Option<InitialSeq>,
+    bytes: Reassembler,
+    /// The offset up to which the receiver has acknowledged bytes.
+    acknowledged: u64,
+}
+
+impl TcpDirection {
+    /// A direction that begins at `initial`, or with the first segment pushed.
+    pub(crate) const fn new(initial: Option<InitialSeq>) -> Self {
+        Self { initial, bytes: Reassembler::new(), acknowledged: 0 }
+    }
+
+    /// Takes the sequence number of the first byte from a SYN.
+    ///
+    /// The last SYN before the first byte counts: a server that keeps no state answers a retransmitted SYN with another
+    /// sequence number (RFC 4987, section 3.6).
+    pub(crate) fn begin_at(&mut self, seq: u32) {
+        if self.is_empty() {
+            (self.initial, self.acknowledged) = (Some(InitialSeq { seq, from_syn: true }), 0);
+        }
+    }
+
+    /// Takes the sequence number that the receiver waits for. The direction begins there if nothing else is known, or if
+    /// no byte has come and the known beginning is more than `window` bytes away.
+    pub(crate) fn begin_where_awaited(&mut self, ack: u32, window: usize) {
+        let is_far = usize::try_from(self.ahead(ack)).map_or(true, |ahead| ahead > window);
+        if self.initial.is_none() || is_far && self.is_empty() {
+            (self.initial, self.acknowledged) = (Some(InitialSeq { seq: ack, from_syn: false }), 0);
+        }
+    }
+
+    /// Whether no byte has come.
+    fn is_empty(&self) -> bool {
+        self.bytes.position() == 0 && self.bytes.buffered_bytes() == 0
+    }
+
+    /// The memory that out-of-order segments take up, in bytes.
+    pub(crate) const fn buffered_bytes(&self) -> usize {
+        self.bytes.buffered_bytes()
+    }
+
+    /// Takes a segment's payload, and delivers the bytes that are now in order. The out-of-order buffer takes at most
+    /// `window` bytes: see [`Reassembler::push`].
+    pub(crate) fn push(
+        &mut self,
+        tcp: &TcpHeader<'_>,
+        payload: &[u8],
+        window: usize,
+        counters: &mut StreamCounters,
+        deliver: &mut impl FnMut(StreamData<'_>),
+    ) {
+        if !self.insert(tcp, payload, window, deliver) {
+            counters.segments_refused = counters.segments_refused.saturating_add(1);
+            self.skip_gap(counters, deliver);
+            let _ = self.insert(tcp, payload, window, deliver);
+        }
+        self.skip_lost(counters, deliver);
+    }
+
+    /// Takes an acknowledgement of the receiver, which has the bytes before this sequence number.
+    pub(crate) fn acknowledge(
+        &mut self,
+        ack: u32,
+        counters: &mut StreamCounters,
+        deliver: &mut impl FnMut(StreamData<'_>),
+    ) {
+        if self.initial.is_some() {
+            self.note_acknowledged(ack);
+            self.skip_lost(counters, deliver);
+        }
+    }
+
+    /// Whether the next byte to be delivered has this sequence number, and nothing is buffered.
+    #[inline]
+    pub(crate) fn continues_with(&self, seq: u32) -> bool {
+        self.initial.is_some() && self.bytes.buffered_bytes() == 0 && self.ahead(seq) == 0
+    }
+
+    /// Skips payload that [continues](Self::continues_with) the direction.
+    #[inline]
+    pub(crate) fn skip(&mut self, len: usize) {
+        self.bytes.skip(len);
+    }
+
+    /// Takes an acknowledgement, as [`acknowledge`](Self::acknowledge) does, if it delivers nothing; returns whether it
+    /// was taken.
+    #[inline]
+    pub(crate) fn takes_plain_acknowledgement(&mut self, ack: u32) -> bool {
+        if self.initial.is_none() || self.bytes.position() == 0 || self.bytes.buffered_bytes() != 0 {
+            return false;
+        }
+        self.note_acknowledged(ack);
+        true
+    }
+
+    #[inline]
+    fn note_acknowledged(&mut self, ack: u32) {
+        let ahead = u64::try_from(self.ahead(ack)).unwrap_or(0);
+        self.acknowledged = self.acknowledged.max(self.bytes.position().saturating_add(ahead));
+    }
+
+    fn insert(
+        &mut self,
+        tcp: &TcpHeader<'_>,
+        payload: &[u8],
+        window: usize,
+        deliver: &mut impl FnMut(StreamData<'_>),
+    ) -> bool {
+        let seq = tcp.first_byte_seq();
+        self.begin_before(seq, window);
+        let position = self.bytes.position();
+        let (offset, payload) = match self.ahead(seq) {
+            ahead @ 0.. => (position.saturating_add(u64::from(ahead.unsigned_abs())), payload),
+            behind => {
+                let old = usize::try_from(behind.unsigned_abs()).unwrap_or(usize::MAX);
+                (position, payload.get(old..).unwrap_or_default())
+            }
+        };
+        self.bytes.push(offset, payload, window, &mut |bytes| deliver(StreamData::Bytes(bytes)))
+    }
+
+    /// Begins with this segment if no beginning is known, or only an acknowledged one: an earlier segment may be captured
+    /// after its acknowledgement.
+    fn begin_before(&mut self, seq: u32, window: usize) {
+        match self.initial {
+            None => self.initial = Some(InitialSeq { seq, from_syn: false }),
+            Some(initial) if self.is_empty() && initial.may_be(seq, window) => {
+                self.acknowledged =
+                    self.acknowledged.saturating_add(u64::from(self.ahead(seq).unsigned_abs()));
+                self.initial = Some(InitialSeq { seq, from_syn: false });
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Gives up the bytes that the receiver has and the capture lacks: they do not come again.
+    fn skip_lost(&mut self, counters: &mut StreamCounters, deliver: &mut impl FnMut(StreamData<'_>)) {
+        while self.bytes.first_buffered().is_some_and(|first| first <= self.acknowledged) {
+            self.skip_gap(counters, deliver);
+        }
+    }
+
+    /// Gives up the bytes missing before the first buffered segment.
+    fn skip_gap(&mut self, counters: &mut StreamCounters, deliver: &mut impl FnMut(StreamData<'_>)) {
+        if let Some(first) = self.bytes.first_buffered() {
+            counters.gaps = counters.gaps.saturating_add(1);
+            deliver(StreamData::Gap(first.saturating_sub(self.bytes.position())));
+            self.bytes.skip_gap(&mut |bytes| deliver(StreamData::Bytes(bytes)));
+        }
+    }
+
+    /// The distance of a sequence number from the next byte to be delivered.
+    #[inline]
+    fn ahead(&self, seq: u32) -> i32 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a sequence number is the low 32 bits of an offset"
+        )]
+        let next = self.initial.map_or(0, |initial| initial.seq).wrapping_add(self.bytes.position() as u32);
+        seq.wrapping_sub(next).cast_signed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TcpFlags;
+
+    /// A stream and what it delivered, `|` for a gap.
+    #[derive(Default)]
+    struct Shown {
+        stream: TcpDirection,
+        text: String,
+        counters: StreamCounters,
+    }
+
+    impl Shown {
+        fn segment(&mut self, seq: u32, flags: TcpFlags, payload: &[u8]) {
+            let tcp = TcpHeader {
+                src_port: 1,
+                dst_port: 2,
+                seq,
+                ack: 0,
+                flags,
+                window: 0,
+                urgent: 0,
+                options: &[],
+            };
+            let Self { stream, text, counters } = self;
+            stream.push(&tcp, payload, 1000, counters, &mut |data| show(text, data));
+        }
+
+        fn acknowledge(&mut self, ack: u32) {
+            let Self { stream, text, counters } = self;
+            stream.acknowledge(ack, counters, &mut |data| show(text, data));
+        }
+    }
+
+    fn show(text: &mut String, data: StreamData<'_>) {
+        match data {
+            StreamData::Bytes(bytes) => text.push_str(std::str::from_utf8(bytes).unwrap()),
+            StreamData::Gap(missing) => text.push_str(&format!("|{missing}|")),
+        }
+    }
+
+    #[test]
+    fn accepts_wrapped_sequence_numbers_and_data_on_syn() {
+        let mut shown = Shown::default();
+        shown.segment(u32::MAX - 4, TcpFlags::SYN, b"abc");
+        shown.segment(1, TcpFlags::ACK, b"fg");
+        shown.segment(u32::MAX - 2, TcpFlags::ACK, b"?cde");
+        shown.segment(u32::MAX - 3, TcpFlags::ACK, b"?");
+        assert_eq!(shown.text, "abcdefg");
+    }
+
+    #[test]
+    fn gives_up_acknowledged_gaps() {
+        let mut shown = Shown::default();
+        shown.stream.begin_at(u32::MAX);
+        shown.acknowledge(9);
+        shown.segment(10, TcpFlags::ACK, b"abc");
+        assert_eq!(shown.text, "", "the byte at 9 may be on its way");
+        shown.acknowledge(5);
+        shown.segment(20, TcpFlags::ACK, b"xyz");
+        shown.acknowledge(10);
+        assert_eq!(shown.text, "|11|abc");
+        shown.acknowledge(30);
+        assert_eq!((shown.text.as_str(), shown.counters.gaps), ("|11|abc|7|xyz", 2));
+        shown.segment(13, TcpFlags::ACK, b"late");
+        assert_eq!(shown.text, "|11|abc|7|xyz");
+    }
+
+    #[test]
+    fn gives_up_gap_when_buffer_is_full() {
+        let mut shown = Shown::default();
+        shown.stream.begin_at(0);
+        for n in 0..40_u32 {
+            shown.segment(10 + n * 20, TcpFlags::ACK, b"0123456789");
+        }
+        assert!(shown.text.starts_with("|10|0123456789"), "{}", shown.text);
+        assert!(shown.counters.segments_refused > 0 && shown.stream.buffered_bytes() <= 1000);
+        shown.segment(3_000_000, TcpFlags::ACK, b"far");
+        shown.segment(3_000_000, TcpFlags::ACK, b"far");
+        assert!(!shown.text.contains("far"), "out of the window");
+    }
+}

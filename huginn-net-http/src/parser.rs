@@ -1,0 +1,328 @@
+//! The stream parser of HTTP.
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod tests;
+
+use std::sync::Arc;
+
+use huginn_net_core::{Probe as StreamProbe, Side, StreamData, StreamParser, StreamStart};
+
+use crate::http1::{self, Head, Http1Connection, Upgrade};
+use crate::http2::{Akamai, Http2Event, Http2Reader, PREFACE};
+use crate::limits::MAX_EARLY_SERVER_BYTES;
+use crate::{HeaderName, HttpCounters, HttpEvent, HttpRequest, HttpResponse, Role};
+
+/// Finds the heads of every request and response of a TCP connection: of HTTP/1, and of HTTP/2 by prior knowledge or after
+/// an upgrade.
+#[derive(Debug)]
+pub struct HttpParser {
+    reader: Reader,
+}
+
+/// The protocol of a connection.
+#[derive(Debug)]
+enum Reader {
+    /// No data came.
+    Start(StreamStart),
+    /// Not known yet; with the bytes of client and server.
+    Undecided {
+        client: Vec<u8>,
+        server: Vec<u8>,
+    },
+    Http1(Box<Http1>),
+    Http2(Box<Http2>),
+    /// Something else.
+    None,
+}
+
+#[derive(Debug)]
+struct Http1 {
+    connection: Http1Connection,
+    /// The settings with which a client asked for HTTP/2 (RFC 7540, section 3.2.1).
+    http2_settings: Option<Box<[u8]>>,
+}
+
+#[derive(Debug)]
+struct Http2 {
+    client: Http2Reader,
+    server: Http2Reader,
+    akamai: Option<Arc<Akamai>>,
+}
+
+impl StreamParser for HttpParser {
+    type Event = HttpEvent;
+    type Counters = HttpCounters;
+
+    /// A server may answer HTTP to anything, and HTTP may follow a tunnel's setup, so no bytes rule it out.
+    fn probe(sender: Side, first: &[u8]) -> StreamProbe {
+        let is_preface = || sender == Side::Client && first.starts_with(PREFACE);
+        if http1::begins_head(role_of(sender), first) || is_preface() {
+            StreamProbe::Certain
+        } else {
+            StreamProbe::Unsure
+        }
+    }
+
+    fn new(start: StreamStart) -> Self {
+        Self { reader: Reader::Start(start) }
+    }
+
+    fn on_data(
+        &mut self,
+        side: Side,
+        data: StreamData<'_>,
+        counters: &mut HttpCounters,
+        emit: &mut impl FnMut(Side, HttpEvent),
+    ) {
+        self.reader.push(side, data, counters, emit);
+    }
+
+    fn reads(&self, _: Side) -> bool {
+        match &self.reader {
+            Reader::Start(_) | Reader::Undecided { .. } => true,
+            Reader::Http1(http1) => !http1.connection.is_done(),
+            Reader::Http2(http2) => !(http2.client.is_done() && http2.server.is_done()),
+            Reader::None => false,
+        }
+    }
+
+    /// p0f follows no connection beyond a FIN or RST.
+    fn on_close(&mut self) {
+        if let Reader::Http1(http1) = &mut self.reader {
+            http1.connection.hide_from_p0f();
+        }
+    }
+
+    /// All of a body or chunk but its last byte, which ends it.
+    #[inline]
+    fn skippable(&self, side: Side) -> u64 {
+        match &self.reader {
+            Reader::Http1(http1) => http1.connection.body_left(role_of(side)).saturating_sub(1),
+            _ => 0,
+        }
+    }
+
+    #[inline]
+    fn skip(&mut self, side: Side, len: u64) {
+        if let Reader::Http1(http1) = &mut self.reader {
+            http1.connection.skip_body(role_of(side), len);
+        }
+    }
+
+    fn buffered_bytes(&self) -> usize {
+        match &self.reader {
+            Reader::Start(_) | Reader::None => 0,
+            Reader::Undecided { client, server } => client.capacity().saturating_add(server.capacity()),
+            Reader::Http1(http1) => size_of::<Http1>().saturating_add(http1.connection.held()),
+            Reader::Http2(http2) => {
+                let readers = http2.client.held().saturating_add(http2.server.held());
+                size_of::<Http2>().saturating_add(readers)
+            }
+        }
+    }
+
+    /// Summarizes first bytes of a client that no request begins with, such as a ClientHello: only the server's answer may
+    /// be HTTP.
+    fn summarize(
+        sender: Side,
+        first: &[u8],
+        _: StreamStart,
+        _: &mut HttpCounters,
+        _: &mut impl FnMut(Side, HttpEvent),
+    ) -> Option<u8> {
+        (sender == Side::Client && http1::is_foreign(first)).then_some(0)
+    }
+
+    fn resume(start: StreamStart, _: Side, first_len: usize, _: u8) -> Self {
+        let connection = match start {
+            StreamStart::Handshake => Http1Connection::new(),
+            StreamStart::Midstream => Http1Connection::midstream(),
+        };
+        Self { reader: Reader::http1(connection.behind_foreign(first_len)) }
+    }
+}
+
+impl Reader {
+    fn http1(connection: Http1Connection) -> Self {
+        Self::Http1(Box::new(Http1 { connection, http2_settings: None }))
+    }
+
+    /// The reader of a connection whose first data these are. In midstream, only HTTP/2's preface shows that they are the
+    /// connection's first.
+    fn begin(start: StreamStart, data: StreamData<'_>) -> Self {
+        let is_first = match (start, data) {
+            (StreamStart::Handshake, _) => true,
+            (StreamStart::Midstream, StreamData::Bytes(bytes)) => bytes.starts_with(PREFACE),
+            (StreamStart::Midstream, StreamData::Gap(_)) => false,
+        };
+        if is_first {
+            Self::Undecided { client: Vec::new(), server: Vec::new() }
+        } else {
+            Self::http1(Http1Connection::midstream())
+        }
+    }
+
+    fn http2(client: Http2Reader) -> Self {
+        Self::Http2(Box::new(Http2 { client, server: Http2Reader::server(), akamai: None }))
+    }
+
+    fn push(
+        &mut self,
+        side: Side,
+        data: StreamData<'_>,
+        counters: &mut HttpCounters,
+        emit: &mut impl FnMut(Side, HttpEvent),
+    ) {
+        if let Self::Start(start) = self {
+            *self = Self::begin(*start, data);
+        }
+        match (self, data) {
+            (this @ Self::Undecided { .. }, StreamData::Bytes(bytes)) => {
+                this.decide(side, bytes, counters, emit)
+            }
+            (this @ Self::Undecided { .. }, StreamData::Gap(_)) => {
+                *this = Self::http1(Http1Connection::midstream())
+            }
+            (this @ Self::Http1(_), data) => this.push_http1(side, data, counters, emit),
+            (Self::Http2(http2), StreamData::Bytes(bytes)) => http2.push(side, bytes, counters, emit),
+            (Self::Http2(http2), StreamData::Gap(missing)) => http2.gap(side, missing, counters),
+            (Self::Start(_) | Self::None, _) => {}
+        }
+    }
+
+    /// HTTP/2 begins with its preface; everything else is read as HTTP/1.
+    fn decide(
+        &mut self,
+        side: Side,
+        bytes: &[u8],
+        counters: &mut HttpCounters,
+        emit: &mut impl FnMut(Side, HttpEvent),
+    ) {
+        let Self::Undecided { client, server } = self else { return };
+        let is_first = side == Side::Client && client.is_empty() && server.is_empty();
+        if is_first && !bytes.starts_with(PREFACE) && !PREFACE.starts_with(bytes) {
+            *self = Self::http1(Http1Connection::new());
+            return self.push(side, StreamData::Bytes(bytes), counters, emit);
+        }
+        side.choose(&mut *client, &mut *server).extend_from_slice(bytes);
+        let is_http2 = client.starts_with(PREFACE);
+        let may_be_http2 = PREFACE.starts_with(client)
+            && server.len() <= MAX_EARLY_SERVER_BYTES
+            && !http1::begins_head(Role::Response, server);
+        if !is_http2 && may_be_http2 {
+            return;
+        }
+        let (client, server) = (std::mem::take(client), std::mem::take(server));
+        *self =
+            if is_http2 { Self::http2(Http2Reader::client()) } else { Self::http1(Http1Connection::new()) };
+        // Who spoke first is of account for p0f.
+        let order = match side {
+            Side::Client => [(Side::Server, server), (Side::Client, client)],
+            Side::Server => [(Side::Client, client), (Side::Server, server)],
+        };
+        for (side, bytes) in order {
+            if !bytes.is_empty() {
+                self.push(side, StreamData::Bytes(&bytes), counters, emit);
+            }
+        }
+    }
+
+    fn push_http1(
+        &mut self,
+        side: Side,
+        data: StreamData<'_>,
+        counters: &mut HttpCounters,
+        emit: &mut impl FnMut(Side, HttpEvent),
+    ) {
+        let Self::Http1(http1) = self else { return };
+        http1.push(side, data, counters, emit);
+        match http1.connection.upgrade() {
+            None => {}
+            Some(upgrade @ (Upgrade::Http2 | Upgrade::PriorKnowledge)) => {
+                let Http1 { connection, http2_settings } = &mut **http1;
+                if connection.is_over(Role::Request) && connection.is_over(Role::Response) {
+                    let settings = http2_settings.take().unwrap_or_default();
+                    let rest = [Role::Request, Role::Response].map(|role| connection.take_rest(role));
+                    *self = Self::http2(match upgrade {
+                        Upgrade::Http2 => Http2Reader::upgraded_client(&settings),
+                        _ => Http2Reader::client(),
+                    });
+                    for (side, bytes) in [Side::Client, Side::Server].into_iter().zip(rest) {
+                        self.push(side, StreamData::Bytes(&bytes), counters, emit);
+                    }
+                }
+            }
+            Some(_) => *self = Self::None,
+        }
+    }
+}
+
+impl Http1 {
+    fn push(
+        &mut self,
+        side: Side,
+        data: StreamData<'_>,
+        counters: &mut HttpCounters,
+        emit: &mut impl FnMut(Side, HttpEvent),
+    ) {
+        let Self { connection, http2_settings } = self;
+        let direction = role_of(side);
+        let bytes = match data {
+            StreamData::Bytes(bytes) => bytes,
+            StreamData::Gap(missing) => return connection.gap(direction, missing, &mut counters.http1),
+        };
+        let HttpCounters { requests, responses, http1, .. } = counters;
+        connection.push(direction, bytes, http1, &mut |exchange, head| match head {
+            Head::Request(request) => {
+                *requests = requests.saturating_add(1);
+                if let Some(settings) = request.headers().first(HeaderName::Http2Settings) {
+                    *http2_settings = Some(settings.into());
+                }
+                emit(side, HttpEvent::Request(HttpRequest { request, exchange, akamai: None }));
+            }
+            Head::Response(response) => {
+                *responses = responses.saturating_add(1);
+                emit(side, HttpEvent::Response(HttpResponse { response, exchange }));
+            }
+        });
+    }
+}
+
+/// What a side sends.
+fn role_of(side: Side) -> Role {
+    side.choose(Role::Request, Role::Response)
+}
+
+impl Http2 {
+    fn gap(&mut self, side: Side, missing: u64, counters: &mut HttpCounters) {
+        let outcome = side.choose(&mut self.client, &mut self.server).gap(missing);
+        counters.http2_given_up = counters.http2_given_up.saturating_add(u64::from(outcome.is_err()));
+    }
+
+    fn push(
+        &mut self,
+        side: Side,
+        bytes: &[u8],
+        counters: &mut HttpCounters,
+        emit: &mut impl FnMut(Side, HttpEvent),
+    ) {
+        let Self { client, server, akamai } = self;
+        let HttpCounters { requests, responses, http2_given_up, .. } = counters;
+        let outcome = side.choose(client, server).push(bytes, &mut |event| match event {
+            Http2Event::Akamai(found) => *akamai = Some(Arc::new(found)),
+            Http2Event::Request { stream, request, .. } => {
+                *requests = requests.saturating_add(1);
+                let found = HttpRequest { request, exchange: stream, akamai: akamai.clone() };
+                emit(side, HttpEvent::Request(found));
+            }
+            Http2Event::Response { stream, response } => {
+                *responses = responses.saturating_add(1);
+                emit(side, HttpEvent::Response(HttpResponse { response, exchange: stream }));
+            }
+        });
+        if outcome.is_err() {
+            *http2_given_up = http2_given_up.saturating_add(1);
+        }
+    }
+}

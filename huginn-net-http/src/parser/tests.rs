@@ -1,0 +1,162 @@
+//! Shortcuts of the parser change nothing.
+
+use huginn_net_core::{ParserSlot, StreamCounters, StreamFlow, TcpFlags, TcpHeader, tally};
+use proptest::prelude::*;
+
+use super::*;
+
+const CLIENT: &[u8] = b"POST /a HTTP/1.1\r\nContent-Length: 30\r\n\r\nGET /not HTTP/1.1\r\nHost: x\r\n\r\n \
+    GET /b HTTP/1.1\r\n\r\nPUT /c HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n14\r\nHTTP/1.1 200 OK\r\n\r\n!\r\n3\nabc\r\n0\r\n\r\n\
+    CONNECT h:1 HTTP/1.1\r\n\r\nGET /d HTTP/1.1\r\nContent-Length: 9\r\n\r\n123456789GET /e HTTP/1.1\r\n\r\n";
+const SERVER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 28\r\n\r\nHTTP/1.1 404 Not Found\r\n\r\n..\
+    HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n12;x=y\r\nHTTP/1.1 500 A\r\n\r\n\r\n0\r\nA: b\r\n\r\n\
+    HTTP/1.1 204 No\r\n\r\nHTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n12345HTTP/1.1 200 OK\r\n\r\nall the rest";
+
+/// The parser, with or without skipped bodies and summarized first segments.
+struct Observed<const OPTIMISED: bool>(HttpParser);
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct ObservedCounters {
+    http: HttpCounters,
+    /// Bytes that the parser did not skip.
+    read: u64,
+}
+
+tally!(ObservedCounters { http, read });
+
+impl<const OPTIMISED: bool> StreamParser for Observed<OPTIMISED> {
+    type Event = HttpEvent;
+    type Counters = ObservedCounters;
+
+    fn probe(sender: Side, first: &[u8]) -> StreamProbe {
+        HttpParser::probe(sender, first)
+    }
+
+    fn new(start: StreamStart) -> Self {
+        Self(HttpParser::new(start))
+    }
+
+    fn on_data(
+        &mut self,
+        side: Side,
+        data: StreamData<'_>,
+        counters: &mut ObservedCounters,
+        emit: &mut impl FnMut(Side, HttpEvent),
+    ) {
+        if let StreamData::Bytes(bytes) = data {
+            counters.read += bytes.len() as u64;
+        }
+        self.0.on_data(side, data, &mut counters.http, emit);
+    }
+
+    fn reads(&self, side: Side) -> bool {
+        self.0.reads(side)
+    }
+
+    fn on_close(&mut self) {
+        self.0.on_close();
+    }
+
+    fn skippable(&self, side: Side) -> u64 {
+        if OPTIMISED { self.0.skippable(side) } else { 0 }
+    }
+
+    fn skip(&mut self, side: Side, len: u64) {
+        self.0.skip(side, len);
+    }
+
+    fn buffered_bytes(&self) -> usize {
+        self.0.buffered_bytes()
+    }
+
+    fn summarize(
+        sender: Side,
+        first: &[u8],
+        start: StreamStart,
+        counters: &mut ObservedCounters,
+        emit: &mut impl FnMut(Side, HttpEvent),
+    ) -> Option<u8> {
+        OPTIMISED.then(|| HttpParser::summarize(sender, first, start, &mut counters.http, emit)).flatten()
+    }
+
+    fn resume(start: StreamStart, sender: Side, len: usize, summary: u8) -> Self {
+        Self(HttpParser::resume(start, sender, len, summary))
+    }
+}
+
+type Segment<'a> = (Side, TcpFlags, u32, u32, &'a [u8]);
+
+/// The events of segments, each with the place of its segment, and the counters.
+fn observe<const OPTIMISED: bool>(
+    segments: &[Segment<'_>],
+) -> (Vec<String>, ObservedCounters, StreamCounters) {
+    let mut flow = StreamFlow::<ParserSlot<Observed<OPTIMISED>>>::default();
+    let (mut events, mut counters, mut streams) =
+        (Vec::new(), ObservedCounters::default(), StreamCounters::default());
+    for (place, &(sender, flags, seq, ack, payload)) in segments.iter().enumerate() {
+        let tcp = TcpHeader { src_port: 1, dst_port: 2, seq, ack, flags, window: 0, urgent: 0, options: &[] };
+        let new_parser = || ParserSlot::new(true);
+        flow.on_segment(&tcp, payload, sender, &mut streams, new_parser, &mut |parser, input| {
+            parser.on_data(input, &mut counters, &mut |side, event| {
+                events.push(format!("{place} {side} {event:?}"));
+            });
+        });
+    }
+    (events, counters, streams)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    /// However the streams are cut, lost, repeated, swapped and acknowledged, and whatever the client begins with.
+    #[test]
+    fn skipping_and_summarizing_change_no_event(
+        (syn, foreign) in (any::<bool>(), prop::sample::select(vec![&b""[..], b"\x16\x03\x01\x02", b"\0\0"])),
+        cuts in prop::collection::vec((any::<bool>(), 1_usize..40, 0_u8..24, 0_u16..0x40, -9_i32..9), 1..90),
+    ) {
+        let client = [foreign, CLIENT].concat();
+        let said = [client.as_slice(), SERVER];
+        let mut at = [0_usize; 2];
+        let mut segments = Vec::new();
+        if syn {
+            segments.push((Side::Client, TcpFlags::SYN, 99, 0, &b""[..]));
+        }
+        for (is_client, len, trouble, flags, ack) in cuts {
+            let (side, [own, peer]) =
+                if is_client { (Side::Client, [0, 1]) } else { (Side::Server, [1, 0]) };
+            let start = if trouble == 0 { at[own].saturating_sub(len / 2) } else { at[own] };
+            let end = start.saturating_add(len).min(said[own].len());
+            let payload = if trouble == 1 { &[] } else { &said[own][start..end] };
+            at[own] = at[own].max(start + payload.len());
+            let flags = if trouble == 2 { TcpFlags::from_bits_truncate(flags) } else { TcpFlags::ACK };
+            let place = |offset: usize| 100_u32.wrapping_add(u32::try_from(offset).unwrap());
+            let acknowledged = if trouble == 3 { place(at[peer]).wrapping_add_signed(ack) } else { place(at[peer]) };
+            if trouble != 4 {
+                segments.push((side, flags, place(start), acknowledged, payload));
+            }
+            if trouble == 5 && segments.len() > 1 {
+                let last = segments.len() - 1;
+                segments.swap(last, last - 1);
+            }
+        }
+        let (optimised, plain) = (observe::<true>(&segments), observe::<false>(&segments));
+        prop_assert_eq!(optimised.0, plain.0);
+        prop_assert_eq!(optimised.1.http, plain.1.http);
+        prop_assert_eq!(optimised.2, plain.2);
+        prop_assert!(optimised.1.read <= plain.1.read);
+    }
+}
+
+#[test]
+fn skips_most_of_a_body() {
+    let body = [&b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"[..], &[b'x'; 1000]].concat();
+    let request = (Side::Client, TcpFlags::ACK, 100, 100, &b"GET / HTTP/1.1\r\n\r\n"[..]);
+    let mut segments = vec![request];
+    for (n, chunk) in body.chunks(100).enumerate() {
+        let seq = 100 + u32::try_from(n).unwrap() * 100;
+        segments.push((Side::Server, TcpFlags::ACK, seq, 118, chunk));
+    }
+    let (events, counters, _) = observe::<true>(&segments);
+    let read = request.4.len() + body.len() - 900;
+    assert_eq!((events.len(), counters.read), (2, read as u64));
+}

@@ -1,0 +1,213 @@
+//! The stream parser of TLS over TCP.
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod tests;
+
+use huginn_net_core::{Probe as StreamProbe, Side, StreamData, StreamParser, StreamStart};
+
+use crate::hello::Hello;
+use crate::hello_search::{self, HelloSearch};
+use crate::observer::{SearchCounters, TlsCounters, TlsEvent};
+use crate::openvpn::{self, OpenVpnStream};
+use crate::record::{self, Probe};
+use crate::{ClientHello, Transport};
+
+/// Finds the hellos of a TCP connection: of TLS, wherever in the stream it begins, and of TLS in OpenVPN's control channel.
+#[derive(Debug)]
+pub struct TlsParser {
+    client: Reader,
+    server: Reader,
+    /// ClientHellos seen.
+    client_hellos: u8,
+    /// Whether the capture holds data of the server.
+    server_seen: bool,
+    /// Whether the server has asked for a second hello.
+    retry_requested: bool,
+    /// Whether the server has agreed to a handshake.
+    agreed: bool,
+}
+
+/// The protocol of one direction.
+#[derive(Debug)]
+enum Reader {
+    /// Not known yet; with the first bytes.
+    Undecided(Vec<u8>),
+    Tls(HelloSearch),
+    OpenVpn(Box<OpenVpnStream>),
+}
+
+impl StreamParser for TlsParser {
+    type Event = TlsEvent;
+    type Counters = TlsCounters;
+
+    /// TLS may follow any other protocol, so no bytes rule it out.
+    fn probe(sender: Side, first: &[u8]) -> StreamProbe {
+        if hello_search::hello_sender(first) == Some(sender) {
+            StreamProbe::Certain
+        } else {
+            StreamProbe::Unsure
+        }
+    }
+
+    fn new(_: StreamStart) -> Self {
+        Self {
+            client: Reader::Undecided(Vec::new()),
+            server: Reader::Undecided(Vec::new()),
+            client_hellos: 0,
+            server_seen: false,
+            retry_requested: false,
+            agreed: false,
+        }
+    }
+
+    /// Reports the hellos that are now whole. A ClientHello is a retry if the server asked for it; without the server's
+    /// data, every ClientHello after the first.
+    fn on_data(
+        &mut self,
+        side: Side,
+        data: StreamData<'_>,
+        counters: &mut TlsCounters,
+        emit: &mut impl FnMut(Side, TlsEvent),
+    ) {
+        let Self { client, server, client_hellos, server_seen, retry_requested, agreed } = self;
+        let TlsCounters { hellos, search, .. } = counters;
+        *server_seen |= side == Side::Server;
+        let mut report = |side, hello: Hello<'_>| {
+            let mut retry = false;
+            match &hello {
+                Hello::Client(_) => {
+                    retry = *client_hellos > 0 && (*retry_requested || !*server_seen);
+                    *client_hellos = client_hellos.saturating_add(1);
+                }
+                Hello::Server(hello) if hello.is_retry_request() => *retry_requested = true,
+                Hello::Server(_) => *agreed = true,
+            }
+            emit(side, hellos.event(hello, retry));
+        };
+        let (reader, other) = match side {
+            Side::Client => (client, server),
+            Side::Server => (server, client),
+        };
+        reader.push(data, search, &mut |hello| report(side, hello));
+        if matches!(reader, Reader::Tls(_)) {
+            other.rule_out_openvpn(search, &mut |hello| report(side.peer(), hello));
+        }
+    }
+
+    fn reads(&self, side: Side) -> bool {
+        !self.is_done() && !side.choose(&self.client, &self.server).is_done()
+    }
+
+    fn buffered_bytes(&self) -> usize {
+        self.client.buffered_bytes().saturating_add(self.server.buffered_bytes())
+    }
+
+    /// Summarizes a record with a ClientHello and nothing else, which is what most clients begin with.
+    fn summarize(
+        sender: Side,
+        first: &[u8],
+        _: StreamStart,
+        counters: &mut TlsCounters,
+        emit: &mut impl FnMut(Side, TlsEvent),
+    ) -> Option<u8> {
+        if sender != Side::Client {
+            return None;
+        }
+        let message = record::only_client_hello(first)?;
+        let hello = ClientHello::from_message(message, Transport::Tcp).ok()?;
+        let early_data = hello.announces_early_data();
+        emit(sender, counters.hellos.event(Hello::Client(hello), false));
+        Some(early_data.into())
+    }
+
+    fn resume(start: StreamStart, _: Side, first_len: usize, early_data: u8) -> Self {
+        Self {
+            client: Reader::Tls(HelloSearch::behind_hello(first_len, early_data != 0)),
+            server: Reader::Tls(HelloSearch::from_start()),
+            client_hellos: 1,
+            ..Self::new(start)
+        }
+    }
+}
+
+impl TlsParser {
+    /// Whether nothing further can be found.
+    fn is_done(&self) -> bool {
+        self.agreed && self.client_hellos > 0 || self.client.is_done() && self.server.is_done()
+    }
+}
+
+impl Reader {
+    /// How a direction that begins with these bytes is read, if they are enough to tell.
+    fn of(bytes: &[u8]) -> Option<Self> {
+        match openvpn::stream_probe(bytes) {
+            Probe::Yes => Some(Self::OpenVpn(Box::default())),
+            Probe::No => Some(Self::Tls(HelloSearch::from_start())),
+            Probe::Unsure => None,
+        }
+    }
+
+    fn push(&mut self, data: StreamData<'_>, search: &mut SearchCounters, found: &mut impl FnMut(Hello<'_>)) {
+        match data {
+            StreamData::Bytes(bytes) => self.read(bytes, search, found),
+            StreamData::Gap(_) => self.gap(),
+        }
+    }
+
+    fn read(&mut self, bytes: &[u8], search: &mut SearchCounters, found: &mut impl FnMut(Hello<'_>)) {
+        match self {
+            Self::Undecided(held) if held.is_empty() => match Self::of(bytes) {
+                Some(mut reader) => {
+                    reader.read(bytes, search, found);
+                    *self = reader;
+                }
+                None => held.extend_from_slice(bytes),
+            },
+            Self::Undecided(held) => {
+                held.extend_from_slice(bytes);
+                if let Some(mut reader) = Self::of(held) {
+                    reader.read(held, search, found);
+                    *self = reader;
+                }
+            }
+            Self::Tls(hellos) => hellos.push(bytes, search, found),
+            Self::OpenVpn(stream) => stream.push(bytes, found),
+        }
+    }
+
+    /// Takes notice that the other side does not speak OpenVPN.
+    fn rule_out_openvpn(&mut self, search: &mut SearchCounters, found: &mut impl FnMut(Hello<'_>)) {
+        if let Self::Undecided(held) = self {
+            let held = std::mem::take(held);
+            *self = Self::Tls(HelloSearch::from_start());
+            self.read(&held, search, found);
+        }
+    }
+
+    /// Tells that bytes are missing here.
+    fn gap(&mut self) {
+        match self {
+            Self::Undecided(_) => *self = Self::Tls(HelloSearch::from_the_middle()),
+            Self::Tls(search) => search.gap(),
+            // Where its next packet begins is not known.
+            Self::OpenVpn(_) => *self = Self::Tls(HelloSearch::default()),
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        match self {
+            Self::Undecided(_) => false,
+            Self::Tls(search) => search.is_done(),
+            Self::OpenVpn(stream) => stream.is_done(),
+        }
+    }
+
+    fn buffered_bytes(&self) -> usize {
+        match self {
+            Self::Undecided(held) => held.capacity(),
+            Self::Tls(search) => search.buffered_bytes(),
+            Self::OpenVpn(stream) => size_of::<OpenVpnStream>().saturating_add(stream.buffered_bytes()),
+        }
+    }
+}

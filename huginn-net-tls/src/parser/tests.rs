@@ -1,0 +1,124 @@
+//! Shortcuts of the parser change nothing.
+
+use huginn_net_core::{ParserSlot, StreamCounters, StreamFlow, TcpFlags, TcpHeader};
+use proptest::prelude::*;
+
+use super::*;
+
+const CURL: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
+
+/// The parser without summaries of first segments.
+struct Plain(TlsParser);
+
+impl StreamParser for Plain {
+    type Event = TlsEvent;
+    type Counters = TlsCounters;
+
+    fn probe(sender: Side, first: &[u8]) -> StreamProbe {
+        TlsParser::probe(sender, first)
+    }
+
+    fn new(start: StreamStart) -> Self {
+        Self(TlsParser::new(start))
+    }
+
+    fn on_data(
+        &mut self,
+        side: Side,
+        data: StreamData<'_>,
+        counters: &mut TlsCounters,
+        emit: &mut impl FnMut(Side, TlsEvent),
+    ) {
+        self.0.on_data(side, data, counters, emit);
+    }
+
+    fn reads(&self, side: Side) -> bool {
+        self.0.reads(side)
+    }
+
+    fn buffered_bytes(&self) -> usize {
+        self.0.buffered_bytes()
+    }
+}
+
+type Segment<'a> = (Side, TcpFlags, u32, u32, &'a [u8]);
+type Observed = (Vec<(usize, Side, TlsEvent)>, TlsCounters, StreamCounters, bool);
+
+/// The events of segments, each with the place of its segment, the counters, and whether the flow is done.
+fn observe<P: StreamParser<Event = TlsEvent, Counters = TlsCounters>>(segments: &[Segment<'_>]) -> Observed {
+    let mut flow = StreamFlow::<ParserSlot<P>>::default();
+    let (mut events, mut counters, mut streams) =
+        (Vec::new(), TlsCounters::default(), StreamCounters::default());
+    let mut is_done = false;
+    for (place, &(sender, flags, seq, ack, payload)) in segments.iter().enumerate() {
+        let tcp = TcpHeader { src_port: 1, dst_port: 2, seq, ack, flags, window: 0, urgent: 0, options: &[] };
+        let new_parser = || ParserSlot::new(true);
+        let interest =
+            flow.on_segment(&tcp, payload, sender, &mut streams, new_parser, &mut |parser, input| {
+                parser.on_data(input, &mut counters, &mut |side, event| events.push((place, side, event)));
+            });
+        is_done = interest == huginn_net_core::Interest::Done;
+    }
+    (events, counters, streams, is_done)
+}
+
+proptest! {
+    /// Whatever comes before a ClientHello in one segment, and after it.
+    #[test]
+    fn summarizing_first_segment_changes_no_event(
+        syns in prop::collection::vec((any::<bool>(), any::<bool>(), 95_u32..105), 0..3),
+        first in (prop::sample::select(vec![TcpFlags::ACK, TcpFlags::SYN, TcpFlags::SYN | TcpFlags::ACK]), 95_u32..105),
+        then in prop::collection::vec(
+            (any::<bool>(), 0_u16..0x20, -40_i32..40, -3_i32..3, any::<bool>(), any::<prop::sample::Index>()),
+            1..12,
+        ),
+    ) {
+        let side = |is_client| if is_client { Side::Client } else { Side::Server };
+        let mut segments: Vec<Segment<'_>> = Vec::new();
+        for (is_client, acknowledges, seq) in syns {
+            let ack = if acknowledges { TcpFlags::ACK } else { TcpFlags::empty() };
+            segments.push((side(is_client), TcpFlags::SYN | ack, seq, 100, b""));
+        }
+        let (flags, seq) = first;
+        segments.push((Side::Client, flags, seq, 100, CURL));
+
+        let end = seq + u32::from(flags.contains(TcpFlags::SYN)) + u32::try_from(CURL.len()).unwrap();
+        let bytes = [&CURL[CURL.len() - 10..], CURL, &crate::datagram::tests::retry_request_record()].concat();
+        segments.extend(then.iter().map(|(is_client, flags, seq, ack, whole, cut)| {
+            let (own, peer) = if *is_client { (end, 100) } else { (100, end) };
+            let payload = if *whole { &bytes[10..] } else { &bytes[..cut.index(bytes.len())] };
+            let (seq, ack) = (own.wrapping_add_signed(*seq), peer.wrapping_add_signed(*ack));
+            (side(*is_client), TcpFlags::from_bits_truncate(*flags), seq, ack, payload)
+        }));
+        prop_assert_eq!(observe::<TlsParser>(&segments), observe::<Plain>(&segments));
+    }
+
+    #[test]
+    fn segmentation_changes_no_hello(
+        cuts in prop::collection::vec(1_usize..700, 1..12), swap in any::<prop::sample::Index>(), syn in any::<bool>(),
+    ) {
+        let mut segments: Vec<Segment<'_>> = Vec::new();
+        if syn {
+            segments.push((Side::Client, TcpFlags::SYN, 99, 0, b""));
+        }
+        let begin = segments.len();
+        let (mut rest, mut seq) = (CURL, 100);
+        for cut in cuts.into_iter().chain([CURL.len()]) {
+            let (chunk, behind) = rest.split_at(cut.min(rest.len()));
+            if !chunk.is_empty() {
+                segments.push((Side::Client, TcpFlags::ACK, seq, 500, chunk));
+                seq += u32::try_from(chunk.len()).unwrap();
+            }
+            rest = behind;
+        }
+        let place = begin + swap.index(segments.len() - begin);
+        if place > begin {
+            segments.swap(place, place - 1);
+        }
+        let whole: [Segment<'_>; 1] = [(Side::Client, TcpFlags::ACK, 100, 500, CURL)];
+        let events = |(events, ..): Observed| {
+            events.into_iter().map(|(_, side, event)| (side, event)).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(events(observe::<TlsParser>(&segments)), events(observe::<TlsParser>(&whole)));
+    }
+}
