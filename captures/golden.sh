@@ -86,6 +86,10 @@ tls_view() {
     */starttls-ftp.pcap) options=(-d tcp.port==21,tls) ;;
     # DTLS 1.3 begins its ciphertexts otherwise, and a datagram that holds a ServerHello too it lets go.
     */dtls-13.pcap | */dtls-chromium.pcap | */dtls-firefox.pcap) options=(-d udp.port==1024-65535,dtls) ;;
+    # Padding that counts as payload stands where the hello does: to tshark the hello repeats it.
+    */tls-made-padded-acks.pcap)
+        options=(-o tcp.analyze_sequence_numbers:FALSE -o tcp.desegment_tcp_streams:FALSE)
+        ;;
     */quic-negotiation.pcap)
         tls_view_in_two "$1" "$2" 2
         return

@@ -20,7 +20,7 @@ readonly NAMES="tls-curl tls-gnutls tls-openssl tls-resumption tls-hello-retry t
     tls-rustls tls-firefox tls-chromium quic-firefox quic-chromium quic-go quic-retry quic-version2 quic-negotiation
     quic-aioquic starttls-smtp starttls-imap starttls-pop3 starttls-ftp starttls-ldap starttls-postgres starttls-mysql
     starttls-xmpp starttls-others tls-connect tls-socks tls-proxy-protocol
-    tls-large tls-small-segments tls-made-sslv2 tls-fast-open tls-made-mid-stream tls-openvpn
+    tls-large tls-small-segments tls-made-sslv2 tls-fast-open tls-made-mid-stream tls-made-padded-acks tls-openvpn
     dtls-openssl dtls-gnutls dtls-fragments dtls-13 dtls-chromium dtls-firefox"
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -495,6 +495,10 @@ record_tls_fast_open() {
 record_tls_made_mid_stream() {
     tshark -r "$here/tls-chromium.pcap" -Y 'tcp.flags.syn == 0' -F nsecpcap -w "$here/tls-made-mid-stream.pcap" \
         2>/dev/null
+}
+
+record_tls_made_padded_acks() {
+    python3 "$here/pad.py" "$here/tls-curl.pcap" "$here/tls-made-padded-acks.pcap"
 }
 
 # The control channel over UDP and TCP, bare and signed.

@@ -38,5 +38,6 @@ pub use header_name::HeaderName;
 pub use headers::{Header, Headers};
 pub use message::{HttpVersion, Request, Response, Role};
 pub use observer::{HttpCounters, HttpEvent, HttpObserver, HttpRequest, HttpResponse, HuginnNetHttp};
+pub use p0f::P0fConnection;
 pub use parser::HttpParser;
 pub use signature::HttpSignature;

@@ -95,10 +95,12 @@ impl StreamParser for TlsParser {
         }
     }
 
+    #[inline]
     fn reads(&self, side: Side) -> bool {
         !self.is_done() && !side.choose(&self.client, &self.server).is_done()
     }
 
+    #[inline]
     fn buffered_bytes(&self) -> usize {
         self.client.buffered_bytes().saturating_add(self.server.buffered_bytes())
     }
@@ -133,6 +135,7 @@ impl StreamParser for TlsParser {
 
 impl TlsParser {
     /// Whether nothing further can be found.
+    #[inline]
     fn is_done(&self) -> bool {
         self.agreed && self.client_hellos > 0 || self.client.is_done() && self.server.is_done()
     }

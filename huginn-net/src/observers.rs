@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use huginn_net_core::{
     Interest, ParserSet, ParserSlot, ParserVisitor, Protocol, Route, Segment, Side, StreamCounters,
-    StreamFlow, Tally, TcpFlags, TcpHeader, first_sender, tally, without_padding,
+    StreamFlow, Tally, TcpHeader, first_sender, tally, without_padding,
 };
 use huginn_net_db::{Database, Label};
 use huginn_net_http::{HttpCounters, HttpEvent, HttpParser, HttpRequest, HttpResponse, HttpSignature, Role};
@@ -14,7 +14,7 @@ use huginn_net_tcp::{Handshake, TcpEvent, TcpFlow, TcpObserver};
 use huginn_net_tls::{TlsCounters, TlsEvent, TlsParser, TlsUdpFlow, TlsUdpObserver};
 
 use crate::hosts::{self, HostNote, HttpNote, Note, TcpNote, TlsNote};
-use crate::p0f_flow::P0fFlow;
+use crate::p0f_flow::{P0fFlow, ends_http, is_hidden_from_p0f};
 use crate::{
     Finding, HostLimits, Hosts, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, TcpFinding,
 };
@@ -267,9 +267,9 @@ impl Observers {
         self.counters
     }
 
-    /// p0f takes no fragments, and no packet that the capture cut.
+    /// Whether a segment is out of scope.
     fn is_hidden(&self, segment: &Segment<'_>) -> bool {
-        self.scope == Scope::P0f && (segment.ip.reassembled || segment.payload_missing > 0)
+        self.scope == Scope::P0f && is_hidden_from_p0f(segment)
     }
 
     fn on_tcp(
@@ -347,7 +347,7 @@ impl Observers {
         let FlowState { tcp: handshake, transport, ssh_peers, systems, http_done, .. } = flow;
         let TransportState::Tcp(streams) = transport else { return Interest::Done };
         if self.scope == Scope::P0f {
-            *http_done |= is_given_up(segment, self.tcp.is_some().then_some(handshake));
+            *http_done |= ends_http(segment, self.tcp.is_some().then_some(handshake));
         }
         let (http, tls, ssh) = (self.http && !*http_done, self.tls, self.ssh);
         if !http && !tls && !ssh {
@@ -520,11 +520,4 @@ fn in_scope(
         Scope::Full => Some((whole(), seen_by_p0f.is_some())),
         Scope::P0f => Some((seen_by_p0f?, true)),
     }
-}
-
-/// Whether p0f reads no HTTP of a connection from this segment on: data come before the handshake is complete, as far as
-/// that is watched, or the connection ends.
-fn is_given_up(segment: &Segment<'_>, tcp: Option<&TcpFlow>) -> bool {
-    let early = !segment.payload.is_empty() && tcp.is_some_and(|tcp| !tcp.is_answered());
-    early || segment.tcp().is_some_and(|tcp| tcp.flags.intersects(TcpFlags::FIN | TcpFlags::RST))
 }

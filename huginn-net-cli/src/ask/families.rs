@@ -198,19 +198,13 @@ pub(super) const FAMILIES: &[Family] = &[
             labeled("reason", "http2_given_up", "/http/http2_given_up"),
         ],
     ),
-    several(
+    one(
+        Kind::Counter,
         "stream_segments_refused",
         "TCP segments too far ahead of what was missing to be held",
-        &[
-            labeled("protocol", "http", "/http/tcp/segments_refused"),
-            labeled("protocol", "tls", "/tls/tcp/segments_refused"),
-        ],
+        &alone("/streams/segments_refused"),
     ),
-    several(
-        "stream_gaps",
-        "Gaps in TCP streams that were given up",
-        &[labeled("protocol", "http", "/http/tcp/gaps"), labeled("protocol", "tls", "/tls/tcp/gaps")],
-    ),
+    one(Kind::Counter, "stream_gaps", "Gaps in TCP streams that were given up", &alone("/streams/gaps")),
     several(
         "tls_hellos",
         "TLS hellos reported",

@@ -4,7 +4,7 @@ use super::initial_seq::InitialSeqs;
 use super::parser_slot::SlotState;
 use super::{
     ParserSet, ParserSlot, ParserVisitor, StreamCounters, StreamData, StreamInput, StreamParser, StreamStart,
-    TcpConnection,
+    TcpConnection, pick,
 };
 use crate::limits::{MAX_FIRST_SEGMENT_LEN, MAX_OUT_OF_ORDER_BYTES, MAX_RESUMABLE_PARSERS};
 use crate::{Interest, Side, TcpFlags, TcpHeader};
@@ -36,6 +36,8 @@ enum State<S> {
 struct Open<S> {
     connection: TcpConnection,
     start: StreamStart,
+    /// Whether every parser that read client and server after the last segment had bytes to skip there.
+    may_skip: [bool; 2],
     parsers: S,
 }
 
@@ -128,7 +130,7 @@ impl<S: ParserSet> StreamFlow<S> {
                 return;
             }
         }
-        let mut open = Open { connection: TcpConnection::new(initial), start, parsers };
+        let mut open = Open { connection: TcpConnection::new(initial), start, may_skip: [false; 2], parsers };
         let survey = if first.is_some() {
             let counters = &mut StreamCounters::default();
             open.connection.on_segment(
@@ -174,6 +176,10 @@ impl<S: ParserSet> Open<S> {
         if payload_len == 0 {
             return self.connection.skip_payload(tcp, 0, sender);
         }
+        let [client, server] = self.may_skip;
+        if !sender.choose(client, server) {
+            return false;
+        }
         let mut skippable = Skippable { side: sender, len: payload_len as u64, all_skip: true };
         self.parsers.visit(&mut skippable);
         if !skippable.all_skip || !self.connection.skip_payload(tcp, payload_len, sender) {
@@ -191,7 +197,7 @@ impl<S: ParserSet> Open<S> {
         counters: &mut StreamCounters,
         feed: &mut impl FnMut(&mut S, StreamInput<'_>),
     ) -> Survey {
-        let Self { connection, start, parsers } = self;
+        let Self { connection, start, parsers, .. } = self;
         if tcp.flags.closes() {
             parsers.visit(&mut Close);
         }
@@ -203,8 +209,9 @@ impl<S: ParserSet> Open<S> {
 
     /// Drops the parsers that are done, and the directions that no parser reads.
     fn survey(&mut self) -> Survey {
-        let mut survey = Survey { reads: [false; 2], buffered: 0 };
+        let mut survey = Survey { reads: [false; 2], may_skip: [true; 2], buffered: 0 };
         self.parsers.visit(&mut survey);
+        self.may_skip = survey.may_skip;
         for (side, reads) in [Side::Client, Side::Server].into_iter().zip(survey.reads) {
             if !reads {
                 self.connection.ignore(side);
@@ -271,7 +278,7 @@ impl FirstSegment {
         connection.on_segment(&tcp, payload, sender, MAX_OUT_OF_ORDER_BYTES, counters, &mut |_, _| {});
         parsers.visit(&mut PutSummaries { first: self, index: 0 });
         parsers.visit(&mut Resume { start, sender, len: payload.len() });
-        Open { connection, start, parsers }
+        Open { connection, start, may_skip: [false; 2], parsers }
     }
 }
 
@@ -330,7 +337,8 @@ struct Resume {
 impl ParserVisitor for Resume {
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
         if let SlotState::Summarized(summary) = slot.0 {
-            slot.0 = SlotState::Reading(P::resume(self.start, self.sender, self.len, summary));
+            let parser = P::resume(self.start, self.sender, self.len, summary);
+            slot.0 = SlotState::Reading(parser, [true; 2]);
         }
     }
 }
@@ -346,7 +354,9 @@ impl ParserVisitor for Skippable {
     #[inline]
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
         self.all_skip &= match &slot.0 {
-            SlotState::Reading(parser) => parser.skippable(self.side) >= self.len || !parser.reads(self.side),
+            SlotState::Reading(parser, [client, server]) => {
+                !self.side.choose(*client, *server) || parser.skippable(self.side) >= self.len
+            }
             SlotState::Dropped => true,
             SlotState::Waiting | SlotState::Summarized(_) => false,
         };
@@ -362,8 +372,8 @@ struct Skip {
 impl ParserVisitor for Skip {
     #[inline]
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
-        if let SlotState::Reading(parser) = &mut slot.0 {
-            if parser.reads(self.side) {
+        if let SlotState::Reading(parser, [client, server]) = &mut slot.0 {
+            if self.side.choose(*client, *server) {
                 parser.skip(self.side, self.len);
             }
         }
@@ -375,16 +385,18 @@ struct Close;
 
 impl ParserVisitor for Close {
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
-        if let SlotState::Reading(parser) = &mut slot.0 {
+        if let SlotState::Reading(parser, _) = &mut slot.0 {
             parser.on_close();
         }
     }
 }
 
-/// The state of all parsers; drops those that are done.
+/// The state of all parsers after a segment; drops those that are done.
 struct Survey {
     /// Whether a parser reads client and server.
     reads: [bool; 2],
+    /// Whether every parser that reads client and server has bytes to skip there.
+    may_skip: [bool; 2],
     /// The heap memory of the parsers, in bytes.
     buffered: usize,
 }
@@ -398,19 +410,22 @@ impl Survey {
 impl ParserVisitor for Survey {
     #[inline]
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
-        let [client, server] = &mut self.reads;
-        match &slot.0 {
-            SlotState::Reading(parser) => {
-                let (reads_client, reads_server) = (parser.reads(Side::Client), parser.reads(Side::Server));
-                if reads_client || reads_server {
-                    *client |= reads_client;
-                    *server |= reads_server;
-                    self.buffered = self.buffered.saturating_add(parser.buffered_bytes());
-                } else {
+        match &mut slot.0 {
+            SlotState::Reading(parser, reads) => {
+                *reads = [parser.reads(Side::Client), parser.reads(Side::Server)];
+                if *reads == [false; 2] {
                     slot.0 = SlotState::Dropped;
+                    return;
                 }
+                for (side, reads) in [Side::Client, Side::Server].into_iter().zip(*reads) {
+                    *pick(&mut self.reads, side) |= reads;
+                    *pick(&mut self.may_skip, side) &= !reads || parser.skippable(side) > 0;
+                }
+                self.buffered = self.buffered.saturating_add(parser.buffered_bytes());
             }
-            SlotState::Waiting | SlotState::Summarized(_) => (*client, *server) = (true, true),
+            SlotState::Waiting | SlotState::Summarized(_) => {
+                (self.reads, self.may_skip) = ([true; 2], [false; 2]);
+            }
             SlotState::Dropped => {}
         }
     }

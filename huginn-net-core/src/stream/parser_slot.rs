@@ -13,7 +13,8 @@ pub(super) enum SlotState<P> {
     Waiting,
     /// The parser described its state in this byte.
     Summarized(u8),
-    Reading(P),
+    /// The parser, and whether it read client and server after the last segment.
+    Reading(P, [bool; 2]),
     /// The parser is done, or the connection is not for it.
     Dropped,
 }
@@ -48,11 +49,13 @@ impl<P: StreamParser> ParserSlot<P> {
         emit: &mut impl FnMut(Side, P::Event),
     ) {
         match &mut self.0 {
-            SlotState::Reading(parser) if parser.reads(input.side) => {
-                parser.on_data(input.side, input.data, counters, emit);
+            SlotState::Reading(parser, [client, server]) => {
+                if input.side.choose(*client, *server) {
+                    parser.on_data(input.side, input.data, counters, emit);
+                }
             }
             SlotState::Waiting => self.0 = Self::start(input, counters, emit),
-            SlotState::Reading(_) | SlotState::Summarized(_) | SlotState::Dropped => {}
+            SlotState::Summarized(_) | SlotState::Dropped => {}
         }
     }
 
@@ -74,6 +77,6 @@ impl<P: StreamParser> ParserSlot<P> {
         }
         let mut parser = P::new(start);
         parser.on_data(side, data, counters, emit);
-        SlotState::Reading(parser)
+        SlotState::Reading(parser, [true; 2])
     }
 }

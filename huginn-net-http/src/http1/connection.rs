@@ -8,6 +8,7 @@ use super::body::After;
 use super::head;
 use super::reader::Reader;
 use crate::headers::trim_blanks;
+use crate::p0f::Exchange;
 use crate::{Error, Header, HeaderName, Response, Role};
 
 /// Reads both directions of an HTTP/1 connection, each from its bytes in order, in pieces of any size.
@@ -35,7 +36,7 @@ pub struct Http1Connection {
     awaited: Awaited,
     requests_seen: u32,
     responses_seen: u32,
-    p0f: P0f,
+    p0f: Exchange,
     upgrade: Option<Upgrade>,
     /// Whether responses may be missing: which request the next one answers is not known from their number.
     responses_missing: bool,
@@ -68,17 +69,6 @@ pub struct Http1Counters {
 
 tally!(Http1Counters { heads_too_long, heads_with_too_many_headers, times_lost });
 
-/// How far p0f would be with a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum P0f {
-    /// It waits for a request.
-    Request,
-    /// It waits for the response.
-    Response,
-    /// It looks no further.
-    Done,
-}
-
 impl Default for Http1Connection {
     fn default() -> Self {
         Self::new()
@@ -103,7 +93,7 @@ impl Http1Connection {
             awaited: Awaited::default(),
             requests_seen: 0,
             responses_seen: 0,
-            p0f: P0f::Request,
+            p0f: Exchange::default(),
             upgrade: None,
             responses_missing: false,
         }
@@ -138,10 +128,8 @@ impl Http1Connection {
         }
         let Self { requests, awaited, requests_seen, p0f, .. } = self;
         requests.push(bytes, counters, &mut |head, is_first| {
-            let request = head::request(head, is_first && *p0f == P0f::Request)?;
-            if *p0f == P0f::Request {
-                *p0f = if request.is_seen_by_p0f() { P0f::Response } else { P0f::Done };
-            }
+            let request = head::request(head, is_first && *p0f == Exchange::Request)?;
+            p0f.on_request(request.is_seen_by_p0f());
             awaited.push(&request);
             let after = After::request(&request);
             found(*requests_seen, Head::Request(request));
@@ -160,10 +148,7 @@ impl Http1Connection {
         counters: &mut Http1Counters,
         found: &mut impl FnMut(u32, Head),
     ) {
-        if self.p0f == P0f::Request {
-            // p0f takes no server that speaks before it was asked.
-            self.p0f = P0f::Done;
-        }
+        self.p0f.on_server_bytes();
         if self.responses.is_lost() && self.requests_seen > 0 && self.awaited.is_empty() {
             // Nothing was asked: what looks like a head is part of a body.
             return;
@@ -171,8 +156,8 @@ impl Http1Connection {
         let (mut tunnel, mut upgrade) = (false, None);
         let Self { responses, awaited, requests_seen, responses_seen, p0f, responses_missing, .. } = self;
         responses.push(bytes, counters, &mut |head, is_first| {
-            let response = head::response(head, is_first && *p0f == P0f::Response)?;
-            *p0f = P0f::Done;
+            let response = head::response(head, is_first && *p0f == Exchange::Response)?;
+            p0f.end();
             if std::mem::take(responses_missing) {
                 // A client asks again when it has its answer, unless it pipelines.
                 awaited.keep_last();
@@ -231,7 +216,7 @@ impl Http1Connection {
     /// Tells that p0f would look no further, for a reason that is not in the bytes: a FIN or RST, data in a SYN. What
     /// comes from here on has no signature of p0f's ([`HttpSignature::p0f_of_request`](crate::HttpSignature::p0f_of_request)).
     pub fn hide_from_p0f(&mut self) {
-        self.p0f = P0f::Done;
+        self.p0f.end();
     }
 
     /// Tells that bytes of a direction are missing here, and how many: `u64::MAX` if that is not known.

@@ -11,7 +11,7 @@ use crate::{Error, Role};
 /// Blank lines that may come before the first head, in bytes (RFC 9112, section 2.2).
 const MAX_BLANK: u8 = 8;
 /// How much a client may say that is not HTTP/1 before its server is not listened to any more, in bytes.
-const PATIENCE: u32 = 4 << 10;
+const MAX_NON_HTTP_PREFIX_LEN: u32 = 4 << 10;
 /// How much is kept of what follows HTTP/1, in bytes.
 const MAX_REST: usize = 128 << 10;
 /// How far heads are looked for in a stream that is not known to be HTTP, in bytes.
@@ -202,7 +202,7 @@ impl Reader {
 
     /// Whether it is known not to be HTTP/1, and has gone on so for long.
     pub(super) fn is_hopeless(&self) -> bool {
-        matches!(self.state, State::Refused) && self.passed > PATIENCE
+        matches!(self.state, State::Refused) && self.passed > MAX_NON_HTTP_PREFIX_LEN
     }
 
     /// Whether it was open before, or is not known to be HTTP.

@@ -1,28 +1,22 @@
-//! What p0f 3.09b takes for HTTP; found by giving it requests and responses at the limits.
+//! Whole heads as p0f reads them.
 
 use std::ops::Range;
 
+use super::{
+    MAX_BYTES, MAX_HEADERS, MAX_NAME, MAX_URL, MAX_VALUE, MIN_REQUEST_LINE, MIN_STATUS_LINE, begins_request,
+    begins_version, is_name, is_printable,
+};
+
 /// Fields that there is room for at first: more than most have.
 const USUAL_FIELDS: usize = 16;
-/// Bytes of a direction that p0f looks at.
-pub(crate) const MAX_BYTES: usize = 8192;
-/// How far into a direction p0f looks for the end of the first line, in bytes.
-const MAX_URL: usize = 1024;
-const MIN_REQUEST_LINE: usize = 14;
-const MIN_STATUS_LINE: usize = 13;
-const MAX_HEADERS: usize = 32;
-const MAX_NAME: usize = 32;
-/// Bytes of a value behind the blank after the colon; a CR at its end counts.
-const MAX_VALUE: usize = 1024;
-
 /// Whether p0f reads a request head that begins a connection. `lines` are its lines up to the empty one.
 pub(crate) fn takes_request(lines: &[u8]) -> bool {
     let Some((line, headers)) = split_line(lines) else { return false };
     let before_cr = line.strip_suffix(b"\r").unwrap_or(line);
-    (line.starts_with(b"GET /") || line.starts_with(b"HEAD /"))
+    begins_request(line)
         && (MIN_REQUEST_LINE..MAX_URL).contains(&line.len())
         && are_printable(line)
-        && before_cr.last_chunk::<8>().is_some_and(|version| version.starts_with(b"HTTP/1."))
+        && before_cr.last_chunk::<8>().is_some_and(|version| begins_version(version))
         && lines.len() < MAX_BYTES
         && takes_headers(headers)
 }
@@ -35,7 +29,7 @@ pub(crate) type Places = (Range<usize>, Range<usize>);
 /// `lines` are its lines up to the empty one, which a CR begins or not; `cuts` the lengths up to which segments brought
 /// them. With every segment p0f takes the line that it has got to for the status line.
 pub(crate) fn response_fields(lines: &[u8], cuts: &[u16], blank_has_cr: bool) -> Option<Vec<Places>> {
-    if !lines.starts_with(b"HTTP/1.") || lines.len() >= MAX_BYTES {
+    if !begins_version(lines) || lines.len() >= MAX_BYTES {
         return None;
     }
     let mut response =
@@ -125,7 +119,7 @@ fn takes_headers(mut rest: &[u8]) -> bool {
 
 /// The length of the name in a line that p0f takes for a header.
 fn name_length(line: &[u8]) -> Option<usize> {
-    let colon = line.iter().take(MAX_NAME.saturating_add(1)).position(|byte| !is_name(byte))?;
+    let colon = line.iter().take(MAX_NAME.saturating_add(1)).position(|byte| !is_name(*byte))?;
     let value = line.get(colon..)?.strip_prefix(b":")?;
     let blank = usize::from(matches!(value.first(), Some(b' ' | b'\t')));
     (colon > 0 && value.len().saturating_sub(blank) <= MAX_VALUE).then_some(colon)
@@ -133,27 +127,13 @@ fn name_length(line: &[u8]) -> Option<usize> {
 
 /// Whether p0f waits for the rest of such a line.
 fn is_header_so_far(line: &[u8]) -> bool {
-    line.len() <= MAX_NAME.saturating_add(1) && line.iter().all(is_name) || name_length(line).is_some()
-}
-
-/// A look into a table takes less than comparisons; every byte of every name is looked up.
-fn is_name(byte: &u8) -> bool {
-    #[expect(clippy::indexing_slicing, reason = "there is a place for every byte")]
-    const NAME_BYTES: [bool; 256] = {
-        let mut is_name = [false; 256];
-        let mut byte = 0_u8;
-        while byte < u8::MAX {
-            is_name[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-            byte = byte.wrapping_add(1);
-        }
-        is_name
-    };
-    NAME_BYTES.get(usize::from(*byte)).is_some_and(|is_name| *is_name)
+    line.len() <= MAX_NAME.saturating_add(1) && line.iter().all(|byte| is_name(*byte))
+        || name_length(line).is_some()
 }
 
 fn are_printable(bytes: &[u8]) -> bool {
-    // Many at a time, without an end before the last.
-    bytes.iter().fold(true, |are, byte| are & matches!(byte, 0x20..=0x7f | b'\r'))
+    // Without an early end, so that the compiler vectorises it.
+    bytes.iter().fold(true, |are, byte| are & is_printable(*byte))
 }
 
 /// A line without its LF, and what follows that.

@@ -1,0 +1,55 @@
+#!/usr/bin/python3
+"""Makes the pure ACKs of a recording as some network cards capture them: Ethernet padding counts as payload.
+
+    pad.py ETHERNET.pcap OUT.pcap
+
+An IPv4 packet of 40 bytes is shorter than an Ethernet frame may be, so a frame has 6 bytes of padding behind it. Here the IP
+total length is 46. Timestamps (RFC 7323) are taken out: with them an ACK is long enough. IPv6 packets are left out.
+"""
+
+import struct
+import sys
+
+from packets import CLIENT_MAC, ETHERNET, Packet, checksum, ether, read, with_checksum, write
+
+ETHERNET_MIN = 46
+ACK = 0x10
+TIMESTAMPS = 8
+
+
+def main(source, target):
+    frames = []
+    for nanos, frame in read(source):
+        packet = Packet(nanos, frame[14:], frame[6:12] == CLIENT_MAC)
+        if packet.version == 4:
+            frames.append((nanos, ether(packet, packet.ether_type, padded(packet))))
+    write(target, ETHERNET, frames)
+
+
+def padded(packet):
+    length = struct.unpack_from("!H", packet.ip, 2)[0]
+    header, segment = packet.ip[: packet.tcp_at], packet.ip[packet.tcp_at : length]
+    data_at = (segment[12] >> 4) * 4
+    options, payload = without_timestamps(segment[20:data_at]), segment[data_at:]
+    if packet.flags == ACK and not payload:
+        payload = bytes(ETHERNET_MIN - len(header) - 20 - len(options))
+    offset = bytes([(20 + len(options)) // 4 << 4 | segment[12] & 15])
+    segment = segment[:12] + offset + segment[13:16] + b"\0\0" + segment[18:20] + options + payload
+    pseudo_header = header[12:20] + struct.pack("!BBH", 0, 6, len(segment))
+    segment = segment[:16] + struct.pack("!H", checksum(pseudo_header + segment)) + segment[18:]
+    return with_checksum(header[:2] + struct.pack("!H", len(header) + len(segment)) + header[4:]) + segment
+
+
+def without_timestamps(options):
+    """The options (RFC 9293, section 3.1) in multiples of four bytes, padded in front."""
+    kept, at = b"", 0
+    while at < len(options) and options[at] != 0:
+        length = 1 if options[at] == 1 else options[at + 1]
+        if options[at] not in (1, TIMESTAMPS):
+            kept += options[at : at + length]
+        at += length
+    return b"\1" * (-len(kept) % 4) + kept
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,66 @@
+//! How far p0f follows a connection.
+
+use huginn_net_core::{Side, TcpFlags, TcpHeader};
+
+use super::head_progress::HeadProgress;
+
+/// Decides which segments of a connection p0f 3.09b takes: from the SYN to a FIN or RST, or up to bytes that it does not read
+/// as HTTP.
+///
+/// p0f has no reassembly: it takes the segments in order and ignores others, Ethernet padding counting as payload.
+#[derive(Debug, Default)]
+pub struct P0fConnection {
+    /// The sequence numbers that p0f waits for, of client and server.
+    next: [u32; 2],
+    is_answered: bool,
+    /// The first request and the first response.
+    heads: [HeadProgress; 2],
+    is_over: bool,
+}
+
+impl P0fConnection {
+    /// Whether p0f still follows the connection.
+    pub fn is_followed(&self) -> bool {
+        !self.is_over
+    }
+
+    /// Takes the next segment; returns whether p0f looks at it behind the handshake, as it does for timestamps.
+    pub fn takes(&mut self, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> bool {
+        if self.is_over {
+            return false;
+        }
+        let [client, server] = &mut self.next;
+        let next = sender.choose(client, server);
+        if tcp.flags.contains(TcpFlags::SYN) {
+            *next = tcp.seq.wrapping_add(1);
+            self.is_answered |= sender == Side::Server;
+            return false;
+        }
+        if !self.is_answered {
+            self.is_over = true;
+            return false;
+        }
+        if tcp.flags.closes() {
+            self.is_over = true;
+            return true;
+        }
+        if tcp.seq != *next {
+            return false;
+        }
+        *next = next.wrapping_add(u32::try_from(payload.len()).unwrap_or(u32::MAX));
+        self.on_bytes(payload, sender);
+        true
+    }
+
+    fn on_bytes(&mut self, bytes: &[u8], sender: Side) {
+        if bytes.is_empty() {
+            return;
+        }
+        let [request, response] = &mut self.heads;
+        let is_asked = request.is_whole();
+        self.is_over |= match sender {
+            Side::Client => !is_asked && !request.goes_on(bytes, sender),
+            Side::Server => !is_asked || !response.goes_on(bytes, sender) || response.is_whole(),
+        };
+    }
+}

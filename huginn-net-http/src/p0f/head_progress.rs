@@ -1,0 +1,222 @@
+//! How far p0f reads a head while its segments come.
+
+use huginn_net_core::Side;
+
+use super::{begins_request, begins_version, is_name, is_printable};
+
+/// Follows the first head of a direction segment by segment, and tells whether p0f goes on reading it.
+#[derive(Debug, Default)]
+pub(super) struct HeadProgress {
+    at: At,
+    /// Bytes that came.
+    seen: u16,
+    /// Bytes of the current part.
+    length: u16,
+    /// Bytes before the current line.
+    line_at: u16,
+    headers: u16,
+    /// The first and last bytes of the first line.
+    start: [u8; 7],
+    end: [u8; 9],
+}
+
+/// The part of a head that comes next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum At {
+    #[default]
+    FirstLine,
+    /// A line, or the rest of one, that p0f takes for a status line: it does so with every segment of a response.
+    AnyLine,
+    Name,
+    /// A blank, or the value.
+    Colon,
+    Value,
+    /// The head is whole.
+    End,
+    /// Something that p0f does not read.
+    Wrong,
+}
+
+/// The limits of the [module](super), as the counters here count. p0f waits for the end of a longer value, until more comes.
+const MAX_BYTES: u16 = limit(super::MAX_BYTES);
+const MAX_FIRST_LINE: u16 = limit(super::MAX_URL - 1);
+const MAX_HEADERS: u16 = limit(super::MAX_HEADERS);
+const MAX_NAME: u16 = limit(super::MAX_NAME);
+const MAX_VALUE: u16 = limit(super::MAX_VALUE);
+
+#[expect(clippy::cast_possible_truncation, reason = "checked when compiled")]
+const fn limit(limit: usize) -> u16 {
+    assert!(limit <= u16::MAX as usize, "the counters are of 16 bits");
+    limit as u16
+}
+
+/// The least length of a first line.
+fn least_line(sender: Side) -> u16 {
+    sender.choose(limit(super::MIN_REQUEST_LINE), limit(super::MIN_STATUS_LINE))
+}
+
+/// The number of bytes that p0f waits for before it judges them.
+fn min_judged_bytes(sender: Side) -> u16 {
+    sender.choose(limit(super::MIN_REQUEST_LINE).saturating_add(1), limit(super::MIN_STATUS_LINE))
+}
+
+impl HeadProgress {
+    /// Whether the head is whole.
+    pub(super) fn is_whole(&self) -> bool {
+        self.at == At::End
+    }
+
+    /// Takes the bytes of a segment; returns whether p0f still reads the head.
+    pub(super) fn goes_on(&mut self, bytes: &[u8], sender: Side) -> bool {
+        if self.at == At::Value && self.length > MAX_VALUE {
+            return false;
+        }
+        let is_in_headers = matches!(self.at, At::Name | At::Colon | At::Value);
+        if sender == Side::Server && is_in_headers && self.line_at <= MAX_FIRST_LINE {
+            self.at = At::AnyLine;
+        }
+        for byte in bytes {
+            if self.at == At::End {
+                return true;
+            }
+            self.seen = self.seen.saturating_add(1);
+            if self.at != At::Wrong {
+                self.at = self.behind(*byte, sender);
+            }
+        }
+        self.at != At::Wrong && self.seen < MAX_BYTES || self.seen < min_judged_bytes(sender)
+    }
+
+    fn behind(&mut self, byte: u8, sender: Side) -> At {
+        let length = self.length;
+        self.length = length.saturating_add(1);
+        match self.at {
+            At::FirstLine if byte == b'\n' => self.behind_first_line(length, sender),
+            At::FirstLine => self.within_first_line(byte, length, sender),
+            At::AnyLine if self.seen > MAX_FIRST_LINE.saturating_add(1) => At::Wrong,
+            At::AnyLine if byte == b'\n' => self.next_line(),
+            At::AnyLine if is_printable(byte) => At::AnyLine,
+            // A CR is all that p0f wants of the empty line.
+            At::Name if length == 0 && matches!(byte, b'\r' | b'\n') => At::End,
+            At::Name if byte == b':' && (1..=MAX_NAME).contains(&length) => {
+                self.length = 0;
+                self.headers = self.headers.saturating_add(1);
+                At::Colon
+            }
+            At::Name if length <= MAX_NAME && self.headers < MAX_HEADERS && is_name(byte) => At::Name,
+            At::Colon | At::Value if byte == b'\n' && length <= MAX_VALUE => self.next_line(),
+            At::Colon if matches!(byte, b' ' | b'\t') => {
+                self.length = 0;
+                At::Value
+            }
+            At::Colon | At::Value => At::Value,
+            _ => At::Wrong,
+        }
+    }
+
+    fn within_first_line(&mut self, byte: u8, length: u16, sender: Side) -> At {
+        if let Some(place) = self.start.get_mut(usize::from(length)) {
+            *place = byte;
+        }
+        self.end.rotate_left(1);
+        if let Some(last) = self.end.last_mut() {
+            *last = byte;
+        }
+        let asks = || begins_request(&self.start);
+        let is_method = sender == Side::Server || length < 6 || asks();
+        if is_method && length < MAX_FIRST_LINE && is_printable(byte) { At::FirstLine } else { At::Wrong }
+    }
+
+    fn behind_first_line(&mut self, length: u16, sender: Side) -> At {
+        let version = match &self.end {
+            [version @ .., b'\r'] | [_, version @ ..] => version,
+        };
+        let version = sender.choose(version.as_slice(), &self.start);
+        let is_right = length >= least_line(sender) && begins_version(version);
+        if is_right { self.next_line() } else { At::Wrong }
+    }
+
+    fn next_line(&mut self) -> At {
+        self.length = 0;
+        self.line_at = self.seen;
+        At::Name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether p0f goes on behind the last of these segments of one side.
+    fn goes_on(sender: Side, segments: &[&[u8]]) -> bool {
+        let mut head = HeadProgress::default();
+        let went_on: Vec<bool> = segments.iter().map(|segment| head.goes_on(segment, sender)).collect();
+        let (last, before) = went_on.split_last().unwrap();
+        assert!(!before.contains(&false));
+        *last
+    }
+
+    /// From p0f 3.09b: it reports the uptime of a later segment if it goes on.
+    #[test]
+    fn follows_heads_within_limits_of_p0f() {
+        let line = |length: usize| [b"GET /".as_slice(), &vec![b'a'; length - 5]].concat();
+        let head = |rest: &[u8]| [b"GET / HTTP/1.1\n", rest].concat();
+        let field = |name: &[u8], length: usize| head(&[name, &vec![b'y'; length]].concat());
+        let ended = |mut head: Vec<u8>| {
+            head.push(b'\n');
+            head
+        };
+        let rows: [(&[&[u8]], bool); 30] = [
+            (&[b"XXXXXXXXXXXXXX"], true),
+            (&[b"XXXXXXXXXXXXXXX"], false),
+            (&[b"X", b"XXXXXXXXXXXXXX"], false),
+            (&[b"GET /\n\n\n\n\n\n\n\n\n"], true),
+            (&[b"GET /\n\n\n\n\n\n\n\n\n\n"], false),
+            (&[b"POST / HTTP/1.1\r\n"], false),
+            (&[&line(25)], true),
+            (&[&line(1023)], true),
+            (&[&line(1024)], false),
+            (&[b"GET / HTTP/1.x\r\n"], true),
+            (&[b"HEAD /x HTTP/1.11\n"], false),
+            (&[b"GET / HTTP/1.\x80\r\n"], false),
+            (&[b"GET /\x01aaaaaaaaaaa"], false),
+            (&[&head(b"A B: c\n")], false),
+            (&[&head(b"A_-9:\n")], true),
+            (&[&head(b": c\n")], false),
+            (&[&field(b"", 33)], true),
+            (&[&field(b"", 34)], false),
+            (&[&ended(field(b"yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy:", 1))], true),
+            (&[&ended(field(b"yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy:", 1))], false),
+            (&[&head(&b"A: b\n".repeat(32))], true),
+            (&[&head(&[b"A: b\n".repeat(32), b"\n".to_vec()].concat())], true),
+            (&[&head(&[b"A: b\n".repeat(32), b"A".to_vec()].concat())], false),
+            (&[&field(b"X: ", 1024), b"y"], true),
+            (&[&field(b"X: ", 1025), b"y"], false),
+            (&[&field(b"X:", 1024), b"y"], true),
+            (&[&field(b"X:", 1025), b"y"], false),
+            (&[&ended(field(b"X: ", 1024)), b"A"], true),
+            (&[&ended(field(b"X: ", 1025)), b"A"], false),
+            (&[&head(b"\r\x01")], true),
+        ];
+        for (segments, want) in rows {
+            let text = segments.concat();
+            assert_eq!(goes_on(Side::Client, segments), want, "{}", String::from_utf8_lossy(&text));
+        }
+        let rows: [(&[u8], bool); 8] = [
+            (b"XXXXXXXXXXXXXXXXXXXXXXXXXX", true),
+            (b"XXXXXXXXXXX\n", true),
+            (b"XXXXXXXXXXXX\n", false),
+            (b"HTTP/1.1 200\n", false),
+            (b"HTTP/1.1 200 \n", true),
+            (b"HTTP/1.1\x01 200 \r", false),
+            (b"HTTP/2.0 200 \n", false),
+            (b"HTTP/1.1 200 \nA B", false),
+        ];
+        for (segment, want) in rows {
+            let text = String::from_utf8_lossy(segment);
+            assert_eq!(goes_on(Side::Server, &[segment]), want, "{text}");
+        }
+        let cut_before_the_empty_line: [&[u8]; 2] = [b"HTTP/1.1 200 \nA: b\n", b"\n"];
+        assert!(goes_on(Side::Server, &cut_before_the_empty_line));
+    }
+}
