@@ -18,7 +18,8 @@ fn json(capture: &str) -> Vec<String> {
     let fields = |line: &str| {
         let (_, event) = line.split_once(r#""event":""#).unwrap();
         let (name, rest) = event.split_once('"').unwrap();
-        format!("{name} {}", &rest[rest.find(r#""protocol""#).unwrap()..])
+        let (_, fields) = rest.split_once(r#""protocol""#).unwrap();
+        format!(r#"{name} "protocol"{fields}"#)
     };
     lines.lines().map(fields).collect()
 }
