@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares two revisions: builds both, then runs them in turn.
 #
-#   benches/ab.sh REV_A REV_B [tcp|http|tls|mixed] [RUNS] [ROWS]
+#   benches/ab.sh REV_A REV_B [tcp|http|tls|ssh|mixed] [RUNS] [ROWS]
 #
 # ROWS is a regular expression for the rows of the bench; without one, the full analysis of new flows, sequential. Both
 # revisions must have the benches with tables. Times, processor times and peak memory of a whole run hold what it takes
@@ -18,6 +18,7 @@ name=${3:-mixed} runs=${4:-10}
 case $name in
     tcp | http) crate=huginn-net-$name rows=${5:-'new flows: full analysis, sequential'} ;;
     tls) crate=huginn-net-tls rows=${5:-'distinct hellos.*: full analysis, sequential'} ;;
+    ssh) crate=huginn-net-ssh rows=${5:-'handshakes, full analysis, sequential'} ;;
     mixed) crate=huginn-net rows=${5:-'new flows: full analysis, sequential'} ;;
     *) echo "no such bench: $name" >&2; exit 2 ;;
 esac

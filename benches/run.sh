@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs benches several times, each time in a process of its own, and writes the medians into benches/README.md.
 #
-#   benches/run.sh [tcp|http|tls|mixed|peers|programs]... [RUNS]
+#   benches/run.sh [tcp|http|tls|ssh|mixed|peers|programs]... [RUNS]
 #
 # Without names all of them, without a number three times each. What is not run stays as it is.
 set -euo pipefail
@@ -11,12 +11,12 @@ readonly README=benches/README.md
 runs=3 names=()
 for argument; do
     case $argument in
-        tcp | http | tls | mixed | peers | programs) names+=("$argument") ;;
+        tcp | http | tls | ssh | mixed | peers | programs) names+=("$argument") ;;
         [1-9]*) runs=$argument ;;
         *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
-[ ${#names[@]} -gt 0 ] || names=(tcp http tls mixed peers programs)
+[ ${#names[@]} -gt 0 ] || names=(tcp http tls ssh mixed peers programs)
 
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT

@@ -2,7 +2,7 @@
 # Makes the goldens of this folder from the reference tools, p0f and tshark (Debian packages of these names).
 #
 #   captures/golden.sh             write NAME.p0f and NAME.tshark for each capture, NAME.ja3 and NAME.ja4 too for TLS,
-#                                  NAME.http for HTTP
+#                                  NAME.http for HTTP, NAME.ssh for SSH
 #   captures/golden.sh --check     write nothing; fail if the committed ones differ from what the tools say
 #
 # NAME.p0f is the log of p0f 3.09b with this project's own database, in UTC. Captures on whose link type or
@@ -12,6 +12,8 @@
 # with empty fields where an option is absent.
 # NAME.http lists the exchanges of http-* in order, a line for each head: source, port, 1 or 2 for the version of HTTP,
 #   method and target, or status
+# NAME.ssh lists the identification strings and fingerprints of ssh-*, a line for each that tshark shows: source, port,
+#   then `banner` and the identification string, or `hassh` or `hasshserver` with the fingerprint and its algorithms
 # NAME.ja3 and NAME.ja4 are what ja4_by_hand.py makes of tshark's dissection of tls-*, quic-*, dtls-* and starttls-*.
 set -euo pipefail
 export TZ=UTC LC_ALL=C
@@ -32,7 +34,7 @@ main() {
         out=$tmp/goldens
         mkdir "$out"
     else
-        rm -f "$here"/*.p0f "$here"/*.tshark "$here"/*.ja3 "$here"/*.ja4 "$here"/*.http
+        rm -f "$here"/*.p0f "$here"/*.tshark "$here"/*.ja3 "$here"/*.ja4 "$here"/*.http "$here"/*.ssh
     fi
     cat "$database_folder"/*.fp >"$tmp/database.fp"
     for capture in "$here"/*.pcap "$here"/*.pcapng; do
@@ -42,6 +44,7 @@ main() {
         case $name in
         tls-* | quic-* | dtls-* | starttls-*) tls_view "$capture" "$out/$name" ;;
         http-*) http_view "$capture" "$out/$name.http" ;;
+        ssh-*) ssh_view "$capture" "$out/$name.ssh" ;;
         esac
     done
     [ "$out" = "$here" ] || compare "$out"
@@ -122,9 +125,23 @@ http_view() {
             { list(1, $4, $5); list(1, $6, ""); list(2, $7, $8); list(2, $9, "") }' >"$2"
 }
 
+# A banner and a fingerprint may be in one packet. Bytes that are not UTF-8 tshark replaces by U+FFFD.
+ssh_view() {
+    # shellcheck disable=SC2046
+    tshark -r "$1" -d tcp.port==2200-2299,ssh -Y 'ssh.protocol or ssh.kex.hassh or ssh.kex.hasshserver' \
+        -T fields -E occurrence=f \
+        $(printf -- '-e %s ' ip.src ipv6.src tcp.srcport ssh.protocol ssh.kex.hassh ssh.kex.hassh_algorithms \
+            ssh.kex.hasshserver ssh.kex.hasshserver_algorithms) 2>/dev/null |
+        awk -F '\t' -v OFS='\t' '
+            $4 != "" { print $1 $2, $3, "banner", $4 }
+            $5 != "" { print $1 $2, $3, "hassh", $5, $6 }
+            $7 != "" { print $1 $2, $3, "hasshserver", $7, $8 }' >"$2"
+}
+
 compare() {
     local golden differ=0
-    for golden in "$1"/* "$here"/*.p0f "$here"/*.tshark "$here"/*.ja3 "$here"/*.ja4 "$here"/*.http; do
+    for golden in "$1"/* "$here"/*.p0f "$here"/*.tshark "$here"/*.ja3 "$here"/*.ja4 "$here"/*.http \
+        "$here"/*.ssh; do
         if ! diff -u "$here/$(basename "$golden")" "$1/$(basename "$golden")"; then differ=1; fi
     done
     return $differ

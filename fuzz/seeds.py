@@ -33,6 +33,7 @@ def main():
             segments = [Segment(frame[14:]) for frame in frames if is_segment(frame)]
             save_flows(name, segments)
             save_hellos(name, segments)
+            save_ssh(name, segments)
     for path in glob.glob(os.path.join(CAPTURES, "*.ja4")):
         with open(path, encoding="ascii") as f:
             for i, text in enumerate({field for field in f.read().split() if "_" in field}):
@@ -97,6 +98,17 @@ def save_hellos(name, segments):
             save("client_hello", f"{name}-{i}", payload[13:17] + payload[25:])
         elif segment.protocol == UDP and payload[:1] >= b"\xc0":
             save("quic", f"{name}-{i}", behind_length(payload, 0))
+
+
+def save_ssh(name, segments):
+    """What the target ssh takes: the bytes of each direction behind the length of its pieces."""
+    directions = {}
+    for segment in segments:
+        if segment.protocol == TCP and segment.payload:
+            directions.setdefault((segment.source, segment.destination), []).append(segment.payload)
+    for i, payloads in enumerate(directions.values()):
+        if any(payload.startswith(b"SSH-") for payload in payloads):
+            save("ssh", f"{name}-{i}", b"\x64" + b"".join(payloads))
 
 
 def crypto_frames(message):

@@ -68,7 +68,7 @@ pub(crate) struct AnalysisArguments {
     pub(crate) db: Option<PathBuf>,
 
     /// What to look for
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "tcp,http,tls", value_name = "LIST")]
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "tcp,http,tls,ssh", value_name = "LIST")]
     pub(crate) protocols: Vec<ProtocolArgument>,
 
     /// Only packets that this BPF expression selects (pcap-filter(7); needs a build with the feature libpcap)
@@ -270,6 +270,8 @@ pub(crate) enum ProtocolArgument {
     Http,
     /// TLS clients and servers from their hellos over TCP, QUIC and DTLS: JA4, JA3
     Tls,
+    /// SSH clients and servers from their identification strings and algorithms: HASSH
+    Ssh,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

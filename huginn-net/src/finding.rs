@@ -6,6 +6,7 @@ use std::sync::Arc;
 use huginn_net_db::{Database, Distance, HttpMatch, HttpParams, Label, TcpMatch, TcpParams};
 use huginn_net_http::http2::Akamai;
 use huginn_net_http::{HttpSignature, Request, Response, Role};
+use huginn_net_ssh::SshPeer;
 use huginn_net_tcp::{Clock, Mtu, TcpSignature};
 use huginn_net_tls::{TlsClient, TlsServer};
 
@@ -28,6 +29,10 @@ pub enum Finding {
     HttpRequest(HttpRequestFinding),
     /// A response tells the server.
     HttpResponse(HttpResponseFinding),
+    /// The identification string of an SSH client, and its HASSH.
+    SshClient(SshPeer),
+    /// The identification string of an SSH server, and its HASSHServer.
+    SshServer(SshPeer),
     /// A ClientHello tells the TLS client, over TCP, QUIC or DTLS.
     TlsClient(TlsClient),
     /// A ServerHello tells what a TLS server chose.

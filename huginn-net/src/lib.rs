@@ -50,6 +50,8 @@ pub use huginn_net_db as db;
 pub use huginn_net_db::{Database, DatabaseError, Label};
 /// HTTP/1 and HTTP/2: requests, responses, signatures.
 pub use huginn_net_http as http;
+/// SSH: identification strings, HASSH and HASSHServer.
+pub use huginn_net_ssh as ssh;
 /// TCP/IP signatures.
 pub use huginn_net_tcp as tcp;
 /// TLS over TCP, QUIC and DTLS: hellos, JA4 and JA3.

@@ -9,6 +9,7 @@ use huginn_net_core::{
 };
 use huginn_net_db::{Database, Label};
 use huginn_net_http::{HttpCounters, HttpEvent, HttpParser, HttpRequest, HttpResponse, HttpSignature, Role};
+use huginn_net_ssh::{SshCounters, SshEvent, SshParser, SshPeers};
 use huginn_net_tcp::{Handshake, TcpEvent, TcpFlow, TcpObserver};
 use huginn_net_tls::{TlsCounters, TlsEvent, TlsParser, TlsUdpFlow, TlsUdpObserver};
 
@@ -27,6 +28,7 @@ pub struct Observers {
     http: bool,
     tls: bool,
     tls_udp: TlsUdpObserver,
+    ssh: bool,
     counters: ProtocolCounters,
     database: Arc<Database>,
     scope: Scope,
@@ -52,6 +54,7 @@ impl Observers {
             http: true,
             tls: true,
             tls_udp: TlsUdpObserver::default(),
+            ssh: true,
             counters: ProtocolCounters::default(),
             database,
             scope: Scope::default(),
@@ -76,6 +79,12 @@ impl Observers {
     #[must_use]
     pub fn tls(self, run: bool) -> Self {
         Self { tls: run, ..self }
+    }
+
+    /// Runs SSH fingerprints, or leaves them out.
+    #[must_use]
+    pub fn ssh(self, run: bool) -> Self {
+        Self { ssh: run, ..self }
     }
 
     /// Reports this much.
@@ -109,15 +118,17 @@ impl Default for Observers {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ProtocolCounters {
-    /// Losses of TCP reassembly, which HTTP and TLS share.
+    /// Losses of TCP reassembly, which HTTP, TLS and SSH share.
     pub streams: StreamCounters,
     /// HTTP in the clear.
     pub http: HttpCounters,
     /// TLS over TCP, QUIC and DTLS.
     pub tls: TlsCounters,
+    /// SSH.
+    pub ssh: SshCounters,
 }
 
-tally!(ProtocolCounters { streams, http, tls });
+tally!(ProtocolCounters { streams, http, tls, ssh });
 
 /// What is learned: for who asked, or for what is remembered of hosts.
 type Learned = Route<Finding, HostNote>;
@@ -127,6 +138,7 @@ type Learned = Route<Finding, HostNote>;
 pub struct FlowState {
     tcp: TcpFlow,
     transport: TransportState,
+    ssh_peers: SshPeers,
     /// How far p0f follows the connection; absent outside of its scope.
     p0f: Option<Box<P0fFlow>>,
     /// The side whose handshake a user-space tool made: its options tell nothing of a link.
@@ -156,6 +168,7 @@ impl Default for TransportState {
 struct Parsers {
     http: ParserSlot<HttpParser>,
     tls: ParserSlot<TlsParser>,
+    ssh: ParserSlot<SshParser>,
 }
 
 impl ParserSet for Parsers {
@@ -163,6 +176,7 @@ impl ParserSet for Parsers {
     fn visit(&mut self, visitor: &mut impl ParserVisitor) {
         visitor.slot(&mut self.http);
         visitor.slot(&mut self.tls);
+        visitor.slot(&mut self.ssh);
     }
 }
 
@@ -209,7 +223,8 @@ impl Protocol for Observers {
         let http = || first_sender::<HttpParser>(segment).filter(|_| self.http);
         let tls = || first_sender::<TlsParser>(segment).filter(|_| self.tls);
         let tls_udp = || TlsUdpObserver::first_sender(segment).filter(|_| self.tls);
-        tcp().or_else(http).or_else(tls).or_else(tls_udp)
+        let ssh = || first_sender::<SshParser>(segment).filter(|_| self.ssh);
+        tcp().or_else(http).or_else(tls).or_else(tls_udp).or_else(ssh)
     }
 
     fn on_segment(
@@ -238,7 +253,9 @@ impl Protocol for Observers {
 
     fn buffered_bytes(flow: &FlowState) -> usize {
         match &flow.transport {
-            TransportState::Tcp(streams) => streams.buffered_bytes(),
+            TransportState::Tcp(streams) => {
+                streams.buffered_bytes().saturating_add(flow.ssh_peers.buffered_bytes())
+            }
             TransportState::Udp(datagrams) => datagrams.buffered_bytes(),
         }
     }
@@ -327,13 +344,13 @@ impl Observers {
         flow: &mut FlowState,
         emit: &mut impl FnMut(Side, Learned),
     ) -> Interest {
-        let FlowState { tcp: handshake, transport, systems, http_done, .. } = flow;
+        let FlowState { tcp: handshake, transport, ssh_peers, systems, http_done, .. } = flow;
         let TransportState::Tcp(streams) = transport else { return Interest::Done };
         if self.scope == Scope::P0f {
             *http_done |= ends_http(segment, self.tcp.is_some().then_some(handshake));
         }
-        let (http, tls) = (self.http && !*http_done, self.tls);
-        if !http && !tls {
+        let (http, tls, ssh) = (self.http && !*http_done, self.tls, self.ssh);
+        if !http && !tls && !ssh {
             *streams = StreamFlow::default();
             return Interest::Done;
         }
@@ -342,21 +359,38 @@ impl Observers {
             // p0f takes padding for payload.
             Scope::P0f => segment.payload,
         };
-        let ProtocolCounters { streams: stream_counters, http: http_counters, tls: tls_counters } =
-            &mut self.counters;
+        let ProtocolCounters {
+            streams: stream_counters,
+            http: http_counters,
+            tls: tls_counters,
+            ssh: ssh_counters,
+        } = &mut self.counters;
         let findings =
             Findings { database: &self.database, scope: self.scope, profiles: self.profiles, systems };
-        let new_parsers = || Parsers { http: ParserSlot::new(http), tls: ParserSlot::new(tls) };
-        streams.on_segment(tcp, payload, sender, stream_counters, new_parsers, &mut |parsers, input| {
-            if http {
-                parsers.http.on_data(input, http_counters, &mut |side, event| {
-                    findings.on_http(side, event, emit);
+        let new_parsers =
+            || Parsers { http: ParserSlot::new(http), tls: ParserSlot::new(tls), ssh: ParserSlot::new(ssh) };
+        let SshCounters { parser: ssh_counters, peers: peer_counters, .. } = ssh_counters;
+        let interest =
+            streams.on_segment(tcp, payload, sender, stream_counters, new_parsers, &mut |parsers, input| {
+                if http {
+                    parsers.http.on_data(input, http_counters, &mut |side, event| {
+                        findings.on_http(side, event, emit);
+                    });
+                } else {
+                    parsers.http.drop_parser();
+                }
+                parsers
+                    .tls
+                    .on_data(input, tls_counters, &mut |side, event| findings.on_tls(side, event, emit));
+                parsers.ssh.on_data(input, ssh_counters, &mut |side, event| {
+                    ssh_peers
+                        .on_event(side, event, peer_counters, &mut |side, event| on_ssh(side, event, emit));
                 });
-            } else {
-                parsers.http.drop_parser();
-            }
-            parsers.tls.on_data(input, tls_counters, &mut |side, event| findings.on_tls(side, event, emit));
-        })
+            });
+        ssh_peers.on_segment(tcp, payload.len(), sender, peer_counters, &mut |side, event| {
+            on_ssh(side, event, emit);
+        });
+        interest
     }
 
     /// Feeds a UDP datagram to TLS.
@@ -381,6 +415,16 @@ impl Observers {
             findings.on_tls(side, event, emit);
         })
     }
+}
+
+/// Makes a finding of an SSH event.
+fn on_ssh(side: Side, event: SshEvent, emit: &mut impl FnMut(Side, Learned)) {
+    let finding = match event {
+        SshEvent::Client(client) => Finding::SshClient(client),
+        SshEvent::Server(server) => Finding::SshServer(server),
+        _ => return,
+    };
+    emit(side, Route::Report(finding));
 }
 
 /// Makes findings of the events of parsers.

@@ -8,6 +8,7 @@ use huginn_net_core::{Escaped, serialize_as_text};
 use huginn_net_db::{HttpParams, Label, TcpParams};
 use huginn_net_http::http2::{Akamai, AkamaiHash};
 use huginn_net_http::{HttpVersion, language};
+use huginn_net_ssh::SshPeer;
 use huginn_net_tcp::{Handshake, Mtu, TcpSignature};
 use huginn_net_tls::{TlsClient, TlsServer};
 use serde::{Serialize, Serializer};
@@ -44,6 +45,8 @@ impl Serialize for Finding {
             HttpResponse(&'a HttpResponseFinding),
             TlsClient(&'a TlsClient),
             TlsServer(&'a TlsServer),
+            SshClient(&'a SshPeer),
+            SshServer(&'a SshPeer),
             Uptime(&'a UptimeFinding),
             HostChange(&'a ChangeFinding),
             IpSharing(&'a ChangeFinding),
@@ -58,6 +61,8 @@ impl Serialize for Finding {
             Self::HttpResponse(finding) => Shape::HttpResponse(finding),
             Self::TlsClient(client) => Shape::TlsClient(client),
             Self::TlsServer(server) => Shape::TlsServer(server),
+            Self::SshClient(peer) => Shape::SshClient(peer),
+            Self::SshServer(peer) => Shape::SshServer(peer),
             Self::Uptime(finding) => Shape::Uptime(finding),
             Self::HostChange(finding) => Shape::HostChange(finding),
             Self::IpSharing(finding) => Shape::IpSharing(finding),

@@ -200,3 +200,24 @@ fn every_exchange_that_tshark_finds_is_found() {
         assert_eq!(rows, golden, "{}", capture.display());
     }
 }
+
+#[test]
+fn ssh_is_what_tshark_says() {
+    for (capture, golden) in goldens("ssh") {
+        let mut rows: Vec<String> = Vec::new();
+        let mut sides = 0;
+        for event in events(&capture) {
+            let (Finding::SshClient(peer) | Finding::SshServer(peer)) = &event.kind else { continue };
+            let source = format!("{}\t{}", event.subject_addr().ip(), event.subject_addr().port());
+            let banner = String::from_utf8_lossy(peer.identification.as_bytes());
+            rows.push(format!("{source}\tbanner\t{banner}"));
+            if let (Some(hassh), Some(algorithms)) = (peer.hassh(), peer.hassh_algorithms()) {
+                let name = event.subject.choose("hassh", "hasshserver");
+                rows.push(format!("{source}\t{name}\t{hassh}\t{algorithms}"));
+            }
+            sides += 1;
+        }
+        assert_eq!(golden.iter().filter(|row| row.contains("\tbanner\t")).count(), sides);
+        assert_eq!(counted(rows), counted(golden), "{}", capture.display());
+    }
+}

@@ -244,6 +244,29 @@ pub(super) const FAMILIES: &[Family] = &[
         "QUIC connections given up before a hello was whole",
         &alone("/tls/quic/given_up"),
     ),
+    one(
+        Kind::Counter,
+        "ssh_identifications",
+        "SSH identification strings seen",
+        &alone("/ssh/parser/identifications"),
+    ),
+    several(
+        "ssh_peers",
+        "SSH clients and servers reported",
+        &[labeled("from", "client", "/ssh/peers/clients"), labeled("from", "server", "/ssh/peers/servers")],
+    ),
+    one(
+        Kind::Counter,
+        "ssh_peers_without_kex_init",
+        "SSH clients and servers reported without an SSH_MSG_KEXINIT",
+        &alone("/ssh/peers/without_kex_init"),
+    ),
+    one(
+        Kind::Counter,
+        "ssh_malformed",
+        "SSH directions that could not be read after the identification string",
+        &alone("/ssh/parser/malformed"),
+    ),
     one(Kind::Counter, "hosts_seen", "Hosts of which something was learned", &alone("/hosts/seen")),
     one(
         Kind::Counter,

@@ -28,6 +28,7 @@ pub(crate) fn builder(
         .tcp(args.protocols.contains(&ProtocolArgument::Tcp))
         .http(args.protocols.contains(&ProtocolArgument::Http))
         .tls(args.protocols.contains(&ProtocolArgument::Tls) && !p0f)
+        .ssh(args.protocols.contains(&ProtocolArgument::Ssh) && !p0f)
         .scope(if p0f { Scope::P0f } else { Scope::Full });
     Ok(HuginnNet::builder_with(observers)
         .decode(DecodeConfig { verify_checksums: args.checksums, ..DecodeConfig::default() })

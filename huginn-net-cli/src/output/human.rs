@@ -8,6 +8,7 @@ use huginn_net::finding::{
     HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SystemCheck, TcpFinding, UptimeFinding,
 };
 use huginn_net::http::language;
+use huginn_net::ssh::SshPeer;
 use huginn_net::tcp::Handshake;
 use huginn_net::tls::{TlsClient, TlsServer};
 use huginn_net::tls::{Transport, Version};
@@ -47,6 +48,8 @@ impl Human {
             },
             Finding::HttpRequest(_) => "HTTP request",
             Finding::HttpResponse(_) => "HTTP response",
+            Finding::SshClient(_) => "SSH client",
+            Finding::SshServer(_) => "SSH server",
             Finding::TlsClient(_) => "ClientHello",
             Finding::TlsServer(_) => "ServerHello",
             Finding::Uptime(_) => "Uptime",
@@ -76,6 +79,7 @@ impl Human {
             }
             Finding::HttpRequest(finding) => self.http_request(out, finding),
             Finding::HttpResponse(finding) => self.http_response(out, finding),
+            Finding::SshClient(peer) | Finding::SshServer(peer) => self.ssh(out, peer),
             Finding::TlsClient(client) => self.tls_client(out, client),
             Finding::TlsServer(server) => self.tls_server(out, server),
             Finding::Uptime(finding) => self.uptime(out, finding),
@@ -151,6 +155,19 @@ impl Human {
         match value {
             Some(value) => self.field(out, name, format_args!("{:#}", Escaped(value))),
             None => Ok(()),
+        }
+    }
+
+    fn ssh(&self, out: &mut impl Write, peer: &SshPeer) -> io::Result<()> {
+        let Self { known, .. } = self;
+        let SshPeer { identification, .. } = peer;
+        let (version, software) = (identification.protocol_version(), identification.software_version());
+        self.field(out, "protocol", format_args!("SSH {:#}", Escaped(version)))?;
+        self.field(out, "software", format_args!("{known}{:#}{known:#}", Escaped(software)))?;
+        self.wire(out, "comments", identification.comments())?;
+        match peer.hassh() {
+            Some(hassh) => self.field(out, "hassh", format_args!("{known}{hassh}{known:#}")),
+            None => self.field(out, "hassh", "none: no SSH_MSG_KEXINIT"),
         }
     }
 

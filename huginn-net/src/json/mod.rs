@@ -9,6 +9,7 @@ use std::str;
 
 use huginn_net_db::Label;
 use huginn_net_http::language;
+use huginn_net_ssh::SshPeer;
 use huginn_net_tcp::{Clock, Handshake};
 use huginn_net_tls::{Ja4Form, TlsClient, TlsServer};
 
@@ -52,6 +53,7 @@ impl JsonEvent<'_> {
             }
             Finding::HttpRequest(finding) => write_request(&mut object, finding),
             Finding::HttpResponse(finding) => write_response(&mut object, finding),
+            Finding::SshClient(peer) | Finding::SshServer(peer) => write_ssh(&mut object, peer),
             Finding::TlsClient(client) => write_tls_client(&mut object, client),
             Finding::TlsServer(server) => write_tls_server(&mut object, server),
             Finding::Uptime(UptimeFinding { clock }) => {
@@ -86,6 +88,8 @@ fn name(finding: &Finding) -> &'static str {
         Finding::Mtu(_) => "mtu",
         Finding::HttpRequest(_) => "http_request",
         Finding::HttpResponse(_) => "http_response",
+        Finding::SshClient(_) => "ssh_client",
+        Finding::SshServer(_) => "ssh_server",
         Finding::TlsClient(_) => "tls_client",
         Finding::TlsServer(_) => "tls_server",
         Finding::Uptime(_) => "uptime",
@@ -141,6 +145,16 @@ fn write_http(object: &mut Object<'_>, verdict: &HttpVerdict) {
     object.token("params", verdict.params);
     object.or_null("claimed_os", verdict.system.claimed.as_deref(), Object::string);
     object.or_null("os_agrees", verdict.system.agrees, Object::bool);
+}
+
+fn write_ssh(object: &mut Object<'_>, peer: &SshPeer) {
+    let SshPeer { identification, .. } = peer;
+    object.wire("protocol", identification.protocol_version());
+    object.wire("banner", identification.as_bytes());
+    let algorithms = peer.hassh_algorithms();
+    object.or_null("hassh", algorithms.map(|algorithms| algorithms.hash()), Object::token);
+    let text = algorithms.map(|algorithms| algorithms.to_bytes());
+    object.or_null("hassh_algorithms", text.as_deref(), Object::wire);
 }
 
 fn write_tls_client(object: &mut Object<'_>, client: &TlsClient) {

@@ -38,7 +38,9 @@ impl<'a> P0fLine<'a> {
             Finding::Uptime(finding) => Logged::Uptime(&finding.clock),
             Finding::HostChange(finding) => Logged::Change("host change", finding),
             Finding::IpSharing(finding) => Logged::Change("ip sharing", finding),
-            Finding::TlsClient(_) | Finding::TlsServer(_) => return None,
+            Finding::SshClient(_) | Finding::SshServer(_) | Finding::TlsClient(_) | Finding::TlsServer(_) => {
+                return None;
+            }
         };
         Some(Self { event, finding })
     }

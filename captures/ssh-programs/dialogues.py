@@ -1,0 +1,57 @@
+"""What begins like SSH and does not go on like it, and lines before an identification string.
+
+    dialogues.py banner HOST PORT     reads the identification string of the server, and closes
+    dialogues.py version1 HOST PORT   a client of version 1, which the server turns away
+    dialogues.py http HOST PORT       a client of HTTP
+    dialogues.py identify HOST PORT   sends an identification string, reads on, and closes without SSH_MSG_KEXINIT
+    dialogues.py bytes HOST PORT      the same, with bytes that are not UTF-8
+    dialogues.py lines PORT HOST PORT a server that sends two lines of text, then what the second address sends
+"""
+
+import contextlib
+import socket
+import sys
+import threading
+
+FIRST = {
+    "banner": b"",
+    "version1": b"SSH-1.5-huginn\r\n",
+    "http": b"GET / HTTP/1.0\r\n\r\n",
+    "identify": b"SSH-2.0-huginn scan\r\n",
+    "bytes": b"SSH-2.0-caf\xe9_\xff \\x41\r\n",
+}
+
+
+def client(first, host, port):
+    with socket.create_connection((host, int(port)), timeout=5) as connection:
+        if first:
+            connection.sendall(first)
+        with contextlib.suppress(TimeoutError):
+            connection.settimeout(0.5)
+            while connection.recv(4096) and first:
+                pass
+
+
+def pump(source, target):
+    with contextlib.suppress(OSError):
+        while data := source.recv(4096):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+
+
+def lines(port, host, host_port):
+    listener = socket.create_server(("", int(port)))
+    while True:
+        outer, _ = listener.accept()
+        outer.sendall(b"Authorised use only.\r\nConnections are recorded.\r\n")
+        inner = socket.create_connection((host, int(host_port)))
+        threading.Thread(target=pump, args=(outer, inner), daemon=True).start()
+        threading.Thread(target=pump, args=(inner, outer), daemon=True).start()
+
+
+if __name__ == "__main__":
+    what, *arguments = sys.argv[1:]
+    if what == "lines":
+        lines(*arguments)
+    else:
+        client(FIRST[what], *arguments)

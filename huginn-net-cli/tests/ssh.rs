@@ -1,0 +1,78 @@
+//! What the program writes of SSH.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
+
+use std::path::Path;
+use std::process::Command;
+
+/// What `huginn-net pcap` writes of a capture.
+fn stdout(capture: &str, args: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
+    command.arg("pcap").args(args).env_remove("CLICOLOR_FORCE");
+    let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures");
+    String::from_utf8(command.arg(captures.join(capture)).output().unwrap().stdout).unwrap()
+}
+
+/// The fields of SSH of each event, with what comes before them left out.
+fn json(capture: &str) -> Vec<String> {
+    let lines = stdout(capture, &["--format", "json", "--protocols", "ssh"]);
+    let fields = |line: &str| {
+        let (_, event) = line.split_once(r#""event":""#).unwrap();
+        let (name, rest) = event.split_once('"').unwrap();
+        let (_, fields) = rest.split_once(r#""protocol""#).unwrap();
+        format!(r#"{name} "protocol"{fields}"#)
+    };
+    lines.lines().map(fields).collect()
+}
+
+#[test]
+fn json_has_banner_and_hassh() {
+    let events = json("ssh-dropbear.pcap");
+    assert_eq!(events.len(), 6);
+    let algorithms = "curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp521,ecdh-sha2-nistp384,\
+        ecdh-sha2-nistp256,diffie-hellman-group14-sha256,diffie-hellman-group14-sha1,kexguess2@matt.ucc.asn.au,\
+        ext-info-c,kex-strict-c-v00@openssh.com;";
+    let start = format!(
+        r#"ssh_client "protocol":"2.0","banner":"SSH-2.0-dropbear_2022.83","hassh":"16574631849ea8d13c926c9905839928","hassh_algorithms":"{algorithms}"#
+    );
+    assert_eq!(events[0].get(..start.len()), Some(start.as_str()));
+    assert!(events[1].starts_with(r#"ssh_server "protocol":"2.0","banner":"SSH-2.0-dropbear_2022.83""#));
+}
+
+#[test]
+fn json_is_null_without_kex_init() {
+    let null = r#""hassh":null,"hassh_algorithms":null}"#;
+    let events = json("ssh-endings.pcap");
+    let clients: Vec<_> = events.iter().filter(|event| event.starts_with("ssh_client")).collect();
+    assert_eq!(
+        clients,
+        [
+            &format!(r#"ssh_client "protocol":"1.5","banner":"SSH-1.5-huginn",{null}"#),
+            &format!(r#"ssh_client "protocol":"2.0","banner":"SSH-2.0-huginn scan",{null}"#),
+            &format!(r#"ssh_client "protocol":"2.0","banner":"SSH-2.0-caf\\xe9_\\xff \\x5cx41",{null}"#),
+        ]
+    );
+    assert_eq!(events.iter().filter(|event| event.ends_with(null)).count(), 6);
+}
+
+#[test]
+fn human_blocks_name_software_and_hassh() {
+    let blocks = stdout("ssh-openssh.pcap", &["--protocols", "ssh"]);
+    let first: Vec<_> = blocks.lines().take(6).skip(1).collect();
+    assert_eq!(
+        first,
+        [
+            "  client     192.0.2.1",
+            "  protocol   SSH 2.0",
+            "  software   OpenSSH_9.2p1",
+            "  comments   Debian-2+deb12u10",
+            "  hassh      472b5de333ad665af5cbf10ff892c4df",
+        ]
+    );
+}
+
+#[test]
+fn p0f_format_has_no_ssh() {
+    assert_eq!(stdout("ssh-openssh.pcap", &["--format", "p0f", "--protocols", "ssh"]), "");
+    let others = stdout("ssh-openssh.pcap", &["--format", "json", "--protocols", "tcp,http,tls"]);
+    assert!(!others.is_empty() && !others.contains("\"ssh_"));
+}

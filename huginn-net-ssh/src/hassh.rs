@@ -1,0 +1,148 @@
+//! HASSH and HASSHServer, fingerprints of SSH clients and servers.
+//!
+//! The definition is the `README.md` of Salesforce's `hassh`: the lists of key exchange methods, encryption, MAC and
+//! compression algorithms in the order of the wire, with `;` between them, and the MD5 of that text.
+
+use std::fmt;
+
+use md5::{Digest, Md5};
+
+use crate::escaped::Escaped;
+use crate::{KexInit, NameList};
+
+/// A HASSH or HASSHServer: the MD5 of the [`HasshAlgorithms`]. Displays as 32 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hassh(pub [u8; 16]);
+
+/// `hasshAlgorithms` or `hasshServerAlgorithms`: the text that a [`Hassh`] is the MD5 of.
+///
+/// [`Display`](fmt::Display) is the text, with bytes that are not UTF-8 as `\xNN`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct HasshAlgorithms<'a> {
+    lists: [NameList<'a>; 4],
+}
+
+impl Hassh {
+    /// The HASSH of the client that sent this.
+    pub fn from_client(kex_init: &KexInit<'_>) -> Self {
+        HasshAlgorithms::from_client(kex_init).hash()
+    }
+
+    /// The HASSHServer of the server that sent this.
+    pub fn from_server(kex_init: &KexInit<'_>) -> Self {
+        HasshAlgorithms::from_server(kex_init).hash()
+    }
+}
+
+impl<'a> HasshAlgorithms<'a> {
+    /// The lists of a client: those for what it sends.
+    pub fn from_client(kex_init: &'a KexInit<'_>) -> Self {
+        let lists = [
+            kex_init.kex_algorithms(),
+            kex_init.encryption_client_to_server(),
+            kex_init.mac_client_to_server(),
+            kex_init.compression_client_to_server(),
+        ];
+        Self { lists }
+    }
+
+    /// The lists of a server: those for what it sends.
+    pub fn from_server(kex_init: &'a KexInit<'_>) -> Self {
+        let lists = [
+            kex_init.kex_algorithms(),
+            kex_init.encryption_server_to_client(),
+            kex_init.mac_server_to_client(),
+            kex_init.compression_server_to_client(),
+        ];
+        Self { lists }
+    }
+
+    /// The MD5 of the text.
+    pub fn hash(&self) -> Hassh {
+        let mut md5 = Md5::new();
+        self.parts().for_each(|part| md5.update(part));
+        Hassh(md5.finalize().into())
+    }
+
+    /// The text.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut text = Vec::with_capacity(self.parts().map(<[u8]>::len).fold(0, usize::saturating_add));
+        self.parts().for_each(|part| text.extend_from_slice(part));
+        text
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &'a [u8]> {
+        let [kex, encryption, mac, compression] = self.lists.map(NameList::as_bytes);
+        [kex, b";", encryption, b";", mac, b";", compression].into_iter()
+    }
+}
+
+impl fmt::Display for HasshAlgorithms<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Escaped(&self.to_bytes()).fmt(f)
+    }
+}
+
+impl fmt::Debug for HasshAlgorithms<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HasshAlgorithms({:?})", Escaped(&self.to_bytes()))
+    }
+}
+
+impl fmt::Display for Hassh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut digits = [0; 32];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            pair.copy_from_slice(&[hex_digit(byte >> 4), hex_digit(byte & 0xf)]);
+        }
+        f.pad(std::str::from_utf8(&digits).unwrap_or_default())
+    }
+}
+
+impl fmt::Debug for Hassh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Hassh({self})")
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Hassh {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Serializes as the text.
+#[cfg(feature = "serde")]
+impl serde::Serialize for HasshAlgorithms<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// The digit of a number below 16.
+fn hex_digit(nibble: u8) -> u8 {
+    match nibble {
+        0..=9 => b'0'.saturating_add(nibble),
+        _ => b'a'.saturating_sub(10).saturating_add(nibble),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kex_init::tests::message_of;
+
+    #[test]
+    fn hashes_lists_of_sender() {
+        let lists: Vec<_> =
+            ["k", "h", "e1", "e2", "m1", "m2", "c1", "c2", "", ""].map(|list| list.into()).into();
+        let message = message_of(&lists, 0);
+        let kex_init = KexInit::from_payload(&message).unwrap();
+        assert_eq!(HasshAlgorithms::from_client(&kex_init).to_string(), "k;e1;m1;c1");
+        assert_eq!(HasshAlgorithms::from_server(&kex_init).to_string(), "k;e2;m2;c2");
+        // md5sum of coreutils.
+        assert_eq!(Hassh::from_client(&kex_init).to_string(), "47d71892470729ad46c26350b8ac1031");
+        assert_eq!(Hassh::from_server(&kex_init).to_string(), "b99172f9a0714d060be6e3522e91f3cc");
+    }
+}

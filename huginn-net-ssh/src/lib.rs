@@ -1,0 +1,56 @@
+//! Passive SSH fingerprints: identification strings, HASSH and HASSHServer.
+//!
+//! HASSH is the MD5 of the algorithms that a client offers in its SSH_MSG_KEXINIT, HASSHServer that of those that a
+//! server offers. Both are sent in the clear.
+//!
+//! From bytes, as a proxy has them: [`Identification::parse`] reads the first line of a side, and
+//! [`KexInit::parse`] the packets after it. Both return how many bytes they consumed. [`SshReader`] reads the same
+//! from pieces.
+//!
+//! ```
+//! use huginn_net_ssh::{Hassh, HasshAlgorithms, Identification, KexInit};
+//!
+//! // The first bytes that Dropbear 2022.83 sends as a client.
+//! let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/streams/dropbear-client.bin"));
+//! let (identification, consumed) = Identification::parse(bytes)?.expect("a whole line");
+//! assert_eq!(identification.as_bytes(), b"SSH-2.0-dropbear_2022.83");
+//!
+//! let (kex_init, _) = KexInit::parse(&bytes[consumed..])?.expect("a whole message");
+//! assert!(HasshAlgorithms::from_client(&kex_init).to_string().starts_with("curve25519-sha256,"));
+//! assert_eq!(Hassh::from_client(&kex_init).to_string(), "16574631849ea8d13c926c9905839928");
+//! # Ok::<(), huginn_net_ssh::Error>(())
+//! ```
+//!
+//! From packets: [`HuginnNetSsh`] finds both sides of the SSH connections of a capture, on any port.
+
+mod error;
+mod escaped;
+mod hassh;
+mod identification;
+mod kex_init;
+mod limits;
+mod name_list;
+mod observer;
+mod packet;
+mod parser;
+mod peer;
+mod peers;
+mod reader;
+
+pub use error::{Error, Field};
+pub use hassh::{Hassh, HasshAlgorithms};
+pub use identification::Identification;
+pub use kex_init::KexInit;
+pub use limits::{
+    MAX_BYTES_BEFORE_IDENTIFICATION, MAX_LINE_LEN, MAX_LINES_BEFORE_IDENTIFICATION, MAX_PACKET_LEN,
+    MAX_PACKETS_BEFORE_KEX_INIT,
+};
+pub use name_list::NameList;
+pub use observer::{
+    HuginnNetSsh, SshCounters, SshEvent, SshFlow, SshObserver, SshParserCounters, SshPeerCounters,
+};
+pub use packet::{BinaryPacket, message};
+pub use parser::{SshParser, SshStreamEvent};
+pub use peer::SshPeer;
+pub use peers::SshPeers;
+pub use reader::{SshMessage, SshReader};

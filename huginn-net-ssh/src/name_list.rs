@@ -1,0 +1,48 @@
+//! Lists of names (RFC 4251, section 5).
+
+use std::fmt;
+
+use crate::escaped::Escaped;
+
+/// A `name-list`: names of algorithms, separated by commas, the preferred one first.
+///
+/// Names ought to be ASCII, but are taken as they are.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct NameList<'a>(pub &'a [u8]);
+
+impl<'a> NameList<'a> {
+    /// The list as it is on the wire, without its length.
+    pub const fn as_bytes(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// The names in order. An empty list has none.
+    pub fn iter(self) -> impl Iterator<Item = &'a [u8]> {
+        self.0.split(|byte| *byte == b',').filter(move |_| !self.0.is_empty())
+    }
+}
+
+impl fmt::Debug for NameList<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NameList({:?})", Escaped(self.0))
+    }
+}
+
+/// Serializes as a list of texts; bytes that are not UTF-8 become `\xNN`.
+#[cfg(feature = "serde")]
+impl serde::Serialize for NameList<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter().map(Escaped))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NameList;
+
+    #[test]
+    fn empty_list_has_no_names() {
+        assert_eq!(NameList(b"").iter().count(), 0);
+        assert_eq!(NameList(b"a,,b,").iter().collect::<Vec<_>>(), [&b"a"[..], b"", b"b", b""]);
+    }
+}

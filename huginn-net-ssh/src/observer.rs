@@ -1,0 +1,164 @@
+//! The SSH clients and servers of a capture.
+
+use huginn_net_core::{
+    Analyzer, Interest, ParserSlot, Protocol, Segment, Side, StreamFlow, StreamObserverCounters, Tally,
+    first_sender, tally, without_padding,
+};
+
+use crate::{SshParser, SshPeer, SshPeers};
+
+/// The analyzer of SSH alone.
+///
+/// ```
+/// use huginn_net_core::{CaptureReader, Event};
+/// use huginn_net_ssh::{HuginnNetSsh, SshEvent};
+///
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/ssh-openssh.pcap");
+/// let mut events: Vec<Event<SshEvent>> = Vec::new();
+/// HuginnNetSsh::builder().build().analyze(CaptureReader::open(path)?, &mut events)?;
+/// let client = events.iter().find_map(|event| match &event.kind {
+///     SshEvent::Client(client) => Some(client),
+///     _ => None,
+/// });
+/// let client = client.expect("a client");
+/// assert_eq!(client.identification.software_version(), b"OpenSSH_9.2p1");
+/// assert_eq!(client.hassh().expect("a whole message").to_string(), "472b5de333ad665af5cbf10ff892c4df");
+/// # Ok::<_, huginn_net_core::AnalysisError<huginn_net_core::CaptureError>>(())
+/// ```
+pub type HuginnNetSsh = Analyzer<SshObserver>;
+
+/// Reports the client and the server of each SSH connection, on any port: their identification strings, and HASSH and
+/// HASSHServer.
+#[derive(Clone, Debug, Default)]
+pub struct SshObserver {
+    counters: StreamObserverCounters<SshCounters>,
+}
+
+/// What an [`SshObserver`] reports, once for each side of a connection. The event's subject is the sender.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum SshEvent {
+    /// The client.
+    Client(SshPeer),
+    /// The server.
+    Server(SshPeer),
+}
+
+/// Counters of SSH.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct SshCounters {
+    /// Counters of the stream parser.
+    pub parser: SshParserCounters,
+    /// Counters of what was reported.
+    pub peers: SshPeerCounters,
+}
+
+tally!(SshCounters { parser, peers });
+
+/// Counters of an [`SshParser`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct SshParserCounters {
+    /// Identification strings. A side is not reported if its connection is forgotten, or the capture ends, before its
+    /// SSH_MSG_KEXINIT or its end: this counter tells how many there are.
+    pub identifications: u64,
+    /// Directions that hold something else than packets after the identification string, or a malformed
+    /// SSH_MSG_KEXINIT.
+    pub malformed: u64,
+}
+
+tally!(SshParserCounters { identifications, malformed });
+
+/// Counters of the clients and servers reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct SshPeerCounters {
+    /// Clients reported.
+    pub clients: u64,
+    /// Servers reported.
+    pub servers: u64,
+    /// Clients and servers reported without an SSH_MSG_KEXINIT.
+    pub without_kex_init: u64,
+}
+
+tally!(SshPeerCounters { clients, servers, without_kex_init });
+
+/// The state of one flow in an [`SshObserver`].
+#[derive(Debug, Default)]
+pub struct SshFlow {
+    streams: StreamFlow<ParserSlot<SshParser>>,
+    peers: SshPeers,
+}
+
+impl SshObserver {
+    /// The counters since the observer was made.
+    pub fn counters(&self) -> StreamObserverCounters<SshCounters> {
+        self.counters
+    }
+}
+
+impl Protocol for SshObserver {
+    type Flow = SshFlow;
+    type Event = SshEvent;
+    type Memory = ();
+    type Counters = StreamObserverCounters<SshCounters>;
+
+    fn memory(&self) {}
+
+    fn fork(&self) -> Self {
+        Self::default()
+    }
+
+    fn join(&mut self, worker: Self) {
+        self.counters.add(&worker.counters);
+    }
+
+    fn counted(&self) -> Self::Counters {
+        self.counters
+    }
+
+    /// A SYN starts a flow, and so does an identification string if the SYN is not in the capture.
+    fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
+        first_sender::<SshParser>(segment)
+    }
+
+    fn on_segment(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        flow: &mut SshFlow,
+        emit: &mut impl FnMut(Side, SshEvent),
+    ) -> Interest {
+        let Some(tcp) = segment.tcp() else { return Interest::Done };
+        let StreamObserverCounters { parser: SshCounters { parser, peers: counters }, streams, .. } =
+            &mut self.counters;
+        let SshFlow { streams: stream, peers } = flow;
+        let payload = without_padding(segment);
+        let new_parser = || ParserSlot::new(true);
+        let interest = stream.on_segment(tcp, payload, sender, streams, new_parser, &mut |slot, input| {
+            slot.on_data(input, parser, &mut |side, event| peers.on_event(side, event, counters, emit));
+        });
+        peers.on_segment(tcp, payload.len(), sender, counters, emit);
+        interest
+    }
+
+    fn buffered_bytes(flow: &SshFlow) -> usize {
+        flow.streams.buffered_bytes().saturating_add(flow.peers.buffered_bytes())
+    }
+}
+
+impl SshPeerCounters {
+    pub(crate) fn count(&mut self, peer: &SshPeer) {
+        let sides = peer.side.choose(&mut self.clients, &mut self.servers);
+        *sides = sides.saturating_add(1);
+        if peer.kex_init.is_none() {
+            self.without_kex_init = self.without_kex_init.saturating_add(1);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The stream parser of SSH.
+
+use huginn_net_core::{Probe, Side, StreamData, StreamParser, StreamStart};
+use memchr::memchr2;
+
+use crate::identification::PREFIX;
+use crate::{Error, Identification, KexInit, SshMessage, SshParserCounters, SshReader};
+
+/// Reads both directions of a TCP connection up to the SSH_MSG_KEXINITs.
+///
+/// [`SshPeers`](crate::SshPeers) joins what it finds to one finding for each side.
+#[derive(Debug, Default)]
+pub struct SshParser {
+    client: Direction,
+    server: Direction,
+    /// Whether a side speaks version 1: then neither sends an SSH_MSG_KEXINIT.
+    is_version_1: bool,
+}
+
+/// What an [`SshParser`] finds. After the identification string of a side comes one of the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SshStreamEvent {
+    /// The identification string.
+    Identification(Identification<'static>),
+    /// The SSH_MSG_KEXINIT.
+    KexInit(KexInit<'static>),
+    /// The SSH_MSG_KEXINIT cannot be read: bytes are missing or malformed, a side speaks version 1, or the sender
+    /// disconnects first.
+    NoKexInit,
+}
+
+#[derive(Debug, Default)]
+struct Direction {
+    reader: SshReader,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// The identification string has not come yet.
+    #[default]
+    Unidentified,
+    /// The identification string has come, and the SSH_MSG_KEXINIT has not.
+    Identified,
+    /// All was read.
+    Finished,
+    /// The side does not speak SSH.
+    NotSsh,
+}
+
+impl StreamParser for SshParser {
+    type Event = SshStreamEvent;
+    type Counters = SshParserCounters;
+
+    /// A server may send lines of text before its identification string, and send that to a client that does not speak
+    /// SSH: other first bytes rule out nothing, unless they are of a server and a NUL byte is in the first line.
+    fn probe(sender: Side, first: &[u8]) -> Probe {
+        if first.starts_with(PREFIX) {
+            Probe::Certain
+        } else if sender == Side::Server
+            && memchr2(0, b'\n', first).is_some_and(|at| first.get(at) == Some(&0))
+        {
+            Probe::NotForUs
+        } else {
+            Probe::Unsure
+        }
+    }
+
+    fn new(_: StreamStart) -> Self {
+        Self::default()
+    }
+
+    fn on_data(
+        &mut self,
+        side: Side,
+        data: StreamData<'_>,
+        counters: &mut SshParserCounters,
+        emit: &mut impl FnMut(Side, SshStreamEvent),
+    ) {
+        let Self { client, server, is_version_1 } = self;
+        // Only a server sends lines before its identification string, and it does so to SSH clients.
+        let may_send_lines = side == Side::Server && client.state != State::NotSsh;
+        let direction = side.choose(&mut *client, &mut *server);
+        match data {
+            StreamData::Bytes(bytes) if may_send_lines || direction.may_begin_with_identification(bytes) => {
+                *is_version_1 |= direction.read(bytes, counters, &mut |event| emit(side, event));
+            }
+            StreamData::Bytes(_) | StreamData::Gap(_) => direction.give_up(&mut |event| emit(side, event)),
+        }
+        if *is_version_1 {
+            for (side, direction) in [(Side::Client, &mut *client), (Side::Server, &mut *server)] {
+                if direction.state == State::Identified {
+                    direction.give_up(&mut |event| emit(side, event));
+                }
+            }
+        }
+        if client.state == State::NotSsh && !server.may_begin_with_identification(&[]) {
+            server.give_up(&mut |event| emit(Side::Server, event));
+        }
+    }
+
+    fn reads(&self, side: Side) -> bool {
+        matches!(side.choose(&self.client, &self.server).state, State::Unidentified | State::Identified)
+    }
+
+    fn buffered_bytes(&self) -> usize {
+        self.client.reader.buffered_bytes().saturating_add(self.server.reader.buffered_bytes())
+    }
+
+    /// Most connections begin with a client of another protocol.
+    fn summarize(
+        sender: Side,
+        first: &[u8],
+        _: StreamStart,
+        _: &mut SshParserCounters,
+        _: &mut impl FnMut(Side, SshStreamEvent),
+    ) -> Option<u8> {
+        (sender == Side::Client && !Identification::may_begin_with(first)).then_some(0)
+    }
+
+    fn resume(_: StreamStart, _: Side, _: usize, _: u8) -> Self {
+        let client = Direction { state: State::NotSsh, ..Direction::default() };
+        Self { client, ..Self::default() }
+    }
+}
+
+impl Direction {
+    /// Reads bytes, and returns whether they hold an identification string of version 1.
+    fn read(
+        &mut self,
+        bytes: &[u8],
+        counters: &mut SshParserCounters,
+        emit: &mut impl FnMut(SshStreamEvent),
+    ) -> bool {
+        let Self { reader, state } = self;
+        let mut is_version_1 = false;
+        let outcome = reader.push(bytes, &mut |message| match message {
+            SshMessage::Identification(line) => {
+                counters.identifications = counters.identifications.saturating_add(1);
+                is_version_1 = line.is_version_1();
+                *state = State::Identified;
+                emit(SshStreamEvent::Identification(line.into_owned()));
+            }
+            SshMessage::KexInit(message) => {
+                *state = State::Finished;
+                emit(SshStreamEvent::KexInit(message.into_owned()));
+            }
+        });
+        if outcome.is_err_and(|error| error != Error::Disconnected) && *state == State::Identified {
+            counters.malformed = counters.malformed.saturating_add(1);
+        }
+        if reader.is_done() {
+            self.give_up(emit);
+        }
+        is_version_1
+    }
+
+    /// Stops reading.
+    fn give_up(&mut self, emit: &mut impl FnMut(SshStreamEvent)) {
+        let state = match self.state {
+            State::Identified => {
+                emit(SshStreamEvent::NoKexInit);
+                State::Finished
+            }
+            State::Finished => State::Finished,
+            State::Unidentified | State::NotSsh => State::NotSsh,
+        };
+        *self = Self { state, ..Self::default() };
+    }
+
+    /// Whether the side is identified, or may be by the bytes so far and the next ones without lines before.
+    fn may_begin_with_identification(&self, next: &[u8]) -> bool {
+        self.state != State::Unidentified || self.reader.may_begin_with_identification(next)
+    }
+}

@@ -1,0 +1,132 @@
+//! Both sides of a connection, from the events of the stream parser and the ends of the directions.
+
+use huginn_net_core::{Side, TcpFlags, TcpHeader};
+
+use crate::{Identification, KexInit, SshEvent, SshPeer, SshPeerCounters, SshStreamEvent};
+
+/// Joins the events of an [`SshParser`](crate::SshParser) to one [`SshEvent`] for each side.
+///
+/// A side is reported with its SSH_MSG_KEXINIT once that is whole, and without it once it cannot come any more: the parser
+/// says so, or the direction ends. It takes one pointer until an identification string comes.
+#[derive(Debug, Default)]
+pub struct SshPeers(Option<Box<Pending>>);
+
+/// The sides that are identified and not reported.
+#[derive(Debug, Default)]
+struct Pending {
+    client: PendingSide,
+    server: PendingSide,
+}
+
+#[derive(Debug, Default)]
+struct PendingSide {
+    identification: Option<Identification<'static>>,
+    /// The sequence number behind its FIN.
+    end: Option<u32>,
+    /// Whether a segment of it has come.
+    is_seen: bool,
+}
+
+impl SshPeers {
+    /// Takes an event of the parser.
+    pub fn on_event(
+        &mut self,
+        side: Side,
+        event: SshStreamEvent,
+        counters: &mut SshPeerCounters,
+        emit: &mut impl FnMut(Side, SshEvent),
+    ) {
+        match event {
+            SshStreamEvent::Identification(identification) => {
+                let pending = self.0.get_or_insert_default();
+                side.choose(&mut pending.client, &mut pending.server).identification = Some(identification);
+            }
+            SshStreamEvent::KexInit(kex_init) => self.report(side, Some(kex_init), counters, emit),
+            SshStreamEvent::NoKexInit => self.report(side, None, counters, emit),
+        }
+    }
+
+    /// Takes a segment of the connection, after the parser took its payload. A RST ends both sides. A FIN ends its sender
+    /// once the receiver has acknowledged it, so that nothing before it is missing; if no segment of the receiver comes,
+    /// at once.
+    #[inline]
+    pub fn on_segment(
+        &mut self,
+        tcp: &TcpHeader<'_>,
+        payload_len: usize,
+        sender: Side,
+        counters: &mut SshPeerCounters,
+        emit: &mut impl FnMut(Side, SshEvent),
+    ) {
+        if let Some(pending) = &mut self.0 {
+            let [client_ended, server_ended] = pending.ended(tcp, payload_len, sender);
+            if client_ended {
+                self.report(Side::Client, None, counters, emit);
+            }
+            if server_ended {
+                self.report(Side::Server, None, counters, emit);
+            }
+        }
+    }
+
+    /// The memory beside the value itself, in bytes.
+    pub fn buffered_bytes(&self) -> usize {
+        let Some(pending) = &self.0 else { return 0 };
+        let len = |side: &PendingSide| side.identification.as_ref().map_or(0, |line| line.as_bytes().len());
+        size_of::<Pending>().saturating_add(len(&pending.client)).saturating_add(len(&pending.server))
+    }
+
+    /// Reports a side if it is identified.
+    fn report(
+        &mut self,
+        side: Side,
+        kex_init: Option<KexInit<'static>>,
+        counters: &mut SshPeerCounters,
+        emit: &mut impl FnMut(Side, SshEvent),
+    ) {
+        let Some(Pending { client, server }) = self.0.as_deref_mut() else { return };
+        let (own, peer) = match side {
+            Side::Client => (client, server),
+            Side::Server => (server, client),
+        };
+        let Some(identification) = own.identification.take() else { return };
+        if peer.identification.is_none() {
+            self.0 = None;
+        }
+        let peer = SshPeer { side, identification, kex_init };
+        counters.count(&peer);
+        let event = match side {
+            Side::Client => SshEvent::Client(peer),
+            Side::Server => SshEvent::Server(peer),
+        };
+        emit(side, event);
+    }
+}
+
+impl Pending {
+    /// Whether client and server end with this segment.
+    fn ended(&mut self, tcp: &TcpHeader<'_>, payload_len: usize, sender: Side) -> [bool; 2] {
+        if tcp.flags.contains(TcpFlags::RST) {
+            return [true; 2];
+        }
+        let Self { client, server } = self;
+        let (own, peer) = match sender {
+            Side::Client => (client, server),
+            Side::Server => (server, client),
+        };
+        own.is_seen = true;
+        let mut ended = (false, false);
+        if tcp.flags.contains(TcpFlags::FIN) {
+            let len = u32::try_from(payload_len).unwrap_or(u32::MAX);
+            own.end = Some(tcp.seq.wrapping_add(len).wrapping_add(1));
+            ended.0 = !peer.is_seen;
+        }
+        if tcp.flags.contains(TcpFlags::ACK) {
+            ended.1 = peer.end.is_some_and(|end| tcp.ack.wrapping_sub(end).cast_signed() >= 0);
+        }
+        match sender {
+            Side::Client => [ended.0, ended.1],
+            Side::Server => [ended.1, ended.0],
+        }
+    }
+}
