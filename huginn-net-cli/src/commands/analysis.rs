@@ -10,9 +10,10 @@ use crate::args::{AnalysisArguments, Format, ProtocolArgument};
 use crate::commands::database;
 use crate::failure::Failure;
 
-/// An analyzer with all of it but the filter expression.
+/// An analyzer with all of it but the filter expression, for an input of this many bytes (`None` if unknown).
 pub(crate) fn builder(
     args: &AnalysisArguments,
+    input_len: Option<u64>,
     format: Format,
     hosts: HostLimits,
     profiles: bool,
@@ -34,7 +35,7 @@ pub(crate) fn builder(
         .decode(DecodeConfig { verify_checksums: args.checksums, ..DecodeConfig::default() })
         .flow_limits(FlowLimits { syn_lifetime, ..FlowLimits::default() })
         .filter(filter)
-        .workers(args.workers))
+        .workers(args.workers.for_input(input_len)))
 }
 
 /// An analyzer of the frames that the expression selects, if there is one.

@@ -124,7 +124,7 @@ fn tell_beginning(args: &LiveArguments, rights: &Dropped, sockets: &Sockets, mes
 fn open(args: &LiveArguments) -> Result<(HuginnNet, LiveSource), Failure> {
     let typed = (!args.expression.is_empty()).then(|| args.expression.join(" "));
     let expression = typed.or_else(|| args.analysis.filter.clone());
-    let builder = analysis::builder(&args.analysis, args.output.format, HostLimits::default(), true)?
+    let builder = analysis::builder(&args.analysis, None, args.output.format, HostLimits::default(), true)?
         .overflow(Overflow::Drop);
     let backend = match args.capture.backend {
         Some(BackendArgument::Packet) => Backend::Packet,

@@ -1,7 +1,8 @@
 //! `huginn-net pcap`: capture files.
 
+use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -109,8 +110,20 @@ fn analyzer(args: &PcapArguments) -> Result<HuginnNet, Failure> {
     if args.summary {
         hosts.idle_timeout = Duration::MAX;
     }
-    let builder = analysis::builder(&args.analysis, args.output.format, hosts, args.summary)?;
+    let builder = analysis::builder(
+        &args.analysis,
+        longest_file(&args.files),
+        args.output.format,
+        hosts,
+        args.summary,
+    )?;
     analysis::filtered(builder, args.analysis.filter.as_deref()).map(Builder::build)
+}
+
+/// The length of the longest file in bytes; `None` if one is no regular file, and its length unknown.
+fn longest_file(files: &[PathBuf]) -> Option<u64> {
+    let len = |path: &PathBuf| fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|found| found.len());
+    files.iter().map(len).try_fold(0, |longest, len| Some(len?.max(longest)))
 }
 
 /// Opens a capture file, or standard input.

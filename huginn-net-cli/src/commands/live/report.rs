@@ -101,7 +101,7 @@ impl fmt::Display for Losses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let places = [
             (self.kernel, "packets dropped by the kernel, its buffer being full"),
-            (self.queues, "segments dropped, the queues of workers being full"),
+            (self.queues, "segments dropped because a worker could not keep up"),
             (self.limits, "flows or hosts given up, their limits being reached"),
             (self.output, "events dropped, the output being full"),
         ];
