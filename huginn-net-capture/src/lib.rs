@@ -242,7 +242,10 @@ impl Source for CaptureReader {
 
     #[inline]
     fn next_frame(&mut self) -> Result<NextFrame<'_>, CaptureError> {
-        Ok(NextFrame::from_frame(CaptureReader::next_frame(self)?))
+        // Not by way of an `Option`, so that the frame is written once.
+        let Some(record) = self.next_record()? else { return Ok(NextFrame::End) };
+        let data = self.stream.take(record.len).get(record.data).unwrap_or_default();
+        Ok(NextFrame::Frame(Frame { ts: record.ts, link: record.link, data, wire_len: record.wire_len }))
     }
 
     /// Hands over the read buffer: no frame is copied.

@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 use std::ops::{ControlFlow, Range};
 use std::time::Duration;
 
-use foldhash::fast::{FixedState, RandomState};
+use foldhash::fast::SeedableRandomState;
 
 use crate::decode::Prospect;
 use crate::idle_map::{IdleLimits, IdleMap, Slot};
@@ -315,38 +315,29 @@ pub(crate) struct Partition(usize);
 /// Divides flows by the hash of their keys.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowPartitions {
-    hasher: FlowHasher,
+    hasher: SeedableRandomState,
+    /// A power of two: 2^`bits`.
     count: usize,
-}
-
-#[derive(Clone, Debug)]
-enum FlowHasher {
-    /// The same in every run, so that a capture file gives the same events.
-    Fixed(FixedState),
-    /// Another in every run: nobody can aim at one partition of a live capture.
-    Random(RandomState),
+    bits: u32,
 }
 
 impl FlowPartitions {
-    /// Partitions for these limits.
+    /// Partitions for these limits. The seed of the hash is fixed, so that a capture file always gives the same events, or
+    /// random, so that nobody can aim at one partition of a live capture.
     pub(crate) fn new(limits: &FlowLimits, is_random: bool) -> Self {
-        let hasher = if is_random {
-            FlowHasher::Random(RandomState::default())
-        } else {
-            FlowHasher::Fixed(FixedState::default())
-        };
-        Self { hasher, count: (limits.max_flows / MIN_PARTITION_FLOWS).clamp(1, MAX_FLOW_PARTITIONS) }
+        let hasher = if is_random { SeedableRandomState::default() } else { SeedableRandomState::fixed() };
+        let most = (limits.max_flows / MIN_PARTITION_FLOWS).clamp(1, MAX_FLOW_PARTITIONS);
+        let bits = most.ilog2();
+        Self { hasher, count: 1 << bits, bits }
     }
 
     /// The partition of a flow.
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "the result is less than the number of partitions")]
     fn of(&self, key: &FlowKey) -> usize {
-        let hash = match &self.hasher {
-            FlowHasher::Fixed(hasher) => hasher.hash_one(key),
-            FlowHasher::Random(hasher) => hasher.hash_one(key),
-        };
-        (u128::from(hash).wrapping_mul(self.count as u128) >> 64) as usize
+        let hash = self.hasher.hash_one(key);
+        // The highest bits; none of them of a single partition.
+        (hash.rotate_left(self.bits) & (self.count as u64).wrapping_sub(1)) as usize
     }
 
     /// The partitions of one of so many workers. Beyond the number of partitions, workers have none.

@@ -33,11 +33,12 @@ impl<S: Source> Source for FirstFrames<S> {
     fn next_frame(&mut self) -> Result<NextFrame<'_>, S::Error> {
         let Self { source, left } = self;
         let Some(rest) = left.checked_sub(1) else { return Ok(NextFrame::End) };
-        let next = source.next_frame()?;
-        if let NextFrame::Frame(_) = next {
+        // What the source returns is passed on as it is, and not copied.
+        let next = source.next_frame();
+        if let Ok(NextFrame::Frame(_)) = &next {
             *left = rest;
         }
-        Ok(next)
+        next
     }
 
     fn fill(&mut self, block: &mut Block) -> Result<Fill, S::Error> {
