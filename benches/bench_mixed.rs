@@ -82,7 +82,7 @@ fn analyse(bench: &mut Bench, repeat: Repeat, packets: &LazyPackets) {
     bench.analysis(&of("full analysis, as JSON"), packets, all, json);
     bench.whole_analysis(&of("full analysis, as JSON, start to end"), packets, all, json);
     if repeat == Repeat::NewFlows {
-        bench.batch_sweep(&of("full analysis, as JSON, start to end"), packets, all, json);
+        bench.block_sweep(&of("full analysis, as JSON, start to end"), packets, all, json);
     }
 }
 

@@ -25,7 +25,8 @@ use std::fmt::Write;
 use std::hint::black_box;
 
 use criterion::Throughput;
-use huginn_net_core::{CaptureReader, Event};
+use huginn_net_capture::CaptureReader;
+use huginn_net_core::Event;
 use huginn_net_ssh::{HasshAlgorithms, HuginnNetSsh, KexInit, SshEvent, SshPeer};
 
 use packets::{AT_LEAST, Packets, Repeat, folder};

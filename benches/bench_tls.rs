@@ -133,7 +133,7 @@ fn distinct_hellos(bench: &mut Bench) {
     let full = |event| on_event(event, FULL);
     let operation = "distinct hellos: full analysis, start to end";
     bench.whole_analysis(operation, &packets, HuginnNetTls::builder, full);
-    bench.batch_sweep(operation, &packets, HuginnNetTls::builder, full);
+    bench.block_sweep(operation, &packets, HuginnNetTls::builder, full);
 }
 
 /// All packets of short connections, and the datagrams of QUIC's first flight.

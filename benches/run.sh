@@ -61,7 +61,7 @@ medians() {
             nanos[key, ++count[key]] = $4
             cpu[key, count[key]] = $5
         }
-        /^- / && !/the quickest of/ { if (last != file) { remarks = ""; last = file } remarks = remarks $0 "\n" }
+        /^- / && !/the quickest block size/ { if (last != file) { remarks = ""; last = file } remarks = remarks $0 "\n" }
         function median(values, key,    n, i, j, sorted, value) {
             n = count[key]
             for (i = 1; i <= n; i++) {
@@ -87,14 +87,14 @@ medians() {
                 printf "| %s | %.1f | %s | %s | %s | %s | %s |\n", key, time, median(cpu, key), commas(1e9 / time),
                     share(time * 81274 / 1e7), share(time * 812740 / 1e7), events[key]
                 split(key, part, " [|] ")
-                if (part[2] ~ /batches of/ && (!(part[1] in least) || time < least[part[1]])) {
+                if (part[2] ~ /blocks of/ && (!(part[1] in least) || time < least[part[1]])) {
                     least[part[1]] = time
                     quickest[part[1]] = part[2]
                 }
             }
             printf "\n%s", remarks
             for (operation in quickest) {
-                printf "- %s: the quickest of these batches: %s\n", operation, quickest[operation]
+                printf "- %s: the quickest block size: %s\n", operation, quickest[operation]
             }
         }' "$@"
 }

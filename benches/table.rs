@@ -9,16 +9,16 @@ use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, SamplingMode};
-use huginn_net_core::{Analyzer, Builder, Event, Frames, MemoryFrames, Protocol, Report, Source};
+use huginn_net_core::{Analyzer, Builder, Event, MemoryFrames, Protocol, Report, Source};
 
 use crate::packets::{PACKETS_AT_1_GBPS, Packets, Repeat};
 
 /// Numbers of workers that are measured beside the sequential engine.
 const WORKERS: [NonZeroUsize; 3] = [number(2), number(4), number(8)];
-/// Sizes of a batch that are measured, in KiB.
-const BATCHES: [usize; 7] = [4, 8, 16, 32, 64, 128, 256];
-/// Workers that frames are copied for, in batches of each of these sizes and of the usual one.
-const HANDED_WORKERS: NonZeroUsize = number(2);
+/// Sizes of a block that are measured, in KiB; the default is 512.
+const BLOCKS: [usize; 7] = [32, 64, 128, 256, 512, 1024, 2048];
+/// Number of workers with which the size of a block is measured.
+const BLOCK_WORKERS: NonZeroUsize = number(2);
 /// Samples of each row.
 const SAMPLES: usize = 10;
 /// Processor time is told in this many nanoseconds (proc(5) and sysconf(3): 100 ticks a second on Linux).
@@ -40,7 +40,7 @@ pub(crate) fn lazy(make: impl FnOnce() -> Packets + 'static) -> LazyPackets {
 }
 
 /// Hands each of these sets of captures to `measure`, repeated in either way, with its name; each has at least so many
-/// bytes. Batches are to be swept over the new flows of the first set.
+/// bytes. The third argument of `measure` says whether to measure block sizes: with the new flows of the first set.
 pub(crate) fn each_set(
     sets: &[(&str, &'static [&'static str], usize)],
     mut measure: impl FnMut(&str, &LazyPackets, bool),
@@ -114,7 +114,7 @@ impl Bench {
     }
 
     /// Measures all that is made of packets: by the engine alone, with either part of the matching, with both, and
-    /// with both from start to end; by the size of a batch too, if that is to be swept. A part is told by its name and
+    /// with both from start to end; with several sizes of a block too, if `sweep` is set. A part is told by its name and
     /// looks at an event.
     pub(crate) fn analyses<P: Protocol<Memory: Forget>>(
         &mut self,
@@ -143,7 +143,7 @@ impl Bench {
         let operation = format!("{name}: full analysis, start to end");
         self.whole_analysis(&operation, packets, &builder, full);
         if sweep {
-            self.batch_sweep(&operation, packets, &builder, full);
+            self.block_sweep(&operation, packets, &builder, full);
         }
     }
 
@@ -185,22 +185,10 @@ impl Bench {
                 })
             });
         }
-        let handed = || builder().spread_above(Duration::ZERO);
-        let passing_rows: [(&str, &dyn Fn() -> Builder<P>); 2] =
-            [("frames that pass", &builder), ("frames handed over", &handed)];
-        for (which, builder) in passing_rows {
-            self.row(operation, &format!("{HANDED_WORKERS} workers, {which}"), || {
-                let packets: &Packets = packets;
-                let map = &map;
-                (packets.len(), move || {
-                    analyse(&mut builder().workers(HANDED_WORKERS).build(), passing(packets), map)
-                })
-            });
-        }
     }
 
-    /// Measures whole analyses by how much is handed to a worker at once, and remarks which size is the quickest.
-    pub(crate) fn batch_sweep<P: Protocol, T: Send>(
+    /// Measures whole analyses with several sizes of a block, and remarks which size is the quickest.
+    pub(crate) fn block_sweep<P: Protocol, T: Send>(
         &mut self,
         operation: &str,
         packets: &LazyPackets,
@@ -208,18 +196,19 @@ impl Bench {
         map: impl Fn(Event<Report<P>>) -> T + Sync,
     ) {
         let before = self.rows.len();
-        for kib in BATCHES {
-            let spread =
-                || builder().workers(HANDED_WORKERS).batch_bytes(kib << 10).spread_above(Duration::ZERO);
-            self.row(operation, &format!("{HANDED_WORKERS} workers, batches of {kib} KiB"), || {
-                let packets: &Packets = packets;
-                let (spread, map) = (&spread, &map);
-                (packets.len(), move || analyse(&mut spread().build(), passing(packets), map))
+        for kib in BLOCKS {
+            self.row(operation, &format!("{BLOCK_WORKERS} workers, blocks of {kib} KiB"), || {
+                let frames: Vec<_> = packets.frames().collect();
+                let (builder, map) = (&builder, &map);
+                (frames.len(), move || {
+                    let mut analyzer = builder().workers(BLOCK_WORKERS).block_bytes(kib << 10).build();
+                    analyse(&mut analyzer, MemoryFrames::new(&frames), map)
+                })
             });
         }
         let quickest = self.rows[before..].iter().min_by(|one, other| one.nanos.total_cmp(&other.nanos));
         if let Some(Row { mode, .. }) = quickest {
-            self.remarks.push(format!("{operation}: the quickest of these batches: {mode}"));
+            self.remarks.push(format!("{operation}: the quickest block size: {mode}"));
         }
     }
 
@@ -247,11 +236,6 @@ impl Bench {
             println!("- {remark}");
         }
     }
-}
-
-/// Packets that are read once, as those of an interface.
-fn passing<'a>(packets: &'a Packets) -> impl Source<Error = Infallible> + Send + use<'a> {
-    Frames::new(packets.frames())
 }
 
 /// One pass of an analyzer over packets: how many events there were since it was made.

@@ -1,28 +1,39 @@
-//! Any bytes as a capture file through the whole analyzer, with what it remembers of hosts; a second run on the same
-//! analyzer says the same.
+//! Any bytes as a capture file through the whole analyzer, with profiles of hosts: a second run on the same analyzer and
+//! runs with several workers report the same.
 #![no_main]
 
 use std::io::Cursor;
+use std::num::NonZeroUsize;
 
 use huginn_net::json::{JsonEvent, JsonHost};
 use huginn_net::p0f::P0fLine;
 use huginn_net::{CaptureReader, Event, HuginnNet, Observers, Scope};
 use libfuzzer_sys::fuzz_target;
 
+/// Numbers of workers that are compared with one, and the size of their blocks: one frame, or a few.
+const PARALLEL: [(NonZeroUsize, usize); 2] =
+    [(NonZeroUsize::new(2).unwrap(), 1), (NonZeroUsize::new(3).unwrap(), 1 << 10)];
+
 fuzz_target!(|data: &[u8]| {
     for scope in [Scope::Full, Scope::P0f] {
-        let mut analyzer = HuginnNet::builder_with(Observers::default().scope(scope).profiles(true)).build();
+        let builder = || HuginnNet::builder_with(Observers::default().scope(scope).profiles(true));
+        let mut analyzer = builder().build();
         let first = lines(&mut analyzer, data);
         assert_eq!(first, lines(&mut analyzer, data));
+        for (workers, block_bytes) in PARALLEL {
+            let mut analyzer = builder().workers(workers).block_bytes(block_bytes).build();
+            assert_eq!(first, lines(&mut analyzer, data), "{workers} workers");
+        }
     }
 });
 
-/// All that is told of a capture.
+/// All that the analyzer reports of a capture.
 fn lines(analyzer: &mut HuginnNet, data: &[u8]) -> Vec<String> {
     analyzer.memory_mut().clear();
     let mut lines = Vec::new();
     if let Ok(capture) = CaptureReader::from_reader("fuzz", Cursor::new(data.to_vec())) {
-        let _ = analyzer.analyze(capture, &mut |event: Event| lines.push(line(&event)));
+        let outcome = analyzer.analyze(capture, &mut |event: Event| lines.push(line(&event)));
+        lines.extend(outcome.err().map(|error| error.to_string()));
     }
     for host in analyzer.memory().profiles() {
         let mut text = Vec::new();

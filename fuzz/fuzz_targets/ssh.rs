@@ -3,7 +3,8 @@
 #![no_main]
 
 use huginn_net_ssh::{
-    Error, HasshAlgorithms, Identification, KexInit, MAX_LINE_LEN, MAX_PACKET_LEN, SshMessage, SshReader,
+    HasshAlgorithms, Identification, KexInit, MAX_LINE_LEN, MAX_PACKET_LEN, Parsed, SshError, SshMessage,
+    SshReader,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -45,15 +46,17 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<SshMessage<'stat
 fn parse(bytes: &[u8]) -> (Vec<SshMessage<'static>>, bool) {
     let mut messages = Vec::new();
     let mut parse = || {
-        let Some((identification, consumed)) = Identification::parse(bytes)? else { return Ok(()) };
+        let Some(Parsed { value: identification, consumed }) = Identification::parse(bytes)? else {
+            return Ok(());
+        };
         let is_version_1 = identification.is_version_1();
         messages.push(SshMessage::Identification(identification.into_owned()));
         if is_version_1 {
             return Ok(());
         }
         let kex_init = KexInit::parse(&bytes[consumed..])?;
-        messages.extend(kex_init.map(|(kex_init, _)| SshMessage::KexInit(kex_init.into_owned())));
-        Ok::<_, Error>(())
+        messages.extend(kex_init.map(|kex_init| SshMessage::KexInit(kex_init.value.into_owned())));
+        Ok::<_, SshError>(())
     };
     let failed = parse().is_err();
     (messages, failed)

@@ -12,7 +12,7 @@ use crate::limits::{
 /// Why bytes are not what an SSH client or server sends. Missing bytes are no error where more can come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum SshError {
     /// A line before the identification string holds a NUL byte, so it is not text (RFC 4253, section 4.2).
     #[error("no identification string: NUL byte in line {line}")]
     NotText {
@@ -64,7 +64,7 @@ pub enum Error {
     #[error("{field}: {source}")]
     Truncated {
         /// The field.
-        field: Field,
+        field: SshField,
         /// Where the field begins in the message, how many bytes it needs and how many there are.
         source: Truncated,
     },
@@ -73,7 +73,7 @@ pub enum Error {
 /// A field of an SSH_MSG_KEXINIT (RFC 4253, section 7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Field {
+pub enum SshField {
     /// The message number.
     MessageNumber,
     /// `cookie`.
@@ -102,7 +102,7 @@ pub enum Field {
     FirstKexPacketFollows,
 }
 
-impl Field {
+impl SshField {
     /// The name of the field as RFC 4253 spells it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -123,7 +123,7 @@ impl Field {
     }
 }
 
-impl fmt::Display for Field {
+impl fmt::Display for SshField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

@@ -5,9 +5,9 @@
 
 use std::fmt;
 
+use huginn_net_core::Escaped;
 use md5::{Digest, Md5};
 
-use crate::escaped::Escaped;
 use crate::{KexInit, NameList};
 
 /// A HASSH or HASSHServer: the MD5 of the [`HasshAlgorithms`]. Displays as 32 hexadecimal digits.
@@ -85,7 +85,7 @@ impl fmt::Display for HasshAlgorithms<'_> {
 
 impl fmt::Debug for HasshAlgorithms<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "HasshAlgorithms({:?})", Escaped(&self.to_bytes()))
+        write!(f, "HasshAlgorithms(\"{}\")", self.to_bytes().escape_ascii())
     }
 }
 

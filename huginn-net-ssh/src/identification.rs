@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use huginn_net_core::Parsed;
 use memchr::memchr;
 
-use crate::Error;
-use crate::escaped::Escaped;
+use crate::SshError;
 use crate::limits::{MAX_BYTES_BEFORE_IDENTIFICATION, MAX_LINE_LEN, MAX_LINES_BEFORE_IDENTIFICATION};
 
 /// The bytes that every identification string begins with.
@@ -17,10 +17,10 @@ pub(crate) const PREFIX: &[u8] = b"SSH-";
 /// Its bytes need not be UTF-8.
 ///
 /// ```
-/// use huginn_net_ssh::Identification;
+/// use huginn_net_ssh::{Identification, Parsed};
 ///
 /// let bytes = b"Authorised use only.\r\nSSH-2.0-OpenSSH_9.2p1 Debian-2\r\n\0\0";
-/// let (identification, consumed) = Identification::parse(bytes)?.expect("a whole line");
+/// let Parsed { value: identification, consumed } = Identification::parse(bytes)?.expect("a whole line");
 /// assert_eq!(identification.as_bytes(), b"SSH-2.0-OpenSSH_9.2p1 Debian-2");
 /// assert_eq!(identification.protocol_version(), b"2.0");
 /// assert_eq!(identification.software_version(), b"OpenSSH_9.2p1");
@@ -28,7 +28,7 @@ pub(crate) const PREFIX: &[u8] = b"SSH-";
 /// assert_eq!(consumed, bytes.len() - 2);
 ///
 /// assert_eq!(Identification::parse(b"SSH-2.0-OpenSSH_9.2p1")?, None, "the line end is missing");
-/// # Ok::<(), huginn_net_ssh::Error>(())
+/// # Ok::<(), huginn_net_ssh::SshError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Identification<'a> {
@@ -39,13 +39,12 @@ impl<'a> Identification<'a> {
     /// Reads the start of what a client or server sends: the identification string, and the lines of text that a server
     /// may send before it.
     ///
-    /// Returns the identification string and the number of bytes consumed, line end included. Returns `None` if the line
-    /// end has not come yet.
+    /// The line end counts as consumed. Returns `None` if the line end has not come yet.
     ///
     /// # Errors
-    /// [`Error::NotText`], [`Error::LineTooLong`], [`Error::TooManyLines`] or [`Error::TooManyBytes`] if no more bytes
+    /// [`SshError::NotText`], [`SshError::LineTooLong`], [`SshError::TooManyLines`] or [`SshError::TooManyBytes`] if no more bytes
     /// can make an identification string of these.
-    pub fn parse(bytes: &'a [u8]) -> Result<Option<(Self, usize)>, Error> {
+    pub fn parse(bytes: &'a [u8]) -> Result<Option<Parsed<Self>>, SshError> {
         let (mut lines, mut rest) = (LineCount::ZERO, bytes);
         loop {
             let end = memchr(b'\n', rest);
@@ -53,7 +52,8 @@ impl<'a> Identification<'a> {
             let (line, after) = rest.split_at_checked(len).unwrap_or((rest, &[]));
             lines.check_len(line.len())?;
             if Self::may_begin_with(line) {
-                return Ok(end.map(|_| (Self::from_line(line), bytes.len().saturating_sub(after.len()))));
+                let consumed = bytes.len().saturating_sub(after.len());
+                return Ok(end.map(|_| Parsed::new(Self::from_line(line), consumed)));
             }
             lines.check_text(line)?;
             if end.is_none() {
@@ -122,7 +122,7 @@ impl<'a> Identification<'a> {
 
 impl fmt::Debug for Identification<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Identification({:?})", Escaped(&self.line))
+        write!(f, "Identification(\"{}\")", self.line.escape_ascii())
     }
 }
 
@@ -130,7 +130,7 @@ impl fmt::Debug for Identification<'_> {
 #[cfg(feature = "serde")]
 impl serde::Serialize for Identification<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Escaped(&self.line).serialize(serializer)
+        huginn_net_core::Escaped(&self.line).serialize(serializer)
     }
 }
 
@@ -159,33 +159,33 @@ impl LineCount {
     }
 
     /// Counts more bytes of the line being read.
-    pub(crate) fn check_len(&mut self, len: usize) -> Result<(), Error> {
+    pub(crate) fn check_len(&mut self, len: usize) -> Result<(), SshError> {
         let len = self.line_len().saturating_add(len);
         self.line_len = u16::try_from(len)
             .ok()
             .filter(|len| usize::from(*len) <= MAX_LINE_LEN)
-            .ok_or(Error::LineTooLong { line: self.number() })?;
+            .ok_or(SshError::LineTooLong { line: self.number() })?;
         Ok(())
     }
 
     /// Checks bytes of a line before the identification string.
-    pub(crate) fn check_text(&self, line: &[u8]) -> Result<(), Error> {
+    pub(crate) fn check_text(&self, line: &[u8]) -> Result<(), SshError> {
         match memchr(0, line) {
-            Some(_) => Err(Error::NotText { line: self.number() }),
+            Some(_) => Err(SshError::NotText { line: self.number() }),
             None => Ok(()),
         }
     }
 
     /// Counts the line being read, which is whole and was not an identification string.
-    pub(crate) fn add_line(&mut self) -> Result<(), Error> {
+    pub(crate) fn add_line(&mut self) -> Result<(), SshError> {
         self.lines = self.lines.saturating_add(1);
         self.bytes = self.bytes.saturating_add(u32::from(self.line_len));
         self.line_len = 0;
         if usize::from(self.lines) > MAX_LINES_BEFORE_IDENTIFICATION {
-            return Err(Error::TooManyLines);
+            return Err(SshError::TooManyLines);
         }
         if usize::try_from(self.bytes).is_ok_and(|bytes| bytes > MAX_BYTES_BEFORE_IDENTIFICATION) {
-            return Err(Error::TooManyBytes);
+            return Err(SshError::TooManyBytes);
         }
         Ok(())
     }
@@ -201,13 +201,14 @@ impl LineCount {
 mod tests {
     use super::*;
 
-    fn parse(bytes: &[u8]) -> Result<Option<(Identification<'_>, usize)>, Error> {
+    fn parse(bytes: &[u8]) -> Result<Option<Parsed<Identification<'_>>>, SshError> {
         Identification::parse(bytes)
     }
 
     #[test]
     fn line_end_may_lack_its_carriage_return() {
-        let (identification, consumed) = parse(b"SSH-1.99-Cisco-1.25\nrest").unwrap().unwrap();
+        let Parsed { value: identification, consumed } =
+            parse(b"SSH-1.99-Cisco-1.25\nrest").unwrap().unwrap();
         assert_eq!((identification.as_bytes(), consumed), (&b"SSH-1.99-Cisco-1.25"[..], 20));
         assert_eq!(identification.software_version(), b"Cisco-1.25");
         assert_eq!(identification.comments(), None);
@@ -224,7 +225,7 @@ mod tests {
             (b"SSH-1.5-1.2.33 a b\r\n", b"1.5", b"1.2.33", Some(b"a b")),
             (b"SSH-2.0-\xff\xfe\r\n", b"2.0", b"\xff\xfe", None),
         ] {
-            let (identification, _) = parse(line).unwrap().unwrap();
+            let identification = parse(line).unwrap().unwrap().value;
             assert_eq!(identification.protocol_version(), version);
             assert_eq!(identification.software_version(), software);
             assert_eq!(identification.comments(), comments);
@@ -235,19 +236,19 @@ mod tests {
     fn limits_hold_exactly() {
         let line = |len: usize| [&b"SSH-2.0-"[..], &vec![b'x'; len - 9], b"\n"].concat();
         assert!(parse(&line(MAX_LINE_LEN)).unwrap().is_some());
-        assert_eq!(parse(&line(MAX_LINE_LEN + 1)), Err(Error::LineTooLong { line: 1 }));
-        assert_eq!(parse(&vec![b'x'; MAX_LINE_LEN + 1]), Err(Error::LineTooLong { line: 1 }));
+        assert_eq!(parse(&line(MAX_LINE_LEN + 1)), Err(SshError::LineTooLong { line: 1 }));
+        assert_eq!(parse(&vec![b'x'; MAX_LINE_LEN + 1]), Err(SshError::LineTooLong { line: 1 }));
         let lines = |count: usize| [b"\r\n".repeat(count), b"SSH-2.0-x\r\n".to_vec()].concat();
         assert!(parse(&lines(MAX_LINES_BEFORE_IDENTIFICATION)).unwrap().is_some());
-        assert_eq!(parse(&lines(MAX_LINES_BEFORE_IDENTIFICATION + 1)), Err(Error::TooManyLines));
+        assert_eq!(parse(&lines(MAX_LINES_BEFORE_IDENTIFICATION + 1)), Err(SshError::TooManyLines));
         let long = [vec![b'x'; MAX_LINE_LEN - 1], vec![b'\n']].concat();
         assert!(parse(&long.repeat(8)).unwrap().is_none());
-        assert_eq!(parse(&[long.repeat(8), b"\n".to_vec()].concat()), Err(Error::TooManyBytes));
+        assert_eq!(parse(&[long.repeat(8), b"\n".to_vec()].concat()), Err(SshError::TooManyBytes));
     }
 
     #[test]
     fn nul_is_allowed_only_in_identification() {
         assert!(parse(b"SSH-2.0-a\0b\r\n").unwrap().is_some());
-        assert_eq!(parse(b"a\r\nb\0"), Err(Error::NotText { line: 2 }));
+        assert_eq!(parse(b"a\r\nb\0"), Err(SshError::NotText { line: 2 }));
     }
 }

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use huginn_net_core::Cursor;
+use huginn_net_core::{Cursor, Parsed};
 
 use crate::limits::{MAX_PACKET_LEN, MAX_PACKETS_BEFORE_KEX_INIT};
 use crate::packet::message;
-use crate::{BinaryPacket, Error, Field, NameList};
+use crate::{BinaryPacket, NameList, SshError, SshField};
 
 /// Bytes of `cookie`.
 const COOKIE_LEN: usize = 16;
@@ -17,17 +17,17 @@ const HEAD_LEN: usize = COOKIE_LEN + 1;
 const LIST_LENGTH_LEN: usize = 4;
 
 /// The lists in the order of the wire.
-const LISTS: [Field; 10] = [
-    Field::KexAlgorithms,
-    Field::ServerHostKeyAlgorithms,
-    Field::EncryptionClientToServer,
-    Field::EncryptionServerToClient,
-    Field::MacClientToServer,
-    Field::MacServerToClient,
-    Field::CompressionClientToServer,
-    Field::CompressionServerToClient,
-    Field::LanguagesClientToServer,
-    Field::LanguagesServerToClient,
+const LISTS: [SshField; 10] = [
+    SshField::KexAlgorithms,
+    SshField::ServerHostKeyAlgorithms,
+    SshField::EncryptionClientToServer,
+    SshField::EncryptionServerToClient,
+    SshField::MacClientToServer,
+    SshField::MacServerToClient,
+    SshField::CompressionClientToServer,
+    SshField::CompressionServerToClient,
+    SshField::LanguagesClientToServer,
+    SshField::LanguagesServerToClient,
 ];
 
 /// An SSH_MSG_KEXINIT: the algorithms that a client or server offers.
@@ -37,12 +37,12 @@ const LISTS: [Field; 10] = [
 ///
 /// // What OpenSSH 9.2 sends as a client.
 /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/streams/openssh-client.bin"));
-/// let (identification, after) = Identification::parse(bytes)?.expect("a whole line");
-/// let (kex_init, _) = KexInit::parse(&bytes[after..])?.expect("a whole message");
-/// assert_eq!(identification.software_version(), b"OpenSSH_9.2p1");
+/// let identification = Identification::parse(bytes)?.expect("a whole line");
+/// let kex_init = KexInit::parse(&bytes[identification.consumed..])?.expect("a whole message").value;
+/// assert_eq!(identification.value.software_version(), b"OpenSSH_9.2p1");
 /// assert_eq!(kex_init.compression_client_to_server().as_bytes(), b"none,zlib@openssh.com,zlib");
 /// assert_eq!(Hassh::from_client(&kex_init).to_string(), "472b5de333ad665af5cbf10ff892c4df");
-/// # Ok::<(), huginn_net_ssh::Error>(())
+/// # Ok::<(), huginn_net_ssh::SshError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct KexInit<'a> {
@@ -55,29 +55,31 @@ pub struct KexInit<'a> {
 impl<'a> KexInit<'a> {
     /// Reads the binary packets that follow an identification string, up to the SSH_MSG_KEXINIT.
     ///
-    /// Returns the message and the number of bytes consumed: the packet that holds it, and those before it, such as
-    /// SSH_MSG_IGNORE and SSH_MSG_DEBUG. Returns `None` if bytes are missing.
+    /// The packet that holds the message counts as consumed, and so do those before it, such as SSH_MSG_IGNORE and
+    /// SSH_MSG_DEBUG. Returns `None` if bytes are missing.
     ///
     /// # Errors
-    /// An [`Error`] if a packet or the message cannot be read, if the sender disconnects first, or if
+    /// An [`SshError`] if a packet or the message cannot be read, if the sender disconnects first, or if
     /// [`MAX_PACKETS_BEFORE_KEX_INIT`] is exceeded.
-    pub fn parse(bytes: &'a [u8]) -> Result<Option<(Self, usize)>, Error> {
+    pub fn parse(bytes: &'a [u8]) -> Result<Option<Parsed<Self>>, SshError> {
         let mut rest = bytes;
         for _ in 0..=MAX_PACKETS_BEFORE_KEX_INIT {
-            let Some((packet, len)) = BinaryPacket::parse(rest)? else { return Ok(None) };
-            rest = rest.get(len..).unwrap_or_default();
+            let Some(Parsed { value: packet, consumed }) = BinaryPacket::parse(rest)? else {
+                return Ok(None);
+            };
+            rest = rest.get(consumed..).unwrap_or_default();
             if let Some(kex_init) = Self::from_packet(packet)? {
-                return Ok(Some((kex_init, bytes.len().saturating_sub(rest.len()))));
+                return Ok(Some(Parsed::new(kex_init, bytes.len().saturating_sub(rest.len()))));
             }
         }
-        Err(Error::TooManyPackets)
+        Err(SshError::TooManyPackets)
     }
 
     /// Reads the message of a packet; `None` if it is another one that may come first.
-    pub(crate) fn from_packet(packet: BinaryPacket<'a>) -> Result<Option<Self>, Error> {
+    pub(crate) fn from_packet(packet: BinaryPacket<'a>) -> Result<Option<Self>, SshError> {
         match packet.message() {
             message::KEXINIT => Self::from_payload(packet.payload()).map(Some),
-            message::DISCONNECT => Err(Error::Disconnected),
+            message::DISCONNECT => Err(SshError::Disconnected),
             _ => Ok(None),
         }
     }
@@ -86,28 +88,28 @@ impl<'a> KexInit<'a> {
     /// `first_kex_packet_follows` are ignored.
     ///
     /// # Errors
-    /// [`Error::NotKexInit`] if the message has another number, [`Error::MessageTooLong`] if it has more than
-    /// [`MAX_PACKET_LEN`] bytes, [`Error::Truncated`] if it ends within a field.
-    pub fn from_payload(payload: &'a [u8]) -> Result<Self, Error> {
+    /// [`SshError::NotKexInit`] if the message has another number, [`SshError::MessageTooLong`] if it has more than
+    /// [`MAX_PACKET_LEN`] bytes, [`SshError::Truncated`] if it ends within a field.
+    pub fn from_payload(payload: &'a [u8]) -> Result<Self, SshError> {
         let len = payload.len();
         if len > MAX_PACKET_LEN {
-            return Err(Error::MessageTooLong { len });
+            return Err(SshError::MessageTooLong { len });
         }
         let mut cursor = Cursor::new(payload);
-        let truncated = |field| move |source| Error::Truncated { field, source };
-        match cursor.u8().map_err(truncated(Field::MessageNumber))? {
+        let truncated = |field| move |source| SshError::Truncated { field, source };
+        match cursor.u8().map_err(truncated(SshField::MessageNumber))? {
             message::KEXINIT => {}
-            other => return Err(Error::NotKexInit(other)),
+            other => return Err(SshError::NotKexInit(other)),
         }
-        cursor.skip(COOKIE_LEN).map_err(truncated(Field::Cookie))?;
+        cursor.skip(COOKIE_LEN).map_err(truncated(SshField::Cookie))?;
         let mut ends = [0; LISTS.len()];
         for (end, field) in ends.iter_mut().zip(LISTS) {
             let len = cursor.u32_be().map_err(truncated(field))?;
             cursor.skip(usize::try_from(len).unwrap_or(usize::MAX)).map_err(truncated(field))?;
-            *end =
-                u16::try_from(cursor.position()).map_err(|_| Error::MessageTooLong { len: payload.len() })?;
+            *end = u16::try_from(cursor.position())
+                .map_err(|_| SshError::MessageTooLong { len: payload.len() })?;
         }
-        let first_kex_packet_follows = cursor.u8().map_err(truncated(Field::FirstKexPacketFollows))? != 0;
+        let first_kex_packet_follows = cursor.u8().map_err(truncated(SshField::FirstKexPacketFollows))? != 0;
         Ok(Self { message: Cow::Borrowed(payload), ends, first_kex_packet_follows })
     }
 
@@ -213,7 +215,7 @@ impl serde::Serialize for KexInit<'_> {
         for (name, list) in self.lists() {
             map.serialize_entry(name, &list)?;
         }
-        map.serialize_entry(Field::FirstKexPacketFollows.name(), &self.first_kex_packet_follows)?;
+        map.serialize_entry(SshField::FirstKexPacketFollows.name(), &self.first_kex_packet_follows)?;
         map.end()
     }
 }
@@ -257,7 +259,7 @@ pub(crate) mod tests {
             prop_assert_eq!(kex_init.cookie(), (0..16).collect::<Vec<u8>>());
             let whole = message.len() - 4;
             for len in 0..whole {
-                let is_truncated = matches!(KexInit::from_payload(&message[..len]), Err(Error::Truncated { .. }));
+                let is_truncated = matches!(KexInit::from_payload(&message[..len]), Err(SshError::Truncated { .. }));
                 prop_assert!(is_truncated);
             }
             prop_assert_eq!(KexInit::from_payload(&message[..whole]).unwrap().first_kex_packet_follows(), follows != 0);
@@ -269,18 +271,18 @@ pub(crate) mod tests {
         let kex_init = packet_of(&message_of(&vec![b"a".to_vec(); 10], 0));
         let ignore = packet_of(&[message::IGNORE, 0, 0, 0, 0]);
         let bytes = [ignore.repeat(MAX_PACKETS_BEFORE_KEX_INIT), kex_init.clone(), b"rest".to_vec()].concat();
-        let (read, consumed) = KexInit::parse(&bytes).unwrap().unwrap();
+        let Parsed { value: read, consumed } = KexInit::parse(&bytes).unwrap().unwrap();
         assert_eq!((read.kex_algorithms(), consumed), (NameList(b"a"), bytes.len() - 4));
         let bytes = [ignore.repeat(MAX_PACKETS_BEFORE_KEX_INIT + 1), kex_init.clone()].concat();
-        assert_eq!(KexInit::parse(&bytes), Err(Error::TooManyPackets));
+        assert_eq!(KexInit::parse(&bytes), Err(SshError::TooManyPackets));
         let bytes = [packet_of(&[message::DISCONNECT]), kex_init].concat();
-        assert_eq!(KexInit::parse(&bytes), Err(Error::Disconnected));
+        assert_eq!(KexInit::parse(&bytes), Err(SshError::Disconnected));
     }
 
     #[test]
     fn other_message_is_an_error() {
-        assert_eq!(KexInit::from_payload(&[21]), Err(Error::NotKexInit(21)));
+        assert_eq!(KexInit::from_payload(&[21]), Err(SshError::NotKexInit(21)));
         let len = MAX_PACKET_LEN + 1;
-        assert_eq!(KexInit::from_payload(&vec![20; len]), Err(Error::MessageTooLong { len }));
+        assert_eq!(KexInit::from_payload(&vec![20; len]), Err(SshError::MessageTooLong { len }));
     }
 }

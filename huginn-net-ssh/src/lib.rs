@@ -8,23 +8,22 @@
 //! from pieces.
 //!
 //! ```
-//! use huginn_net_ssh::{Hassh, HasshAlgorithms, Identification, KexInit};
+//! use huginn_net_ssh::{Hassh, HasshAlgorithms, Identification, KexInit, Parsed};
 //!
 //! // The first bytes that Dropbear 2022.83 sends as a client.
 //! let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/streams/dropbear-client.bin"));
-//! let (identification, consumed) = Identification::parse(bytes)?.expect("a whole line");
+//! let Parsed { value: identification, consumed } = Identification::parse(bytes)?.expect("a whole line");
 //! assert_eq!(identification.as_bytes(), b"SSH-2.0-dropbear_2022.83");
 //!
-//! let (kex_init, _) = KexInit::parse(&bytes[consumed..])?.expect("a whole message");
+//! let kex_init = KexInit::parse(&bytes[consumed..])?.expect("a whole message").value;
 //! assert!(HasshAlgorithms::from_client(&kex_init).to_string().starts_with("curve25519-sha256,"));
 //! assert_eq!(Hassh::from_client(&kex_init).to_string(), "16574631849ea8d13c926c9905839928");
-//! # Ok::<(), huginn_net_ssh::Error>(())
+//! # Ok::<(), huginn_net_ssh::SshError>(())
 //! ```
 //!
 //! From packets: [`HuginnNetSsh`] finds both sides of the SSH connections of a capture, on any port.
 
 mod error;
-mod escaped;
 mod hassh;
 mod identification;
 mod kex_init;
@@ -37,8 +36,9 @@ mod peer;
 mod peers;
 mod reader;
 
-pub use error::{Error, Field};
+pub use error::{SshError, SshField};
 pub use hassh::{Hassh, HasshAlgorithms};
+pub use huginn_net_core::Parsed;
 pub use identification::Identification;
 pub use kex_init::KexInit;
 pub use limits::{

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::escaped::Escaped;
-
 /// A `name-list`: names of algorithms, separated by commas, the preferred one first.
 ///
 /// Names ought to be ASCII, but are taken as they are.
@@ -24,7 +22,7 @@ impl<'a> NameList<'a> {
 
 impl fmt::Debug for NameList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "NameList({:?})", Escaped(self.0))
+        write!(f, "NameList(\"{}\")", self.0.escape_ascii())
     }
 }
 
@@ -32,7 +30,7 @@ impl fmt::Debug for NameList<'_> {
 #[cfg(feature = "serde")]
 impl serde::Serialize for NameList<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.iter().map(Escaped))
+        serializer.collect_seq(self.iter().map(huginn_net_core::Escaped))
     }
 }
 

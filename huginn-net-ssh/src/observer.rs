@@ -10,7 +10,8 @@ use crate::{SshParser, SshPeer, SshPeers};
 /// The analyzer of SSH alone.
 ///
 /// ```
-/// use huginn_net_core::{CaptureReader, Event};
+/// use huginn_net_capture::CaptureReader;
+/// use huginn_net_core::Event;
 /// use huginn_net_ssh::{HuginnNetSsh, SshEvent};
 ///
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/ssh-openssh.pcap");
@@ -23,7 +24,7 @@ use crate::{SshParser, SshPeer, SshPeers};
 /// let client = client.expect("a client");
 /// assert_eq!(client.identification.software_version(), b"OpenSSH_9.2p1");
 /// assert_eq!(client.hassh().expect("a whole message").to_string(), "472b5de333ad665af5cbf10ff892c4df");
-/// # Ok::<_, huginn_net_core::AnalysisError<huginn_net_core::CaptureError>>(())
+/// # Ok::<_, huginn_net_core::AnalysisError<huginn_net_capture::CaptureError>>(())
 /// ```
 pub type HuginnNetSsh = Analyzer<SshObserver>;
 

@@ -1,21 +1,21 @@
 //! Binary packets before encryption begins (RFC 4253, section 6).
 
-use huginn_net_core::Cursor;
+use huginn_net_core::{Cursor, Parsed};
 
-use crate::Error;
+use crate::SshError;
 use crate::limits::MAX_PACKET_LEN;
 
 /// A binary packet that is neither encrypted nor authenticated, as all are before SSH_MSG_NEWKEYS.
 ///
 /// ```
-/// use huginn_net_ssh::{BinaryPacket, message};
+/// use huginn_net_ssh::{BinaryPacket, Parsed, message};
 ///
 /// let bytes = [0, 0, 0, 12, 10, message::NEWKEYS, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff];
-/// let (packet, consumed) = BinaryPacket::parse(&bytes)?.expect("a whole packet");
+/// let Parsed { value: packet, consumed } = BinaryPacket::parse(&bytes)?.expect("a whole packet");
 /// assert_eq!(packet.payload(), [message::NEWKEYS]);
 /// assert_eq!(packet.message(), message::NEWKEYS);
 /// assert_eq!(consumed, 16);
-/// # Ok::<(), huginn_net_ssh::Error>(())
+/// # Ok::<(), huginn_net_ssh::SshError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BinaryPacket<'a> {
@@ -29,35 +29,35 @@ impl<'a> BinaryPacket<'a> {
 
     /// Reads the packet that these bytes begin with.
     ///
-    /// Returns the packet and the number of bytes consumed, padding included. Returns `None` if bytes are missing.
+    /// The padding counts as consumed. Returns `None` if bytes are missing.
     ///
     /// # Errors
-    /// [`Error::PacketLength`] or [`Error::PaddingLength`] if its lengths contradict each other or the packet has more
+    /// [`SshError::PacketLength`] or [`SshError::PaddingLength`] if its lengths contradict each other or the packet has more
     /// than [`MAX_PACKET_LEN`] bytes.
-    pub fn parse(bytes: &'a [u8]) -> Result<Option<(Self, usize)>, Error> {
+    pub fn parse(bytes: &'a [u8]) -> Result<Option<Parsed<Self>>, SshError> {
         let Some(len) = Self::len_of(bytes)? else { return Ok(None) };
         let mut cursor = Cursor::new(bytes.get(Self::LENGTH_LEN..).unwrap_or_default());
         let Ok(padding) = cursor.u8() else { return Ok(None) };
         let body = len.saturating_sub(Self::LENGTH_LEN).saturating_sub(1);
         let contradiction = || {
             let packet = u32::try_from(len.saturating_sub(Self::LENGTH_LEN)).unwrap_or(u32::MAX);
-            Error::PaddingLength { padding, packet }
+            SshError::PaddingLength { padding, packet }
         };
         let payload_len =
             body.checked_sub(padding.into()).filter(|len| *len > 0).ok_or_else(contradiction)?;
         let Ok(body) = cursor.take(body) else { return Ok(None) };
         let payload = body.get(..payload_len).unwrap_or_default();
         let message = payload.first().copied().ok_or_else(contradiction)?;
-        Ok(Some((Self { message, payload }, len)))
+        Ok(Some(Parsed::new(Self { message, payload }, len)))
     }
 
     /// The length of the packet that these bytes begin with, length field included; `None` if that field is not whole.
-    pub(crate) fn len_of(bytes: &[u8]) -> Result<Option<usize>, Error> {
+    pub(crate) fn len_of(bytes: &[u8]) -> Result<Option<usize>, SshError> {
         let Ok(announced) = Cursor::new(bytes).u32_be() else { return Ok(None) };
         let len = usize::try_from(announced).unwrap_or(usize::MAX).saturating_add(Self::LENGTH_LEN);
         // A byte for padding_length, and one of payload.
         if announced < 2 || len > MAX_PACKET_LEN {
-            return Err(Error::PacketLength { announced });
+            return Err(SshError::PacketLength { announced });
         }
         Ok(Some(len))
     }
@@ -96,9 +96,9 @@ mod tests {
 
     #[test]
     fn contradicting_lengths_are_errors() {
-        assert_eq!(BinaryPacket::parse(&[0, 0, 0, 1]), Err(Error::PacketLength { announced: 1 }));
-        assert_eq!(BinaryPacket::parse(b"HTTP/1.1"), Err(Error::PacketLength { announced: 0x4854_5450 }));
-        let error = Err(Error::PaddingLength { padding: 4, packet: 5 });
+        assert_eq!(BinaryPacket::parse(&[0, 0, 0, 1]), Err(SshError::PacketLength { announced: 1 }));
+        assert_eq!(BinaryPacket::parse(b"HTTP/1.1"), Err(SshError::PacketLength { announced: 0x4854_5450 }));
+        let error = Err(SshError::PaddingLength { padding: 4, packet: 5 });
         assert_eq!(BinaryPacket::parse(&[0, 0, 0, 5, 4, 1, 0, 0, 0]), error);
         assert_eq!(BinaryPacket::parse(&[0, 0, 0, 5, 4]), error, "before the packet is whole");
     }
@@ -108,6 +108,6 @@ mod tests {
         let longest = u32::try_from(MAX_PACKET_LEN - BinaryPacket::LENGTH_LEN).unwrap();
         assert_eq!(BinaryPacket::parse(&longest.to_be_bytes()), Ok(None));
         let announced = longest + 1;
-        assert_eq!(BinaryPacket::parse(&announced.to_be_bytes()), Err(Error::PacketLength { announced }));
+        assert_eq!(BinaryPacket::parse(&announced.to_be_bytes()), Err(SshError::PacketLength { announced }));
     }
 }

@@ -4,7 +4,7 @@ use huginn_net_core::{Probe, Side, StreamData, StreamParser, StreamStart};
 use memchr::memchr2;
 
 use crate::identification::PREFIX;
-use crate::{Error, Identification, KexInit, SshMessage, SshParserCounters, SshReader};
+use crate::{Identification, KexInit, SshError, SshMessage, SshParserCounters, SshReader};
 
 /// Reads both directions of a TCP connection up to the SSH_MSG_KEXINITs.
 ///
@@ -147,7 +147,7 @@ impl Direction {
                 emit(SshStreamEvent::KexInit(message.into_owned()));
             }
         });
-        if outcome.is_err_and(|error| error != Error::Disconnected) && *state == State::Identified {
+        if outcome.is_err_and(|error| error != SshError::Disconnected) && *state == State::Identified {
             counters.malformed = counters.malformed.saturating_add(1);
         }
         if reader.is_done() {

@@ -33,8 +33,8 @@ impl SshPeer {
     }
 }
 
-/// `protocol`, `banner`, `hassh` and `hassh_algorithms` (null without a whole KEXINIT), as in the JSON events. Bytes that are not
-/// UTF-8 are escaped.
+/// `protocol`, `banner`, `hassh` and `hassh_algorithms` (null without a whole KEXINIT), as in the JSON events. Bytes that
+/// are not UTF-8 are escaped.
 #[cfg(feature = "serde")]
 impl serde::Serialize for SshPeer {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

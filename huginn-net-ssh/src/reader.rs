@@ -1,10 +1,11 @@
 //! One direction of an SSH connection, in pieces.
 
+use huginn_net_core::Parsed;
 use memchr::memchr;
 
 use crate::identification::{LineCount, PREFIX};
 use crate::limits::MAX_PACKETS_BEFORE_KEX_INIT;
-use crate::{BinaryPacket, Error, Identification, KexInit};
+use crate::{BinaryPacket, Identification, KexInit, SshError};
 
 /// Reads what one side sends, in pieces of any length, up to its SSH_MSG_KEXINIT.
 ///
@@ -26,7 +27,7 @@ use crate::{BinaryPacket, Error, Identification, KexInit};
 ///     })?;
 /// }
 /// assert!(reader.is_done());
-/// # Ok::<(), huginn_net_ssh::Error>(())
+/// # Ok::<(), huginn_net_ssh::SshError>(())
 /// ```
 #[derive(Debug)]
 pub struct SshReader {
@@ -65,12 +66,12 @@ impl SshReader {
     /// Returns the number of bytes consumed: all of them, except where reading ends within them.
     ///
     /// # Errors
-    /// An [`Error`] if the bytes are not those of SSH. The reader is [done](Self::is_done) then.
+    /// An [`SshError`] if the bytes are not those of SSH. The reader is [done](Self::is_done) then.
     pub fn push(
         &mut self,
         bytes: &[u8],
         found: &mut (impl FnMut(SshMessage<'_>) + ?Sized),
-    ) -> Result<usize, Error> {
+    ) -> Result<usize, SshError> {
         let mut rest = bytes;
         while !rest.is_empty() && !self.is_done() {
             let outcome = match self.state {
@@ -118,7 +119,7 @@ impl SshReader {
         mut lines: LineCount,
         bytes: &[u8],
         found: &mut (impl FnMut(SshMessage<'_>) + ?Sized),
-    ) -> Result<usize, Error> {
+    ) -> Result<usize, SshError> {
         let end = memchr(b'\n', bytes);
         let len = end.map_or(bytes.len(), |end| end.saturating_add(1));
         let piece = bytes.get(..len).unwrap_or(bytes);
@@ -158,21 +159,21 @@ impl SshReader {
         packets: usize,
         bytes: &[u8],
         found: &mut (impl FnMut(SshMessage<'_>) + ?Sized),
-    ) -> Result<usize, Error> {
+    ) -> Result<usize, SshError> {
         if self.buffer.is_empty() {
-            let Some((packet, len)) = BinaryPacket::parse(bytes)? else {
+            let Some(Parsed { value: packet, consumed }) = BinaryPacket::parse(bytes)? else {
                 self.buffer.extend_from_slice(bytes);
                 return Ok(bytes.len());
             };
             self.on_packet(packets, packet, found)?;
-            return Ok(len);
+            return Ok(consumed);
         }
         let len = BinaryPacket::len_of(&self.buffer)?.unwrap_or(BinaryPacket::LENGTH_LEN);
         let taken = len.saturating_sub(self.buffer.len()).min(bytes.len());
         self.buffer.extend_from_slice(bytes.get(..taken).unwrap_or(bytes));
         let buffer = std::mem::take(&mut self.buffer);
         match BinaryPacket::parse(&buffer)? {
-            Some((packet, _)) => self.on_packet(packets, packet, found)?,
+            Some(parsed) => self.on_packet(packets, parsed.value, found)?,
             None => self.buffer = buffer,
         }
         Ok(taken)
@@ -183,13 +184,13 @@ impl SshReader {
         packets: usize,
         packet: BinaryPacket<'_>,
         found: &mut (impl FnMut(SshMessage<'_>) + ?Sized),
-    ) -> Result<(), Error> {
+    ) -> Result<(), SshError> {
         match KexInit::from_packet(packet)? {
             Some(kex_init) => {
                 self.state = State::Done;
                 found(SshMessage::KexInit(kex_init));
             }
-            None if packets >= MAX_PACKETS_BEFORE_KEX_INIT => return Err(Error::TooManyPackets),
+            None if packets >= MAX_PACKETS_BEFORE_KEX_INIT => return Err(SshError::TooManyPackets),
             None => self.state = State::Packets(packets.saturating_add(1)),
         }
         Ok(())

@@ -112,7 +112,7 @@ fn openssh(side: Side) -> (Side, String, Option<String>) {
 
 /// The length of the first line.
 fn line_len(bytes: &[u8]) -> usize {
-    Identification::parse(bytes).unwrap().unwrap().1
+    Identification::parse(bytes).unwrap().unwrap().consumed
 }
 
 #[test]

@@ -8,8 +8,8 @@
 )]
 
 use huginn_net_ssh::{
-    BinaryPacket, Error, Identification, KexInit, MAX_LINE_LEN, MAX_PACKET_LEN, MAX_PACKETS_BEFORE_KEX_INIT,
-    SshMessage, SshReader, message,
+    BinaryPacket, Identification, KexInit, MAX_LINE_LEN, MAX_PACKET_LEN, MAX_PACKETS_BEFORE_KEX_INIT, Parsed,
+    SshError, SshMessage, SshReader, message,
 };
 use proptest::prelude::*;
 
@@ -62,7 +62,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let changes = prop::collection::vec(change, 0..2);
     (lines, 0..STREAMS.len(), packets, changes, prop::collection::vec(any::<u8>(), 0..50)).prop_map(
         |(lines, stream, packets, changes, after)| {
-            let (_, start) = Identification::parse(STREAMS[stream]).unwrap().unwrap();
+            let start = Identification::parse(STREAMS[stream]).unwrap().unwrap().consumed;
             let packets: Vec<u8> =
                 packets.into_iter().flat_map(|number| packet(&[number, 0, 0, 0, 1])).collect();
             let (line, kex_init) = STREAMS[stream].split_at(start);
@@ -96,15 +96,17 @@ proptest! {
         let (messages, failed) = read([&bytes[..]]);
         let mut parsed = Vec::new();
         let outcome = (|| {
-            let Some((identification, consumed)) = Identification::parse(&bytes)? else { return Ok(()) };
+            let Some(Parsed { value: identification, consumed }) = Identification::parse(&bytes)? else {
+                return Ok(());
+            };
             let is_version_1 = identification.is_version_1();
             parsed.push(SshMessage::Identification(identification));
             if is_version_1 {
                 return Ok(());
             }
             let kex_init = KexInit::parse(&bytes[consumed..])?;
-            parsed.extend(kex_init.map(|(kex_init, _)| SshMessage::KexInit(kex_init)));
-            Ok::<_, Error>(())
+            parsed.extend(kex_init.map(|kex_init| SshMessage::KexInit(kex_init.value)));
+            Ok::<_, SshError>(())
         })();
         prop_assert_eq!((&messages, failed), (&parsed, outcome.is_err()));
     }
@@ -123,10 +125,13 @@ fn reads_all_of_real_streams() {
     for stream in STREAMS {
         let (messages, failed) = read([stream]);
         assert_eq!((messages.len(), failed), (2, false));
-        let (identification, consumed) = Identification::parse(stream).unwrap().unwrap();
-        let (kex_init, len) = KexInit::parse(&stream[consumed..]).unwrap().unwrap();
-        assert_eq!(consumed + len, stream.len());
-        assert_eq!(messages, [SshMessage::Identification(identification), SshMessage::KexInit(kex_init)]);
+        let Parsed { value: identification, consumed } = Identification::parse(stream).unwrap().unwrap();
+        let kex_init = KexInit::parse(&stream[consumed..]).unwrap().unwrap();
+        assert_eq!(consumed + kex_init.consumed, stream.len());
+        assert_eq!(
+            messages,
+            [SshMessage::Identification(identification), SshMessage::KexInit(kex_init.value)]
+        );
     }
 }
 
@@ -152,14 +157,14 @@ fn buffers_nothing_of_other_lines() {
         reader.push(b"x", &mut |_| {}).unwrap();
     }
     assert!(reader.awaits_identification() && reader.buffered_bytes() < 64);
-    assert_eq!(reader.push(b"x", &mut |_| {}), Err(Error::LineTooLong { line: 1 }));
+    assert_eq!(reader.push(b"x", &mut |_| {}), Err(SshError::LineTooLong { line: 1 }));
 }
 
 #[test]
 fn packets_before_kex_init_are_limited() {
     let ignore = packet(&[message::IGNORE, 0, 0, 0, 0]);
     assert!(BinaryPacket::parse(&ignore).unwrap().is_some());
-    let (_, start) = Identification::parse(STREAMS[0]).unwrap().unwrap();
+    let start = Identification::parse(STREAMS[0]).unwrap().unwrap().consumed;
     let (line, kex_init) = STREAMS[0].split_at(start);
     for (count, wanted) in [(MAX_PACKETS_BEFORE_KEX_INIT, 2), (MAX_PACKETS_BEFORE_KEX_INIT + 1, 1)] {
         let bytes = [line, &ignore.repeat(count), kex_init].concat();
@@ -171,10 +176,10 @@ fn packets_before_kex_init_are_limited() {
 #[cfg(feature = "serde")]
 #[test]
 fn messages_serialize_as_text() {
-    let (identification, _) = Identification::parse(b"SSH-2.0-caf\xe9\r\n").unwrap().unwrap();
+    let identification = Identification::parse(b"SSH-2.0-caf\xe9\r\n").unwrap().unwrap().value;
     assert_eq!(serde_json::to_string(&identification).unwrap(), r#""SSH-2.0-caf\\xe9""#);
-    let (_, start) = Identification::parse(STREAMS[2]).unwrap().unwrap();
-    let (kex_init, _) = KexInit::parse(&STREAMS[2][start..]).unwrap().unwrap();
+    let start = Identification::parse(STREAMS[2]).unwrap().unwrap().consumed;
+    let kex_init = KexInit::parse(&STREAMS[2][start..]).unwrap().unwrap().value;
     let json = serde_json::to_value(&kex_init).unwrap();
     assert_eq!(json["kex_algorithms"][0], "curve25519-sha256");
     assert_eq!(json["first_kex_packet_follows"], kex_init.first_kex_packet_follows());

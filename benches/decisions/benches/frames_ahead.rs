@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::hint::black_box;
 use std::time::Instant;
 
-use huginn_net_core::{Event, Frame, Frames, MemoryFrames, Report, Source};
+use huginn_net_core::{Event, Frame, Frames, MemoryFrames, NextFrame, Report, Source};
 use huginn_net_tcp::{HuginnNetTcp, TcpObserver};
 use prefetch_index::prefetch_index;
 
@@ -44,12 +44,12 @@ impl<const TOGETHER: usize> Source for LookedAt<'_, TOGETHER> {
     type Error = Infallible;
 
     #[inline]
-    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Infallible> {
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, Infallible> {
         if self.left == 0 {
             self.look();
         }
         self.left -= 1;
-        Ok(self.frames.split_off_first().copied())
+        Ok(NextFrame::from_frame(self.frames.split_off_first().copied()))
     }
 }
 
@@ -60,12 +60,12 @@ impl<const AHEAD: usize> Source for Fetched<'_, AHEAD> {
     type Error = Infallible;
 
     #[inline]
-    fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Infallible> {
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, Infallible> {
         if let Some(Frame { data, .. }) = self.0.get(AHEAD) {
             prefetch_index(data, 0);
             prefetch_index(data, NEXT_LINE);
         }
-        Ok(self.0.split_off_first().copied())
+        Ok(NextFrame::from_frame(self.0.split_off_first().copied()))
     }
 }
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use huginn_net_core::Source;
+use huginn_net_core::{NextFrame, Source};
 use huginn_net_live::{Backend, LiveOptions, LiveSource};
 use nix::sched::{CloneFlags, unshare};
 use pnet_datalink::{Channel, Config, NetworkInterface};
@@ -129,7 +129,7 @@ fn options(backend: Backend, buffer_bytes: usize) -> LiveOptions {
 
 fn live(stop: &AtomicBool, options: &LiveOptions) -> Outcome {
     let mut source = LiveSource::open(&["left"], options).unwrap();
-    let stopper = source.stopper();
+    let (stopper, stats) = (source.stopper(), source.stats());
     let mut late = Vec::with_capacity(1 << 20);
     let before = processor_time();
     thread::scope(|scope| {
@@ -139,9 +139,15 @@ fn live(stop: &AtomicBool, options: &LiveOptions) -> Outcome {
             }
             stopper.stop();
         });
-        while let Some(frame) = source.next_frame().unwrap() {
-            let captured = frame.ts.as_nanos();
-            late.push(source.taken_at().unwrap().as_nanos().saturating_sub(captured));
+        loop {
+            match source.next_frame().unwrap() {
+                NextFrame::Frame(frame) => {
+                    let taken_at = stats.taken_at().unwrap().as_nanos();
+                    late.push(taken_at.saturating_sub(frame.ts.as_nanos()));
+                }
+                NextFrame::Idle => {}
+                NextFrame::End => break,
+            }
         }
     });
     Outcome { seen: late.len() as u64, spent: processor_time() - before, late }
