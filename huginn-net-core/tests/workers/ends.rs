@@ -1,6 +1,7 @@
 //! How an analysis ends: the sink, cancellation, errors and panics.
 
 use std::ops::ControlFlow;
+use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
@@ -101,6 +102,23 @@ fn workers_stop_at_the_same_block() {
         assert!(counters.frames >= 1000);
         assert_eq!((counters.decode.tcp, analyzer.protocol().segments), (counters.frames, counters.frames));
     }
+}
+
+/// The other worker has read everything when the sink breaks.
+#[test]
+fn slow_worker_finishes_what_others_have_read() {
+    let packets = syns(7);
+    let slow_worker = OnceLock::new();
+    let slow = |event: Event<String>| {
+        let thread = thread::current().id();
+        if *slow_worker.get_or_init(|| thread) == thread {
+            thread::sleep(Duration::from_millis(50));
+        }
+        event
+    };
+    let mut analyzer = builder(2, 1).build();
+    let counters = analyzer.analyze_map(Overwriting::new(&packets), slow, &mut BreakAt(1)).unwrap();
+    assert_eq!((counters.frames, analyzer.protocol().segments), (7, 7));
 }
 
 #[test]
