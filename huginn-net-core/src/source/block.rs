@@ -176,6 +176,7 @@ mod tests {
         let mut block = Block::new(10);
         for round in 0..3 {
             block.clear();
+            assert!(!block.is_full());
             let frames: [&[u8]; 4] = [b"abc", b"", b"defg", &[round; 5]];
             for data in frames {
                 assert!(!block.is_full());
@@ -186,6 +187,7 @@ mod tests {
             assert!(block.iter().all(|frame| frame.wire_len == 99 && frame.link == LinkType::ETHERNET));
             block.truncate(3);
             assert_eq!(block.iter().last().map(|frame| frame.data), Some(&b"defg"[..]));
+            block.limit_frames(0);
         }
     }
 
