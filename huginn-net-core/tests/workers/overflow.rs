@@ -33,7 +33,8 @@ fn slow_worker_drops_blocks_and_counts_them() {
     // Another analysis goes on counting.
     let snapshots = analyzer.snapshot_handle();
     let mut seen = None;
-    let source = Waiting::new(syns(1), |_| seen = snapshots.ask(|snapshot| snapshot.counters().segments_dropped));
+    let source =
+        Waiting::new(syns(1), |_| seen = snapshots.ask(|snapshot| snapshot.counters().segments_dropped));
     analyzer.analyze(source, &mut |_: Event<String>| {}).unwrap();
     assert_eq!(seen, Some(counters.segments_dropped));
 }
