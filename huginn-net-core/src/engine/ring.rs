@@ -45,6 +45,8 @@ struct RingState<S: Source> {
     blocks: VecDeque<Arc<Block>>,
     /// The number of the first of them.
     first: u64,
+    /// The number of the first block that no worker has begun.
+    begun: u64,
     workers: Vec<Cursor>,
     spare: Vec<Block>,
     /// Whether the source was found without further frames: then nobody fills ahead of the block that it needs.
@@ -89,6 +91,7 @@ impl<'a, S: Source> Ring<'a, S> {
             filler: Filler::Nobody(source),
             blocks: VecDeque::new(),
             first: 0,
+            begun: 0,
             workers: std::iter::repeat_with(cursor).take(workers).collect(),
             spare: Vec::new(),
             waits: false,
@@ -209,13 +212,13 @@ impl<S: Source> Drop for Turn<'_, '_, S> {
 
 impl<S: Source> RingState<S> {
     fn stop(&mut self) {
-        let newest = self.workers.iter().filter_map(|cursor| cursor.next).max();
-        self.stop_at.get_or_insert(newest.unwrap_or(0));
+        // Workers that have gone count, too.
+        self.stop_at.get_or_insert(self.begun);
     }
 
     /// Whether a worker has come to the block at which all end.
     fn is_stopped(&self, worker: usize) -> bool {
-        let cursor = self.workers.get(worker).filter(|cursor| cursor.skipped.is_empty());
+        let cursor = self.workers.get(worker);
         self.stop_at.is_some_and(|stop_at| cursor.is_some_and(|cursor| cursor.next >= Some(stop_at)))
     }
 
@@ -253,7 +256,9 @@ impl<S: Source> RingState<S> {
         let next = cursor.next?;
         let block = self.blocks.get(usize::try_from(next.checked_sub(self.first)?).ok()?)?;
         let block = Arc::clone(block);
-        cursor.next = Some(next.saturating_add(1));
+        let following = next.saturating_add(1);
+        cursor.next = Some(following);
+        self.begun = self.begun.max(following);
         self.release();
         Some(Step::Analyze(block))
     }
