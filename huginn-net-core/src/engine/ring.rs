@@ -294,3 +294,31 @@ impl<S: Source> RingState<S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Frame, Frames, LinkType, Timestamp};
+
+    #[test]
+    fn ring_recovers_when_half_of_it_is_free() {
+        let frame = Frame { ts: Timestamp::default(), link: LinkType::RAW, data: &[0x45], wire_len: 1 };
+        let cancel = CancelToken::default();
+        let config = RingConfig { block_bytes: 1, overflow: Overflow::Drop };
+        let ring = Ring::new(Frames::new(std::iter::repeat(frame)), 2, config, &cancel);
+        let [fast, slow] = [0, 1];
+        for _ in 0..RING_BLOCKS {
+            assert!(ring.lock().congested_since.is_none());
+            assert!(matches!(ring.next(fast, None), Step::Analyze(_)));
+        }
+        assert!(ring.lock().congestion().is_some());
+        ring.lock().skip_first();
+        assert!(matches!(ring.next(slow, None), Step::Skip(_)));
+        for length in (RING_RECOVERED_BLOCKS..RING_BLOCKS - 1).rev() {
+            assert!(ring.lock().congested_since.is_some());
+            assert!(matches!(ring.next(slow, None), Step::Analyze(_)));
+            assert_eq!(ring.lock().blocks.len(), length);
+        }
+        assert!(ring.lock().congested_since.is_none());
+    }
+}
