@@ -39,20 +39,20 @@ impl From<SocketAddr> for Endpoint {
     }
 }
 
-/// `client` and `server` (`ip`, `port`), `protocol` (`tcp`, `udp`), and `tunnel` where there is one.
+/// `client` and `server` (`ip`, `port`), `proto` (`tcp`, `udp`), and `tunnel` where there is one.
 impl Serialize for FlowId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Shape<'a> {
             client: Endpoint,
             server: Endpoint,
-            protocol: TransportKind,
+            proto: TransportKind,
             #[serde(skip_serializing_if = "Option::is_none")]
             tunnel: Option<&'a TunnelPath>,
         }
         let Self { client, server, transport, tunnel } = self;
         let (client, server) = ((*client).into(), (*server).into());
-        Shape { client, server, protocol: *transport, tunnel: tunnel.as_deref() }.serialize(serializer)
+        Shape { client, server, proto: *transport, tunnel: tunnel.as_deref() }.serialize(serializer)
     }
 }
 

@@ -1,5 +1,5 @@
 //! `Serialize` for events: the fields of [`JsonEvent`](crate::json::JsonEvent), but for `community_id` and `file`.
-//! [`FlowId`](huginn_net_core::FlowId) adds `protocol`.
+//! [`FlowId`](huginn_net_core::FlowId) adds `proto`.
 
 use std::fmt::Display;
 use std::sync::Arc;

@@ -61,7 +61,7 @@ fn events_serialise_as_json_lines() {
             let mut serialised = fields(&serde_json::to_string(event).unwrap());
             assert!(line.remove("community_id").is_some());
             assert!(
-                matches!(serialised.remove("protocol"), Some(Value::String(name)) if name == "tcp" || name == "udp")
+                matches!(serialised.remove("proto"), Some(Value::String(name)) if name == "tcp" || name == "udp")
             );
             assert_eq!(serialised, line, "{}", path.display());
             kinds.insert(serialised["event"].to_string());
