@@ -195,12 +195,12 @@ impl CaptureReader {
             let start = offset(self.stream.start().saturating_add(data.start));
             block.push_record(FrameRecord { ts, start, len: offset(data.len()), wire_len, link });
             self.stream.take(len);
-            if block.is_full() {
-                return Ok(Fill::More);
-            }
             if !self.has_whole_frame() {
                 // What is not a regular file may have to be waited for.
                 return Ok(if self.input_len.is_some() { Fill::More } else { Fill::Idle });
+            }
+            if block.is_full() {
+                return Ok(Fill::More);
             }
         }
     }

@@ -56,6 +56,7 @@ pub use huginn_net_wire::Parsed;
 pub use message::{HttpVersion, Request, Response, Role};
 #[cfg(feature = "packets")]
 pub use observer::{HttpCounters, HttpEvent, HttpObserver, HttpRequest, HttpResponse, HuginnNetHttp};
+#[cfg(feature = "packets")]
 pub use p0f::P0fConnection;
 #[cfg(feature = "packets")]
 pub use parser::HttpParser;

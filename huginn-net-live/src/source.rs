@@ -139,7 +139,7 @@ impl LiveSource {
             let linger = self.ending.as_ref().map(|ending| ending.linger);
             let is_last = linger.is_some_and(|linger| Instant::now() >= linger);
             let is_announced = match linger {
-                None => std::mem::replace(&mut waits, false) && self.wait_for_wake()?,
+                None => std::mem::replace(&mut waits, false) && self.wait_for_wake(),
                 // What tells of the end stays readable.
                 Some(_) => !is_last,
             };
@@ -194,7 +194,7 @@ impl LiveSource {
     }
 
     /// Waits until something is announced, or it is time for a tick; tells whether it is the first.
-    fn wait_for_wake(&mut self) -> Result<bool, LiveError> {
+    fn wait_for_wake(&mut self) -> bool {
         if self.is_quick {
             thread::sleep(QUICK);
         }
@@ -206,7 +206,10 @@ impl LiveSource {
         let outcome = waiting::wait(&self.wake_fd, &self.slots, is_wanted, patience);
         self.is_quick = begun.at.elapsed() < QUICK;
         self.stopper.notice_wake(&self.wake_fd);
-        outcome.map_err(|source| LiveError::System { doing: "waiting for frames", source })
+        outcome.unwrap_or_else(|source| {
+            self.failure = Some(LiveError::System { doing: "waiting for frames", source });
+            false
+        })
     }
 
     /// Takes frames, without waiting, from the interfaces that are short of them; whether there were any.

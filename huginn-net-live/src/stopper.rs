@@ -55,7 +55,8 @@ impl Stopper {
         if self.0.woken.load(Ordering::Acquire) {
             // The byte is there, or will be in a moment.
             let _ = reader.read(&mut [0]);
-            self.0.woken.store(false, Ordering::Release);
+            // A swap, so that what came before a call of `wake` that wrote nothing is seen after this.
+            self.0.woken.swap(false, Ordering::AcqRel);
         }
     }
 }

@@ -103,8 +103,10 @@ pub use observer::{
     DatagramCounters, HelloCounters, HuginnNetTls, SearchCounters, TlsClient, TlsCounters, TlsEvent, TlsFlow,
     TlsObserver, TlsServer,
 };
+#[cfg(feature = "packets")]
 pub use parser::TlsParser;
 pub use server_hello::ServerHello;
 pub use transport::Transport;
+#[cfg(feature = "packets")]
 pub use udp::{TlsUdpFlow, TlsUdpObserver};
 pub use version::Version;

@@ -1,12 +1,15 @@
 //! `Serialize` for fingerprints, hellos and events. Bytes from the wire are text in which what is not UTF-8 is escaped as
 //! [`Escaped`] does.
 
+#[cfg(feature = "packets")]
+mod events;
+
 use huginn_net_wire::{Escaped, serialize_as_text};
 use serde::{Serialize, Serializer};
 
 use crate::{
     ClientFamily, ClientHello, Ja3, Ja3Hash, Ja3s, Ja4, Ja4Form, Ja4Hash, Ja4Head, Ja4Raw, ServerHello,
-    TlsClient, TlsEvent, TlsServer, Transport, Version,
+    Transport, Version,
 };
 
 serialize_as_text!(Ja4, Ja4Hash, Ja4Head, Ja4Raw, Ja3, Ja3s, Ja3Hash);
@@ -86,43 +89,6 @@ impl Serialize for ServerHello<'_> {
             retry: self.is_retry_request(),
             ja3s_hash: ja3s.hash(),
             ja3s,
-        }
-        .serialize(serializer)
-    }
-}
-
-/// The fields of the [hello](ClientHello), and `retry`: whether it is the second one, which the server asked for.
-impl Serialize for TlsClient {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Shape<'a> {
-            #[serde(flatten)]
-            hello: &'a ClientHello<'static>,
-            retry: bool,
-        }
-        Shape { hello: &self.hello, retry: self.retry }.serialize(serializer)
-    }
-}
-
-/// The fields of the [hello](ServerHello).
-impl Serialize for TlsServer {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.hello.serialize(serializer)
-    }
-}
-
-/// `event` (`tls_client` or `tls_server`), and the fields of the hello.
-impl Serialize for TlsEvent {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        #[serde(tag = "event", rename_all = "snake_case")]
-        enum Shape<'a> {
-            TlsClient(&'a TlsClient),
-            TlsServer(&'a TlsServer),
-        }
-        match self {
-            Self::Client(client) => Shape::TlsClient(client),
-            Self::Server(server) => Shape::TlsServer(server),
         }
         .serialize(serializer)
     }

@@ -31,8 +31,8 @@ impl<T: Display> Serialize for Text<T> {
     }
 }
 
-/// `event` (`tcp_syn`, `tcp_syn_ack`, `mtu`, `uptime`, `http_request`, `http_response`, `tls_client`, `tls_server`,
-/// `host_change` or `ip_sharing`), and the fields of the finding.
+/// `event` (`tcp_syn`, `tcp_syn_ack`, `mtu`, `uptime`, `http_request`, `http_response`, `tls_client`, `tls_server`, `ssh_client`,
+/// `ssh_server`, `host_change` or `ip_sharing`), and the fields of the finding.
 impl Serialize for Finding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]

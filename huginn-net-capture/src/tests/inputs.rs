@@ -113,6 +113,20 @@ fn fill_takes_whole_frames_and_waits_for_no_more() {
 }
 
 #[test]
+fn full_block_is_idle_when_nothing_is_left() {
+    const MAX_BLOCK_FRAMES: usize = 16_384;
+    let (file, ends) = pcap(&vec![0; MAX_BLOCK_FRAMES + 1]);
+    let [first, others] = [&file[..ends[0]], &file[ends[0]..]].map(|part| Cursor::new(part.to_vec()));
+    let mut capture = CaptureReader::from_reader("a pipe", first.chain(others)).unwrap();
+    let mut block = Block::new(1 << 20);
+    for want in [(Fill::Idle, 1), (Fill::Idle, MAX_BLOCK_FRAMES), (Fill::End, 0)] {
+        block.clear();
+        let outcome = capture.fill(&mut block).unwrap();
+        assert_eq!((outcome, block.frames().len()), want);
+    }
+}
+
+#[test]
 fn filled_blocks_hold_the_frames_of_the_capture() {
     let (file, _) = pcap(&(0..4000).map(|n| n % 701).collect::<Vec<_>>());
     let open = || CaptureReader::from_reader("a slice", Cursor::new(file.clone())).unwrap();

@@ -104,9 +104,9 @@ pub(super) struct CounterSnapshots<P: Protocol> {
 }
 
 impl<P: Protocol> CounterSnapshots<P> {
-    pub(super) fn new(flows: &Flows<P>, ingest: Counters, workers: usize) -> Self {
+    pub(super) fn new(flows: &Flows<P>, dropped: Dropped, ingest: Counters, workers: usize) -> Self {
         let workers = std::iter::repeat_with(CounterSnapshot::default).take(workers).collect();
-        Self { before: CounterSnapshot::of(flows), ingest, workers }
+        Self { before: CounterSnapshot::of(flows).with_dropped(dropped), ingest, workers }
     }
 
     /// All of them together.

@@ -46,7 +46,7 @@ pub(super) fn run<P: Protocol, S: Source<Error: Send> + Send, R: Render<Event<Re
     #[cfg(feature = "libpcap")]
     let source = crate::bpf::BpfSource::new(source, bpf.as_mut());
     let ring = Ring::new(source, workers, config, cancel);
-    let snapshots = CounterSnapshots::new(flows, ingest.counters(), workers);
+    let snapshots = CounterSnapshots::new(flows, *dropped, ingest.counters(), workers);
     // All workers count the same frames: the counters of the first one are kept.
     let mut others: Vec<_> = (1..workers).map(|_| ingest.fork()).collect();
     let outcome = std::thread::scope(|scope| {

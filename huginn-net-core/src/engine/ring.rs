@@ -45,6 +45,8 @@ struct RingState<S: Source> {
     blocks: VecDeque<Arc<Block>>,
     /// The number of the first of them.
     first: u64,
+    /// The number of the first block that no worker has begun.
+    begun: u64,
     workers: Vec<Cursor>,
     spare: Vec<Block>,
     /// Whether the source was found without further frames: then nobody fills ahead of the block that it needs.
@@ -89,6 +91,7 @@ impl<'a, S: Source> Ring<'a, S> {
             filler: Filler::Nobody(source),
             blocks: VecDeque::new(),
             first: 0,
+            begun: 0,
             workers: std::iter::repeat_with(cursor).take(workers).collect(),
             spare: Vec::new(),
             waits: false,
@@ -209,13 +212,13 @@ impl<S: Source> Drop for Turn<'_, '_, S> {
 
 impl<S: Source> RingState<S> {
     fn stop(&mut self) {
-        let newest = self.workers.iter().filter_map(|cursor| cursor.next).max();
-        self.stop_at.get_or_insert(newest.unwrap_or(0));
+        // Workers that have gone count, too.
+        self.stop_at.get_or_insert(self.begun);
     }
 
     /// Whether a worker has come to the block at which all end.
     fn is_stopped(&self, worker: usize) -> bool {
-        let cursor = self.workers.get(worker).filter(|cursor| cursor.skipped.is_empty());
+        let cursor = self.workers.get(worker);
         self.stop_at.is_some_and(|stop_at| cursor.is_some_and(|cursor| cursor.next >= Some(stop_at)))
     }
 
@@ -253,7 +256,9 @@ impl<S: Source> RingState<S> {
         let next = cursor.next?;
         let block = self.blocks.get(usize::try_from(next.checked_sub(self.first)?).ok()?)?;
         let block = Arc::clone(block);
-        cursor.next = Some(next.saturating_add(1));
+        let following = next.saturating_add(1);
+        cursor.next = Some(following);
+        self.begun = self.begun.max(following);
         self.release();
         Some(Step::Analyze(block))
     }
@@ -287,5 +292,33 @@ impl<S: Source> RingState<S> {
             cursor.next = Some(self.first);
             cursor.skipped.push_back(Arc::clone(&block));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Frame, Frames, LinkType, Timestamp};
+
+    #[test]
+    fn ring_recovers_when_half_of_it_is_free() {
+        let frame = Frame { ts: Timestamp::default(), link: LinkType::RAW, data: &[0x45], wire_len: 1 };
+        let cancel = CancelToken::default();
+        let config = RingConfig { block_bytes: 1, overflow: Overflow::Drop };
+        let ring = Ring::new(Frames::new(std::iter::repeat(frame)), 2, config, &cancel);
+        let [fast, slow] = [0, 1];
+        for _ in 0..RING_BLOCKS {
+            assert!(ring.lock().congested_since.is_none());
+            assert!(matches!(ring.next(fast, None), Step::Analyze(_)));
+        }
+        assert!(ring.lock().congestion().is_some());
+        ring.lock().skip_first();
+        assert!(matches!(ring.next(slow, None), Step::Skip(_)));
+        for length in (RING_RECOVERED_BLOCKS..RING_BLOCKS - 1).rev() {
+            assert!(ring.lock().congested_since.is_some());
+            assert!(matches!(ring.next(slow, None), Step::Analyze(_)));
+            assert_eq!(ring.lock().blocks.len(), length);
+        }
+        assert!(ring.lock().congested_since.is_none());
     }
 }

@@ -13,6 +13,7 @@ pub struct Block {
     frames: Vec<FrameRecord>,
     taken_at: Option<Timestamp>,
     limit: usize,
+    max_frames: usize,
     /// Frames that a filter expression removed, and the bytes captured of them.
     filtered: (u64, u64),
 }
@@ -33,15 +34,30 @@ pub struct FrameRecord {
 }
 
 impl Block {
-    /// An empty block that is full at `limit` bytes.
+    /// An empty block that is full at `limit` bytes, at least one.
     pub fn new(limit: usize) -> Self {
-        Self { bytes: Vec::new(), len: 0, frames: Vec::new(), taken_at: None, limit, filtered: (0, 0) }
+        Self {
+            bytes: Vec::new(),
+            len: 0,
+            frames: Vec::new(),
+            taken_at: None,
+            // A block that is full from the start could never be filled.
+            limit: limit.max(1),
+            max_frames: MAX_BLOCK_FRAMES,
+            filtered: (0, 0),
+        }
     }
 
     /// Removes all frames and keeps the memory.
     pub fn clear(&mut self) {
         self.frames.clear();
         (self.len, self.taken_at, self.filtered) = (0, None, (0, 0));
+        self.max_frames = MAX_BLOCK_FRAMES;
+    }
+
+    /// Makes the block full at this number of frames, until it is cleared.
+    pub(crate) fn limit_frames(&mut self, count: u64) {
+        self.max_frames = usize::try_from(count).unwrap_or(usize::MAX).min(MAX_BLOCK_FRAMES);
     }
 
     /// The number of bytes at which the block is full. One frame more may exceed it.
@@ -49,10 +65,11 @@ impl Block {
         self.limit
     }
 
-    /// Whether the block has reached its limit of bytes, or of 16,384 frames.
+    /// Whether the block has reached its limit of bytes or of frames: 16,384, or fewer in the last block of
+    /// [`FirstFrames`](crate::FirstFrames).
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.len >= self.limit || self.frames.len() >= MAX_BLOCK_FRAMES
+        self.len >= self.limit || self.frames.len() >= self.max_frames
     }
 
     /// Copies a frame to the end of the block.
@@ -159,6 +176,7 @@ mod tests {
         let mut block = Block::new(10);
         for round in 0..3 {
             block.clear();
+            assert!(!block.is_full());
             let frames: [&[u8]; 4] = [b"abc", b"", b"defg", &[round; 5]];
             for data in frames {
                 assert!(!block.is_full());
@@ -169,6 +187,7 @@ mod tests {
             assert!(block.iter().all(|frame| frame.wire_len == 99 && frame.link == LinkType::ETHERNET));
             block.truncate(3);
             assert_eq!(block.iter().last().map(|frame| frame.data), Some(&b"defg"[..]));
+            block.limit_frames(0);
         }
     }
 

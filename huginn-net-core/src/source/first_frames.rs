@@ -45,10 +45,12 @@ impl<S: Source> Source for FirstFrames<S> {
         if self.left == 0 {
             return Ok(Fill::End);
         }
+        block.limit_frames(self.left);
         let outcome = self.source.fill(block);
         let count = block.frames().len() as u64;
         match self.left.checked_sub(count) {
             Some(left @ 1..) => self.left = left,
+            // A source that fills beyond the limit has read more than is wanted.
             _ => {
                 block.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
                 self.left = 0;
@@ -61,6 +63,8 @@ impl<S: Source> Source for FirstFrames<S> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
     use crate::{Frame, Frames, LinkType, Timestamp};
 
@@ -73,10 +77,13 @@ mod tests {
             while let Ok(NextFrame::Frame(_)) = one_by_one.next_frame() {
                 lent += 1;
             }
-            let mut filling = FirstFrames::new(Frames::new([frame; 5]), count);
+            let read = Cell::new(0);
+            let frames = [frame; 5].into_iter().inspect(|_| read.set(read.get() + 1));
+            let mut filling = FirstFrames::new(Frames::new(frames), count);
             let mut block = Block::new(1000);
             assert_eq!(filling.fill(&mut block), Ok(Fill::End));
             assert_eq!((lent, block.frames().len() as u64), (count.min(5), count.min(5)));
+            assert_eq!(read.get(), count.min(5), "a live source keeps what is not wanted");
             assert_eq!(
                 (one_by_one.left(), filling.left()),
                 (count.saturating_sub(5), count.saturating_sub(5))

@@ -1,13 +1,14 @@
 //! How an analysis ends: the sink, cancellation, errors and panics.
 
 use std::ops::ControlFlow;
+use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
 use huginn_net_core::{AnalysisError, Event, Sink, Source, TcpFlags, TextSink, Timestamp};
 
 use crate::builder;
-use crate::sources::{Buffered, Ending, Endless, Overwriting, Waiting};
+use crate::sources::{Buffered, Ending, Endless, Overwriting, Silent, Waiting};
 use crate::traffic::{POISON, Packet, syns};
 
 /// Breaks at the event of this number.
@@ -101,6 +102,46 @@ fn workers_stop_at_the_same_block() {
         assert!(counters.frames >= 1000);
         assert_eq!((counters.decode.tcp, analyzer.protocol().segments), (counters.frames, counters.frames));
     }
+}
+
+#[test]
+fn silent_source_is_left_after_break_or_cancel() {
+    for workers in [1, 2, 5] {
+        let source = || Silent::after(Packet::syn(1));
+        let counters = builder(workers, 1 << 16).build().analyze(source(), &mut BreakAt(1)).unwrap();
+        assert_eq!((counters.frames, counters.events), (1, 1));
+
+        let mut analyzer = builder(workers, 1 << 16).build();
+        let token = analyzer.cancel_token();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                thread::sleep(Duration::from_millis(20));
+                token.cancel();
+            });
+            analyzer.analyze(source(), &mut |_: Event<String>| {}).unwrap();
+        });
+        assert_eq!((analyzer.counters().frames, analyzer.counters().events), (1, 2));
+    }
+}
+
+/// The other worker has most likely read everything when the sink breaks.
+#[test]
+fn slow_worker_finishes_what_others_have_read() {
+    let packets = syns(7);
+    let slow_worker = OnceLock::new();
+    let slow = |event: Event<String>| {
+        let thread = thread::current().id();
+        if *slow_worker.get_or_init(|| thread) == thread {
+            thread::sleep(Duration::from_millis(50));
+        }
+        event
+    };
+    let mut analyzer = builder(2, 1).build();
+    let counters = analyzer.analyze_map(Overwriting::new(&packets), slow, &mut |_: Event<String>| {
+        thread::sleep(Duration::from_millis(20));
+        ControlFlow::Break(())
+    });
+    assert_eq!(counters.unwrap().frames, analyzer.protocol().segments);
 }
 
 #[test]

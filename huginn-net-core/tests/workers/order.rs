@@ -16,7 +16,7 @@ proptest! {
     fn events_are_the_same_for_any_number_of_workers(
         packets in prop::collection::vec(arbitrary_packet(), 0..200),
         workers in prop::sample::select(vec![2_usize, 3, 4, 5, 8, 17]),
-        block_bytes in prop::sample::select(vec![1, 64, 500, 4096, 1 << 20]),
+        block_bytes in prop::sample::select(vec![0, 1, 64, 500, 4096, 1 << 20]),
     ) {
         let packets = packets.concat();
         let frames: Vec<_> = packets.iter().map(Packet::frame).collect();

@@ -1,19 +1,22 @@
 //! Workers that cannot keep up.
 
+use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
 use huginn_net_core::{Event, Overflow};
 
 use crate::builder;
-use crate::sources::Overwriting;
+use crate::sources::{Overwriting, Waiting};
 use crate::traffic::syns;
 
 #[test]
 fn slow_worker_drops_blocks_and_counts_them() {
     let packets = syns(120);
+    let slow_worker = OnceLock::new();
     let slow = |event: Event<String>| {
-        if event.kind.contains("Segment") {
+        let thread = thread::current().id();
+        if event.kind.contains("Segment") && *slow_worker.get_or_init(|| thread) == thread {
             thread::sleep(Duration::from_millis(50));
         }
         event
@@ -26,6 +29,14 @@ fn slow_worker_drops_blocks_and_counts_them() {
     assert_eq!(counters.events, 2 * (120 - counters.segments_dropped));
     assert_eq!(analyzer.protocol().segments, 120 - counters.segments_dropped);
     assert!(events.is_sorted_by_key(|event| event.ts.as_nanos()));
+
+    // Another analysis goes on counting.
+    let snapshots = analyzer.snapshot_handle();
+    let mut seen = None;
+    let source =
+        Waiting::new(syns(1), |_| seen = snapshots.ask(|snapshot| snapshot.counters().segments_dropped));
+    analyzer.analyze(source, &mut |_: Event<String>| {}).unwrap();
+    assert_eq!(seen, Some(counters.segments_dropped));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::traffic::{Everything, Packet, syns};
 
 #[test]
 fn no_event_waits_for_the_next_frame() {
-    for workers in [1, 3] {
+    for (workers, block_bytes) in [(1, 1), (3, 1), (3, 1 << 20)] {
         let (seen, heard) = mpsc::channel();
         let packets = (1..10).map(|client| Packet::segment(client, TcpFlags::SYN, b"")).collect();
         let mut events = 0;
@@ -22,7 +22,7 @@ fn no_event_waits_for_the_next_frame() {
                 heard.recv_timeout(Duration::from_secs(20)).expect("the event before");
             }
         });
-        let counters = builder(workers, 1 << 20).build().analyze(source, &mut |event: Event<String>| {
+        let counters = builder(workers, block_bytes).build().analyze(source, &mut |event: Event<String>| {
             events += 1;
             if event.kind.contains("Segment") {
                 seen.send(()).unwrap();

@@ -2,6 +2,8 @@
 
 use std::convert::Infallible;
 use std::slice;
+use std::thread;
+use std::time::Duration;
 
 use huginn_net_core::{Block, Fill, Frame, FrameRecord, NextFrame, Source};
 
@@ -140,6 +142,30 @@ impl<F: FnMut(usize)> Source for Waiting<F> {
             }
         }
         Ok(Fill::More)
+    }
+}
+
+/// A frame, then nothing for ever.
+pub(crate) struct Silent {
+    packet: Packet,
+    is_lent: bool,
+}
+
+impl Silent {
+    pub(crate) fn after(packet: Packet) -> Self {
+        Self { packet, is_lent: false }
+    }
+}
+
+impl Source for Silent {
+    type Error = Infallible;
+
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, Infallible> {
+        if !std::mem::replace(&mut self.is_lent, true) {
+            return Ok(NextFrame::Frame(self.packet.frame()));
+        }
+        thread::sleep(Duration::from_millis(1));
+        Ok(NextFrame::Idle)
     }
 }
 

@@ -1,11 +1,14 @@
 //! p0f 3.09b's view of a connection, which is narrower than this crate's: the segments that it takes, the heads that it reads,
 //! and how far it follows a connection. All limits were found by giving p0f requests and responses at the limits.
 
+#[cfg(feature = "packets")]
 mod connection;
 mod exchange;
 mod head;
+#[cfg(feature = "packets")]
 mod head_progress;
 
+#[cfg(feature = "packets")]
 pub use connection::P0fConnection;
 pub(crate) use exchange::Exchange;
 pub(crate) use head::{response_fields, takes_request};

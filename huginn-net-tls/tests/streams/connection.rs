@@ -42,6 +42,8 @@ impl Connection {
     }
 
     /// A segment at this offset of what a side sends, with an acknowledgement up to another.
+    ///
+    /// Data are pushed, as the end of a hello is: six zero bytes in a bare ACK are Ethernet padding.
     pub(crate) fn segment(&mut self, side: Side, offset: usize, acknowledged: usize, payload: &[u8]) {
         let [client, server] = self.first.map(|first| first.wrapping_add(1));
         let (seq, ack) = match side {
@@ -49,7 +51,8 @@ impl Connection {
             Side::Server => (server, client),
         };
         let (seq, ack) = (seq.wrapping_add(offset as u32), ack.wrapping_add(acknowledged as u32));
-        self.send(side, TcpFlags::ACK, seq, ack, payload);
+        let push = if payload.is_empty() { TcpFlags::empty() } else { TcpFlags::PSH };
+        self.send(side, TcpFlags::ACK | push, seq, ack, payload);
     }
 
     /// Shows the analyzer a segment.
