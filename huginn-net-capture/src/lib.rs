@@ -73,6 +73,8 @@ pub struct CaptureReader {
     packets: u64,
     input_len: Option<u64>,
     ended: bool,
+    /// Whether the caller was told that no frame is ready.
+    is_idle: bool,
 }
 
 enum Format {
@@ -128,7 +130,7 @@ impl CaptureReader {
         };
         let mut stream = Stream::new(input);
         match Format::probe(&mut stream) {
-            Ok(Some(format)) => Ok(Self { name, stream, format, packets: 0, input_len: None, ended: false }),
+            Ok(Some(format)) => Ok(Self { name, stream, format, packets: 0, input_len: None, ended: false, is_idle: false }),
             Ok(None) => Err(not_a_capture(name, &stream)),
             Err(stop) => Err(locate(stop, name, 1, &stream)),
         }
@@ -240,8 +242,14 @@ impl CaptureReader {
 impl Source for CaptureReader {
     type Error = CaptureError;
 
+    /// A capture that is not a regular file is idle before it reads on.
     #[inline]
     fn next_frame(&mut self) -> Result<NextFrame<'_>, CaptureError> {
+        let may_wait = self.input_len.is_none() && !self.ended && !self.has_whole_frame();
+        self.is_idle = may_wait && !self.is_idle;
+        if self.is_idle {
+            return Ok(NextFrame::Idle);
+        }
         // Not by way of an `Option`, so that the frame is written once.
         let Some(record) = self.next_record()? else { return Ok(NextFrame::End) };
         let data = self.stream.take(record.len).get(record.data).unwrap_or_default();

@@ -15,7 +15,7 @@ use super::compressed::gzip;
 use super::{Packet, drain, packet, read, read_whole};
 use crate::byte_order::ByteOrder::{Big, Little};
 use crate::{CaptureError, CaptureReader};
-use huginn_net_core::{Block, Fill, Source};
+use huginn_net_core::{Block, Fill, NextFrame, Source};
 
 /// Gives out a few bytes at a time, with interruptions, then ends or fails.
 struct Trickle {
@@ -124,6 +124,24 @@ fn full_block_is_idle_when_nothing_is_left() {
         let outcome = capture.fill(&mut block).unwrap();
         assert_eq!((outcome, block.frames().len()), want);
     }
+}
+
+#[test]
+fn pipe_is_idle_before_it_waits() {
+    let (file, ends) = pcap(&[60, 90]);
+    let (reader, mut writer) = io::pipe().unwrap();
+    writer.write_all(&file[..ends[0]]).unwrap();
+    let mut capture = CaptureReader::from_reader("a pipe", reader).unwrap();
+    let mut next = || match Source::next_frame(&mut capture).unwrap() {
+        NextFrame::Frame(frame) => frame.data.len().to_string(),
+        NextFrame::Idle => "idle".to_owned(),
+        NextFrame::End => "end".to_owned(),
+    };
+    assert_eq!([next(), next()], ["60", "idle"]);
+    writer.write_all(&file[ends[0]..]).unwrap();
+    assert_eq!([next(), next()], ["90", "idle"]);
+    drop(writer);
+    assert_eq!([next(), next()], ["end", "end"]);
 }
 
 #[test]

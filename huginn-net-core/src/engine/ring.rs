@@ -218,7 +218,7 @@ impl<S: Source> RingState<S> {
 
     /// Whether a worker has come to the block at which all end.
     fn is_stopped(&self, worker: usize) -> bool {
-        let cursor = self.workers.get(worker);
+        let cursor = self.workers.get(worker).filter(|cursor| cursor.skipped.is_empty());
         self.stop_at.is_some_and(|stop_at| cursor.is_some_and(|cursor| cursor.next >= Some(stop_at)))
     }
 
