@@ -130,7 +130,9 @@ impl CaptureReader {
         };
         let mut stream = Stream::new(input);
         match Format::probe(&mut stream) {
-            Ok(Some(format)) => Ok(Self { name, stream, format, packets: 0, input_len: None, ended: false, is_idle: false }),
+            Ok(Some(format)) => {
+                Ok(Self { name, stream, format, packets: 0, input_len: None, ended: false, is_idle: false })
+            }
             Ok(None) => Err(not_a_capture(name, &stream)),
             Err(stop) => Err(locate(stop, name, 1, &stream)),
         }
