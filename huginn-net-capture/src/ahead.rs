@@ -1,4 +1,4 @@
-//! A thread that reads, and decompresses, ahead of who wants the bytes.
+//! Decompression in a thread of its own.
 
 use std::io::{self, Read};
 use std::thread;

@@ -142,8 +142,8 @@ impl CaptureReader {
     /// frames are long. A capture that is not [compressed](Self::compression) stays as it is, and so does one for which
     /// the system gives no thread.
     ///
-    /// It pays where another processor is idle. For files: nobody waits for the thread to end, so that one that reads a
-    /// pipe stays until the pipe has bytes or an end.
+    /// It pays if another processor is idle. Use it for files: nothing joins the thread, and a thread that reads a pipe stays
+    /// until the pipe has bytes or an end.
     #[must_use]
     pub fn decompress_ahead(self) -> Self {
         if self.compression().is_none() {
@@ -229,8 +229,8 @@ impl CaptureReader {
         self.stream.compression()
     }
 
-    /// How many bytes of the input were read so far, before decompression; of those [read ahead](Self::decompress_ahead), the
-    /// ones that have been wanted.
+    /// How many bytes of the input were read so far, before decompression. Bytes that were
+    /// [decompressed ahead](Self::decompress_ahead) count when their frames are read.
     pub fn consumed(&self) -> u64 {
         self.stream.consumed()
     }

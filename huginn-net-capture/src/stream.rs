@@ -38,7 +38,7 @@ impl Stream {
         Self { feed, buffer: vec![0; BUFFER_LEN], start: 0, end: 0, base: 0, mark: 0, at_end: false }
     }
 
-    /// From now on a thread reads ahead, if there is one to be had.
+    /// Reads ahead in a thread from now on, unless the system gives none.
     pub(super) fn read_ahead(self) -> Self {
         let feed = match self.feed {
             Feed::Input(input) => Ahead::start(input).map_or_else(Feed::Input, Feed::Ahead),

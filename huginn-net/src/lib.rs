@@ -1,9 +1,9 @@
-//! Passive network fingerprinting: who is talking, from packets alone.
+//! Passive OS, HTTP, TLS and SSH fingerprinting.
 //!
-//! [`HuginnNet`] analyses capture files, or frames from anywhere, and says which operating system, over which
-//! kind of link and at what distance sent them, with the semantics of p0f v3, which browser and which server, by HTTP/1
-//! and HTTP/2, and which TLS client, by JA4 and JA3. It remembers [hosts](hosts::Hosts): for how long they have been up, whether
-//! they change, whether several share an address, and, where [asked](Observers::profiles), all that was seen of each.
+//! [`HuginnNet`] analyses capture files, interfaces, or frames of your own. It identifies operating systems, link types and
+//! distances with the semantics of p0f v3, browsers and servers by HTTP/1 and HTTP/2, TLS clients and servers by JA4 and
+//! JA3, SSH clients and servers by HASSH. [`Hosts`](hosts::Hosts) keeps what spans connections: uptime, changes, shared
+//! addresses, and with [`Observers::profiles`] a profile of each host.
 //!
 //! ```
 //! use huginn_net::{CaptureReader, Event, Finding, HuginnNet};
@@ -17,11 +17,9 @@
 //! # Ok::<_, huginn_net::AnalysisError<huginn_net::CaptureError>>(())
 //! ```
 //!
-//! With [`Builder::workers`] several threads do it, with the same events in the same order.
-//!
-//! The same, frame by frame, where frames come from elsewhere: [`HuginnNet::push`](core::Analyzer::push). To read one
-//! packet without flows or a database, see the crate `huginn-net-tcp` (here as [`tcp`]); to read a
-//! ClientHello from bytes, `huginn-net-tls` (here as [`tls`]).
+//! [`Builder::workers`] sets the number of worker threads; events and their order stay the same.
+//! [`HuginnNet::push`](core::Analyzer::push) analyses one frame at a time. The modules [`tcp`], [`http`], [`tls`] and
+//! [`ssh`] hold the parsers, which work without flows and without a database.
 
 mod community_id;
 pub mod finding;
