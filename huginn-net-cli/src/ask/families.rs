@@ -144,13 +144,13 @@ pub(super) const FAMILIES: &[Family] = &[
     one(
         Kind::Counter,
         "segments_dropped",
-        "Segments for which no worker had room",
+        "Segments that a worker skipped because it could not keep up",
         &alone("/segments_dropped"),
     ),
     one(
         Kind::Counter,
         "batches_dropped",
-        "Batches of segments for which no worker had room",
+        "Blocks of packets that a worker skipped because it could not keep up",
         &alone("/batches_dropped"),
     ),
     one(
