@@ -17,7 +17,7 @@ impl Serialize for TlsClient {
     }
 }
 
-/// The fields of the [hello](ServerHello).
+/// The fields of the [hello](crate::ServerHello).
 impl Serialize for TlsServer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.hello.serialize(serializer)
