@@ -47,7 +47,7 @@ impl FlowLimits {
         }
     }
 
-    /// The part of one of so many partitions.
+    /// The share of one partition, of this number of partitions.
     fn share(self, partitions: usize) -> Self {
         Self {
             max_flows: self.max_flows.div_ceil(partitions.max(1)),
@@ -165,7 +165,7 @@ impl<P: Protocol> Flows<P> {
         self.tables.iter_mut().for_each(IdleMap::clear);
     }
 
-    /// What is needed to make the empty partitions of one of so many workers.
+    /// Makes the share of one worker, of this number of workers.
     pub(crate) fn share(&self, worker: usize, workers: usize) -> FlowsShare<P> {
         let Self { partitions, limits, .. } = self;
         let range = partitions.range(worker, workers);
@@ -323,7 +323,7 @@ pub(crate) struct FlowPartitions {
 
 impl FlowPartitions {
     /// Partitions for these limits. The seed of the hash is fixed, so that a capture file always gives the same events, or
-    /// random, so that nobody can aim at one partition of a live capture.
+    /// random, so that an attacker cannot aim at one partition of a live capture.
     pub(crate) fn new(limits: &FlowLimits, is_random: bool) -> Self {
         let hasher = if is_random { SeedableRandomState::default() } else { SeedableRandomState::fixed() };
         let most = (limits.max_flows / MIN_PARTITION_FLOWS).clamp(1, MAX_FLOW_PARTITIONS);
@@ -340,7 +340,7 @@ impl FlowPartitions {
         (hash.rotate_left(self.bits) & (self.count as u64).wrapping_sub(1)) as usize
     }
 
-    /// The partitions of one of so many workers. Beyond the number of partitions, workers have none.
+    /// The partitions of one worker, of this number of workers. With more workers than partitions, some have none.
     fn range(&self, worker: usize, workers: usize) -> Range<usize> {
         let start = |worker: usize| worker.saturating_mul(self.count).div_ceil(workers.max(1));
         start(worker)..start(worker.saturating_add(1))

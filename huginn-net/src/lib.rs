@@ -28,6 +28,7 @@ pub mod json;
 mod observers;
 pub mod p0f;
 mod p0f_flow;
+mod parser_findings;
 #[cfg(feature = "serde")]
 mod serialize;
 mod system_check;

@@ -1,23 +1,23 @@
 //! All protocols over one flow.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use huginn_net_core::{
     Interest, ParserSet, ParserSlot, ParserVisitor, Protocol, Route, Segment, Side, StreamCounters,
     StreamFlow, Tally, TcpHeader, first_sender, tally, without_padding,
 };
-use huginn_net_db::{Database, Label};
-use huginn_net_http::{HttpCounters, HttpEvent, HttpParser, HttpRequest, HttpResponse, HttpSignature, Role};
-use huginn_net_ssh::{SshCounters, SshEvent, SshParser, SshPeers};
+use huginn_net_db::Database;
+use huginn_net_http::{HttpCounters, HttpParser};
+use huginn_net_ssh::{SshCounters, SshParser, SshPeers};
 use huginn_net_tcp::{Handshake, TcpEvent, TcpFlow, TcpObserver};
-use huginn_net_tls::{TlsCounters, TlsEvent, TlsParser, TlsUdpFlow, TlsUdpObserver};
+use huginn_net_tls::{TlsCounters, TlsParser, TlsUdpFlow, TlsUdpObserver};
 
 use crate::Finding;
-use crate::finding::{HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, TcpFinding};
-use crate::hosts::{self, HostNote, HttpNote, Note, TcpNote, TlsNote};
+use crate::finding::{MtuFinding, TcpFinding};
+use crate::hosts::{self, HostNote, Note, TcpNote};
 use crate::hosts::{HostLimits, Hosts};
 use crate::p0f_flow::{P0fFlow, ends_http, is_hidden_from_p0f};
+use crate::parser_findings::{HandshakeSystem, ParserFindings, on_ssh};
 
 /// The protocols to run and the database to look up what they see.
 ///
@@ -130,8 +130,8 @@ pub struct ProtocolCounters {
 
 tally!(ProtocolCounters { streams, http, tls, ssh });
 
-/// What is learned: for who asked, or for what is remembered of hosts.
-type Learned = Route<Finding, HostNote>;
+/// What the protocols emit: a finding for the sink, or a note for the memory of hosts.
+pub(crate) type Learned = Route<Finding, HostNote>;
 
 /// The state of one flow, per protocol.
 #[derive(Debug, Default)]
@@ -144,7 +144,7 @@ pub struct FlowState {
     /// The side whose handshake a user-space tool made: its options tell nothing of a link.
     by_tool: Option<Side>,
     /// The systems of client and server by their handshakes.
-    systems: [Option<SystemTold>; 2],
+    systems: [Option<HandshakeSystem>; 2],
     tcp_done: bool,
     http_done: bool,
     streams_done: bool,
@@ -178,13 +178,6 @@ impl ParserSet for Parsers {
         visitor.slot(&mut self.tls);
         visitor.slot(&mut self.ssh);
     }
-}
-
-/// The system that a SYN or SYN+ACK told.
-#[derive(Debug)]
-struct SystemTold {
-    label: Arc<Label>,
-    is_firm: bool,
 }
 
 impl Protocol for Observers {
@@ -308,8 +301,9 @@ impl Observers {
                 Some(found) if found.label.is_tool() => *by_tool = Some(side),
                 Some(found) if !hosts::is_middlebox(&found.label) => {
                     let [client, server] = &mut *systems;
-                    let told = SystemTold { label: Arc::clone(&found.label), is_firm: hosts::is_firm(found) };
-                    *side.choose(client, server) = Some(told);
+                    let system =
+                        HandshakeSystem { label: Arc::clone(&found.label), is_firm: hosts::is_firm(found) };
+                    *side.choose(client, server) = Some(system);
                 }
                 _ => {}
             }
@@ -366,7 +360,7 @@ impl Observers {
             ssh: ssh_counters,
         } = &mut self.counters;
         let findings =
-            Findings { database: &self.database, scope: self.scope, profiles: self.profiles, systems };
+            ParserFindings { database: &self.database, scope: self.scope, profiles: self.profiles, systems };
         let new_parsers =
             || Parsers { http: ParserSlot::new(http), tls: ParserSlot::new(tls), ssh: ParserSlot::new(ssh) };
         let SshCounters { parser: ssh_counters, peers: peer_counters, .. } = ssh_counters;
@@ -410,116 +404,9 @@ impl Observers {
         }
         let TransportState::Udp(datagrams) = transport else { return Interest::Done };
         let Self { tls_udp, counters, database, scope, profiles, .. } = self;
-        let findings = Findings { database, scope: *scope, profiles: *profiles, systems };
+        let findings = ParserFindings { database, scope: *scope, profiles: *profiles, systems };
         tls_udp.on_datagram(segment.payload, sender, datagrams, &mut counters.tls, &mut |side, event| {
             findings.on_tls(side, event, emit);
         })
-    }
-}
-
-/// Makes a finding of an SSH event.
-fn on_ssh(side: Side, event: SshEvent, emit: &mut impl FnMut(Side, Learned)) {
-    let finding = match event {
-        SshEvent::Client(client) => Finding::SshClient(client),
-        SshEvent::Server(server) => Finding::SshServer(server),
-        _ => return,
-    };
-    emit(side, Route::Report(finding));
-}
-
-/// Makes findings of the events of parsers.
-struct Findings<'a> {
-    database: &'a Arc<Database>,
-    scope: Scope,
-    profiles: bool,
-    systems: &'a [Option<SystemTold>; 2],
-}
-
-impl Findings<'_> {
-    fn on_http(&self, side: Side, event: HttpEvent, emit: &mut impl FnMut(Side, Learned)) {
-        let scope = self.scope;
-        let signature = match &event {
-            HttpEvent::Request(HttpRequest { request, .. }) => {
-                in_scope(scope, HttpSignature::p0f_from_request(request), || {
-                    HttpSignature::from_request(request)
-                })
-            }
-            HttpEvent::Response(HttpResponse { response, .. }) => {
-                in_scope(scope, HttpSignature::p0f_from_response(response), || {
-                    HttpSignature::from_response(response)
-                })
-            }
-            _ => return,
-        };
-        let Some((signature, counts)) = signature else { return };
-        let verdict = self.verdict(signature);
-        let mut note = HttpNote::new(&verdict, counts);
-        if self.profiles {
-            let language = match scope {
-                Scope::Full => language_of(&event),
-                Scope::P0f => hosts::p0f_language_of(&verdict.signature),
-            };
-            note = note.for_profile(&verdict, language, firm_system(self.systems, side));
-        }
-        let finding = match event {
-            HttpEvent::Request(HttpRequest { request, exchange, akamai, .. }) => {
-                Finding::HttpRequest(HttpRequestFinding { request, exchange, akamai, verdict })
-            }
-            HttpEvent::Response(HttpResponse { response, exchange, .. }) => {
-                Finding::HttpResponse(HttpResponseFinding { response, exchange, verdict })
-            }
-            _ => return,
-        };
-        emit(side, Route::Report(finding));
-        emit(side, Route::Note(Note::Http(note).into()));
-    }
-
-    fn verdict(&self, signature: HttpSignature) -> HttpVerdict {
-        let [client, server] = self.systems;
-        let (matched, system) = match signature.role() {
-            Role::Request => (self.database.match_request(&signature), client),
-            Role::Response => (self.database.match_response(&signature), server),
-        };
-        HttpVerdict::new(signature, matched, system.as_ref().map(|told| &*told.label), self.database)
-    }
-
-    fn on_tls(&self, side: Side, event: TlsEvent, emit: &mut impl FnMut(Side, Learned)) {
-        let (note, finding) = match event {
-            TlsEvent::Client(client) => {
-                let tcp = || firm_system(self.systems, Side::Client);
-                let note = self.profiles.then(|| Note::TlsClient(TlsNote::new(&client.hello, tcp())));
-                (note, Finding::TlsClient(client))
-            }
-            TlsEvent::Server(server) => {
-                (self.profiles.then_some(Note::TlsServer), Finding::TlsServer(server))
-            }
-            _ => return,
-        };
-        emit(side, Route::Report(finding));
-        note.into_iter().for_each(|note| emit(side, Route::Note(note.into())));
-    }
-}
-
-/// The system that the handshake of a side told firmly.
-fn firm_system([client, server]: &[Option<SystemTold>; 2], side: Side) -> Option<Arc<Label>> {
-    let told = side.choose(client, server).as_ref().filter(|told| told.is_firm)?;
-    Some(Arc::clone(&told.label))
-}
-
-/// The language that a request likes best.
-fn language_of(event: &HttpEvent) -> Option<Cow<'static, str>> {
-    let HttpEvent::Request(found) = event else { return None };
-    found.request.language().map(hosts::language_of)
-}
-
-/// What is looked up of a head, and whether p0f, which sees this or nothing of it, counts it in for its host.
-fn in_scope(
-    scope: Scope,
-    seen_by_p0f: Option<HttpSignature>,
-    whole: impl FnOnce() -> HttpSignature,
-) -> Option<(HttpSignature, bool)> {
-    match scope {
-        Scope::Full => Some((whole(), seen_by_p0f.is_some())),
-        Scope::P0f => Some((seen_by_p0f?, true)),
     }
 }

@@ -19,7 +19,7 @@ pub enum Overflow {
     Wait,
     /// When the ring of blocks has been full for 200 ms, the slowest worker skips a block and
     /// [counts](crate::Counters::segments_dropped) its segments. For live capture. Flows are then assigned to workers by
-    /// a hash with a random seed, so that nobody can choose the worker of a flow.
+    /// a hash with a random seed, so that an attacker cannot choose the worker of a flow.
     Drop,
 }
 
@@ -49,11 +49,11 @@ struct RingState<S: Source> {
     begun: u64,
     workers: Vec<Cursor>,
     spare: Vec<Block>,
-    /// Whether the source was found without further frames: then nobody fills ahead of the block that it needs.
+    /// Whether the source was found without further frames: then no worker fills ahead of the block that it needs.
     waits: bool,
     /// Since when the ring has been full, or not yet recovered from that.
     congested_since: Option<Instant>,
-    /// The block at which all workers end, once nobody wants further ones.
+    /// The block at which all workers end, once no further ones are wanted.
     stop_at: Option<u64>,
 }
 
@@ -138,7 +138,7 @@ impl<'a, S: Source> Ring<'a, S> {
         self.changed.notify_all();
     }
 
-    /// Takes a worker out of the ring, so that nobody waits for it.
+    /// Takes a worker out of the ring, so that no thread waits for it.
     pub(super) fn leave(&self, worker: usize) {
         let mut state = self.lock();
         if let Some(cursor) = state.workers.get_mut(worker) {
@@ -152,7 +152,7 @@ impl<'a, S: Source> Ring<'a, S> {
     /// Fills a block, and puts block and source into the ring. A worker that has a block to analyse does not wait for
     /// frames.
     fn fill(&self, mut source: S, mut block: Block, may_wait: bool) {
-        // If the source panics, the ring ends, so that nobody waits for it.
+        // If the source panics, the ring ends, so that no thread waits for it.
         let mut turn = Turn { ring: self, block: None, then: Filler::Ended(None), waits: false };
         block.clear();
         let outcome = loop {

@@ -56,7 +56,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> OutputChannel<P, R> {
         self.spare.try_recv().unwrap_or_default()
     }
 
-    /// Sends an output. When the merging thread has ended, nobody wants it.
+    /// Sends an output. It is dropped if the merging thread has ended.
     fn send(&self, output: WorkerOutput<P, R>) {
         let _ = self.outputs.send(output);
     }

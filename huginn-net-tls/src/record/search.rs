@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_first_byte_any_version_of_a_record_will_do_if_the_hello_is_seen_behind_it() {
+    fn probe_first_accepts_any_record_version() {
         let mut bytes = record();
         bytes[1] = 2;
         for len in 0..PROBE_LEN {

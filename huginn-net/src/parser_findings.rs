@@ -1,0 +1,128 @@
+//! Findings and notes from the events of HTTP, TLS and SSH.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use huginn_net_core::{Route, Side};
+use huginn_net_db::{Database, Label};
+use huginn_net_http::{HttpEvent, HttpRequest, HttpResponse, HttpSignature, Role};
+use huginn_net_ssh::SshEvent;
+use huginn_net_tls::TlsEvent;
+
+use crate::finding::{Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict};
+use crate::hosts::{self, HttpNote, Note, TlsNote};
+use crate::observers::{Learned, Scope};
+
+/// The system that a SYN or SYN+ACK showed.
+#[derive(Debug)]
+pub(crate) struct HandshakeSystem {
+    pub(crate) label: Arc<Label>,
+    pub(crate) is_firm: bool,
+}
+
+/// Makes a finding of an SSH event.
+pub(crate) fn on_ssh(side: Side, event: SshEvent, emit: &mut impl FnMut(Side, Learned)) {
+    let finding = match event {
+        SshEvent::Client(client) => Finding::SshClient(client),
+        SshEvent::Server(server) => Finding::SshServer(server),
+        _ => return,
+    };
+    emit(side, Route::Report(finding));
+}
+
+/// Makes findings of the events of parsers.
+pub(crate) struct ParserFindings<'a> {
+    pub(crate) database: &'a Arc<Database>,
+    pub(crate) scope: Scope,
+    pub(crate) profiles: bool,
+    pub(crate) systems: &'a [Option<HandshakeSystem>; 2],
+}
+
+impl ParserFindings<'_> {
+    pub(crate) fn on_http(&self, side: Side, event: HttpEvent, emit: &mut impl FnMut(Side, Learned)) {
+        let scope = self.scope;
+        let signature = match &event {
+            HttpEvent::Request(HttpRequest { request, .. }) => {
+                in_scope(scope, HttpSignature::p0f_from_request(request), || {
+                    HttpSignature::from_request(request)
+                })
+            }
+            HttpEvent::Response(HttpResponse { response, .. }) => {
+                in_scope(scope, HttpSignature::p0f_from_response(response), || {
+                    HttpSignature::from_response(response)
+                })
+            }
+            _ => return,
+        };
+        let Some((signature, counts)) = signature else { return };
+        let verdict = self.verdict(signature);
+        let mut note = HttpNote::new(&verdict, counts);
+        if self.profiles {
+            let language = match scope {
+                Scope::Full => language_of(&event),
+                Scope::P0f => hosts::p0f_language_of(&verdict.signature),
+            };
+            note = note.for_profile(&verdict, language, firm_system(self.systems, side));
+        }
+        let finding = match event {
+            HttpEvent::Request(HttpRequest { request, exchange, akamai, .. }) => {
+                Finding::HttpRequest(HttpRequestFinding { request, exchange, akamai, verdict })
+            }
+            HttpEvent::Response(HttpResponse { response, exchange, .. }) => {
+                Finding::HttpResponse(HttpResponseFinding { response, exchange, verdict })
+            }
+            _ => return,
+        };
+        emit(side, Route::Report(finding));
+        emit(side, Route::Note(Note::Http(note).into()));
+    }
+
+    fn verdict(&self, signature: HttpSignature) -> HttpVerdict {
+        let [client, server] = self.systems;
+        let (matched, system) = match signature.role() {
+            Role::Request => (self.database.match_request(&signature), client),
+            Role::Response => (self.database.match_response(&signature), server),
+        };
+        HttpVerdict::new(signature, matched, system.as_ref().map(|system| &*system.label), self.database)
+    }
+
+    pub(crate) fn on_tls(&self, side: Side, event: TlsEvent, emit: &mut impl FnMut(Side, Learned)) {
+        let (note, finding) = match event {
+            TlsEvent::Client(client) => {
+                let tcp = || firm_system(self.systems, Side::Client);
+                let note = self.profiles.then(|| Note::TlsClient(TlsNote::new(&client.hello, tcp())));
+                (note, Finding::TlsClient(client))
+            }
+            TlsEvent::Server(server) => {
+                (self.profiles.then_some(Note::TlsServer), Finding::TlsServer(server))
+            }
+            _ => return,
+        };
+        emit(side, Route::Report(finding));
+        note.into_iter().for_each(|note| emit(side, Route::Note(note.into())));
+    }
+}
+
+/// The system of a side, if its handshake showed it firmly.
+fn firm_system([client, server]: &[Option<HandshakeSystem>; 2], side: Side) -> Option<Arc<Label>> {
+    let system = side.choose(client, server).as_ref().filter(|system| system.is_firm)?;
+    Some(Arc::clone(&system.label))
+}
+
+/// The language that a request prefers.
+fn language_of(event: &HttpEvent) -> Option<Cow<'static, str>> {
+    let HttpEvent::Request(found) = event else { return None };
+    found.request.language().map(hosts::language_of)
+}
+
+/// The signature that is looked up, and whether p0f would count it for the host.
+fn in_scope(
+    scope: Scope,
+    seen_by_p0f: Option<HttpSignature>,
+    whole: impl FnOnce() -> HttpSignature,
+) -> Option<(HttpSignature, bool)> {
+    match scope {
+        Scope::Full => Some((whole(), seen_by_p0f.is_some())),
+        Scope::P0f => Some((seen_by_p0f?, true)),
+    }
+}
