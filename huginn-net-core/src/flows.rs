@@ -86,7 +86,7 @@ pub(crate) struct Flows<P: Protocol> {
     partitions: FlowPartitions,
     /// The partitions that are here.
     range: Range<usize>,
-    tables: Vec<IdleMap<FlowKey, Flow<P::Flow>>>,
+    table: IdleMap<FlowKey, Flow<P::Flow>>,
     limits: FlowLimits,
     syn_lifetime: u64,
     restarted: u64,
@@ -112,7 +112,7 @@ impl<P: Protocol> Flows<P> {
         Self {
             protocol,
             partitions,
-            tables: range.clone().map(|_| IdleMap::new(&of_table)).collect(),
+            table: IdleMap::with_partitions(&of_table, range.len()),
             range,
             limits,
             syn_lifetime: u64::try_from(limits.syn_lifetime.as_nanos()).unwrap_or(u64::MAX),
@@ -129,17 +129,16 @@ impl<P: Protocol> Flows<P> {
     pub(crate) fn counters(&self) -> FlowCounters {
         let mut counters =
             FlowCounters { opened: self.restarted, restarted: self.restarted, ..FlowCounters::default() };
-        for table in self.tables.iter().map(IdleMap::counters) {
-            counters.add(&FlowCounters {
-                opened: table.inserted,
-                restarted: 0,
-                expired: table.expired,
-                evicted: table.evicted,
-                evicted_for_memory: table.evicted_for_memory,
-                held: table.held,
-                held_bytes: table.held_bytes,
-            });
-        }
+        let table = self.table.counters();
+        counters.add(&FlowCounters {
+            opened: table.inserted,
+            restarted: 0,
+            expired: table.expired,
+            evicted: table.evicted,
+            evicted_for_memory: table.evicted_for_memory,
+            held: table.held,
+            held_bytes: table.held_bytes,
+        });
         counters.add(&self.joined);
         counters
     }
@@ -150,7 +149,7 @@ impl<P: Protocol> Flows<P> {
 
     /// Ends the flows that have been idle for too long.
     pub(crate) fn expire(&mut self, now: Timestamp) {
-        self.tables.iter_mut().for_each(|table| table.expire_all(now));
+        self.table.expire_all(now);
     }
 
     /// Adds what the flows of a worker came to.
@@ -162,7 +161,7 @@ impl<P: Protocol> Flows<P> {
 
     /// Ends every flow.
     pub(crate) fn clear(&mut self) {
-        self.tables.iter_mut().for_each(IdleMap::clear);
+        self.table.clear();
     }
 
     /// Makes the share of one worker, of this number of workers.
@@ -172,11 +171,10 @@ impl<P: Protocol> Flows<P> {
         FlowsShare { protocol: self.protocol.fork(), limits: *limits, partitions: partitions.clone(), range }
     }
 
-    /// The partition of a flow, if it is here.
+    /// Whether the partition of a flow is here.
     #[inline(always)]
-    pub(crate) fn partition_of(&self, key: &FlowKey) -> Option<Partition> {
-        let partition = self.partitions.of(key);
-        self.range.contains(&partition).then(|| Partition(partition.saturating_sub(self.range.start)))
+    pub(crate) fn has_partition_of(&self, key: &FlowKey) -> bool {
+        self.range.contains(&self.partitions.of(key))
     }
 
     /// Finds the flow of a segment, or starts one, and has the protocol analyse it; its events go to `learn`. The segment is
@@ -186,29 +184,25 @@ impl<P: Protocol> Flows<P> {
     #[inline(always)]
     pub(crate) fn segment(
         &mut self,
-        Partition(partition): Partition,
         outline: &Outline,
         segment: &impl Prospect,
         now: Timestamp,
         learn: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let Self { protocol, tables, .. } = self;
-        let Some(table) = tables.get_mut(partition) else { return ControlFlow::Continue(()) };
-        table.expire(now);
+        let Self { protocol, table, .. } = self;
         let slot = match table.touch_mut(&outline.key, now) {
             Some((_, flow)) if !outline.controls() && flow.can_skip(protocol, outline) => {
                 return ControlFlow::Continue(());
             }
             known => known.map(|(slot, _)| slot),
         };
-        self.lead(partition, slot, outline, &segment.segment(), now, learn)
+        self.lead(slot, outline, &segment.segment(), now, learn)
     }
 
     /// Leads a segment to the flow in this place, or opens one, as [`segment`](Self::segment) does.
     #[inline(always)]
     fn lead(
         &mut self,
-        partition: usize,
         slot: Option<Slot>,
         outline: &Outline,
         segment: &Segment<'_>,
@@ -217,11 +211,10 @@ impl<P: Protocol> Flows<P> {
     ) -> ControlFlow<()> {
         let (controls, sender_is_low) = (outline.controls(), outline.sender_is_low);
         let slot = match slot {
-            Some(slot) if !controls || !self.starts_anew(partition, slot, segment, sender_is_low) => slot,
-            known => return self.open(partition, known, outline.key, now, segment, sender_is_low, learn),
+            Some(slot) if !controls || !self.starts_anew(slot, segment, sender_is_low) => slot,
+            known => return self.open(known, outline.key, now, segment, sender_is_low, learn),
         };
-        let Self { protocol, tables, .. } = self;
-        let Some(table) = tables.get_mut(partition) else { return ControlFlow::Continue(()) };
+        let Self { protocol, table, .. } = self;
         let Some(flow) = table.get_mut(slot) else { return ControlFlow::Continue(()) };
         flow.closed |= controls && closes(segment);
         if flow.interest == Interest::Done {
@@ -239,16 +232,9 @@ impl<P: Protocol> Flows<P> {
     /// Whether a segment on a known 4-tuple is the first of another connection: a SYN that retransmits nothing.
     ///
     /// A retransmission renews the time that the next one has.
-    fn starts_anew(
-        &mut self,
-        partition: usize,
-        slot: Slot,
-        segment: &Segment<'_>,
-        sender_is_low: bool,
-    ) -> bool {
+    fn starts_anew(&mut self, slot: Slot, segment: &Segment<'_>, sender_is_low: bool) -> bool {
         let Some(seq) = opening_seq(segment) else { return false };
-        let table = self.tables.get_mut(partition);
-        let Some(flow) = table.and_then(|table| table.get_mut(slot)) else { return false };
+        let Some(flow) = self.table.get_mut(slot) else { return false };
         let seen = segment.ts.as_nanos();
         let age = seen.saturating_sub(std::mem::replace(&mut flow.syn_seen, seen));
         !flow.opened_by_syn
@@ -264,10 +250,8 @@ impl<P: Protocol> Flows<P> {
     /// The table gets the flow afterwards: to read again what has just been written to memory that is in no cache would
     /// wait for it.
     #[inline(never)]
-    #[expect(clippy::too_many_arguments, reason = "all of them are at hand in registers")]
     fn open(
         &mut self,
-        partition: usize,
         known: Option<Slot>,
         key: FlowKey,
         now: Timestamp,
@@ -290,7 +274,7 @@ impl<P: Protocol> Flows<P> {
         };
         let outcome = flow.see(&mut self.protocol, segment, sender_is_low, learn);
         let held = P::buffered_bytes(&flow.state);
-        let Some(table) = self.tables.get_mut(partition) else { return outcome };
+        let Self { table, partitions, range, .. } = self;
         let slot = match known {
             Some(slot) => {
                 if let Some(place) = table.get_mut(slot) {
@@ -299,7 +283,7 @@ impl<P: Protocol> Flows<P> {
                 self.restarted = self.restarted.saturating_add(1);
                 Some(slot)
             }
-            None => table.insert(key, now, flow),
+            None => table.insert_into(partitions.of(&key).saturating_sub(range.start), key, now, flow),
         };
         if let Some(slot) = slot {
             table.note_held(slot, held);
@@ -307,10 +291,6 @@ impl<P: Protocol> Flows<P> {
         outcome
     }
 }
-
-/// A partition of the flow table, by its number among those that are here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Partition(usize);
 
 /// Divides flows by the hash of their keys.
 #[derive(Clone, Debug)]

@@ -44,6 +44,9 @@ pub struct IdleCounters {
 /// It is a hash index into a slab of entries, which a list links by when they got their place in it. Nothing
 /// is allocated for an entry once the slab has grown to its working size.
 ///
+/// Partitions each have a list and an equal part of the limits, so that what goes from one does not depend on the
+/// others.
+///
 /// An entry moves to the front of the list only if it has been in its place for a while (a 256th of the idle timeout, a
 /// second at most), so that of a busy entry no neighbour is touched. No entry is found once it was idle for too long all the
 /// same, though it may take up room for that while longer; which one goes for want of room is exact to within that while.
@@ -55,19 +58,43 @@ pub struct IdleMap<K, V> {
     vacant: u32,
     /// The one touched last; none if it is gone.
     latest: u32,
-    newest: u32,
-    oldest: u32,
+    partitions: Box<[Partition]>,
+    /// Entries of a partition at most.
     capacity: u32,
     idle_nanos: u64,
     /// For how long an entry keeps its place in the list though it is touched.
     stay_nanos: u64,
+    /// Memory that the entries of a partition may take up beside themselves, in bytes.
+    max_held_bytes: usize,
+    counters: IdleCounters,
+}
+
+/// The list of a partition's entries, and what they take up.
+#[derive(Clone, Copy, Debug)]
+struct Partition {
+    newest: u32,
+    oldest: u32,
+    len: u32,
     /// When the end of the list was looked at last.
     looked_at: u64,
     /// For how long after that nothing can be found there.
     quiet_nanos: u64,
     held_bytes: usize,
-    max_held_bytes: usize,
-    counters: IdleCounters,
+}
+
+impl Partition {
+    const EMPTY: Self =
+        Self { newest: NONE, oldest: NONE, len: 0, looked_at: 0, quiet_nanos: 0, held_bytes: 0 };
+
+    fn set_oldest(&mut self, slot: u32) {
+        self.oldest = slot;
+        self.look_soon();
+    }
+
+    /// Has the next call look at the end of the list.
+    fn look_soon(&mut self) {
+        self.quiet_nanos = 0;
+    }
 }
 
 /// Where an entry is, with a part of its key's hash, so that no entry is read but the one that is looked for.
@@ -103,6 +130,7 @@ pub(crate) struct Entry<K, V> {
     older: u32,
     /// Towards the one that was placed last; of a vacant entry, the next vacant one.
     newer: u32,
+    partition: u32,
     /// Absent in a vacant entry.
     value: Option<V>,
 }
@@ -121,8 +149,13 @@ const MAX_RENEWALS: u32 = 4;
 const MAX_STAY_NANOS: u64 = 1_000_000_000;
 
 impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
-    /// An empty map.
+    /// An empty map of one partition.
     pub fn new(limits: &IdleLimits) -> Self {
+        Self::with_partitions(limits, 1)
+    }
+
+    /// An empty map of so many partitions, each with these limits.
+    pub(crate) fn with_partitions(limits: &IdleLimits, partitions: usize) -> Self {
         let idle_nanos = u64::try_from(limits.idle_timeout.as_nanos()).unwrap_or(u64::MAX);
         Self {
             index: HashTable::new(),
@@ -130,14 +163,10 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
             entries: Vec::new(),
             vacant: NONE,
             latest: NONE,
-            newest: NONE,
-            oldest: NONE,
+            partitions: vec![Partition::EMPTY; partitions].into(),
             capacity: u32::try_from(limits.max_entries).unwrap_or(NONE).clamp(1, NONE.saturating_sub(1)),
             idle_nanos,
             stay_nanos: (idle_nanos >> 8).min(MAX_STAY_NANOS),
-            looked_at: 0,
-            quiet_nanos: 0,
-            held_bytes: 0,
             max_held_bytes: limits.max_held_bytes,
             counters: IdleCounters::default(),
         }
@@ -145,7 +174,8 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
 
     /// What became of its entries since it was made.
     pub fn counters(&self) -> IdleCounters {
-        IdleCounters { held: self.index.len() as u64, held_bytes: self.held_bytes as u64, ..self.counters }
+        let held_bytes = self.partitions.iter().map(|partition| partition.held_bytes as u64).sum();
+        IdleCounters { held: self.index.len() as u64, held_bytes, ..self.counters }
     }
 
     /// The value at a place.
@@ -161,9 +191,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
 
     /// The entries, in no certain order, among them some that went idle since [`expire`](Self::expire).
     pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
-        let entry = |slot: u32| self.entries.get(slot as usize);
-        std::iter::successors(entry(self.oldest), move |last| entry(last.newer))
-            .filter_map(|entry| Some((&entry.key, entry.value.as_ref()?)))
+        self.entries.iter().filter_map(|entry| Some((&entry.key, entry.value.as_ref()?)))
     }
 
     /// Notes how much memory a value takes up now beside its entry. At the limit the oldest idle ones go.
@@ -174,14 +202,22 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         if entry.held == bytes {
             return;
         }
-        let before = std::mem::replace(&mut entry.held, bytes);
-        self.held_bytes = self.held_bytes.saturating_sub(before as usize).saturating_add(bytes as usize);
-        self.make_room_in_memory();
+        let before = std::mem::replace(&mut entry.held, bytes) as usize;
+        let number = entry.partition;
+        let Some(partition) = self.partitions.get_mut(number as usize) else { return };
+        partition.held_bytes = partition.held_bytes.saturating_sub(before).saturating_add(bytes as usize);
+        if partition.held_bytes > self.max_held_bytes {
+            self.make_room_in_memory(number);
+        }
     }
 
-    fn make_room_in_memory(&mut self) {
-        while self.held_bytes > self.max_held_bytes && self.oldest != NONE {
-            self.remove(self.oldest);
+    #[cold]
+    fn make_room_in_memory(&mut self, number: u32) {
+        while let Some(partition) = self.partitions.get(number as usize) {
+            if partition.held_bytes <= self.max_held_bytes || partition.oldest == NONE {
+                return;
+            }
+            self.remove(partition.oldest);
             self.counters.evicted_for_memory = self.counters.evicted_for_memory.saturating_add(1);
         }
     }
@@ -190,41 +226,47 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     pub fn clear(&mut self) {
         self.index.clear();
         self.entries.clear();
-        self.held_bytes = 0;
         (self.vacant, self.latest) = (NONE, NONE);
-        (self.newest, self.oldest) = (NONE, NONE);
-        self.look_soon();
+        self.partitions.fill(Partition::EMPTY);
     }
 
     /// Takes out the entries that have been idle for too long at `now`: those that are found at the end of the list.
     /// What else has been idle for too long is not found by [`touch`](Self::touch) either, and goes soon.
     ///
     /// Where time has stepped back by more than that, an entry starts to be idle now: none is lost, none stays for ever.
-    #[inline(always)]
     pub fn expire(&mut self, now: Timestamp) {
-        let now = now.as_nanos();
-        if now.wrapping_sub(self.looked_at) >= self.quiet_nanos {
-            self.look(now);
+        (0..self.partitions.len()).for_each(|partition| self.expire_partition(partition, now.as_nanos()));
+    }
+
+    /// As [`expire`](Self::expire), of one partition.
+    #[inline]
+    fn expire_partition(&mut self, number: usize, now: u64) {
+        let Some(partition) = self.partitions.get(number) else { return };
+        if now.wrapping_sub(partition.looked_at) >= partition.quiet_nanos {
+            self.look(number, now);
         }
     }
 
     /// Looks at the end of the list, and when to look again: unless time steps back, the entry that is there cannot have
     /// been idle for too long before, however often it is touched meanwhile.
     #[inline(never)]
-    fn look(&mut self, now: u64) {
-        self.look_soon();
+    fn look(&mut self, number: usize, now: u64) {
         let mut renewals = 0;
-        while let Some(entry) = self.entries.get(self.oldest as usize) {
+        while let Some(partition) = self.partitions.get_mut(number) {
+            partition.look_soon();
+            let oldest = partition.oldest;
+            let Some(entry) = self.entries.get(oldest as usize) else { return };
             if now.abs_diff(entry.last_seen) <= self.idle_nanos {
                 let idle_at = entry.last_seen.min(now).saturating_add(self.idle_nanos);
-                (self.looked_at, self.quiet_nanos) = (now, idle_at.saturating_sub(now).saturating_add(1));
+                partition.looked_at = now;
+                partition.quiet_nanos = idle_at.saturating_sub(now).saturating_add(1);
                 return;
             }
             if entry.last_seen < now {
-                self.remove_idle(self.oldest);
+                self.remove_idle(oldest);
             } else if renewals < MAX_RENEWALS {
                 renewals = renewals.saturating_add(1);
-                self.renew(self.oldest, now);
+                self.renew(oldest, now);
             } else {
                 return;
             }
@@ -234,23 +276,24 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     /// As [`expire`](Self::expire), and finds all of them, unless time has stepped back before: for the end.
     pub fn expire_all(&mut self, now: Timestamp) {
         let now = now.as_nanos();
-        self.look(now);
-        let mut slot = self.oldest;
-        while let Some(entry) = self.entries.get(slot as usize) {
-            // Nor are those idle for too long that got their place later.
-            if now.saturating_sub(entry.placed) <= self.idle_nanos {
-                return;
+        for number in 0..self.partitions.len() {
+            self.look(number, now);
+            let mut slot = self.partitions.get(number).map_or(NONE, |partition| partition.oldest);
+            while let Some(entry) = self.entries.get(slot as usize) {
+                // Nor are those idle for too long that got their place later.
+                if now.saturating_sub(entry.placed) <= self.idle_nanos {
+                    break;
+                }
+                let (newer, is_idle) = (entry.newer, now.saturating_sub(entry.last_seen) > self.idle_nanos);
+                if is_idle {
+                    self.remove_idle(slot);
+                }
+                slot = newer;
             }
-            let (newer, is_idle) = (entry.newer, now.saturating_sub(entry.last_seen) > self.idle_nanos);
-            if is_idle {
-                self.remove_idle(slot);
-            }
-            slot = newer;
         }
     }
 
-    /// The place of `key`, which from now on is the most recently seen. [`expire`](Self::expire) comes first, with the same
-    /// time.
+    /// The place of `key`, which from now on is the most recently seen.
     #[inline(always)]
     pub fn touch(&mut self, key: &K, now: Timestamp) -> Option<Slot> {
         self.touch_mut(key, now).map(|(slot, _)| slot)
@@ -267,15 +310,32 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         Some((Slot(slot), entry.value.as_mut()?))
     }
 
-    /// Puts in a value whose key [`touch`](Self::touch) did not find. At the limit the oldest idle one goes.
+    /// Puts in a value whose key [`touch`](Self::touch) did not find, after those that are idle for too long were taken
+    /// out. At the limit the oldest idle one goes.
     ///
     /// `None` only if there are 2^32 entries.
     pub fn insert(&mut self, key: K, now: Timestamp, value: V) -> Option<Slot> {
-        self.make_room();
-        self.counters.inserted = self.counters.inserted.saturating_add(1);
+        self.insert_into(0, key, now, value)
+    }
+
+    /// As [`insert`](Self::insert), into this partition; `None` also if there is none of this number.
+    pub(crate) fn insert_into(&mut self, partition: usize, key: K, now: Timestamp, value: V) -> Option<Slot> {
+        let number = u32::try_from(partition).ok()?;
         let now = now.as_nanos();
+        self.expire_partition(partition, now);
+        self.make_room(partition)?;
+        self.counters.inserted = self.counters.inserted.saturating_add(1);
         let (older, newer) = (NONE, NONE);
-        self.put(Entry { key, last_seen: now, placed: now, held: 0, older, newer, value: Some(value) })
+        self.put(Entry {
+            key,
+            last_seen: now,
+            placed: now,
+            held: 0,
+            older,
+            newer,
+            partition: number,
+            value: Some(value),
+        })
     }
 
     /// Puts an entry at the front of the list, where there is room.
@@ -302,12 +362,15 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         Some(Slot(slot))
     }
 
-    /// Takes out the entry that was placed first if there is no room for a further one.
-    fn make_room(&mut self) {
-        if self.index.len() >= self.capacity as usize {
-            self.remove(self.oldest);
+    /// Takes out the entry of a partition that was placed first if there is no room for a further one. `None` if there is no
+    /// such partition.
+    fn make_room(&mut self, partition: usize) -> Option<()> {
+        let partition = self.partitions.get(partition)?;
+        if partition.len >= self.capacity {
+            self.remove(partition.oldest);
             self.counters.evicted = self.counters.evicted.saturating_add(1);
         }
+        Some(())
     }
 
     /// Whether the entry that was touched last has this key, and may stay where it is.
@@ -354,13 +417,11 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         self.hasher.hash_one(key) as u32
     }
 
-    /// Sets an entry to the front of the list.
+    /// Sets an entry to the front of its list.
     #[inline(never)]
     fn renew(&mut self, slot: u32, now: u64) {
-        if slot != self.newest {
-            self.unlink(slot);
-            self.link_newest(slot);
-        }
+        self.unlink(slot);
+        self.link_newest(slot);
         if let Some(entry) = self.entries.get_mut(slot as usize) {
             (entry.last_seen, entry.placed) = (now, now);
         }
@@ -382,48 +443,41 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         if self.latest == slot {
             self.latest = NONE;
         }
-        if let Some(entry) = self.entries.get_mut(slot as usize) {
-            entry.value = None;
-            entry.newer = self.vacant;
-            self.vacant = slot;
-            let held = std::mem::take(&mut entry.held) as usize;
-            self.held_bytes = self.held_bytes.saturating_sub(held);
+        let Some(entry) = self.entries.get_mut(slot as usize) else { return };
+        entry.value = None;
+        entry.newer = self.vacant;
+        self.vacant = slot;
+        let held = std::mem::take(&mut entry.held) as usize;
+        if let Some(partition) = self.partitions.get_mut(entry.partition as usize) {
+            partition.held_bytes = partition.held_bytes.saturating_sub(held);
         }
     }
 
     fn unlink(&mut self, slot: u32) {
         let Some(entry) = self.entries.get(slot as usize) else { return };
+        let Some(partition) = self.partitions.get_mut(entry.partition as usize) else { return };
         let (older, newer) = (entry.older, entry.newer);
+        partition.len = partition.len.saturating_sub(1);
         match self.entries.get_mut(newer as usize) {
             Some(entry) => entry.older = older,
-            None => self.newest = older,
+            None => partition.newest = older,
         }
         match self.entries.get_mut(older as usize) {
             Some(entry) => entry.newer = newer,
-            None => self.set_oldest(newer),
+            None => partition.set_oldest(newer),
         }
     }
 
     fn link_newest(&mut self, slot: u32) {
-        let newest = self.newest;
-        if let Some(entry) = self.entries.get_mut(slot as usize) {
-            (entry.older, entry.newer) = (newest, NONE);
-        }
+        let Some(entry) = self.entries.get_mut(slot as usize) else { return };
+        let Some(partition) = self.partitions.get_mut(entry.partition as usize) else { return };
+        let newest = std::mem::replace(&mut partition.newest, slot);
+        (entry.older, entry.newer) = (newest, NONE);
+        partition.len = partition.len.saturating_add(1);
         match self.entries.get_mut(newest as usize) {
             Some(entry) => entry.newer = slot,
-            None => self.set_oldest(slot),
+            None => partition.set_oldest(slot),
         }
-        self.newest = slot;
-    }
-
-    fn set_oldest(&mut self, slot: u32) {
-        self.oldest = slot;
-        self.look_soon();
-    }
-
-    /// Has the next call look at the end of the list.
-    fn look_soon(&mut self) {
-        self.quiet_nanos = 0;
     }
 }
 

@@ -34,10 +34,7 @@ where
     fn on_segment(&mut self, segment: &impl Prospect, now: Timestamp) -> ControlFlow<()> {
         let Self { flows, router, render, arena, output } = self;
         let outline = segment.outline();
-        let Some(partition) = flows.partition_of(&outline.key) else { return ControlFlow::Continue(()) };
-        flows.segment(partition, &outline, segment, now, &mut |event| {
-            router.take(event, *render, arena, *output)
-        })
+        flows.segment(&outline, segment, now, &mut |event| router.take(event, *render, arena, *output))
     }
 }
 

@@ -156,9 +156,9 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for Share<'_, P, R
         let index = self.index;
         self.index = index.saturating_add(1);
         let outline = segment.outline();
-        if let Some(partition) = self.flows.partition_of(&outline.key) {
+        if self.flows.has_partition_of(&outline.key) {
             let Self { flows, render, output: WorkerOutput { events, arena, .. }, .. } = self;
-            let _ = flows.segment(partition, &outline, segment, now, &mut |event| {
+            let _ = flows.segment(&outline, segment, now, &mut |event| {
                 events.push_back((index, route::<P::Event, P::Memory, R>(event, *render, arena)));
                 ControlFlow::Continue(())
             });
@@ -175,7 +175,7 @@ struct Skipped<'a, P: Protocol> {
 
 impl<P: Protocol> SegmentHandler for Skipped<'_, P> {
     fn on_segment(&mut self, segment: &impl Prospect, _: Timestamp) -> ControlFlow<()> {
-        if self.flows.partition_of(&segment.outline().key).is_some() {
+        if self.flows.has_partition_of(&segment.outline().key) {
             self.segments = self.segments.saturating_add(1);
         }
         ControlFlow::Continue(())

@@ -94,3 +94,24 @@ fn flows_that_take_up_too_much_memory_go_oldest_first() {
     table.clear();
     assert_eq!(table.counters().held_bytes, 0);
 }
+
+#[test]
+fn a_full_partition_takes_nothing_from_another() {
+    let idle_timeout = Duration::from_secs(300);
+    let limits = IdleLimits { max_entries: 2, idle_timeout, max_held_bytes: 1000 };
+    let mut table = IdleMap::with_partitions(&limits, 2);
+    assert_eq!(table.insert_into(2, FlowKey::numbered(9), at(0), 9), None, "there is no such partition");
+    table.insert_into(1, FlowKey::numbered(0), at(0), 0);
+    for n in 1..4 {
+        table.insert_into(0, FlowKey::numbered(n), at(1), n);
+    }
+    let held: Vec<bool> = (0..4).map(|n| table.touch(&FlowKey::numbered(n), at(1)).is_some()).collect();
+    assert_eq!((held, table.counters().evicted), (vec![true, false, true, true], 1));
+    let slots: Vec<Slot> = (0..4).filter_map(|n| table.touch(&FlowKey::numbered(n), at(1))).collect();
+    slots.iter().for_each(|slot| table.note_held(*slot, 600));
+    assert_eq!((table.counters().evicted_for_memory, table.counters().held_bytes), (1, 1200));
+    table.insert_into(0, FlowKey::numbered(4), at(302), 4);
+    assert_eq!((table.counters().expired, table.counters().held), (1, 2), "its own partition alone");
+    table.expire(at(302));
+    assert_eq!((table.counters().expired, table.counters().held), (2, 1));
+}
