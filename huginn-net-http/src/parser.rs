@@ -78,6 +78,7 @@ impl StreamParser for HttpParser {
         self.reader.push(side, data, counters, emit);
     }
 
+    #[inline]
     fn reads(&self, _: Side) -> bool {
         match &self.reader {
             Reader::Start(_) | Reader::Undecided { .. } => true,
@@ -110,6 +111,7 @@ impl StreamParser for HttpParser {
         }
     }
 
+    #[inline]
     fn buffered_bytes(&self) -> usize {
         match &self.reader {
             Reader::Start(_) | Reader::None => 0,

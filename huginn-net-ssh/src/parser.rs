@@ -100,10 +100,12 @@ impl StreamParser for SshParser {
         }
     }
 
+    #[inline]
     fn reads(&self, side: Side) -> bool {
         matches!(side.choose(&self.client, &self.server).state, State::Unidentified | State::Identified)
     }
 
+    #[inline]
     fn buffered_bytes(&self) -> usize {
         self.client.reader.buffered_bytes().saturating_add(self.server.reader.buffered_bytes())
     }

@@ -187,10 +187,11 @@ impl<'a> ClientHello<'a> {
             Some(Ok(Beginning::Sslv2)) => hello_of_sslv2(bytes).map(Some),
             Some(Ok(Beginning::Record)) => {
                 let fragment = record::first_fragment(bytes);
-                let hello = match handshake::message_len(fragment)? {
-                    Some(len) if len <= fragment.len() => Some(Self::of_message(fragment, Transport::Tcp)?),
-                    _ => read(&mut RecordReader::of_handshake_only(), bytes)?,
-                };
+                if let Some(len) = handshake::message_len(fragment)?.filter(|len| *len <= fragment.len()) {
+                    let hello = Self::of_message(fragment, Transport::Tcp)?;
+                    return Ok(Some(Parsed::new(hello, HEADER_LEN.saturating_add(len))));
+                }
+                let hello = read(&mut RecordReader::of_handshake_only(), bytes)?;
                 Ok(hello.map(|hello| {
                     let mut walk = RecordWalk::default();
                     walk.advance(bytes, hello.message().len());

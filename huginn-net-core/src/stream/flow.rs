@@ -4,7 +4,7 @@ use super::initial_seq::InitialSeqs;
 use super::parser_slot::SlotState;
 use super::{
     ParserSet, ParserSlot, ParserVisitor, StreamCounters, StreamData, StreamInput, StreamParser, StreamStart,
-    TcpConnection, pick,
+    TcpConnection,
 };
 use crate::limits::{MAX_FIRST_SEGMENT_LEN, MAX_OUT_OF_ORDER_BYTES, MAX_RESUMABLE_PARSERS};
 use crate::{Interest, Side, TcpFlags, TcpHeader};
@@ -36,8 +36,8 @@ enum State<S> {
 struct Open<S> {
     connection: TcpConnection,
     start: StreamStart,
-    /// Whether every parser that read client and server after the last segment had bytes to skip there.
-    may_skip: [bool; 2],
+    /// How many of the next bytes of client and server no parser needs to read.
+    skippable: [u64; 2],
     parsers: S,
 }
 
@@ -86,10 +86,14 @@ impl<S: ParserSet> StreamFlow<S> {
                 self.settle(open, &survey);
             }
             State::Open(open) => {
-                if open.skip_payload(tcp, payload.len(), sender) {
-                    return Interest::More;
-                }
-                let survey = open.on_segment(tcp, payload, sender, counters, feed);
+                let survey = if open.comes_next(tcp, payload.len(), sender) {
+                    if payload.is_empty() || open.skip(sender, payload.len()) {
+                        return Interest::More;
+                    }
+                    open.on_payload(payload, sender, feed)
+                } else {
+                    open.on_segment(tcp, payload, sender, counters, feed)
+                };
                 if survey.is_done() {
                     (self.state, self.buffered_bytes) = (State::Done, 0);
                 } else {
@@ -130,7 +134,7 @@ impl<S: ParserSet> StreamFlow<S> {
                 return;
             }
         }
-        let mut open = Open { connection: TcpConnection::new(initial), start, may_skip: [false; 2], parsers };
+        let mut open = Open { connection: TcpConnection::new(initial), start, skippable: [0; 2], parsers };
         let survey = if first.is_some() {
             let counters = &mut StreamCounters::default();
             open.connection.on_segment(
@@ -167,26 +171,35 @@ fn buffered_bytes<S>(open: &Open<S>, survey: &Survey) -> u32 {
 }
 
 impl<S: ParserSet> Open<S> {
-    /// Takes a segment whose payload no parser needs to read, if it comes next and changes nothing else.
+    /// Whether the payload of a segment comes next and nothing else changes, as for most. Reassembly then counts it as
+    /// delivered.
     #[inline]
-    fn skip_payload(&mut self, tcp: &TcpHeader<'_>, payload_len: usize, sender: Side) -> bool {
-        if tcp.flags.closes() {
-            return false;
-        }
-        if payload_len == 0 {
-            return self.connection.skip_payload(tcp, 0, sender);
-        }
-        let [client, server] = self.may_skip;
-        if !sender.choose(client, server) {
-            return false;
-        }
-        let mut skippable = Skippable { side: sender, len: payload_len as u64, all_skip: true };
-        self.parsers.visit(&mut skippable);
-        if !skippable.all_skip || !self.connection.skip_payload(tcp, payload_len, sender) {
-            return false;
-        }
-        self.parsers.visit(&mut Skip { side: sender, len: payload_len as u64 });
+    fn comes_next(&mut self, tcp: &TcpHeader<'_>, payload_len: usize, sender: Side) -> bool {
+        !tcp.flags.closes() && self.connection.take_next(tcp, payload_len, sender)
+    }
+
+    /// Skips the next payload unread, if every parser lets it.
+    #[inline]
+    fn skip(&mut self, sender: Side, payload_len: usize) -> bool {
+        let [client, server] = &mut self.skippable;
+        let (skippable, len) = (sender.choose(client, server), payload_len as u64);
+        let Some(left) = skippable.checked_sub(len) else { return false };
+        *skippable = left;
+        self.parsers.visit(&mut Skip { side: sender, len });
         true
+    }
+
+    /// Reads the next payload.
+    #[inline]
+    fn on_payload(
+        &mut self,
+        payload: &[u8],
+        sender: Side,
+        feed: &mut impl FnMut(&mut S, StreamInput<'_>),
+    ) -> Survey {
+        let (data, start) = (StreamData::Bytes(payload), self.start);
+        feed(&mut self.parsers, StreamInput { side: sender, data, start, is_first_segment: false });
+        self.survey()
     }
 
     fn on_segment(
@@ -209,13 +222,15 @@ impl<S: ParserSet> Open<S> {
 
     /// Drops the parsers that are done, and the directions that no parser reads.
     fn survey(&mut self) -> Survey {
-        let mut survey = Survey { reads: [false; 2], may_skip: [true; 2], buffered: 0 };
+        let mut survey = Survey { reads: [false; 2], skippable: [u64::MAX; 2], buffered: 0 };
         self.parsers.visit(&mut survey);
-        self.may_skip = survey.may_skip;
-        for (side, reads) in [Side::Client, Side::Server].into_iter().zip(survey.reads) {
-            if !reads {
-                self.connection.ignore(side);
-            }
+        self.skippable = survey.skippable;
+        let [reads_client, reads_server] = survey.reads;
+        if !reads_client {
+            self.connection.ignore(Side::Client);
+        }
+        if !reads_server {
+            self.connection.ignore(Side::Server);
         }
         survey
     }
@@ -278,7 +293,7 @@ impl FirstSegment {
         connection.on_segment(&tcp, payload, sender, MAX_OUT_OF_ORDER_BYTES, counters, &mut |_, _| {});
         parsers.visit(&mut PutSummaries { first: self, index: 0 });
         parsers.visit(&mut Resume { start, sender, len: payload.len() });
-        Open { connection, start, may_skip: [false; 2], parsers }
+        Open { connection, start, skippable: [0; 2], parsers }
     }
 }
 
@@ -343,26 +358,6 @@ impl ParserVisitor for Resume {
     }
 }
 
-/// Whether every parser lets payload of this length be skipped.
-struct Skippable {
-    side: Side,
-    len: u64,
-    all_skip: bool,
-}
-
-impl ParserVisitor for Skippable {
-    #[inline]
-    fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
-        self.all_skip &= match &slot.0 {
-            SlotState::Reading(parser, [client, server]) => {
-                !self.side.choose(*client, *server) || parser.skippable(self.side) >= self.len
-            }
-            SlotState::Dropped => true,
-            SlotState::Waiting | SlotState::Summarized(_) => false,
-        };
-    }
-}
-
 /// Skips payload in every parser.
 struct Skip {
     side: Side,
@@ -395,8 +390,8 @@ impl ParserVisitor for Close {
 struct Survey {
     /// Whether a parser reads client and server.
     reads: [bool; 2],
-    /// Whether every parser that reads client and server has bytes to skip there.
-    may_skip: [bool; 2],
+    /// How many of the next bytes of client and server no parser needs to read.
+    skippable: [u64; 2],
     /// The heap memory of the parsers, in bytes.
     buffered: usize,
 }
@@ -412,19 +407,26 @@ impl ParserVisitor for Survey {
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
         match &mut slot.0 {
             SlotState::Reading(parser, reads) => {
-                *reads = [parser.reads(Side::Client), parser.reads(Side::Server)];
-                if *reads == [false; 2] {
+                let (client, server) = (parser.reads(Side::Client), parser.reads(Side::Server));
+                if !client && !server {
                     slot.0 = SlotState::Dropped;
                     return;
                 }
-                for (side, reads) in [Side::Client, Side::Server].into_iter().zip(*reads) {
-                    *pick(&mut self.reads, side) |= reads;
-                    *pick(&mut self.may_skip, side) &= !reads || parser.skippable(side) > 0;
+                *reads = [client, server];
+                let ([any_client, any_server], [skip_client, skip_server]) =
+                    (&mut self.reads, &mut self.skippable);
+                if client {
+                    *any_client = true;
+                    *skip_client = parser.skippable(Side::Client).min(*skip_client);
+                }
+                if server {
+                    *any_server = true;
+                    *skip_server = parser.skippable(Side::Server).min(*skip_server);
                 }
                 self.buffered = self.buffered.saturating_add(parser.buffered_bytes());
             }
             SlotState::Waiting | SlotState::Summarized(_) => {
-                (self.reads, self.may_skip) = ([true; 2], [false; 2]);
+                (self.reads, self.skippable) = ([true; 2], [0; 2]);
             }
             SlotState::Dropped => {}
         }

@@ -95,7 +95,7 @@ pub trait StreamParser: Sized + Send {
         0
     }
 
-    /// Takes that many [skippable](Self::skippable) bytes as read.
+    /// Takes that many [skippable](Self::skippable) bytes as read: so many fewer are left to skip.
     #[inline]
     fn skip(&mut self, _side: Side, _len: u64) {}
 
@@ -157,10 +157,7 @@ pub fn first_sender<P: StreamParser>(segment: &Segment<'_>) -> Option<Side> {
         return None;
     }
     let may_be = |side| P::probe(side, segment.payload) == Probe::Certain;
-    match (may_be(Side::Client), may_be(Side::Server)) {
-        (false, false) => None,
-        (true, true) if tcp.src_port < tcp.dst_port => Some(Side::Server),
-        (true, _) => Some(Side::Client),
-        (false, true) => Some(Side::Server),
-    }
+    let [likely, other] =
+        if tcp.src_port < tcp.dst_port { [Side::Server, Side::Client] } else { [Side::Client, Side::Server] };
+    [likely, other].into_iter().find(|side| may_be(*side))
 }

@@ -48,9 +48,9 @@ impl TcpConnection {
     /// Takes a segment without looking at its payload, if [`on_segment`](Self::on_segment) would deliver exactly that
     /// payload: it comes next, and nothing is buffered of either side. Otherwise changes nothing and returns false.
     ///
-    /// The payload of a body need not be fetched from memory then.
+    /// The caller delivers the payload, or skips it: that of a body need not be fetched from memory.
     #[inline]
-    pub(crate) fn skip_payload(&mut self, tcp: &TcpHeader<'_>, payload_len: usize, sender: Side) -> bool {
+    pub(crate) fn take_next(&mut self, tcp: &TcpHeader<'_>, payload_len: usize, sender: Side) -> bool {
         const PART: TcpFlags = TcpFlags::SYN.union(TcpFlags::ACK).union(TcpFlags::RST);
         let [client, server] = &mut self.directions;
         let (from, to) = match sender {
@@ -162,7 +162,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn skip_payload_equals_delivery_of_payload(
+        fn take_next_equals_delivery_of_payload(
             learnt in prop::collection::vec((any::<bool>(), 0_u16..0x20, 95_u32..105, 95_u32..105), 0..3),
             segments in prop::collection::vec(
                 (any::<bool>(), any::<bool>(), 0_u16..0x40, -3_i32..4, -3_i32..4, 0_u8..5), 0..40),
@@ -193,7 +193,7 @@ mod tests {
                     (said, counters)
                 };
                 let before = format!("{passing:?}");
-                if passing.skip_payload(&tcp, payload.len(), sender) {
+                if passing.take_next(&tcp, payload.len(), sender) {
                     let (said, counters) = take(&mut taking);
                     prop_assert_eq!(counters, StreamCounters::default());
                     prop_assert_eq!(said, if len == 0 { vec![] } else { vec![(sender, true)] });
