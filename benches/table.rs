@@ -116,7 +116,7 @@ impl Bench {
     /// Measures all that is made of packets: by the engine alone, with either part of the matching, with both, and
     /// with both from start to end; with several sizes of a block too, if `sweep` is set. A part is told by its name and
     /// looks at an event.
-    pub(crate) fn analyses<P: Protocol<Memory: Forget>>(
+    pub(crate) fn analyses<P: Protocol<SharedState: Forget>>(
         &mut self,
         name: &str,
         packets: &LazyPackets,
@@ -149,7 +149,7 @@ impl Bench {
 
     /// Measures the sequential engine over packets, with room for its flows from the pass before. What `map` makes of
     /// an event is let go.
-    pub(crate) fn analysis<P: Protocol<Memory: Forget>, T: Send>(
+    pub(crate) fn analysis<P: Protocol<SharedState: Forget>, T: Send>(
         &mut self,
         operation: &str,
         packets: &LazyPackets,
@@ -161,7 +161,7 @@ impl Bench {
             let mut analyzer = builder().build();
             (frames.len(), move || {
                 let before = analyzer.counters().events;
-                analyzer.memory_mut().forget();
+                analyzer.shared_state_mut().forget();
                 analyse(&mut analyzer, MemoryFrames::new(&frames), &map) - before
             })
         });

@@ -29,13 +29,13 @@ fuzz_target!(|data: &[u8]| {
 
 /// All that the analyzer reports of a capture.
 fn lines(analyzer: &mut HuginnNet, data: &[u8]) -> Vec<String> {
-    analyzer.memory_mut().clear();
+    analyzer.shared_state_mut().clear();
     let mut lines = Vec::new();
     if let Ok(capture) = CaptureReader::from_reader("fuzz", Cursor::new(data.to_vec())) {
         let outcome = analyzer.analyze(capture, &mut |event: Event| lines.push(line(&event)));
         lines.extend(outcome.err().map(|error| error.to_string()));
     }
-    for host in analyzer.memory().profiles() {
+    for host in analyzer.shared_state().profiles() {
         let mut text = Vec::new();
         JsonHost { host, file: None }.write_to(&mut text);
         lines.push(String::from_utf8(text).unwrap());

@@ -14,7 +14,7 @@ const UDP: u8 = 2;
 const FIRST: [u32; 2] = [0xffff_f000, 7];
 
 fuzz_target!(|data: &[u8]| {
-    let limits = FlowLimits { max_held_bytes: MAX_HELD, ..FlowLimits::default() };
+    let limits = FlowLimits { max_buffered_bytes: MAX_HELD, ..FlowLimits::default() };
     let mut analyzer = HuginnNetTls::builder().flow_limits(limits).build();
     let (mut rest, mut packets) = (data, 0);
     while let Some((&[what, flags, seq_0, seq_1, ack_0, ack_1, len_0, len_1], behind)) =
@@ -33,7 +33,7 @@ fuzz_target!(|data: &[u8]| {
             TlsEvent::Server(server) => assert_eq!(server.hello.ja3s_hash(), server.hello.ja3s().hash()),
             _ => {}
         });
-        let held = analyzer.counters().flows.held_bytes;
+        let held = analyzer.counters().flows.buffered_bytes;
         assert!(held <= MAX_HELD as u64, "{held} bytes held");
     }
     let counters = analyzer.counters();

@@ -22,7 +22,7 @@ impl Analysed {
         Self {
             engine: analyzer.counters(),
             protocols: analyzer.protocol().counters(),
-            hosts: analyzer.memory().counters(),
+            hosts: analyzer.shared_state().counters(),
         }
     }
 }

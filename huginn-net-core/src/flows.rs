@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use foldhash::fast::SeedableRandomState;
 
-use crate::decode::Prospect;
+use crate::decode::LazySegment;
 use crate::idle_map::{IdleLimits, IdleMap, Slot};
 use crate::limits::{MAX_FLOW_PARTITIONS, MIN_PARTITION_FLOWS};
 use crate::{Event, FlowKey, Interest, Protocol, Segment, Side, Tally, TcpFlags, Timestamp, tally};
@@ -24,7 +24,7 @@ pub struct FlowLimits {
     pub syn_lifetime: Duration,
     /// Memory that all flows together may take up beside their entries (default 256 MiB): bytes of messages that are
     /// not whole yet. At the limit the flow that was idle for longest goes first, to within a second.
-    pub max_held_bytes: usize,
+    pub max_buffered_bytes: usize,
 }
 
 impl Default for FlowLimits {
@@ -33,7 +33,7 @@ impl Default for FlowLimits {
             max_flows: 1 << 19,
             idle_timeout: Duration::from_secs(300),
             syn_lifetime: Duration::from_secs(130),
-            max_held_bytes: 256 << 20,
+            max_buffered_bytes: 256 << 20,
         }
     }
 }
@@ -43,7 +43,7 @@ impl FlowLimits {
         IdleLimits {
             max_entries: self.max_flows,
             idle_timeout: self.idle_timeout,
-            max_held_bytes: self.max_held_bytes,
+            max_buffered_bytes: self.max_buffered_bytes,
         }
     }
 
@@ -51,7 +51,7 @@ impl FlowLimits {
     fn share(self, partitions: usize) -> Self {
         Self {
             max_flows: self.max_flows.div_ceil(partitions.max(1)),
-            max_held_bytes: self.max_held_bytes.div_ceil(partitions.max(1)),
+            max_buffered_bytes: self.max_buffered_bytes.div_ceil(partitions.max(1)),
             ..self
         }
     }
@@ -75,10 +75,11 @@ pub struct FlowCounters {
     /// Flows held at present.
     pub held: u64,
     /// Memory that they take up at present beside their entries, in bytes.
-    pub held_bytes: u64,
+    #[cfg_attr(feature = "serde", serde(rename = "held_bytes"))]
+    pub buffered_bytes: u64,
 }
 
-tally!(FlowCounters { opened, restarted, expired, evicted, evicted_for_memory, held, held_bytes });
+tally!(FlowCounters { opened, restarted, expired, evicted, evicted_for_memory, held, buffered_bytes });
 
 /// The flow table, or the partitions of it that belong to one worker, and the protocol that analyses the flows.
 pub(crate) struct Flows<P: Protocol> {
@@ -137,7 +138,7 @@ impl<P: Protocol> Flows<P> {
             evicted: table.evicted,
             evicted_for_memory: table.evicted_for_memory,
             held: table.held,
-            held_bytes: table.held_bytes,
+            buffered_bytes: table.buffered_bytes,
         });
         counters.add(&self.joined);
         counters
@@ -185,7 +186,7 @@ impl<P: Protocol> Flows<P> {
     pub(crate) fn segment(
         &mut self,
         outline: &Outline,
-        segment: &impl Prospect,
+        segment: &impl LazySegment,
         now: Timestamp,
         learn: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
@@ -224,7 +225,7 @@ impl<P: Protocol> Flows<P> {
         // Without payload nothing more is held; what was let go is noted with the next that has some.
         if !segment.payload.is_empty() {
             let held = P::buffered_bytes(&flow.state);
-            table.note_held(slot, held);
+            table.set_buffered_bytes(slot, held);
         }
         outcome
     }
@@ -286,7 +287,7 @@ impl<P: Protocol> Flows<P> {
             None => table.insert_into(partitions.of(&key).saturating_sub(range.start), key, now, flow),
         };
         if let Some(slot) = slot {
-            table.note_held(slot, held);
+            table.set_buffered_bytes(slot, held);
         }
         outcome
     }

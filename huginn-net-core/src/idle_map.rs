@@ -18,7 +18,7 @@ pub struct IdleLimits {
     pub idle_timeout: Duration,
     /// Memory that all entries together may take up beside themselves, in bytes. At the limit the one that was idle for
     /// longest goes first, to within the same while.
-    pub max_held_bytes: usize,
+    pub max_buffered_bytes: usize,
 }
 
 /// What became of the entries of an [`IdleMap`].
@@ -36,7 +36,7 @@ pub struct IdleCounters {
     /// Held at present.
     pub held: u64,
     /// Memory that they take up at present beside themselves, in bytes.
-    pub held_bytes: u64,
+    pub buffered_bytes: u64,
 }
 
 /// A map whose entries go when they are idle for too long, or idle for longest when there is no room.
@@ -65,7 +65,7 @@ pub struct IdleMap<K, V> {
     /// For how long an entry keeps its place in the list though it is touched.
     stay_nanos: u64,
     /// Memory that the entries of a partition may take up beside themselves, in bytes.
-    max_held_bytes: usize,
+    max_buffered_bytes: usize,
     counters: IdleCounters,
 }
 
@@ -79,12 +79,12 @@ struct Partition {
     looked_at: u64,
     /// For how long after that nothing can be found there.
     quiet_nanos: u64,
-    held_bytes: usize,
+    buffered_bytes: usize,
 }
 
 impl Partition {
     const EMPTY: Self =
-        Self { newest: NONE, oldest: NONE, len: 0, looked_at: 0, quiet_nanos: 0, held_bytes: 0 };
+        Self { newest: NONE, oldest: NONE, len: 0, looked_at: 0, quiet_nanos: 0, buffered_bytes: 0 };
 
     fn set_oldest(&mut self, slot: u32) {
         self.oldest = slot;
@@ -167,15 +167,15 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
             capacity: u32::try_from(limits.max_entries).unwrap_or(NONE).clamp(1, NONE.saturating_sub(1)),
             idle_nanos,
             stay_nanos: (idle_nanos >> 8).min(MAX_STAY_NANOS),
-            max_held_bytes: limits.max_held_bytes,
+            max_buffered_bytes: limits.max_buffered_bytes,
             counters: IdleCounters::default(),
         }
     }
 
     /// What became of its entries since it was made.
     pub fn counters(&self) -> IdleCounters {
-        let held_bytes = self.partitions.iter().map(|partition| partition.held_bytes as u64).sum();
-        IdleCounters { held: self.index.len() as u64, held_bytes, ..self.counters }
+        let buffered_bytes = self.partitions.iter().map(|partition| partition.buffered_bytes as u64).sum();
+        IdleCounters { held: self.index.len() as u64, buffered_bytes, ..self.counters }
     }
 
     /// The value at a place.
@@ -196,7 +196,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
 
     /// Notes how much memory a value takes up now beside its entry. At the limit the oldest idle ones go.
     #[inline]
-    pub fn note_held(&mut self, slot: Slot, bytes: usize) {
+    pub fn set_buffered_bytes(&mut self, slot: Slot, bytes: usize) {
         let Some(entry) = self.entries.get_mut(slot.0 as usize) else { return };
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         if entry.held == bytes {
@@ -205,8 +205,9 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         let before = std::mem::replace(&mut entry.held, bytes) as usize;
         let number = entry.partition;
         let Some(partition) = self.partitions.get_mut(number as usize) else { return };
-        partition.held_bytes = partition.held_bytes.saturating_sub(before).saturating_add(bytes as usize);
-        if partition.held_bytes > self.max_held_bytes {
+        partition.buffered_bytes =
+            partition.buffered_bytes.saturating_sub(before).saturating_add(bytes as usize);
+        if partition.buffered_bytes > self.max_buffered_bytes {
             self.make_room_in_memory(number);
         }
     }
@@ -214,7 +215,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     #[cold]
     fn make_room_in_memory(&mut self, number: u32) {
         while let Some(partition) = self.partitions.get(number as usize) {
-            if partition.held_bytes <= self.max_held_bytes || partition.oldest == NONE {
+            if partition.buffered_bytes <= self.max_buffered_bytes || partition.oldest == NONE {
                 return;
             }
             self.remove(partition.oldest);
@@ -449,7 +450,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         self.vacant = slot;
         let held = std::mem::take(&mut entry.held) as usize;
         if let Some(partition) = self.partitions.get_mut(entry.partition as usize) {
-            partition.held_bytes = partition.held_bytes.saturating_sub(held);
+            partition.buffered_bytes = partition.buffered_bytes.saturating_sub(held);
         }
     }
 

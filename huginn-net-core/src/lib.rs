@@ -14,10 +14,10 @@
 //! impl Protocol for Sizes {
 //!     type Flow = ();
 //!     type Event = usize;
-//!     type Memory = ();
+//!     type SharedState = ();
 //!     type Counters = ();
 //!
-//!     fn memory(&self) {}
+//!     fn shared_state(&self) {}
 //!
 //!     fn fork(&self) -> Self {
 //!         Self
@@ -66,11 +66,11 @@ mod flows;
 mod frame;
 mod idle_map;
 mod limits;
-mod memory;
 mod protocol;
 mod segment;
 #[cfg(feature = "serde")]
 mod serialize;
+mod shared_state;
 mod source;
 mod stream;
 mod tally;
@@ -95,9 +95,9 @@ pub use huginn_net_wire::{CivilDate, Cursor, Escaped, Parsed, Reassembler, Side,
 pub use idle_map::{IdleCounters, IdleLimits, IdleMap, Slot};
 /// Networks in CIDR notation, for [`Filter`].
 pub use ipnet::IpNet;
-pub use memory::{Memory, Route};
 pub use protocol::{Interest, Protocol, Report};
 pub use segment::{Addresses, IpHeader, Segment, TcpFlags, TcpHeader, TransportHeader, UdpHeader};
+pub use shared_state::{Route, SharedState};
 pub use source::{Block, Fill, FirstFrames, FrameRecord, Frames, MemoryFrames, NextFrame, Source};
 pub use stream::{
     ParserSet, ParserSlot, ParserVisitor, Probe, StreamCounters, StreamData, StreamFlow, StreamInput,

@@ -1,6 +1,6 @@
 //! The trait between the engine and a fingerprinter.
 
-use crate::{Memory, Segment, Side, Tally, Timestamp};
+use crate::{Segment, SharedState, Side, Tally, Timestamp};
 
 /// A fingerprinter of flows, one segment at a time.
 ///
@@ -9,19 +9,19 @@ use crate::{Memory, Segment, Side, Tally, Timestamp};
 /// fields of one protocol that forwards to each.
 ///
 /// A parallel analysis has one protocol per worker, each with its share of the flows: the events of a flow depend on the
-/// segments of that flow alone. State across flows belongs to the [memory](Self::Memory).
+/// segments of that flow alone. State across flows belongs to the [shared state](Self::SharedState).
 pub trait Protocol: Send + Sized {
     /// The state of one flow. Dropped when the flow ends, is evicted or starts anew.
     type Flow: Default + Send;
     /// A finding.
     type Event: Send;
     /// State across flows; `()` if there is none, and every event is reported.
-    type Memory: Memory<Self::Event>;
+    type SharedState: SharedState<Self::Event>;
     /// Counters beside the engine's own; `()` if there are none.
     type Counters: Default + Send + Tally;
 
-    /// An empty memory.
-    fn memory(&self) -> Self::Memory;
+    /// An empty shared state.
+    fn shared_state(&self) -> Self::SharedState;
 
     /// A protocol with the same settings and empty counters, for a worker.
     fn fork(&self) -> Self;
@@ -61,14 +61,14 @@ pub trait Protocol: Send + Sized {
     /// The memory of a flow beside `Flow` itself, in bytes, such as buffered parts of messages.
     ///
     /// The engine adds it up, and evicts the flows that were idle for longest when the sum exceeds
-    /// [`FlowLimits::max_held_bytes`](crate::FlowLimits::max_held_bytes).
+    /// [`FlowLimits::max_buffered_bytes`](crate::FlowLimits::max_buffered_bytes).
     fn buffered_bytes(_flow: &Self::Flow) -> usize {
         0
     }
 }
 
 /// What is reported of what a protocol learns.
-pub type Report<P> = <<P as Protocol>::Memory as Memory<<P as Protocol>::Event>>::Report;
+pub type Report<P> = <<P as Protocol>::SharedState as SharedState<<P as Protocol>::Event>>::Report;
 
 /// Whether an observer wants to see more of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

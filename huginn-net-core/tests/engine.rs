@@ -14,7 +14,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::ops::ControlFlow;
 
 use huginn_net_core::{
-    Analyzer, Event, Filter, FlowLimits, Frames, Interest, Memory, Protocol, Route, Segment, Side, Sink,
+    Analyzer, Event, Filter, FlowLimits, Frames, Interest, Protocol, Route, Segment, SharedState, Side, Sink,
     TcpFlags,
 };
 
@@ -40,7 +40,7 @@ fn server_says(payload: &[u8]) -> Vec<u8> {
     tcp(SERVER, CLIENT, TcpFlags::ACK, 1, payload)
 }
 
-fn run<P: Protocol<Memory = ()> + Default>(packets: &[(u64, Vec<u8>)]) -> Vec<(Side, P::Event)> {
+fn run<P: Protocol<SharedState = ()> + Default>(packets: &[(u64, Vec<u8>)]) -> Vec<(Side, P::Event)> {
     let mut analyzer = Analyzer::<P>::builder().build();
     let mut events: Vec<Event<P::Event>> = Vec::new();
     let frames = packets.iter().map(|(seconds, packet)| frame(*seconds, packet));
@@ -57,10 +57,10 @@ struct Numbers;
 impl Protocol for Numbers {
     type Flow = u32;
     type Event = u32;
-    type Memory = ();
+    type SharedState = ();
     type Counters = ();
 
-    fn memory(&self) {}
+    fn shared_state(&self) {}
 
     fn fork(&self) -> Self {
         Self
@@ -92,10 +92,10 @@ struct FirstByte;
 impl Protocol for FirstByte {
     type Flow = ();
     type Event = u8;
-    type Memory = ();
+    type SharedState = ();
     type Counters = ();
 
-    fn memory(&self) {}
+    fn shared_state(&self) {}
 
     fn fork(&self) -> Self {
         Self
@@ -137,10 +137,10 @@ enum Either {
 impl Protocol for Both {
     type Flow = (u32, Option<()>);
     type Event = Either;
-    type Memory = ();
+    type SharedState = ();
     type Counters = ();
 
-    fn memory(&self) {}
+    fn shared_state(&self) {}
 
     fn fork(&self) -> Self {
         Self::default()
@@ -314,10 +314,10 @@ struct SynsOfClients(HashMap<IpAddr, u32>);
 impl Protocol for Syns {
     type Flow = ();
     type Event = bool;
-    type Memory = SynsOfClients;
+    type SharedState = SynsOfClients;
     type Counters = ();
 
-    fn memory(&self) -> SynsOfClients {
+    fn shared_state(&self) -> SynsOfClients {
         SynsOfClients::default()
     }
 
@@ -344,15 +344,15 @@ impl Protocol for Syns {
     }
 }
 
-impl Memory<bool> for SynsOfClients {
+impl SharedState<bool> for SynsOfClients {
     type Report = u32;
-    type Note = ();
+    type Update = ();
 
     fn route(noted: bool) -> Route<u32, ()> {
-        if noted { Route::Note(()) } else { Route::Report(0) }
+        if noted { Route::Update(()) } else { Route::Report(0) }
     }
 
-    fn on_note(&mut self, note: Event<()>, report: &mut impl FnMut(Event<u32>)) {
+    fn on_update(&mut self, note: Event<()>, report: &mut impl FnMut(Event<u32>)) {
         let count = self.0.entry(note.subject_addr().ip()).or_default();
         *count += 1;
         let count = *count;
@@ -370,7 +370,7 @@ fn what_is_remembered_beyond_flows_is_told_between_their_events_and_outlives_the
     let counters = analyzer.analyze(Frames::new(packets.iter().map(|packet| frame(0, packet))), &mut events);
     assert_eq!(events.iter().map(|event| event.kind).collect::<Vec<_>>(), [0, 1, 0, 2, 0, 1, 0, 3]);
     assert_eq!(counters.unwrap().events, 8);
-    assert_eq!(analyzer.memory().0.len(), 2);
+    assert_eq!(analyzer.shared_state().0.len(), 2);
     assert!(analyzer.push(&frame(0, &packets[0]), &mut Limited(1)).is_break());
-    assert_eq!(analyzer.memory().0[&IpAddr::from(CLIENT.0)], 3, "nothing is remembered past the break");
+    assert_eq!(analyzer.shared_state().0[&IpAddr::from(CLIENT.0)], 3, "nothing is remembered past the break");
 }

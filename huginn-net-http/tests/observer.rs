@@ -152,7 +152,7 @@ proptest! {
         for (server, offset, bytes) in segments {
             connection.segment(if server { Side::Server } else { Side::Client }, offset, &bytes);
         }
-        prop_assert!(connection.analyzer.counters().flows.held_bytes < 1 << 20);
+        prop_assert!(connection.analyzer.counters().flows.buffered_bytes < 1 << 20);
     }
 }
 
@@ -387,5 +387,5 @@ fn what_is_not_http_is_let_go_after_its_first_bytes() {
     connection.say(Side::Client, b"EHLO x\r\n");
     connection.say(Side::Client, b"GET / HTTP/1.1\r\n\r\n");
     assert_eq!(connection.found(), [""; 0]);
-    assert_eq!(connection.analyzer.counters().flows.held_bytes, 0);
+    assert_eq!(connection.analyzer.counters().flows.buffered_bytes, 0);
 }

@@ -107,10 +107,10 @@ impl SshObserver {
 impl Protocol for SshObserver {
     type Flow = SshFlow;
     type Event = SshEvent;
-    type Memory = ();
+    type SharedState = ();
     type Counters = StreamObserverCounters<SshCounters>;
 
-    fn memory(&self) {}
+    fn shared_state(&self) {}
 
     fn fork(&self) -> Self {
         Self::default()

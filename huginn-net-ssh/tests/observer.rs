@@ -218,7 +218,7 @@ fn other_protocols_take_no_memory() {
         let wire_len = u32::try_from(packet.len()).unwrap();
         let ts = Timestamp::new(1, 0, 6);
         let _ = analyzer.push(&Frame { ts, link: LinkType::RAW, data: &packet, wire_len }, &mut none);
-        assert_eq!(analyzer.counters().flows.held_bytes, 0);
+        assert_eq!(analyzer.counters().flows.buffered_bytes, 0);
     }
 }
 

@@ -90,10 +90,10 @@ impl TcpFlow {
 impl Protocol for TcpObserver {
     type Flow = TcpFlow;
     type Event = TcpEvent;
-    type Memory = ();
+    type SharedState = ();
     type Counters = ();
 
-    fn memory(&self) {}
+    fn shared_state(&self) {}
 
     fn fork(&self) -> Self {
         *self

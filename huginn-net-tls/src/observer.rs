@@ -144,10 +144,10 @@ impl TlsObserver {
 impl Protocol for TlsObserver {
     type Flow = TlsFlow;
     type Event = TlsEvent;
-    type Memory = ();
+    type SharedState = ();
     type Counters = StreamObserverCounters<TlsCounters>;
 
-    fn memory(&self) {}
+    fn shared_state(&self) {}
 
     fn fork(&self) -> Self {
         Self::default()

@@ -14,7 +14,7 @@ use huginn_net_tls::{TlsCounters, TlsParser, TlsUdpFlow, TlsUdpObserver};
 
 use crate::Finding;
 use crate::finding::{MtuFinding, TcpFinding};
-use crate::hosts::{self, HostNote, Note, TcpNote};
+use crate::hosts::{self, HostUpdate, TcpUpdate, Update};
 use crate::hosts::{HostLimits, Hosts};
 use crate::p0f_flow::{P0fFlow, ends_http, is_hidden_from_p0f};
 use crate::parser_findings::{HandshakeSystem, ParserFindings, on_ssh};
@@ -131,7 +131,7 @@ pub struct ProtocolCounters {
 tally!(ProtocolCounters { streams, http, tls, ssh });
 
 /// What the protocols emit: a finding for the sink, or a note for the memory of hosts.
-pub(crate) type Learned = Route<Finding, HostNote>;
+pub(crate) type Learned = Route<Finding, HostUpdate>;
 
 /// The state of one flow, per protocol.
 #[derive(Debug, Default)]
@@ -182,11 +182,11 @@ impl ParserSet for Parsers {
 
 impl Protocol for Observers {
     type Flow = FlowState;
-    type Event = Route<Finding, HostNote>;
-    type Memory = Hosts;
+    type Event = Route<Finding, HostUpdate>;
+    type SharedState = Hosts;
     type Counters = ProtocolCounters;
 
-    fn memory(&self) -> Hosts {
+    fn shared_state(&self) -> Hosts {
         Hosts::new(&self.hosts, self.scope, self.profiles)
     }
 
@@ -235,7 +235,7 @@ impl Protocol for Observers {
             flow.tcp_done = self.on_tcp(segment, sender, flow, emit) == Interest::Done;
         }
         if let Some(note) = flow.p0f.as_mut().and_then(|p0f| p0f.on_segment(segment, sender)) {
-            emit(sender, Route::Note(note.into()));
+            emit(sender, Route::Update(note.into()));
         }
         if !flow.streams_done {
             flow.streams_done = self.on_stream(segment, tcp, sender, flow, emit) == Interest::Done;
@@ -283,12 +283,12 @@ impl Observers {
                 TcpEvent::Mtu(_) if *by_tool == Some(side) => return,
                 TcpEvent::Mtu(mtu) => {
                     let finding = MtuFinding { mtu, link: database.match_mtu(mtu).cloned() };
-                    let note = profiles.then(|| Note::Mtu(finding.clone()));
+                    let note = profiles.then(|| Update::Mtu(finding.clone()));
                     emit(side, Route::Report(Finding::Mtu(finding)));
-                    return note.into_iter().for_each(|note| emit(side, Route::Note(note.into())));
+                    return note.into_iter().for_each(|note| emit(side, Route::Update(note.into())));
                 }
                 TcpEvent::Clock(clock) if scope == Scope::Full => {
-                    return emit(side, Route::Note(Note::Clock(clock).into()));
+                    return emit(side, Route::Update(Update::Clock(clock).into()));
                 }
                 _ => return,
             };
@@ -310,14 +310,14 @@ impl Observers {
             if side == Side::Client && scope == Scope::P0f && !sendsyn {
                 *p0f = Some(Box::default());
             }
-            let note = TcpNote {
+            let note = TcpUpdate {
                 signature,
                 matched: finding.matched.clone(),
                 clock: p0f.as_ref().map(|p0f| p0f.clock().clone()),
             };
             emit(side, Route::Report(Finding::Tcp(finding)));
             if !sendsyn {
-                emit(side, Route::Note(Note::Tcp(note).into()));
+                emit(side, Route::Update(Update::Tcp(note).into()));
             }
         });
         if self.scope == Scope::P0f && by_tool.take().is_some() {

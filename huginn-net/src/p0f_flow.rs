@@ -4,7 +4,7 @@ use huginn_net_core::{Segment, Side, TcpFlags};
 use huginn_net_http::P0fConnection;
 use huginn_net_tcp::{ClockReading, TcpFlow};
 
-use crate::hosts::{Note, P0fClock};
+use crate::hosts::{P0fClock, Update};
 
 /// The clocks of both ends of a connection, for as long as p0f follows it.
 #[derive(Debug, Default)]
@@ -25,12 +25,12 @@ impl P0fFlow {
     }
 
     /// The timestamp that p0f takes from a segment behind the handshake.
-    pub(crate) fn on_segment(&mut self, segment: &Segment<'_>, sender: Side) -> Option<Note> {
+    pub(crate) fn on_segment(&mut self, segment: &Segment<'_>, sender: Side) -> Option<Update> {
         let is_taken = self.connection.takes(segment.tcp()?, segment.payload, sender);
         if !is_taken || self.clock.is_decided(sender) {
             return None;
         }
-        Some(Note::Timestamp(ClockReading::of(segment)?, self.clock.clone()))
+        Some(Update::Timestamp(ClockReading::of(segment)?, self.clock.clone()))
     }
 }
 

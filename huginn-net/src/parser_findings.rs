@@ -10,7 +10,7 @@ use huginn_net_ssh::SshEvent;
 use huginn_net_tls::TlsEvent;
 
 use crate::finding::{Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict};
-use crate::hosts::{self, HttpNote, Note, TlsNote};
+use crate::hosts::{self, HttpUpdate, TlsUpdate, Update};
 use crate::observers::{Learned, Scope};
 
 /// The system that a SYN or SYN+ACK showed.
@@ -56,7 +56,7 @@ impl ParserFindings<'_> {
         };
         let Some((signature, counts)) = signature else { return };
         let verdict = self.verdict(signature);
-        let mut note = HttpNote::new(&verdict, counts);
+        let mut note = HttpUpdate::new(&verdict, counts);
         if self.profiles {
             let language = match scope {
                 Scope::Full => language_of(&event),
@@ -74,7 +74,7 @@ impl ParserFindings<'_> {
             _ => return,
         };
         emit(side, Route::Report(finding));
-        emit(side, Route::Note(Note::Http(note).into()));
+        emit(side, Route::Update(Update::Http(note).into()));
     }
 
     fn verdict(&self, signature: HttpSignature) -> HttpVerdict {
@@ -90,16 +90,16 @@ impl ParserFindings<'_> {
         let (note, finding) = match event {
             TlsEvent::Client(client) => {
                 let tcp = || firm_system(self.systems, Side::Client);
-                let note = self.profiles.then(|| Note::TlsClient(TlsNote::new(&client.hello, tcp())));
+                let note = self.profiles.then(|| Update::TlsClient(TlsUpdate::new(&client.hello, tcp())));
                 (note, Finding::TlsClient(client))
             }
             TlsEvent::Server(server) => {
-                (self.profiles.then_some(Note::TlsServer), Finding::TlsServer(server))
+                (self.profiles.then_some(Update::TlsServer), Finding::TlsServer(server))
             }
             _ => return,
         };
         emit(side, Route::Report(finding));
-        note.into_iter().for_each(|note| emit(side, Route::Note(note.into())));
+        note.into_iter().for_each(|note| emit(side, Route::Update(note.into())));
     }
 }
 

@@ -35,8 +35,8 @@ fn remember(profiles: bool) -> HostCounters {
         let ts = Timestamp::new(1_700_000_000, n / 1000, 9);
         let _ = analyzer.push(&Frame { ts, link: LinkType::RAW, data: &packet, wire_len: 60 }, &mut sink);
     }
-    let counters = analyzer.memory().counters();
-    let made = analyzer.memory().profiles().count() as u64;
+    let counters = analyzer.shared_state().counters();
+    let made = analyzer.shared_state().profiles().count() as u64;
     assert_eq!(made, if profiles { counters.held } else { 0 });
     counters
 }
@@ -72,8 +72,8 @@ fn ask(profiles: bool) -> (u64, u64) {
     }
     assert_eq!(requests_seen, 8 * HOSTS);
     let full = |host: &HostProfile| host.user_agents.iter().count() == 8;
-    assert!(analyzer.memory().profiles().all(full));
-    (analyzer.memory().counters().held_bytes, peak())
+    assert!(analyzer.shared_state().profiles().all(full));
+    (analyzer.shared_state().counters().buffered_bytes, peak())
 }
 
 /// What is counted is what is taken up, within a fifth.
@@ -92,7 +92,7 @@ fn millions_of_hosts_fit_in_the_caps_and_those_that_went_are_counted() {
         let counters = remember(profiles);
         assert_eq!(counters.seen, u64::from(HOSTS));
         assert_eq!(counters.evicted + counters.evicted_for_memory, counters.seen - counters.held);
-        assert!(counters.held_bytes <= 256 << 20, "{counters:?}");
+        assert!(counters.buffered_bytes <= 256 << 20, "{counters:?}");
         assert!(peak() < most_mib << 10, "{} KiB with profiles: {profiles}", peak());
     }
 }

@@ -101,7 +101,7 @@ fn queries_are_answered_as_by_p0f() {
             pushed += 1;
         }
         let ip: IpAddr = told[1].parse().unwrap();
-        let mut ours = fields(&P0fAnswer::of(analyzer.memory().profile(ip)));
+        let mut ours = fields(&P0fAnswer::of(analyzer.shared_state().profile(ip)));
         if ours.len() > 1 {
             let seen = &watched.0[&ip];
             let (first, last) = seen.first_last;
@@ -125,7 +125,7 @@ fn capture(name: &str) -> HuginnNet {
 }
 
 fn told(analyzer: &HuginnNet, ip: &str) -> Option<P0fHost> {
-    match P0fAnswer::of(analyzer.memory().profile(ip.parse().unwrap())) {
+    match P0fAnswer::of(analyzer.shared_state().profile(ip.parse().unwrap())) {
         P0fAnswer::Found(host) => Some(host),
         _ => None,
     }
@@ -156,21 +156,21 @@ fn a_host_is_found_outside_of_tunnels_first_and_else_in_the_last() {
     let ip: IpAddr = "192.0.2.1".parse().unwrap();
     // Twice in tunnels, the second time a second later.
     let analyzer = capture("made-erspan.pcap");
-    let hosts: Vec<&HostProfile> = analyzer.memory().profiles().filter(|host| host.ip == ip).collect();
+    let hosts: Vec<&HostProfile> = analyzer.shared_state().profiles().filter(|host| host.ip == ip).collect();
     let last = hosts.iter().max_by_key(|host| host.last_seen.as_nanos()).unwrap();
     assert!(hosts.len() == 2 && hosts.iter().all(|host| host.tunnel.is_some()));
-    let found = analyzer.memory().profile(ip).unwrap();
+    let found = analyzer.shared_state().profile(ip).unwrap();
     assert_eq!((found.last_seen, &found.tunnel), (last.last_seen, &last.tunnel));
 
     // Then outside of them, which counts though it was before.
     let mut analyzer = capture("curl-nginx.pcap");
     let tunneled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures/made-erspan.pcap");
     analyzer.analyze(CaptureReader::open(tunneled).unwrap(), &mut |_: Event| ()).unwrap();
-    assert_eq!(analyzer.memory().profiles().filter(|host| host.ip == ip).count(), 3);
-    assert!(analyzer.memory().profile(ip).unwrap().tunnel.is_none());
+    assert_eq!(analyzer.shared_state().profiles().filter(|host| host.ip == ip).count(), 3);
+    assert!(analyzer.shared_state().profile(ip).unwrap().tunnel.is_none());
 
-    analyzer.memory_mut().clear();
-    assert!(analyzer.memory().profile(ip).is_none());
+    analyzer.shared_state_mut().clear();
+    assert!(analyzer.shared_state().profile(ip).is_none());
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn the_same_is_told_for_any_number_of_workers() {
             let mut analyzer = HuginnNet::builder_with(observers).workers(workers).build();
             let capture = CaptureReader::open(folder.join(name)).unwrap();
             analyzer.analyze(capture, &mut |_: Event| ()).unwrap();
-            let hosts = analyzer.memory();
+            let hosts = analyzer.shared_state();
             hosts.profiles().map(|host| P0fAnswer::of(hosts.profile(host.ip))).collect()
         };
         let one = answers(1);

@@ -23,7 +23,7 @@ fn hosts(capture: &Path, observers: Observers, workers: usize) -> Vec<HostProfil
     let workers = NonZeroUsize::new(workers).unwrap();
     let mut analyzer = HuginnNet::builder_with(observers).workers(workers).build();
     analyzer.analyze(CaptureReader::open(capture).unwrap(), &mut |_: Event| ()).unwrap();
-    analyzer.memory().profiles().cloned().collect()
+    analyzer.shared_state().profiles().cloned().collect()
 }
 
 /// The host of an address in a capture.
@@ -47,7 +47,7 @@ fn hosts_can_be_looked_at_one_by_one() {
         let source = CaptureReader::open(folder().join(capture)).unwrap();
         let mut analyzer = HuginnNet::builder_with(Observers::default().profiles(true)).build();
         analyzer.analyze(source, &mut |_: Event| ()).unwrap();
-        let hosts = analyzer.memory();
+        let hosts = analyzer.shared_state();
         let mut ids: Vec<HostId> = hosts.ids().collect();
         ids.sort_unstable();
         let each: Vec<&HostProfile> = ids.iter().filter_map(|id| hosts.profile_of(*id)).collect();
@@ -138,7 +138,7 @@ fn conclusions(capture: &str) -> (Vec<Finding>, HostCounters) {
         }
     };
     analyzer.analyze(CaptureReader::open(folder().join(capture)).unwrap(), &mut sink).unwrap();
-    (found, analyzer.memory().counters())
+    (found, analyzer.shared_state().counters())
 }
 
 #[test]
@@ -174,11 +174,11 @@ fn clocks_that_begin_anywhere_tell_no_uptime() {
 fn hosts_that_were_cleared_are_counted() {
     let mut analyzer = HuginnNet::builder().build();
     for _ in 0..2 {
-        analyzer.memory_mut().clear();
+        analyzer.shared_state_mut().clear();
         let capture = CaptureReader::open(folder().join("curl-nginx.pcap")).unwrap();
         analyzer.analyze(capture, &mut |_: Event| ()).unwrap();
     }
-    let counters = analyzer.memory().counters();
+    let counters = analyzer.shared_state().counters();
     assert_eq!((counters.seen, counters.cleared, counters.held), (4, 2, 2));
 }
 

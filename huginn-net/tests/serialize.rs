@@ -77,7 +77,7 @@ fn hosts_serialise_as_json_lines() {
         let mut analyzer = HuginnNet::builder_with(observers).build();
         let Ok(capture) = CaptureReader::open(&path) else { continue };
         let _ = analyzer.analyze(capture, &mut |_: Event| ());
-        for host in analyzer.memory().profiles() {
+        for host in analyzer.shared_state().profiles() {
             let mut line = fields(&JsonHost { host, file: None }.to_string());
             let mut serialised = fields(&serde_json::to_string(host).unwrap());
             assert!(line.remove("ts").is_some() && line.remove("event").is_some());
@@ -92,7 +92,7 @@ fn hosts_serialise_as_json_lines() {
 /// The events of one protocol in a capture.
 fn protocol_events<P>(name: &str) -> Vec<Map<String, Value>>
 where
-    P: Protocol<Event: Serialize, Memory = ()> + Default,
+    P: Protocol<Event: Serialize, SharedState = ()> + Default,
 {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures").join(name);
     let mut events: Vec<core::Event<P::Event>> = Vec::new();

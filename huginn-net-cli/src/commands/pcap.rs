@@ -35,7 +35,7 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
         }
         events.name_file((args.files.len() > 1).then(|| name_of(path)));
         let before = analyzer.counters();
-        analyzer.memory_mut().clear();
+        analyzer.shared_state_mut().clear();
         let reader = open(path);
         let is_open = reader.is_ok();
         let outcome = reader.map_err(AnalysisError::from).and_then(|reader| {
@@ -58,7 +58,7 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
         });
         events.check()?;
         if summary && is_open {
-            events.write_hosts(analyzer.memory())?;
+            events.write_hosts(analyzer.shared_state())?;
         }
         if let Err(error) = outcome {
             events.flush()?;
@@ -71,7 +71,7 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
     }
     events.flush()?;
     if summary && !args.output.quiet {
-        tell_forgotten(&analyzer.memory().counters());
+        tell_forgotten(&analyzer.shared_state().counters());
     }
     if args.output.stats {
         write_counters(&analyzer)?;

@@ -5,6 +5,7 @@ mod counters;
 mod error;
 mod ethernet;
 mod ethertype;
+mod fast_path;
 mod fragments;
 mod gre;
 mod ip;
@@ -13,7 +14,6 @@ mod mpls;
 mod ppp;
 mod transport;
 mod udp_tunnel;
-mod usual;
 mod wifi;
 
 use std::time::Duration;
@@ -22,10 +22,10 @@ pub use counters::DecodeCounters;
 pub use error::{DecodeError, Layer};
 
 use counters::{Stop, add};
+pub(crate) use fast_path::{FastPath, LazySegment};
 use fragments::{FragmentTable, Limits, Whole};
 use ip::{Header, IpPacket, Ipv4, Version, protocol};
 use transport::Datagram;
-pub(crate) use usual::{Prospect, Usual};
 
 use crate::{Frame, IpHeader, Segment, Timestamp, Truncated, TunnelLayer, TunnelPath};
 
@@ -91,7 +91,7 @@ impl Decoder {
     /// of that tunnel's form is a segment itself.
     #[inline]
     pub fn decode(&mut self, frame: &Frame<'_>, each: &mut impl FnMut(&Segment<'_>)) {
-        match Usual::of(frame) {
+        match FastPath::of(frame) {
             Some(usual) => {
                 self.count(&usual);
                 each(&usual.segment());
@@ -102,14 +102,14 @@ impl Decoder {
 
     /// Counts a frame as [`decode`](Self::decode) does, of which another thread makes the segment.
     #[inline(always)]
-    pub(crate) fn count(&mut self, usual: &Usual<'_>) {
+    pub(crate) fn count(&mut self, usual: &FastPath<'_>) {
         self.note_ip_checksum(usual.packet.header);
         self.count_ipv6(usual);
     }
 
     /// Counts one of IPv6, whose header has no checksum, or another of which that has been noted.
     #[inline(always)]
-    pub(crate) fn count_ipv6<H: Header>(&mut self, usual: &Usual<'_, H>) {
+    pub(crate) fn count_ipv6<H: Header>(&mut self, usual: &FastPath<'_, H>) {
         add(&mut self.counters.frames, 1);
         add(&mut self.counters.tcp, 1);
         self.note_payload(&usual.packet, &usual.datagram);
@@ -125,7 +125,7 @@ impl Decoder {
         self.fragments.clear(&mut self.counters);
     }
 
-    /// Decodes a frame of which it is known that it is not the [usual](Usual) one.
+    /// Decodes a frame of which it is known that it is not the [usual](FastPath) one.
     #[inline(never)]
     pub(crate) fn decode_other(&mut self, frame: &Frame<'_>, each: &mut dyn FnMut(&Segment<'_>)) {
         add(&mut self.counters.frames, 1);

@@ -30,7 +30,7 @@ use crate::{
 pub struct Analyzer<P: Protocol> {
     ingest: Ingest,
     flows: Flows<P>,
-    router: EventRouter<P::Memory>,
+    router: EventRouter<P::SharedState>,
     workers: NonZeroUsize,
     ring: RingConfig,
     dropped: Dropped,
@@ -88,7 +88,7 @@ impl<P: Protocol> Analyzer<P> {
     }
 
     /// Ends the capture: forgets flows and fragments, so that the analyzer is ready for another one. Counters and
-    /// [memory](Self::memory) are kept.
+    /// [shared state](Self::shared_state) are kept.
     pub fn finish(&mut self) {
         self.ingest.decoder.finish();
         self.flows.expire(self.ingest.clock.now());
@@ -115,7 +115,7 @@ impl<P: Protocol> Analyzer<P> {
     /// [Analyses](Self::analyze) a source, and gives the sink what `map` makes of each event.
     ///
     /// With several workers `map` runs in the worker that found the event, so that slow work is shared, and in the thread
-    /// of the caller for events that the memory concludes.
+    /// of the caller for events that the shared state concludes.
     ///
     /// # Errors
     /// Those of [`analyze`](Self::analyze). With several workers, a panic of `map` is one of them.
@@ -217,13 +217,13 @@ impl<P: Protocol> Analyzer<P> {
     }
 
     /// What is remembered beyond flows.
-    pub fn memory(&self) -> &P::Memory {
-        &self.router.memory
+    pub fn shared_state(&self) -> &P::SharedState {
+        &self.router.shared_state
     }
 
     /// What is remembered beyond flows, to be changed: a memory may be emptied before another capture.
-    pub fn memory_mut(&mut self) -> &mut P::Memory {
-        &mut self.router.memory
+    pub fn shared_state_mut(&mut self) -> &mut P::SharedState {
+        &mut self.router.shared_state
     }
 }
 
@@ -296,7 +296,7 @@ impl<P: Protocol> Builder<P> {
             ingest.bpf = self.bpf;
         }
         Analyzer {
-            router: EventRouter { memory: self.protocol.memory(), events: 0 },
+            router: EventRouter { shared_state: self.protocol.shared_state(), events: 0 },
             ingest,
             flows: Flows::new(self.protocol, self.flows, partitions),
             workers: self.workers,

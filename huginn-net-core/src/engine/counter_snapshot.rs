@@ -59,11 +59,11 @@ impl<C: Default + Tally> CounterSnapshot<C> {
     pub(super) fn snapshot<P: Protocol<Counters = C>>(
         self,
         ingest: Counters,
-        router: &EventRouter<P::Memory>,
+        router: &EventRouter<P::SharedState>,
     ) -> Snapshot<'_, P> {
         let Self { flows, segments_without_flow, segments_dropped, blocks_dropped, protocol } = self;
         Snapshot {
-            memory: &router.memory,
+            shared_state: &router.shared_state,
             counters: Counters {
                 segments_dropped: ingest.segments_dropped.saturating_add(segments_dropped),
                 blocks_dropped: ingest.blocks_dropped.saturating_add(blocks_dropped),
@@ -110,7 +110,7 @@ impl<P: Protocol> CounterSnapshots<P> {
     }
 
     /// All of them together.
-    pub(super) fn snapshot<'a>(&self, router: &'a EventRouter<P::Memory>) -> Snapshot<'a, P> {
+    pub(super) fn snapshot<'a>(&self, router: &'a EventRouter<P::SharedState>) -> Snapshot<'a, P> {
         let mut sum = CounterSnapshot::default();
         for snapshot in self.workers.iter().chain([&self.before]) {
             sum.add(snapshot);

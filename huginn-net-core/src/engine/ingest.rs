@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::Counters;
 use super::packet_clock::PacketClock;
-use crate::decode::{Prospect, Usual};
+use crate::decode::{FastPath, LazySegment};
 use crate::{Block, Decoder, Filter, Frame, Timestamp};
 
 /// Decodes and filters frames, and keeps packet time.
@@ -24,7 +24,7 @@ pub(super) struct Ingest {
 /// Takes the segments that pass the filter.
 pub(super) trait SegmentHandler {
     /// Takes a segment, with the packet time. Breaks where no further one is wanted.
-    fn on_segment(&mut self, segment: &impl Prospect, now: Timestamp) -> ControlFlow<()>;
+    fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()>;
 }
 
 impl Ingest {
@@ -64,13 +64,13 @@ impl Ingest {
             return ControlFlow::Continue(());
         }
         // Inlined with what the handler does, much of a usual segment is known when it is compiled.
-        match Usual::of(frame).filter(|_| self.filter.is_empty()) {
+        match FastPath::of(frame).filter(|_| self.filter.is_empty()) {
             Some(usual) => {
                 self.decoder.count(&usual);
                 handler.on_segment(&usual, self.clock.tick(frame.ts))
             }
             // A copy, so that a frame need not lie in memory unless it comes here.
-            None => self.take_unusual(&{ *frame }, handler),
+            None => self.take_slow_path(&{ *frame }, handler),
         }
     }
 
@@ -96,11 +96,11 @@ impl Ingest {
 
     /// Takes a frame that is not usual IPv4, or that is filtered by its segments.
     #[inline(never)]
-    fn take_unusual(&mut self, frame: &Frame<'_>, handler: &mut impl SegmentHandler) -> ControlFlow<()> {
+    fn take_slow_path(&mut self, frame: &Frame<'_>, handler: &mut impl SegmentHandler) -> ControlFlow<()> {
         let mut outcome = ControlFlow::Continue(());
         let Self { decoder, filter, clock, segments_filtered, .. } = self;
         if filter.is_empty() {
-            if let Some(usual) = Usual::of_ipv6(frame) {
+            if let Some(usual) = FastPath::of_ipv6(frame) {
                 decoder.count_ipv6(&usual);
                 return handler.on_segment(&usual, clock.tick(frame.ts));
             }

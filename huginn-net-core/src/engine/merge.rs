@@ -40,7 +40,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Lane<P, R> {
 /// The merging thread.
 pub(super) struct Merger<'a, P: Protocol, R: Render<Event<Report<P>>>, O> {
     pub(super) lanes: Vec<Lane<P, R>>,
-    pub(super) router: &'a mut EventRouter<P::Memory>,
+    pub(super) router: &'a mut EventRouter<P::SharedState>,
     pub(super) render: &'a R,
     pub(super) output: &'a mut O,
     pub(super) cancel: &'a CancelToken,
@@ -107,7 +107,7 @@ where
         Ok(self.output.batch_end(taken_at))
     }
 
-    /// Gives an event to the sink or to the memory. Breaks when the sink does.
+    /// Gives an event to the sink or to the shared state. Breaks when the sink does.
     fn deliver(&mut self, event: RoutedBy<P, R>, arena: &R::Arena) -> Result<ControlFlow<()>, ThreadFailure> {
         if self.cancel.is_cancelled() {
             return Ok(ControlFlow::Break(()));
@@ -115,7 +115,7 @@ where
         let Self { router, render, output, .. } = self;
         match event {
             Routed::Report(rendered) => Ok(router.report(rendered, arena, *output)),
-            Routed::Note(note) => {
+            Routed::Update(note) => {
                 let mut concluded = R::Arena::default();
                 let mut guarded = Guarded::new(*output);
                 let note = || {

@@ -22,7 +22,7 @@ use crate::{Event, Protocol, Report, Source};
 pub(super) struct Parts<'a, P: Protocol> {
     pub(super) ingest: &'a mut Ingest,
     pub(super) flows: &'a mut Flows<P>,
-    pub(super) router: &'a mut EventRouter<P::Memory>,
+    pub(super) router: &'a mut EventRouter<P::SharedState>,
     pub(super) dropped: &'a mut Dropped,
     pub(super) cancel: &'a CancelToken,
     pub(super) requests: &'a Receiver<Request<P>>,

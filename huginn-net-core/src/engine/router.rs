@@ -1,13 +1,13 @@
-//! Where the events of a protocol go: to the sink, or to the memory that spans flows.
+//! Where the events of a protocol go: to the sink, or to the shared state that spans flows.
 
 use std::ops::ControlFlow;
 
 use super::render::{Output, Render};
-use crate::{Event, Memory, Route};
+use crate::{Event, Route, SharedState};
 
 /// The memory that spans flows, and the number of events reported.
 pub(super) struct EventRouter<M> {
-    pub(super) memory: M,
+    pub(super) shared_state: M,
     pub(super) events: u64,
 }
 
@@ -15,21 +15,21 @@ pub(super) struct EventRouter<M> {
 pub(super) enum Routed<R, N> {
     /// For the sink.
     Report(R),
-    /// For the memory.
-    Note(Event<N>),
+    /// For the shared state.
+    Update(Event<N>),
 }
 
 /// Decides where an event goes, and renders it if that is the sink.
 #[inline(always)]
-pub(super) fn route<E, M: Memory<E>, R: Render<Event<M::Report>>>(
+pub(super) fn route<E, M: SharedState<E>, R: Render<Event<M::Report>>>(
     event: Event<E>,
     render: &R,
     arena: &mut R::Arena,
-) -> Routed<R::Rendered, M::Note> {
+) -> Routed<R::Rendered, M::Update> {
     let Event { ts, flow, subject, kind } = event;
     match M::route(kind) {
         Route::Report(kind) => Routed::Report(render.render(Event { ts, flow, subject, kind }, arena)),
-        Route::Note(kind) => Routed::Note(Event { ts, flow, subject, kind }),
+        Route::Update(kind) => Routed::Update(Event { ts, flow, subject, kind }),
     }
 }
 
@@ -43,11 +43,11 @@ impl<M> EventRouter<M> {
         output: &mut impl Output<R::Rendered, R::Arena>,
     ) -> ControlFlow<()>
     where
-        M: Memory<E>,
+        M: SharedState<E>,
     {
         let outcome = match route::<E, M, R>(event, render, arena) {
             Routed::Report(rendered) => self.report(rendered, arena, output),
-            Routed::Note(note) => self.note(note, &mut |event| {
+            Routed::Update(note) => self.note(note, &mut |event| {
                 let rendered = render.render(event, arena);
                 output.event(rendered, arena)
             }),
@@ -68,18 +68,18 @@ impl<M> EventRouter<M> {
         output.event(rendered, arena)
     }
 
-    /// Gives a note to the memory, and what the memory concludes to `report`. Breaks when `report` does.
+    /// Gives a note to the shared state, and what the shared state concludes to `report`. Breaks when `report` does.
     pub(super) fn note<E>(
         &mut self,
-        note: Event<M::Note>,
+        note: Event<M::Update>,
         report: &mut impl FnMut(Event<M::Report>) -> ControlFlow<()>,
     ) -> ControlFlow<()>
     where
-        M: Memory<E>,
+        M: SharedState<E>,
     {
         let mut outcome = ControlFlow::Continue(());
-        let Self { memory, events } = self;
-        memory.on_note(note, &mut |event| {
+        let Self { shared_state, events } = self;
+        shared_state.on_update(note, &mut |event| {
             if outcome.is_continue() {
                 *events = events.saturating_add(1);
                 outcome = report(event);

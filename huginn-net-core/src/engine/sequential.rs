@@ -10,7 +10,7 @@ use super::ingest::{Ingest, SegmentHandler};
 use super::render::{Output, Render};
 use super::router::EventRouter;
 use super::snapshot::Request;
-use crate::decode::Prospect;
+use crate::decode::LazySegment;
 use crate::flows::Flows;
 use crate::limits::FRAMES_BETWEEN_REQUESTS;
 use crate::{Event, NextFrame, Protocol, Report, Source, Timestamp};
@@ -18,7 +18,7 @@ use crate::{Event, NextFrame, Protocol, Report, Source, Timestamp};
 /// The packet path behind decode: flows, protocol, memory, sink.
 pub(super) struct FlowPath<'a, P: Protocol, R: Render<Event<Report<P>>>, O> {
     pub(super) flows: &'a mut Flows<P>,
-    pub(super) router: &'a mut EventRouter<P::Memory>,
+    pub(super) router: &'a mut EventRouter<P::SharedState>,
     pub(super) render: &'a R,
     pub(super) arena: &'a mut R::Arena,
     pub(super) output: &'a mut O,
@@ -31,7 +31,7 @@ where
     O: Output<R::Rendered, R::Arena>,
 {
     #[inline(always)]
-    fn on_segment(&mut self, segment: &impl Prospect, now: Timestamp) -> ControlFlow<()> {
+    fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()> {
         let Self { flows, router, render, arena, output } = self;
         let outline = segment.outline();
         flows.segment(&outline, segment, now, &mut |event| router.take(event, *render, arena, *output))

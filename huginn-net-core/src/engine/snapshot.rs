@@ -11,15 +11,15 @@ use crate::Protocol;
 
 /// The state of a running analysis between two frames, or with several workers between two blocks.
 pub struct Snapshot<'a, P: Protocol> {
-    pub(super) memory: &'a P::Memory,
+    pub(super) shared_state: &'a P::SharedState,
     pub(super) counters: Counters,
     pub(super) protocol_counters: P::Counters,
 }
 
 impl<P: Protocol> Snapshot<'_, P> {
     /// What is remembered beyond flows.
-    pub fn memory(&self) -> &P::Memory {
-        self.memory
+    pub fn shared_state(&self) -> &P::SharedState {
+        self.shared_state
     }
 
     /// What was counted so far: frames, segments, flows, events.

@@ -11,10 +11,10 @@ use super::ingest::{Ingest, SegmentHandler};
 use super::render::Render;
 use super::ring::{Ring, Step};
 use super::router::{Routed, route};
-use crate::decode::Prospect;
+use crate::decode::LazySegment;
 use crate::flows::Flows;
 use crate::limits::MAX_OUTPUT_EVENTS;
-use crate::{Block, Event, Memory, Protocol, Report, Source, Timestamp};
+use crate::{Block, Event, Protocol, Report, SharedState, Source, Timestamp};
 
 /// What a worker found in a block, or in a part of it.
 pub(super) struct WorkerOutput<P: Protocol, R: Render<Event<Report<P>>>> {
@@ -34,10 +34,10 @@ pub(super) struct BlockEnd<C> {
     pub(super) taken_at: Option<Timestamp>,
 }
 
-/// An event of a worker: rendered, or for the memory.
-pub(super) type RoutedBy<P, R> = Routed<<R as Render<Event<Report<P>>>>::Rendered, Note<P>>;
+/// An event of a worker: rendered, or for the shared state.
+pub(super) type RoutedBy<P, R> = Routed<<R as Render<Event<Report<P>>>>::Rendered, Update<P>>;
 
-type Note<P> = <<P as Protocol>::Memory as Memory<<P as Protocol>::Event>>::Note;
+type Update<P> = <<P as Protocol>::SharedState as SharedState<<P as Protocol>::Event>>::Update;
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> Default for WorkerOutput<P, R> {
     fn default() -> Self {
@@ -152,14 +152,14 @@ struct Share<'a, P: Protocol, R: Render<Event<Report<P>>>> {
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for Share<'_, P, R> {
     #[inline(always)]
-    fn on_segment(&mut self, segment: &impl Prospect, now: Timestamp) -> ControlFlow<()> {
+    fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()> {
         let index = self.index;
         self.index = index.saturating_add(1);
         let outline = segment.outline();
         if self.flows.has_partition_of(&outline.key) {
             let Self { flows, render, output: WorkerOutput { events, arena, .. }, .. } = self;
             let _ = flows.segment(&outline, segment, now, &mut |event| {
-                events.push_back((index, route::<P::Event, P::Memory, R>(event, *render, arena)));
+                events.push_back((index, route::<P::Event, P::SharedState, R>(event, *render, arena)));
                 ControlFlow::Continue(())
             });
         }
@@ -174,7 +174,7 @@ struct Skipped<'a, P: Protocol> {
 }
 
 impl<P: Protocol> SegmentHandler for Skipped<'_, P> {
-    fn on_segment(&mut self, segment: &impl Prospect, _: Timestamp) -> ControlFlow<()> {
+    fn on_segment(&mut self, segment: &impl LazySegment, _: Timestamp) -> ControlFlow<()> {
         if self.flows.has_partition_of(&segment.outline().key) {
             self.segments = self.segments.saturating_add(1);
         }

@@ -9,7 +9,7 @@ fn at(seconds: u64) -> Timestamp {
 
 fn table(max_entries: usize, idle_seconds: u64) -> IdleMap<FlowKey, u32> {
     let idle_timeout = Duration::from_secs(idle_seconds);
-    IdleMap::new(&IdleLimits { max_entries, idle_timeout, max_held_bytes: usize::MAX })
+    IdleMap::new(&IdleLimits { max_entries, idle_timeout, max_buffered_bytes: usize::MAX })
 }
 
 #[test]
@@ -70,35 +70,35 @@ fn flows_that_take_up_too_much_memory_go_oldest_first() {
     let mut table = IdleMap::new(&IdleLimits {
         max_entries: 10,
         idle_timeout: Duration::from_secs(300),
-        max_held_bytes: 1000,
+        max_buffered_bytes: 1000,
     });
     for n in 0..5 {
         let slot = table.insert(FlowKey::numbered(n), at(0), n).unwrap();
-        table.note_held(slot, 100);
-        table.note_held(slot, 300);
+        table.set_buffered_bytes(slot, 100);
+        table.set_buffered_bytes(slot, 300);
     }
     let held: Vec<bool> = (0..5).map(|n| table.touch(&FlowKey::numbered(n), at(0)).is_some()).collect();
     assert_eq!(held, [false, false, true, true, true]);
     let counters = table.counters();
-    assert_eq!((counters.evicted_for_memory, counters.held_bytes), (2, 900));
+    assert_eq!((counters.evicted_for_memory, counters.buffered_bytes), (2, 900));
     let slot = table.touch(&FlowKey::numbered(4), at(0)).unwrap();
-    table.note_held(slot, 0);
-    assert_eq!(table.counters().held_bytes, 600);
-    table.note_held(slot, 2000);
+    table.set_buffered_bytes(slot, 0);
+    assert_eq!(table.counters().buffered_bytes, 600);
+    table.set_buffered_bytes(slot, 2000);
     assert_eq!(
-        (table.counters().held, table.counters().held_bytes),
+        (table.counters().held, table.counters().buffered_bytes),
         (0, 0),
         "one that is too big alone goes"
     );
     table.insert(FlowKey::numbered(9), at(0), 9);
     table.clear();
-    assert_eq!(table.counters().held_bytes, 0);
+    assert_eq!(table.counters().buffered_bytes, 0);
 }
 
 #[test]
 fn a_full_partition_takes_nothing_from_another() {
     let idle_timeout = Duration::from_secs(300);
-    let limits = IdleLimits { max_entries: 2, idle_timeout, max_held_bytes: 1000 };
+    let limits = IdleLimits { max_entries: 2, idle_timeout, max_buffered_bytes: 1000 };
     let mut table = IdleMap::with_partitions(&limits, 2);
     assert_eq!(table.insert_into(2, FlowKey::numbered(9), at(0), 9), None, "there is no such partition");
     table.insert_into(1, FlowKey::numbered(0), at(0), 0);
@@ -108,8 +108,8 @@ fn a_full_partition_takes_nothing_from_another() {
     let held: Vec<bool> = (0..4).map(|n| table.touch(&FlowKey::numbered(n), at(1)).is_some()).collect();
     assert_eq!((held, table.counters().evicted), (vec![true, false, true, true], 1));
     let slots: Vec<Slot> = (0..4).filter_map(|n| table.touch(&FlowKey::numbered(n), at(1))).collect();
-    slots.iter().for_each(|slot| table.note_held(*slot, 600));
-    assert_eq!((table.counters().evicted_for_memory, table.counters().held_bytes), (1, 1200));
+    slots.iter().for_each(|slot| table.set_buffered_bytes(*slot, 600));
+    assert_eq!((table.counters().evicted_for_memory, table.counters().buffered_bytes), (1, 1200));
     table.insert_into(0, FlowKey::numbered(4), at(302), 4);
     assert_eq!((table.counters().expired, table.counters().held), (1, 2), "its own partition alone");
     table.expire(at(302));

@@ -48,10 +48,10 @@ impl<P: StreamParser> StreamObserver<P> {
 impl<P: StreamParser> Protocol for StreamObserver<P> {
     type Flow = StreamFlow<ParserSlot<P>>;
     type Event = P::Event;
-    type Memory = ();
+    type SharedState = ();
     type Counters = StreamObserverCounters<P::Counters>;
 
-    fn memory(&self) {}
+    fn shared_state(&self) {}
 
     fn fork(&self) -> Self {
         Self::default()

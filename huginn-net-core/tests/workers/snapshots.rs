@@ -56,7 +56,7 @@ fn counted(snapshots: &SnapshotHandle<Everything>, frames: u64) -> (Counters, u6
     for _ in 0..10_000 {
         let answer = snapshots.ask(|snapshot| {
             let counters = (snapshot.counters().clone(), *snapshot.protocol_counters());
-            (counters.0, counters.1, snapshot.memory().0.values().sum())
+            (counters.0, counters.1, snapshot.shared_state().0.values().sum())
         });
         let answer = answer.expect("the analysis runs");
         if answer.0.frames == frames && answer.0.events == 2 * frames {

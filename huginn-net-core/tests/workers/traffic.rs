@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 use huginn_net_core::{
-    Event, Frame, Interest, LinkType, Memory, Protocol, Route, Segment, Side, TcpFlags, Timestamp,
+    Event, Frame, Interest, LinkType, Protocol, Route, Segment, SharedState, Side, TcpFlags, Timestamp,
 };
 use proptest::prelude::*;
 
@@ -26,10 +26,10 @@ pub(crate) struct Syns(pub(crate) HashMap<IpAddr, u32>);
 impl Protocol for Everything {
     type Flow = u32;
     type Event = String;
-    type Memory = Syns;
+    type SharedState = Syns;
     type Counters = u64;
 
-    fn memory(&self) -> Syns {
+    fn shared_state(&self) -> Syns {
         Syns::default()
     }
 
@@ -75,15 +75,15 @@ impl Protocol for Everything {
 /// The sender of [`Packet::syn`] number 65,535, at which the memory panics.
 pub(crate) const CURSED: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 255, 255));
 
-impl Memory<String> for Syns {
+impl SharedState<String> for Syns {
     type Report = String;
-    type Note = ();
+    type Update = ();
 
     fn route(event: String) -> Route<String, ()> {
-        if event.is_empty() { Route::Note(()) } else { Route::Report(event) }
+        if event.is_empty() { Route::Update(()) } else { Route::Report(event) }
     }
 
-    fn on_note(&mut self, note: Event<()>, report: &mut impl FnMut(Event<String>)) {
+    fn on_update(&mut self, note: Event<()>, report: &mut impl FnMut(Event<String>)) {
         assert!(note.subject_addr().ip() != CURSED, "cursed");
         let count = self.0.entry(note.subject_addr().ip()).or_default();
         *count += 1;

@@ -11,13 +11,13 @@ fn a_gap_before_more_than_can_be_held_is_given_up() {
     let data = vec![0; 130_000];
     connection.say(Side::Client, 10, 0, &data);
     assert_eq!(connection.counters().1.streams.gaps, 1);
-    assert!(connection.counters().0.flows.held_bytes < 1 << 18);
+    assert!(connection.counters().0.flows.buffered_bytes < 1 << 18);
 }
 
 #[test]
 fn hellos_that_are_never_whole_are_held_within_the_limit() {
     let mut connection = Connection::in_the_middle([0, 0]);
-    let limits = FlowLimits { max_held_bytes: 1 << 20, ..FlowLimits::default() };
+    let limits = FlowLimits { max_buffered_bytes: 1 << 20, ..FlowLimits::default() };
     connection.analyzer = HuginnNetTls::builder().flow_limits(limits).build();
     for n in 0..5000_u16 {
         connection.client = ([10, 0, (n >> 8) as u8, n as u8], 40_000);
@@ -25,7 +25,7 @@ fn hellos_that_are_never_whole_are_held_within_the_limit() {
         connection.segment(Side::Client, 0, 0, &records(&long_hello(60_000), 1 << 14)[..1400]);
     }
     let counters = connection.counters().0;
-    assert!(counters.flows.held_bytes <= 1 << 20, "{counters:?}");
+    assert!(counters.flows.buffered_bytes <= 1 << 20, "{counters:?}");
     assert!(counters.flows.evicted_for_memory > 4000, "{counters:?}");
     connection.segment(Side::Client, 1400, 0, &records(&long_hello(60_000), 1 << 14)[1400..2800]);
     assert_eq!(connection.found(), []);
@@ -42,7 +42,7 @@ fn what_is_not_tls_is_left_alone_after_64_kib() {
         connection.segment(Side::Client, len, len, CURL);
         let is_found = given_up == 0;
         assert_eq!(connection.found(), if is_found { one_client() } else { vec![] });
-        assert_eq!(connection.counters().0.flows.held_bytes == 0, !is_found);
+        assert_eq!(connection.counters().0.flows.buffered_bytes == 0, !is_found);
     }
 }
 

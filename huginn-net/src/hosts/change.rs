@@ -7,7 +7,7 @@ use huginn_net_core::Side;
 use huginn_net_db::{HttpMatch, Label, TcpMatch};
 use huginn_net_tcp::{ClockReading, Handshake, Quirks, TcpSignature};
 
-use super::{HttpNote, Reasons, stack};
+use super::{HttpUpdate, Reasons, stack};
 use crate::Scope;
 use crate::system_check;
 
@@ -205,7 +205,7 @@ pub(super) fn of_software(software: &Label, system: Option<&Label>) -> Score {
 
 impl HttpSeen {
     /// What is remembered of a head that came at this time (s since 1970).
-    pub(super) fn new(note: &HttpNote, port: u16, at: i64) -> Self {
+    pub(super) fn new(note: &HttpUpdate, port: u16, at: i64) -> Self {
         let label = note.matched.as_ref().map(|found| Arc::clone(&found.label));
         Self { label, software: note.software_hash, port, date: note.date.map(|date| (date, at)) }
     }
@@ -213,7 +213,7 @@ impl HttpSeen {
     /// How much this differs from the `last` of its kind that the host sent, and from the system that it is.
     pub(super) fn differs(
         &self,
-        note: &HttpNote,
+        note: &HttpUpdate,
         side: Side,
         last: Option<&Self>,
         host: &Known<'_>,
@@ -288,7 +288,7 @@ fn add_system(
 }
 
 /// Adds what a User-Agent says of another system than TCP does, if it is what such software says.
-fn add_claim(note: &HttpNote, found: &HttpMatch, system: Option<&Label>, scope: Scope, score: &mut Score) {
+fn add_claim(note: &HttpUpdate, found: &HttpMatch, system: Option<&Label>, scope: Scope, score: &mut Score) {
     if !found.dishonest && is_other_claimed(note, system, scope) == Some(true) {
         score.add(4, Reasons::USER_AGENT);
     }
@@ -296,7 +296,7 @@ fn add_claim(note: &HttpNote, found: &HttpMatch, system: Option<&Label>, scope: 
 
 /// Whether a User-Agent names another system than the host's; `None` where it names none, or where the host's is not
 /// known, which to p0f is another.
-pub(super) fn is_other_claimed(note: &HttpNote, system: Option<&Label>, scope: Scope) -> Option<bool> {
+pub(super) fn is_other_claimed(note: &HttpUpdate, system: Option<&Label>, scope: Scope) -> Option<bool> {
     let claimed = note.system.claimed.as_deref()?;
     (system.is_some() || scope == Scope::P0f).then(|| is_other(system, claimed, scope))
 }

@@ -6,7 +6,7 @@ use huginn_net_db::System;
 use huginn_net_http::Role;
 
 use super::stack::{same_stack, system_of};
-use super::{Contradiction, Explanation, HttpNote, Statement, TlsNote};
+use super::{Contradiction, Explanation, HttpUpdate, Statement, TlsUpdate};
 use crate::system_check;
 
 /// What TCP and another layer said of the sender of one connection, where they do not agree.
@@ -19,7 +19,7 @@ pub(super) struct Clash {
 
 impl Clash {
     /// What a head says otherwise than the handshake of its connection.
-    pub(super) fn of_head(note: &HttpNote) -> Option<Self> {
+    pub(super) fn of_head(note: &HttpUpdate) -> Option<Self> {
         let tcp = note.tcp.as_deref()?;
         let lies = note.matched.as_ref().is_some_and(|found| found.dishonest);
         if let Some((system, text)) = note.claimed().filter(|(system, _)| !same_stack(system, &tcp.name)) {
@@ -45,7 +45,7 @@ impl Clash {
     }
 
     /// What a hello says otherwise than the handshake of its connection.
-    pub(super) fn of_hello(note: &TlsNote) -> Option<Self> {
+    pub(super) fn of_hello(note: &TlsUpdate) -> Option<Self> {
         let (tcp, family) = note.tcp.as_deref().zip(note.family)?;
         let says = system_of(family).filter(|system| !same_stack(system, &tcp.name))?;
         let other = Statement { who: "TLS", says: says.into(), by: Some(family.to_string().into()) };

@@ -4,7 +4,6 @@ mod change;
 mod clash;
 mod clocks;
 mod judge;
-mod note;
 mod profile;
 mod reasons;
 mod scores;
@@ -14,18 +13,17 @@ mod server_header;
 mod sightings;
 mod stack;
 mod tunneled;
+mod update;
 mod verdict;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use huginn_net_core::{FlowId, IdleLimits, IdleMap, Memory, Route, Side, Timestamp};
+use huginn_net_core::{FlowId, IdleLimits, IdleMap, Route, SharedState, Side, Timestamp};
 use huginn_net_db::Label;
 use huginn_net_tcp::{Clock, ClockReading};
 
-pub use self::note::HostNote;
-pub(crate) use self::note::{HttpNote, Note, TcpNote, TlsNote, language_of, p0f_language_of};
 pub use self::profile::{
     Activity, Claim, Findings, HostProfile, Latest, LinkSeen, Mismatch, SoftwareSeen, SystemSeen,
     TlsClientSeen,
@@ -33,6 +31,8 @@ pub use self::profile::{
 pub use self::reasons::Reasons;
 pub use self::sightings::{Counted, Sightings};
 pub(crate) use self::stack::{is_firm, is_middlebox};
+pub use self::update::HostUpdate;
+pub(crate) use self::update::{HttpUpdate, TcpUpdate, TlsUpdate, Update, language_of, p0f_language_of};
 pub use self::verdict::{
     Cause, Contradiction, Evidence, EvidenceLayer, Explanation, Grade, Statement, Verdict,
 };
@@ -56,12 +56,12 @@ pub struct HostLimits {
     pub idle_timeout: Duration,
     /// Memory that all hosts together may take up beside their entries (default 256 MiB). At the limit the host of which
     /// nothing was learned for longest goes first.
-    pub max_held_bytes: usize,
+    pub max_buffered_bytes: usize,
 }
 
 impl Default for HostLimits {
     fn default() -> Self {
-        Self { max_hosts: 1 << 17, idle_timeout: Duration::from_secs(7200), max_held_bytes: 256 << 20 }
+        Self { max_hosts: 1 << 17, idle_timeout: Duration::from_secs(7200), max_buffered_bytes: 256 << 20 }
     }
 }
 
@@ -83,7 +83,8 @@ pub struct HostCounters {
     /// Hosts remembered at present.
     pub held: u64,
     /// Memory that they take up at present beside their entries, in bytes.
-    pub held_bytes: u64,
+    #[cfg_attr(feature = "serde", serde(rename = "held_bytes"))]
+    pub buffered_bytes: u64,
     /// Uptimes reported.
     pub uptimes: u64,
     /// Clocks that tell no uptime: they may have begun anywhere, as far as is known.
@@ -158,7 +159,7 @@ impl Hosts {
         let limits = IdleLimits {
             max_entries: limits.max_hosts,
             idle_timeout: limits.idle_timeout,
-            max_held_bytes: limits.max_held_bytes,
+            max_buffered_bytes: limits.max_buffered_bytes,
         };
         let tunneled = Tunneled::new(&limits);
         Self { map: IdleMap::new(&limits), scope, profiles, tunneled, counters: HostCounters::default() }
@@ -173,7 +174,7 @@ impl Hosts {
             evicted: map.evicted,
             evicted_for_memory: map.evicted_for_memory,
             held: map.held,
-            held_bytes: map.held_bytes,
+            buffered_bytes: map.buffered_bytes,
             ..self.counters
         }
     }
@@ -215,17 +216,17 @@ impl Hosts {
     }
 }
 
-impl Memory<Route<Finding, HostNote>> for Hosts {
+impl SharedState<Route<Finding, HostUpdate>> for Hosts {
     type Report = Finding;
-    type Note = HostNote;
+    type Update = HostUpdate;
 
-    fn route(event: Route<Finding, HostNote>) -> Route<Finding, HostNote> {
+    fn route(event: Route<Finding, HostUpdate>) -> Route<Finding, HostUpdate> {
         event
     }
 
-    fn on_note(&mut self, note: huginn_net_core::Event<HostNote>, report: &mut impl FnMut(Event)) {
+    fn on_update(&mut self, note: huginn_net_core::Event<HostUpdate>, report: &mut impl FnMut(Event)) {
         // A worker may be ahead of this memory: its flow then tells what it would not tell if it knew what was decided.
-        if matches!(&note.kind.0, Note::Timestamp(_, clock) if clock.is_decided(note.subject)) {
+        if matches!(&note.kind.0, Update::Timestamp(_, clock) if clock.is_decided(note.subject)) {
             return;
         }
         self.map.expire(note.ts);
@@ -234,24 +235,24 @@ impl Memory<Route<Finding, HostNote>> for Hosts {
         let Some((slot, host)) = slot.and_then(|slot| Some((slot, self.map.get_mut(slot)?))) else { return };
         if self.profiles {
             let new = || Box::new(HostProfile::new(key.0, note.flow.tunnel.clone(), note.ts));
-            host.profile.get_or_insert_with(new).on_note(&note, host.system.as_deref(), self.scope);
+            host.profile.get_or_insert_with(new).on_update(&note, host.system.as_deref(), self.scope);
             if key.1 != 0 {
                 self.tunneled.note(key, note.ts);
             }
         }
         let about = About { ts: note.ts, flow: &note.flow, side: note.subject, scope: self.scope };
         let learned = match note.kind.0 {
-            Note::Tcp(note) => host.on_handshake(note, &about),
-            Note::Http(note) => host.on_head(&note, &about),
-            Note::Timestamp(reading, clock) => host.on_timestamp(reading, &clock, &about),
-            Note::Clock(clock) => host.on_clock(clock, &about),
-            Note::Mtu(_) | Note::TlsClient(_) | Note::TlsServer => Learned::default(),
+            Update::Tcp(note) => host.on_handshake(note, &about),
+            Update::Http(note) => host.on_head(&note, &about),
+            Update::Timestamp(reading, clock) => host.on_timestamp(reading, &clock, &about),
+            Update::Clock(clock) => host.on_clock(clock, &about),
+            Update::Mtu(_) | Update::TlsClient(_) | Update::TlsServer => Learned::default(),
         };
         if let Some(profile) = &mut host.profile {
             profile.on_learned(&learned, about.ts);
         }
         let held = host.held();
-        self.map.note_held(slot, held);
+        self.map.set_buffered_bytes(slot, held);
         self.counters.count(&learned);
         for finding in learned.findings() {
             report(Event::new(about.ts, about.flow.clone(), about.side, finding));
@@ -312,9 +313,9 @@ impl Host {
             .saturating_add(self.profile.as_ref().map_or(0, |profile| profile.held()))
     }
 
-    fn on_handshake(&mut self, note: TcpNote, about: &About<'_>) -> Learned {
+    fn on_handshake(&mut self, note: TcpUpdate, about: &About<'_>) -> Learned {
         let mut learned = Learned::default();
-        let TcpNote { signature, matched, clock } = note;
+        let TcpUpdate { signature, matched, clock } = note;
         if let Some(found) = matched.as_ref().filter(|found| found.label.is_tool()) {
             learned.conclusions = [self.on_software(&found.label, about.side), None];
             return learned;
@@ -340,7 +341,7 @@ impl Host {
         learned
     }
 
-    fn on_head(&mut self, note: &HttpNote, about: &About<'_>) -> Learned {
+    fn on_head(&mut self, note: &HttpUpdate, about: &About<'_>) -> Learned {
         let mut learned = Learned::default();
         if !note.counts {
             return learned;

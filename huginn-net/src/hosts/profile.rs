@@ -13,7 +13,8 @@ use huginn_net_tls::{ClientFamily, Ja4, Transport};
 use super::clash::Clash;
 use super::scores::Conclusion;
 use super::{
-    Belief, HostNote, HttpNote, Learned, Note, Reasons, Sightings, TcpNote, TlsNote, Verdict, change,
+    Belief, HostUpdate, HttpUpdate, Learned, Reasons, Sightings, TcpUpdate, TlsUpdate, Update, Verdict,
+    change,
 };
 use crate::Scope;
 use crate::finding::MtuFinding;
@@ -258,7 +259,7 @@ impl HostProfile {
     }
 
     /// Takes a note of a host that was of this system before.
-    pub(super) fn on_note(&mut self, note: &Event<HostNote>, system: Option<&Label>, scope: Scope) {
+    pub(super) fn on_update(&mut self, note: &Event<HostUpdate>, system: Option<&Label>, scope: Scope) {
         if note.ts.as_nanos() < self.first_seen.as_nanos() {
             self.first_seen = note.ts;
         }
@@ -266,15 +267,15 @@ impl HostProfile {
             self.last_seen = note.ts;
         }
         match &note.kind.0 {
-            Note::Tcp(tcp) => self.on_handshake(tcp, note.subject),
-            Note::Mtu(finding) => self.on_mtu(finding),
-            Note::Http(head) => {
+            Update::Tcp(tcp) => self.on_handshake(tcp, note.subject),
+            Update::Mtu(finding) => self.on_mtu(finding),
+            Update::Http(head) => {
                 self.on_head(head);
                 self.latest.on_head(head, system, scope);
             }
-            Note::TlsClient(hello) => self.on_hello(hello),
-            Note::TlsServer => self.as_server.hellos = self.as_server.hellos.saturating_add(1),
-            Note::Clock(_) | Note::Timestamp(..) => {}
+            Update::TlsClient(hello) => self.on_hello(hello),
+            Update::TlsServer => self.as_server.hellos = self.as_server.hellos.saturating_add(1),
+            Update::Clock(_) | Update::Timestamp(..) => {}
         }
     }
 
@@ -295,10 +296,10 @@ impl HostProfile {
         side.choose(&mut self.as_client, &mut self.as_server)
     }
 
-    fn on_handshake(&mut self, note: &TcpNote, side: Side) {
+    fn on_handshake(&mut self, note: &TcpUpdate, side: Side) {
         let activity = self.activity(side);
         activity.handshakes = activity.handshakes.saturating_add(1);
-        let TcpNote { signature, matched, .. } = note;
+        let TcpUpdate { signature, matched, .. } = note;
         let label = matched.as_ref().map(|found| &found.label);
         let fuzzy = matched.as_ref().is_some_and(|found| found.fuzzy);
         let handshake = signature.handshake;
@@ -330,8 +331,8 @@ impl HostProfile {
         }
     }
 
-    fn on_head(&mut self, note: &HttpNote) {
-        let HttpNote { role, forwarded, software: text, matched, language, .. } = note;
+    fn on_head(&mut self, note: &HttpUpdate) {
+        let HttpUpdate { role, forwarded, software: text, matched, language, .. } = note;
         let (role, forwarded) = (*role, *forwarded);
         let activity = match role {
             Role::Request => &mut self.as_client,
@@ -365,9 +366,9 @@ impl HostProfile {
         }
     }
 
-    fn on_hello(&mut self, note: &TlsNote) {
+    fn on_hello(&mut self, note: &TlsUpdate) {
         self.as_client.hellos = self.as_client.hellos.saturating_add(1);
-        let TlsNote { ja4, transport, family, .. } = note;
+        let TlsUpdate { ja4, transport, family, .. } = note;
         self.tls_clients.count(
             |seen| seen.ja4 == *ja4,
             || TlsClientSeen { ja4: *ja4, transport: *transport, family: *family },
@@ -383,7 +384,7 @@ impl HostProfile {
 }
 
 /// The system that a head names, and by what text.
-fn named(note: &HttpNote) -> Option<(Arc<str>, Arc<str>)> {
+fn named(note: &HttpUpdate) -> Option<(Arc<str>, Arc<str>)> {
     note.claimed().map(|(system, text)| (Arc::clone(system), Arc::clone(text)))
 }
 
@@ -397,7 +398,7 @@ impl Latest {
         }
     }
 
-    fn on_head(&mut self, note: &HttpNote, system: Option<&Label>, scope: Scope) {
+    fn on_head(&mut self, note: &HttpUpdate, system: Option<&Label>, scope: Scope) {
         if let Some(Cow::Borrowed(name)) = note.language {
             self.language = Some(name);
         }

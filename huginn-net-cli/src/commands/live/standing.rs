@@ -47,7 +47,7 @@ impl Standing {
         &self,
         look: impl FnOnce(&Hosts) -> R + Send + 'static,
     ) -> Option<R> {
-        self.snapshots.ask(move |snapshot| look(snapshot.memory()))
+        self.snapshots.ask(move |snapshot| look(snapshot.shared_state()))
     }
 
     /// Takes what was counted in the end.
@@ -64,7 +64,7 @@ impl Standing {
         let told = self.snapshots.ask(|snapshot| Analysed {
             engine: snapshot.counters().clone(),
             protocols: *snapshot.protocol_counters(),
-            hosts: snapshot.memory().counters(),
+            hosts: snapshot.shared_state().counters(),
         });
         let mut last = self.last();
         match told {

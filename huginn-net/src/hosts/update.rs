@@ -15,36 +15,36 @@ use crate::finding::{HttpVerdict, MtuFinding, SystemCheck};
 
 /// What a flow tells [`Hosts`](crate::hosts::Hosts) of the host that is the event's subject.
 #[derive(Clone, Debug)]
-pub struct HostNote(pub(super) Note);
+pub struct HostUpdate(pub(super) Update);
 
-impl From<Note> for HostNote {
-    fn from(note: Note) -> Self {
-        Self(note)
+impl From<Update> for HostUpdate {
+    fn from(update: Update) -> Self {
+        Self(update)
     }
 }
 
 /// The kinds of notes.
 #[derive(Clone, Debug)]
-pub(crate) enum Note {
+pub(crate) enum Update {
     /// A SYN or SYN+ACK.
-    Tcp(TcpNote),
+    Tcp(TcpUpdate),
     /// A measured clock.
     Clock(Clock),
     /// A timestamp that p0f looks at.
     Timestamp(ClockReading, P0fClock),
     /// The head of a request or response.
-    Http(HttpNote),
+    Http(HttpUpdate),
     /// The link; told for profiles alone.
     Mtu(MtuFinding),
     /// A ClientHello; told for profiles alone.
-    TlsClient(TlsNote),
+    TlsClient(TlsUpdate),
     /// A ServerHello; told for profiles alone.
     TlsServer,
 }
 
 /// A SYN or SYN+ACK, and what it was found to be.
 #[derive(Clone, Debug)]
-pub(crate) struct TcpNote {
+pub(crate) struct TcpUpdate {
     pub(crate) signature: TcpSignature,
     pub(crate) matched: Option<TcpMatch>,
     /// Where p0f's way is followed, the clocks of the connection.
@@ -53,7 +53,7 @@ pub(crate) struct TcpNote {
 
 /// The head of a request or response, and what it was found to be.
 #[derive(Clone, Debug)]
-pub(crate) struct HttpNote {
+pub(crate) struct HttpUpdate {
     pub(crate) role: Role,
     /// Whether it came by way of another; told where it counts, and for profiles.
     pub(crate) forwarded: bool,
@@ -76,7 +76,7 @@ pub(crate) struct HttpNote {
 /// Bytes of a User-Agent or Server header that are remembered.
 const MAX_TEXT: usize = 256;
 
-impl HttpNote {
+impl HttpUpdate {
     /// Without what is told for profiles alone.
     pub(crate) fn new(verdict: &HttpVerdict, counts: bool) -> Self {
         let HttpVerdict { signature, matched, system, .. } = verdict;
@@ -140,7 +140,7 @@ pub(crate) fn p0f_language_of(signature: &HttpSignature) -> Option<Cow<'static, 
 
 /// A ClientHello.
 #[derive(Clone, Debug)]
-pub(crate) struct TlsNote {
+pub(crate) struct TlsUpdate {
     pub(crate) ja4: Ja4,
     pub(crate) transport: Transport,
     pub(crate) family: Option<ClientFamily>,
@@ -148,7 +148,7 @@ pub(crate) struct TlsNote {
     pub(crate) tcp: Option<Arc<Label>>,
 }
 
-impl TlsNote {
+impl TlsUpdate {
     pub(crate) fn new(hello: &ClientHello<'_>, tcp: Option<Arc<Label>>) -> Self {
         Self { ja4: hello.ja4(), transport: hello.transport(), family: hello.family(), tcp }
     }

@@ -7,18 +7,18 @@ use crate::Event;
 /// What a [`Protocol`](crate::Protocol) remembers beyond one flow, such as who was seen at an address.
 ///
 /// Flows may be watched side by side. A memory is one, and is told in the order of the capture whoever watched: what
-/// it concludes is the same for any number of workers. A protocol that remembers nothing has the memory `()`.
-pub trait Memory<E> {
+/// it concludes is the same for any number of workers. A protocol that remembers nothing has the shared state `()`.
+pub trait SharedState<E> {
     /// What is reported.
     type Report: Send;
     /// What is told to this memory.
-    type Note: Send;
+    type Update: Send;
 
     /// Says whom an event of the protocol is for. Called where the flow is watched, before anything is remembered.
-    fn route(event: E) -> Route<Self::Report, Self::Note>;
+    fn route(event: E) -> Route<Self::Report, Self::Update>;
 
     /// Takes the next note, in the order of the capture. What it lets conclude goes to `report`.
-    fn on_note(&mut self, note: Event<Self::Note>, report: &mut impl FnMut(Event<Self::Report>));
+    fn on_update(&mut self, note: Event<Self::Update>, report: &mut impl FnMut(Event<Self::Report>));
 }
 
 /// Whom an event of a protocol is for.
@@ -27,18 +27,18 @@ pub enum Route<R, N> {
     /// The sink.
     Report(R),
     /// The memory.
-    Note(N),
+    Update(N),
 }
 
-impl<E: Send> Memory<E> for () {
+impl<E: Send> SharedState<E> for () {
     type Report = E;
-    type Note = Infallible;
+    type Update = Infallible;
 
     fn route(event: E) -> Route<E, Infallible> {
         Route::Report(event)
     }
 
-    fn on_note(&mut self, note: Event<Infallible>, _: &mut impl FnMut(Event<E>)) {
+    fn on_update(&mut self, note: Event<Infallible>, _: &mut impl FnMut(Event<E>)) {
         match note.kind {}
     }
 }

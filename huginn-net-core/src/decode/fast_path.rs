@@ -9,14 +9,14 @@ use crate::{FlowKey, Frame, LinkType, Segment, TcpFlags, Timestamp, TunnelPath};
 
 /// The parts of such a frame.
 #[derive(Clone, Copy)]
-pub(crate) struct Usual<'a, H = Ipv4<'a>> {
+pub(crate) struct FastPath<'a, H = Ipv4<'a>> {
     ts: Timestamp,
     pub(super) packet: IpPacket<'a, H>,
     pub(super) datagram: Datagram<'a, Tcp<'a>>,
 }
 
 /// What a segment can be made of, once it is wanted.
-pub(crate) trait Prospect {
+pub(crate) trait LazySegment {
     /// What is looked at before the segment is made.
     fn outline(&self) -> Outline;
 
@@ -24,7 +24,7 @@ pub(crate) trait Prospect {
     fn segment(&self) -> Segment<'_>;
 }
 
-impl Prospect for Segment<'_> {
+impl LazySegment for Segment<'_> {
     #[inline(always)]
     fn outline(&self) -> Outline {
         let flags = self.tcp().map_or(TcpFlags::empty(), |tcp| tcp.flags);
@@ -38,7 +38,7 @@ impl Prospect for Segment<'_> {
     }
 }
 
-impl<'a> Usual<'a> {
+impl<'a> FastPath<'a> {
     /// The parts of a frame, if it is such a one with IPv4.
     #[inline(always)]
     pub(crate) fn of(frame: &Frame<'a>) -> Option<Self> {
@@ -47,7 +47,7 @@ impl<'a> Usual<'a> {
     }
 }
 
-impl<'a> Usual<'a, Ipv6<'a>> {
+impl<'a> FastPath<'a, Ipv6<'a>> {
     /// The parts of a frame, if it is such a one with IPv6.
     #[inline(always)]
     pub(crate) fn of_ipv6(frame: &Frame<'a>) -> Option<Self> {
@@ -57,7 +57,7 @@ impl<'a> Usual<'a, Ipv6<'a>> {
     }
 }
 
-impl<'a, H: Header> Usual<'a, H> {
+impl<'a, H: Header> FastPath<'a, H> {
     #[inline(always)]
     fn of_packet(ts: Timestamp, packet: IpPacket<'a, H>) -> Option<Self> {
         if packet.protocol != protocol::TCP || packet.fragment.is_some() {
@@ -74,7 +74,7 @@ impl<'a, H: Header> Usual<'a, H> {
     }
 }
 
-impl<H: Header> Prospect for Usual<'_, H> {
+impl<H: Header> LazySegment for FastPath<'_, H> {
     #[inline(always)]
     fn outline(&self) -> Outline {
         let (key, sender_is_low) = self.key();
@@ -130,12 +130,12 @@ mod tests {
         let packet = frame(false, 12, 100);
         let frame_of =
             |data| Frame { ts: Timestamp::default(), link: LinkType::ETHERNET, data, wire_len: 200 };
-        assert!(Usual::of(&frame_of(&packet)).is_some());
-        assert!(Usual::of_ipv6(&frame_of(&packet)).is_none());
-        assert!(Usual::of(&Frame { link: LinkType::RAW, ..frame_of(&packet) }).is_none());
+        assert!(FastPath::of(&frame_of(&packet)).is_some());
+        assert!(FastPath::of_ipv6(&frame_of(&packet)).is_none());
+        assert!(FastPath::of(&Frame { link: LinkType::RAW, ..frame_of(&packet) }).is_none());
         let packet = frame(true, 12, 100);
-        assert!(Usual::of_ipv6(&frame_of(&packet)).is_some());
-        assert!(Usual::of(&frame_of(&packet)).is_none());
+        assert!(FastPath::of_ipv6(&frame_of(&packet)).is_some());
+        assert!(FastPath::of(&frame_of(&packet)).is_none());
     }
 
     proptest! {
@@ -162,7 +162,7 @@ mod tests {
             let (mut long, mut segments) = (decoder(), Vec::new());
             long.decode_other(&frame, &mut |segment| segments.push(told(segment)));
             let mut counted = decoder();
-            let tell = |usual: &dyn Prospect| {
+            let tell = |usual: &dyn LazySegment| {
                 let (segment, outline) = (usual.segment(), usual.outline());
                 let flags = segment.tcp().map(|tcp| tcp.flags);
                 let (key, sender_is_low) = FlowKey::of(&segment);
@@ -170,14 +170,14 @@ mod tests {
                 assert_eq!(outline, segment.outline());
                 told(&segment)
             };
-            let made = if let Some(usual) = Usual::of(&frame) {
+            let made = if let Some(usual) = FastPath::of(&frame) {
                 let (mut short, mut decoded) = (decoder(), Vec::new());
                 short.decode(&frame, &mut |segment| decoded.push(told(segment)));
                 prop_assert_eq!(&decoded, &segments);
                 prop_assert_eq!(short.counters(), long.counters());
                 counted.count(&usual);
                 tell(&usual)
-            } else if let Some(usual) = Usual::of_ipv6(&frame) {
+            } else if let Some(usual) = FastPath::of_ipv6(&frame) {
                 counted.count_ipv6(&usual);
                 tell(&usual)
             } else {
