@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs benches several times, each time in a process of its own, and writes the medians into benches/README.md.
+# Runs benches several times, each time in a process of its own, and writes the medians into benches/results
+# and the selected rows into benches/README.md.
 #
 #   benches/run.sh [tcp|http|tls|ssh|mixed|peers|programs]... [RUNS]
 #
@@ -7,7 +8,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly README=benches/README.md
 runs=3 names=()
 for argument; do
     case $argument in
@@ -43,10 +43,10 @@ machine() {
     echo "${model:-$(uname -m)}, $(nproc) cores, $memory, $(uname -s) $(uname -r), $(rustc --version | cut -d' ' -f1,2)"
 }
 
-# revision: that of the sources, and whether they were changed since. The page that this writes does not count.
+# revision: that of the sources, and whether they were changed since. The pages that this script writes do not count.
 revision() {
     local changed=
-    git diff --quiet HEAD -- . ':!benches/README.md' || changed=-dirty
+    git diff --quiet HEAD -- . ':!benches/README.md' ':!benches/results' || changed=-dirty
     echo "$(git rev-parse --short HEAD)$changed"
 }
 
@@ -99,7 +99,7 @@ medians() {
         }' "$@"
 }
 
-# section NAME: what is to stand in the README of it.
+# section NAME: prints the figures of a page.
 section() {
     local files=("$out/$1".*)
     printf '%s; revision %s, %s. ' "$(machine)" "$(revision)" "$(date -u +%F)"
@@ -112,14 +112,12 @@ section() {
     fi
 }
 
-# replace NAME: puts the section between its marks.
+# replace NAME: writes the figures of a page in benches/results.
 replace() {
+    local page=benches/results/$1.md
     section "$1" >"$out/section"
-    awk -v name="$1" -v file="$out/section" '
-        $0 == "<!-- " name " -->" { print; print ""; while ((getline line < file) > 0) print line; skip = 1; next }
-        $0 == "<!-- end of " name " -->" { print ""; skip = 0 }
-        !skip' "$README" >"$out/readme"
-    cat "$out/readme" >"$README"
+    { sed '/^<!-- figures -->$/q' "$page"; echo; cat "$out/section"; } >"$out/page"
+    cat "$out/page" >"$page"
 }
 
 for ((run = 1; run <= runs; run++)); do
@@ -132,3 +130,4 @@ done
 for name in "${names[@]}"; do
     replace "$name"
 done
+benches/tables.py

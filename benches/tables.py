@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Copies selected rows of benches/results into the tables at the top of benches/README.md."""
+import os
+import re
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+# (name in the table, page, operation, by)
+SEQUENTIAL = [
+    ("TCP, pages", "tcp", "pages, new flows: full analysis", "sequential"),
+    ("TCP, pages in cache", "tcp", "pages in cache, new flows: full analysis", "sequential"),
+    ("TCP, short connections", "tcp", "short connections, new flows: full analysis", "sequential"),
+    ("TCP, 1,000,000 live flows", "tcp", "1,000,000 live flows", "sequential"),
+    ("HTTP, pages", "http", "pages, new flows: full analysis", "sequential"),
+    ("HTTP, many heads", "http", "many heads, new flows: full analysis", "sequential"),
+    ("HTTP, kept alive", "http", "kept alive, new flows: full analysis", "sequential"),
+    ("TLS, a ClientHello in every packet", "tls", "distinct hellos: full analysis", "sequential"),
+    ("TLS, lists never seen before", "tls", "distinct hellos, lists never seen before: full analysis", "sequential"),
+    ("TLS, whole handshakes", "tls", "new flows: handshakes, full analysis", "sequential"),
+    ("TLS, first packets of QUIC", "tls", "new flows: first flights of QUIC, full analysis", "sequential"),
+    ("all protocols, pages", "mixed", "pages, new flows: full analysis", "sequential"),
+    ("all protocols, short connections", "mixed", "new flows: full analysis", "sequential"),
+]
+PARALLEL = [
+    (f"all protocols as JSON, start to end, {by}", "mixed", "new flows: full analysis, as JSON, start to end", by)
+    for by in ("sequential", "2 workers", "4 workers", "8 workers")
+]
+MATCHING = [
+    ("TCP, pages, nothing matched", "tcp", "pages, new flows: analysis, nothing matched", "sequential"),
+    ("TCP, pages, operating system matched", "tcp", "pages, new flows: analysis, OS matched", "sequential"),
+    ("TCP, pages, link matched", "tcp", "pages, new flows: analysis, link matched", "sequential"),
+    ("HTTP, pages, nothing matched", "http", "pages, new flows: analysis, nothing matched", "sequential"),
+    ("HTTP, pages, browser matched", "http", "pages, new flows: analysis, browser matched", "sequential"),
+    ("HTTP, pages, server matched", "http", "pages, new flows: analysis, server matched", "sequential"),
+]
+TABLES = [("Sequential", SEQUENTIAL), ("Parallel", PARALLEL), ("Overhead of matching", MATCHING)]
+
+
+def page(name):
+    """The conditions of a page of results, and its rows by operation and executor."""
+    with open(os.path.join(HERE, "results", f"{name}.md"), encoding="utf-8") as file:
+        text = file.read().split("<!-- figures -->\n", 1)[1].strip()
+    rows = {}
+    for line in text.split("\n"):
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 8:
+            rows[cells[0], cells[1]] = cells[2:7]
+    return text.split("\n", 1)[0], rows
+
+
+def main():
+    pages = {name: page(name) for name in ("tcp", "http", "tls", "mixed")}
+    lines = [f"- [{name}](results/{name}.md): {conditions}" for name, (conditions, _) in pages.items()] + [""]
+    for title, wanted in TABLES:
+        lines += [f"## {title}", "", "| packets | ns a packet | CPU ns | packets/s | at 1 Gbps | at 10 Gbps |"]
+        lines += ["|---|--:|--:|--:|--:|--:|"]
+        for label, name, operation, by in wanted:
+            if (operation, by) not in pages[name][1]:
+                raise SystemExit(f"benches/results/{name}.md has no row {operation!r}, {by!r}")
+            lines.append(f"| {label} | " + " | ".join(pages[name][1][operation, by]) + " |")
+        lines.append("")
+    path = os.path.join(HERE, "README.md")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    text = re.sub(
+        r"(<!-- tables -->\n).*?(<!-- end of tables -->)",
+        lambda marks: marks[1] + "\n".join(lines) + marks[2],
+        text,
+        flags=re.S,
+    )
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+if __name__ == "__main__":
+    main()
