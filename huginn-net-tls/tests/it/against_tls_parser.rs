@@ -1,7 +1,7 @@
 //! `tls-parser` reads the same out of a well-formed hello: of those in captures, and of generated ones.
 #![allow(clippy::arithmetic_side_effects, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
-#[path = "../../benches/hellos.rs"]
+#[path = "../../../benches/hellos.rs"]
 mod hellos;
 
 use std::path::Path;

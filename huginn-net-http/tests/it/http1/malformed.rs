@@ -3,7 +3,7 @@
 use huginn_net_http::http1::{Http1Counters, MAX_HEAD};
 use huginn_net_http::{HttpError, Request, Response, Role};
 
-use crate::seen::*;
+use super::summary::*;
 
 #[test]
 fn many_requests_may_wait_for_their_responses() {

@@ -2,9 +2,9 @@
 
 use huginn_net_tls::extension_type as kind;
 
-use crate::parts::{Parts, alpn, empty, long_list, server_name, signatures, versions};
+use super::parts::{Parts, alpn, empty, long_list, server_name, signatures, versions};
 
-const PAGE: &str = include_str!("../../../docs/ja4-conformance.md");
+const PAGE: &str = include_str!("../../../../docs/ja4-conformance.md");
 
 /// The hello that each row changes: three cipher suites; supported_versions, signature_algorithms, supported_groups
 /// and key_share.

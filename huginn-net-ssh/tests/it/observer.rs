@@ -13,8 +13,8 @@ use huginn_net_core::{Event, Frame, LinkType, Side, TcpFlags, Timestamp};
 use huginn_net_ssh::{HuginnNetSsh, Identification, SshCounters, SshEvent, SshPeer};
 use proptest::prelude::*;
 
-const CLIENT: &[u8] = include_bytes!("../streams/openssh-client.bin");
-const SERVER: &[u8] = include_bytes!("../streams/openssh-server.bin");
+const CLIENT: &[u8] = include_bytes!("../../streams/openssh-client.bin");
+const SERVER: &[u8] = include_bytes!("../../streams/openssh-server.bin");
 const CLIENT_HASSH: &str = "472b5de333ad665af5cbf10ff892c4df";
 const SERVER_HASSH: &str = "425d29fe50d8e4f5e37efb6e24bcf660";
 

@@ -3,7 +3,7 @@
 use huginn_net_tls::{Ja4, Ja4Form, Ja4Hash, Ja4Head, Ja4Raw, Transport};
 use proptest::prelude::*;
 
-use crate::parts::{Parts, alpn, empty, signatures, versions};
+use super::parts::{Parts, alpn, empty, signatures, versions};
 
 fn any_list(max: usize) -> impl Strategy<Value = Vec<u16>> {
     proptest::collection::vec(prop_oneof![any::<u16>(), Just(0x2a2a), 0_u16..64], 0..max)

@@ -3,7 +3,7 @@
 use huginn_net_core::{FlowLimits, Side};
 use huginn_net_tls::HuginnNetTls;
 
-use crate::connection::{CURL, Connection, RETRY, long_hello, one_client, records, server_hello};
+use super::connection::{CURL, Connection, RETRY, long_hello, one_client, records, server_hello};
 
 #[test]
 fn a_gap_before_more_than_can_be_held_is_given_up() {

@@ -14,9 +14,9 @@ use huginn_net_ssh::{
 use proptest::prelude::*;
 
 const STREAMS: [&[u8]; 3] = [
-    include_bytes!("../streams/openssh-client.bin"),
-    include_bytes!("../streams/openssh-server.bin"),
-    include_bytes!("../streams/dropbear-client.bin"),
+    include_bytes!("../../streams/openssh-client.bin"),
+    include_bytes!("../../streams/openssh-server.bin"),
+    include_bytes!("../../streams/dropbear-client.bin"),
 ];
 
 /// The messages in these pieces, and whether they ended in an error.

@@ -7,13 +7,13 @@
     reason = "a test may panic"
 )]
 
-#[path = "../../huginn-net-core/tests/packet/mod.rs"]
+#[path = "../../../huginn-net-core/tests/packet/mod.rs"]
 mod packet;
 
 use huginn_net_core::{Event, Frame, TcpFlags, Timestamp};
 use huginn_net_tcp::{HuginnNetTcp, TcpEvent};
 
-use packet::{Endpoint, frame, tcp};
+use self::packet::{Endpoint, frame, tcp};
 
 const SYN: TcpFlags = TcpFlags::SYN;
 const RST: TcpFlags = TcpFlags::RST;

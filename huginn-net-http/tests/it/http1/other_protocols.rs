@@ -3,7 +3,7 @@
 use huginn_net_http::Role;
 use huginn_net_http::http1::Upgrade;
 
-use crate::seen::*;
+use super::summary::*;
 
 #[test]
 fn what_is_not_http_1_is_let_go_with_its_first_bytes() {

@@ -2,7 +2,7 @@
 
 use huginn_net_core::Side;
 
-use crate::connection::{CLIENT, CURL, Connection, one_client, server_hello};
+use super::connection::{CLIENT, CURL, Connection, one_client, server_hello};
 
 /// Dialogues after which TLS begins: what is said in turn, the client first unless it says nothing.
 const DIALOGUES: [(&str, &[&[u8]]); 18] = [

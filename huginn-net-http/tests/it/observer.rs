@@ -8,12 +8,12 @@
     reason = "a test may panic"
 )]
 
-#[path = "../../huginn-net-core/tests/packet/mod.rs"]
+#[path = "../../../huginn-net-core/tests/packet/mod.rs"]
 mod packet;
 
 use huginn_net_core::{Event, Side, TcpFlags};
 use huginn_net_http::{HttpEvent, HuginnNetHttp};
-use packet::Endpoint;
+use self::packet::Endpoint;
 use proptest::prelude::*;
 
 const CLIENT: Endpoint = ([10, 0, 0, 1], 40_000);

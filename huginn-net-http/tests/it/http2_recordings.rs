@@ -95,12 +95,12 @@ fn recordings_are_read_as_python_reads_them_however_they_are_cut() {
 fn browsers_have_the_published_fingerprints() {
     for (bytes, akamai, hash) in [
         (
-            &include_bytes!("../http2/chromium.bin")[..],
+            &include_bytes!("../../http2/chromium.bin")[..],
             "1:65536;2:0;4:6291456;6:262144|15663105|0|m,a,s,p",
             "52d84b11737d980aef856699f885ca86",
         ),
         (
-            &include_bytes!("../http2/firefox.bin")[..],
+            &include_bytes!("../../http2/firefox.bin")[..],
             "1:65536;2:0;4:131072;5:16384|12517377|0|m,p,a,s",
             "6ea73faa8fc5aac76bded7bd238f6433",
         ),

@@ -2,7 +2,7 @@
 
 use huginn_net_http::{Headers, HttpVersion, Request};
 
-use crate::seen::*;
+use super::summary::*;
 
 #[test]
 fn heads_as_lenient_as_they_are_found() {

@@ -17,7 +17,7 @@ use huginn_net_tls::{
     ClientHello, Ja4, Ja4Field, Ja4Hash, Ja4Head, Ja4ParseError, Ja4Raw, ServerHello, Transport, Version,
 };
 
-use crate::parts::{
+use self::parts::{
     EXAMPLE_SIGNATURES, Parts, alpn, empty, long_list, numbers, server_name, signatures, versions,
 };
 

@@ -3,7 +3,7 @@
 use huginn_net_http::Role;
 use huginn_net_http::http1::Http1Connection;
 
-use crate::seen::*;
+use super::summary::*;
 
 /// RFC 9112, section 6.3, on where requests end: the request that follows is found.
 #[test]

@@ -9,7 +9,7 @@
 
 mod bodies;
 mod heads;
-mod hostile;
-mod neighbours;
+mod malformed;
+mod other_protocols;
 mod properties;
-mod seen;
+mod summary;

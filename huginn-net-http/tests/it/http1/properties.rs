@@ -6,7 +6,7 @@ use huginn_net_http::{Request, Response, Role};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::seen::*;
+use super::summary::*;
 
 /// A stream of exchanges, and its heads.
 fn exchanges() -> impl Strategy<Value = (Vec<u8>, Vec<String>)> {
