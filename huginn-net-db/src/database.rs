@@ -1,6 +1,6 @@
 //! A signature database, read once and shared.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -19,6 +19,10 @@ use crate::{DatabaseError, HttpMatch, HttpPattern, Label, TcpMatch, TcpPattern, 
 #[derive(Clone, Debug, Default)]
 pub struct Database {
     pub(crate) classes: Vec<Arc<str>>,
+    /// Classes that a fragment takes from its base; see [`Database::parse_fragment`].
+    pub(crate) base_classes: Vec<Arc<str>>,
+    /// System names that the `sys` lines of a fragment take from its base.
+    pub(crate) base_systems: HashSet<Box<str>>,
     pub(crate) user_agent_systems: Vec<UserAgentSystem>,
     /// The searches for their texts, in their order: to prepare one takes longer than to search.
     pub(crate) user_agent_searches: Vec<Finder<'static>>,
@@ -82,7 +86,27 @@ impl Database {
     /// # Errors
     /// The first line that cannot be read, or whose signature can never be reached.
     pub fn parse(text: &str) -> Result<Self, DatabaseError> {
-        parser::parse(text)
+        parser::parse(text, None)
+    }
+
+    /// Reads one file of a database that is divided into files, such as [the built-in one](Self::builtin).
+    ///
+    /// Labels may name the classes of `base`, and [`lint`](Self::lint) accepts the systems of `base` in `sys`. Nothing else
+    /// of `base` is part of the result.
+    ///
+    /// ```
+    /// use huginn_net_db::Database;
+    ///
+    /// let file = "[tcp:request]\nlabel = s:unix:Linux:6.x\nsig = *:64:0:*:mss*10,7:mss,sok,ts,nop,ws::0\n";
+    /// assert!(Database::parse(file).is_err(), "the file does not list the class");
+    /// assert!(Database::parse_fragment(file, &Database::builtin())?.lint().is_empty());
+    /// # Ok::<(), huginn_net_db::DatabaseError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The same as for [`Self::parse`].
+    pub fn parse_fragment(text: &str, base: &Self) -> Result<Self, DatabaseError> {
+        parser::parse(text, Some(base))
     }
 
     /// Reads a database from bytes. What is not UTF-8, as labels and HTTP values in old files may be, is replaced by
@@ -121,7 +145,7 @@ impl Database {
 
     /// Whether a header of this name, case counted, occurs in an HTTP signature, be it as one that must be absent: for
     /// [`HttpSignature::raw_sig`].
-    pub fn knows_header(&self, name: &[u8]) -> bool {
+    pub fn contains_header_name(&self, name: &[u8]) -> bool {
         self.header_names.contains(name)
     }
 
@@ -164,6 +188,11 @@ impl Database {
     /// The labels of all sections but `[mtu]`, in the order of the file.
     pub fn labels(&self) -> &[Arc<Label>] {
         &self.labels
+    }
+
+    /// The names of all systems that have a label; tools are not systems.
+    pub(crate) fn system_names(&self) -> impl Iterator<Item = &str> {
+        self.labels.iter().filter(|label| !label.is_tool()).map(|label| label.name.as_ref())
     }
 
     /// The section `[mtu]`.

@@ -13,7 +13,7 @@ pub enum DatabaseError {
     Syntax {
         /// The line.
         line: u32,
-        /// Where in it the trouble begins.
+        /// Where in it the error begins.
         column: u32,
         /// What is wrong.
         #[source]
@@ -130,7 +130,7 @@ pub enum Fault {
     Quirks(#[source] UnknownQuirk),
     /// A quirk that no packet of the signature's IP version can have.
     #[error("quirks: '{quirk}' does not occur in IPv{version}")]
-    ForeignQuirk {
+    QuirkOfOtherVersion {
         /// The quirk.
         quirk: Quirks,
         /// The version.

@@ -16,8 +16,8 @@ use crate::{DatabaseError, Entry, HeaderPattern, HttpMatch, HttpPattern};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeaderNames {
     numbers: HashMap<Box<[u8]>, Name, RandomState>,
-    /// Those of the names that a head has recognised when it was read, by their numbers there.
-    recognised: Vec<Option<Name>>,
+    /// Those of the names that a head has by_header_name when it was read, by their numbers there.
+    by_header_name: Vec<Option<Name>>,
 }
 
 /// A name that occurs in a signature.
@@ -31,7 +31,7 @@ impl HeaderNames {
 
     fn find(&self, header: Header<'_>) -> Option<Name> {
         match header.known_name() {
-            Some(name) => *self.recognised.get(name as usize)?,
+            Some(name) => *self.by_header_name.get(name as usize)?,
             None => self.numbers.get(header.name).copied(),
         }
     }
@@ -39,10 +39,10 @@ impl HeaderNames {
     fn add(&mut self, text: &str) -> Name {
         let next = Name(self.numbers.len());
         let name = *self.numbers.entry(text.as_bytes().into()).or_insert(next);
-        self.recognised.resize(HeaderName::ALL.len(), None);
-        let mut recognised = HeaderName::ALL.iter().zip(&mut self.recognised);
-        if let Some((_, place)) = recognised.find(|(known, _)| known.text() == text) {
-            *place = Some(name);
+        self.by_header_name.resize(HeaderName::ALL.len(), None);
+        let mut by_header_name = HeaderName::ALL.iter().zip(&mut self.by_header_name);
+        if let Some((_, slot)) = by_header_name.find(|(known, _)| known.text() == text) {
+            *slot = Some(name);
         }
         name
     }
@@ -53,7 +53,7 @@ impl HeaderNames {
 struct NameSet(u128);
 
 impl NameSet {
-    fn of(names: impl Iterator<Item = Name>) -> Self {
+    fn from_names(names: impl Iterator<Item = Name>) -> Self {
         let mut set = Self(0);
         names.for_each(|name| set.add(name));
         set
@@ -100,7 +100,7 @@ pub(crate) struct HttpIndex {
     /// In the order of the file.
     entries: Vec<Entry<HttpPattern>>,
     /// Beside each of `entries`.
-    asked: Vec<Asked>,
+    required: Vec<Required>,
     /// Beside each of `entries`: the line of one that leaves it nothing to match, though p0f takes both.
     covered_by: Vec<Option<u32>>,
     /// By the number of a name.
@@ -119,7 +119,7 @@ struct ByName {
 
 /// What a signature asks for.
 #[derive(Clone, Debug)]
-struct Asked {
+struct Required {
     /// Those of the pattern's headers, in order.
     names: Box<[Name]>,
     /// Those of them that are not optional.
@@ -147,45 +147,46 @@ impl HttpIndex {
         entry: Entry<HttpPattern>,
         known: &mut HeaderNames,
     ) -> Result<(), DatabaseError> {
-        let asked = Asked::new(&entry.pattern, known);
+        let required = Required::new(&entry.pattern, known);
         let mut covered_by = None;
-        let earlier = self.entries.iter().zip(&self.asked).zip(&mut self.covered_by);
-        for ((earlier, asked_earlier), earlier_is_covered_by) in earlier {
+        let earlier = self.entries.iter().zip(&self.required).zip(&mut self.covered_by);
+        for ((earlier, earlier_required), earlier_is_covered_by) in earlier {
             if earlier.label.generic && !entry.label.generic {
-                if asked.covers(&entry.pattern, asked_earlier, &earlier.pattern) {
+                if required.covers(&entry.pattern, earlier_required, &earlier.pattern) {
                     earlier_is_covered_by.get_or_insert(entry.line);
                 }
-            } else if asked_earlier.covers(&earlier.pattern, &asked, &entry.pattern) {
+            } else if earlier_required.covers(&earlier.pattern, &required, &entry.pattern) {
                 if !earlier.label.generic {
                     return Err(DatabaseError::Covered { line: entry.line, earlier: earlier.line });
                 }
                 covered_by.get_or_insert(earlier.line);
             }
         }
-        self.note_names(&asked, &entry.pattern);
+        self.add_names(&required, &entry.pattern);
         self.entries.push(entry);
-        self.asked.push(asked);
+        self.required.push(required);
         self.covered_by.push(covered_by);
         Ok(())
     }
 
     /// Notes by which names the next signature is found: of those that it asks for, the one that the fewest are found by.
-    fn note_names(&mut self, asked: &Asked, pattern: &HttpPattern) {
-        let place = self.entries.len();
-        let highest = asked.names.iter().chain(&asked.absent).map(|name| name.0.saturating_add(1)).max();
+    fn add_names(&mut self, required: &Required, pattern: &HttpPattern) {
+        let slot = self.entries.len();
+        let highest =
+            required.names.iter().chain(&required.absent).map(|name| name.0.saturating_add(1)).max();
         if let Some(length) = highest.filter(|&length| length > self.by_name.len()) {
             self.by_name.resize_with(length, ByName::default);
         }
         let found_by = |name: &&Name| self.by_name.get(name.0).map(|by_name| by_name.finds.len());
-        let required = asked.names.iter().zip(&pattern.headers).rev();
-        let required = required.filter(|(_, header)| !header.optional).map(|(name, _)| name);
-        match required.min_by_key(found_by).and_then(|name| self.by_name.get_mut(name.0)) {
-            Some(by_name) => by_name.finds.insert(place),
-            None => self.content.insert(place),
+        let names = required.names.iter().zip(&pattern.headers).rev();
+        let names = names.filter(|(_, header)| !header.optional).map(|(name, _)| name);
+        match names.min_by_key(found_by).and_then(|name| self.by_name.get_mut(name.0)) {
+            Some(by_name) => by_name.finds.insert(slot),
+            None => self.content.insert(slot),
         }
-        for name in &asked.absent {
+        for name in &required.absent {
             if let Some(by_name) = self.by_name.get_mut(name.0) {
-                by_name.forbidden_by.insert(place);
+                by_name.forbidden_by.insert(slot);
             }
         }
     }
@@ -199,7 +200,7 @@ impl HttpIndex {
                 forbidden |= by_name.forbidden_by.word(word);
             }
         }
-        EntrySet::places(word, found & !forbidden)
+        EntrySet::indices(word, found & !forbidden)
     }
 
     /// The signature that matches: the first specific one, else the first generic one.
@@ -212,10 +213,12 @@ impl HttpIndex {
         let head = Head::new(Some(version), named);
         let mut generic = None;
         let words = 0..EntrySet::words(self.entries.len());
-        for place in words.flat_map(|word| self.candidates(word, &head)) {
-            let Some((asked, entry)) = self.asked.get(place).zip(self.entries.get(place)) else { continue };
-            if head.names.contains(asked.required)
-                && asked.version_and_headers_fit(&entry.pattern, &head, value_of)
+        for slot in words.flat_map(|word| self.candidates(word, &head)) {
+            let Some((required, entry)) = self.required.get(slot).zip(self.entries.get(slot)) else {
+                continue;
+            };
+            if head.names.contains(required.required)
+                && required.version_and_headers_fit(&entry.pattern, &head, p0f_value)
             {
                 if !entry.label.generic {
                     return Some(HttpMatch::new(entry, signature));
@@ -228,16 +231,17 @@ impl HttpIndex {
 }
 
 /// What p0f compares of a header.
-fn value_of(header: Header<'_>) -> &[u8] {
+fn p0f_value(header: Header<'_>) -> &[u8] {
     header.p0f_value().unwrap_or_default()
 }
 
-impl Asked {
+impl Required {
     fn new(pattern: &HttpPattern, known: &mut HeaderNames) -> Self {
         let names: Box<[Name]> = pattern.headers.iter().map(|header| known.add(&header.name)).collect();
         let absent: Box<[Name]> = pattern.absent.iter().map(|name| known.add(name)).collect();
-        let asked = names.iter().zip(&pattern.headers);
-        let required = NameSet::of(asked.filter(|(_, header)| !header.optional).map(|(name, _)| *name));
+        let required = names.iter().zip(&pattern.headers);
+        let required =
+            NameSet::from_names(required.filter(|(_, header)| !header.optional).map(|(name, _)| *name));
         Self { names, required, absent }
     }
 
@@ -258,10 +262,10 @@ impl Asked {
         &self,
         pattern: &HttpPattern,
         head: &Head<V>,
-        value_of: impl Fn(V) -> &'a [u8],
+        p0f_value: impl Fn(V) -> &'a [u8],
     ) -> bool {
         let value_fits = |value: V, header: &HeaderPattern| {
-            header.value.as_deref().is_none_or(|part| occurs_in(part.as_bytes(), value_of(value)))
+            header.value.as_deref().is_none_or(|part| occurs_in(part.as_bytes(), p0f_value(value)))
         };
         // Most signatures fail by the order, which costs less to see.
         (pattern.version.is_none() || pattern.version == head.version)

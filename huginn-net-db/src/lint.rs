@@ -122,8 +122,8 @@ impl Database {
         let tcp = self.tcp_request().iter().chain(self.tcp_response()).map(|entry| entry.label.line);
         let http = self.http_request().iter().chain(self.http_response()).map(|entry| entry.label.line);
         let used: HashSet<u32> = tcp.chain(http).collect();
-        let systems: HashSet<&str> =
-            self.labels.iter().filter(|label| !label.is_tool()).map(|label| label.name.as_ref()).collect();
+        let base_systems = self.base_systems.iter().map(AsRef::as_ref);
+        let systems: HashSet<&str> = self.system_names().chain(base_systems).collect();
         for label in &self.labels {
             let mut remark = |remark| lints.push(Lint { line: label.line, remark });
             if !used.contains(&label.line) {
@@ -153,7 +153,7 @@ fn contradiction(pattern: &TcpPattern, handshake: Handshake) -> Option<Signature
     let small_scale = pattern.scale.is_none_or(|scale| scale <= 14);
     let stamps = Quirks::OWN_TIMESTAMP_ZERO | Quirks::PEER_TIMESTAMP_NONZERO;
     let ids = quirks & (Quirks::DF | Quirks::ID_NONZERO | Quirks::ID_ZERO);
-    let foreign_ack = match handshake {
+    let other_ack = match handshake {
         Handshake::Syn => Quirks::ACK_ZERO,
         Handshake::SynAck => Quirks::ACK_NONZERO,
     };
@@ -183,7 +183,7 @@ fn contradiction(pattern: &TcpPattern, handshake: Handshake) -> Option<Signature
                 && (ids == Quirks::ID_NONZERO || ids.contains(Quirks::DF | Quirks::ID_ZERO)),
             SignatureContradiction::Id,
         ),
-        (quirks.intersects(foreign_ack), SignatureContradiction::Ack),
+        (quirks.intersects(other_ack), SignatureContradiction::Ack),
         (quirks.contains(Quirks::URG | Quirks::URGENT_NONZERO), SignatureContradiction::Urgent),
     ];
     checks.into_iter().find(|(holds, _)| *holds).map(|(_, contradiction)| contradiction)

@@ -6,7 +6,7 @@ use huginn_net_wire::{Cursor, Parsed};
 
 use crate::computed::Computed;
 use crate::extension::extension_type as kind;
-use crate::fingerprints::Known;
+use crate::fingerprints::CachedFingerprints;
 use crate::handshake::{self, CLIENT_HELLO, at};
 use crate::{AlpnList, Extension, Extensions, TlsError, TlsField, Transport, U16List, Version, is_grease};
 
@@ -23,7 +23,7 @@ pub struct ClientHello<'a> {
     message: Cow<'a, [u8]>,
     transport: Transport,
     layout: Layout,
-    known: Computed<Known>,
+    cached: Computed<CachedFingerprints>,
 }
 
 /// Where the parts of a message are.
@@ -34,14 +34,14 @@ struct Layout {
     cipher_suites: Span,
     compression_methods: Span,
     extensions: Span,
-    /// Where that begins what those extensions hold that are asked for, each at its [`Place`]; zero for one that is absent.
-    contents: [u32; Place::Other as usize + 1],
+    /// Where that begins what those extensions hold that are asked for, each at its [`IndexedExtension`]; zero for one that is absent.
+    contents: [u32; IndexedExtension::Other as usize + 1],
     well_formed: bool,
 }
 
 /// The extensions that are asked for.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum IndexedExtension {
     ServerName,
     SupportedGroups,
     EcPointFormats,
@@ -70,22 +70,22 @@ impl<'a> ClientHello<'a> {
     /// # Errors
     /// A message that ends within what is mandatory, or is no ClientHello.
     pub fn from_message(bytes: &'a [u8], transport: Transport) -> Result<Option<Parsed<Self>>, TlsError> {
-        handshake::parsed(Self::of_message(bytes, transport), Self::message)
+        handshake::parsed(Self::parse_message(bytes, transport), Self::message)
     }
 
     /// Reads a handshake message that is whole, its header included.
-    pub(crate) fn of_message(message: &'a [u8], transport: Transport) -> Result<Self, TlsError> {
+    pub(crate) fn parse_message(message: &'a [u8], transport: Transport) -> Result<Self, TlsError> {
         let body = handshake::body(message, CLIENT_HELLO)?;
         let end = body.position().saturating_add(body.remaining());
-        let layout = Layout::of(body, transport)?;
+        let layout = Layout::parse(body, transport)?;
         let message = Cow::Borrowed(message.get(..end).unwrap_or(message));
-        Ok(Self { message, transport, layout, known: Computed::default() })
+        Ok(Self { message, transport, layout, cached: Computed::default() })
     }
 
     /// The same hello with bytes of its own.
     pub fn into_owned(self) -> ClientHello<'static> {
-        let Self { message, transport, layout, known } = self;
-        ClientHello { message: Cow::Owned(message.into_owned()), transport, layout, known }
+        let Self { message, transport, layout, cached } = self;
+        ClientHello { message: Cow::Owned(message.into_owned()), transport, layout, cached }
     }
 
     /// The handshake message, its header included.
@@ -147,12 +147,12 @@ impl<'a> ClientHello<'a> {
 
     /// Whether there is an extension server_name, whatever it holds.
     pub fn has_server_name(&self) -> bool {
-        self.content(Place::ServerName).is_some()
+        self.content(IndexedExtension::ServerName).is_some()
     }
 
     /// The host name in the extension server_name (RFC 6066, section 3), as it stands.
     pub fn server_name(&self) -> Option<&[u8]> {
-        let mut cursor = Cursor::new(self.content(Place::ServerName)?);
+        let mut cursor = Cursor::new(self.content(IndexedExtension::ServerName)?);
         cursor.skip(2).ok()?;
         loop {
             let kind = cursor.u8().ok()?;
@@ -166,37 +166,37 @@ impl<'a> ClientHello<'a> {
 
     /// The protocols of the extension application_layer_protocol_negotiation (RFC 7301), as they stand.
     pub fn alpn(&self) -> AlpnList<'_> {
-        AlpnList::new(self.list(Place::Alpn, 2))
+        AlpnList::new(self.list(IndexedExtension::Alpn, 2))
     }
 
     /// The versions of the extension supported_versions, GREASE included.
     pub fn supported_versions(&self) -> U16List<'_> {
-        U16List::new(self.list(Place::SupportedVersions, 1))
+        U16List::new(self.list(IndexedExtension::SupportedVersions, 1))
     }
 
     /// The groups of the extension supported_groups, GREASE included.
     pub fn supported_groups(&self) -> U16List<'_> {
-        U16List::new(self.list(Place::SupportedGroups, 2))
+        U16List::new(self.list(IndexedExtension::SupportedGroups, 2))
     }
 
     /// The signature schemes of the extension signature_algorithms, GREASE included.
     pub fn signature_algorithms(&self) -> U16List<'_> {
-        U16List::new(self.list(Place::SignatureAlgorithms, 2))
+        U16List::new(self.list(IndexedExtension::SignatureAlgorithms, 2))
     }
 
     /// The formats of the extension ec_point_formats.
     pub fn ec_point_formats(&self) -> &[u8] {
-        self.list(Place::EcPointFormats, 1)
+        self.list(IndexedExtension::EcPointFormats, 1)
     }
 
     /// Whether there is an extension encrypted_client_hello (RFC 9849), be it a real one or GREASE: that cannot be told.
     pub fn has_ech(&self) -> bool {
-        self.content(Place::EncryptedClientHello).is_some()
+        self.content(IndexedExtension::EncryptedClientHello).is_some()
     }
 
     /// Whether application data may follow at once (RFC 8446, section 4.2.10).
     pub(crate) fn announces_early_data(&self) -> bool {
-        self.content(Place::EarlyData).is_some()
+        self.content(IndexedExtension::EarlyData).is_some()
     }
 
     /// Whether the extensions fill the message, and themselves their block.
@@ -210,25 +210,25 @@ impl<'a> ClientHello<'a> {
     }
 
     /// What this thread knows of hellos like this one.
-    pub(crate) fn known(&self) -> &Known {
-        self.known.get_or_init(|| Known::of(self))
+    pub(crate) fn cached(&self) -> &CachedFingerprints {
+        self.cached.get_or_init(|| CachedFingerprints::for_hello(self))
     }
 
     /// The cipher suites, and what the other extensions hold that fingerprints show; each with where its first number of
     /// two bytes is, if it has some.
-    pub(crate) fn shown(&self) -> [(&[u8], Option<usize>); 5] {
-        let content = |place| self.content(place).unwrap_or_default();
+    pub(crate) fn fingerprinted_parts(&self) -> [(&[u8], Option<usize>); 5] {
+        let content = |extension| self.content(extension).unwrap_or_default();
         [
             (self.part(self.layout.cipher_suites), Some(0)),
-            (content(Place::SignatureAlgorithms), Some(2)),
-            (content(Place::SupportedGroups), Some(2)),
-            (content(Place::SupportedVersions), Some(1)),
-            (content(Place::EcPointFormats), None),
+            (content(IndexedExtension::SignatureAlgorithms), Some(2)),
+            (content(IndexedExtension::SupportedGroups), Some(2)),
+            (content(IndexedExtension::SupportedVersions), Some(1)),
+            (content(IndexedExtension::EcPointFormats), None),
         ]
     }
 
     fn part(&self, span: Span) -> &[u8] {
-        span.of(&self.message)
+        span.slice(&self.message)
     }
 
     fn numbers(&self, span: Span) -> U16List<'_> {
@@ -237,16 +237,16 @@ impl<'a> ClientHello<'a> {
 
     /// What an extension holds, behind the two bytes of its length.
     #[inline]
-    fn content(&self, place: Place) -> Option<&[u8]> {
-        let start = self.layout.contents.get(place as usize).filter(|start| **start != 0)?;
+    fn content(&self, extension: IndexedExtension) -> Option<&[u8]> {
+        let start = self.layout.contents.get(extension as usize).filter(|start| **start != 0)?;
         let (before, data) = self.message.split_at_checked(*start as usize)?;
         data.get(..usize::from(u16::from_be_bytes(*before.last_chunk()?)))
     }
 
     /// The list that an extension holds, without the `prefix` bytes of length before it; what is there of it, if the
     /// length is more.
-    fn list(&self, place: Place, prefix: usize) -> &[u8] {
-        let data = self.content(place).unwrap_or_default();
+    fn list(&self, extension: IndexedExtension, prefix: usize) -> &[u8] {
+        let data = self.content(extension).unwrap_or_default();
         let (len, list) = data.split_at_checked(prefix).unwrap_or_default();
         let len = len.iter().fold(0_usize, |len, byte| len.wrapping_shl(8) | usize::from(*byte));
         list.get(..len).unwrap_or(list)
@@ -254,7 +254,7 @@ impl<'a> ClientHello<'a> {
 }
 
 impl Layout {
-    fn of(mut body: Cursor<'_>, transport: Transport) -> Result<Self, TlsError> {
+    fn parse(mut body: Cursor<'_>, transport: Transport) -> Result<Self, TlsError> {
         Span::fixed(&mut body, Span::VERSION.len as usize, TlsField::Version)?;
         Span::fixed(&mut body, Span::RANDOM.len as usize, TlsField::Random)?;
         let mut layout = Self { session_id: Span::short(&mut body, TlsField::SessionId)?, ..Self::default() };
@@ -281,7 +281,7 @@ impl Layout {
         for Extension { kind, data } in extensions.by_ref() {
             // Type and length stand before what it holds.
             let start = end.wrapping_add(4);
-            if let Some(place) = self.contents.get_mut(Place::of(kind) as usize) {
+            if let Some(place) = self.contents.get_mut(IndexedExtension::from_type(kind) as usize) {
                 *place = if *place == 0 { start } else { *place };
             }
             end = start.wrapping_add(u32::try_from(data.len()).unwrap_or_default());
@@ -290,23 +290,23 @@ impl Layout {
     }
 }
 
-impl Place {
+impl IndexedExtension {
     /// By the type, of those that are so low.
     #[expect(clippy::indexing_slicing, reason = "it is checked when it is compiled")]
-    const LOW: [Self; 64] = {
-        let mut places = [Self::Other; 64];
-        places[kind::SERVER_NAME as usize] = Self::ServerName;
-        places[kind::SUPPORTED_GROUPS as usize] = Self::SupportedGroups;
-        places[kind::EC_POINT_FORMATS as usize] = Self::EcPointFormats;
-        places[kind::SIGNATURE_ALGORITHMS as usize] = Self::SignatureAlgorithms;
-        places[kind::ALPN as usize] = Self::Alpn;
-        places[kind::EARLY_DATA as usize] = Self::EarlyData;
-        places[kind::SUPPORTED_VERSIONS as usize] = Self::SupportedVersions;
-        places
+    const BY_LOW_TYPE: [Self; 64] = {
+        let mut table = [Self::Other; 64];
+        table[kind::SERVER_NAME as usize] = Self::ServerName;
+        table[kind::SUPPORTED_GROUPS as usize] = Self::SupportedGroups;
+        table[kind::EC_POINT_FORMATS as usize] = Self::EcPointFormats;
+        table[kind::SIGNATURE_ALGORITHMS as usize] = Self::SignatureAlgorithms;
+        table[kind::ALPN as usize] = Self::Alpn;
+        table[kind::EARLY_DATA as usize] = Self::EarlyData;
+        table[kind::SUPPORTED_VERSIONS as usize] = Self::SupportedVersions;
+        table
     };
 
-    fn of(extension: u16) -> Self {
-        match Self::LOW.get(usize::from(extension)) {
+    fn from_type(extension: u16) -> Self {
+        match Self::BY_LOW_TYPE.get(usize::from(extension)) {
             Some(place) => *place,
             None if extension == kind::ENCRYPTED_CLIENT_HELLO => Self::EncryptedClientHello,
             None => Self::Other,
@@ -344,7 +344,7 @@ impl Span {
         Self::fixed(cursor, usize::from(len), field)
     }
 
-    fn of(self, message: &[u8]) -> &[u8] {
+    fn slice(self, message: &[u8]) -> &[u8] {
         let start = self.start as usize;
         message.get(start..start.saturating_add(self.len as usize)).unwrap_or_default()
     }

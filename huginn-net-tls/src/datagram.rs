@@ -21,9 +21,9 @@ enum Carrier {
 }
 
 /// Who sent this datagram, if a flow with hellos begins with it, and what they come over.
-fn opening(payload: &[u8]) -> Option<(Side, Carrier)> {
+fn detect_carrier(payload: &[u8]) -> Option<(Side, Carrier)> {
     let dtls = || dtls::hello_sender(payload).map(|sender| (sender, Carrier::Dtls));
-    let vpn = || openvpn::session_opener(payload).map(|sender| (sender, Carrier::OpenVpn));
+    let vpn = || openvpn::session_initiator(payload).map(|sender| (sender, Carrier::OpenVpn));
     let rdp = || rdpudp::hello_sender(payload).map(|sender| (sender, Carrier::RdpUdp));
     dtls().or_else(vpn).or_else(rdp)
 }
@@ -45,13 +45,13 @@ enum Reader {
 impl DatagramFlow {
     /// The flow that begins with this datagram, and who sent it; nothing if no hello is to be expected.
     #[inline]
-    pub(crate) fn opened_by(payload: &[u8]) -> Option<(Side, Self)> {
-        let (sender, carrier) = opening(payload)?;
-        Some((sender, Self { reader: Reader::of(carrier), hellos: 0 }))
+    pub(crate) fn from_first_datagram(payload: &[u8]) -> Option<(Side, Self)> {
+        let (sender, carrier) = detect_carrier(payload)?;
+        Some((sender, Self { reader: Reader::new(carrier), hellos: 0 }))
     }
 
     /// Whether a hello was found.
-    pub(crate) fn has_found(&self) -> bool {
+    pub(crate) fn has_found_hello(&self) -> bool {
         self.hellos > 0
     }
 
@@ -69,7 +69,7 @@ impl DatagramFlow {
     ) -> Interest {
         let Self { reader, hellos } = self;
         if *hellos == 0 {
-            reader.change_for(payload);
+            reader.switch_carrier(payload);
         }
         let mut found = |sender, hello: Hello<'_>, retry| {
             if *hellos < MAX_HELLOS {
@@ -96,7 +96,7 @@ impl DatagramFlow {
 }
 
 impl Reader {
-    fn of(carrier: Carrier) -> Self {
+    fn new(carrier: Carrier) -> Self {
         match carrier {
             Carrier::Dtls => Self::Dtls(DtlsFlow::default()),
             Carrier::OpenVpn => Self::OpenVpn(OpenVpnFlow::default()),
@@ -106,10 +106,10 @@ impl Reader {
 
     /// Starts over with another carrier, if a flow over that one begins with this datagram: the datagram before it
     /// that looked like a beginning was none.
-    fn change_for(&mut self, payload: &[u8]) {
-        let Some((_, carrier)) = opening(payload) else { return };
+    fn switch_carrier(&mut self, payload: &[u8]) {
+        let Some((_, carrier)) = detect_carrier(payload) else { return };
         if carrier != self.carrier() {
-            *self = Self::of(carrier);
+            *self = Self::new(carrier);
         }
     }
 
@@ -162,7 +162,7 @@ pub(crate) mod tests {
 
     /// What is found in a flow that the first of these datagrams opens.
     fn follow(datagrams: &[(Side, &[u8])]) -> Vec<Found> {
-        let (opener, mut flow) = DatagramFlow::opened_by(datagrams[0].1).expect("a flow");
+        let (opener, mut flow) = DatagramFlow::from_first_datagram(datagrams[0].1).expect("a flow");
         assert_eq!(opener, datagrams[0].0);
         let (mut found, mut counters) = (Vec::new(), DatagramCounters::default());
         for (sender, datagram) in datagrams {
@@ -170,7 +170,7 @@ pub(crate) mod tests {
                 found.push(fingerprint(sender, &hello, retry));
             });
             assert_eq!(interest, Interest::More, "another handshake may follow");
-            assert_eq!(flow.has_found(), !found.is_empty());
+            assert_eq!(flow.has_found_hello(), !found.is_empty());
         }
         assert_eq!(counters, DatagramCounters::default());
         found
@@ -238,7 +238,7 @@ pub(crate) mod tests {
             let len = u16::try_from(fragment.len()).unwrap().to_be_bytes();
             [&[22, 0xfe, 0xfd][..], &[0; 8], &len, &fragment].concat()
         };
-        let (_, mut flow) = DatagramFlow::opened_by(&hello(0)).unwrap();
+        let (_, mut flow) = DatagramFlow::from_first_datagram(&hello(0)).unwrap();
         let mut found = 0;
         for random in 0..200 {
             let interest = flow.on_datagram(
@@ -262,7 +262,7 @@ pub(crate) mod tests {
         for datagram in
             [&[][..], &[22], &[0x38], &[0x38; 14], &[0; 1200], &[0xff; 1232], dns, stun, &ntp, &crypt]
         {
-            assert!(DatagramFlow::opened_by(datagram).is_none(), "{datagram:02x?}");
+            assert!(DatagramFlow::from_first_datagram(datagram).is_none(), "{datagram:02x?}");
         }
     }
 
@@ -275,14 +275,14 @@ pub(crate) mod tests {
             tail in prop::collection::vec(any::<u8>(), 0..60),
         ) {
             let datagrams = dialogue(capture);
-            let (_, mut flow) = DatagramFlow::opened_by(datagrams[0].1).unwrap();
+            let (_, mut flow) = DatagramFlow::from_first_datagram(datagrams[0].1).unwrap();
             for (which, place, byte, turn) in spoilt {
                 let (sender, datagram) = which.get(&datagrams);
                 let mut datagram = datagram.to_vec();
                 *place.get_mut(&mut datagram[..]) = byte;
                 datagram.extend_from_slice(&tail);
                 let sender = if turn { sender.peer() } else { *sender };
-                let _ = DatagramFlow::opened_by(&datagram);
+                let _ = DatagramFlow::from_first_datagram(&datagram);
                 let _ = flow.on_datagram(&datagram, sender, &mut DatagramCounters::default(), &mut |_, _, _| {});
                 prop_assert!(flow.buffered_bytes() < 400_000);
             }
@@ -294,9 +294,9 @@ pub(crate) mod tests {
             mut datagram in prop::collection::vec(any::<u8>(), 1..120),
         ) {
             datagram[0] = first;
-            let _ = DatagramFlow::opened_by(&datagram);
+            let _ = DatagramFlow::from_first_datagram(&datagram);
             for carrier in [Carrier::Dtls, Carrier::OpenVpn, Carrier::RdpUdp] {
-                let mut flow = DatagramFlow { reader: Reader::of(carrier), hellos: 0 };
+                let mut flow = DatagramFlow { reader: Reader::new(carrier), hellos: 0 };
                 for sender in [Side::Client, Side::Server] {
                     let _ = flow.on_datagram(&datagram, sender, &mut DatagramCounters::default(), &mut |_, _, _| {});
                 }

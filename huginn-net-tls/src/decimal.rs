@@ -15,7 +15,7 @@ const MAX_LEN: usize = 6;
 
 impl Decimal {
     /// The digits are computed all at once: a digit is a byte of a word, the first one the lowest.
-    fn of(number: u16) -> Self {
+    fn from_u16(number: u16) -> Self {
         let number = u32::from(number);
         let (first, rest) = (number / 10_000, number % 10_000);
         let pairs = (rest / 100) | (rest % 100) << 16;
@@ -56,14 +56,14 @@ pub(crate) struct Decimals {
 }
 
 impl Decimals {
-    pub(crate) fn of_process() -> &'static Self {
+    pub(crate) fn shared() -> &'static Self {
         static DECIMALS: LazyLock<Decimals> = LazyLock::new(Decimals::new);
         &DECIMALS
     }
 
     fn new() -> Self {
         let byte = |place| u8::try_from(place).unwrap_or(u8::MAX);
-        let page = |high: u8| array::from_fn(|low| Decimal::of(u16::from_be_bytes([high, byte(low)])));
+        let page = |high: u8| array::from_fn(|low| Decimal::from_u16(u16::from_be_bytes([high, byte(low)])));
         let page_of =
             |high: usize| PAGES.into_iter().position(|page| usize::from(page) == high).map_or(u8::MAX, byte);
         Self { page_of: array::from_fn(page_of), pages: PAGES.map(page) }
@@ -71,10 +71,10 @@ impl Decimals {
 
     /// How a number is written.
     #[inline]
-    pub(crate) fn of(&self, number: u16) -> Decimal {
+    pub(crate) fn get(&self, number: u16) -> Decimal {
         let [high, low] = number.to_be_bytes().map(usize::from);
         let page = self.page_of.get(high).and_then(|page| self.pages.get(usize::from(*page)));
-        page.and_then(|page| page.get(low)).map_or_else(|| Decimal::of(number), |written| *written)
+        page.and_then(|page| page.get(low)).map_or_else(|| Decimal::from_u16(number), |written| *written)
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn numbers_are_those_of_the_standard_library() {
         for number in 0..=u16::MAX {
-            let written = Decimals::of_process().of(number);
+            let written = Decimals::shared().get(number);
             assert_eq!(std::str::from_utf8(written.digits()), Ok(number.to_string().as_str()));
             assert_eq!(written.bytes[written.len() - 1], b'-');
         }

@@ -13,7 +13,7 @@ use crate::{ClientHello, Ja3, Ja4Form, Ja4Raw, is_grease};
 
 /// What a thread knows of hellos like one that it has.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct CachedFingerprints {
     /// None of such hellos that it has not seen before.
     fingerprints: Option<Arc<Fingerprints>>,
     /// Whether the extensions of the one are in the order of those.
@@ -43,34 +43,35 @@ const MAX_KINDS: usize = 32;
 const MAX_KEY: usize = 384;
 
 thread_local! {
-    static KNOWN: RefCell<SeenCache<[u8], Arc<Fingerprints>>> = RefCell::new(SeenCache::new(CAPACITY));
+    static CACHE: RefCell<SeenCache<[u8], Arc<Fingerprints>>> = RefCell::new(SeenCache::new(CAPACITY));
 }
 
-impl Known {
-    pub(crate) fn of(hello: &ClientHello<'_>) -> Self {
+impl CachedFingerprints {
+    pub(crate) fn for_hello(hello: &ClientHello<'_>) -> Self {
         let (mut kinds, mut count) = ([0; MAX_KINDS], 0_usize);
-        let sorted = SortedKinds::of_each(hello.extensions().map(|extension| extension.kind), |kind| {
-            if let Some(place) = kinds.get_mut(count) {
-                *place = kind;
-            }
-            count = count.wrapping_add(1);
-        });
+        let sorted =
+            SortedKinds::from_numbers_with(hello.extensions().map(|extension| extension.kind), |kind| {
+                if let Some(place) = kinds.get_mut(count) {
+                    *place = kind;
+                }
+                count = count.wrapping_add(1);
+            });
         let order = kinds.get(..count);
-        let fingerprints = order.and_then(|order| Fingerprints::known(hello, &sorted, order));
-        let in_order = fingerprints.as_ref().is_some_and(|known| Some(&*known.order) == order);
+        let fingerprints = order.and_then(|order| Fingerprints::cached(hello, &sorted, order));
+        let in_order = fingerprints.as_ref().is_some_and(|cached| Some(&*cached.order) == order);
         Self { fingerprints, in_order }
     }
 
     /// The JA4 of the hello that this is known of.
     pub(crate) fn ja4(&self, hello: &ClientHello<'_>, form: Ja4Form) -> Ja4Raw {
-        let compute = || Ja4Raw::of(hello, form);
-        let Some(known) = &self.fingerprints else { return compute() };
+        let compute = || Ja4Raw::from_hello(hello, form);
+        let Some(cached) = &self.fingerprints else { return compute() };
         match form {
-            Ja4Form::Sorted => known.sorted.get_or_init(compute).clone(),
-            Ja4Form::SessionStable => known.session_stable.get_or_init(compute).clone(),
+            Ja4Form::Sorted => cached.sorted.get_or_init(compute).clone(),
+            Ja4Form::SessionStable => cached.session_stable.get_or_init(compute).clone(),
             Ja4Form::Original => {
                 let original =
-                    known.original.get_or_init(|| compute().reordered(known.order.iter().copied()));
+                    cached.original.get_or_init(|| compute().reordered(cached.order.iter().copied()));
                 if self.in_order { original.clone() } else { original.reordered(hello.kinds()) }
             }
         }
@@ -78,21 +79,22 @@ impl Known {
 
     /// The JA3 of the hello that this is known of.
     pub(crate) fn ja3(&self, hello: &ClientHello<'_>) -> Ja3 {
-        let Some(known) = &self.fingerprints else { return Ja3::of(hello) };
-        let compute = || Ja3Frame::ja3(known.ja3_frame.get_or_init(|| Arc::new(Ja3Frame::of(hello))), hello);
-        if self.in_order { known.ja3.get_or_init(compute).clone() } else { compute() }
+        let Some(cached) = &self.fingerprints else { return Ja3::from_hello(hello) };
+        let compute =
+            || Ja3Frame::ja3(cached.ja3_frame.get_or_init(|| Arc::new(Ja3Frame::from_hello(hello))), hello);
+        if self.in_order { cached.ja3.get_or_init(compute).clone() } else { compute() }
     }
 }
 
 impl Fingerprints {
     /// Those of hellos like this one, whose extensions are of these types, if this thread has seen one before.
-    fn known(hello: &ClientHello<'_>, kinds: &SortedKinds, order: &[u16]) -> Option<Arc<Self>> {
+    fn cached(hello: &ClientHello<'_>, kinds: &SortedKinds, order: &[u16]) -> Option<Arc<Self>> {
         let mut key = Key { bytes: [0; MAX_KEY], len: 0 };
         key.push_hello(hello, kinds)?;
-        SeenCache::recall(&KNOWN, key.as_bytes(), || Arc::new(Self::none_yet(order)))
+        SeenCache::recall(&CACHE, key.as_bytes(), || Arc::new(Self::empty(order)))
     }
 
-    fn none_yet(order: &[u16]) -> Self {
+    fn empty(order: &[u16]) -> Self {
         Self {
             sorted: Computed::default(),
             session_stable: Computed::default(),
@@ -121,7 +123,7 @@ impl Key {
         self.push(&[hello.transport() as u8])?;
         self.push(&hello.legacy_version().0.to_ne_bytes())?;
         self.push(&alpn(hello))?;
-        let parts = hello.shown();
+        let parts = hello.fingerprinted_parts();
         for (part, _) in parts {
             // No part runs into the next one.
             self.push(&u16::try_from(part.len()).ok()?.to_ne_bytes())?;
@@ -130,7 +132,7 @@ impl Key {
             let start = self.len;
             self.push(part)?;
             if let Some(first) = first {
-                self.hide_grease(start.checked_add(first)?);
+                self.normalize_grease(start.checked_add(first)?);
             }
         }
         others.iter().try_for_each(|kind| self.push(&kind.to_ne_bytes()))
@@ -138,7 +140,7 @@ impl Key {
 
     /// Replaces a number of GREASE: no fingerprint shows it, and clients draw it at random. They put it first.
     #[inline]
-    fn hide_grease(&mut self, at: usize) {
+    fn normalize_grease(&mut self, at: usize) {
         let number = self.bytes.get_mut(at..).and_then(|rest| rest.first_chunk_mut());
         if let Some(number) = number.filter(|number| is_grease(u16::from_be_bytes(**number))) {
             *number = GREASE;
@@ -207,10 +209,10 @@ mod tests {
 
     fn assert_same(hello: &ClientHello<'_>) {
         for form in [Ja4Form::Sorted, Ja4Form::Original, Ja4Form::SessionStable] {
-            assert_eq!(hello.ja4_raw(form), Ja4Raw::of(hello, form), "{form:?} of {hello:?}");
+            assert_eq!(hello.ja4_raw(form), Ja4Raw::from_hello(hello, form), "{form:?} of {hello:?}");
         }
         for _ in 0..2 {
-            let (given, computed) = (hello.ja3(), Ja3::of(hello));
+            let (given, computed) = (hello.ja3(), Ja3::from_hello(hello));
             assert_eq!((given.as_str(), given.hash()), (computed.as_str(), computed.hash()), "{hello:?}");
         }
     }
@@ -232,7 +234,7 @@ mod tests {
             for (transport, version, suites, extensions) in hellos {
                 let message = message(version, &suites, &extensions);
                 for _ in 0..3 {
-                    assert_same(&ClientHello::of_message(&message, transport).unwrap());
+                    assert_same(&ClientHello::parse_message(&message, transport).unwrap());
                 }
             }
         }
@@ -243,12 +245,12 @@ mod tests {
         let bytes =
             |grease| message(3, &[grease, 0x1301], &[(grease, Vec::new()), (16, b"\0\x03\x02h2".to_vec())]);
         let [one, two, three] = [0x0a0a, 0xfafa, 0x6a6a].map(bytes);
-        let hello = |bytes| ClientHello::of_message(bytes, Transport::Tcp).unwrap();
-        assert!(hello(&one).known().fingerprints.is_none(), "nothing is known of the first one");
-        let known = hello(&two).ja4_r();
-        assert_eq!(hello(&three).ja4_r().as_str().as_ptr(), known.as_str().as_ptr());
-        let quic = ClientHello::of_message(&three, Transport::Quic).unwrap();
-        assert!(quic.known().fingerprints.is_none());
+        let hello = |bytes| ClientHello::parse_message(bytes, Transport::Tcp).unwrap();
+        assert!(hello(&one).cached().fingerprints.is_none(), "nothing is known of the first one");
+        let cached = hello(&two).ja4_r();
+        assert_eq!(hello(&three).ja4_r().as_str().as_ptr(), cached.as_str().as_ptr());
+        let quic = ClientHello::parse_message(&three, Transport::Quic).unwrap();
+        assert!(quic.cached().fingerprints.is_none());
     }
 
     #[test]
@@ -257,7 +259,7 @@ mod tests {
             let suites: Vec<u16> = (0..count).collect();
             let message = message(3, &suites, &[(10, vec![0, 2, 0, 29])]);
             for _ in 0..3 {
-                assert_same(&ClientHello::of_message(&message, Transport::Tcp).unwrap());
+                assert_same(&ClientHello::parse_message(&message, Transport::Tcp).unwrap());
             }
         }
     }

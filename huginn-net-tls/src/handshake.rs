@@ -64,7 +64,7 @@ fn body_len([a, b, c]: [u8; 3]) -> usize {
 /// copied.
 #[derive(Debug, Default)]
 pub(crate) struct MessageJoiner {
-    held: Vec<u8>,
+    buffered: Vec<u8>,
 }
 
 impl MessageJoiner {
@@ -77,13 +77,13 @@ impl MessageJoiner {
         mut bytes: &[u8],
         each: &mut (impl FnMut(&[u8]) + ?Sized),
     ) -> Result<(), TlsError> {
-        if !self.held.is_empty() {
+        if !self.buffered.is_empty() {
             match self.fill(bytes)? {
                 ControlFlow::Continue(()) => return Ok(()),
                 ControlFlow::Break(rest) => bytes = rest,
             }
-            each(&self.held);
-            self.held.clear();
+            each(&self.buffered);
+            self.buffered.clear();
         }
         loop {
             let len = match message_len(bytes)? {
@@ -94,30 +94,30 @@ impl MessageJoiner {
             each(message);
             bytes = rest;
         }
-        self.held.extend_from_slice(bytes);
+        self.buffered.extend_from_slice(bytes);
         Ok(())
     }
 
     /// The memory that a message not yet whole takes up, in bytes.
     #[cfg(any(test, feature = "packets"))]
-    pub(crate) fn held(&self) -> usize {
-        self.held.capacity()
+    pub(crate) fn buffered_bytes(&self) -> usize {
+        self.buffered.capacity()
     }
 
     /// Adds bytes to the message held. Breaks with those that follow it once it is whole.
     fn fill<'a>(&mut self, bytes: &'a [u8]) -> Result<ControlFlow<&'a [u8]>, TlsError> {
-        let missing = HEADER_LEN.saturating_sub(self.held.len());
+        let missing = HEADER_LEN.saturating_sub(self.buffered.len());
         let (header, rest) = bytes.split_at_checked(missing).unwrap_or((bytes, &[]));
-        self.held.extend_from_slice(header);
-        let Some(len) = message_len(&self.held)? else { return Ok(ControlFlow::Continue(())) };
-        let missing = len.saturating_sub(self.held.len());
+        self.buffered.extend_from_slice(header);
+        let Some(len) = message_len(&self.buffered)? else { return Ok(ControlFlow::Continue(())) };
+        let missing = len.saturating_sub(self.buffered.len());
         match rest.split_at_checked(missing) {
             Some((body, rest)) => {
-                self.held.extend_from_slice(body);
+                self.buffered.extend_from_slice(body);
                 Ok(ControlFlow::Break(rest))
             }
             None => {
-                self.held.extend_from_slice(rest);
+                self.buffered.extend_from_slice(rest);
                 Ok(ControlFlow::Continue(()))
             }
         }
@@ -168,7 +168,7 @@ mod tests {
     fn a_message_that_is_whole_is_not_copied() {
         let (mut joiner, mut found) = (MessageJoiner::default(), 0);
         joiner.push(&message(1, 500), &mut |_| found += 1).unwrap();
-        assert_eq!((found, joiner.held()), (1, 0));
+        assert_eq!((found, joiner.buffered_bytes()), (1, 0));
     }
 
     #[test]

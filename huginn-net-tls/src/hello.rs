@@ -18,8 +18,8 @@ impl<'a> Hello<'a> {
     /// Reads a handshake message, its header included.
     pub(crate) fn from_message(message: &'a [u8], transport: Transport) -> Result<Self, TlsError> {
         match message.first() {
-            Some(&SERVER_HELLO) => ServerHello::of_message(message, transport).map(Self::Server),
-            Some(&CLIENT_HELLO) | None => ClientHello::of_message(message, transport).map(Self::Client),
+            Some(&SERVER_HELLO) => ServerHello::parse_message(message, transport).map(Self::Server),
+            Some(&CLIENT_HELLO) | None => ClientHello::parse_message(message, transport).map(Self::Client),
             Some(&other) => Err(TlsError::NotHello(other)),
         }
     }

@@ -61,21 +61,21 @@ impl HelloReader {
     /// Bytes that are no records of a handshake, or hold another message. Whatever comes then, the error stays.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Option<ClientHello<'static>>, TlsError> {
         let outcome = match &mut self.state {
-            State::Start(held) => {
-                held.extend_from_slice(bytes);
-                match begins_with(held) {
+            State::Start(buffered) => {
+                buffered.extend_from_slice(bytes);
+                match begins_with(buffered) {
                     None => Ok(None),
                     Some(Err(error)) => Err(error),
-                    Some(Ok(Beginning::Sslv2)) => hello_of_sslv2(held).map(|hello| {
+                    Some(Ok(Beginning::Sslv2)) => hello_of_sslv2(buffered).map(|hello| {
                         self.walk.offset = hello.consumed;
                         Some(hello.value)
                     }),
                     Some(Ok(Beginning::Record)) => {
-                        let held = std::mem::take(held);
-                        let mut reader = RecordReader::of_handshake_only();
-                        let outcome = read(&mut reader, &held);
+                        let buffered = std::mem::take(buffered);
+                        let mut reader = RecordReader::handshake_only();
+                        let outcome = read(&mut reader, &buffered);
                         self.state = State::Records(reader);
-                        self.walk.follow(&held, &outcome);
+                        self.walk.follow(&buffered, &outcome);
                         outcome
                     }
                 }
@@ -188,10 +188,10 @@ impl<'a> ClientHello<'a> {
             Some(Ok(Beginning::Record)) => {
                 let fragment = record::first_fragment(bytes);
                 if let Some(len) = handshake::message_len(fragment)?.filter(|len| *len <= fragment.len()) {
-                    let hello = Self::of_message(fragment, Transport::Tcp)?;
+                    let hello = Self::parse_message(fragment, Transport::Tcp)?;
                     return Ok(Some(Parsed::new(hello, HEADER_LEN.saturating_add(len))));
                 }
-                let hello = read(&mut RecordReader::of_handshake_only(), bytes)?;
+                let hello = read(&mut RecordReader::handshake_only(), bytes)?;
                 Ok(hello.map(|hello| {
                     let mut walk = RecordWalk::default();
                     walk.advance(bytes, hello.message().len());
@@ -240,7 +240,7 @@ fn read<'a>(reader: &mut RecordReader, bytes: &[u8]) -> Result<Option<ClientHell
 /// The hello in a record of SSL 2.0.
 fn hello_of_sslv2<'a>(record: &[u8]) -> Result<Parsed<ClientHello<'a>>, TlsError> {
     let message = sslv2::to_message(record).ok_or_else(|| not_record(record))?;
-    let hello = ClientHello::of_message(&message, Transport::Tcp)?.into_owned();
+    let hello = ClientHello::parse_message(&message, Transport::Tcp)?.into_owned();
     Ok(Parsed::new(hello, sslv2::record_len(record).unwrap_or_default()))
 }
 

@@ -12,9 +12,9 @@ use crate::{Transport, sslv2};
 
 /// How far into a direction a hello is looked for, in bytes: past a CONNECT with a long token, a PROXY header, SOCKS,
 /// a dialogue up to its STARTTLS.
-const SEARCH_LIMIT: u32 = 64 << 10;
+const MAX_SEARCH_BYTES: u32 = 64 << 10;
 /// How far hellos are read, in bytes: past the longest one in small records, and past early data.
-const READ_LIMIT: u32 = 512 << 10;
+const MAX_READ_BYTES: u32 = 512 << 10;
 /// As often the bytes behind what looked like a hello are searched again. It bounds the work on bytes made for that.
 const MAX_FALSE_STARTS: u8 = 16;
 
@@ -51,14 +51,14 @@ impl HelloSearch {
     }
 
     /// A search in a stream of which the first bytes are missing.
-    pub(crate) const fn from_the_middle() -> Self {
+    pub(crate) const fn from_midstream() -> Self {
         Self::in_state(State::Searching(Vec::new()))
     }
 
     /// A search in a stream of which so many bytes have been read, which were a record with a ClientHello.
-    pub(crate) fn behind_hello(taken: usize, early_data: bool) -> Self {
+    pub(crate) fn after_hello(taken: usize, early_data: bool) -> Self {
         let taken_here = u32::try_from(taken).unwrap_or(u32::MAX);
-        let state = State::Reading(RecordReader::behind_hello(taken, early_data));
+        let state = State::Reading(RecordReader::after_hello(taken, early_data));
         Self { state, taken: taken_here, hellos: 1, false_starts: 0 }
     }
 
@@ -76,8 +76,8 @@ impl HelloSearch {
         self.taken = self.taken.saturating_add(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
         self.advance(bytes, search, found);
         let limit = match &self.state {
-            State::Start(_) | State::Searching(_) => SEARCH_LIMIT,
-            State::Reading(_) => READ_LIMIT,
+            State::Start(_) | State::Searching(_) => MAX_SEARCH_BYTES,
+            State::Reading(_) => MAX_READ_BYTES,
             State::Done => return,
         };
         if self.taken > limit {
@@ -102,7 +102,7 @@ impl HelloSearch {
     pub(crate) fn buffered_bytes(&self) -> usize {
         match &self.state {
             State::Start(bytes) | State::Searching(bytes) => bytes.capacity(),
-            State::Reading(reader) => reader.held(),
+            State::Reading(reader) => reader.buffered_bytes(),
             State::Done => 0,
         }
     }
@@ -119,25 +119,25 @@ impl HelloSearch {
                     Some(rest) => bytes = rest,
                     None => return,
                 },
-                State::Searching(held) if held.is_empty() => match find(bytes) {
+                State::Searching(buffered) if buffered.is_empty() => match find(bytes) {
                     Some((place, Probe::Yes)) => {
                         bytes = bytes.get(place..).unwrap_or_default();
                         self.state = State::Reading(RecordReader::default());
                     }
                     Some((place, _)) => {
-                        held.extend_from_slice(bytes.get(place..).unwrap_or_default());
+                        buffered.extend_from_slice(bytes.get(place..).unwrap_or_default());
                         return;
                     }
                     None => return,
                 },
                 // A few bytes are held that may be the beginning of a record: one more decides or is held too.
-                State::Searching(held) => {
+                State::Searching(buffered) => {
                     let (first, rest) = bytes.split_at_checked(1).unwrap_or_default();
-                    held.extend_from_slice(first);
+                    buffered.extend_from_slice(first);
                     bytes = rest;
-                    if record::probe(held) != Probe::Unsure {
-                        let held = std::mem::take(held);
-                        self.advance(&held, search, found);
+                    if record::probe(buffered) != Probe::Unsure {
+                        let buffered = std::mem::take(buffered);
+                        self.advance(&buffered, search, found);
                     }
                 }
                 State::Reading(_) => match self.read(bytes, search, found) {
@@ -156,12 +156,12 @@ impl HelloSearch {
         search: &mut SearchCounters,
         found: &mut (impl FnMut(Hello<'_>) + ?Sized),
     ) -> Option<&'b [u8]> {
-        let State::Start(held) = &mut self.state else { return None };
-        let fresh = held.is_empty();
-        if !fresh {
-            held.extend_from_slice(bytes);
+        let State::Start(buffered) = &mut self.state else { return None };
+        let is_first_piece = buffered.is_empty();
+        if !is_first_piece {
+            buffered.extend_from_slice(bytes);
         }
-        let state = match Start::of(if fresh { bytes } else { held }) {
+        let state = match Start::detect(if is_first_piece { bytes } else { buffered }) {
             Start::Record => State::Reading(RecordReader::default()),
             Start::Other => State::Searching(Vec::new()),
             Start::Hello(message) => {
@@ -172,18 +172,18 @@ impl HelloSearch {
                 return None;
             }
             Start::Unsure => {
-                if fresh {
-                    held.extend_from_slice(bytes);
+                if is_first_piece {
+                    buffered.extend_from_slice(bytes);
                 }
                 return None;
             }
         };
-        let held = std::mem::take(held);
+        let buffered = std::mem::take(buffered);
         self.state = state;
-        if fresh {
+        if is_first_piece {
             return Some(bytes);
         }
-        self.advance(&held, search, found);
+        self.advance(&buffered, search, found);
         None
     }
 
@@ -195,7 +195,7 @@ impl HelloSearch {
         found: &mut (impl FnMut(Hello<'_>) + ?Sized),
     ) -> Option<&'b [u8]> {
         let Self { state: State::Reading(reader), hellos, .. } = self else { return None };
-        let begins_here = reader.is_new();
+        let is_new_reader = reader.is_new();
         let stop = reader
             .push(bytes, &mut |hello| {
                 *hellos = hellos.saturating_add(1);
@@ -212,8 +212,8 @@ impl HelloSearch {
         self.state = State::Searching(Vec::new());
         self.false_starts = self.false_starts.saturating_add(1);
         let again = self.false_starts <= MAX_FALSE_STARTS;
-        let passed = if again { 0 } else { stop.taken };
-        bytes.get(passed.max(usize::from(begins_here))..)
+        let skipped = if again { 0 } else { stop.taken };
+        bytes.get(skipped.max(usize::from(is_new_reader))..)
     }
 }
 
@@ -230,7 +230,7 @@ enum Start {
 }
 
 impl Start {
-    fn of(bytes: &[u8]) -> Self {
+    fn detect(bytes: &[u8]) -> Self {
         match (record::probe_first(bytes), sslv2::probe(bytes)) {
             (Probe::Yes, _) => Self::Record,
             (_, Probe::Yes) if sslv2::record_len(bytes).is_some_and(|len| bytes.len() < len) => Self::Unsure,
@@ -244,9 +244,9 @@ impl Start {
 /// The first place where a record with a hello begins, or may begin.
 fn find(bytes: &[u8]) -> Option<(usize, Probe)> {
     /// One byte of it alone is in any file every few hundred bytes.
-    static BEGINNING: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(&record::BEGINNING));
-    let last = bytes.len().checked_sub(1).filter(|&last| bytes.get(last) == record::BEGINNING.first());
-    BEGINNING.find_iter(bytes).chain(last).find_map(|place| {
+    static RECORD_START: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(&record::RECORD_START));
+    let last = bytes.len().checked_sub(1).filter(|&last| bytes.get(last) == record::RECORD_START.first());
+    RECORD_START.find_iter(bytes).chain(last).find_map(|place| {
         let probe = record::probe(bytes.get(place..)?);
         (probe != Probe::No).then_some((place, probe))
     })

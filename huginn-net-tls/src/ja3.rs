@@ -68,7 +68,7 @@ pub struct Ja3Hash(pub [u8; 16]);
 impl ClientHello<'_> {
     /// JA3.
     pub fn ja3(&self) -> Ja3 {
-        self.known().ja3(self)
+        self.cached().ja3(self)
     }
 
     /// The hash of JA3.
@@ -94,12 +94,12 @@ impl ServerHello<'_> {
 }
 
 impl Ja3 {
-    pub(crate) fn of(hello: &ClientHello<'_>) -> Self {
+    pub(crate) fn from_hello(hello: &ClientHello<'_>) -> Self {
         let numbers = hello.cipher_suites().len().saturating_add(hello.supported_groups().len());
         let mut text = Vec::with_capacity(numbers.saturating_mul(6).saturating_add(128));
         push_before_extensions(&mut text, hello);
         push_extensions(&mut text, hello);
-        push_behind_extensions(&mut text, hello);
+        push_after_extensions(&mut text, hello);
         Self::new(text, None)
     }
 
@@ -112,8 +112,8 @@ impl Ja3 {
     pub fn hash(&self) -> Ja3Hash {
         let Ja3Parts { text, frame, hash } = &*self.0;
         *hash.get_or_init(|| match frame {
-            Some(frame) => frame.hash_of(text.as_bytes()),
-            None => Ja3Hash::of(text.as_bytes()),
+            Some(frame) => frame.hash_text(text.as_bytes()),
+            None => Ja3Hash::from_text(text.as_bytes()),
         })
     }
 
@@ -124,10 +124,10 @@ impl Ja3 {
 }
 
 impl Ja3Frame {
-    pub(crate) fn of(hello: &ClientHello<'_>) -> Self {
+    pub(crate) fn from_hello(hello: &ClientHello<'_>) -> Self {
         let (mut before, mut behind) = (Vec::new(), Vec::new());
         push_before_extensions(&mut before, hello);
-        push_behind_extensions(&mut behind, hello);
+        push_after_extensions(&mut behind, hello);
         let begun = Md5::new_with_prefix(&before);
         Self { before, behind, begun }
     }
@@ -143,7 +143,7 @@ impl Ja3Frame {
     }
 
     /// The MD5 of a text that begins with what is before the extensions.
-    fn hash_of(&self, text: &[u8]) -> Ja3Hash {
+    fn hash_text(&self, text: &[u8]) -> Ja3Hash {
         let rest = text.get(self.before.len()..).unwrap_or_default();
         Ja3Hash(self.begun.clone().chain_update(rest).finalize().into())
     }
@@ -169,7 +169,7 @@ impl Ja3s {
     /// Each thread caches the hashes of 256 texts of up to 64 bytes that came again, in 40 KB.
     pub fn hash(&self) -> Ja3Hash {
         let text = self.text.as_bytes();
-        let compute = || Ja3Hash::of(text);
+        let compute = || Ja3Hash::from_text(text);
         let is_short = text.len() <= MAX_CACHED_TEXT;
         let cached = is_short.then(|| SeenCache::recall(&SERVER_HASHES, text, compute)).flatten();
         cached.unwrap_or_else(compute)
@@ -182,7 +182,7 @@ impl Ja3s {
 }
 
 impl Ja3Hash {
-    fn of(text: &[u8]) -> Self {
+    fn from_text(text: &[u8]) -> Self {
         Self(Md5::digest(text).into())
     }
 }
@@ -254,7 +254,7 @@ fn push_extensions(text: &mut Vec<u8>, hello: &ClientHello<'_>) {
 }
 
 /// The groups and the point formats.
-fn push_behind_extensions(text: &mut Vec<u8>, hello: &ClientHello<'_>) {
+fn push_after_extensions(text: &mut Vec<u8>, hello: &ClientHello<'_>) {
     push_field(text, hello.supported_groups().filter(is_no_grease));
     push_field(text, hello.ec_point_formats().iter().copied().map(u16::from));
 }
@@ -269,9 +269,9 @@ fn push_numbers(text: &mut Vec<u8>, numbers: impl Iterator<Item = u16>) {
     let empty = text.len();
     // Numbers that are not in the text yet: it grows by many at once.
     let (mut ready, mut len) = ([0; 256], 0_usize);
-    let decimals = Decimals::of_process();
+    let decimals = Decimals::shared();
     for number in numbers {
-        let written = decimals.of(number);
+        let written = decimals.get(number);
         if let Some(place) = ready.get_mut(len..).and_then(|rest| rest.first_chunk_mut()) {
             *place = written.bytes;
         } else {
@@ -290,7 +290,7 @@ fn push_numbers(text: &mut Vec<u8>, numbers: impl Iterator<Item = u16>) {
 }
 
 fn push_number(text: &mut Vec<u8>, number: u16) {
-    text.extend_from_slice(Decimals::of_process().of(number).digits());
+    text.extend_from_slice(Decimals::shared().get(number).digits());
 }
 
 #[cfg(test)]

@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 pub(crate) struct PacketOrder {
     next: u32,
     early: BTreeMap<u32, Box<[u8]>>,
-    held: usize,
+    buffered: usize,
 }
 
 /// How far ahead of the next number one may be: more than OpenVPN and RDP send without an answer.
 const MAX_AHEAD: u32 = 64;
 /// Bytes that may be held.
-const MAX_HELD: usize = 1 << 16;
+const MAX_BUFFERED_BYTES: usize = 1 << 16;
 /// What a payload costs beside its bytes: its part of a tree node, and what an allocation wastes.
-const OVERHEAD: usize = 64;
+const PAYLOAD_OVERHEAD: usize = 64;
 
 impl PacketOrder {
     /// An order in which this number comes next.
@@ -34,7 +34,7 @@ impl PacketOrder {
             deliver(payload);
             self.next = self.next.saturating_add(1);
             while let Some(payload) = self.early.remove(&self.next) {
-                self.held = self.held.saturating_sub(cost(&payload));
+                self.buffered = self.buffered.saturating_sub(cost(&payload));
                 deliver(&payload);
                 self.next = self.next.saturating_add(1);
             }
@@ -44,25 +44,25 @@ impl PacketOrder {
 
     /// The memory that payloads held back take up, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
-        self.held
+        self.buffered
     }
 
     fn hold(&mut self, number: u32, payload: &[u8]) -> bool {
         if self.early.contains_key(&number) {
             return true;
         }
-        let held = self.held.saturating_add(cost(payload));
-        if number.saturating_sub(self.next) > MAX_AHEAD || held > MAX_HELD {
+        let buffered = self.buffered.saturating_add(cost(payload));
+        if number.saturating_sub(self.next) > MAX_AHEAD || buffered > MAX_BUFFERED_BYTES {
             return false;
         }
         self.early.insert(number, payload.into());
-        self.held = held;
+        self.buffered = buffered;
         true
     }
 }
 
 const fn cost(payload: &[u8]) -> usize {
-    payload.len().saturating_add(OVERHEAD)
+    payload.len().saturating_add(PAYLOAD_OVERHEAD)
 }
 
 #[cfg(test)]
@@ -89,7 +89,7 @@ mod tests {
         let large = vec![0; 60_000];
         assert!(order.push(9, &large, &mut |_| panic!("too early")));
         assert!(!order.push(10, &large, &mut |_| panic!("too early")));
-        assert!(order.buffered_bytes() <= MAX_HELD);
+        assert!(order.buffered_bytes() <= MAX_BUFFERED_BYTES);
     }
 
     #[test]

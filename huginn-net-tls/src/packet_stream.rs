@@ -21,9 +21,9 @@ pub(crate) struct PacketStream {
 
 /// Why a packet was of no use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Loss {
+pub(crate) enum PacketError {
     /// It comes too early to be held.
-    Early,
+    TooEarly,
     /// Something else came in the place of the first hello, or a hello that cannot be read.
     NoHello,
 }
@@ -41,12 +41,12 @@ impl PacketStream {
         number: u32,
         payload: &[u8],
         found: &mut (impl FnMut(Hello<'_>, u8) + ?Sized),
-    ) -> Result<(), Loss> {
+    ) -> Result<(), PacketError> {
         let Self { order, reader, hellos } = self;
         if reader.is_none() {
             return Ok(());
         }
-        let kept = order.push(number, payload, &mut |payload| {
+        let is_accepted = order.push(number, payload, &mut |payload| {
             let outcome = reader.as_mut().map(|reader| {
                 reader.push(payload, &mut |hello: Hello<'_>| {
                     if *hellos < MAX_HELLOS {
@@ -60,10 +60,10 @@ impl PacketStream {
             }
         });
         if reader.is_some() {
-            return if kept { Ok(()) } else { Err(Loss::Early) };
+            return if is_accepted { Ok(()) } else { Err(PacketError::TooEarly) };
         }
         *order = PacketOrder::default();
-        if *hellos > 0 { Ok(()) } else { Err(Loss::NoHello) }
+        if *hellos > 0 { Ok(()) } else { Err(PacketError::NoHello) }
     }
 
     /// Whether nothing further can be found.
@@ -73,7 +73,7 @@ impl PacketStream {
 
     /// The memory that packets and messages not yet whole take up, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
-        let message = self.reader.as_ref().map_or(0, RecordReader::held);
+        let message = self.reader.as_ref().map_or(0, RecordReader::buffered_bytes);
         self.order.buffered_bytes().saturating_add(message)
     }
 }
@@ -88,12 +88,12 @@ pub(crate) struct PacketStreams {
 
 impl PacketStreams {
     /// Begins the stream of a side with the packet of this number, whatever went before it.
-    pub(crate) fn begin(&mut self, side: Side, number: u32) {
-        *self.of(side) = Some(PacketStream::starting_at(number));
+    pub(crate) fn start(&mut self, side: Side, number: u32) {
+        *self.stream_mut(side) = Some(PacketStream::starting_at(number));
     }
 
     /// Whether the stream of a side has begun.
-    pub(crate) fn has_begun(&self, side: Side) -> bool {
+    pub(crate) fn has_started(&self, side: Side) -> bool {
         side.choose(&self.client, &self.server).is_some()
     }
 
@@ -104,7 +104,7 @@ impl PacketStreams {
 
     /// Takes a packet and hands on the hellos that are now whole, and whether each is a client's second one.
     ///
-    /// A second one is what the server asked for, or seems to be where nothing of the server was seen.
+    /// A second one is what the server is_second_allowed for, or seems to be where nothing of the server was seen.
     pub(crate) fn push(
         &mut self,
         sender: Side,
@@ -113,12 +113,12 @@ impl PacketStreams {
         counters: &mut DatagramCounters,
         found: &mut impl FnMut(Side, Hello<'_>, bool),
     ) {
-        let asked = self.retry_requested || self.server.is_none();
+        let is_second_allowed = self.retry_requested || self.server.is_none();
         let mut retry_requested = self.retry_requested;
-        let Some(stream) = self.of(sender) else { return };
+        let Some(stream) = self.stream_mut(sender) else { return };
         let outcome = stream.push(number, payload, &mut |hello, nth| {
             let retry = match &hello {
-                Hello::Client(_) => nth > 1 && asked,
+                Hello::Client(_) => nth > 1 && is_second_allowed,
                 Hello::Server(hello) => {
                     retry_requested |= hello.is_retry_request();
                     false
@@ -129,8 +129,8 @@ impl PacketStreams {
         self.retry_requested = retry_requested;
         match outcome {
             Ok(()) => {}
-            Err(Loss::Early) => counters.refused = counters.refused.saturating_add(1),
-            Err(Loss::NoHello) => counters.malformed = counters.malformed.saturating_add(1),
+            Err(PacketError::TooEarly) => counters.refused = counters.refused.saturating_add(1),
+            Err(PacketError::NoHello) => counters.malformed = counters.malformed.saturating_add(1),
         }
     }
 
@@ -140,7 +140,7 @@ impl PacketStreams {
         bytes(&self.client).saturating_add(bytes(&self.server))
     }
 
-    fn of(&mut self, side: Side) -> &mut Option<PacketStream> {
+    fn stream_mut(&mut self, side: Side) -> &mut Option<PacketStream> {
         side.choose(&mut self.client, &mut self.server)
     }
 }

@@ -11,7 +11,7 @@ use crate::record;
 
 /// Who sent this datagram, if a record with a hello begins in it.
 pub(crate) fn hello_sender(datagram: &[u8]) -> Option<Side> {
-    Opening::of(datagram).map(|opening| opening.sender)
+    HelloStart::parse(datagram).map(|start| start.sender)
 }
 
 /// Reads the hellos of a connection over the reliable transport.
@@ -32,15 +32,15 @@ impl RdpUdpFlow {
         counters: &mut DatagramCounters,
         found: &mut impl FnMut(Side, Hello<'_>, bool),
     ) {
-        if asks_for_connection(datagram) {
+        if is_connection_request(datagram) {
             *self = Self::default();
         }
-        if !self.streams.has_begun(sender) {
-            let Some(opening) = Opening::of(datagram).filter(|opening| opening.sender == sender) else {
+        if !self.streams.has_started(sender) {
+            let Some(start) = HelloStart::parse(datagram).filter(|start| start.sender == sender) else {
                 return;
             };
-            self.version = Some(opening.version);
-            self.streams.begin(sender, opening.number);
+            self.version = Some(start.version);
+            self.streams.start(sender, start.number);
         }
         if self.streams.has_ended(sender) {
             return;
@@ -57,14 +57,14 @@ impl RdpUdpFlow {
 }
 
 /// The packet in which a record with a hello begins.
-struct Opening {
+struct HelloStart {
     sender: Side,
     version: Version,
     number: u32,
 }
 
-impl Opening {
-    fn of(datagram: &[u8]) -> Option<Self> {
+impl HelloStart {
+    fn parse(datagram: &[u8]) -> Option<Self> {
         [Version::One, Version::Two].into_iter().find_map(|version| {
             let (number, payload) = version.payload(datagram)?;
             Some(Self { sender: record::hello_sender(&payload)?, version, number })
@@ -90,7 +90,7 @@ impl Version {
 
 /// Whether a datagram is the first of a connection, in either version: of the flags SYN alone of SYN and ACK, and nothing
 /// to acknowledge (MS-RDPEUDP, section 3.1.5.1.1).
-fn asks_for_connection(datagram: &[u8]) -> bool {
+fn is_connection_request(datagram: &[u8]) -> bool {
     matches!(datagram, [0xff, 0xff, 0xff, 0xff, _, _, high, low, ..] if *high <= 0x1f && low & 0x05 == 0x01)
 }
 
@@ -102,12 +102,12 @@ fn payload_v1(datagram: &[u8]) -> Option<(u32, &[u8])> {
     const FEC: u16 = 0x0010;
     const ACK_OF_ACKS: u16 = 0x0100;
     /// The highest flag (RDPUDP_FLAG_SYNEX) and those below it.
-    const KNOWN: u16 = 0x1fff;
+    const ALL_FLAGS: u16 = 0x1fff;
 
     let mut cursor = Cursor::new(datagram);
     cursor.skip(6).ok()?;
     let flags = cursor.u16_be().ok()?;
-    if flags & !KNOWN != 0 || flags & (SYN | DATA | FEC) != DATA {
+    if flags & !ALL_FLAGS != 0 || flags & (SYN | DATA | FEC) != DATA {
         return None;
     }
     if flags & ACK != 0 {
@@ -134,17 +134,17 @@ fn payload_v2(datagram: &[u8]) -> Option<(u32, Vec<u8>)> {
     /// PacketPrefixByte of a packet that is no dummy, and has more than seven bytes.
     const PREFIX: u8 = 0xe0;
     /// Its place, from which it changes with the first byte (section 3.1.1.1.5.2).
-    const PREFIX_PLACE: usize = 7;
+    const PREFIX_INDEX: usize = 7;
 
-    const KNOWN: u16 = ACK | DATA | ACK_VECTOR | ACK_OF_ACKS | OVERHEAD_SIZE | DELAY_ACK;
+    const ALL_FLAGS: u16 = ACK | DATA | ACK_VECTOR | ACK_OF_ACKS | OVERHEAD_SIZE | DELAY_ACK;
 
     let [_, low, high, _, _, _, _, PREFIX, ..] = datagram else { return None };
     let flags = u16::from_le_bytes([*low, *high]) & 0xfff;
-    if flags & DATA == 0 || flags & !KNOWN != 0 {
+    if flags & DATA == 0 || flags & !ALL_FLAGS != 0 {
         return None;
     }
     let mut packet = datagram.to_vec();
-    packet.swap(0, PREFIX_PLACE);
+    packet.swap(0, PREFIX_INDEX);
     let mut cursor = Cursor::new(&packet);
     cursor.skip(1 + 2).ok()?;
     if flags & ACK != 0 {

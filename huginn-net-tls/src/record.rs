@@ -7,7 +7,7 @@ use crate::handshake::MessageJoiner;
 use crate::hello::Hello;
 use crate::{TlsError, Transport};
 #[cfg(feature = "packets")]
-pub(crate) use search::{BEGINNING, hello_sender, only_client_hello, probe, probe_first};
+pub(crate) use search::{RECORD_START, hello_sender, only_client_hello, probe, probe_first};
 
 /// Content types (IANA, "TLS ContentType").
 const CHANGE_CIPHER_SPEC: u8 = 20;
@@ -93,7 +93,7 @@ pub(crate) struct Stop {
 
 impl RecordReader {
     /// A reader to which every record that is none of a handshake is an error.
-    pub(crate) fn of_handshake_only() -> Self {
+    pub(crate) fn handshake_only() -> Self {
         Self { handshake_only: true, ..Self::default() }
     }
 

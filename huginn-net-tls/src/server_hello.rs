@@ -36,11 +36,11 @@ impl<'a> ServerHello<'a> {
     /// # Errors
     /// A message that ends within what is mandatory, or is no ServerHello.
     pub fn from_message(bytes: &'a [u8], transport: Transport) -> Result<Option<Parsed<Self>>, TlsError> {
-        handshake::parsed(Self::of_message(bytes, transport), Self::message)
+        handshake::parsed(Self::parse_message(bytes, transport), Self::message)
     }
 
     /// Reads a handshake message that is whole, its header included.
-    pub(crate) fn of_message(message: &'a [u8], transport: Transport) -> Result<Self, TlsError> {
+    pub(crate) fn parse_message(message: &'a [u8], transport: Transport) -> Result<Self, TlsError> {
         let mut body = handshake::body(message, SERVER_HELLO)?;
         let end = body.position().saturating_add(body.remaining());
         let legacy_version = Version(body.u16_be().map_err(at(TlsField::Version))?);

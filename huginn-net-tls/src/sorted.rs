@@ -41,13 +41,13 @@ static BLOCK_OF: [u8; 1 << 10] = {
 };
 
 impl<const WORDS: usize> Sorted<WORDS> {
-    pub(crate) fn of(numbers: impl Iterator<Item = u16>) -> Self {
-        Self::of_each(numbers, |_| {})
+    pub(crate) fn from_numbers(numbers: impl Iterator<Item = u16>) -> Self {
+        Self::from_numbers_with(numbers, |_| {})
     }
 
     /// Of numbers that are handed on as they come, GREASE aside.
     #[inline]
-    pub(crate) fn of_each(numbers: impl Iterator<Item = u16>, mut each: impl FnMut(u16)) -> Self {
+    pub(crate) fn from_numbers_with(numbers: impl Iterator<Item = u16>, mut each: impl FnMut(u16)) -> Self {
         let mut sorted = Self { words: [0; WORDS], others: SmallVec::new() };
         for number in numbers {
             let block = BLOCK_OF.get(usize::from(number >> 6)).copied().unwrap_or(u8::MAX);
@@ -96,7 +96,7 @@ mod tests {
 
     use super::*;
 
-    fn numbers_of<const WORDS: usize>(sorted: &Sorted<WORDS>) -> Vec<u16> {
+    fn to_vec<const WORDS: usize>(sorted: &Sorted<WORDS>) -> Vec<u16> {
         let mut numbers = Vec::new();
         sorted.for_each(|number| numbers.push(number));
         numbers
@@ -114,12 +114,12 @@ mod tests {
             ),
         ) {
             let (kinds, suites) =
-                (SortedKinds::of(numbers.iter().copied()), SortedSuites::of(numbers.iter().copied()));
+                (SortedKinds::from_numbers(numbers.iter().copied()), SortedSuites::from_numbers(numbers.iter().copied()));
             let mut wanted = numbers;
             wanted.retain(|number| !is_grease(*number));
             wanted.sort_unstable();
-            prop_assert_eq!(&numbers_of(&kinds), &wanted);
-            prop_assert_eq!(&numbers_of(&suites), &wanted);
+            prop_assert_eq!(&to_vec(&kinds), &wanted);
+            prop_assert_eq!(&to_vec(&suites), &wanted);
         }
     }
 }

@@ -38,7 +38,7 @@ impl TlsUdpObserver {
             return None;
         }
         if !quic::looks_like_initial(payload) {
-            return DatagramFlow::opened_by(payload).map(|(sender, _)| sender);
+            return DatagramFlow::from_first_datagram(payload).map(|(sender, _)| sender);
         }
         let (source, destination) = segment.transport.ports();
         Some(match (source < 1024, destination < 1024) {
@@ -57,7 +57,7 @@ impl TlsUdpObserver {
         counters: &mut TlsCounters,
         emit: &mut impl FnMut(Side, TlsEvent),
     ) -> Interest {
-        if let Some(opened) = state.opened_by(payload) {
+        if let Some(opened) = state.from_first_datagram(payload) {
             *state = opened;
         }
         let TlsCounters { hellos, quic: quic_counters, udp, .. } = counters;
@@ -89,7 +89,7 @@ impl TlsUdpFlow {
     pub fn buffered_bytes(&self) -> usize {
         match &self.0 {
             State::Fresh | State::Done => 0,
-            State::Quic(quic) => quic.held(),
+            State::Quic(quic) => quic.buffered_bytes(),
             State::Datagrams(datagrams) => {
                 size_of::<DatagramFlow>().saturating_add(datagrams.buffered_bytes())
             }
@@ -100,17 +100,17 @@ impl TlsUdpFlow {
 impl State {
     /// The state of a flow that this datagram opens: a new flow, or one whose datagrams looked like another carrier's and
     /// held no hello. Anybody may have sent those.
-    fn opened_by(&self, payload: &[u8]) -> Option<Self> {
+    fn from_first_datagram(&self, payload: &[u8]) -> Option<Self> {
         let (is_quic, is_other) = match self {
             Self::Fresh => (false, false),
             Self::Quic(quic) if !quic.has_told() => (true, false),
-            Self::Datagrams(datagrams) if !datagrams.has_found() => (false, true),
+            Self::Datagrams(datagrams) if !datagrams.has_found_hello() => (false, true),
             Self::Quic(_) | Self::Datagrams(_) | Self::Done => return None,
         };
         if quic::looks_like_initial(payload) {
             return (!is_quic).then(|| Self::Quic(QuicFlow::default()));
         }
-        let (_, datagrams) = DatagramFlow::opened_by(payload).filter(|_| !is_other)?;
+        let (_, datagrams) = DatagramFlow::from_first_datagram(payload).filter(|_| !is_other)?;
         Some(Self::Datagrams(Box::new(datagrams)))
     }
 }

@@ -27,7 +27,7 @@ fn matches_are_those_of_p0f() {
         assert_eq!(printed_name(found.as_ref()), name, "{row}");
         let printed = found.as_ref().map_or_else(|| Distance::guess(&signature), |found| found.distance);
         assert_eq!(printed.to_string(), distance, "{row}");
-        assert_eq!(TcpParams::of(&signature, found.as_ref()).to_string(), params, "{row}");
+        assert_eq!(TcpParams::from_signature(&signature, found.as_ref()).to_string(), params, "{row}");
         count += 1;
     }
     assert!(count > 60);
@@ -47,7 +47,7 @@ fn a_dropped_fuzzy_match_leaves_the_guessed_distance() {
     let signature: TcpSignature = "4:66+?:0:1002:65535,0:mss:df:0".parse().unwrap();
     assert_eq!(database().match_syn(&signature), None);
     assert_eq!(Distance::guess(&signature).to_string(), "62");
-    assert_eq!(TcpParams::of(&signature, None).to_string(), "excess_dist");
+    assert_eq!(TcpParams::from_signature(&signature, None).to_string(), "excess_dist");
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn matches_are_those_of_p0f() {
             }
         };
         assert_eq!(printed_name(found.as_ref()), name, "{row}");
-        assert_eq!(HttpParams::of(&signature, found.as_ref()).to_string(), params, "{row}");
+        assert_eq!(HttpParams::from_signature(&signature, found.as_ref()).to_string(), params, "{row}");
         count += 1;
     }
     assert!(count > 100);
@@ -106,10 +106,10 @@ fn the_names_of_all_signatures_are_known() {
     // As p0f: values of the names of either section, and of absent headers, are cut at a bar.
     let database = database();
     for name in ["V", "O", "X", "VC", "VB", "Last-Modified"] {
-        assert!(database.knows_header(name.as_bytes()), "{name}");
+        assert!(database.contains_header_name(name.as_bytes()), "{name}");
     }
     for name in ["v", "", "Host", "Tool"] {
-        assert!(!database.knows_header(name.as_bytes()), "{name}");
+        assert!(!database.contains_header_name(name.as_bytes()), "{name}");
     }
 }
 

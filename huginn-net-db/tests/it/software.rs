@@ -17,14 +17,18 @@ fn software_is_told_by_its_headers() {
         };
         let role = if role == "request" { Role::Request } else { Role::Response };
         let signature = observed(role, raw_sig);
-        assert_eq!(signature.raw_sig(|name| database.knows_header(name)).to_string(), raw_sig, "{row}");
+        assert_eq!(
+            signature.raw_sig(|name| database.contains_header_name(name)).to_string(),
+            raw_sig,
+            "{row}"
+        );
         let found = match role {
             Role::Request => database.match_request(&signature),
             Role::Response => database.match_response(&signature),
         };
         let printed = found.as_ref().map_or_else(|| "???".into(), |found| found.label.to_string());
         assert_eq!(printed, label, "{row}");
-        assert_eq!(HttpParams::of(&signature, found.as_ref()).to_string(), params, "{row}");
+        assert_eq!(HttpParams::from_signature(&signature, found.as_ref()).to_string(), params, "{row}");
         found_labels.extend(found.map(|found| found.label));
     }
     let http = database.http_request().iter().chain(database.http_response()).map(|entry| &entry.label);

@@ -134,14 +134,14 @@ impl fmt::Debug for AkamaiHash {
 
 /// What a client has sent of its fingerprint so far.
 #[derive(Debug, Default)]
-pub(super) struct Opening {
+pub(super) struct AkamaiBuilder {
     settings: Option<Box<[Setting]>>,
     upgrade_settings: Box<[Setting]>,
     window_update: Option<u32>,
     priorities: Vec<StreamPriority>,
 }
 
-impl Opening {
+impl AkamaiBuilder {
     /// How many PRIORITY frames are kept; Firefox sent six.
     const MAX_PRIORITIES: usize = 256;
 
@@ -165,7 +165,7 @@ impl Opening {
     }
 
     /// The memory that it takes up behind it, in bytes.
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn buffered_bytes(&self) -> usize {
         let first = self.settings.as_deref().unwrap_or_default();
         let settings = size_of_val(first).saturating_add(size_of_val(&*self.upgrade_settings));
         let priorities = self.priorities.capacity().saturating_mul(size_of::<StreamPriority>());

@@ -4,7 +4,7 @@ use std::mem;
 
 use huginn_net_wire::Cursor;
 
-use super::akamai::Opening;
+use super::akamai::AkamaiBuilder;
 use super::fields::Fields;
 use super::frame::{self, FrameHeader};
 use super::hpack::Decoder;
@@ -29,9 +29,9 @@ pub(super) struct Connection {
 #[derive(Debug)]
 pub(super) enum Side {
     /// A client, and what it has sent if its first request is still to come.
-    Client(Option<Box<Opening>>),
+    Client(Option<Box<AkamaiBuilder>>),
     /// A server, and whether its settings, which come first, have been seen.
-    Server { begun: bool },
+    Server { has_settings: bool },
 }
 
 #[derive(Debug)]
@@ -47,13 +47,13 @@ impl Connection {
     }
 
     /// The memory that it takes up behind it, in bytes.
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn buffered_bytes(&self) -> usize {
         let block = self.block.as_ref().map_or(0, |block| block.bytes.capacity());
-        let opening = match &self.side {
-            Side::Client(Some(opening)) => opening.held(),
+        let builder = match &self.side {
+            Side::Client(Some(builder)) => builder.buffered_bytes(),
             _ => 0,
         };
-        self.decoder.held().saturating_add(block).saturating_add(opening)
+        self.decoder.buffered_bytes().saturating_add(block).saturating_add(builder)
     }
 
     pub(super) fn on_frame(
@@ -74,7 +74,7 @@ impl Connection {
             }
             frame::CONTINUATION => self.on_continuation(frame, payload, found),
             _ => match &mut self.side {
-                Side::Client(Some(opening)) => add_to_opening(opening, frame, payload),
+                Side::Client(Some(builder)) => add_to_akamai(builder, frame, payload),
                 _ => Ok(()),
             },
         }
@@ -82,11 +82,11 @@ impl Connection {
 
     /// RFC 9113, sections 3.4, 6.2, 6.6 and 6.10.
     fn check_order(&mut self, frame: FrameHeader) -> Result<(), Http2Error> {
-        if let Side::Server { begun: begun @ false } = &mut self.side {
+        if let Side::Server { has_settings: has_settings @ false } = &mut self.side {
             if frame.kind != frame::SETTINGS || frame.stream != 0 || frame.has(frame::ACK) {
                 return Err(Http2Error::NotHttp2);
             }
-            *begun = true;
+            *has_settings = true;
         }
         let fits = match (&self.block, frame.kind) {
             (Some(block), frame::CONTINUATION) => block.stream == frame.stream,
@@ -130,10 +130,10 @@ impl Connection {
             .decode(block, &mut |name, value| fields.push(name, value))
             .map_err(|source| Http2Error::Hpack { stream, source })?;
         match &mut self.side {
-            Side::Client(opening) => {
+            Side::Client(builder) => {
                 let pseudo_headers = mem::take(&mut fields.pseudo_headers);
-                if let Some(opening) = opening.take() {
-                    found(Http2Event::Akamai(opening.akamai(pseudo_headers.clone())));
+                if let Some(builder) = builder.take() {
+                    found(Http2Event::Akamai(builder.akamai(pseudo_headers.clone())));
                 }
                 if let Some(request) = fields.into_request() {
                     found(Http2Event::Request { stream, request, pseudo_headers });
@@ -162,18 +162,18 @@ fn fragment(frame: FrameHeader, payload: &[u8]) -> Option<&[u8]> {
     cursor.rest().get(..cursor.remaining().checked_sub(padding.into())?)
 }
 
-fn add_to_opening(opening: &mut Opening, frame: FrameHeader, payload: &[u8]) -> Result<(), Http2Error> {
+fn add_to_akamai(builder: &mut AkamaiBuilder, frame: FrameHeader, payload: &[u8]) -> Result<(), Http2Error> {
     match frame.kind {
         frame::SETTINGS if !frame.has(frame::ACK) => {
-            opening.add_settings(settings::parse(payload).ok_or_else(|| malformed(frame))?);
+            builder.add_settings(settings::parse(payload).ok_or_else(|| malformed(frame))?);
         }
         frame::WINDOW_UPDATE if frame.stream == 0 => {
             let increment = payload.first_chunk().ok_or_else(|| malformed(frame))?;
-            opening.add_window_update(frame::number31(*increment));
+            builder.add_window_update(frame::number31(*increment));
         }
         frame::PRIORITY => {
             let priority = payload.first_chunk().ok_or_else(|| malformed(frame))?;
-            opening.add_priority(StreamPriority::parse(frame.stream, *priority));
+            builder.add_priority(StreamPriority::parse(frame.stream, *priority));
         }
         _ => {}
     }

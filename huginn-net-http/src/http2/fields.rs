@@ -21,7 +21,7 @@ impl Fields {
         if !name.starts_with(b":") {
             return self.head.push(name, value);
         }
-        match PseudoHeader::of(name) {
+        match PseudoHeader::from_name(name) {
             Some(pseudo_header) => {
                 self.pseudo_headers.push(pseudo_header);
                 match pseudo_header {

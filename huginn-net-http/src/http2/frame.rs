@@ -108,19 +108,19 @@ impl FrameReader {
                     }
                     rest
                 }
-                State::Payload { header, bytes: held } => {
-                    let missing = header.len.saturating_sub(held.len());
+                State::Payload { header, bytes: buffered } => {
+                    let missing = header.len.saturating_sub(buffered.len());
                     let Some((payload, rest)) = bytes.split_at_checked(missing) else {
-                        held.extend_from_slice(bytes);
+                        buffered.extend_from_slice(bytes);
                         return Ok(());
                     };
-                    let (header, mut held) = (*header, mem::take(held));
+                    let (header, mut buffered) = (*header, mem::take(buffered));
                     self.state = State::START;
-                    if held.is_empty() {
+                    if buffered.is_empty() {
                         each(header, payload)?;
                     } else {
-                        held.extend_from_slice(payload);
-                        each(header, &held)?;
+                        buffered.extend_from_slice(payload);
+                        each(header, &buffered)?;
                     }
                     rest
                 }
@@ -151,7 +151,7 @@ impl FrameReader {
     }
 
     /// The memory that a payload not yet whole takes up, in bytes.
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn buffered_bytes(&self) -> usize {
         match &self.state {
             State::Payload { bytes, .. } => bytes.capacity(),
             _ => 0,

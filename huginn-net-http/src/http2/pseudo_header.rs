@@ -18,7 +18,7 @@ pub enum PseudoHeader {
 }
 
 impl PseudoHeader {
-    pub(super) fn of(name: &[u8]) -> Option<Self> {
+    pub(super) fn from_name(name: &[u8]) -> Option<Self> {
         match name {
             b":method" => Some(Self::Method),
             b":authority" => Some(Self::Authority),

@@ -1,6 +1,6 @@
 //! One side of a connection, from its bytes in order.
 
-use super::akamai::Opening;
+use super::akamai::AkamaiBuilder;
 use super::connection::{Connection, Side};
 use super::frame::FrameReader;
 use super::{Akamai, Http2Error, PseudoHeaders, settings};
@@ -55,12 +55,15 @@ impl Http2Reader {
     /// For what a client sends after an upgrade from HTTP/1.1, from the preface on. The request of stream 1 was the one
     /// that asked for it; `settings` is its HTTP2-Settings header (RFC 7540, section 3.2.1).
     pub fn upgraded_client(settings: &[u8]) -> Self {
-        Self::new(PREFACE, Side::Client(Some(Box::new(Opening::upgraded(settings::parse_header(settings))))))
+        Self::new(
+            PREFACE,
+            Side::Client(Some(Box::new(AkamaiBuilder::upgraded(settings::parse_header(settings))))),
+        )
     }
 
     /// For what a server sends, from its settings on: after an upgrade, behind the response with the status 101.
     pub const fn server() -> Self {
-        Self::new(&[], Side::Server { begun: false })
+        Self::new(&[], Side::Server { has_settings: false })
     }
 
     const fn new(preface: &'static [u8], side: Side) -> Self {
@@ -101,8 +104,8 @@ impl Http2Reader {
     }
 
     /// The memory that it takes up behind it, in bytes.
-    pub fn held(&self) -> usize {
-        self.frames.held().saturating_add(self.connection.held())
+    pub fn buffered_bytes(&self) -> usize {
+        self.frames.buffered_bytes().saturating_add(self.connection.buffered_bytes())
     }
 
     fn read(&mut self, bytes: &[u8], found: &mut impl FnMut(Http2Event)) -> Result<(), Http2Error> {

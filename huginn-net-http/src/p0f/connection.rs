@@ -15,18 +15,18 @@ pub struct P0fConnection {
     is_answered: bool,
     /// The first request and the first response.
     heads: [HeadProgress; 2],
-    is_over: bool,
+    has_switched_protocols: bool,
 }
 
 impl P0fConnection {
     /// Whether p0f still follows the connection.
     pub fn is_followed(&self) -> bool {
-        !self.is_over
+        !self.has_switched_protocols
     }
 
     /// Takes the next segment; returns whether p0f looks at it behind the handshake, as it does for timestamps.
-    pub fn takes(&mut self, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> bool {
-        if self.is_over {
+    pub fn accepts(&mut self, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> bool {
+        if self.has_switched_protocols {
             return false;
         }
         let [client, server] = &mut self.next;
@@ -37,11 +37,11 @@ impl P0fConnection {
             return false;
         }
         if !self.is_answered {
-            self.is_over = true;
+            self.has_switched_protocols = true;
             return false;
         }
         if tcp.flags.closes() {
-            self.is_over = true;
+            self.has_switched_protocols = true;
             return true;
         }
         if tcp.seq != *next {
@@ -58,9 +58,9 @@ impl P0fConnection {
         }
         let [request, response] = &mut self.heads;
         let is_asked = request.is_whole();
-        self.is_over |= match sender {
-            Side::Client => !is_asked && !request.goes_on(bytes, sender),
-            Side::Server => !is_asked || !response.goes_on(bytes, sender) || response.is_whole(),
+        self.has_switched_protocols |= match sender {
+            Side::Client => !is_asked && !request.keeps_reading(bytes, sender),
+            Side::Server => !is_asked || !response.keeps_reading(bytes, sender) || response.is_whole(),
         };
     }
 }

@@ -8,9 +8,9 @@ use super::{
 };
 
 /// Fields that there is room for at first: more than most have.
-const USUAL_FIELDS: usize = 16;
+const TYPICAL_FIELDS: usize = 16;
 /// Whether p0f reads a request head that begins a connection. `lines` are its lines up to the empty one.
-pub(crate) fn takes_request(lines: &[u8]) -> bool {
+pub(crate) fn reads_request(lines: &[u8]) -> bool {
     let Some((line, headers)) = split_line(lines) else { return false };
     let before_cr = line.strip_suffix(b"\r").unwrap_or(line);
     begins_request(line)
@@ -18,22 +18,22 @@ pub(crate) fn takes_request(lines: &[u8]) -> bool {
         && are_printable(line)
         && before_cr.last_chunk::<8>().is_some_and(|version| begins_version(version))
         && lines.len() < MAX_BYTES
-        && takes_headers(headers)
+        && reads_headers(headers)
 }
 
 /// Where the name of a header field and what is behind its colon stand in a head.
-pub(crate) type Places = (Range<usize>, Range<usize>);
+pub(crate) type FieldRanges = (Range<usize>, Range<usize>);
 
 /// The header fields that p0f reads of a response head that begins the server's direction, if it reads it.
 ///
 /// `lines` are its lines up to the empty one, which a CR begins or not; `cuts` the lengths up to which segments brought
 /// them. With every segment p0f takes the line that it has got to for the status line.
-pub(crate) fn response_fields(lines: &[u8], cuts: &[u16], blank_has_cr: bool) -> Option<Vec<Places>> {
+pub(crate) fn response_fields(lines: &[u8], cuts: &[u16], blank_has_cr: bool) -> Option<Vec<FieldRanges>> {
     if !begins_version(lines) || lines.len() >= MAX_BYTES {
         return None;
     }
     let mut response =
-        Response { lines, blank_has_cr, position: 0, fields: Vec::with_capacity(USUAL_FIELDS) };
+        Response { lines, blank_has_cr, position: 0, fields: Vec::with_capacity(TYPICAL_FIELDS) };
     for &cut in cuts {
         response.segment(lines.get(..cut.into())?, false)?;
     }
@@ -47,7 +47,7 @@ struct Response<'a> {
     blank_has_cr: bool,
     /// Where p0f has got to.
     position: usize,
-    fields: Vec<Places>,
+    fields: Vec<FieldRanges>,
 }
 
 impl Response<'_> {
@@ -96,7 +96,7 @@ impl Response<'_> {
         }
     }
 
-    fn field(&self, line: &[u8]) -> Option<Places> {
+    fn field(&self, line: &[u8]) -> Option<FieldRanges> {
         let colon = name_length(line)?;
         let (start, end) = (self.position, self.position.saturating_add(line.len()));
         let name_end = start.saturating_add(colon);
@@ -106,7 +106,7 @@ impl Response<'_> {
     }
 }
 
-fn takes_headers(mut rest: &[u8]) -> bool {
+fn reads_headers(mut rest: &[u8]) -> bool {
     for _ in 0..MAX_HEADERS {
         match split_line(rest) {
             Some((line, more)) if name_length(line).is_some() => rest = more,

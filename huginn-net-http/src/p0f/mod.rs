@@ -11,7 +11,7 @@ mod head_progress;
 #[cfg(feature = "packets")]
 pub use connection::P0fConnection;
 pub(crate) use exchange::Exchange;
-pub(crate) use head::{response_fields, takes_request};
+pub(crate) use head::{reads_request, response_fields};
 
 /// Bytes of a direction that p0f looks at.
 pub(crate) const MAX_BYTES: usize = 8192;

@@ -284,7 +284,7 @@ fn a_frame_of_16_megabytes_is_skipped_or_refused() {
     reader.push(&client(&[announced(DATA)]), &mut |_| count += 1).unwrap();
     for _ in 0..16 {
         reader.push(&[0; 1 << 20], &mut |_| count += 1).unwrap();
-        assert_eq!(reader.held(), 0);
+        assert_eq!(reader.buffered_bytes(), 0);
     }
     reader.push(&frame(HEADERS, END_HEADERS, 1, REQUEST)[1..], &mut |_| count += 1).unwrap();
     assert_eq!(count, 2, "the one byte that was too many began a frame");
@@ -298,13 +298,13 @@ fn a_field_block_without_end_is_bounded() {
     let piece = frame(CONTINUATION, 0, 1, &[0x82; 1000]);
     let mut most = 0;
     let refused = (0..1000).find_map(|_| {
-        most = most.max(reader.held());
+        most = most.max(reader.buffered_bytes());
         reader.push(&empty, &mut |_| panic!()).unwrap();
         reader.push(&piece, &mut |_| panic!()).err()
     });
     assert_eq!(refused, Some(Http2Error::BlockTooLong { stream: 1, len: 66_000 }));
     assert!(most <= 1 << 17, "{most}");
-    assert_eq!(reader.held(), 0);
+    assert_eq!(reader.buffered_bytes(), 0);
 }
 
 #[test]
@@ -316,10 +316,10 @@ fn floods_before_the_first_request_are_bounded() {
     for _ in 0..1000 {
         reader.push(&most_settings, &mut |_| panic!()).unwrap();
         reader.push(&priority, &mut |_| panic!()).unwrap();
-        assert!(reader.held() <= 32 * 1024, "{}", reader.held());
+        assert!(reader.buffered_bytes() <= 32 * 1024, "{}", reader.buffered_bytes());
     }
     reader.push(&frame(HEADERS, END_HEADERS, 1, REQUEST), &mut |_| {}).unwrap();
-    assert!(reader.held() < 200, "{}", reader.held());
+    assert!(reader.buffered_bytes() < 200, "{}", reader.buffered_bytes());
 }
 
 /// 60,000 references to a field of 4,000 bytes.

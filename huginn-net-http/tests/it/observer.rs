@@ -11,9 +11,9 @@
 #[path = "../../../huginn-net-core/tests/packet/mod.rs"]
 mod packet;
 
+use self::packet::Endpoint;
 use huginn_net_core::{Event, Side, TcpFlags};
 use huginn_net_http::{HttpEvent, HuginnNetHttp};
-use self::packet::Endpoint;
 use proptest::prelude::*;
 
 const CLIENT: Endpoint = ([10, 0, 0, 1], 40_000);

@@ -52,7 +52,7 @@ impl Fragment<'_> {
     }
 
     /// Whether a message begins here that calls itself a hello and, by its length, is none.
-    pub(super) fn begins_no_hello(&self) -> bool {
+    pub(super) fn is_no_hello_start(&self) -> bool {
         self.is_named_hello() && !self.can_be_hello() && self.offset == 0
     }
 

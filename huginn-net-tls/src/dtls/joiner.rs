@@ -5,7 +5,7 @@ use huginn_net_wire::Reassembler;
 use super::fragment::Fragment;
 
 /// Bytes that may be held of a message before those that are missing.
-const WINDOW: usize = 1 << 16;
+const MAX_MESSAGE_BYTES: usize = 1 << 16;
 
 /// Joins two messages at a time, the latest to begin: the hellos of one handshake, whose fragments may come mixed.
 #[derive(Debug, Default)]
@@ -41,18 +41,18 @@ impl HelloJoiner {
     pub(super) fn push(&mut self, fragment: &Fragment<'_>, refused: &mut u64) -> Option<Vec<u8>> {
         let known = [&mut self.latest, &mut self.before]
             .into_iter()
-            .find(|message| message.as_ref().is_some_and(|message| message.is_of(fragment)));
+            .find(|message| message.as_ref().is_some_and(|message| message.matches(fragment)));
         let message = match known {
-            Some(place) => {
+            Some(slot) => {
                 // The same number and length in another handshake on these ports (RFC 6347, section 4.2.8).
-                if place.as_ref().is_some_and(|message| message.is_older_than(fragment)) {
-                    *place = None;
+                if slot.as_ref().is_some_and(|message| message.is_older_than(fragment)) {
+                    *slot = None;
                 }
-                place.get_or_insert_with(|| Message::of(fragment))
+                slot.get_or_insert_with(|| Message::from_fragment(fragment))
             }
             None => {
                 self.before = self.latest.take();
-                self.latest.insert(Message::of(fragment))
+                self.latest.insert(Message::from_fragment(fragment))
             }
         };
         message.push(fragment, refused)
@@ -69,13 +69,13 @@ impl HelloJoiner {
 }
 
 impl Message {
-    fn of(fragment: &Fragment<'_>) -> Self {
+    fn from_fragment(fragment: &Fragment<'_>) -> Self {
         let Fragment { message_seq, message_len, .. } = *fragment;
         Self { message_seq, message_len, random: None, joining: Some(Box::new(Joining::new(fragment))) }
     }
 
     /// Whether the fragment is of this message, sent for the first time or again, or of one like it.
-    fn is_of(&self, fragment: &Fragment<'_>) -> bool {
+    fn matches(&self, fragment: &Fragment<'_>) -> bool {
         self.message_seq == fragment.message_seq && self.message_len == fragment.message_len
     }
 
@@ -104,7 +104,7 @@ impl Joining {
 
     fn push(&mut self, fragment: &Fragment<'_>) -> bool {
         let Self { pieces, message } = self;
-        pieces.push(u64::from(fragment.offset), fragment.bytes, WINDOW, &mut |piece| {
+        pieces.push(u64::from(fragment.offset), fragment.bytes, MAX_MESSAGE_BYTES, &mut |piece| {
             message.extend_from_slice(piece);
         })
     }

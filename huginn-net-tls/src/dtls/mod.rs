@@ -44,7 +44,7 @@ impl DtlsFlow {
         counters: &mut DatagramCounters,
         found: &mut impl FnMut(Side, Hello<'_>, bool),
     ) {
-        if record::begins_encrypted(payload) {
+        if record::starts_encrypted(payload) {
             return;
         }
         let mut records = Cursor::new(record::within(payload));
@@ -56,7 +56,7 @@ impl DtlsFlow {
                 Record::Encrypted => return,
             };
             while let Some(fragment) = fragment::next(&mut fragments) {
-                if fragment.begins_no_hello() {
+                if fragment.is_no_hello_start() {
                     counters.malformed = counters.malformed.saturating_add(1);
                 } else if fragment.has_part_of_hello() && fragment.sender() == Some(sender) {
                     self.on_fragment(&fragment, sender, counters, found);

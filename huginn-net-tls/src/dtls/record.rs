@@ -35,7 +35,7 @@ pub(super) fn within(payload: &[u8]) -> &[u8] {
 
 /// Whether a datagram begins with application data or with a unified header: nearly all do, and none of these has a hello.
 #[inline]
-pub(super) fn begins_encrypted(payload: &[u8]) -> bool {
+pub(super) fn starts_encrypted(payload: &[u8]) -> bool {
     matches!(payload.first(), None | Some(&APPLICATION_DATA | 0x20..=0x3f))
 }
 

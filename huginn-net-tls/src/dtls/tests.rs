@@ -53,13 +53,13 @@ fn whole(kind: u8, seq: u16, body: &[u8]) -> Vec<u8> {
 }
 
 #[derive(Default)]
-struct Watch {
+struct TestFlow {
     flow: DtlsFlow,
     counters: DatagramCounters,
     found: Vec<Found>,
 }
 
-impl Watch {
+impl TestFlow {
     fn push(&mut self, sender: Side, datagram: &[u8]) {
         let Self { flow, counters, found } = self;
         flow.on_datagram(datagram, sender, counters, &mut |sender, hello, retry| {
@@ -83,77 +83,81 @@ impl Watch {
 #[test]
 fn a_hello_sent_again_is_not_news_and_another_handshake_on_the_same_ports_is() {
     let (first, cookie, other) = (client_hello(1, b""), client_hello(1, b"cookie"), client_hello(2, b""));
-    let mut watch = Watch::default();
+    let mut flow_under_test = TestFlow::default();
     for (seq, hello) in [(0, &first), (0, &first), (1, &cookie), (0, &first), (1, &cookie), (0, &other)] {
-        watch.client(&whole(CLIENT_HELLO, seq, hello));
+        flow_under_test.client(&whole(CLIENT_HELLO, seq, hello));
     }
     let found = [(&first, false), (&cookie, true), (&other, false)]
         .map(|(hello, retry)| (Side::Client, message(CLIENT_HELLO, hello), retry));
-    assert_eq!(watch.found, found);
+    assert_eq!(flow_under_test.found, found);
 }
 
 #[test]
 fn a_second_hello_is_known_by_its_number_or_by_its_cookie() {
     let (first, second) = (client_hello(1, b""), client_hello(1, b"cookie"));
-    let mut watch = Watch::default();
+    let mut flow_under_test = TestFlow::default();
     for hello in [&first, &second, &first, &second] {
-        watch.client(&whole(CLIENT_HELLO, 0, hello));
+        flow_under_test.client(&whole(CLIENT_HELLO, 0, hello));
     }
     let found = [(&first, false), (&second, true)];
     let found = found.map(|(hello, retry)| (Side::Client, message(CLIENT_HELLO, hello), retry));
-    assert_eq!(watch.found, found, "sent again with the number of both");
+    assert_eq!(flow_under_test.found, found, "sent again with the number of both");
 }
 
 #[test]
 fn fragments_of_two_hellos_may_come_mixed() {
     let (first, second) = (client_hello(1, b""), client_hello(1, b"cookie"));
     let half = |hello: &[u8], seq, start, end| record(22, 0, &fragment(CLIENT_HELLO, seq, hello, start, end));
-    let mut watch = Watch::default();
-    watch.client(&half(&first, 0, 0, 20));
-    watch.client(&half(&second, 1, 0, 20));
-    watch.client(&half(&first, 0, 20, first.len()));
-    watch.client(&half(&second, 1, 20, second.len()));
+    let mut flow_under_test = TestFlow::default();
+    flow_under_test.client(&half(&first, 0, 0, 20));
+    flow_under_test.client(&half(&second, 1, 0, 20));
+    flow_under_test.client(&half(&first, 0, 20, first.len()));
+    flow_under_test.client(&half(&second, 1, 20, second.len()));
     let found = [(&first, false), (&second, true)];
     let found = found.map(|(hello, retry)| (Side::Client, message(CLIENT_HELLO, hello), retry));
-    assert_eq!(watch.found, found);
+    assert_eq!(flow_under_test.found, found);
 }
 
 #[test]
 fn the_handshakes_of_a_flow_are_found_whatever_is_between_them() {
     let unified = |epoch: u8| vec![0x2c | epoch, 1, 2, 0, 3, 4, 5, 6];
-    let mut watch = Watch::default();
-    watch.server(&record(23, 1, b"of an earlier association"));
+    let mut flow_under_test = TestFlow::default();
+    flow_under_test.server(&record(23, 1, b"of an earlier association"));
     for handshake in 1..=10 {
-        watch.client(&whole(CLIENT_HELLO, 0, &client_hello(handshake, b"")));
-        watch.client(&unified(1));
-        watch.server(&whole(SERVER_HELLO, 0, &server_hello(RETRY_REQUEST)));
-        watch.client(&whole(CLIENT_HELLO, 1, &client_hello(handshake, b"?")));
-        watch.server(&[whole(SERVER_HELLO, 1, &server_hello([handshake; 32])), unified(2)].concat());
+        flow_under_test.client(&whole(CLIENT_HELLO, 0, &client_hello(handshake, b"")));
+        flow_under_test.client(&unified(1));
+        flow_under_test.server(&whole(SERVER_HELLO, 0, &server_hello(RETRY_REQUEST)));
+        flow_under_test.client(&whole(CLIENT_HELLO, 1, &client_hello(handshake, b"?")));
+        flow_under_test
+            .server(&[whole(SERVER_HELLO, 1, &server_hello([handshake; 32])), unified(2)].concat());
         for encrypted in [record(22, 1, b"Finished"), unified(2), record(23, 1, b"data")] {
-            watch.client(&encrypted);
-            watch.server(&encrypted);
+            flow_under_test.client(&encrypted);
+            flow_under_test.server(&encrypted);
         }
-        assert_eq!(watch.found.len(), usize::from(handshake) * 4);
-        let client = watch.found.iter().rev().filter(|(side, ..)| *side == Side::Client);
+        assert_eq!(flow_under_test.found.len(), usize::from(handshake) * 4);
+        let client = flow_under_test.found.iter().rev().filter(|(side, ..)| *side == Side::Client);
         assert_eq!(client.take(2).map(|(_, _, retry)| *retry).collect::<Vec<_>>(), [true, false]);
     }
-    assert_eq!((watch.flow.buffered_bytes(), watch.counters), (0, DatagramCounters::default()));
+    assert_eq!(
+        (flow_under_test.flow.buffered_bytes(), flow_under_test.counters),
+        (0, DatagramCounters::default())
+    );
 }
 
 #[test]
 fn hellos_that_cannot_be_read_are_counted() {
-    let mut watch = Watch::default();
+    let mut flow_under_test = TestFlow::default();
     let mut hello = client_hello(1, b"");
     // A session id that is longer than the message.
     hello[34] = 200;
     for _ in 0..3 {
-        watch.client(&whole(CLIENT_HELLO, 0, &hello));
+        flow_under_test.client(&whole(CLIENT_HELLO, 0, &hello));
     }
-    assert_eq!(watch.counters.malformed, 1);
+    assert_eq!(flow_under_test.counters.malformed, 1);
     let mut long = fragment(CLIENT_HELLO, 1, &client_hello(2, b""), 0, 20);
     long[1] = 3;
-    watch.client(&record(22, 0, &long));
-    assert_eq!(watch.counters, DatagramCounters { malformed: 2, ..DatagramCounters::default() });
+    flow_under_test.client(&record(22, 0, &long));
+    assert_eq!(flow_under_test.counters, DatagramCounters { malformed: 2, ..DatagramCounters::default() });
 }
 
 #[test]
@@ -163,9 +167,9 @@ fn records_and_messages_share_a_datagram() {
     let fragments =
         [fragment(SERVER_HELLO, 1, &hello, 0, hello.len()), fragment(11, 2, &certificate, 0, 90)].concat();
     let datagram = [record(21, 0, &[1, 0]), record(22, 0, &fragments)].concat();
-    let mut watch = Watch::default();
-    watch.server(&datagram);
-    assert_eq!(watch.found, [(Side::Server, message(SERVER_HELLO, &hello), false)]);
+    let mut flow_under_test = TestFlow::default();
+    flow_under_test.server(&datagram);
+    assert_eq!(flow_under_test.found, [(Side::Server, message(SERVER_HELLO, &hello), false)]);
 }
 
 #[test]
@@ -176,9 +180,9 @@ fn hellos_in_turn_channels_and_behind_capwap_headers_are_found() {
     let capwap = [&[1, 0, 0, 0][..], &datagram].concat();
     for datagram in [datagram, channel, capwap] {
         assert_eq!(hello_sender(&datagram), Some(Side::Client));
-        let mut watch = Watch::default();
-        watch.client(&datagram);
-        assert_eq!(watch.found.len(), 1);
+        let mut flow_under_test = TestFlow::default();
+        flow_under_test.client(&datagram);
+        assert_eq!(flow_under_test.found.len(), 1);
     }
 }
 
@@ -228,29 +232,29 @@ fn lengths_that_lie_are_not_believed() {
         record(22, 0, &good)[..13].to_vec(),
     ];
     for lie in lies {
-        let mut watch = Watch::default();
-        watch.client(&lie);
-        assert_eq!(watch.found.len(), 0, "{lie:02x?}");
-        watch.client(&record(22, 0, &good));
-        assert_eq!(watch.found.len(), 1, "after {lie:02x?}");
+        let mut flow_under_test = TestFlow::default();
+        flow_under_test.client(&lie);
+        assert_eq!(flow_under_test.found.len(), 0, "{lie:02x?}");
+        flow_under_test.client(&record(22, 0, &good));
+        assert_eq!(flow_under_test.found.len(), 1, "after {lie:02x?}");
     }
 }
 
 #[test]
 fn hellos_that_never_become_whole_are_held_within_bounds() {
     let body = vec![7; 100_000];
-    let mut watch = Watch::default();
+    let mut flow_under_test = TestFlow::default();
     for round in 0..3000_u16 {
         let start = 100 + usize::from(round) * 30;
-        watch.client(&record(22, 0, &fragment(CLIENT_HELLO, 0, &body, start, start + 1)));
+        flow_under_test.client(&record(22, 0, &fragment(CLIENT_HELLO, 0, &body, start, start + 1)));
     }
-    assert!(watch.flow.buffered_bytes() < 70_000, "{}", watch.flow.buffered_bytes());
-    assert!(watch.counters.refused > 1900, "{:?}", watch.counters);
+    assert!(flow_under_test.flow.buffered_bytes() < 70_000, "{}", flow_under_test.flow.buffered_bytes());
+    assert!(flow_under_test.counters.refused > 1900, "{:?}", flow_under_test.counters);
     for seq in 1..3000 {
-        watch.client(&record(22, 0, &fragment(CLIENT_HELLO, seq, &body, 0, 60)));
+        flow_under_test.client(&record(22, 0, &fragment(CLIENT_HELLO, seq, &body, 0, 60)));
     }
-    assert!(watch.flow.buffered_bytes() < 1000, "{}", watch.flow.buffered_bytes());
-    assert!(watch.found.is_empty());
+    assert!(flow_under_test.flow.buffered_bytes() < 1000, "{}", flow_under_test.flow.buffered_bytes());
+    assert!(flow_under_test.found.is_empty());
 }
 
 proptest! {
@@ -266,16 +270,16 @@ proptest! {
         let mut pieces: Vec<_> = cuts.iter().map(|(start, len)| (*start, (start + len).min(body.len()))).collect();
         pieces.extend(order.iter().map(|n| (n * 5, n * 5 + 5)));
         pieces.extend([(215, body.len())]);
-        let mut watch = Watch::default();
+        let mut flow_under_test = TestFlow::default();
         for pieces in pieces.chunks(in_a_record) {
             let fragments: Vec<u8> = pieces
                 .iter()
                 .flat_map(|(start, end)| fragment(CLIENT_HELLO, 0, &body, *start, *end))
                 .collect();
-            watch.client(&record(22, 0, &fragments));
+            flow_under_test.client(&record(22, 0, &fragments));
         }
-        prop_assert_eq!(watch.found, [(Side::Client, message(CLIENT_HELLO, &body), false)]);
-        prop_assert_eq!(watch.counters, DatagramCounters::default());
-        prop_assert_eq!(watch.flow.buffered_bytes(), 0);
+        prop_assert_eq!(flow_under_test.found, [(Side::Client, message(CLIENT_HELLO, &body), false)]);
+        prop_assert_eq!(flow_under_test.counters, DatagramCounters::default());
+        prop_assert_eq!(flow_under_test.flow.buffered_bytes(), 0);
     }
 }

@@ -134,8 +134,8 @@ impl<'a> Scanner<'a> {
 
     /// Digits in lower case and what they are worth.
     pub(super) fn hex(&mut self, field: Ja4Field) -> Result<u8, Ja4ParseError> {
-        let digit = self.take_if(field, |byte| super::hex::value_of(byte).is_some())?;
-        Ok(super::hex::value_of(digit).unwrap_or_default())
+        let digit = self.take_if(field, |byte| super::hex::hex_value(byte).is_some())?;
+        Ok(super::hex::hex_value(digit).unwrap_or_default())
     }
 
     pub(super) fn separator(&mut self) -> Result<(), Ja4ParseError> {

@@ -105,10 +105,10 @@ impl Ja4Hash {
     /// ```
     /// use huginn_net_tls::Ja4Hash;
     ///
-    /// assert_eq!(Ja4Hash::of("1301,1302,1303").to_string(), "55b375c5d22e");
-    /// assert_eq!(Ja4Hash::of(""), Ja4Hash::EMPTY);
+    /// assert_eq!(Ja4Hash::from_list("1301,1302,1303").to_string(), "55b375c5d22e");
+    /// assert_eq!(Ja4Hash::from_list(""), Ja4Hash::EMPTY);
     /// ```
-    pub fn of(list: impl AsRef<[u8]>) -> Self {
+    pub fn from_list(list: impl AsRef<[u8]>) -> Self {
         let list = list.as_ref();
         if list.is_empty() {
             return Self::EMPTY;

@@ -32,7 +32,7 @@ impl Ja4Head {
     pub const LEN: usize = 10;
 
     /// Of a hello, but for the counts.
-    pub(super) fn of(hello: &ClientHello<'_>) -> Self {
+    pub(super) fn from_hello(hello: &ClientHello<'_>) -> Self {
         let [version_0, version_1] = characters(hello.version().ja4());
         let server_name = if hello.has_server_name() { b'd' } else { b'i' };
         let [alpn_0, alpn_1] = alpn(hello);
@@ -181,12 +181,12 @@ const fn number(tens: u8, ones: u8) -> u8 {
 
 /// What stands for the first ALPN value of a hello.
 pub(crate) fn alpn(hello: &ClientHello<'_>) -> [u8; 2] {
-    alpn_of(hello.alpn().next().unwrap_or_default())
+    alpn_characters(hello.alpn().next().unwrap_or_default())
 }
 
 /// First and last byte of an ALPN value; if either is not alphanumeric, the first and the last digit of the whole in
 /// hexadecimal.
-fn alpn_of(value: &[u8]) -> [u8; 2] {
+fn alpn_characters(value: &[u8]) -> [u8; 2] {
     let (Some(first), Some(last)) = (value.first(), value.last()) else { return *b"00" };
     if first.is_ascii_alphanumeric() && last.is_ascii_alphanumeric() {
         [*first, *last]
@@ -197,7 +197,7 @@ fn alpn_of(value: &[u8]) -> [u8; 2] {
 
 #[cfg(test)]
 mod tests {
-    use super::{alpn_of, count, number};
+    use super::{alpn_characters, count, number};
 
     /// The rows of the definition, section "ALPN Extension Value", and real protocol names (IANA).
     #[test]
@@ -218,7 +218,7 @@ mod tests {
             (b"h2\0", "60"),
         ];
         for (value, wanted) in rows {
-            assert_eq!(std::str::from_utf8(&alpn_of(value)), Ok(wanted), "{value:?}");
+            assert_eq!(std::str::from_utf8(&alpn_characters(value)), Ok(wanted), "{value:?}");
         }
     }
 

@@ -16,7 +16,7 @@ impl<'a> List<'a> {
 
     #[inline]
     pub(super) fn push(&mut self, number: u16) {
-        let [a, b, c, d] = digits_of(number);
+        let [a, b, c, d] = hex_digits(number);
         self.text.extend_from_slice(&[a, b, c, d, b',']);
     }
 
@@ -39,7 +39,7 @@ pub(super) const fn list_len(numbers: usize) -> usize {
 pub(super) fn overwrite_list(text: &mut [u8], numbers: impl Iterator<Item = u16>) {
     for (place, number) in text.chunks_mut(5).zip(numbers) {
         if let Some(digits) = place.first_chunk_mut() {
-            *digits = digits_of(number);
+            *digits = hex_digits(number);
         }
     }
 }
@@ -49,13 +49,13 @@ pub(super) fn numbers(lists: &[u8]) -> Vec<u16> {
     let value = |digits: &[u8]| {
         digits
             .iter()
-            .fold(0, |value: u16, digit| value << 4 | u16::from(value_of(*digit).unwrap_or_default()))
+            .fold(0, |value: u16, digit| value << 4 | u16::from(hex_value(*digit).unwrap_or_default()))
     };
     lists.split(|byte| matches!(byte, b'_' | b',')).filter(|digits| !digits.is_empty()).map(value).collect()
 }
 
 /// The four digits of a number.
-fn digits_of(number: u16) -> [u8; 4] {
+fn hex_digits(number: u16) -> [u8; 4] {
     let [[a, b], [c, d]] = number.to_be_bytes().map(digits_of_byte);
     [a, b, c, d]
 }
@@ -80,7 +80,7 @@ static DIGITS: [[u8; 2]; 256] = {
 };
 
 /// The value of a digit in lower case.
-pub(super) const fn value_of(digit: u8) -> Option<u8> {
+pub(super) const fn hex_value(digit: u8) -> Option<u8> {
     match digit {
         b'0'..=b'9' => Some(digit.wrapping_sub(b'0')),
         b'a'..=b'f' => Some(digit.wrapping_sub(b'a' - 10)),
@@ -95,17 +95,17 @@ pub(crate) const fn digit(value: u8) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{List, digit, digits_of, list_len, value_of};
+    use super::{List, digit, hex_digits, hex_value, list_len};
 
     #[test]
     fn digits_are_those_of_the_standard_library() {
         for number in 0..=u16::MAX {
-            assert_eq!(digits_of(number), format!("{number:04x}").as_bytes(), "{number}");
+            assert_eq!(hex_digits(number), format!("{number:04x}").as_bytes(), "{number}");
         }
         for value in 0..16 {
-            assert_eq!(value_of(digit(value)), Some(value));
+            assert_eq!(hex_value(digit(value)), Some(value));
         }
-        assert_eq!((value_of(b'A'), value_of(b'g'), value_of(b'/')), (None, None, None));
+        assert_eq!((hex_value(b'A'), hex_value(b'g'), hex_value(b'/')), (None, None, None));
     }
 
     #[test]

@@ -82,6 +82,6 @@ impl ClientHello<'_> {
 
     /// JA4 with its lists in full, in any form.
     pub fn ja4_raw(&self, form: Ja4Form) -> Ja4Raw {
-        self.known().ja4(self, form)
+        self.cached().ja4(self, form)
     }
 }

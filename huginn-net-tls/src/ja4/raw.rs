@@ -45,18 +45,18 @@ struct Parts {
 }
 
 /// A list of numbers. One of a usual hello needs no heap.
-type Numbers = SmallVec<[u16; MAX_USUAL]>;
+type Numbers = SmallVec<[u16; INLINE_NUMBERS]>;
 
-const MAX_USUAL: usize = 64;
+const INLINE_NUMBERS: usize = 64;
 
 impl Ja4Raw {
-    pub(crate) fn of(hello: &ClientHello<'_>, form: Ja4Form) -> Self {
+    pub(crate) fn from_hello(hello: &ClientHello<'_>, form: Ja4Form) -> Self {
         let (suites, algorithms) = (hello.cipher_suites(), hello.signature_algorithms());
-        let mut text = room_for([suites.len(), USUAL_KINDS, algorithms.len()]);
+        let mut text = with_capacity_for([suites.len(), TYPICAL_EXTENSIONS, algorithms.len()]);
         let mut list = List::new(&mut text);
         match form {
             Ja4Form::Original => suites.filter(is_no_grease).for_each(|suite| list.push(suite)),
-            _ => SortedSuites::of(suites).for_each(|suite| list.push(suite)),
+            _ => SortedSuites::from_numbers(suites).for_each(|suite| list.push(suite)),
         }
         let suites = list.end();
         let (mut list, mut counted) = (List::new(&mut text), 0_usize);
@@ -70,30 +70,30 @@ impl Ja4Raw {
         };
         match form {
             Ja4Form::Original => hello.kinds().for_each(push),
-            _ => SortedKinds::of(hello.kinds()).for_each(push),
+            _ => SortedKinds::from_numbers(hello.kinds()).for_each(push),
         }
         let extensions = list.end();
         push_last(&mut text, algorithms.filter(is_no_grease));
-        Self::of_text(text, Ja4Head::of(hello).with_counts(suites, counted), [suites, extensions])
+        Self::from_text(text, Ja4Head::from_hello(hello).with_counts(suites, counted), [suites, extensions])
     }
 
     fn new(head: Ja4Head, cipher_suites: &[u16], extensions: &[u16], signature_algorithms: &[u16]) -> Self {
-        let mut text = room_for([cipher_suites, extensions, signature_algorithms].map(<[u16]>::len));
+        let mut text = with_capacity_for([cipher_suites, extensions, signature_algorithms].map(<[u16]>::len));
         for numbers in [cipher_suites, extensions] {
             let mut list = List::new(&mut text);
             numbers.iter().for_each(|number| list.push(*number));
             list.end();
         }
         push_last(&mut text, signature_algorithms.iter().copied());
-        Self::of_text(text, head, [cipher_suites.len(), extensions.len()])
+        Self::from_text(text, head, [cipher_suites.len(), extensions.len()])
     }
 
     /// Of its text, in which the head is to be filled in, with so many numbers in its first two lists.
-    fn of_text(mut text: Vec<u8>, head: Ja4Head, lists: [usize; 2]) -> Self {
+    fn from_text(mut text: Vec<u8>, head: Ja4Head, lists: [usize; 2]) -> Self {
         text.first_chunk_mut().into_iter().for_each(|place| *place = *head.as_bytes());
         let [cipher_suites, _] = lists;
         let end = (Ja4Head::LEN + 1).saturating_add(hex::list_len(cipher_suites));
-        let cipher_hash = Ja4Hash::of(text.get(Ja4Head::LEN + 1..end).unwrap_or_default());
+        let cipher_hash = Ja4Hash::from_list(text.get(Ja4Head::LEN + 1..end).unwrap_or_default());
         Self::with_hash(text, head, cipher_hash, lists)
     }
 
@@ -101,7 +101,7 @@ impl Ja4Raw {
         let [cipher_suites, extensions] = lists;
         let extension_hash = match extensions {
             0 => Ja4Hash::EMPTY,
-            _ => Ja4Hash::of(text.get(start_of_extensions(cipher_suites)..).unwrap_or_default()),
+            _ => Ja4Hash::from_list(text.get(start_of_extensions(cipher_suites)..).unwrap_or_default()),
         };
         Self(Arc::new(Parts {
             text: String::from_utf8(text).unwrap_or_default(),
@@ -173,10 +173,10 @@ impl Ja4Raw {
 }
 
 /// As many extensions have nearly all hellos at most.
-const USUAL_KINDS: usize = 24;
+const TYPICAL_EXTENSIONS: usize = 24;
 
 /// A text with room for lists of so many numbers behind the head.
-fn room_for(lists: [usize; 3]) -> Vec<u8> {
+fn with_capacity_for(lists: [usize; 3]) -> Vec<u8> {
     let numbers = lists.into_iter().fold(0, usize::saturating_add);
     let mut text = Vec::with_capacity(numbers.saturating_mul(5).saturating_add(Ja4Head::LEN + 3));
     text.resize(Ja4Head::LEN, 0);
@@ -276,7 +276,7 @@ mod tests {
                     let (list, second) = numbers[..len].split_at(cut);
                     let (list, second) = (list.join(","), second.join(","));
                     let raw: Ja4Raw = format!("t13d000000_{list}_{second}").parse().unwrap();
-                    let hashes = (Ja4Hash::of(list), Ja4Hash::of(second));
+                    let hashes = (Ja4Hash::from_list(list), Ja4Hash::from_list(second));
                     assert_eq!((raw.ja4().cipher_hash(), raw.ja4().extension_hash()), hashes, "{len}, {cut}");
                 }
             }

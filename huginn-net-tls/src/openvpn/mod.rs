@@ -14,9 +14,9 @@ use huginn_net_wire::Side;
 use crate::hello::Hello;
 use crate::observer::DatagramCounters;
 use crate::packet_stream::PacketStreams;
-use packet::{Kind, Opening, Packet, SessionId};
+use packet::{Kind, Packet, SessionId, SessionStart};
 
-pub(crate) use packet::session_opener;
+pub(crate) use packet::session_initiator;
 pub(crate) use stream::{OpenVpnStream, stream_probe};
 
 /// Reads the hellos of a control channel over UDP.
@@ -38,11 +38,11 @@ impl OpenVpnFlow {
         counters: &mut DatagramCounters,
         found: &mut impl FnMut(Side, Hello<'_>, bool),
     ) {
-        if !matches!(Kind::of(datagram), Kind::HardReset(_) | Kind::Control) {
+        if !matches!(Kind::from_packet(datagram), Kind::HardReset(_) | Kind::Control) {
             return;
         }
-        if let Some(opening) = self.other_session(datagram, sender) {
-            self.open(&opening);
+        if let Some(start) = self.new_session(datagram, sender) {
+            self.open(&start);
         }
         let packet = self.session(sender).and_then(|session| session.parse(datagram));
         if let Some(packet) = packet {
@@ -55,23 +55,23 @@ impl OpenVpnFlow {
         self.streams.buffered_bytes()
     }
 
-    fn other_session(&self, datagram: &[u8], sender: Side) -> Option<Opening> {
+    fn new_session(&self, datagram: &[u8], sender: Side) -> Option<SessionStart> {
         if self.session(sender).is_some_and(|session| session.parse(datagram).is_some()) {
             return None;
         }
-        Opening::of(datagram).filter(|opening| opening.sender == sender)
+        SessionStart::parse(datagram).filter(|start| start.sender == sender)
     }
 
     fn session(&self, side: Side) -> Option<Session> {
         side.choose(self.client, self.server)
     }
 
-    fn open(&mut self, opening: &Opening) {
-        if opening.sender == Side::Client && self.client.is_some() {
+    fn open(&mut self, start: &SessionStart) {
+        if start.sender == Side::Client && self.client.is_some() {
             *self = Self::default();
         }
-        *opening.sender.choose(&mut self.client, &mut self.server) = Some(Session::of(opening));
-        self.streams.begin(opening.sender, opening.id);
+        *start.sender.choose(&mut self.client, &mut self.server) = Some(Session::from_start(start));
+        self.streams.start(start.sender, start.id);
     }
 }
 
@@ -83,8 +83,8 @@ struct Session {
 }
 
 impl Session {
-    fn of(opening: &Opening) -> Self {
-        Self { id: opening.session, auth_len: opening.auth_len }
+    fn from_start(start: &SessionStart) -> Self {
+        Self { id: start.session, auth_len: start.auth_len }
     }
 
     /// Reads a packet if it is of this session.

@@ -1,7 +1,7 @@
 //! The control channel over TCP, where a length of two bytes stands before each packet.
 
 use super::Session;
-use super::packet::{Kind, Opening};
+use super::packet::{Kind, SessionStart};
 use crate::hello::Hello;
 use crate::packet_stream::PacketStream;
 use crate::record::Probe;
@@ -20,14 +20,14 @@ pub(crate) fn stream_probe(bytes: &[u8]) -> Probe {
         };
     };
     let len = usize::from(u16::from_be_bytes(*prefix));
-    let kind = Kind::of(packet);
+    let kind = Kind::from_packet(packet);
     if len > MAX_FIRST_LEN || !packet.is_empty() && !matches!(kind, Kind::HardReset(_) | Kind::Control) {
         return Probe::No;
     }
     match packet.get(..len) {
-        Some(packet) if Opening::of(packet).is_some() => Probe::Yes,
+        Some(packet) if SessionStart::parse(packet).is_some() => Probe::Yes,
         Some(_) => Probe::No,
-        None if packet.is_empty() || Opening::may_begin(packet, len) => Probe::Unsure,
+        None if packet.is_empty() || SessionStart::may_start(packet, len) => Probe::Unsure,
         None => Probe::No,
     }
 }
@@ -72,12 +72,12 @@ impl OpenVpnStream {
     }
 
     fn on_packet(&mut self, packet: &[u8], found: &mut (impl FnMut(Hello<'_>) + ?Sized)) {
-        if Kind::of(packet) == Kind::Data {
+        if Kind::from_packet(packet) == Kind::Data {
             self.in_use = true;
         }
-        let opening = if self.session.is_none() { Opening::of(packet) } else { None };
-        if let Some(opening) = opening {
-            self.session = Some((Session::of(&opening), PacketStream::starting_at(opening.id)));
+        let start = if self.session.is_none() { SessionStart::parse(packet) } else { None };
+        if let Some(start) = start {
+            self.session = Some((Session::from_start(&start), PacketStream::starting_at(start.id)));
         }
         let Some((session, stream)) = &mut self.session else { return };
         let Some(packet) = session.parse(packet) else { return };

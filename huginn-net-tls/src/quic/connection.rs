@@ -13,7 +13,7 @@ use crate::hello::Hello;
 use crate::{TlsError, Transport};
 
 /// What may be held of a stream whose first bytes are missing, in bytes: four times the largest hello in use.
-const WINDOW: usize = 64 << 10;
+const MAX_CRYPTO_BYTES: usize = 64 << 10;
 /// The ClientHellos of a connection: a second one answers a HelloRetryRequest.
 const MAX_HELLOS: u8 = 2;
 
@@ -82,7 +82,7 @@ impl Connection {
     /// open it.
     ///
     /// Of a reserved version, the authentication tag tells which of seven protections the packet has.
-    pub(super) fn begin<'s>(
+    pub(super) fn start<'s>(
         packet: &Initial<'_>,
         client: Side,
         scratch: &'s mut Vec<u8>,
@@ -92,7 +92,7 @@ impl Connection {
                 let keys = Keys::derive(protection, packet.destination, Side::Client);
                 keys.is_some_and(|keys| keys.open(packet, None, scratch).is_some())
             };
-            Some(Protection::of_reserved(*packet.bytes.first()?).find(opens)?)
+            Some(Protection::candidates_for_reserved(*packet.bytes.first()?).find(opens)?)
         } else {
             None
         };
@@ -161,7 +161,7 @@ impl Connection {
         if !by_client {
             self.identity.of_server = Some(ConnectionId::new(packet.source));
         }
-        Some(CryptoFrames::of(scratch.get(opened.frames)?, protection.frames))
+        Some(CryptoFrames::new(scratch.get(opened.frames)?, protection.frames))
     }
 
     /// Takes what a packet carries, and hands on the hellos that are now whole.
@@ -183,7 +183,7 @@ impl Connection {
             let kept = stream.push(offset, data, kind, &mut |message, nth| {
                 match Hello::from_message(message, Transport::Quic) {
                     Ok(Hello::Client(_)) => {
-                        self.identity.hello = HelloId::of(message);
+                        self.identity.hello = HelloId::from_message(message);
                         let same =
                             self.retried && self.previous.is_some() || self.identity.hello == self.previous;
                         if nth == 1 && same {
@@ -201,7 +201,7 @@ impl Connection {
             })?;
             if !kept {
                 let position = stream.pieces.position();
-                outcome = Err(QuicError::Crypto { offset, position, window: WINDOW }.into());
+                outcome = Err(QuicError::Crypto { offset, position, window: MAX_CRYPTO_BYTES }.into());
             }
         }
         outcome
@@ -233,8 +233,11 @@ impl Connection {
 
     /// The memory that pieces and messages not yet whole take up, in bytes.
     #[cfg(feature = "packets")]
-    pub(super) fn held(&self) -> usize {
-        self.sent_by_client.crypto.held().saturating_add(self.sent_by_server.crypto.held())
+    pub(super) fn buffered_bytes(&self) -> usize {
+        self.sent_by_client
+            .crypto
+            .buffered_bytes()
+            .saturating_add(self.sent_by_server.crypto.buffered_bytes())
     }
 }
 
@@ -244,7 +247,7 @@ impl Identity {
     }
 
     /// Whether a packet is of this connection, by the ids in it.
-    pub(super) fn is_of(&self, packet: &Initial<'_>, sender: Side) -> bool {
+    pub(super) fn matches(&self, packet: &Initial<'_>, sender: Side) -> bool {
         let to = |id: &ConnectionId| id.bytes() == packet.destination;
         if sender == self.client {
             to(&self.destination) || self.of_server.as_ref().is_some_and(to)
@@ -256,7 +259,7 @@ impl Identity {
 
 impl HelloId {
     /// That of a handshake message; none if it is too short.
-    fn of(message: &[u8]) -> Option<Self> {
+    fn from_message(message: &[u8]) -> Option<Self> {
         let (_, body) = message.split_at_checked(4 + 2)?;
         Some(Self { len: message.len(), random: *body.first_chunk()? })
     }
@@ -277,7 +280,7 @@ impl CryptoStream {
         }
         let mut outcome = Ok(());
         let (joiner, hellos) = (&mut self.joiner, &mut self.hellos);
-        let kept = self.pieces.push(offset, data, WINDOW, &mut |bytes| {
+        let kept = self.pieces.push(offset, data, MAX_CRYPTO_BYTES, &mut |bytes| {
             if outcome.is_err() {
                 return;
             }
@@ -301,8 +304,8 @@ impl CryptoStream {
     }
 
     #[cfg(feature = "packets")]
-    fn held(&self) -> usize {
-        self.pieces.buffered_bytes().saturating_add(self.joiner.held())
+    fn buffered_bytes(&self) -> usize {
+        self.pieces.buffered_bytes().saturating_add(self.joiner.buffered_bytes())
     }
 }
 

@@ -34,7 +34,7 @@ pub enum QuicError {
     },
     /// A CRYPTO frame too far ahead of what was read of its stream, or for which there is no room.
     #[error(
-        "QUIC: CRYPTO data at offset {offset}: the stream was read up to {position}, and {window} bytes may be held"
+        "QUIC: CRYPTO data at offset {offset}: the stream was read up to {position}, and {window} bytes may be buffered"
     )]
     Crypto {
         /// Where its data belongs in the stream.

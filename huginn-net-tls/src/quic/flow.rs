@@ -15,18 +15,18 @@ use crate::TlsError;
 const MAX_PACKETS: u16 = 256;
 /// Initial packets of a datagram that may fail to open: each costs up to two derivations of keys, or six in a reserved
 /// version. A client's datagram has 1200 bytes at least (RFC 9000, section 14.1), and seldom more than one.
-const MAX_SEALED_OF_DATAGRAM: u8 = 2;
+const MAX_UNDECRYPTED_PER_DATAGRAM: u8 = 2;
 /// Initial packets in a row that may fail to open before a flow counts as given up.
-const MAX_SEALED: u16 = 16;
+const MAX_UNDECRYPTED: u16 = 16;
 /// Datagrams of other packets after which a ServerHello is no longer expected.
-const MAX_QUIET_ANSWER: u8 = 16;
+const MAX_PACKETS_AFTER_ANSWER: u8 = 16;
 /// Datagrams of other packets after which the rest of a ClientHello is no longer expected.
-const MAX_QUIET_HELLO: u8 = 200;
+const MAX_PACKETS_AFTER_HELLO: u8 = 200;
 /// Hellos reported of a flow: enough for a client that connects again and again from the same port, and an end for one
 /// that does nothing else.
 const MAX_HELLOS: u8 = 64;
 /// The longest datagram that is kept until it can be opened, in bytes.
-const MAX_EARLY: usize = 2048;
+const MAX_EARLY_BYTES: usize = 2048;
 
 /// What is remembered of a flow. Takes up next to nothing until an Initial packet was opened.
 #[derive(Debug, Default)]
@@ -97,12 +97,12 @@ impl QuicFlow {
     }
 
     /// Memory taken up beside the flow itself, in bytes.
-    pub(crate) fn held(&self) -> usize {
+    pub(crate) fn buffered_bytes(&self) -> usize {
         let early =
             self.early.as_ref().map_or(0, |early| size_of::<Early>().saturating_add(early.datagram.len()));
         early.saturating_add(match &self.state {
             State::Fresh => 0,
-            State::Open(connection) => size_of::<Connection>().saturating_add(connection.held()),
+            State::Open(connection) => size_of::<Connection>().saturating_add(connection.buffered_bytes()),
             State::Over(_) => size_of::<Identity>(),
         })
     }
@@ -132,7 +132,7 @@ impl QuicFlow {
         }
         // Nothing but a short header: of nearly all datagrams.
         if datagram.first().is_none_or(|first| first & 0x80 == 0) {
-            self.on_quiet(report);
+            self.on_non_initial(report);
             return;
         }
         let hellos = &mut 0_u8;
@@ -165,20 +165,20 @@ impl QuicFlow {
         found: &mut impl FnMut(Found<'_>),
     ) {
         let (mut quiet, mut sealed) = (true, 0_u8);
-        for packet in Packets::of(datagram) {
+        for packet in Packets::new(datagram) {
             match packet {
                 Ok(Packet::Initial(packet)) => {
                     let Some(outcome) = self.on_initial(&packet, sender, scratch, found) else { continue };
                     quiet = false;
                     if outcome == Err(QuicError::Sealed.into()) {
                         if sealed == 0 {
-                            self.keep_early(datagram, sender);
+                            self.buffer_early(datagram, sender);
                         }
                         sealed = sealed.saturating_add(1);
                     }
                     report(outcome);
                     self.check_limits(report);
-                    if sealed >= MAX_SEALED_OF_DATAGRAM {
+                    if sealed >= MAX_UNDECRYPTED_PER_DATAGRAM {
                         break;
                     }
                 }
@@ -194,7 +194,7 @@ impl QuicFlow {
             }
         }
         if quiet {
-            self.on_quiet(report);
+            self.on_non_initial(report);
         } else {
             self.quiet = 0;
         }
@@ -217,13 +217,13 @@ impl QuicFlow {
                 }
             }
             State::Over(identity) => {
-                if identity.is_of(packet, sender) {
+                if identity.matches(packet, sender) {
                     return None;
                 }
             }
         }
         // A client's first packet, or its first after a Retry, tells the keys itself (RFC 9001, section 5.2).
-        let Some((mut next, frames)) = Connection::begin(packet, sender, scratch) else {
+        let Some((mut next, frames)) = Connection::start(packet, sender, scratch) else {
             self.sealed = self.sealed.saturating_add(1);
             return Some(Err(QuicError::Sealed.into()));
         };
@@ -239,13 +239,13 @@ impl QuicFlow {
     }
 
     /// Keeps a datagram that no key opens, if it can be the answer to a packet that comes late.
-    fn keep_early(&mut self, datagram: &[u8], sender: Side) {
+    fn buffer_early(&mut self, datagram: &[u8], sender: Side) {
         let waits = match &self.state {
             State::Fresh => true,
             State::Open(_) => false,
             State::Over(identity) => identity.client() != sender,
         };
-        if waits && datagram.len() <= MAX_EARLY {
+        if waits && datagram.len() <= MAX_EARLY_BYTES {
             self.early = Some(Box::new(Early { sender, datagram: datagram.into() }));
         }
     }
@@ -259,7 +259,7 @@ impl QuicFlow {
 
     fn check_limits(&mut self, report: &mut impl FnMut(Result<(), TlsError>)) {
         let too_many = self.packets >= MAX_PACKETS;
-        if too_many || self.sealed >= MAX_SEALED {
+        if too_many || self.sealed >= MAX_UNDECRYPTED {
             self.give_up(report);
         }
         if too_many {
@@ -267,14 +267,14 @@ impl QuicFlow {
         }
     }
 
-    fn on_quiet(&mut self, report: &mut impl FnMut(Result<(), TlsError>)) {
+    fn on_non_initial(&mut self, report: &mut impl FnMut(Result<(), TlsError>)) {
         self.quiet = self.quiet.saturating_add(1);
-        if self.quiet < MAX_QUIET_ANSWER {
+        if self.quiet < MAX_PACKETS_AFTER_ANSWER {
             return;
         }
         self.early = None;
         let State::Open(connection) = &self.state else { return };
-        if connection.has_client_hello() || self.quiet >= MAX_QUIET_HELLO {
+        if connection.has_client_hello() || self.quiet >= MAX_PACKETS_AFTER_HELLO {
             self.give_up(report);
             self.end();
         }

@@ -40,7 +40,7 @@ pub(super) struct CryptoFrames<'a> {
 type Crypto<'a> = Option<(u64, &'a [u8])>;
 
 impl<'a> CryptoFrames<'a> {
-    pub(super) const fn of(payload: &'a [u8], frames: FrameSet) -> Self {
+    pub(super) const fn new(payload: &'a [u8], frames: FrameSet) -> Self {
         Self { cursor: Cursor::new(payload), frames }
     }
 }

@@ -68,7 +68,7 @@ impl Keys {
         scratch.clear();
         scratch.extend_from_slice(packet.bytes);
         let (number, number_len) = self.unmask_header(packet.number_offset, scratch)?;
-        let number = whole_number(number, number_len, largest);
+        let number = full_packet_number(number, number_len, largest);
         let mut nonce = self.iv;
         for (byte, number) in nonce.iter_mut().rev().zip(number.to_le_bytes()) {
             *byte ^= number;
@@ -121,7 +121,7 @@ fn expand_label<const N: usize>(secret: &Hkdf<Sha256>, label: &[u8]) -> Option<[
 
 /// The packet number whose low bytes these are (RFC 9000, appendix A.3): the one nearest to the next
 /// expected.
-pub(super) fn whole_number(number: u64, len: usize, largest: Option<u64>) -> u64 {
+pub(super) fn full_packet_number(number: u64, len: usize, largest: Option<u64>) -> u64 {
     let Some(expected) = largest.map(|largest| largest.saturating_add(1)) else { return number };
     let window = 1_u64 << len.saturating_mul(8).min(32);
     let half = window >> 1;

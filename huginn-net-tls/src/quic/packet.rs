@@ -27,7 +27,7 @@ pub(super) enum Packet<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Initial<'a> {
     pub(super) version: u32,
-    /// The protection of the version; of a reserved version one of [several](Protection::of_reserved).
+    /// The protection of the version; of a reserved version one of [several](Protection::candidates_for_reserved).
     pub(super) protection: &'static Protection,
     /// Destination connection id.
     pub(super) destination: &'a [u8],
@@ -47,7 +47,7 @@ pub(crate) fn looks_like_initial(datagram: &[u8]) -> bool {
     let Some(&[first, a, b, c, d, id_len]) = datagram.first_chunk() else { return false };
     first & 0xc0 == 0xc0
         && usize::from(id_len) <= MAX_CONNECTION_ID
-        && Protection::of(u32::from_be_bytes([a, b, c, d])).is_some_and(|protection| {
+        && Protection::from_version(u32::from_be_bytes([a, b, c, d])).is_some_and(|protection| {
             matches!(protection.long_type(first), LongType::Initial | LongType::ZeroRtt)
         })
 }
@@ -59,7 +59,7 @@ pub(crate) fn likely_sender(datagram: &[u8]) -> Side {
     match datagram {
         [first, a, b, c, d, id_len, ..]
             if *id_len < 8
-                && Protection::of(u32::from_be_bytes([*a, *b, *c, *d]))
+                && Protection::from_version(u32::from_be_bytes([*a, *b, *c, *d]))
                     .is_some_and(|protection| protection.long_type(*first) == LongType::Initial) =>
         {
             Side::Server
@@ -74,7 +74,7 @@ pub(super) struct Packets<'a> {
 }
 
 impl<'a> Packets<'a> {
-    pub(super) const fn of(datagram: &'a [u8]) -> Self {
+    pub(super) const fn new(datagram: &'a [u8]) -> Self {
         Self { rest: datagram }
     }
 }
@@ -105,7 +105,7 @@ fn read<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Result<Packet<'a>, Quic
     if version == 0 {
         return Ok(Packet::VersionNegotiation);
     }
-    let protection = Protection::of(version).ok_or(QuicError::UnknownVersion { version })?;
+    let protection = Protection::from_version(version).ok_or(QuicError::UnknownVersion { version })?;
     let destination = connection_id(cursor)?;
     let source = connection_id(cursor)?;
     match protection.long_type(first) {

@@ -56,7 +56,7 @@ impl ClientInitials {
             &mut self.scratch,
             &mut |outcome| failure = outcome.err().or(failure),
             &mut |found: Found<'_>| {
-                let hello = ClientHello::of_message(found.message, Transport::Quic);
+                let hello = ClientHello::parse_message(found.message, Transport::Quic);
                 hellos.push_back(hello.map(ClientHello::into_owned));
             },
         );

@@ -123,7 +123,7 @@ pub(super) const fn is_reserved(version: u32) -> bool {
 
 impl Protection {
     /// The protection of a version, of a reserved one the likeliest. `None` if the version is unknown or does not use TLS.
-    pub(super) fn of(version: u32) -> Option<&'static Self> {
+    pub(super) fn from_version(version: u32) -> Option<&'static Self> {
         Some(match version {
             1 | 0xff00_0021 | 0xff00_0022 => &V1,
             0x6b33_43cf => &V2,
@@ -147,7 +147,7 @@ impl Protection {
     }
 
     /// The protections that an Initial packet of a reserved version may have, by its first byte: at most one per salt.
-    pub(super) fn of_reserved(first: u8) -> impl Iterator<Item = &'static Self> {
+    pub(super) fn candidates_for_reserved(first: u8) -> impl Iterator<Item = &'static Self> {
         RESERVED.into_iter().filter(move |protection| protection.long_type(first) == LongType::Initial)
     }
 

@@ -10,7 +10,7 @@ use crate::handshake::{self, CLIENT_HELLO, SERVER_HELLO};
 const MAJOR: u8 = 3;
 
 /// What a record of a handshake begins with.
-pub(crate) const BEGINNING: [u8; 2] = [HANDSHAKE, MAJOR];
+pub(crate) const RECORD_START: [u8; 2] = [HANDSHAKE, MAJOR];
 
 /// As many bytes tell whether a hello begins: the header of a record, that of a message, half of its version.
 const PROBE_LEN: usize = HEADER_LEN + handshake::HEADER_LEN + 1;
@@ -88,7 +88,7 @@ impl Stop {
 
 impl RecordReader {
     /// A reader of so many bytes, which were a record with a ClientHello.
-    pub(crate) fn behind_hello(position: usize, early_data: bool) -> Self {
+    pub(crate) fn after_hello(position: usize, early_data: bool) -> Self {
         Self { position, early_data, hellos: 1, ..Self::default() }
     }
 
@@ -98,8 +98,8 @@ impl RecordReader {
     }
 
     /// The memory that a message not yet whole takes up, in bytes.
-    pub(crate) fn held(&self) -> usize {
-        self.joiner.held()
+    pub(crate) fn buffered_bytes(&self) -> usize {
+        self.joiner.buffered_bytes()
     }
 }
 

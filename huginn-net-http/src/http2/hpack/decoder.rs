@@ -56,7 +56,7 @@ impl Decoder {
     }
 
     /// The memory that the table takes up, in bytes.
-    pub(crate) const fn held(&self) -> usize {
+    pub(crate) const fn buffered_bytes(&self) -> usize {
         self.table.size()
     }
 

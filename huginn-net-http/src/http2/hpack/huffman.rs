@@ -58,7 +58,7 @@ const fn row(bits: u32, first: u32, symbols: &'static [u8]) -> Row {
 /// # Errors
 /// The end of string within it, or padding that is not up to 7 bits of ones.
 pub(super) fn decode(bytes: &[u8], string: &mut Vec<u8>) -> Result<(), HpackError> {
-    let mut bits = Bits { bytes, held: 0, count: 0 };
+    let mut bits = Bits { bytes, buffered: 0, count: 0 };
     loop {
         bits.fill();
         if bits.is_padding() {
@@ -82,7 +82,7 @@ fn symbol(window: u32) -> Option<(u8, u32)> {
 /// Bits that are still to be read, the next ones highest in `held`, ones behind them.
 struct Bits<'a> {
     bytes: &'a [u8],
-    held: u64,
+    buffered: u64,
     count: u32,
 }
 
@@ -90,24 +90,24 @@ impl Bits<'_> {
     fn fill(&mut self) {
         while self.count <= 56 {
             let Some((byte, rest)) = self.bytes.split_first() else { return };
-            self.held |= u64::from(*byte) << 56_u32.saturating_sub(self.count);
+            self.buffered |= u64::from(*byte) << 56_u32.saturating_sub(self.count);
             self.count = self.count.saturating_add(8);
             self.bytes = rest;
         }
     }
 
     fn is_padding(&self) -> bool {
-        self.count < 8 && self.held.leading_ones() == self.count
+        self.count < 8 && self.buffered.leading_ones() == self.count
     }
 
     /// The next 32 bits, zeros behind the last.
     fn window(&self) -> u32 {
-        u32::try_from(self.held >> 32).unwrap_or_default()
+        u32::try_from(self.buffered >> 32).unwrap_or_default()
     }
 
     fn drop(&mut self, len: u32) -> Result<(), HpackError> {
         self.count = self.count.checked_sub(len).ok_or(HpackError::Huffman)?;
-        self.held <<= len;
+        self.buffered <<= len;
         Ok(())
     }
 }
@@ -142,8 +142,8 @@ mod tests {
     fn each_symbol_is_read_back_from_its_code() {
         for row in &ROWS {
             for (symbol, code) in row.symbols.iter().zip(row.first..) {
-                let held = (u64::from(code) << (64 - row.bits)) | (u64::MAX >> row.bits);
-                let bytes = &held.to_be_bytes()[..usize::try_from(row.bits).unwrap().div_ceil(8)];
+                let buffered = (u64::from(code) << (64 - row.bits)) | (u64::MAX >> row.bits);
+                let bytes = &buffered.to_be_bytes()[..usize::try_from(row.bits).unwrap().div_ceil(8)];
                 assert_eq!(decoded(bytes), Ok(vec![*symbol]));
             }
         }

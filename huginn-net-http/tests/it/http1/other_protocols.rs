@@ -28,7 +28,7 @@ fn what_is_not_http_1_is_let_go_with_its_first_bytes() {
         assert!(!seen.connection.is_done(), "the server may answer in HTTP");
         seen.responses(b"\x15\x03\x01");
         assert!(seen.connection.is_done() && !seen.connection.is_http1(), "{}", bytes.escape_ascii());
-        assert_eq!((seen.heads.len(), seen.connection.held()), (0, 0), "{}", bytes.escape_ascii());
+        assert_eq!((seen.heads.len(), seen.connection.buffered_bytes()), (0, 0), "{}", bytes.escape_ascii());
     }
     let mut seen = connection();
     seen.requests([0; 1000]).responses("HTTP/1.0 400 Bad Request\r\n\r\n").requests([0; 4000]);
@@ -76,12 +76,12 @@ fn http_2_may_come_instead() {
         seen.requests([*byte]);
     }
     assert_eq!(seen.connection.upgrade(), Some(Upgrade::PriorKnowledge));
-    assert_eq!(seen.connection.take_rest(Role::Request), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-    assert_eq!(seen.connection.take_rest(Role::Response), b"\0\0\0\x04\0\0\0\0\0");
+    assert_eq!(seen.connection.take_switched_bytes(Role::Request), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    assert_eq!(seen.connection.take_switched_bytes(Role::Response), b"\0\0\0\x04\0\0\0\0\0");
 
     let mut seen = connection();
     seen.requests("PRI * HTTP/2.0\r\n");
-    assert!(seen.connection.is_over(Role::Response), "nothing of the server's is waited for");
+    assert!(seen.connection.has_switched_protocols(Role::Response), "nothing of the server's is waited for");
 
     let mut seen = connection();
     seen.requests(NEXT).requests("PRI * HTTP/2.0\r\n\r\n").requests(NEXT);
@@ -113,18 +113,21 @@ fn an_upgrade_ends_http_1_in_both_directions() {
         "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n\0\0\x12\x04",
     );
     assert_eq!(seen.connection.upgrade(), Some(Upgrade::Http2));
-    assert_eq!(seen.connection.take_rest(Role::Response), b"\0\0\x12\x04");
-    assert!(seen.connection.is_over(Role::Response) && !seen.connection.is_over(Role::Request));
+    assert_eq!(seen.connection.take_switched_bytes(Role::Response), b"\0\0\x12\x04");
+    assert!(
+        seen.connection.has_switched_protocols(Role::Response)
+            && !seen.connection.has_switched_protocols(Role::Request)
+    );
     seen.requests("dyPRI * HTTP/2.0\r\n\r\nSM");
-    assert_eq!(seen.connection.take_rest(Role::Request), b"PRI * HTTP/2.0\r\n\r\nSM");
+    assert_eq!(seen.connection.take_switched_bytes(Role::Request), b"PRI * HTTP/2.0\r\n\r\nSM");
     seen.responses("x").responses("y");
-    assert_eq!(seen.connection.take_rest(Role::Response), b"xy");
+    assert_eq!(seen.connection.take_switched_bytes(Role::Response), b"xy");
     assert_eq!(seen.heads, ["0 POST /", "0 101"]);
 
     let mut seen = connection();
     seen.requests("GET /chat HTTP/1.1\r\nUpgrade: websocket\r\n\r\nPRI * HT");
     seen.responses("HTTP/1.1 101 Switching Protocols\nUpgrade: websocket\n\n");
     assert_eq!(seen.connection.upgrade(), Some(Upgrade::Other));
-    assert_eq!(seen.connection.take_rest(Role::Request), b"PRI * HT");
+    assert_eq!(seen.connection.take_switched_bytes(Role::Request), b"PRI * HT");
     assert!(seen.connection.is_done());
 }

@@ -210,7 +210,7 @@ fn an_empty_list_gives_zeros() {
     let told_of = Parts { extensions: vec![server_name(b"a"), alpn(&[b"h2"])], ..Parts::small() };
     assert_eq!(told_of.ja4_r(), "t12d0302h2_1301,1302,1303_");
     assert_eq!(told_of.hello().ja4().to_string(), "t12d0302h2_55b375c5d22e_000000000000");
-    assert_eq!(told_of.hello().ja4_o().extension_hash(), Ja4Hash::of("0000,0010"));
+    assert_eq!(told_of.hello().ja4_o().extension_hash(), Ja4Hash::from_list("0000,0010"));
 }
 
 /// The definition, section "Raw Output".

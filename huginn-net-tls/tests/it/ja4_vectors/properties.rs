@@ -48,7 +48,7 @@ proptest! {
         let raw = parts.hello().ja4_r();
         let text = raw.to_string();
         let [head, ciphers, rest] = text.splitn(3, '_').collect::<Vec<_>>().try_into().unwrap();
-        let wanted = format!("{head}_{}_{}", Ja4Hash::of(ciphers), Ja4Hash::of(rest));
+        let wanted = format!("{head}_{}_{}", Ja4Hash::from_list(ciphers), Ja4Hash::from_list(rest));
         prop_assert_eq!(raw.ja4().to_string(), wanted);
     }
 

@@ -17,7 +17,9 @@ mod packet;
 use huginn_net_core::Side;
 use proptest::prelude::*;
 
-use self::connection::{CURL, CURL_JA4, Connection, RETRY, long_hello, message, one_client, records, server_hello};
+use self::connection::{
+    CURL, CURL_JA4, Connection, RETRY, long_hello, message, one_client, records, server_hello,
+};
 
 #[test]
 fn cut_at_every_byte_and_in_both_orders() {
