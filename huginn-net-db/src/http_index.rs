@@ -1,4 +1,4 @@
-//! HTTP signatures, compared by numbers that stand for the names of headers.
+//! An index of HTTP signatures by header names.
 
 mod entry_set;
 
@@ -12,15 +12,15 @@ use self::entry_set::EntrySet;
 use crate::http_match::occurs_in;
 use crate::{DatabaseError, Entry, HeaderPattern, HttpMatch, HttpPattern};
 
-/// The names of headers that occur in the HTTP signatures of a file, of both directions.
+/// The header names in the HTTP signatures of a file, in both directions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeaderNames {
     numbers: HashMap<Box<[u8]>, Name, RandomState>,
-    /// Those of the names that a head has by_header_name when it was read, by their numbers there.
+    /// The names of `HeaderName`, indexed by its numbers.
     by_header_name: Vec<Option<Name>>,
 }
 
-/// A name that occurs in a signature.
+/// The number of a header name that occurs in a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Name(usize);
 
@@ -48,7 +48,7 @@ impl HeaderNames {
     }
 }
 
-/// A set of names; those whose numbers are alike modulo 128 are not told apart.
+/// A set of names; names whose numbers are equal modulo 128 are not distinguished.
 #[derive(Clone, Copy, Debug)]
 struct NameSet(u128);
 
@@ -68,9 +68,9 @@ impl NameSet {
     }
 }
 
-/// The headers of a head or signature, as far as their names are known, each with what tells its value.
+/// The headers with known names of a head or signature, each with a value of type `V`.
 struct Head<V> {
-    /// `None` in a signature for both.
+    /// `None` in a signature for both versions.
     version: Option<HttpVersion>,
     headers: SmallVec<[(Name, V); 24]>,
     names: NameSet,
@@ -93,36 +93,36 @@ impl<V> Head<V> {
 
 /// The HTTP signatures of one direction.
 ///
-/// They are compared in their order, but what most of them ask for is not there: those that may match are found by the
-/// names of a head, and of these some more are ruled out by one operation on a set of names.
+/// Most signatures require a header that a given head does not have. The index selects candidates by the names of a
+/// head, then rules out more by a set operation, and compares the rest in file order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HttpIndex {
-    /// In the order of the file.
+    /// In file order.
     entries: Vec<Entry<HttpPattern>>,
-    /// Beside each of `entries`.
+    /// The conditions of each of `entries`.
     required: Vec<Required>,
-    /// Beside each of `entries`: the line of one that leaves it nothing to match, though p0f takes both.
+    /// For each of `entries`: the line of a signature that covers it, which p0f does not detect.
     covered_by: Vec<Option<u32>>,
-    /// By the number of a name.
+    /// Indexed by the number of a name.
     by_name: Vec<ByName>,
-    /// Those that ask for no header.
+    /// Signatures without required headers.
     content: EntrySet,
 }
 
-/// The signatures that a name is of account for.
+/// The signatures that a header name affects.
 #[derive(Clone, Debug, Default)]
 struct ByName {
-    /// Those that are found by it: that ask for it, each by one name only.
+    /// Signatures that this name selects; each signature is selected by one of its required names.
     finds: EntrySet,
     forbidden_by: EntrySet,
 }
 
-/// What a signature asks for.
+/// The header conditions of a signature.
 #[derive(Clone, Debug)]
 struct Required {
-    /// Those of the pattern's headers, in order.
+    /// The names of the pattern's headers, in order.
     names: Box<[Name]>,
-    /// Those of them that are not optional.
+    /// The names that are not optional.
     required: NameSet,
     absent: Box<[Name]>,
 }
@@ -132,16 +132,16 @@ impl HttpIndex {
         &self.entries
     }
 
-    /// The lines of signatures that can never be reached, though p0f takes them, and of those that cover them.
+    /// The lines of unreachable signatures that p0f accepts, each with the line of the signature that covers it.
     pub(crate) fn covered(&self) -> impl Iterator<Item = (u32, u32)> {
         let both = self.entries.iter().zip(&self.covered_by);
         both.filter_map(|(entry, covered_by)| Some((entry.line, (*covered_by)?)))
     }
 
-    /// Adds a signature behind all others.
+    /// Appends a signature.
     ///
     /// # Errors
-    /// An earlier one leaves it nothing to match, and p0f refuses it as well.
+    /// [`DatabaseError::Covered`] if an earlier signature covers this one and p0f detects that.
     pub(crate) fn push(
         &mut self,
         entry: Entry<HttpPattern>,
@@ -169,7 +169,7 @@ impl HttpIndex {
         Ok(())
     }
 
-    /// Notes by which names the next signature is found: of those that it asks for, the one that the fewest are found by.
+    /// Registers the next signature: the required name with the fewest signatures so far selects it.
     fn add_names(&mut self, required: &Required, pattern: &HttpPattern) {
         let slot = self.entries.len();
         let highest =
@@ -191,7 +191,7 @@ impl HttpIndex {
         }
     }
 
-    /// Those of the signatures in a word of their sets that may match a head.
+    /// The candidates for a head within one word of the sets.
     fn candidates<V>(&self, word: usize, head: &Head<V>) -> impl Iterator<Item = usize> {
         let (mut found, mut forbidden) = (self.content.word(word), 0);
         for (name, _) in &head.headers {
@@ -203,7 +203,7 @@ impl HttpIndex {
         EntrySet::indices(word, found & !forbidden)
     }
 
-    /// The signature that matches: the first specific one, else the first generic one.
+    /// The match: the first specific signature, else the first generic one.
     pub(crate) fn find(&self, signature: &HttpSignature, known: &HeaderNames) -> Option<HttpMatch> {
         let version = signature.version();
         if version == HttpVersion::Http2 {
@@ -230,7 +230,7 @@ impl HttpIndex {
     }
 }
 
-/// What p0f compares of a header.
+/// The value that p0f compares.
 fn p0f_value(header: Header<'_>) -> &[u8] {
     header.p0f_value().unwrap_or_default()
 }
@@ -245,8 +245,8 @@ impl Required {
         Self { names, required, absent }
     }
 
-    /// Whether this signature is found wherever `later` could be. As in p0f, `later` is matched as though it were a
-    /// head, which has all its optional headers; what software either expects does not count.
+    /// Whether this signature matches whenever `later` could. Like p0f, this treats `later` as a head with all its
+    /// optional headers, and ignores the expected software.
     fn covers(&self, pattern: &HttpPattern, later: &Self, later_pattern: &HttpPattern) -> bool {
         let value =
             |index: usize| later_pattern.headers.get(index).and_then(|header| header.value.as_deref());
@@ -267,13 +267,13 @@ impl Required {
         let value_fits = |value: V, header: &HeaderPattern| {
             header.value.as_deref().is_none_or(|part| occurs_in(part.as_bytes(), p0f_value(value)))
         };
-        // Most signatures fail by the order, which costs less to see.
+        // Most signatures fail by the order of headers, which is cheap to check.
         (pattern.version.is_none() || pattern.version == head.version)
             && self.headers_fit(pattern, head, |_, _| true)
             && self.headers_fit(pattern, head, value_fits)
     }
 
-    /// Of several headers of one name the first that is left counts, whatever its value.
+    /// Of several headers with the same name, the first unmatched one counts, whatever its value.
     fn headers_fit<V: Copy>(
         &self,
         pattern: &HttpPattern,

@@ -1,4 +1,4 @@
-//! Reading a signature file: its lines, sections and labels.
+//! Parses signature files: lines, sections and labels.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::database::{Entry, LinkEntry};
 use crate::syntax::{Part, SyntaxError, number};
 use crate::{Database, DatabaseError, Fault, HttpPattern, Label, System, TcpPattern, UserAgentSystem};
 
-/// Reads a whole file. Class names may also come from `base`.
+/// Parses a whole file. Labels may also use the classes of `base`.
 pub(crate) fn parse(text: &str, base: Option<&Database>) -> Result<Database, DatabaseError> {
     let mut parser = Parser::default();
     if let Some(base) = base {
@@ -42,15 +42,15 @@ enum Section {
     HttpResponse,
 }
 
-/// What the signatures that follow belong to.
+/// The label of the following signatures.
 #[derive(Default)]
 enum CurrentLabel {
-    /// No label since the section began.
+    /// No label since the start of the section.
     #[default]
     None,
-    /// A label of class `!`, to which `sys` is still to come.
+    /// A label of class `!` before its `sys` line.
     Tool(Label),
-    /// A label that is complete.
+    /// A complete label.
     Label(Arc<Label>),
     /// A label of the section `[mtu]`.
     Link(Arc<str>),
@@ -75,7 +75,7 @@ impl Parser {
             return Err(statement.error(Fault::Statement { text: statement.text.trim_end().into() }).into());
         };
         match key.trim() {
-            // What an HTTP signature ends with may be a blank.
+            // The last field of an HTTP signature may end with a blank.
             key if key.text == "sig" => self.signature(key, value.trim_start()),
             key => Ok(self.assign(key, value.trim())?),
         }
@@ -94,7 +94,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Keeps a label to which `sys` has not come, so that a lint can tell.
+    /// Keeps a label without its `sys` line, so that the lint can report it.
     fn leave_label(&mut self) {
         if let CurrentLabel::Tool(label) = std::mem::take(&mut self.current_label) {
             self.database.labels.push(Arc::new(label));
@@ -137,7 +137,7 @@ impl Parser {
         Ok(())
     }
 
-    /// `Linux,iOS=[iPad]`
+    /// Parses `Linux,iOS=[iPad]`.
     fn user_agent_systems(&mut self, list: Part<'_>) -> Result<(), SyntaxError> {
         let mut rest = list;
         while !rest.text.is_empty() {
@@ -168,7 +168,7 @@ impl Parser {
         Ok(())
     }
 
-    /// `type:class:name:flavor`
+    /// Parses `type:class:name:flavor`.
     fn label(&mut self, text: Part<'_>) -> Result<(), SyntaxError> {
         let too_few = |found| move || text.error(Fault::LabelFieldCount { found });
         let (kind, rest) = text.split_once(':').ok_or_else(too_few(1))?;
@@ -202,14 +202,14 @@ impl Parser {
         self.current_label = CurrentLabel::Label(label);
     }
 
-    /// A class of `classes`; case does not count.
+    /// Looks up a class of `classes`, ignoring case.
     fn class(&self, name: Part<'_>) -> Result<Arc<str>, SyntaxError> {
         let Database { classes, base_classes, .. } = &self.database;
         let known = classes.iter().chain(base_classes).find(|class| class.eq_ignore_ascii_case(name.text));
         known.cloned().ok_or_else(|| name.error(Fault::UnknownClass { name: name.text.into() }))
     }
 
-    /// `Linux,@win`
+    /// Parses `Linux,@win`.
     fn systems(&self, list: Part<'_>) -> Result<Vec<System>, SyntaxError> {
         let system = |name: Part<'_>| match name.strip_prefix("@") {
             Some(class) => self.class(class).map(System::Class),
@@ -256,7 +256,7 @@ impl Parser {
     }
 }
 
-/// Why a line is refused: it cannot be read, or the signature in it is one too many.
+/// Why a line is rejected: a syntax error, or a signature that an earlier one covers.
 enum LineError {
     Syntax(SyntaxError),
     Error(DatabaseError),
@@ -274,12 +274,12 @@ impl From<DatabaseError> for LineError {
     }
 }
 
-/// The names of a list between commas; none of an empty one.
+/// The comma-separated names of a list; none for an empty list.
 fn names(list: Part<'_>) -> impl Iterator<Item = Part<'_>> {
     list.split(',').map(Part::trim).filter(move |_| !list.text.is_empty())
 }
 
-/// A name made of what names may hold.
+/// Checks the characters of a name.
 fn checked_name(name: Part<'_>) -> Result<Part<'_>, SyntaxError> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || " ./-_!?()".contains(c);
     if name.text.is_empty() || !name.text.chars().all(allowed) {

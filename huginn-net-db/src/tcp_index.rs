@@ -1,4 +1,4 @@
-//! TCP signatures, found by what no rule lets differ.
+//! An index of TCP signatures by the fields that must match exactly.
 
 mod match_cache;
 
@@ -16,18 +16,18 @@ use crate::{DatabaseError, Entry, TcpMatch, TcpPattern, TtlPattern, WindowPatter
 /// The TCP signatures of one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TcpIndex {
-    /// In the order of the file.
+    /// In file order.
     entries: Vec<Entry<TcpPattern>>,
-    /// Beside each of `entries`: the line of one that leaves it nothing to match, though p0f takes both.
+    /// For each of `entries`: the line of a signature that covers it, which p0f does not detect.
     covered_by: Vec<Option<u32>>,
     buckets: HashMap<Key, Bucket, RandomState>,
     match_cache: MatchCache,
 }
 
-/// The index of the signature that matches, and how well; none where no one does.
+/// The index and quality of the match, if any.
 type Found = Option<(u32, Fit)>;
 
-/// What a packet and its signature always have in common: options, length of the IP options, rigid quirks.
+/// The fields that must match exactly: options, length of the IP options and [exact quirks](EXACT_QUIRKS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key(u128, u128);
 
@@ -38,11 +38,11 @@ impl Hash for Key {
     }
 }
 
-/// The signatures of one key, in the order of what they ask of window and scale.
+/// The signatures of one key, sorted by window and scale condition.
 #[derive(Clone, Debug, Default)]
 struct Bucket(Vec<Candidate>);
 
-/// What a signature asks of window and scale, as one number: what is window_key alike is equal.
+/// The window and scale condition of a signature as one number; equal conditions are equal numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct WindowKey(u32);
 
@@ -51,16 +51,16 @@ impl TcpIndex {
         &self.entries
     }
 
-    /// The lines of signatures that can never be reached, though p0f takes them, and of those that cover them.
+    /// The lines of unreachable signatures that p0f accepts, each with the line of the signature that covers it.
     pub(crate) fn covered(&self) -> impl Iterator<Item = (u32, u32)> {
         let both = self.entries.iter().zip(&self.covered_by);
         both.filter_map(|(entry, covered_by)| Some((entry.line, (*covered_by)?)))
     }
 
-    /// Adds a signature behind all others.
+    /// Appends a signature.
     ///
     /// # Errors
-    /// An earlier one leaves it nothing to match, and p0f refuses it as well.
+    /// [`DatabaseError::Covered`] if an earlier signature covers this one and p0f detects that.
     pub(crate) fn push(&mut self, entry: Entry<TcpPattern>) -> Result<(), DatabaseError> {
         let pattern = &entry.pattern;
         let key = Key::new(&pattern.layout, pattern.ip_options_len.into(), pattern.quirks);
@@ -85,8 +85,8 @@ impl TcpIndex {
         Ok(())
     }
 
-    /// The signature that matches: the first specific one; else the first generic one; else the first that matches
-    /// in a fuzzy way, unless it is that of a user-space tool.
+    /// The match: the first specific signature, else the first generic one, else the first fuzzy match unless its label
+    /// is a user-space tool.
     pub(crate) fn find(&self, signature: &TcpSignature) -> Option<TcpMatch> {
         let key = Key::new(&signature.layout, signature.ip_options_len, signature.quirks);
         let (index, fit) = self.match_cache.get_or_find(key, signature, || self.best(key, signature))?;
@@ -95,7 +95,7 @@ impl TcpIndex {
         is_sure.then(|| TcpMatch::new(entry, fit, signature))
     }
 
-    /// The first match of the best kind, be it that of a tool.
+    /// The first match of the best kind, including tools.
     #[inline(never)]
     fn best(&self, key: Key, signature: &TcpSignature) -> Found {
         let (mut specific, mut generic, mut fuzzy) = (NO_ENTRY, NO_ENTRY, NO_ENTRY);
@@ -116,7 +116,7 @@ impl TcpIndex {
         (index != NO_ENTRY).then_some((index, fit))
     }
 
-    /// Hands over the signatures that may match a packet, as far as the key, the window and the scale tell.
+    /// Calls `take` for the signatures whose key, window and scale match a packet.
     #[inline]
     fn for_each_candidate(&self, key: Key, signature: &TcpSignature, mut take: impl FnMut(&Candidate)) {
         let Some(Bucket(bucket)) = self.buckets.get(&key) else { return };
@@ -128,7 +128,7 @@ impl TcpIndex {
                 .map_or(WindowKey::NEVER, |n| WindowKey::from_window(WindowPattern::Multiple(n))),
         ];
         for window in windows {
-            // Those that ask for no certain window come first.
+            // Signatures without a specific window come first.
             let start = if window == WindowKey::ANY_WINDOW {
                 0
             } else {
@@ -147,7 +147,7 @@ impl TcpIndex {
 }
 
 impl Key {
-    /// All in two words, which are quickly hashed and compared.
+    /// Packs all fields in two words, for fast hashing and comparison.
     fn new(layout: &OptionLayout, ip_options_len: u16, quirks: Quirks) -> Self {
         let [first, rest] = layout.words();
         let quirks = u128::from((quirks & EXACT_QUIRKS).bits());
@@ -155,21 +155,21 @@ impl Key {
     }
 }
 
-/// The index of no signature.
+/// The index for "no signature".
 const NO_ENTRY: u32 = u32::MAX;
 
 impl WindowKey {
     const SCALE: u32 = 0x1ff;
     const ANY_SCALE: u32 = 0x100;
     const ANY_WINDOW: Self = Self(0);
-    /// What no signature asks.
+    /// A condition that no signature has.
     const NEVER: Self = Self(!Self::SCALE);
 
     fn new(window: WindowPattern, scale: Option<u8>) -> Self {
         Self(Self::from_window(window).0 | scale.map_or(Self::ANY_SCALE, u32::from))
     }
 
-    /// What is window_key of the window alone: no more than the same with a scale.
+    /// The condition of the window alone; not greater than the same one with a scale.
     fn from_window(window: WindowPattern) -> Self {
         let (kind, value) = match window {
             WindowPattern::Any | WindowPattern::Modulo(_) => (0, 0),
@@ -203,16 +203,16 @@ impl Bucket {
     }
 }
 
-/// A signature, ready to be compared with packets of its key.
+/// A signature, prepared for comparison with packets of its key.
 #[derive(Clone, Debug)]
 struct Candidate {
     window_key: WindowKey,
-    /// Where it is in the list of all.
+    /// Index in the list of all signatures.
     index: u32,
-    /// The quirks that it asks of IPv4 and of IPv6.
+    /// The quirks required in IPv4 and in IPv6.
     quirks: [Quirks; 2],
     mss: Option<u16>,
-    /// What must divide the window; 1 if nothing must.
+    /// The required divisor of the window; 1 if any window matches.
     divisor: u16,
     ttl: TtlPattern,
     payload: Option<bool>,
@@ -234,7 +234,7 @@ impl Candidate {
         }
     }
 
-    /// How well a packet fits of which it is known that key, window and scale do.
+    /// Compares the remaining fields of a packet whose key, window and scale match.
     #[inline]
     fn fit(&self, signature: &TcpSignature) -> Option<Fit> {
         let fixed_fields_fit = self.mss.is_none_or(|mss| mss == signature.mss)
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
     use crate::Database;
 
-    /// A packet that a signature asks for.
+    /// A packet that matches a signature.
     fn signature_from_pattern(pattern: &TcpPattern) -> TcpSignature {
         let version = pattern.version.unwrap_or(IpVersion::V4);
         let window = match pattern.window {

@@ -1,4 +1,4 @@
-//! Hellos in UDP flows other than QUIC's.
+//! Hellos in UDP flows except QUIC.
 
 use huginn_net_core::{Interest, Side};
 
@@ -8,11 +8,11 @@ use crate::observer::DatagramCounters;
 use crate::openvpn::{self, OpenVpnFlow};
 use crate::rdpudp::{self, RdpUdpFlow};
 
-/// Hellos reported of a flow: enough for a client that connects again and again from the same port, and an end for one
-/// that does nothing else.
+/// Maximum hellos reported per flow: enough for a client that reconnects from the same port, and a bound for hostile
+/// flows.
 const MAX_HELLOS: u8 = 64;
 
-/// What hellos come over.
+/// The protocol that carries TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Carrier {
     Dtls,
@@ -20,7 +20,7 @@ enum Carrier {
     RdpUdp,
 }
 
-/// Who sent this datagram, if a flow with hellos begins with it, and what they come over.
+/// Detects a flow that starts with this datagram, and its sender.
 fn detect_carrier(payload: &[u8]) -> Option<(Side, Carrier)> {
     let dtls = || dtls::hello_sender(payload).map(|sender| (sender, Carrier::Dtls));
     let vpn = || openvpn::session_initiator(payload).map(|sender| (sender, Carrier::OpenVpn));
@@ -28,7 +28,7 @@ fn detect_carrier(payload: &[u8]) -> Option<(Side, Carrier)> {
     dtls().or_else(vpn).or_else(rdp)
 }
 
-/// Reads the hellos of both sides of a UDP flow.
+/// Finds the hellos of both sides of a UDP flow.
 #[derive(Debug)]
 pub(crate) struct DatagramFlow {
     reader: Reader,
@@ -43,7 +43,7 @@ enum Reader {
 }
 
 impl DatagramFlow {
-    /// The flow that begins with this datagram, and who sent it; nothing if no hello is to be expected.
+    /// Creates the flow that starts with this datagram and returns its sender; `None` if no hello is to be expected.
     #[inline]
     pub(crate) fn from_first_datagram(payload: &[u8]) -> Option<(Side, Self)> {
         let (sender, carrier) = detect_carrier(payload)?;
@@ -55,11 +55,10 @@ impl DatagramFlow {
         self.hellos > 0
     }
 
-    /// Takes the next datagram and hands on the hellos that are now whole, who sent them, and whether each is a
-    /// client's second one.
+    /// Parses the next datagram. Emits complete hellos, each with its sender and whether it is a client's second one.
     ///
-    /// There is interest for as long as the flow lasts, since the next handshake may begin with any datagram; but for
-    /// one with more hellos than are reported.
+    /// Returns interest for the life of the flow, because a new handshake may start with any datagram, until the limit
+    /// of hellos.
     pub(crate) fn on_datagram(
         &mut self,
         payload: &[u8],
@@ -85,7 +84,7 @@ impl DatagramFlow {
         if self.hellos < MAX_HELLOS { Interest::More } else { Interest::Done }
     }
 
-    /// The memory that it takes up beside itself, in bytes.
+    /// Heap memory in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         match &self.reader {
             Reader::Dtls(flow) => flow.buffered_bytes(),
@@ -104,8 +103,7 @@ impl Reader {
         }
     }
 
-    /// Starts over with another carrier, if a flow over that one begins with this datagram: the datagram before it
-    /// that looked like a beginning was none.
+    /// Switches to another carrier if this datagram starts a flow over it: the previous datagram was misdetected.
     fn switch_carrier(&mut self, payload: &[u8]) {
         let Some((_, carrier)) = detect_carrier(payload) else { return };
         if carrier != self.carrier() {
@@ -129,10 +127,10 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// What was found: who said it, its JA3 or JA3S, and whether it is a client's second hello.
+    /// A found hello: its sender, its JA3 or JA3S, and whether it is a client's second hello.
     pub(crate) type Found = (Side, String, bool);
 
-    /// The datagrams or segments of a recorded dialogue, each behind its sender (0: the client) and its length.
+    /// The datagrams or segments of a recorded dialogue, each after its sender (0: the client) and its length.
     pub(crate) fn dialogue(mut bytes: &[u8]) -> Vec<(Side, &[u8])> {
         let mut parts = Vec::new();
         while let [sender, high, low, rest @ ..] = bytes {
@@ -160,7 +158,7 @@ pub(crate) mod tests {
         (sender, hash.to_string(), retry)
     }
 
-    /// What is found in a flow that the first of these datagrams opens.
+    /// The hellos found in a flow that starts with the first of these datagrams.
     fn follow(datagrams: &[(Side, &[u8])]) -> Vec<Found> {
         let (opener, mut flow) = DatagramFlow::from_first_datagram(datagrams[0].1).expect("a flow");
         assert_eq!(opener, datagrams[0].0);
@@ -201,8 +199,8 @@ pub(crate) mod tests {
         assert_eq!(follow(&[datagrams[5]]), expected[2..], "the server alone");
     }
 
-    /// Recorded on loopback from OpenVPN 2.6.14 with `--tls-client` and `--tls-server`, without and with
-    /// `--tls-auth --auth SHA256`. The hashes are tshark's of the former; the latter is more than it can read.
+    /// Recorded on loopback from OpenVPN 2.6.14 with `--tls-client` and `--tls-server`, without and with `--tls-auth
+    /// --auth SHA256`. The hashes come from tshark for the former; tshark cannot read the latter.
     #[test]
     fn openvpn_with_and_without_authentication() {
         let captures: [&[u8]; 2] = [
@@ -220,7 +218,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// A handshake over each carrier on the same ports, with what only looks like a beginning before it.
+    /// A handshake over each carrier on the same ports, after a datagram that only looks like a flow start.
     #[test]
     fn what_looks_like_a_beginning_does_not_hide_another_carrier() {
         let false_reset = [&[0x38][..], &[1; 8], &[0; 5]].concat();
@@ -257,7 +255,7 @@ pub(crate) mod tests {
         let dns = b"\x1a\x2b\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x07example\x04test\x00\x00\x01\x00\x01";
         let stun = b"\x00\x01\x00\x00\x21\x12\xa4\x42abcdefghijkl";
         let ntp = [&[0x23, 0, 6, 0xec][..], &[0; 44]].concat();
-        // `tls-crypt` hides what follows; an echo request of 0x38 bytes is no hard reset.
+        // `tls-crypt` encrypts the rest; an echo request of 0x38 bytes is not a hard reset.
         let crypt = [&[0x38, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 1, 0x6a, 0, 0, 0][..], &[0x5a; 37]].concat();
         for datagram in
             [&[][..], &[22], &[0x38], &[0x38; 14], &[0; 1200], &[0xff; 1232], dns, stun, &ntp, &crypt]
@@ -267,7 +265,7 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Recorded datagrams, spoilt, in any order and from either side.
+        /// Recorded datagrams, corrupted, in any order and from either side.
         #[test]
         fn no_datagrams_panic_or_are_held_without_bound(
             capture in prop::sample::select(&[DTLS, include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/openvpn-udp-tls-auth.bin"))][..]),

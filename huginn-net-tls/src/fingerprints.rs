@@ -1,4 +1,4 @@
-//! The fingerprints of hellos that are alike.
+//! A per-thread cache of fingerprints.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -11,35 +11,34 @@ use crate::ja4::head::alpn;
 use crate::sorted::SortedKinds;
 use crate::{ClientHello, Ja3, Ja4Form, Ja4Raw, is_grease};
 
-/// What a thread knows of hellos like one that it has.
+/// The cached fingerprints of hellos equivalent to a given one.
 #[derive(Clone, Debug)]
 pub(crate) struct CachedFingerprints {
-    /// None of such hellos that it has not seen before.
+    /// `None` if the thread has not seen an equivalent hello before.
     fingerprints: Option<Arc<Fingerprints>>,
-    /// Whether the extensions of the one are in the order of those.
+    /// Whether the hello's extensions have the same order as those of the cached hello.
     in_order: bool,
 }
 
-/// The fingerprints of hellos that are alike but for the order of their extensions, as far as they were asked for.
+/// The fingerprints of hellos that differ at most in the order of their extensions, computed on demand.
 #[derive(Debug)]
 struct Fingerprints {
     sorted: Computed<Ja4Raw>,
     session_stable: Computed<Ja4Raw>,
     ja3_frame: Computed<Arc<Ja3Frame>>,
-    /// The order of the extensions in which `original` and `ja3` are those of a hello, GREASE aside.
+    /// The extension order, without GREASE, that `original` and `ja3` belong to.
     order: Vec<u16>,
     original: Computed<Ja4Raw>,
     ja3: Computed<Ja3>,
 }
 
-/// Hellos whose fingerprints a thread caches: more than the TLS libraries in most networks, and few enough to stay in a core's
-/// cache.
+/// Hellos in the cache of each thread: more than the TLS clients of most networks, and few enough for a core's cache.
 const CAPACITY: usize = 256;
 
-/// The most extensions of a hello whose fingerprints are cached, GREASE aside.
+/// Maximum number of extensions of a cached hello, without GREASE.
 const MAX_KINDS: usize = 32;
 
-/// The longest key of a hello whose fingerprints are cached, in bytes; its fingerprints take up some 8 KB at most.
+/// Maximum key length of a cached hello, in bytes; its fingerprints take at most about 8 KB.
 const MAX_KEY: usize = 384;
 
 thread_local! {
@@ -62,7 +61,7 @@ impl CachedFingerprints {
         Self { fingerprints, in_order }
     }
 
-    /// The JA4 of the hello that this is known of.
+    /// The JA4 of the hello that this value belongs to.
     pub(crate) fn ja4(&self, hello: &ClientHello<'_>, form: Ja4Form) -> Ja4Raw {
         let compute = || Ja4Raw::from_hello(hello, form);
         let Some(cached) = &self.fingerprints else { return compute() };
@@ -77,7 +76,7 @@ impl CachedFingerprints {
         }
     }
 
-    /// The JA3 of the hello that this is known of.
+    /// The JA3 of the hello that this value belongs to.
     pub(crate) fn ja3(&self, hello: &ClientHello<'_>) -> Ja3 {
         let Some(cached) = &self.fingerprints else { return Ja3::from_hello(hello) };
         let compute =
@@ -87,7 +86,7 @@ impl CachedFingerprints {
 }
 
 impl Fingerprints {
-    /// Those of hellos like this one, whose extensions are of these types, if this thread has seen one before.
+    /// Looks up the fingerprints of equivalent hellos with these extension types, if the thread has seen one before.
     fn cached(hello: &ClientHello<'_>, kinds: &SortedKinds, order: &[u16]) -> Option<Arc<Self>> {
         let mut key = Key { bytes: [0; MAX_KEY], len: 0 };
         key.push_hello(hello, kinds)?;
@@ -106,17 +105,17 @@ impl Fingerprints {
     }
 }
 
-/// What stands for any number of GREASE.
+/// The replacement of any GREASE value.
 const GREASE: [u8; 2] = [0x0a, 0x0a];
 
-/// All of a hello that a fingerprint shows, but for the order of its extensions.
+/// The cache key: everything in a hello that a fingerprint depends on, except the order of its extensions.
 struct Key {
     bytes: [u8; MAX_KEY],
     len: usize,
 }
 
 impl Key {
-    /// A hello, if it leaves some room.
+    /// Appends a hello. `None` if the key becomes too long.
     fn push_hello(&mut self, hello: &ClientHello<'_>, kinds: &SortedKinds) -> Option<()> {
         let ([low], others) = kinds.parts();
         self.push(&low.to_ne_bytes())?;
@@ -125,7 +124,7 @@ impl Key {
         self.push(&alpn(hello))?;
         let parts = hello.fingerprinted_parts();
         for (part, _) in parts {
-            // No part runs into the next one.
+            // Separates adjacent parts.
             self.push(&u16::try_from(part.len()).ok()?.to_ne_bytes())?;
         }
         for (part, first) in parts {
@@ -138,7 +137,7 @@ impl Key {
         others.iter().try_for_each(|kind| self.push(&kind.to_ne_bytes()))
     }
 
-    /// Replaces a number of GREASE: no fingerprint shows it, and clients draw it at random. They put it first.
+    /// Replaces a GREASE value: fingerprints ignore it, and clients choose it at random. Clients put it first.
     #[inline]
     fn normalize_grease(&mut self, at: usize) {
         let number = self.bytes.get_mut(at..).and_then(|rest| rest.first_chunk_mut());
@@ -168,7 +167,7 @@ mod tests {
     use super::*;
     use crate::Transport;
 
-    /// A ClientHello of these parts, the extensions as type and content.
+    /// A ClientHello with these parts; extensions are type and data.
     fn message(version: u8, suites: &[u16], extensions: &[(u16, Vec<u8>)]) -> Vec<u8> {
         let with_len =
             |bytes: Vec<u8>| [&u16::try_from(bytes.len()).unwrap().to_be_bytes()[..], &bytes].concat();
@@ -185,7 +184,7 @@ mod tests {
 
     fn numbers() -> impl Strategy<Value = Vec<u8>> {
         let number = prop::sample::select(vec![[0x13, 1], [0, 10], [0x2a, 0x2a], [0xba, 0xba]]);
-        // A length may be odd, and the byte too much look like GREASE; it may leave out some of the bytes.
+        // Odd lengths, bytes that resemble GREASE, and omitted bytes.
         (prop::collection::vec(number, 0..3), any::<bool>(), 0..3_usize).prop_map(
             |(numbers, odd, left_out)| {
                 let bytes = [numbers.as_flattened(), &[0xba][..usize::from(odd)]].concat();
@@ -198,7 +197,7 @@ mod tests {
         prop_oneof![
             (prop::sample::select(vec![10_u16, 13]), numbers()),
             numbers().prop_map(|list| (43, list[1..].to_vec())),
-            // Two formats may look like GREASE.
+            // Two point formats may resemble GREASE.
             prop::collection::vec(prop::sample::select(vec![0_u8, 10, 0x1a]), 0..3)
                 .prop_map(|list| (11, [&[u8::try_from(list.len()).unwrap()], &list[..]].concat())),
             prop::sample::select(vec![&b""[..], b"\0\x03\x02h2", b"\0\x03\x02h3"])
@@ -218,7 +217,7 @@ mod tests {
     }
 
     proptest! {
-        /// So few numbers that hellos come again, and differ in little.
+        /// Few distinct numbers, so that hellos repeat and differ in little.
         #[test]
         fn what_is_remembered_is_what_would_be_computed(
             hellos in prop::collection::vec(

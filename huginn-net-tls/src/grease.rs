@@ -1,6 +1,6 @@
-//! Values that a client sends to keep peers from relying on what they know (GREASE, RFC 8701).
+//! GREASE values (RFC 8701), which clients send so that peers tolerate unknown values.
 
-/// Whether a value is one that RFC 8701, section 2, reserves: `0x?A?A` with equal bytes.
+/// Whether RFC 8701, section 2, reserves this value: `0x?A?A` with equal bytes.
 ///
 /// ```
 /// use huginn_net_tls::is_grease;

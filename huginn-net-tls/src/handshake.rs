@@ -1,4 +1,4 @@
-//! Handshake messages (RFC 8446, section 4): a type, a length of three bytes, a body.
+//! Handshake messages (RFC 8446, section 4): a type, a three-byte length and a body.
 
 use std::ops::ControlFlow;
 
@@ -10,16 +10,16 @@ use crate::{TlsError, TlsField};
 pub(crate) const CLIENT_HELLO: u8 = 1;
 pub(crate) const SERVER_HELLO: u8 = 2;
 
-/// Bytes of a message before its body.
+/// Length of a message header, in bytes.
 pub(crate) const HEADER_LEN: usize = 4;
-/// The longest body that a ClientHello can have: every list as long as its length field allows; of them the cookie is
-/// DTLS's (RFC 6347, section 4.2.1).
+/// Maximum body length of a ClientHello, in bytes: every list as long as its length field allows, including DTLS's
+/// cookie (RFC 6347, section 4.2.1).
 pub(crate) const MAX_BODY: usize =
     2 + 32 + (1 + 0xff) + (1 + 0xff) + (2 + 0xffff) + (1 + 0xff) + (2 + 0xffff);
 
-/// The body of a message, and a cursor that stands at its beginning.
+/// Returns a cursor at the start of the body of a message.
 ///
-/// Bytes behind the message are left alone.
+/// Bytes after the message are ignored.
 pub(crate) fn body<'a>(message: &'a [u8], kind: u8) -> Result<Cursor<'a>, TlsError> {
     let mut cursor = Cursor::new(message);
     let [found, a, b, c] = cursor.array().map_err(at(TlsField::Header))?;
@@ -37,7 +37,7 @@ pub(crate) fn body<'a>(message: &'a [u8], kind: u8) -> Result<Cursor<'a>, TlsErr
     Ok(body)
 }
 
-/// What bytes that may go on hold: nothing yet, where they end before the message does.
+/// Converts a truncated message to `None`, for bytes that may continue.
 pub(crate) fn parsed<T>(
     outcome: Result<T, TlsError>,
     message: impl FnOnce(&T) -> &[u8],
@@ -51,7 +51,7 @@ pub(crate) fn parsed<T>(
     }
 }
 
-/// Says in which field bytes ended.
+/// Converts a truncation to an error with the field.
 pub(crate) fn at(field: TlsField) -> impl Fn(Truncated) -> TlsError {
     move |source| TlsError::Truncated { field, source }
 }
@@ -60,18 +60,17 @@ fn body_len([a, b, c]: [u8; 3]) -> usize {
     u32::from_be_bytes([0, a, b, c]) as usize
 }
 
-/// Joins the hellos of a handshake from its bytes in order, however they are cut. Only a message that is not whole is
-/// copied.
+/// Joins the hellos of a handshake from in-order bytes in pieces of any size. Only an incomplete message is copied.
 #[derive(Debug, Default)]
 pub(crate) struct MessageJoiner {
     buffered: Vec<u8>,
 }
 
 impl MessageJoiner {
-    /// Takes the next bytes and hands on each hello that is now whole, its header included.
+    /// Appends the next bytes and emits each complete hello, including its header.
     ///
     /// # Errors
-    /// A message that is no hello, or that is longer than any: nothing after it is of interest.
+    /// A message is not a hello, or longer than any hello. No later message can be used.
     pub(crate) fn push(
         &mut self,
         mut bytes: &[u8],
@@ -98,13 +97,13 @@ impl MessageJoiner {
         Ok(())
     }
 
-    /// The memory that a message not yet whole takes up, in bytes.
+    /// Memory of an incomplete message, in bytes.
     #[cfg(any(test, feature = "packets"))]
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.buffered.capacity()
     }
 
-    /// Adds bytes to the message held. Breaks with those that follow it once it is whole.
+    /// Appends bytes to the buffered message. Breaks with the remaining bytes once it is complete.
     fn fill<'a>(&mut self, bytes: &'a [u8]) -> Result<ControlFlow<&'a [u8]>, TlsError> {
         let missing = HEADER_LEN.saturating_sub(self.buffered.len());
         let (header, rest) = bytes.split_at_checked(missing).unwrap_or((bytes, &[]));
@@ -124,7 +123,7 @@ impl MessageJoiner {
     }
 }
 
-/// The length of the hello that begins here, header included; none if its header is not whole.
+/// The length of the hello at the start of these bytes, including its header; `None` if the header is incomplete.
 pub(crate) fn message_len(bytes: &[u8]) -> Result<Option<usize>, TlsError> {
     if let Some(&kind) = bytes.first() {
         if !matches!(kind, CLIENT_HELLO | SERVER_HELLO) {

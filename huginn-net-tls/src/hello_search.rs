@@ -1,4 +1,4 @@
-//! Hellos in the bytes of one direction of a stream, whatever comes before them.
+//! Finds hellos in one direction of a stream, after any other protocol.
 
 use std::sync::LazyLock;
 
@@ -10,23 +10,22 @@ use crate::observer::SearchCounters;
 use crate::record::{self, Probe, RecordReader};
 use crate::{Transport, sslv2};
 
-/// How far into a direction a hello is looked for, in bytes: past a CONNECT with a long token, a PROXY header, SOCKS,
-/// a dialogue up to its STARTTLS.
+/// Bytes of a direction in which a hello is searched for: past a CONNECT with a long token, a PROXY header, SOCKS or a
+/// dialogue up to STARTTLS.
 const MAX_SEARCH_BYTES: u32 = 64 << 10;
-/// How far hellos are read, in bytes: past the longest one in small records, and past early data.
+/// Bytes of a direction in which hellos are read: past the longest one in small records, and past early data.
 const MAX_READ_BYTES: u32 = 512 << 10;
-/// As often the bytes behind what looked like a hello are searched again. It bounds the work on bytes made for that.
+/// Maximum number of rescans after a false start; bounds the work on hostile input.
 const MAX_FALSE_STARTS: u8 = 16;
 
-/// Looks for hellos in one direction of a stream.
+/// Searches one direction of a stream for hellos.
 ///
-/// Where TLS begins is not for the protocol before it to say: it begins with a record that holds a hello. What looks
-/// like one and turns out to be none does not hide a hello in the bytes behind its beginning, as far as they came in
-/// the same piece as what gave it away.
+/// TLS starts with a record that contains a hello, whatever precedes it. A false start does not hide a hello after its
+/// first byte, if that is in the same piece as the byte that revealed the false start.
 #[derive(Debug, Default)]
 pub(crate) struct HelloSearch {
     state: State,
-    /// Bytes taken.
+    /// Bytes read.
     taken: u32,
     hellos: u8,
     false_starts: u8,
@@ -34,9 +33,9 @@ pub(crate) struct HelloSearch {
 
 #[derive(Debug, Default)]
 enum State {
-    /// At the first byte of the stream, where a hello of SSL 2.0 may be; with the bytes of it that are there.
+    /// At the start of the stream, where an SSL 2.0 hello may be; with its bytes so far.
     Start(Vec<u8>),
-    /// Before the first record; with the bytes at the end that may be its beginning.
+    /// Before the first record; with trailing bytes that may start one.
     Searching(Vec<u8>),
     /// In TLS.
     Reading(RecordReader),
@@ -45,17 +44,17 @@ enum State {
 }
 
 impl HelloSearch {
-    /// A search in a stream from its first byte.
+    /// Creates a search from the first byte of a stream.
     pub(crate) const fn from_start() -> Self {
         Self::in_state(State::Start(Vec::new()))
     }
 
-    /// A search in a stream of which the first bytes are missing.
+    /// Creates a search in a stream whose first bytes are missing.
     pub(crate) const fn from_midstream() -> Self {
         Self::in_state(State::Searching(Vec::new()))
     }
 
-    /// A search in a stream of which so many bytes have been read, which were a record with a ClientHello.
+    /// Creates a search after `taken` bytes that were a record with a ClientHello.
     pub(crate) fn after_hello(taken: usize, early_data: bool) -> Self {
         let taken_here = u32::try_from(taken).unwrap_or(u32::MAX);
         let state = State::Reading(RecordReader::after_hello(taken, early_data));
@@ -66,7 +65,7 @@ impl HelloSearch {
         Self { state, taken: 0, hellos: 0, false_starts: 0 }
     }
 
-    /// Takes the next bytes and hands on the hellos that are now whole.
+    /// Parses the next bytes and emits complete hellos.
     pub(crate) fn push(
         &mut self,
         bytes: &[u8],
@@ -88,17 +87,17 @@ impl HelloSearch {
         }
     }
 
-    /// Tells that bytes are missing here. What was begun cannot be completed.
+    /// Records missing bytes, which end an incomplete hello.
     pub(crate) fn gap(&mut self) {
         self.state = if self.hellos == 0 { State::Searching(Vec::new()) } else { State::Done };
     }
 
-    /// Whether nothing further can be found.
+    /// Whether no further hello can be found.
     pub(crate) fn is_done(&self) -> bool {
         matches!(self.state, State::Done)
     }
 
-    /// The memory that it takes up beside itself, in bytes.
+    /// Heap memory in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         match &self.state {
             State::Start(bytes) | State::Searching(bytes) => bytes.capacity(),
@@ -130,7 +129,7 @@ impl HelloSearch {
                     }
                     None => return,
                 },
-                // A few bytes are held that may be the beginning of a record: one more decides or is held too.
+                // A few trailing bytes may start a record: the next byte decides or is buffered too.
                 State::Searching(buffered) => {
                     let (first, rest) = bytes.split_at_checked(1).unwrap_or_default();
                     buffered.extend_from_slice(first);
@@ -149,7 +148,7 @@ impl HelloSearch {
         }
     }
 
-    /// Decides, where there are enough bytes, what the stream begins with. Gives those that are still to be looked at.
+    /// Detects the start of the stream, given enough bytes. Returns the bytes to search next.
     fn start<'b>(
         &mut self,
         bytes: &'b [u8],
@@ -187,7 +186,7 @@ impl HelloSearch {
         None
     }
 
-    /// Reads records. Gives the bytes that are to be searched, where it was none of TLS.
+    /// Reads records. Returns the bytes to search again after a false start.
     fn read<'b>(
         &mut self,
         bytes: &'b [u8],
@@ -217,15 +216,15 @@ impl HelloSearch {
     }
 }
 
-/// What a stream begins with.
+/// The detected start of a stream.
 enum Start {
     /// A record with a hello.
     Record,
-    /// A hello of SSL 2.0, as the message that says the same.
+    /// An SSL 2.0 hello, converted to a TLS message.
     Hello(Vec<u8>),
-    /// Something else.
+    /// Anything else.
     Other,
-    /// More bytes are needed to tell.
+    /// More bytes are needed.
     Unsure,
 }
 
@@ -241,9 +240,9 @@ impl Start {
     }
 }
 
-/// The first place where a record with a hello begins, or may begin.
+/// Finds the first position where a record with a hello starts or may start.
 fn find(bytes: &[u8]) -> Option<(usize, Probe)> {
-    /// One byte of it alone is in any file every few hundred bytes.
+    /// A single byte of this pattern occurs in any file every few hundred bytes.
     static RECORD_START: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(&record::RECORD_START));
     let last = bytes.len().checked_sub(1).filter(|&last| bytes.get(last) == record::RECORD_START.first());
     RECORD_START.find_iter(bytes).chain(last).find_map(|place| {
@@ -252,7 +251,7 @@ fn find(bytes: &[u8]) -> Option<(usize, Probe)> {
     })
 }
 
-/// Who sent these bytes, if a hello is in them, at their beginning or behind a header of the PROXY protocol.
+/// The sender of these bytes, if a hello is at their start or after a PROXY protocol header.
 pub(crate) fn hello_sender(bytes: &[u8]) -> Option<Side> {
     /// "The PROXY protocol", sections 2.1 and 2.2.
     const PROXY: [&[u8]; 2] = [b"PROXY ", b"\r\n\r\n\0\r\nQUIT\n"];
@@ -270,7 +269,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Bytes that records begin with, and some that they do not, also where a piece ends.
+        /// Bytes that start records, and others, also at the end of a piece.
         #[test]
         fn the_first_place_is_found_that_may_be_one(
             bytes in prop::collection::vec(prop::sample::select(vec![22, 3, 1, 0, 2, 60, 255]), 0..40),

@@ -1,4 +1,4 @@
-//! What the frames of one side mean.
+//! The frames of one side of a connection.
 
 use std::mem;
 
@@ -10,27 +10,27 @@ use super::frame::{self, FrameHeader};
 use super::hpack::Decoder;
 use super::{Http2Error, Http2Event, StreamPriority, settings};
 
-/// The longest field block that is put together, in bytes.
+/// Maximum length of a field block over all its frames, in bytes.
 const MAX_BLOCK: usize = 64 * 1024;
-/// The priority and the promised stream that may stand before a field block (RFC 9113, sections 6.2 and 6.6), in bytes.
+/// Lengths of the priority and the promised stream before a field block (RFC 9113, sections 6.2 and 6.6), in bytes.
 const PRIORITY_LEN: usize = 5;
 const PROMISED_LEN: usize = 4;
 
-/// What is remembered of one side between its frames.
+/// The state of one side between frames.
 #[derive(Debug)]
 pub(super) struct Connection {
     side: Side,
     decoder: Decoder,
-    /// A field block that goes on in the next frame.
+    /// A field block that continues in the next frame.
     block: Option<Block>,
 }
 
-/// Who sends.
+/// The sending side.
 #[derive(Debug)]
 pub(super) enum Side {
-    /// A client, and what it has sent if its first request is still to come.
+    /// A client, with its fingerprint so far until the first request.
     Client(Option<Box<AkamaiBuilder>>),
-    /// A server, and whether its settings, which come first, have been seen.
+    /// A server, and whether its SETTINGS frame, which must come first, was seen.
     Server { has_settings: bool },
 }
 
@@ -46,7 +46,7 @@ impl Connection {
         Self { side, decoder: Decoder::new(), block: None }
     }
 
-    /// The memory that it takes up behind it, in bytes.
+    /// Heap memory in bytes.
     pub(super) fn buffered_bytes(&self) -> usize {
         let block = self.block.as_ref().map_or(0, |block| block.bytes.capacity());
         let builder = match &self.side {
@@ -80,7 +80,7 @@ impl Connection {
         }
     }
 
-    /// RFC 9113, sections 3.4, 6.2, 6.6 and 6.10.
+    /// Checks the frame order of RFC 9113, sections 3.4, 6.2, 6.6 and 6.10.
     fn check_order(&mut self, frame: FrameHeader) -> Result<(), Http2Error> {
         if let Side::Server { has_settings: has_settings @ false } = &mut self.side {
             if frame.kind != frame::SETTINGS || frame.stream != 0 || frame.has(frame::ACK) {
@@ -117,7 +117,7 @@ impl Connection {
         Ok(())
     }
 
-    /// A whole field block. That of a promise matters only to the decoder.
+    /// Decodes a complete field block. The block of a PUSH_PROMISE only updates the decoder.
     fn on_block(
         &mut self,
         kind: u8,
@@ -150,7 +150,7 @@ impl Connection {
     }
 }
 
-/// The part of a field block in a HEADERS or PUSH_PROMISE frame: without padding, priority and promised stream.
+/// The field block fragment of a HEADERS or PUSH_PROMISE frame, without padding, priority and promised stream.
 fn fragment(frame: FrameHeader, payload: &[u8]) -> Option<&[u8]> {
     let mut cursor = Cursor::new(payload);
     let padding = if frame.has(frame::PADDED) { cursor.u8().ok()? } else { 0 };

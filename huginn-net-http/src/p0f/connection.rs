@@ -1,19 +1,19 @@
-//! How far p0f follows a connection.
+//! The segments of a connection that p0f accepts.
 
 use huginn_net_core::{Side, TcpFlags, TcpHeader};
 
 use super::head_progress::HeadProgress;
 
-/// Decides which segments of a connection p0f 3.09b takes: from the SYN to a FIN or RST, or up to bytes that it does not read
-/// as HTTP.
+/// Decides which segments of a connection p0f 3.09b accepts: from the SYN to a FIN or RST, or up to bytes that it does
+/// not read as HTTP.
 ///
-/// p0f has no reassembly: it takes the segments in order and ignores others, Ethernet padding counting as payload.
+/// p0f has no reassembly: it accepts in-order segments, ignores others, and counts Ethernet padding as payload.
 #[derive(Debug, Default)]
 pub struct P0fConnection {
-    /// The sequence numbers that p0f waits for, of client and server.
+    /// The sequence numbers that p0f expects of client and server.
     next: [u32; 2],
     is_answered: bool,
-    /// The first request and the first response.
+    /// The progress in the first request and the first response.
     heads: [HeadProgress; 2],
     has_switched_protocols: bool,
 }
@@ -24,7 +24,7 @@ impl P0fConnection {
         !self.has_switched_protocols
     }
 
-    /// Takes the next segment; returns whether p0f looks at it behind the handshake, as it does for timestamps.
+    /// Handles the next segment. Returns whether p0f processes it after the handshake, as it does for timestamps.
     pub fn accepts(&mut self, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> bool {
         if self.has_switched_protocols {
             return false;

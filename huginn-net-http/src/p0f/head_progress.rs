@@ -1,14 +1,14 @@
-//! How far p0f reads a head while its segments come.
+//! p0f's progress in a head that arrives in segments.
 
 use huginn_net_core::Side;
 
 use super::{begins_request, begins_version, is_name, is_printable};
 
-/// Follows the first head of a direction segment by segment, and tells whether p0f goes on reading it.
+/// Follows the first head of a direction segment by segment and reports whether p0f keeps reading it.
 #[derive(Debug, Default)]
 pub(super) struct HeadProgress {
     at: HeadPart,
-    /// Bytes that came.
+    /// Bytes received.
     seen: u16,
     /// Bytes of the current part.
     length: u16,
@@ -20,24 +20,25 @@ pub(super) struct HeadProgress {
     end: [u8; 9],
 }
 
-/// The part of a head that comes next.
+/// The next part of a head.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum HeadPart {
     #[default]
     FirstLine,
-    /// A line, or the rest of one, that p0f takes for a status line: it does so with every segment of a response.
+    /// A line, or the rest of one, that p0f takes for a status line, as it does with every segment of a response.
     AnyLine,
     Name,
-    /// A blank, or the value.
+    /// The blank before a value, or the value.
     Colon,
     Value,
-    /// The head is whole.
+    /// The head is complete.
     End,
-    /// Something that p0f does not read.
+    /// p0f rejected the head.
     Wrong,
 }
 
-/// The limits of the [module](super), as the counters here count. p0f waits for the end of a longer value, until more comes.
+/// The limits of the [module](super) in the units of the counters here. p0f waits for the end of a longer value until
+/// more data comes.
 const MAX_BYTES: u16 = limit(super::MAX_BYTES);
 const MAX_FIRST_LINE: u16 = limit(super::MAX_URL - 1);
 const MAX_HEADERS: u16 = limit(super::MAX_HEADERS);
@@ -50,23 +51,23 @@ const fn limit(limit: usize) -> u16 {
     limit as u16
 }
 
-/// The least length of a first line.
+/// Minimum length of a first line.
 fn min_line_len(sender: Side) -> u16 {
     sender.choose(limit(super::MIN_REQUEST_LINE), limit(super::MIN_STATUS_LINE))
 }
 
-/// The number of bytes that p0f waits for before it judges them.
+/// Bytes that p0f waits for before it judges them.
 fn min_judged_bytes(sender: Side) -> u16 {
     sender.choose(limit(super::MIN_REQUEST_LINE).saturating_add(1), limit(super::MIN_STATUS_LINE))
 }
 
 impl HeadProgress {
-    /// Whether the head is whole.
+    /// Whether the head is complete.
     pub(super) fn is_whole(&self) -> bool {
         self.at == HeadPart::End
     }
 
-    /// Takes the bytes of a segment; returns whether p0f still reads the head.
+    /// Handles the bytes of a segment. Returns whether p0f keeps reading the head.
     pub(super) fn keeps_reading(&mut self, bytes: &[u8], sender: Side) -> bool {
         if self.at == HeadPart::Value && self.length > MAX_VALUE {
             return false;
@@ -96,7 +97,7 @@ impl HeadProgress {
             HeadPart::AnyLine if self.seen > MAX_FIRST_LINE.saturating_add(1) => HeadPart::Wrong,
             HeadPart::AnyLine if byte == b'\n' => self.next_line(),
             HeadPart::AnyLine if is_printable(byte) => HeadPart::AnyLine,
-            // A CR is all that p0f wants of the empty line.
+            // p0f requires only the CR of the empty line.
             HeadPart::Name if length == 0 && matches!(byte, b'\r' | b'\n') => HeadPart::End,
             HeadPart::Name if byte == b':' && (1..=MAX_NAME).contains(&length) => {
                 self.length = 0;
@@ -153,7 +154,7 @@ impl HeadProgress {
 mod tests {
     use super::*;
 
-    /// Whether p0f goes on behind the last of these segments of one side.
+    /// Whether p0f keeps reading after the last of these segments of one side.
     fn keeps_reading(sender: Side, segments: &[&[u8]]) -> bool {
         let mut head = HeadProgress::default();
         let went_on: Vec<bool> = segments.iter().map(|segment| head.keeps_reading(segment, sender)).collect();
@@ -162,7 +163,7 @@ mod tests {
         *last
     }
 
-    /// From p0f 3.09b: it reports the uptime of a later segment if it goes on.
+    /// Observed with p0f 3.09b, which reports the uptime of a later segment if it keeps reading.
     #[test]
     fn follows_heads_within_limits_of_p0f() {
         let line = |length: usize| [b"GET /".as_slice(), &vec![b'a'; length - 5]].concat();

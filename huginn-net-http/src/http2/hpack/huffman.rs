@@ -2,15 +2,15 @@
 
 use super::HpackError;
 
-/// Codes of one length, in bits. The code is canonical: those of one length are consecutive numbers, and a shorter one
-/// is less than the beginning of any longer one.
+/// The codes of one length in bits. The code is canonical: codes of one length are consecutive, and numerically below
+/// the prefixes of longer codes.
 struct Row {
     bits: u32,
     first: u32,
     symbols: &'static [u8],
 }
 
-/// What comes behind the last row's symbols is the end of string.
+/// The symbol after the last row is EOS.
 const ROWS: [Row; 21] = [
     row(5, 0x0, b"012aceiost"),
     row(6, 0x14, b" %-./3456789=A_bdfghlmnpru"),
@@ -53,10 +53,10 @@ const fn row(bits: u32, first: u32, symbols: &'static [u8]) -> Row {
     Row { bits, first, symbols }
 }
 
-/// Appends the string that `bytes` stand for: at most 8 bytes for 5.
+/// Appends the decoded string: at most 8 bytes for each 5 bytes of input.
 ///
 /// # Errors
-/// The end of string within it, or padding that is not up to 7 bits of ones.
+/// [`HpackError`] if the string contains EOS, or padding other than up to 7 one bits.
 pub(super) fn decode(bytes: &[u8], string: &mut Vec<u8>) -> Result<(), HpackError> {
     let mut bits = Bits { bytes, buffered: 0, count: 0 };
     loop {
@@ -70,7 +70,7 @@ pub(super) fn decode(bytes: &[u8], string: &mut Vec<u8>) -> Result<(), HpackErro
     }
 }
 
-/// The symbol whose code begins in the highest of 32 bits, and the bits of the code; none for the end of string.
+/// The symbol at the start of these 32 bits and the length of its code; `None` for EOS.
 fn symbol(window: u32) -> Option<(u8, u32)> {
     ROWS.iter().find_map(|row| {
         let code = window >> 32_u32.saturating_sub(row.bits);
@@ -79,7 +79,7 @@ fn symbol(window: u32) -> Option<(u8, u32)> {
     })
 }
 
-/// Bits that are still to be read, the next ones highest in `held`, ones behind them.
+/// Unread bits, left-aligned in `buffered` and followed by ones.
 struct Bits<'a> {
     bytes: &'a [u8],
     buffered: u64,
@@ -100,7 +100,7 @@ impl Bits<'_> {
         self.count < 8 && self.buffered.leading_ones() == self.count
     }
 
-    /// The next 32 bits, zeros behind the last.
+    /// The next 32 bits, zero-padded at the end.
     fn window(&self) -> u32 {
         u32::try_from(self.buffered >> 32).unwrap_or_default()
     }
