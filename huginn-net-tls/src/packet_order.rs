@@ -1,8 +1,8 @@
-//! Packets that a protocol numbers, put in order.
+//! Reorders numbered packets.
 
 use std::collections::BTreeMap;
 
-/// Hands on the payloads of packets in the order of their numbers, those that came too early once their turn has come.
+/// Delivers payloads in the order of their packet numbers and buffers early ones.
 #[derive(Debug, Default)]
 pub(crate) struct PacketOrder {
     next: u32,
@@ -10,22 +10,22 @@ pub(crate) struct PacketOrder {
     buffered: usize,
 }
 
-/// How far ahead of the next number one may be: more than OpenVPN and RDP send without an answer.
+/// How far a packet number may be ahead of the next one: more than OpenVPN and RDP send without an acknowledgement.
 const MAX_AHEAD: u32 = 64;
-/// Bytes that may be held.
+/// Limit of buffered payloads, in bytes.
 const MAX_BUFFERED_BYTES: usize = 1 << 16;
-/// What a payload costs beside its bytes: its part of a tree node, and what an allocation wastes.
+/// Overhead of a buffered payload, in bytes: its share of a tree node, and allocation slack.
 const PAYLOAD_OVERHEAD: usize = 64;
 
 impl PacketOrder {
-    /// An order in which this number comes next.
+    /// Creates an order that expects this number next.
     pub(crate) fn starting_at(next: u32) -> Self {
         Self { next, ..Self::default() }
     }
 
-    /// Takes a packet's payload, and delivers what is now in order.
+    /// Handles a packet and delivers all payloads that are now in order.
     ///
-    /// Returns false where it comes too early to be held. A packet that has been delivered is of no account.
+    /// Returns false if the packet is too early to be buffered. A packet that was already delivered is ignored.
     pub(crate) fn push(&mut self, number: u32, payload: &[u8], deliver: &mut impl FnMut(&[u8])) -> bool {
         if number > self.next {
             return self.hold(number, payload);
@@ -42,7 +42,7 @@ impl PacketOrder {
         true
     }
 
-    /// The memory that payloads held back take up, in bytes.
+    /// Memory of buffered payloads, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.buffered
     }

@@ -1,4 +1,4 @@
-//! TLS over packets that another protocol numbers.
+//! TLS in the numbered packets of another protocol.
 
 use huginn_net_wire::Side;
 
@@ -7,35 +7,35 @@ use crate::observer::DatagramCounters;
 use crate::packet_order::PacketOrder;
 use crate::record::RecordReader;
 
-/// The hellos of one side in a handshake: there is a second one where the server asks for it.
+/// Maximum hellos of one side in a handshake: the second one answers a HelloRetryRequest.
 const MAX_HELLOS: u8 = 2;
 
-/// Reads the hellos of one side from numbered packets, in the first of which a record begins.
+/// Reads the hellos of one side from numbered packets; a record starts in the first one.
 #[derive(Debug)]
 pub(crate) struct PacketStream {
     order: PacketOrder,
-    /// None once nothing further can be found.
+    /// `None` once no further hello can be found.
     reader: Option<RecordReader>,
     hellos: u8,
 }
 
-/// Why a packet was of no use.
+/// Why a packet was not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PacketError {
-    /// It comes too early to be held.
+    /// The packet is too early to be buffered.
     TooEarly,
-    /// Something else came in the place of the first hello, or a hello that cannot be read.
+    /// The first message is not a hello, or a hello cannot be parsed.
     NoHello,
 }
 
 impl PacketStream {
-    /// A stream that begins with the packet of this number.
+    /// Creates a stream that starts with the packet of this number.
     pub(crate) fn starting_at(number: u32) -> Self {
         let (order, reader) = (PacketOrder::starting_at(number), Some(RecordReader::default()));
         Self { order, reader, hellos: 0 }
     }
 
-    /// Takes a packet and hands on the hellos that are now whole, each with its count.
+    /// Handles a packet and emits complete hellos, each with its number in the handshake.
     pub(crate) fn push(
         &mut self,
         number: u32,
@@ -66,19 +66,19 @@ impl PacketStream {
         if *hellos > 0 { Ok(()) } else { Err(PacketError::NoHello) }
     }
 
-    /// Whether nothing further can be found.
+    /// Whether no further hello can be found.
     pub(crate) fn has_ended(&self) -> bool {
         self.reader.is_none()
     }
 
-    /// The memory that packets and messages not yet whole take up, in bytes.
+    /// Memory of buffered packets and incomplete messages, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         let message = self.reader.as_ref().map_or(0, RecordReader::buffered_bytes);
         self.order.buffered_bytes().saturating_add(message)
     }
 }
 
-/// The streams of both sides, once each has begun.
+/// The streams of both sides, after each has started.
 #[derive(Debug, Default)]
 pub(crate) struct PacketStreams {
     client: Option<PacketStream>,
@@ -87,24 +87,24 @@ pub(crate) struct PacketStreams {
 }
 
 impl PacketStreams {
-    /// Begins the stream of a side with the packet of this number, whatever went before it.
+    /// Starts, or restarts, the stream of a side at this packet number.
     pub(crate) fn start(&mut self, side: Side, number: u32) {
         *self.stream_mut(side) = Some(PacketStream::starting_at(number));
     }
 
-    /// Whether the stream of a side has begun.
+    /// Whether the stream of a side has started.
     pub(crate) fn has_started(&self, side: Side) -> bool {
         side.choose(&self.client, &self.server).is_some()
     }
 
-    /// Whether nothing further can be found in the stream of a side.
+    /// Whether no further hello can be found in the stream of a side.
     pub(crate) fn has_ended(&self, side: Side) -> bool {
         side.choose(&self.client, &self.server).as_ref().is_some_and(PacketStream::has_ended)
     }
 
-    /// Takes a packet and hands on the hellos that are now whole, and whether each is a client's second one.
+    /// Handles a packet and emits complete hellos, with whether each is a client's second one.
     ///
-    /// A second one is what the server is_second_allowed for, or seems to be where nothing of the server was seen.
+    /// A second ClientHello counts if the server requested it, or if no packet of the server was seen.
     pub(crate) fn push(
         &mut self,
         sender: Side,
@@ -134,7 +134,7 @@ impl PacketStreams {
         }
     }
 
-    /// The memory that packets and messages not yet whole take up, in bytes.
+    /// Memory of buffered packets and incomplete messages, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         let bytes = |stream: &Option<PacketStream>| stream.as_ref().map_or(0, PacketStream::buffered_bytes);
         bytes(&self.client).saturating_add(bytes(&self.server))

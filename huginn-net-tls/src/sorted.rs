@@ -1,30 +1,30 @@
-//! Numbers of two bytes in ascending order.
+//! Sorted two-byte numbers.
 
 use smallvec::SmallVec;
 
 use crate::is_grease;
 
-/// Numbers in ascending order, as often as they come, GREASE aside.
+/// Numbers in ascending order, including repeated ones, without GREASE.
 ///
-/// Nearly all that are sent are within the first `WORDS` of some [blocks](BLOCKS) and come once. Those are bits of words,
-/// and sorted without a comparison, whose outcome no processor could foresee where clients shuffle them.
+/// Almost all numbers are in the first `WORDS` [blocks](BLOCKS) and occur once. They are bits of words, which sorts
+/// them without comparisons; branch prediction would fail on the shuffled lists of clients.
 #[derive(Clone, Debug)]
 pub(crate) struct Sorted<const WORDS: usize> {
     words: [u64; WORDS],
-    /// Those of no block, and those that came before.
+    /// Numbers outside of the blocks, and repeated numbers.
     others: SmallVec<[u16; 16]>,
 }
 
-/// The types of extensions.
+/// Sorted extension types.
 pub(crate) type SortedKinds = Sorted<1>;
-/// Cipher suites.
+/// Sorted cipher suites.
 pub(crate) type SortedSuites = Sorted<{ BLOCKS.len() }>;
 
-/// The first numbers of 64 each, in ascending order: nearly all types of extensions, and nearly all cipher suites (IANA,
-/// "TLS Cipher Suites").
+/// The first numbers of blocks of 64, ascending: almost all extension types and cipher suites (IANA, "TLS Cipher
+/// Suites").
 const BLOCKS: [u16; 9] = [0x0000, 0x0040, 0x0080, 0x00c0, 0x1300, 0xc000, 0xc040, 0xc080, 0xcc80];
 
-/// Which block a number is in, by all but its last six bits; more than there are for one in none of them.
+/// The block of each number, indexed by all but its last six bits; a value beyond the last block means none.
 #[expect(
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
@@ -45,7 +45,7 @@ impl<const WORDS: usize> Sorted<WORDS> {
         Self::from_numbers_with(numbers, |_| {})
     }
 
-    /// Of numbers that are handed on as they come, GREASE aside.
+    /// Sorts numbers, without GREASE, and calls `each` for each one in original order.
     #[inline]
     pub(crate) fn from_numbers_with(numbers: impl Iterator<Item = u16>, mut each: impl FnMut(u16)) -> Self {
         let mut sorted = Self { words: [0; WORDS], others: SmallVec::new() };
@@ -65,7 +65,7 @@ impl<const WORDS: usize> Sorted<WORDS> {
         sorted
     }
 
-    /// The bits of those in blocks, and the others: equal parts, equal numbers.
+    /// The bits of the numbers in blocks, and the other numbers. Equal parts mean equal numbers.
     pub(crate) fn parts(&self) -> ([u64; WORDS], &[u16]) {
         (self.words, &self.others)
     }

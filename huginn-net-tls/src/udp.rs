@@ -8,10 +8,10 @@ use crate::hello::Hello;
 use crate::observer::{TlsCounters, TlsEvent};
 use crate::quic::{self, QuicFlow};
 
-/// Reports the hellos of UDP flows: of QUIC, of DTLS, and of OpenVPN and RDP, which carry TLS or DTLS.
+/// Reports the hellos of UDP flows: QUIC, DTLS, and TLS in OpenVPN and RDP.
 #[derive(Clone, Debug, Default)]
 pub struct TlsUdpObserver {
-    /// Room to open QUIC packets in.
+    /// A scratch buffer for the decryption of QUIC packets.
     scratch: Vec<u8>,
 }
 
@@ -29,9 +29,9 @@ enum State {
 }
 
 impl TlsUdpObserver {
-    /// The sender of a datagram, if a client or server begins with it.
+    /// The sender of a datagram, if it starts a flow of a client or server.
     ///
-    /// In midstream, the side with a well-known port is the server; between other ports, the datagram's form decides.
+    /// In midstream, the side with a well-known port is the server; otherwise the content of the datagram decides.
     pub fn first_sender(segment: &Segment<'_>) -> Option<Side> {
         let payload = segment.payload;
         if segment.tcp().is_some() {
@@ -48,7 +48,7 @@ impl TlsUdpObserver {
         })
     }
 
-    /// Takes the next datagram of a flow. `emit` takes an event and the sender of the hello.
+    /// Parses the next datagram of a flow. `emit` receives an event and the sender of the hello.
     pub fn on_datagram(
         &mut self,
         payload: &[u8],
@@ -85,7 +85,7 @@ impl TlsUdpObserver {
 }
 
 impl TlsUdpFlow {
-    /// The memory of the flow beside this value, in bytes.
+    /// Heap memory of the flow, in bytes.
     pub fn buffered_bytes(&self) -> usize {
         match &self.0 {
             State::Fresh | State::Done => 0,
@@ -98,8 +98,8 @@ impl TlsUdpFlow {
 }
 
 impl State {
-    /// The state of a flow that this datagram opens: a new flow, or one whose datagrams looked like another carrier's and
-    /// held no hello. Anybody may have sent those.
+    /// The state of a flow that starts with this datagram: a new flow, or one whose earlier datagrams, from either
+    /// side, resembled another carrier and contained no hello.
     fn from_first_datagram(&self, payload: &[u8]) -> Option<Self> {
         let (is_quic, is_other) = match self {
             Self::Fresh => (false, false),

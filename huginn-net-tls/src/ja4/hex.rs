@@ -1,13 +1,13 @@
-//! Numbers as text, without the cost of formatting.
+//! Hexadecimal numbers without the cost of formatting.
 
-/// A list of numbers of four hexadecimal digits each with commas between them, while it is appended to a text.
+/// A comma-separated list of four-digit hexadecimal numbers under construction.
 pub(super) struct List<'a> {
     text: &'a mut Vec<u8>,
     start: usize,
 }
 
 impl<'a> List<'a> {
-    /// Begins one behind a `_`.
+    /// Starts a list after a `_`.
     pub(super) fn new(text: &'a mut Vec<u8>) -> Self {
         text.push(b'_');
         let start = text.len();
@@ -20,7 +20,7 @@ impl<'a> List<'a> {
         self.text.extend_from_slice(&[a, b, c, d, b',']);
     }
 
-    /// Ends it; gives how many numbers it has.
+    /// Finishes the list and returns its number of elements.
     pub(super) fn end(self) -> usize {
         let numbers = self.text.len().saturating_sub(self.start) / 5;
         if numbers > 0 {
@@ -30,12 +30,12 @@ impl<'a> List<'a> {
     }
 }
 
-/// Characters in a list of so many numbers.
+/// Length of a list with this many numbers, in characters.
 pub(super) const fn list_len(numbers: usize) -> usize {
     numbers.saturating_mul(5).saturating_sub(1)
 }
 
-/// Writes numbers over those of a list.
+/// Overwrites the numbers of a list.
 pub(super) fn overwrite_list(text: &mut [u8], numbers: impl Iterator<Item = u16>) {
     for (place, number) in text.chunks_mut(5).zip(numbers) {
         if let Some(digits) = place.first_chunk_mut() {
@@ -44,7 +44,7 @@ pub(super) fn overwrite_list(text: &mut [u8], numbers: impl Iterator<Item = u16>
     }
 }
 
-/// The numbers of lists as they are written, with commas or underscores between them.
+/// Parses the numbers of lists separated by commas or underscores.
 pub(super) fn numbers(lists: &[u8]) -> Vec<u16> {
     let value = |digits: &[u8]| {
         digits
@@ -79,7 +79,7 @@ static DIGITS: [[u8; 2]; 256] = {
     }
 };
 
-/// The value of a digit in lower case.
+/// The value of a lower-case digit.
 pub(super) const fn hex_value(digit: u8) -> Option<u8> {
     match digit {
         b'0'..=b'9' => Some(digit.wrapping_sub(b'0')),
@@ -88,7 +88,7 @@ pub(super) const fn hex_value(digit: u8) -> Option<u8> {
     }
 }
 
-/// The digit of a value below 16.
+/// The digit for a value below 16.
 pub(crate) const fn digit(value: u8) -> u8 {
     if value < 10 { value.wrapping_add(b'0') } else { value.wrapping_add(b'a' - 10) }
 }

@@ -1,4 +1,4 @@
-//! JA4 with its lists in full.
+//! JA4 with complete lists.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,9 +16,9 @@ use crate::computed::Computed;
 use crate::grease::is_no_grease;
 use crate::sorted::{SortedKinds, SortedSuites};
 
-/// A JA4 with its lists in full: `ja4_r`, `ja4_ro` or `ja4_s1r`. A clone shares what it holds.
+/// A JA4 with complete lists: `ja4_r`, `ja4_ro` or `ja4_s1r`. Clones share memory.
 ///
-/// Read from a text, it is what the text says; whether the counts before the lists are theirs is not checked.
+/// A parsed text is kept as is; its counts are not checked against its lists.
 ///
 /// ```
 /// use huginn_net_tls::Ja4Raw;
@@ -37,14 +37,14 @@ pub struct Ja4Raw(Arc<Parts>);
 struct Parts {
     text: String,
     ja4: Ja4,
-    /// How many numbers the first two lists have.
+    /// Lengths of the first two lists.
     cipher_suites: usize,
     extensions: usize,
-    /// The lists, one behind the other.
+    /// The concatenated lists.
     numbers: Computed<Vec<u16>>,
 }
 
-/// A list of numbers. One of a usual hello needs no heap.
+/// A list of numbers; typical lists need no heap memory.
 type Numbers = SmallVec<[u16; INLINE_NUMBERS]>;
 
 const INLINE_NUMBERS: usize = 64;
@@ -88,7 +88,7 @@ impl Ja4Raw {
         Self::from_text(text, head, [cipher_suites.len(), extensions.len()])
     }
 
-    /// Of its text, in which the head is to be filled in, with so many numbers in its first two lists.
+    /// Creates a value from its text, the head to fill in, and the lengths of the first two lists.
     fn from_text(mut text: Vec<u8>, head: Ja4Head, lists: [usize; 2]) -> Self {
         text.first_chunk_mut().into_iter().for_each(|place| *place = *head.as_bytes());
         let [cipher_suites, _] = lists;
@@ -112,7 +112,7 @@ impl Ja4Raw {
         }))
     }
 
-    /// The original form of a hello of which nothing but the order of its extensions is another one.
+    /// The original form of a hello that differs only in the order of its extensions.
     pub(crate) fn reordered(&self, extensions: impl Iterator<Item = u16>) -> Self {
         let Parts { text, ja4, cipher_suites, extensions: count, .. } = &*self.0;
         let mut text = text.clone().into_bytes();
@@ -121,7 +121,7 @@ impl Ja4Raw {
         Self::with_hash(text, ja4.head(), ja4.cipher_hash(), [*cipher_suites, *count])
     }
 
-    /// The sorted form of an original one: of `ja4_ro` the `ja4_r`. A sorted one stays what it is.
+    /// Converts the original form to the sorted form: `ja4_ro` to `ja4_r`. A sorted form stays unchanged.
     #[must_use]
     pub fn sorted(self) -> Self {
         let [mut cipher_suites, mut extensions] =
@@ -143,13 +143,13 @@ impl Ja4Raw {
         cipher_suites
     }
 
-    /// The types of the extensions.
+    /// The extension types.
     pub fn extensions(&self) -> &[u16] {
         let [_, extensions, _] = self.lists();
         extensions
     }
 
-    /// The signature algorithms, in the order of the wire in every form.
+    /// The signature algorithms, in wire order in every form.
     pub fn signature_algorithms(&self) -> &[u16] {
         let [.., signature_algorithms] = self.lists();
         signature_algorithms
@@ -160,7 +160,7 @@ impl Ja4Raw {
         &self.0.text
     }
 
-    /// The JA4 that has hashes in the place of these lists.
+    /// The JA4 with the hashes of these lists.
     pub fn ja4(&self) -> Ja4 {
         self.0.ja4
     }
@@ -172,10 +172,10 @@ impl Ja4Raw {
     }
 }
 
-/// As many extensions have nearly all hellos at most.
+/// Almost all hellos have at most this many extensions.
 const TYPICAL_EXTENSIONS: usize = 24;
 
-/// A text with room for lists of so many numbers behind the head.
+/// A text buffer with capacity for the head and lists of these lengths.
 fn with_capacity_for(lists: [usize; 3]) -> Vec<u8> {
     let numbers = lists.into_iter().fold(0, usize::saturating_add);
     let mut text = Vec::with_capacity(numbers.saturating_mul(5).saturating_add(Ja4Head::LEN + 3));
@@ -183,7 +183,7 @@ fn with_capacity_for(lists: [usize; 3]) -> Vec<u8> {
     text
 }
 
-/// Appends the last list, which leaves nothing behind if it is empty.
+/// Appends the last list; an empty one adds nothing.
 fn push_last(text: &mut Vec<u8>, numbers: impl Iterator<Item = u16>) {
     let mut list = List::new(text);
     numbers.for_each(|number| list.push(number));
@@ -192,14 +192,14 @@ fn push_last(text: &mut Vec<u8>, numbers: impl Iterator<Item = u16>) {
     }
 }
 
-/// The lists of which the first two have so many numbers.
+/// Splits the lists, given the lengths of the first two.
 fn cut(numbers: &[u16], first: usize, second: usize) -> [&[u16]; 3] {
     let (first, rest) = numbers.split_at_checked(first).unwrap_or_default();
     let (second, third) = rest.split_at_checked(second).unwrap_or_default();
     [first, second, third]
 }
 
-/// Where the extensions are in a text, behind so many cipher suites.
+/// The range of the extensions in a text, after this many cipher suites.
 const fn start_of_extensions(cipher_suites: usize) -> usize {
     hex::list_len(cipher_suites).saturating_add(Ja4Head::LEN + 2)
 }
