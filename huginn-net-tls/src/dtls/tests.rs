@@ -4,13 +4,13 @@ use proptest::prelude::*;
 use super::*;
 use crate::datagram::tests::{DTLS, dialogue};
 
-/// What was found: who said it, the whole message, and whether it is a client's second hello.
+/// A found hello: its sender, the message, and whether it is a client's second hello.
 type Found = (Side, Vec<u8>, bool);
 
 const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;
 
-/// A ClientHello's body with one cipher suite.
+/// The body of a ClientHello with one cipher suite.
 fn client_hello(random: u8, cookie: &[u8]) -> Vec<u8> {
     let cookie_len = [u8::try_from(cookie.len()).unwrap()];
     [&[0xfe, 0xfd][..], &[random; 32], &[0], &cookie_len, cookie, &[0, 2, 0xc0, 0x2b, 1, 0]].concat()
@@ -26,7 +26,7 @@ const RETRY_REQUEST: [u8; 32] = [
     0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
 
-/// The message as TLS has it.
+/// The message with TLS's header.
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind], &u24(body.len())[..], body].concat()
 }
@@ -36,7 +36,7 @@ fn u24(number: usize) -> [u8; 3] {
     low
 }
 
-/// The bytes of a body from `start` to `end`, with the header of a fragment.
+/// The bytes of a body from `start` to `end`, with a fragment header.
 fn fragment(kind: u8, seq: u16, body: &[u8], start: usize, end: usize) -> Vec<u8> {
     let head = [&[kind][..], &u24(body.len()), &seq.to_be_bytes(), &u24(start), &u24(end - start)].concat();
     [&head, &body[start..end]].concat()
@@ -47,7 +47,7 @@ fn record(kind: u8, epoch: u16, bytes: &[u8]) -> Vec<u8> {
     [&[kind, 0xfe, 0xfd][..], &epoch.to_be_bytes(), &[0; 6], &len, bytes].concat()
 }
 
-/// A datagram with the whole of a message.
+/// A datagram with a whole message.
 fn whole(kind: u8, seq: u16, body: &[u8]) -> Vec<u8> {
     record(22, 0, &fragment(kind, seq, body, 0, body.len()))
 }
@@ -148,7 +148,7 @@ fn the_handshakes_of_a_flow_are_found_whatever_is_between_them() {
 fn hellos_that_cannot_be_read_are_counted() {
     let mut flow_under_test = TestFlow::default();
     let mut hello = client_hello(1, b"");
-    // A session id that is longer than the message.
+    // A session id that exceeds the message.
     hello[34] = 200;
     for _ in 0..3 {
         flow_under_test.client(&whole(CLIENT_HELLO, 0, &hello));
@@ -258,7 +258,7 @@ fn hellos_that_never_become_whole_are_held_within_bounds() {
 }
 
 proptest! {
-    /// The hello of a recorded dialogue, in pieces that overlap, come twice, in any order, several in a datagram.
+    /// The hello of a recorded dialogue, in overlapping and repeated pieces, in any order, several in each datagram.
     #[test]
     fn any_fragments_that_cover_a_hello_give_it_once(
         cuts in prop::collection::vec((0..215_usize, 1..60_usize), 0..20),

@@ -1,7 +1,7 @@
-//! TLS in OpenVPN's control channel, where OpenVPN leaves it in the clear.
+//! TLS in OpenVPN's control channel, if unencrypted.
 //!
-//! The format is that of OpenVPN's own page "OpenVPN Protocol" and of the draft "OpenVPN Wire Protocol". With `tls-crypt`
-//! the control channel is encrypted, and there is nothing to find.
+//! The format follows OpenVPN's page "OpenVPN Protocol" and the draft "OpenVPN Wire Protocol". `tls-crypt` encrypts the
+//! control channel, so that no hello is visible.
 
 mod packet;
 mod stream;
@@ -21,7 +21,7 @@ pub(crate) use stream::{OpenVpnStream, stream_probe};
 
 /// Reads the hellos of a control channel over UDP.
 ///
-/// A session with another id on the same ports starts from nothing.
+/// A new session id on the same ports resets the state.
 #[derive(Debug, Default)]
 pub(crate) struct OpenVpnFlow {
     client: Option<Session>,
@@ -30,7 +30,7 @@ pub(crate) struct OpenVpnFlow {
 }
 
 impl OpenVpnFlow {
-    /// Takes the next datagram and hands on the hellos that are now whole, and whether each is a client's second one.
+    /// Parses the next datagram. Emits complete hellos, with whether each is a client's second one.
     pub(crate) fn on_datagram(
         &mut self,
         datagram: &[u8],
@@ -50,7 +50,7 @@ impl OpenVpnFlow {
         }
     }
 
-    /// The memory that packets and messages not yet whole take up, in bytes.
+    /// Memory of buffered packets and incomplete messages, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.streams.buffered_bytes()
     }
@@ -87,7 +87,7 @@ impl Session {
         Self { id: start.session, auth_len: start.auth_len }
     }
 
-    /// Reads a packet if it is of this session.
+    /// Parses a packet of this session; `None` for another session.
     fn parse<'a>(&self, packet: &'a [u8]) -> Option<Packet<'a>> {
         Packet::parse(packet, self.auth_len).filter(|packet| packet.session == self.id)
     }

@@ -1,4 +1,4 @@
-//! Packets of the control channel.
+//! Packets of OpenVPN's control channel.
 
 use huginn_net_wire::{Cursor, Side};
 
@@ -15,24 +15,24 @@ const DATA_V2: u8 = 9;
 
 pub(super) type SessionId = [u8; 8];
 
-/// Bytes of a packet before what it is authenticated with: opcode and session id.
+/// Length of opcode and session id, which precede the authentication data, in bytes.
 const AUTH_OFFSET: usize = 9;
-/// What stands between session id and acknowledgements: nothing, or, with `tls-auth`, an HMAC of one of the usual
-/// lengths, a replay number and a time.
+/// Possible lengths of the authentication data: nothing, or, with `tls-auth`, an HMAC of a usual length, a packet id
+/// and a time.
 const AUTH_LENS: [usize; 7] = [0, 16 + 8, 20 + 8, 28 + 8, 32 + 8, 48 + 8, 64 + 8];
-/// More packets are not acknowledged at once.
+/// Maximum acknowledgements in a packet.
 const MAX_ACKS: u8 = 8;
 
-/// What the first byte says.
+/// The kind of a packet, from its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The first packet of a session.
     HardReset(Side),
-    /// TLS.
+    /// A packet with TLS data.
     Control,
-    /// What goes through the tunnel, once the handshake is over.
+    /// Tunnel data, after the handshake.
     Data,
-    /// Something of no account here: an acknowledgement, another key, an encrypted control channel.
+    /// Irrelevant here: an acknowledgement, a soft reset, an encrypted control channel.
     Other,
 }
 
@@ -49,17 +49,17 @@ impl Kind {
     }
 }
 
-/// A hard reset, or a packet with TLS.
+/// A hard reset, or a packet with TLS data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet<'a> {
     pub(super) session: SessionId,
-    /// The number by which packets are put in order.
+    /// The packet number that defines the order.
     pub(super) id: u32,
     pub(super) tls: &'a [u8],
 }
 
 impl<'a> Packet<'a> {
-    /// Reads a packet, of which `auth_len` bytes are for authentication.
+    /// Parses a packet with `auth_len` bytes of authentication data.
     pub(super) fn parse(bytes: &'a [u8], auth_len: usize) -> Option<Self> {
         if !matches!(Kind::from_packet(bytes), Kind::HardReset(_) | Kind::Control) {
             return None;
@@ -78,7 +78,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// How a session begins.
+/// The start of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SessionStart {
     pub(super) sender: Side,
@@ -88,8 +88,8 @@ pub(super) struct SessionStart {
 }
 
 impl SessionStart {
-    /// Reads the first packet of a session: a hard reset, or one in which a record with a hello begins. How it is
-    /// authenticated follows from what makes sense of it.
+    /// Parses the first packet of a session: a hard reset, or a packet in which a record with a hello starts. The
+    /// length of the authentication data is the first one that yields a valid packet.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let kind = Kind::from_packet(bytes);
         AUTH_LENS.into_iter().find_map(|auth_len| {
@@ -105,7 +105,7 @@ impl SessionStart {
 }
 
 impl SessionStart {
-    /// Whether a session may begin with a packet of `len` bytes that begins with these.
+    /// Whether a packet of `len` bytes with these first bytes may start a session.
     pub(super) fn may_start(bytes: &[u8], len: usize) -> bool {
         let session = bytes.get(1..AUTH_OFFSET);
         session.is_none_or(|session| session != [0; 8])
@@ -133,7 +133,7 @@ impl SessionStart {
     }
 }
 
-/// Who sent this datagram, if a session begins with it.
+/// The sender of this datagram, if it starts a session.
 pub(crate) fn session_initiator(datagram: &[u8]) -> Option<Side> {
     SessionStart::parse(datagram).map(|start| start.sender)
 }

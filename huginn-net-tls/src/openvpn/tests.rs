@@ -7,10 +7,10 @@ use crate::record::Probe;
 
 /// Recorded on loopback from OpenVPN 2.6.14: `--tls-client --proto tcp-client`.
 const TCP: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/openvpn-tcp.bin"));
-/// The client's JA3, by tshark.
+/// The client's JA3, from tshark.
 const CLIENT: &str = "b0ec87ac7424dc3b841dacb72db22a21";
 
-/// What stands for HMAC, replay number and time.
+/// Placeholder for HMAC, packet id and time.
 const AUTH: [usize; 3] = [0, 28, 72];
 
 fn packet(opcode: u8, session: u8, auth_len: usize, acks: &[u32], id: u32, tls: &[u8]) -> Vec<u8> {
@@ -79,7 +79,7 @@ fn a_hello_over_several_packets_in_any_order_is_found_however_they_are_authentic
     }
 }
 
-/// MikroTik's client sends a second reset, with a number of its own.
+/// MikroTik's client sends a second reset with a packet number of its own.
 #[test]
 fn resets_are_numbered_too() {
     let hello = hello();
@@ -106,7 +106,7 @@ fn a_session_with_another_id_starts_from_nothing() {
     );
 }
 
-/// Of a long dialogue nothing but the hellos is of account.
+/// Everything after the hellos is skipped.
 #[test]
 fn what_follows_the_hellos_is_passed_over_and_the_next_session_is_read() {
     let mut flow_under_test = TestFlow::default();
@@ -127,7 +127,7 @@ fn what_follows_the_hellos_is_passed_over_and_the_next_session_is_read() {
     );
 }
 
-/// The client's hello in one packet, then again; what of the server comes between the two.
+/// The client's hello in one packet, twice, with a server packet between.
 #[test]
 fn a_second_hello_is_one_asked_for_if_a_request_was_seen_or_nothing_of_the_server() {
     const SERVER: u8 = 8;
@@ -200,7 +200,7 @@ fn a_stream_is_known_by_its_first_packet() {
     }
 }
 
-/// SOCKS 4's request is like a length and an opcode, to these ports; what it goes before is a ClientHello.
+/// A SOCKS 4 request to these ports resembles a length and an opcode; a ClientHello follows it.
 #[test]
 fn another_stream_is_told_long_before_a_packet_would_be_whole() {
     let hello = hello();
@@ -212,7 +212,7 @@ fn another_stream_is_told_long_before_a_packet_would_be_whole() {
     }
 }
 
-/// The first packet of each kind, as much of it as there may be.
+/// The first packet of each kind, truncated.
 #[test]
 fn a_first_packet_is_told_by_the_last_of_its_bytes_and_not_before() {
     let hello = hello();

@@ -1,4 +1,4 @@
-//! What both sides of one connection sent.
+//! The Initial packets of both sides of one connection.
 
 use huginn_net_wire::{Reassembler, Side};
 
@@ -12,9 +12,9 @@ use crate::handshake::{CLIENT_HELLO, MessageJoiner, SERVER_HELLO};
 use crate::hello::Hello;
 use crate::{TlsError, Transport};
 
-/// What may be held of a stream whose first bytes are missing, in bytes: four times the largest hello in use.
+/// Limit of buffered CRYPTO data of a side, in bytes: four times the largest hello in use.
 const MAX_CRYPTO_BYTES: usize = 64 << 10;
-/// The ClientHellos of a connection: a second one answers a HelloRetryRequest.
+/// Maximum ClientHellos of a connection; the second one answers a HelloRetryRequest.
 const MAX_HELLOS: u8 = 2;
 
 #[derive(Debug)]
@@ -24,29 +24,29 @@ pub(super) struct Connection {
     sent_by_server: Direction,
     retry_requested: bool,
     answered: bool,
-    /// The hello of the connection before this one, and whether a Retry was seen to end that.
+    /// The hello of the previous connection, and whether a Retry ended that connection.
     previous: Option<HelloId>,
     retried: bool,
-    /// The protection of a connection in a reserved version, once a packet has shown it.
+    /// The protection of a connection with a reserved version, after a packet has revealed it.
     reserved: Option<&'static Protection>,
 }
 
-/// What tells a connection from others on the same ports.
+/// Distinguishes a connection from others on the same ports.
 #[derive(Debug)]
 pub(super) struct Identity {
-    /// The end whose packets are protected as a client's.
+    /// The side whose packets use client keys.
     client: Side,
-    /// Destination of the client's first packet: keys of both sides and of all versions follow from it.
+    /// Destination connection id of the client's first packet: the keys of both sides in all versions derive from it.
     destination: ConnectionId,
-    /// What the server calls the client, and the client the server.
+    /// The connection ids that client and server chose.
     of_client: ConnectionId,
     of_server: Option<ConnectionId>,
-    /// What the server wants to be called in the connection that follows its Retry.
+    /// The connection id in the server's Retry, for the following connection.
     retry: Option<ConnectionId>,
     hello: Option<HelloId>,
 }
 
-/// What tells a ClientHello from others: its length and its `random`.
+/// Identifies a ClientHello: its length and its `random`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct HelloId {
     len: usize,
@@ -59,16 +59,16 @@ struct ConnectionId {
     len: u8,
 }
 
-/// What one side sent.
+/// The state of one direction.
 #[derive(Debug, Default)]
 struct Direction {
-    /// By version, which compatible negotiation changes (RFC 9368, section 2.3).
+    /// Keys by version, which compatible negotiation changes (RFC 9368, section 2.3).
     keys: Option<(u32, Keys)>,
     largest: Option<u64>,
     crypto: CryptoStream,
 }
 
-/// The CRYPTO frames of one side (RFC 9000, section 19.6).
+/// The CRYPTO stream of one side (RFC 9000, section 19.6).
 #[derive(Debug, Default)]
 struct CryptoStream {
     pieces: Reassembler,
@@ -78,10 +78,10 @@ struct CryptoStream {
 }
 
 impl Connection {
-    /// Opens the first packet of a client: a new connection, and what the packet carries. `None` if its own keys do not
-    /// open it.
+    /// Decrypts the first packet of a client. Returns a new connection and the packet's frames; `None` if the keys
+    /// derived from the packet do not decrypt it.
     ///
-    /// Of a reserved version, the authentication tag tells which of seven protections the packet has.
+    /// In a reserved version, the authentication tag identifies one of seven possible protections.
     pub(super) fn start<'s>(
         packet: &Initial<'_>,
         client: Side,
@@ -121,22 +121,22 @@ impl Connection {
         }
     }
 
-    /// After a Retry the client sends the same hello again (RFC 9000, section 17.2.5.3): one already found is not news.
-    /// There are clients that change it (aioquic), and Retries that are not seen.
+    /// After a Retry the client sends the same hello again (RFC 9000, section 17.2.5.3), which is not reported twice.
+    /// Some clients change it (aioquic), and the capture may lack the Retry.
     pub(super) fn follow(&mut self, previous: &Identity) {
         self.previous = previous.hello;
         self.retried =
             previous.retry.as_ref().is_some_and(|id| id.bytes() == self.identity.destination.bytes());
     }
 
-    /// Takes note of a Retry.
+    /// Records a Retry.
     pub(super) fn on_retry(&mut self, id: &[u8], sender: Side) {
         if sender != self.identity.client {
             self.identity.retry = Some(ConnectionId::new(id));
         }
     }
 
-    /// What a packet carries; none if this connection's keys do not open it.
+    /// Decrypts a packet and returns its frames; `None` if this connection's keys do not fit.
     pub(super) fn open<'s>(
         &mut self,
         packet: &Initial<'_>,
@@ -149,7 +149,7 @@ impl Connection {
         } else {
             (&mut self.sent_by_server, Side::Server)
         };
-        // A connection begins in a reserved version or never has one.
+        // A connection uses a reserved version from its start or never.
         let protection = if is_reserved(packet.version) { self.reserved? } else { packet.protection };
         if direction.keys.as_ref().is_none_or(|(version, _)| *version != packet.version) {
             let keys = Keys::derive(protection, self.identity.destination.bytes(), role)?;
@@ -164,7 +164,7 @@ impl Connection {
         Some(CryptoFrames::new(scratch.get(opened.frames)?, protection.frames))
     }
 
-    /// Takes what a packet carries, and hands on the hellos that are now whole.
+    /// Processes the frames of a packet and emits complete hellos.
     pub(super) fn read(
         &mut self,
         frames: CryptoFrames<'_>,
@@ -219,19 +219,19 @@ impl Connection {
         self.identity
     }
 
-    /// Whether a ClientHello was whole.
+    /// Whether a ClientHello was complete.
     pub(super) const fn has_client_hello(&self) -> bool {
         self.sent_by_client.crypto.hellos > 0
     }
 
-    /// Whether no further hello is to be expected.
+    /// Whether no further hello is expected.
     pub(super) const fn is_over(&self) -> bool {
         let client = &self.sent_by_client.crypto;
         let expected = if self.retry_requested { MAX_HELLOS } else { 1 };
         self.answered && client.hellos >= expected || client.ended && client.hellos == 0
     }
 
-    /// The memory that pieces and messages not yet whole take up, in bytes.
+    /// Memory of buffered pieces and incomplete messages, in bytes.
     #[cfg(feature = "packets")]
     pub(super) fn buffered_bytes(&self) -> usize {
         self.sent_by_client
@@ -246,7 +246,7 @@ impl Identity {
         self.client
     }
 
-    /// Whether a packet is of this connection, by the ids in it.
+    /// Whether a packet belongs to this connection, by its connection ids.
     pub(super) fn matches(&self, packet: &Initial<'_>, sender: Side) -> bool {
         let to = |id: &ConnectionId| id.bytes() == packet.destination;
         if sender == self.client {
@@ -258,7 +258,7 @@ impl Identity {
 }
 
 impl HelloId {
-    /// That of a handshake message; none if it is too short.
+    /// Reads the identity of a handshake message; `None` if it is too short.
     fn from_message(message: &[u8]) -> Option<Self> {
         let (_, body) = message.split_at_checked(4 + 2)?;
         Some(Self { len: message.len(), random: *body.first_chunk()? })
@@ -266,8 +266,8 @@ impl HelloId {
 }
 
 impl CryptoStream {
-    /// Takes a piece of the stream, and hands on the hellos of this kind that are now whole, with their
-    /// count. Returns false if it could not be kept.
+    /// Adds a piece of the stream and emits complete hellos of this type, with their number. Returns false if the piece
+    /// does not fit in the buffer.
     fn push(
         &mut self,
         offset: u64,
