@@ -7,6 +7,7 @@ use huginn_net_http::HttpVersion;
 
 use crate::DatabaseError;
 use crate::Fault;
+use crate::limits::MAX_PATTERN_HEADERS;
 use crate::syntax::{Part, SyntaxError};
 
 /// An HTTP signature of a database, which may contain wildcards.
@@ -55,9 +56,6 @@ impl FromStr for HttpPattern {
     }
 }
 
-/// Maximum number of headers in each list of a signature (as in p0f).
-const MAX_HEADERS: usize = 32;
-
 impl HttpPattern {
     pub(crate) fn parse(text: Part<'_>) -> Result<Self, SyntaxError> {
         let too_few = |found| text.error(Fault::HttpFieldCount { found });
@@ -89,8 +87,8 @@ fn parse_headers(mut rest: Part<'_>) -> Result<(Vec<HeaderPattern>, Option<Part<
     }
     loop {
         let (header, after) = parse_header(rest)?;
-        if headers.len() == MAX_HEADERS {
-            return Err(rest.error(Fault::TooManyHeaders { max: MAX_HEADERS }));
+        if headers.len() == MAX_PATTERN_HEADERS {
+            return Err(rest.error(Fault::TooManyHeaders { max: MAX_PATTERN_HEADERS }));
         }
         headers.push(header);
         match after.strip_prefix(",") {
@@ -120,8 +118,8 @@ fn parse_absent(text: Part<'_>) -> Result<Vec<Box<str>>, SyntaxError> {
         return Ok(Vec::new());
     }
     let names = text.split(',').enumerate().map(|(index, name)| {
-        if index == MAX_HEADERS {
-            return Err(name.error(Fault::TooManyHeaders { max: MAX_HEADERS }));
+        if index == MAX_PATTERN_HEADERS {
+            return Err(name.error(Fault::TooManyHeaders { max: MAX_PATTERN_HEADERS }));
         }
         if name.text.is_empty() || !name.text.chars().all(is_header_character) {
             return Err(bad_name(name));

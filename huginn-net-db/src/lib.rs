@@ -29,6 +29,7 @@ mod http_index;
 mod http_match;
 mod http_pattern;
 mod label;
+mod limits;
 mod lint;
 mod parser;
 #[cfg(feature = "serde")]

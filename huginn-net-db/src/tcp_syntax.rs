@@ -2,11 +2,9 @@
 
 use huginn_net_tcp::{IpVersion, OptionLayout, Quirks, TcpField, WindowMultiple};
 
+use crate::limits::MAX_WINDOW_FACTOR;
 use crate::syntax::{Part, SyntaxError, number};
 use crate::{Fault, TcpPattern, TtlPattern, WindowPattern};
-
-/// Largest factor of a window multiple (as in p0f).
-const MAX_FACTOR: u16 = 1_000;
 
 impl TcpPattern {
     pub(crate) fn parse(text: Part<'_>) -> Result<Self, SyntaxError> {
@@ -65,7 +63,7 @@ fn parse_ttl(text: &str) -> Option<TtlPattern> {
 }
 
 fn parse_window(text: &str) -> Option<WindowPattern> {
-    let factor = |digits| number(digits).filter(|factor| (1..=MAX_FACTOR).contains(factor));
+    let factor = |digits| number(digits).filter(|factor| (1..=MAX_WINDOW_FACTOR).contains(factor));
     Some(if text == "*" {
         WindowPattern::Any
     } else if let Some(digits) = text.strip_prefix('%') {

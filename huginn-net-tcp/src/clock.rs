@@ -1,10 +1,12 @@
 //! TCP timestamp clocks (RFC 7323, section 5.4): frequency and uptime.
 
-use std::ops::RangeInclusive;
-
 use huginn_net_core::{Segment, TcpHeader};
 
 use crate::kind;
+use crate::limits::{
+    MAX_CLOCK_HZ, MAX_REORDERING_MILLIS, MAX_REORDERING_TICKS, MEASURABLE_MILLIS, MIN_CLOCK_HZ,
+    MIN_CLOCK_TICKS,
+};
 use crate::options::Options;
 
 /// A value of a sender's timestamp clock and its capture time.
@@ -43,16 +45,6 @@ pub struct Clock {
     pub millis: u32,
 }
 
-/// Intervals over which p0f measures a clock, in milliseconds.
-pub(crate) const MEASURABLE_MILLIS: RangeInclusive<u64> = 25..=600_000;
-const MIN_TICKS: u32 = 5;
-/// A small step back within this interval (ms) comes from a reordered segment.
-const MAX_REORDERING_MILLIS: u32 = 100;
-/// Largest step back (ticks) that counts as reordering.
-const MAX_REORDERING_TICKS: u32 = 15_000;
-const MIN_HZ: f64 = 0.7;
-const MAX_HZ: f64 = 1500.0;
-
 impl ClockReading {
     /// Creates a reading from a value and a time in milliseconds since the Unix epoch. `None` if the value is 0.
     pub fn new(value: u32, at_millis: u64) -> Option<Self> {
@@ -73,12 +65,12 @@ impl ClockReading {
         let millis = u32::try_from(millis).unwrap_or(u32::MAX);
         let ticks = self.value.wrapping_sub(earlier.value);
         let overtaken = millis < MAX_REORDERING_MILLIS && !ticks < MAX_REORDERING_TICKS;
-        if ticks < MIN_TICKS || overtaken {
+        if ticks < MIN_CLOCK_TICKS || overtaken {
             return Measurement::Nothing;
         }
         let clock = Clock { reading: self, ticks, millis };
         let forward = ticks <= !ticks;
-        if forward && (MIN_HZ..=MAX_HZ).contains(&clock.raw_frequency()) {
+        if forward && (MIN_CLOCK_HZ..=MAX_CLOCK_HZ).contains(&clock.raw_frequency()) {
             Measurement::Clock(clock)
         } else {
             Measurement::NoClock

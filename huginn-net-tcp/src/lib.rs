@@ -27,6 +27,7 @@ mod clock;
 mod distance;
 mod error;
 mod layout;
+mod limits;
 mod mtu;
 mod observer;
 mod options;

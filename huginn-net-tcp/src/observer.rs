@@ -2,7 +2,7 @@
 
 use huginn_net_core::{Analyzer, Interest, Protocol, Segment, Side, TcpFlags, TcpHeader, Timestamp};
 
-use crate::clock::MEASURABLE_MILLIS;
+use crate::limits::{MEASURABLE_MILLIS, MIN_CLOCK_NANOS};
 use crate::{Clock, ClockReading, Handshake, Measurement, Mtu, TcpSignature};
 
 /// An analyzer that runs the TCP fingerprinter only.
@@ -142,9 +142,6 @@ impl Protocol for TcpObserver {
 const HANDSHAKE_FLAGS: TcpFlags =
     TcpFlags::SYN.union(TcpFlags::ACK).union(TcpFlags::FIN).union(TcpFlags::RST);
 
-/// Minimum time (ns) over which a clock is measured. p0f accepts 25 ms, but queueing delay distorts such short
-/// intervals.
-const MIN_CLOCK_NANOS: u64 = 500 * NANOS_PER_MILLI;
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
 impl TcpFlow {

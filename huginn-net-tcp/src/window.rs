@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::IpVersion;
+use crate::limits::{MAX_WINDOW_FACTOR, MIN_WINDOW_MSS};
 
 /// The quotient of a window by a maximum segment size or transmission unit that divides it without remainder.
 ///
@@ -40,10 +41,6 @@ impl fmt::Display for WindowMultiple {
     }
 }
 
-/// Minimum maximum segment size, in bytes, that a window is compared with.
-const MIN_MSS: u16 = 100;
-/// Largest factor reported; larger ones occur only with units of one byte (as in p0f).
-const MAX_FACTOR: u32 = 32_767;
 /// Bytes of a timestamp option and its padding in each segment.
 const TIMESTAMP_BYTES: u32 = 12;
 /// Bytes of an IPv4 and a TCP header without options.
@@ -76,7 +73,7 @@ impl Units {
             if window.checked_rem(unit.bytes) != Some(0) {
                 return None;
             }
-            let factor = window.checked_div(unit.bytes).filter(|&factor| factor <= MAX_FACTOR)?;
+            let factor = window.checked_div(unit.bytes).filter(|&factor| factor <= MAX_WINDOW_FACTOR)?;
             u16::try_from(factor).ok().map(unit.multiple)
         })
     }
@@ -93,7 +90,7 @@ impl Units {
 
     /// Tries the units in turn; one of the first usually divides.
     fn in_order(&self) -> impl Iterator<Item = Unit> {
-        let known = self.mss >= MIN_MSS;
+        let known = self.mss >= MIN_WINDOW_MSS;
         let is_v6 = known && self.version == IpVersion::V6;
         let mss = u32::from(self.mss);
         let peer_mss = u32::from(self.peer_mss);

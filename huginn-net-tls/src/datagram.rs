@@ -4,13 +4,10 @@ use huginn_net_core::{Interest, Side};
 
 use crate::dtls::{self, DtlsFlow};
 use crate::hello::Hello;
+use crate::limits::MAX_HELLOS_PER_DATAGRAM_FLOW;
 use crate::observer::DatagramCounters;
 use crate::openvpn::{self, OpenVpnFlow};
 use crate::rdpudp::{self, RdpUdpFlow};
-
-/// Maximum hellos reported per flow: enough for a client that reconnects from the same port, and a bound for hostile
-/// flows.
-const MAX_HELLOS: u8 = 64;
 
 /// The protocol that carries TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +68,7 @@ impl DatagramFlow {
             reader.switch_carrier(payload);
         }
         let mut found = |sender, hello: Hello<'_>, retry| {
-            if *hellos < MAX_HELLOS {
+            if *hellos < MAX_HELLOS_PER_DATAGRAM_FLOW {
                 *hellos = hellos.saturating_add(1);
                 found(sender, hello, retry);
             }
@@ -81,7 +78,7 @@ impl DatagramFlow {
             Reader::OpenVpn(flow) => flow.on_datagram(payload, sender, counters, &mut found),
             Reader::RdpUdp(flow) => flow.on_datagram(payload, sender, counters, &mut found),
         }
-        if self.hellos < MAX_HELLOS { Interest::More } else { Interest::Done }
+        if self.hellos < MAX_HELLOS_PER_DATAGRAM_FLOW { Interest::More } else { Interest::Done }
     }
 
     /// Heap memory in bytes.

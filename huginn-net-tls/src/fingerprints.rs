@@ -8,6 +8,7 @@ use huginn_net_wire::SeenCache;
 use crate::computed::Computed;
 use crate::ja3::Ja3Frame;
 use crate::ja4::head::alpn;
+use crate::limits::{FINGERPRINT_CACHE_ENTRIES, MAX_CACHE_KEY_LEN, MAX_CACHED_EXTENSIONS};
 use crate::sorted::SortedKinds;
 use crate::{ClientHello, Ja3, Ja4Form, Ja4Raw, is_grease};
 
@@ -32,22 +33,13 @@ struct Fingerprints {
     ja3: Computed<Ja3>,
 }
 
-/// Hellos in the cache of each thread: more than the TLS clients of most networks, and few enough for a core's cache.
-const CAPACITY: usize = 256;
-
-/// Maximum number of extensions of a cached hello, without GREASE.
-const MAX_KINDS: usize = 32;
-
-/// Maximum key length of a cached hello, in bytes; its fingerprints take at most about 8 KB.
-const MAX_KEY: usize = 384;
-
 thread_local! {
-    static CACHE: RefCell<SeenCache<[u8], Arc<Fingerprints>>> = RefCell::new(SeenCache::new(CAPACITY));
+    static CACHE: RefCell<SeenCache<[u8], Arc<Fingerprints>>> = RefCell::new(SeenCache::new(FINGERPRINT_CACHE_ENTRIES));
 }
 
 impl CachedFingerprints {
     pub(crate) fn for_hello(hello: &ClientHello<'_>) -> Self {
-        let (mut kinds, mut count) = ([0; MAX_KINDS], 0_usize);
+        let (mut kinds, mut count) = ([0; MAX_CACHED_EXTENSIONS], 0_usize);
         let sorted =
             SortedKinds::from_numbers_with(hello.extensions().map(|extension| extension.kind), |kind| {
                 if let Some(place) = kinds.get_mut(count) {
@@ -88,7 +80,7 @@ impl CachedFingerprints {
 impl Fingerprints {
     /// Looks up the fingerprints of equivalent hellos with these extension types, if the thread has seen one before.
     fn cached(hello: &ClientHello<'_>, kinds: &SortedKinds, order: &[u16]) -> Option<Arc<Self>> {
-        let mut key = Key { bytes: [0; MAX_KEY], len: 0 };
+        let mut key = Key { bytes: [0; MAX_CACHE_KEY_LEN], len: 0 };
         key.push_hello(hello, kinds)?;
         SeenCache::recall(&CACHE, key.as_bytes(), || Arc::new(Self::empty(order)))
     }
@@ -110,7 +102,7 @@ const GREASE: [u8; 2] = [0x0a, 0x0a];
 
 /// The cache key: everything in a hello that a fingerprint depends on, except the order of its extensions.
 struct Key {
-    bytes: [u8; MAX_KEY],
+    bytes: [u8; MAX_CACHE_KEY_LEN],
     len: usize,
 }
 

@@ -6,17 +6,10 @@ use huginn_net_wire::Side;
 use memchr::memmem::Finder;
 
 use crate::hello::Hello;
+use crate::limits::{MAX_FALSE_STARTS, MAX_READ_BYTES, MAX_SEARCH_BYTES};
 use crate::observer::SearchCounters;
 use crate::record::{self, Probe, RecordReader};
 use crate::{Transport, sslv2};
-
-/// Bytes of a direction in which a hello is searched for: past a CONNECT with a long token, a PROXY header, SOCKS or a
-/// dialogue up to STARTTLS.
-const MAX_SEARCH_BYTES: u32 = 64 << 10;
-/// Bytes of a direction in which hellos are read: past the longest one in small records, and past early data.
-const MAX_READ_BYTES: u32 = 512 << 10;
-/// Maximum number of rescans after a false start; bounds the work on hostile input.
-const MAX_FALSE_STARTS: u8 = 16;
 
 /// Searches one direction of a stream for hellos.
 ///

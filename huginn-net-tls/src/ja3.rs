@@ -16,6 +16,7 @@ use crate::computed::Computed;
 use crate::decimal::Decimals;
 use crate::grease::is_no_grease;
 use crate::ja4::hex;
+use crate::limits::MAX_CACHED_JA3S_LEN;
 use crate::{ClientHello, ServerHello};
 
 /// A JA3: `legacy_version`, cipher suites, extensions, groups and point formats, without GREASE.
@@ -170,7 +171,7 @@ impl Ja3s {
     pub fn hash(&self) -> Ja3Hash {
         let text = self.text.as_bytes();
         let compute = || Ja3Hash::from_text(text);
-        let is_short = text.len() <= MAX_CACHED_TEXT;
+        let is_short = text.len() <= MAX_CACHED_JA3S_LEN;
         let cached = is_short.then(|| SeenCache::recall(&SERVER_HASHES, text, compute)).flatten();
         cached.unwrap_or_else(compute)
     }
@@ -186,9 +187,6 @@ impl Ja3Hash {
         Self(Md5::digest(text).into())
     }
 }
-
-/// Maximum length of a cached JA3S, in bytes.
-const MAX_CACHED_TEXT: usize = 64;
 
 thread_local! {
     static SERVER_HASHES: RefCell<SeenCache<[u8], Ja3Hash>> = RefCell::new(SeenCache::new(256));

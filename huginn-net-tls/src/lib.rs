@@ -64,6 +64,7 @@ mod hello_reader;
 mod hello_search;
 mod ja3;
 mod ja4;
+mod limits;
 pub mod names;
 #[cfg(feature = "packets")]
 mod observer;

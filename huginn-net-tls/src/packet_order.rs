@@ -1,5 +1,6 @@
 //! Reorders numbered packets.
 
+use crate::limits::{MAX_PACKETS_AHEAD, MAX_REORDER_BYTES};
 use std::collections::BTreeMap;
 
 /// Delivers payloads in the order of their packet numbers and buffers early ones.
@@ -10,10 +11,6 @@ pub(crate) struct PacketOrder {
     buffered: usize,
 }
 
-/// How far a packet number may be ahead of the next one: more than OpenVPN and RDP send without an acknowledgement.
-const MAX_AHEAD: u32 = 64;
-/// Limit of buffered payloads, in bytes.
-const MAX_BUFFERED_BYTES: usize = 1 << 16;
 /// Overhead of a buffered payload, in bytes: its share of a tree node, and allocation slack.
 const PAYLOAD_OVERHEAD: usize = 64;
 
@@ -52,7 +49,7 @@ impl PacketOrder {
             return true;
         }
         let buffered = self.buffered.saturating_add(cost(payload));
-        if number.saturating_sub(self.next) > MAX_AHEAD || buffered > MAX_BUFFERED_BYTES {
+        if number.saturating_sub(self.next) > MAX_PACKETS_AHEAD || buffered > MAX_REORDER_BYTES {
             return false;
         }
         self.early.insert(number, payload.into());
@@ -84,12 +81,12 @@ mod tests {
     #[test]
     fn what_comes_too_far_ahead_or_is_too_much_is_refused() {
         let mut order = PacketOrder::starting_at(7);
-        assert!(order.push(7 + MAX_AHEAD, b"", &mut |_| panic!("too early")));
-        assert!(!order.push(8 + MAX_AHEAD, b"", &mut |_| panic!("too early")));
+        assert!(order.push(7 + MAX_PACKETS_AHEAD, b"", &mut |_| panic!("too early")));
+        assert!(!order.push(8 + MAX_PACKETS_AHEAD, b"", &mut |_| panic!("too early")));
         let large = vec![0; 60_000];
         assert!(order.push(9, &large, &mut |_| panic!("too early")));
         assert!(!order.push(10, &large, &mut |_| panic!("too early")));
-        assert!(order.buffered_bytes() <= MAX_BUFFERED_BYTES);
+        assert!(order.buffered_bytes() <= MAX_REORDER_BYTES);
     }
 
     #[test]

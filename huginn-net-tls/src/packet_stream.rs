@@ -3,12 +3,10 @@
 use huginn_net_wire::Side;
 
 use crate::hello::Hello;
+use crate::limits::MAX_HELLOS_PER_HANDSHAKE;
 use crate::observer::DatagramCounters;
 use crate::packet_order::PacketOrder;
 use crate::record::RecordReader;
-
-/// Maximum hellos of one side in a handshake: the second one answers a HelloRetryRequest.
-const MAX_HELLOS: u8 = 2;
 
 /// Reads the hellos of one side from numbered packets; a record starts in the first one.
 #[derive(Debug)]
@@ -49,13 +47,13 @@ impl PacketStream {
         let is_accepted = order.push(number, payload, &mut |payload| {
             let outcome = reader.as_mut().map(|reader| {
                 reader.push(payload, &mut |hello: Hello<'_>| {
-                    if *hellos < MAX_HELLOS {
+                    if *hellos < MAX_HELLOS_PER_HANDSHAKE {
                         *hellos = hellos.saturating_add(1);
                         found(hello, *hellos);
                     }
                 })
             });
-            if matches!(outcome, Some(Err(_))) || *hellos >= MAX_HELLOS {
+            if matches!(outcome, Some(Err(_))) || *hellos >= MAX_HELLOS_PER_HANDSHAKE {
                 *reader = None;
             }
         });

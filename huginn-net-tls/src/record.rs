@@ -5,6 +5,7 @@ mod search;
 
 use crate::handshake::MessageJoiner;
 use crate::hello::Hello;
+use crate::limits::MAX_HELLOS_PER_SIDE;
 use crate::{TlsError, Transport};
 #[cfg(feature = "packets")]
 pub(crate) use search::{RECORD_START, hello_sender, only_client_hello, probe, probe_first};
@@ -61,10 +62,6 @@ fn fragment_len(header: &[u8], low: u8) -> Option<u16> {
     (1..=MAX_FRAGMENT).contains(&len).then_some(len)
 }
 
-/// Maximum hellos read of one side: a handshake has two at most (RFC 8446, section 4.1.4), and another handshake may
-/// follow a failed one.
-const MAX_HELLOS: u8 = 4;
-
 /// Reads hellos from records, in pieces of any size.
 #[derive(Debug, Default)]
 pub(crate) struct RecordReader {
@@ -116,7 +113,7 @@ impl RecordReader {
                     rest.split_at_checked(usize::from(self.missing)).unwrap_or((rest, &[]));
                 let taken = taken.saturating_add(fragment.len());
                 self.read_fragment(fragment, each).map_err(|error| Stop { taken, error: Some(error) })?;
-                if self.hellos >= MAX_HELLOS {
+                if self.hellos >= MAX_HELLOS_PER_SIDE {
                     return Err(Stop { taken, error: None });
                 }
                 rest = after;
@@ -169,7 +166,7 @@ impl RecordReader {
         let mut outcome = Ok(());
         let Self { joiner, early_data, hellos, .. } = self;
         let joined = joiner.push(fragment, &mut |message| {
-            if *hellos >= MAX_HELLOS || outcome.is_err() {
+            if *hellos >= MAX_HELLOS_PER_SIDE || outcome.is_err() {
                 return;
             }
             match Hello::from_message(message, Transport::Tcp) {
@@ -225,7 +222,7 @@ pub(crate) mod tests {
         for bytes in [record.repeat(100), in_one_record] {
             let mut found = 0;
             let stop = RecordReader::default().push(&bytes, &mut |_| found += 1).unwrap_err();
-            assert_eq!((found, stop.error), (MAX_HELLOS, None));
+            assert_eq!((found, stop.error), (MAX_HELLOS_PER_SIDE, None));
         }
     }
 }

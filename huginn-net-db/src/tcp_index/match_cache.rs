@@ -8,6 +8,7 @@ use huginn_net_tcp::{IpVersion, TcpSignature, WindowMultiple};
 use huginn_net_wire::SeenCache;
 
 use super::{Found, Key};
+use crate::limits::MATCH_CACHE_ENTRIES;
 
 /// The number that identifies an index in the caches of all threads. Another index, or the same one after a change, has
 /// another number.
@@ -22,11 +23,8 @@ struct MatchKey {
     packet: u128,
 }
 
-/// Matches that each thread caches.
-const CAPACITY: usize = 1024;
-
 thread_local! {
-    static MATCHES: RefCell<SeenCache<MatchKey, Found>> = RefCell::new(SeenCache::new(CAPACITY));
+    static MATCHES: RefCell<SeenCache<MatchKey, Found>> = RefCell::new(SeenCache::new(MATCH_CACHE_ENTRIES));
 }
 
 impl Default for MatchCache {

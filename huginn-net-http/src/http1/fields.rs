@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use memchr::memchr;
 
-use super::head::{MAX_HEAD, MAX_HEADERS};
 use crate::HttpError;
 use crate::headers::{FieldList, trim_blanks};
+use crate::limits::{MAX_HEAD, MAX_HEADERS};
 
 /// Parses the fields of a complete head and returns them with the length up to the empty line. `None` if the end is
 /// missing, or if lines are folded or too many.

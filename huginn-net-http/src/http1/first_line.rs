@@ -2,10 +2,9 @@
 
 use super::Probe;
 use crate::headers::trim_blanks;
+use crate::limits::MAX_METHOD_LEN;
 use crate::{HttpVersion, Role};
 
-/// Maximum length of a method, in bytes; longer than any registered one.
-pub(super) const MAX_METHOD: usize = 24;
 const VERSION: &[u8] = b"HTTP/1.";
 
 /// The methods that identify a request in midstream (RFC 9110, section 9; RFC 5789; RFC 4918; SOAP; UPnP events).
@@ -38,10 +37,10 @@ const METHODS: &[&[u8]] = &[
 pub(crate) fn probe(role: Role, bytes: &[u8]) -> Probe {
     let unsure_if = |condition| if condition { Probe::Unsure } else { Probe::No };
     match role {
-        Role::Request => match bytes.iter().take(MAX_METHOD).position(|&byte| !is_token(byte)) {
+        Role::Request => match bytes.iter().take(MAX_METHOD_LEN).position(|&byte| !is_token(byte)) {
             Some(end @ 1..) if bytes.get(end) == Some(&b' ') => Probe::Yes,
             Some(_) => Probe::No,
-            None => unsure_if(bytes.len() < MAX_METHOD),
+            None => unsure_if(bytes.len() < MAX_METHOD_LEN),
         },
         Role::Response if bytes.starts_with(VERSION) => Probe::Yes,
         Role::Response => unsure_if(VERSION.starts_with(bytes)),
@@ -70,7 +69,7 @@ impl<'a> RequestLine<'a> {
         let (rest, &[ref version @ .., minor]) = line.trim_ascii_end().split_last_chunk::<8>()?;
         let end = rest.iter().position(|&byte| byte == b' ')?;
         let (method, target) = rest.split_at_checked(end)?;
-        let is_method = (1..=MAX_METHOD).contains(&end) && method.iter().all(|&byte| is_token(byte));
+        let is_method = (1..=MAX_METHOD_LEN).contains(&end) && method.iter().all(|&byte| is_token(byte));
         (version == VERSION && is_method && !trim_blanks(target).is_empty()).then(|| Self {
             method,
             target: trim_blanks(target),

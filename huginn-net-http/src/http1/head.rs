@@ -11,11 +11,6 @@ use crate::headers::{Draft, FieldList};
 use crate::message::{RequestParts, ResponseParts, SeenByP0f};
 use crate::{HttpError, Request, Response, Role, p0f};
 
-/// Maximum length of a head, in bytes.
-pub const MAX_HEAD: usize = 64 << 10;
-/// Maximum number of header fields of a head.
-pub const MAX_HEADERS: usize = 256;
-
 impl Request {
     /// Parses the head of an HTTP/1 request at the start of these bytes. `None` if the end of the head is missing.
     ///

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
-use super::first_line::MAX_METHOD;
-use super::head::{Lines, MAX_HEAD};
+use super::head::Lines;
 use super::{Probe, fields, first_line};
 use crate::headers::FieldList;
+use crate::limits::{MAX_HEAD, MAX_METHOD_LEN};
 use crate::{HttpError, Role, p0f};
 
 /// The buffered bytes of an incomplete head. Each byte is scanned once, except those of the first piece: that is
@@ -111,7 +111,7 @@ impl HeadBuffer {
     fn check_first_line(&self, role: Role, piece: &[u8]) -> Result<(), HttpError> {
         let binary = |&byte: &u8| byte < 0x20 && !matches!(byte, b'\t' | b'\r' | b'\n');
         let begins_head = || {
-            let start: Vec<u8> = self.bytes.iter().chain(piece).take(MAX_METHOD).copied().collect();
+            let start: Vec<u8> = self.bytes.iter().chain(piece).take(MAX_METHOD_LEN).copied().collect();
             first_line::begins_head(role, &start)
         };
         let is_http = match piece {

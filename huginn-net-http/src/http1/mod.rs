@@ -11,9 +11,9 @@ mod pending_requests;
 mod proxy_preamble;
 mod reader;
 
+pub use crate::limits::{MAX_HEAD, MAX_HEADERS};
 pub use connection::{Http1Connection, Http1Counters, Upgrade};
 pub(crate) use first_line::begins_head;
-pub use head::{MAX_HEAD, MAX_HEADERS};
 
 use crate::{Request, Response, Role};
 

@@ -3,9 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::Request;
-
-/// Maximum number of pending requests.
-const MAX_PENDING_REQUESTS: usize = 4096;
+use crate::limits::MAX_PENDING_REQUESTS;
 
 /// The kind of a request, as far as it determines the framing of the response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,9 +4,7 @@
 use huginn_net_wire::{Cursor, Truncated};
 
 use crate::Role;
-
-/// Maximum length of a preamble, in bytes: SOCKS 5 with the longest method list, name, password and host.
-pub(super) const MAX_PREAMBLE_LEN: usize = 2 + 255 + 3 + 2 * 255 + 4 + 1 + 255 + 2;
+use crate::limits::MAX_PREAMBLE_LEN;
 
 const PROXY_V2_SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 const PROXY_V1_PREFIX: &[u8] = b"PROXY ";

@@ -5,17 +5,12 @@ use super::connection::Http1Counters;
 use super::first_line;
 use super::head::Lines;
 use super::head_buffer::{HeadBuffer, Scan};
-use super::proxy_preamble::{self, MAX_PREAMBLE_LEN, PreambleError};
+use super::proxy_preamble::{self, PreambleError};
+use crate::limits::{
+    MAX_BLANK_LINE_BYTES, MAX_NON_HTTP_PREFIX_LEN, MAX_PREAMBLE_LEN, MAX_SEARCH_BYTES, MAX_SWITCHED_BYTES,
+};
 use crate::{HttpError, Role};
 
-/// Maximum bytes of blank lines before the first head (RFC 9112, section 2.2 asks for at least one).
-const MAX_BLANK_LINE_BYTES: u8 = 8;
-/// Bytes of a client that are not HTTP/1 after which its connection is abandoned.
-const MAX_NON_HTTP_PREFIX_LEN: u32 = 4 << 10;
-/// Maximum buffered bytes after a switch to another protocol.
-const MAX_SWITCHED_BYTES: usize = 128 << 10;
-/// Bytes in which a head is searched for while the protocol is unknown.
-const MAX_SEARCH_BYTES: u32 = 64 << 10;
 /// The request line of the HTTP/2 preface.
 const PREFACE_LINE: &[u8] = b"PRI * HTTP/2.0\r\n";
 

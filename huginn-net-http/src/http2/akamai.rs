@@ -9,6 +9,7 @@ use huginn_net_wire::Parsed;
 use md5::{Digest, Md5};
 
 use super::{Http2Error, Http2Event, Http2Reader, PREFACE, PseudoHeaders, Setting, StreamPriority, frame};
+use crate::limits::MAX_PRIORITIES;
 
 /// The Akamai fingerprint of a client, up to its first request: `SETTINGS|WINDOW_UPDATE|PRIORITY|pseudo-headers`.
 ///
@@ -143,9 +144,6 @@ pub(super) struct AkamaiBuilder {
 }
 
 impl AkamaiBuilder {
-    /// Maximum number of PRIORITY frames in a fingerprint; Firefox sent six.
-    const MAX_PRIORITIES: usize = 256;
-
     /// Creates a builder for a client that sent settings in the header of an upgrade.
     pub(super) fn upgraded(settings: Box<[Setting]>) -> Self {
         Self { upgrade_settings: settings, ..Self::default() }
@@ -160,7 +158,7 @@ impl AkamaiBuilder {
     }
 
     pub(super) fn add_priority(&mut self, priority: StreamPriority) {
-        if self.priorities.len() < Self::MAX_PRIORITIES {
+        if self.priorities.len() < MAX_PRIORITIES {
             self.priorities.push(priority);
         }
     }

@@ -9,9 +9,8 @@ use super::fields::Fields;
 use super::frame::{self, FrameHeader};
 use super::hpack::Decoder;
 use super::{Http2Error, Http2Event, StreamPriority, settings};
+use crate::limits::MAX_FIELD_BLOCK_LEN;
 
-/// Maximum length of a field block over all its frames, in bytes.
-const MAX_BLOCK: usize = 64 * 1024;
 /// Lengths of the priority and the promised stream before a field block (RFC 9113, sections 6.2 and 6.6), in bytes.
 const PRIORITY_LEN: usize = 5;
 const PROMISED_LEN: usize = 4;
@@ -106,7 +105,7 @@ impl Connection {
     ) -> Result<(), Http2Error> {
         let Some(mut block) = self.block.take() else { return Ok(()) };
         let len = block.bytes.len().saturating_add(payload.len());
-        if len > MAX_BLOCK {
+        if len > MAX_FIELD_BLOCK_LEN {
             return Err(Http2Error::BlockTooLong { stream: frame.stream, len });
         }
         block.bytes.extend_from_slice(payload);

@@ -2,16 +2,13 @@
 
 use std::fmt;
 
+use crate::limits::{MAX_SETTINGS, MAX_SETTINGS_HEADER_LEN};
 use base64::Engine;
 use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 /// Length of a setting, in bytes.
 const LEN: usize = 6;
-/// Maximum number of settings kept; real clients send fewer.
-const MAX_SETTINGS: usize = 64;
-/// Maximum length of an HTTP2-Settings header, in bytes.
-const MAX_HEADER: usize = 16 * 1024;
 /// Padding is omitted (RFC 7540, section 3.2.1) but accepted.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
@@ -42,7 +39,7 @@ pub(super) fn parse(payload: &[u8]) -> Option<Box<[Setting]>> {
 
 /// Parses an HTTP2-Settings header (RFC 7540, section 3.2.1); empty if it is invalid.
 pub(super) fn parse_header(value: &[u8]) -> Box<[Setting]> {
-    if value.len() > MAX_HEADER {
+    if value.len() > MAX_SETTINGS_HEADER_LEN {
         return Box::default();
     }
     BASE64.decode(value).ok().and_then(|payload| parse(&payload)).unwrap_or_default()

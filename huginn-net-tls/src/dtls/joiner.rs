@@ -3,9 +3,7 @@
 use huginn_net_wire::Reassembler;
 
 use super::fragment::Fragment;
-
-/// Limit of buffered bytes of a message after a gap.
-const MAX_MESSAGE_BYTES: usize = 1 << 16;
+use crate::limits::MAX_DTLS_MESSAGE_BYTES;
 
 /// Reassembles the two latest messages at a time: the fragments of both hellos of a handshake may be interleaved.
 #[derive(Debug, Default)]
@@ -104,7 +102,7 @@ impl Joining {
 
     fn push(&mut self, fragment: &Fragment<'_>) -> bool {
         let Self { pieces, message } = self;
-        pieces.push(u64::from(fragment.offset), fragment.bytes, MAX_MESSAGE_BYTES, &mut |piece| {
+        pieces.push(u64::from(fragment.offset), fragment.bytes, MAX_DTLS_MESSAGE_BYTES, &mut |piece| {
             message.extend_from_slice(piece);
         })
     }

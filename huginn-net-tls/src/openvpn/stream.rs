@@ -3,17 +3,16 @@
 use super::Session;
 use super::packet::{Kind, SessionStart};
 use crate::hello::Hello;
+use crate::limits::MAX_FIRST_OPENVPN_PACKET_LEN;
 use crate::packet_stream::PacketStream;
 use crate::record::Probe;
 
 const PREFIX_LEN: usize = 2;
-/// Maximum length of the first packet of a session, in bytes; more than any MTU in use with OpenVPN.
-const MAX_FIRST_LEN: usize = 4096;
 
 /// Judges whether a direction of a TCP connection with these first bytes is OpenVPN.
 pub(crate) fn stream_probe(bytes: &[u8]) -> Probe {
     let Some((prefix, packet)) = bytes.split_first_chunk::<PREFIX_LEN>() else {
-        return if bytes.iter().all(|high| usize::from(*high) <= MAX_FIRST_LEN >> 8) {
+        return if bytes.iter().all(|high| usize::from(*high) <= MAX_FIRST_OPENVPN_PACKET_LEN >> 8) {
             Probe::Unsure
         } else {
             Probe::No
@@ -21,7 +20,9 @@ pub(crate) fn stream_probe(bytes: &[u8]) -> Probe {
     };
     let len = usize::from(u16::from_be_bytes(*prefix));
     let kind = Kind::from_packet(packet);
-    if len > MAX_FIRST_LEN || !packet.is_empty() && !matches!(kind, Kind::HardReset(_) | Kind::Control) {
+    if len > MAX_FIRST_OPENVPN_PACKET_LEN
+        || !packet.is_empty() && !matches!(kind, Kind::HardReset(_) | Kind::Control)
+    {
         return Probe::No;
     }
     match packet.get(..len) {

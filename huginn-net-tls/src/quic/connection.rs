@@ -10,12 +10,8 @@ use super::packet::{Initial, MAX_CONNECTION_ID};
 use super::version::{Protection, is_reserved};
 use crate::handshake::{CLIENT_HELLO, MessageJoiner, SERVER_HELLO};
 use crate::hello::Hello;
+use crate::limits::{MAX_CRYPTO_BYTES, MAX_HELLOS_PER_CONNECTION};
 use crate::{TlsError, Transport};
-
-/// Limit of buffered CRYPTO data of a side, in bytes: four times the largest hello in use.
-const MAX_CRYPTO_BYTES: usize = 64 << 10;
-/// Maximum ClientHellos of a connection; the second one answers a HelloRetryRequest.
-const MAX_HELLOS: u8 = 2;
 
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -227,7 +223,7 @@ impl Connection {
     /// Whether no further hello is expected.
     pub(super) const fn is_over(&self) -> bool {
         let client = &self.sent_by_client.crypto;
-        let expected = if self.retry_requested { MAX_HELLOS } else { 1 };
+        let expected = if self.retry_requested { MAX_HELLOS_PER_CONNECTION } else { 1 };
         self.answered && client.hellos >= expected || client.ended && client.hellos == 0
     }
 
@@ -287,7 +283,7 @@ impl CryptoStream {
             let mut stray = None;
             outcome = joiner.push(bytes, &mut |message| match message.first() {
                 Some(&found) if found != kind => stray = Some(found),
-                _ if *hellos >= MAX_HELLOS || stray.is_some() => {}
+                _ if *hellos >= MAX_HELLOS_PER_CONNECTION || stray.is_some() => {}
                 _ => {
                     *hellos = hellos.saturating_add(1);
                     each(message, *hellos);
@@ -297,7 +293,7 @@ impl CryptoStream {
                 outcome = Err(TlsError::NotHello(kind));
             }
         });
-        if outcome.is_err() || self.hellos >= MAX_HELLOS {
+        if outcome.is_err() || self.hellos >= MAX_HELLOS_PER_CONNECTION {
             *self = Self { hellos: self.hellos, ended: true, ..Self::default() };
         }
         outcome.map(|()| kept)

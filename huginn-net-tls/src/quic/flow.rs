@@ -10,23 +10,10 @@ use super::QuicError;
 use super::connection::{Connection, Identity};
 use super::packet::{Initial, Packet, Packets};
 use crate::TlsError;
-
-/// Maximum Initial packets processed per connection. A hello of 64 KiB needs 60.
-const MAX_PACKETS: u16 = 256;
-/// Maximum failed decryptions per datagram: each costs up to two key derivations, or six in a reserved version. A
-/// client's datagram has at least 1200 bytes (RFC 9000, section 14.1) and rarely contains several packets.
-const MAX_UNDECRYPTED_PER_DATAGRAM: u8 = 2;
-/// Consecutive failed decryptions after which a flow is counted as abandoned.
-const MAX_UNDECRYPTED: u16 = 16;
-/// Datagrams without Initial packets after which a ServerHello is no longer expected.
-const MAX_PACKETS_AFTER_ANSWER: u8 = 16;
-/// Datagrams without Initial packets after which the rest of a ClientHello is no longer expected.
-const MAX_PACKETS_AFTER_HELLO: u8 = 200;
-/// Maximum hellos reported per flow: enough for a client that reconnects from the same port, and a bound for hostile
-/// flows.
-const MAX_HELLOS: u8 = 64;
-/// Maximum length of a datagram that is buffered until it can be decrypted, in bytes.
-const MAX_EARLY_BYTES: usize = 2048;
+use crate::limits::{
+    MAX_DATAGRAMS_AFTER_ANSWER, MAX_DATAGRAMS_AFTER_HELLO, MAX_EARLY_DATAGRAM_LEN, MAX_HELLOS_PER_QUIC_FLOW,
+    MAX_INITIAL_PACKETS, MAX_UNDECRYPTED, MAX_UNDECRYPTED_PER_DATAGRAM,
+};
 
 /// The state of a flow. It needs almost no memory until an Initial packet was decrypted.
 #[derive(Debug, Default)]
@@ -245,7 +232,7 @@ impl QuicFlow {
             State::Open(_) => false,
             State::Over(identity) => identity.client() != sender,
         };
-        if waits && datagram.len() <= MAX_EARLY_BYTES {
+        if waits && datagram.len() <= MAX_EARLY_DATAGRAM_LEN {
             self.early = Some(Box::new(Early { sender, datagram: datagram.into() }));
         }
     }
@@ -258,7 +245,7 @@ impl QuicFlow {
     }
 
     fn check_limits(&mut self, report: &mut impl FnMut(Result<(), TlsError>)) {
-        let too_many = self.packets >= MAX_PACKETS;
+        let too_many = self.packets >= MAX_INITIAL_PACKETS;
         if too_many || self.sealed >= MAX_UNDECRYPTED {
             self.give_up(report);
         }
@@ -269,12 +256,12 @@ impl QuicFlow {
 
     fn on_non_initial(&mut self, report: &mut impl FnMut(Result<(), TlsError>)) {
         self.quiet = self.quiet.saturating_add(1);
-        if self.quiet < MAX_PACKETS_AFTER_ANSWER {
+        if self.quiet < MAX_DATAGRAMS_AFTER_ANSWER {
             return;
         }
         self.early = None;
         let State::Open(connection) = &self.state else { return };
-        if connection.has_client_hello() || self.quiet >= MAX_PACKETS_AFTER_HELLO {
+        if connection.has_client_hello() || self.quiet >= MAX_DATAGRAMS_AFTER_HELLO {
             self.give_up(report);
             self.end();
         }
@@ -302,6 +289,6 @@ impl QuicFlow {
     }
 
     const fn is_done(&self) -> bool {
-        self.hellos >= MAX_HELLOS
+        self.hellos >= MAX_HELLOS_PER_QUIC_FLOW
     }
 }

@@ -4,16 +4,7 @@ use huginn_net_wire::{Cursor, Truncated};
 
 use super::table::{DynamicTable, field_size};
 use super::{huffman, integer};
-
-/// Maximum size of a dynamic table, in bytes.
-const MAX_TABLE_SIZE: u32 = 64 * 1024;
-/// Maximum size of a decoded field list, in bytes as RFC 7541, section 4.1, counts them.
-const MAX_LIST_SIZE: usize = 64 * 1024;
-/// Limits against decompression bombs: the mean decoded bytes for each encoded byte of a connection, and the decoded
-/// bytes of a block beyond twice its own length. Repeating a full table of the default size, 4096 bytes, in nine
-/// indices stays within both.
-const MAX_RATIO: usize = 512;
-const MAX_MEAN_SIZE: usize = 16 * 1024;
+use crate::limits::{MAX_FIELD_LIST_SIZE, MAX_HPACK_MEAN_SIZE, MAX_HPACK_RATIO, MAX_HPACK_TABLE_SIZE};
 
 /// Decodes the field blocks of one side of a connection; each must be complete and in order.
 ///
@@ -43,16 +34,16 @@ pub enum HpackError {
     #[error("no field has the index {0}")]
     Index(u32),
     /// The table size exceeds the limit.
-    #[error("a table of {0} bytes: the largest that is kept has {MAX_TABLE_SIZE}")]
+    #[error("a table of {0} bytes: the largest that is kept has {MAX_HPACK_TABLE_SIZE}")]
     TableSize(u32),
     /// The decoded fields exceed the limits against decompression bombs.
-    #[error("a list of over {MAX_LIST_SIZE} bytes of fields, or too many long lists in short blocks")]
+    #[error("a list of over {MAX_FIELD_LIST_SIZE} bytes of fields, or too many long lists in short blocks")]
     ListSize,
 }
 
 impl Decoder {
     pub(crate) const fn new() -> Self {
-        Self { table: DynamicTable::new(), budget: MAX_LIST_SIZE }
+        Self { table: DynamicTable::new(), budget: MAX_FIELD_LIST_SIZE }
     }
 
     /// Memory of the table, in bytes.
@@ -68,11 +59,12 @@ impl Decoder {
     ) -> Result<(), HpackError> {
         let Self { table, budget } = self;
         let literal_size = block.len().saturating_mul(2);
-        let mean_size = block.len().saturating_mul(MAX_RATIO).min(MAX_MEAN_SIZE).max(literal_size);
+        let mean_size =
+            block.len().saturating_mul(MAX_HPACK_RATIO).min(MAX_HPACK_MEAN_SIZE).max(literal_size);
         *budget = budget.saturating_add(mean_size);
         let mut block = Cursor::new(block);
         let mut literal = Literal::default();
-        let mut left = MAX_LIST_SIZE;
+        let mut left = MAX_FIELD_LIST_SIZE;
         let mut each = |name: &[u8], value: &[u8]| {
             let size = field_size(name, value);
             left = left.checked_sub(size).ok_or(HpackError::ListSize)?;
@@ -89,7 +81,7 @@ impl Decoder {
                 }
                 0x20..0x40 => {
                     let size = integer::read(&mut block, 5)?;
-                    if size > MAX_TABLE_SIZE {
+                    if size > MAX_HPACK_TABLE_SIZE {
                         return Err(HpackError::TableSize(size));
                     }
                     table.set_max_size(usize::try_from(size).unwrap_or_default());
