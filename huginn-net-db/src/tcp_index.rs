@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_compared_with_a_handful_of_signatures() {
+    fn packet_has_few_candidates() {
         let database = Database::builtin();
         for index in [&database.tcp_request, &database.tcp_response] {
             for entry in index.entries() {
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn cached_match_is_the_found_match() {
+    fn cached_match_equals_lookup() {
         let database = Database::builtin();
         let index = &database.tcp_request;
         for entry in index.entries() {

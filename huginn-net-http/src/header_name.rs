@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_is_found_in_any_case_and_nothing_else_is() {
+    fn lookup_ignores_case_and_rejects_other_names() {
         for (number, &name) in HeaderName::ALL.iter().enumerate() {
             let text = name.text();
             assert_eq!(name as usize, number, "{text}");

@@ -332,7 +332,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fields_come_back_as_they_were_added(
+        fn fields_round_trip(
             fields in prop::collection::vec(("[a-zA-Z-]{0,8}|host|Via|ETAG", any::<Vec<u8>>()), 0..40),
             others in any::<[Vec<u8>; 2]>(),
         ) {

@@ -282,13 +282,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_codes_are_in_order() {
+    fn codes_are_sorted() {
         assert!(NAMES.is_sorted_by(|a, b| a.0 < b.0));
         assert_eq!(NAMES.len(), 185);
     }
 
     #[test]
-    fn the_highest_quality_value_wins_and_of_equals_the_first() {
+    fn prefers_first_range_of_highest_quality() {
         let table: &[(&str, Option<&str>)] = &[
             // Examples of RFC 9110, section 12.5.4.
             ("da, en-gb;q=0.8, en;q=0.7", Some("da")),
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_found_whatever_case_and_region() {
+    fn names_ignore_case_and_region() {
         assert_eq!(
             [name("EN-us"), name("pt_BR"), name("zh-Hant-TW")].map(Option::unwrap),
             ["English", "Portuguese", "Chinese"]
@@ -322,7 +322,7 @@ mod tests {
 
     /// Values of Accept-Language and the `lang` that p0f 3.09b printed for them.
     #[test]
-    fn p0f_looks_at_two_letters_in_lower_case() {
+    fn p0f_reads_two_lower_case_letters() {
         let table: &[(&[u8], &str)] = &[
             (b"en", "English"),
             (b"EN-us", "???"),

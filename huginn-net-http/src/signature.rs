@@ -294,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_http_2_are_known_in_lower_case() {
+    fn http2_names_are_lower_case() {
         let fields = [("user-agent", "curl/8"), ("accept", "*/*"), ("cookie", "a=b"), ("bad\u{e9}", "x")];
         let signature = HttpSignature::new(Role::Request, HttpVersion::Http2, fields.into_iter().collect());
         assert_eq!(
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_response_says_of_its_way_and_time() {
+    fn reads_proxy_headers_and_date_of_response() {
         let signature = |fields: &[(&str, &str)]| {
             HttpSignature::new(Role::Response, HttpVersion::Http11, fields.iter().copied().collect())
         };

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_can_be_measured_is_measured() {
+    fn measures_only_valid_intervals() {
         // The limits come from p0f 3.09b.
         use Measurement::{NoClock, Nothing};
         for (ticks, millis, want) in [
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn frequencies_are_rounded_to_what_clocks_have() {
+    fn rounds_frequencies_to_nominal_values() {
         for (ticks, want) in [
             (7, 1),
             (19, 1),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn uptime_counts_from_zero_modulo_what_32_bits_hold() {
+    fn uptime_wraps_at_32_bits() {
         let clock = Clock { reading: reading(4_000_000_000, 0), ticks: 1000, millis: 1000 };
         assert_eq!((clock.uptime_minutes(), clock.modulo_days()), (66_666, 49));
         assert_eq!(clock.uptime(), (46, 7, 6));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wrap_of_the_counter_is_no_step_back() {
+    fn counter_wrap_is_not_step_back() {
         let clock = reading(500, 1000).since(reading(u32::MAX - 499, 0));
         assert!(matches!(clock, Measurement::Clock(Clock { ticks: 1000, .. })), "{clock:?}");
     }

@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distance_to_the_next_usual_ttl() {
+    fn distance_to_next_initial_ttl() {
         // As p0f 3.09b prints it after the `+` of `raw_sig` (and `?` where it is over 35).
         for (ttl, want) in
             [(0, 32), (1, 31), (32, 0), (33, 31), (64, 0), (65, 63), (93, 35), (128, 0), (220, 35), (255, 0)]

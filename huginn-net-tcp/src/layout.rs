@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_tell_what_and_where() {
+    fn errors_name_option_and_offset() {
         // p0f 3.09b rejects all of these except `?0`, `?` (read as number 0) and the trailing comma (ignored).
         for (text, name, offset) in [
             ("mss,xx", "xx", 4),

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_without_options_are_added() {
+    fn mtu_adds_headers_without_options() {
         // As p0f 3.09b prints it in `raw_mtu`.
         for (version, mss, want) in [
             (IpVersion::V4, 1460, Some(1500)),

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_quirk_has_one_name_in_the_order_of_its_bit() {
+    fn quirk_names_follow_bit_order() {
         let bits: Vec<u32> = NAMES.iter().map(|(quirk, _)| quirk.bits()).collect();
         assert!(bits.iter().all(|b| b.is_power_of_two()) && bits.is_sorted());
         assert_eq!(bits.iter().sum::<u32>(), Quirks::all().bits());
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_tell_name_and_place() {
+    fn errors_name_quirk_and_offset() {
         for (text, name, offset) in [("df,xx", "xx", 3), ("df,,id+", "", 3), ("df,", "", 3), ("DF", "DF", 0)]
         {
             assert_eq!(text.parse::<Quirks>(), Err(UnknownQuirk { name: name.into(), offset }));

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn systems_show_their_libraries_by_the_order_of_suites() {
+    fn suite_order_identifies_library() {
         // nDPI: iphone.pcap, 1kxun.pcap; Suricata: a shortened hello of macOS. The SYNs of all hosts are Apple's.
         let ios =
             [0x1301, 0x1302, 0x1303, 0xc02c, 0xc02b, 0xc024, 0xc023, 0xc00a, 0xc009, 0xcca9, 0xc030, 0xc02f];

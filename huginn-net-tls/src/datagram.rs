@@ -217,7 +217,7 @@ pub(crate) mod tests {
 
     /// A handshake over each carrier on the same ports, after a datagram that only looks like a flow start.
     #[test]
-    fn what_looks_like_a_beginning_does_not_hide_another_carrier() {
+    fn false_start_does_not_hide_other_carrier() {
         let false_reset = [&[0x38][..], &[1; 8], &[0; 5]].concat();
         let dtls = dialogue(DTLS);
         let datagrams: Vec<_> = [(Side::Client, &false_reset[..])].into_iter().chain(dtls.clone()).collect();
@@ -225,7 +225,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn hellos_without_end_are_not_all_reported() {
+    fn reported_hellos_are_limited() {
         let hello = |random: u8| {
             let body = [&[0xfe, 0xfd][..], &[random; 32], &[0, 0, 0, 2, 0xc0, 0x2b, 1, 0]].concat();
             let len = [0, 0, u8::try_from(body.len()).unwrap()];
@@ -248,7 +248,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn other_datagrams_open_nothing() {
+    fn other_datagrams_start_no_flow() {
         let dns = b"\x1a\x2b\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x07example\x04test\x00\x00\x01\x00\x01";
         let stun = b"\x00\x01\x00\x00\x21\x12\xa4\x42abcdefghijkl";
         let ntp = [&[0x23, 0, 6, 0xec][..], &[0; 44]].concat();
@@ -264,7 +264,7 @@ pub(crate) mod tests {
     proptest! {
         /// Recorded datagrams, corrupted, in any order and from either side.
         #[test]
-        fn no_datagrams_panic_or_are_held_without_bound(
+        fn arbitrary_datagrams_are_bounded_and_never_panic(
             capture in prop::sample::select(&[DTLS, include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/openvpn-udp-tls-auth.bin"))][..]),
             spoilt in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>(), any::<bool>()), 1..80),
             tail in prop::collection::vec(any::<u8>(), 0..60),
@@ -284,7 +284,7 @@ pub(crate) mod tests {
         }
 
         #[test]
-        fn no_bytes_panic(
+        fn arbitrary_bytes_never_panic(
             first in prop::sample::select(&[22_u8, 0x38, 0x20, 0x40, 1, 0x2e][..]),
             mut datagram in prop::collection::vec(any::<u8>(), 1..120),
         ) {

@@ -82,7 +82,7 @@ mod tests {
     use super::Decimals;
 
     #[test]
-    fn numbers_are_those_of_the_standard_library() {
+    fn numbers_match_standard_library() {
         for number in 0..=u16::MAX {
             let written = Decimals::shared().get(number);
             assert_eq!(std::str::from_utf8(written.digits()), Ok(number.to_string().as_str()));

@@ -211,7 +211,7 @@ mod tests {
     proptest! {
         /// Few distinct numbers, so that hellos repeat and differ in little.
         #[test]
-        fn what_is_remembered_is_what_would_be_computed(
+        fn cached_fingerprints_equal_computed_ones(
             hellos in prop::collection::vec(
                 (
                     prop::sample::select(vec![Transport::Tcp, Transport::Quic]),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn hellos_that_differ_in_what_no_fingerprint_shows_share_theirs() {
+    fn equivalent_hellos_share_cache_entry() {
         let bytes =
             |grease| message(3, &[grease, 0x1301], &[(grease, Vec::new()), (16, b"\0\x03\x02h2".to_vec())]);
         let [one, two, three] = [0x0a0a, 0xfafa, 0x6a6a].map(bytes);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hello_too_long_to_be_remembered_has_its_fingerprints() {
+    fn uncacheable_hello_has_fingerprints() {
         for count in [100, 165, 166, 167, 168, 169, 170, 171, 172, 173, 174, 175, 176, 300, 30_000] {
             let suites: Vec<u16> = (0..count).collect();
             let message = message(3, &suites, &[(10, vec![0, 2, 0, 29])]);

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn hellos_are_joined_wherever_they_are_cut() {
+    fn joins_hellos_for_any_segmentation() {
         let messages = [message(1, 0), message(2, 300), message(1, 7)];
         let bytes = messages.concat();
         for step in 1..=bytes.len() {
@@ -164,14 +164,14 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_whole_is_not_copied() {
+    fn complete_message_is_not_copied() {
         let (mut joiner, mut found) = (MessageJoiner::default(), 0);
         joiner.push(&message(1, 500), &mut |_| found += 1).unwrap();
         assert_eq!((found, joiner.buffered_bytes()), (1, 0));
     }
 
     #[test]
-    fn what_is_no_hello_ends_it_after_the_hellos_before_it() {
+    fn other_message_ends_reading() {
         let mut found = 0;
         let bytes = [message(2, 70), message(11, 3000)].concat();
         let outcome = MessageJoiner::default().push(&bytes, &mut |_| found += 1);

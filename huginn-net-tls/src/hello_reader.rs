@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hello_is_read_from_records_however_they_are_cut_and_more_is_asked_for_while_it_is_not_whole() {
+    fn parses_hello_from_records_of_any_size() {
         let record = record();
         let whole = ClientHello::from_records(&record).unwrap().unwrap().value;
         for step in 1..record.len() {
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_handshake_is_said_to_be_none_at_its_first_byte() {
+    fn rejects_other_protocol_at_first_byte() {
         let alert = [&cut(&record(), 20)[..25], &[21, 3, 3, 0, 2, 1, 0]].concat();
         let cases: [(&[u8], usize); 3] = [(b"G", 0), (b"\x16\x03\x01\xff\xff", 0), (&alert, 25)];
         for (bytes, place) in cases {
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_of_a_record_says_nothing() {
+    fn record_version_is_ignored() {
         let mut record = record();
         for version in [[3, 5], [2, 0], [0xfe, 0xfd]] {
             record[1..3].copy_from_slice(&version);
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn after_the_hello_nothing_comes_and_after_an_error_the_same_error() {
+    fn ends_after_hello_and_repeats_error() {
         let (mut reader, mut other) = (HelloReader::new(), HelloReader::new());
         assert!(reader.push(&record()).unwrap().is_some());
         assert_eq!(reader.push(&record()), Ok(None));
@@ -334,14 +334,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_announced_is_not_held_beyond_the_longest_hello() {
+    fn buffer_is_bounded_by_longest_hello() {
         let endless = [[22, 3, 3, 0, 4, 1, 0xff, 0xff, 0xff], [22, 3, 3, 0, 4, 0, 0, 0, 0]].concat();
         assert_eq!(pushed(&endless, 3), Err(TlsError::TooLong { announced: 0xff_ffff }));
     }
 
     proptest! {
         #[test]
-        fn bytes_as_they_come_give_what_all_at_once_give(
+        fn pieces_give_same_result_as_whole(
             in_records in 1..60_usize,
             step in 1..80_usize,
             spoilt in prop::option::of((any::<prop::sample::Index>(), any::<u8>())),
@@ -354,7 +354,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_break_it(
+        fn arbitrary_bytes_never_panic(
             head in prop::sample::select(vec![&[][..], &[22, 3, 3], &[22, 3, 1, 0, 40, 1, 0, 0], &[0x80, 40, 1, 3, 1]]),
             bytes in prop::collection::vec(any::<u8>(), 0..200),
             step in 1..80_usize,

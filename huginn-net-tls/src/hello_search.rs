@@ -264,7 +264,7 @@ mod tests {
     proptest! {
         /// Bytes that start records, and others, also at the end of a piece.
         #[test]
-        fn the_first_place_is_found_that_may_be_one(
+        fn finds_first_possible_record(
             bytes in prop::collection::vec(prop::sample::select(vec![22, 3, 1, 0, 2, 60, 255]), 0..40),
         ) {
             let mut places = (0..bytes.len()).map(|place| (place, record::probe(&bytes[place..])));

@@ -296,7 +296,7 @@ mod tests {
     use super::push_field;
 
     #[test]
-    fn a_field_may_be_longer_than_what_is_written_at_once() {
+    fn field_may_exceed_write_batch() {
         let numbers = [7, 65_535, 0, 10].into_iter().cycle().take(500);
         let mut text = Vec::new();
         push_field(&mut text, numbers.clone());
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_field_keeps_its_comma() {
+    fn empty_field_keeps_comma() {
         let mut text = Vec::new();
         push_field(&mut text, [].into_iter());
         push_field(&mut text, [7, 0, 65_535].into_iter());

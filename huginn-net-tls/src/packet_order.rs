@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_too_far_ahead_or_is_too_much_is_refused() {
+    fn rejects_packets_beyond_reorder_limits() {
         let mut order = PacketOrder::starting_at(7);
         assert!(order.push(7 + MAX_PACKETS_AHEAD, b"", &mut |_| panic!("too early")));
         assert!(!order.push(8 + MAX_PACKETS_AHEAD, b"", &mut |_| panic!("too early")));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_number_does_no_harm() {
+    fn last_packet_number_is_safe() {
         let mut order = PacketOrder::starting_at(u32::MAX);
         assert!(order.push(u32::MAX, b"x", &mut |_| {}));
         assert!(order.push(u32::MAX - 1, b"y", &mut |_| panic!("delivered already")));
@@ -98,7 +98,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_order_gives_the_right_one(
+        fn restores_any_packet_order(
             numbers in Just((1..=60_u32).chain(1..=60).collect::<Vec<_>>()).prop_shuffle()
         ) {
             prop_assert_eq!(ordered(&numbers), (1..=60).collect::<Vec<u8>>());

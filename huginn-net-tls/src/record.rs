@@ -197,7 +197,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_reader_passes_warnings_and_ends_at_what_no_hello_can_follow() {
+    fn skips_warnings_and_ends_at_other_records() {
         let record = record();
         let warned =
             [&[ALERT, 3, 1, 0, 2, 1, 112][..], &record, &[CHANGE_CIPHER_SPEC, 3, 3, 0, 1, 1], &record]
@@ -214,7 +214,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn hellos_without_end_are_not_read_without_end() {
+    fn hellos_per_side_are_limited() {
         let record = record();
         let message = &record[HEADER_LEN..];
         let len = u16::try_from(message.len() * 100).unwrap().to_be_bytes();

@@ -104,7 +104,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_are_in_order_as_often_as_they_come(
+        fn sorts_numbers_and_keeps_repeats(
             numbers in prop::collection::vec(
                 prop_oneof![
                     0..20_u16, 60..70_u16, 250..260_u16, 0x12fe..0x1304_u16, 0xc0bd..0xc0c3_u16, 0xcc7e..0xcc84_u16,

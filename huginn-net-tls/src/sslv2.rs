@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn says_the_same_as_a_hello_of_tls() {
+    fn converts_to_equivalent_tls_hello() {
         let message = to_message(&record()).unwrap();
         let hello = ClientHello::parse_message(&message, Transport::Tcp).unwrap();
         assert_eq!(hello.cipher_suites().collect::<Vec<_>>(), [0x0035, 0x000a, 0x00ff]);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_lie_make_it_no_hello() {
+    fn rejects_contradictory_lengths() {
         for (place, value) in [(1, 36), (6, 11), (6, 13), (6, 0), (8, 1), (10, 17), (10, 33), (2, 4)] {
             let mut record = record();
             record[place] = value;

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_put_in_comes_out_in_order() {
+    fn iterates_in_ascending_order() {
         let indices = [0, 1, 63, 64, 130, 200];
         let mut set = EntrySet::default();
         indices.into_iter().rev().for_each(|index| set.insert(index));

@@ -9,7 +9,7 @@ fn lints(file: &str) -> Vec<String> {
 }
 
 #[test]
-fn labels_and_links_are_looked_at() {
+fn lints_labels_and_links() {
     let file = "\
 classes = win,unix
 [mtu]
@@ -43,7 +43,7 @@ label = s:!:Cut short:
 }
 
 #[test]
-fn signatures_that_contradict_themselves_are_told() {
+fn lints_contradictory_signatures() {
     for (section, sig, want) in [
         ("request", "*:64:0:1460:*,0:sok:df:0", Some("an MSS, but the layout has no mss")),
         ("request", "*:64:0:0:*,0:sok:df:0", None),
@@ -79,7 +79,7 @@ fn signatures_that_contradict_themselves_are_told() {
 }
 
 #[test]
-fn http_signatures_are_looked_at() {
+fn lints_http_signatures() {
     for (first, second, want) in [
         (
             "g = *:A::",

@@ -10,7 +10,7 @@ fn database() -> Database {
 }
 
 #[test]
-fn matches_are_those_of_p0f() {
+fn matches_agree_with_p0f() {
     let database = database();
     let rows = include_str!("matching/expected.txt").lines().filter(|line| !line.starts_with('#'));
     let mut count = 0;
@@ -42,7 +42,7 @@ fn printed_name(found: Option<&TcpMatch>) -> String {
 }
 
 #[test]
-fn a_dropped_fuzzy_match_leaves_the_guessed_distance() {
+fn dropped_fuzzy_match_keeps_guessed_distance() {
     // p0f 3.09b prints a distance of 0 here, which it has never computed.
     let signature: TcpSignature = "4:66+?:0:1002:65535,0:mss:df:0".parse().unwrap();
     assert_eq!(database().match_syn(&signature), None);
@@ -51,7 +51,7 @@ fn a_dropped_fuzzy_match_leaves_the_guessed_distance() {
 }
 
 #[test]
-fn a_random_ttl_does_not_hide_the_ip_options() {
+fn random_ttl_still_compares_ip_options() {
     // p0f 3.09b reads the `4` behind `64-:` as 0.
     let database: Database =
         "classes = unix\n[tcp:request]\nlabel = s:unix:A:\nsig = *:64-:4:*:*,0:mss:df:0\n".parse().unwrap();
@@ -61,7 +61,7 @@ fn a_random_ttl_does_not_hide_the_ip_options() {
 }
 
 #[test]
-fn a_match_names_its_line_and_label() {
+fn match_names_line_and_label() {
     let database = database();
     let found = database.match_syn(&"4:64+0:0:1002:1,0:mss:df:0".parse().unwrap()).unwrap();
     let entry = database.tcp_request().iter().find(|entry| entry.line == found.line).unwrap();
@@ -72,7 +72,7 @@ fn a_match_names_its_line_and_label() {
 }
 
 #[test]
-fn of_a_repeated_mtu_the_first_counts() {
+fn first_repeated_mtu_wins() {
     let database = database();
     assert_eq!(database.match_mtu(Mtu(1_500)).map(|link| &**link), Some("first"));
     assert_eq!(database.match_mtu(Mtu(576)).map(|link| &**link), Some("first"));
@@ -81,7 +81,7 @@ fn of_a_repeated_mtu_the_first_counts() {
 }
 
 #[test]
-fn a_database_is_shared_between_threads() {
+fn database_is_shared_between_threads() {
     let database = Database::builtin();
     let other = std::thread::spawn({
         let database = database.clone();

@@ -11,7 +11,7 @@ fn database() -> Database {
 }
 
 #[test]
-fn matches_are_those_of_p0f() {
+fn matches_agree_with_p0f() {
     let database = database();
     let rows = include_str!("matching/http.txt").lines().filter(|line| !line.starts_with('#'));
     let mut count = 0;
@@ -69,7 +69,7 @@ fn printed_name(found: Option<&HttpMatch>) -> String {
 }
 
 #[test]
-fn a_match_names_its_line_and_label() {
+fn match_names_line_and_label() {
     let database = database();
     let signature = HttpSignature::new(Role::Request, HttpVersion::Http10, headers("BA: 1\\nBC: 1"));
     let found = database.match_request(&signature).unwrap();
@@ -80,7 +80,7 @@ fn a_match_names_its_line_and_label() {
 }
 
 #[test]
-fn the_first_of_many_signatures_is_found_and_what_it_forbids_counts() {
+fn first_signature_without_forbidden_header_matches() {
     let signature = |n| format!("label = s:!:{n}:\nsys = @win\nsig = *:Host,N{n}:A{n}:\n");
     let generic = "label = g:!:any:\nsys = @win\nsig = *:?Host:X:\n";
     let signatures: String = (0..200).map(signature).collect();
@@ -102,7 +102,7 @@ fn the_first_of_many_signatures_is_found_and_what_it_forbids_counts() {
 }
 
 #[test]
-fn the_names_of_all_signatures_are_known() {
+fn contains_names_of_all_signatures() {
     // As p0f: values of the names of either section, and of absent headers, are cut at a bar.
     let database = database();
     for name in ["V", "O", "X", "VC", "VB", "Last-Modified"] {
@@ -114,7 +114,7 @@ fn the_names_of_all_signatures_are_known() {
 }
 
 #[test]
-fn nothing_is_known_of_http_2() {
+fn http2_never_matches() {
     let database: Database = "[http:request]\nlabel = s:!:A:\nsys =\nsig = *:::\n".parse().unwrap();
     let matches = |version| {
         let signature = HttpSignature::new(Role::Request, version, headers("a: 1"));
@@ -126,7 +126,7 @@ fn nothing_is_known_of_http_2() {
 
 proptest! {
     #[test]
-    fn a_head_with_all_that_a_signature_asks_for_matches_it(
+    fn head_with_required_headers_matches(
         names in prop::collection::vec("[A-C]", 0..6),
         optional in prop::collection::vec(any::<bool>(), 6),
         values in prop::collection::vec(prop::option::of("[a-c]{1,2}"), 6),
@@ -156,7 +156,7 @@ proptest! {
     }
 
     #[test]
-    fn any_head_is_looked_up(fields in prop::collection::vec(("[A-CVXY]{1,2}", any::<Vec<u8>>()), 0..40)) {
+    fn arbitrary_head_never_panics(fields in prop::collection::vec(("[A-CVXY]{1,2}", any::<Vec<u8>>()), 0..40)) {
         let signature = HttpSignature::new(Role::Request, HttpVersion::Http11, fields.into_iter().collect());
         let _ = database().match_request(&signature);
         let _ = Database::builtin().match_request(&signature);

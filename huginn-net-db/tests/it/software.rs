@@ -8,7 +8,7 @@ use huginn_net_db::{Database, HttpParams};
 use huginn_net_http::{Headers, HttpSignature, HttpVersion, Role};
 
 #[test]
-fn software_is_told_by_its_headers() {
+fn headers_identify_software() {
     let database = Database::builtin();
     let mut found_labels = HashSet::new();
     for row in include_str!("software.txt").lines().filter(|line| !line.starts_with('#')) {

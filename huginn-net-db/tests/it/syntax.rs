@@ -45,7 +45,7 @@ sig   = 1::Date:
 ";
 
 #[test]
-fn a_whole_file_is_read() {
+fn parses_whole_file() {
     for text in [FILE.to_owned(), FILE.replace('\n', "\r\n"), FILE.trim_end().to_owned()] {
         let database = Database::from_bytes(text.as_bytes()).unwrap();
         let classes: Vec<&str> = database.classes().iter().map(|class| &**class).collect();
@@ -114,7 +114,7 @@ fn refusal(file: &str) -> String {
 }
 
 #[test]
-fn statements_are_refused_with_line_and_column() {
+fn invalid_statements_name_line_and_column() {
     // p0f 3.09b refuses all of these.
     for (file, want) in [
         (
@@ -155,7 +155,7 @@ fn statements_are_refused_with_line_and_column() {
 }
 
 #[test]
-fn labels_are_refused_with_line_and_column() {
+fn invalid_labels_name_line_and_column() {
     for (lines, want) in [
         ("label = s:unix:A", "line 3, column 9: label: 3 fields, not the 4 of type:class:name:flavor"),
         ("label = x:unix:A:b", "line 3, column 9: label type: 'x' is neither 's' nor 'g'"),
@@ -188,7 +188,7 @@ fn labels_are_refused_with_line_and_column() {
 }
 
 #[test]
-fn tcp_signatures_are_refused_with_line_and_column() {
+fn invalid_tcp_signatures_name_line_and_column() {
     // p0f 3.09b refuses all of these but those with an empty number, which it takes for 0, and a comma at the end
     // of a list.
     let window = "is not a number, '*', '%N', 'mss*N' or 'mtu*N'";
@@ -237,7 +237,7 @@ fn tcp_signatures_are_refused_with_line_and_column() {
 }
 
 #[test]
-fn http_signatures_are_refused_with_line_and_column() {
+fn invalid_http_signatures_name_line_and_column() {
     // p0f 3.09b refuses all of these but a comma at the end of a list.
     let fields = "fields, not the 4 of ver:horder:habsent:expsw";
     let name = "is not made of letters, digits, '-' and '_'";
@@ -308,12 +308,12 @@ fn tcp_text() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_bytes_are_survived(bytes in vec(any::<u8>(), 0..300)) {
+    fn arbitrary_bytes_never_panic(bytes in vec(any::<u8>(), 0..300)) {
         let _ = Database::from_bytes(&bytes);
     }
 
     #[test]
-    fn any_lines_are_survived(
+    fn arbitrary_lines_never_panic(
         lines in vec("(classes|label|sys|sig|ua_os|\\[(mtu|tcp:request|http:request)\\]) ?=? ?[a-z0-9*!@:,=\\[\\]?+%-]{0,12}", 0..30),
     ) {
         let text = lines.join("\n");
@@ -321,19 +321,19 @@ proptest! {
     }
 
     #[test]
-    fn any_signature_is_survived(text in "\\PC{0,40}") {
+    fn arbitrary_signatures_never_panic(text in "\\PC{0,40}") {
         let _ = text.parse::<TcpPattern>();
         let _ = text.parse::<HttpPattern>();
     }
 
     #[test]
-    fn tcp_patterns_are_written_as_they_are_read(text in tcp_text()) {
+    fn tcp_patterns_round_trip(text in tcp_text()) {
         let pattern: TcpPattern = text.parse().unwrap();
         prop_assert_eq!(pattern.to_string(), text);
     }
 
     #[test]
-    fn http_patterns_are_written_as_they_are_read(
+    fn http_patterns_round_trip(
         text in "[01*]:(\\??[A-Za-z_-]{1,6}(=\\[[ -Z^-~]{1,8}\\])?(,\\??[A-Z]{1,3}(=\\[[a-z:,]{1,8}\\])?){0,3})?:([A-Z]{1,4}(,[a-z]{1,4}){0,3})?:[ -9;-~]{0,9}",
     ) {
         let pattern: HttpPattern = text.parse().unwrap();

@@ -301,7 +301,7 @@ fn syn_ack_of_known_systems() -> Result<(), ParseError> {
 }
 
 #[test]
-fn every_label_has_its_evidence() {
+fn every_label_has_evidence() {
     let mut previous = "";
     for line in Database::builtin_text().lines() {
         if line.starts_with("label") {

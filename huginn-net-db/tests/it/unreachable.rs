@@ -37,7 +37,7 @@ fn verdict(earlier: (&str, &str), later: (&str, &str)) -> Verdict {
 }
 
 #[test]
-fn a_file_with_a_covered_signature_is_refused() {
+fn rejects_file_with_covered_signature() {
     // "p0f refuses" and "p0f takes": p0f 3.09b on the same two signatures.
     for (earlier, later, want) in [
         // p0f refuses.
@@ -88,7 +88,7 @@ fn a_file_with_a_covered_signature_is_refused() {
 }
 
 #[test]
-fn generic_signatures_leave_specific_ones_their_match() {
+fn generic_signature_does_not_hide_specific() {
     let sig = "*:64:0:*:*,0:mss::0";
     assert_eq!(verdict(("s", sig), ("g", sig)), Refused);
     assert_eq!(verdict(("g", sig), ("g", sig)), Remarked);
@@ -104,7 +104,7 @@ fn generic_signatures_leave_specific_ones_their_match() {
 }
 
 #[test]
-fn directions_do_not_cover_each_other() {
+fn sections_of_directions_are_independent() {
     let sig = "*:64:0:*:*,0:mss::0";
     let file = format!(
         "classes = unix\n[tcp:request]\nlabel = s:unix:A:\nsig = {sig}\n\
@@ -114,7 +114,7 @@ fn directions_do_not_cover_each_other() {
 }
 
 #[test]
-fn the_error_names_both_lines() {
+fn error_names_both_lines() {
     let sig = "*:64:0:*:*,0:mss::0";
     let file =
         format!("classes = unix\n[tcp:request]\nlabel = s:unix:A:\nsig = {sig}\n\n; again\nsig = {sig}\n");

@@ -5,7 +5,7 @@
 use huginn_net_db::{Database, DatabaseError};
 
 #[test]
-fn a_file_with_a_covered_signature_is_refused() {
+fn rejects_file_with_covered_signature() {
     // Two signatures, and whether p0f 3.09b refuses a file with the two.
     for (earlier, later, refused) in [
         ("*:A::", "*:A::", true),
@@ -70,7 +70,7 @@ fn a_file_with_a_covered_signature_is_refused() {
 }
 
 #[test]
-fn the_sections_do_not_cover_each_other() {
+fn sections_are_independent() {
     let file = "classes = unix\n[http:request]\nlabel = s:unix:A:\nsig = *:A::\n\
                 [http:response]\nlabel = s:unix:A:\nsig = *:A::\n";
     assert_eq!(Database::parse(file).unwrap().stats().labels, 2);

@@ -77,6 +77,7 @@ impl Body {
 
     /// Remaining bytes of the body or chunk; 0 outside of its data.
     #[inline]
+    #[cfg(feature = "packets")]
     pub(super) fn remaining(&self) -> u64 {
         match self {
             Self::Length(remaining) => *remaining,

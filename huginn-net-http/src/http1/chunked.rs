@@ -97,6 +97,7 @@ impl Chunked {
 
     /// Remaining bytes of the current chunk's data; 0 outside of data.
     #[inline]
+    #[cfg(feature = "packets")]
     pub(super) fn remaining(&self) -> u64 {
         match self.state {
             ChunkState::Data(remaining) => remaining,

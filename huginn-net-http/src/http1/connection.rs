@@ -195,6 +195,7 @@ impl Http1Connection {
 
     /// Remaining bytes of the current body or chunk in this direction; 0 outside of a body.
     #[inline]
+    #[cfg(feature = "packets")]
     pub(crate) fn body_remaining(&self, direction: Role) -> u64 {
         match direction {
             Role::Request => self.requests.body_remaining(),
@@ -204,6 +205,7 @@ impl Http1Connection {
 
     /// Skips body bytes; `len` is less than the [remaining](Self::body_remaining) bytes.
     #[inline]
+    #[cfg(feature = "packets")]
     pub(crate) fn skip_body(&mut self, direction: Role, len: u64) {
         match direction {
             Role::Request => self.requests.skip_body(len),
@@ -212,6 +214,7 @@ impl Http1Connection {
     }
 
     /// Marks the client's first bytes as skipped, because [`is_not_http`](super::is_not_http) ruled HTTP/1 out.
+    #[cfg(feature = "packets")]
     pub(crate) fn after_non_http_prefix(mut self, len: usize) -> Self {
         self.requests.skip_non_http(len);
         self

@@ -13,6 +13,7 @@ mod reader;
 
 pub use crate::limits::{MAX_HEAD, MAX_HEADERS};
 pub use connection::{Http1Connection, Http1Counters, Upgrade};
+#[cfg(feature = "packets")]
 pub(crate) use first_line::begins_head;
 
 use crate::{Request, Response, Role};
@@ -38,6 +39,7 @@ pub(crate) enum Probe {
 }
 
 /// Whether the first bytes of a client rule out a request, and anything that may precede one.
+#[cfg(feature = "packets")]
 pub(crate) fn is_not_http(first: &[u8]) -> bool {
     let may_precede_head = proxy_preamble::preamble_len(Role::Request, first)
         != Err(proxy_preamble::PreambleError::Absent)

@@ -133,6 +133,7 @@ impl Reader {
 
     /// Remaining bytes of the current body or chunk; 0 outside of a body.
     #[inline]
+    #[cfg(feature = "packets")]
     pub(super) fn body_remaining(&self) -> u64 {
         match &self.state {
             State::Body(body) if !self.after_cr => body.remaining(),
@@ -142,6 +143,7 @@ impl Reader {
 
     /// Skips body bytes; `len` is less than the [remaining](Self::body_remaining) bytes.
     #[inline]
+    #[cfg(feature = "packets")]
     pub(super) fn skip_body(&mut self, len: u64) {
         if let State::Body(body) = &mut self.state {
             let _ = body.skip(len);
@@ -149,6 +151,7 @@ impl Reader {
     }
 
     /// Skips first bytes that [`is_not_http`](super::is_not_http) ruled out as HTTP/1.
+    #[cfg(feature = "packets")]
     pub(super) fn skip_non_http(&mut self, len: usize) {
         if let State::Start(_) = self.state {
             self.state = State::NotHttp;

@@ -60,7 +60,7 @@ mod tests {
     use crate::Headers;
 
     #[test]
-    fn of_pseudo_headers_that_come_again_the_last_one_counts() {
+    fn last_repeated_pseudo_header_wins() {
         let mut fields = Fields::default();
         for n in 0..3 {
             fields.push(b":path", format!("/{n}").as_bytes());

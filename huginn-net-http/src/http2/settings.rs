@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_of_a_header() {
+    fn parses_settings_header() {
         let text =
             |value: &[u8]| parse_header(value).iter().map(Setting::to_string).collect::<Vec<_>>().join(";");
         // Sent by curl 7.88.1 and nghttp 1.52.0.

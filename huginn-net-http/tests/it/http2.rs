@@ -109,7 +109,7 @@ fn request_in_pieces(stream: u32) -> Vec<u8> {
 }
 
 #[test]
-fn a_fingerprint_of_all_parts() {
+fn fingerprint_with_all_parts() {
     let (lines, outcome) = of_client(&[
         settings(&[(1, 65_536), (0x0a0a, 0xffff_ffff), (9, 1), (1, 0)]),
         frame(WINDOW_UPDATE, 0, 3, &[0, 0, 0, 1]),
@@ -139,7 +139,7 @@ fn a_fingerprint_of_all_parts() {
 
 /// Node 20 sends settings without any.
 #[test]
-fn a_fingerprint_of_absent_parts() {
+fn fingerprint_with_absent_parts() {
     let request = frame(HEADERS, END_HEADERS, 1, REQUEST);
     for frames in [vec![settings(&[]), request.clone()], vec![request]] {
         assert_eq!(of_client(&frames), (vec!["|00|0|m,s,p,a".into(), "1 GET / a m,s,p,a []".into()], Ok(())));
@@ -148,7 +148,7 @@ fn a_fingerprint_of_absent_parts() {
 
 /// The value and its MD5 as published for Firefox up to version 119.
 #[test]
-fn a_published_fingerprint_with_priorities() {
+fn published_fingerprint_with_priorities() {
     let priority =
         |stream, depends_on: u8, weight: u8| frame(PRIORITY, 0, stream, &[0, 0, 0, depends_on, weight]);
     let bytes = client(&[
@@ -172,7 +172,7 @@ fn a_published_fingerprint_with_priorities() {
 }
 
 #[test]
-fn nothing_before_the_first_request_and_nothing_twice() {
+fn fingerprint_is_reported_once_at_first_request() {
     let begin = settings(&[(4, 1)]);
     assert_eq!(of_client(&[begin.clone(), frame(HEADERS, 0, 1, REQUEST)]), (vec![], Ok(())));
     let (lines, _) = of_client(&[
@@ -185,7 +185,7 @@ fn nothing_before_the_first_request_and_nothing_twice() {
 }
 
 #[test]
-fn settings_of_an_upgrade_stand_in_for_those_not_sent_again() {
+fn upgrade_settings_replace_missing_settings() {
     let header = b"AAMAAABkAAQAAP__";
     let read_upgraded =
         |frames: &[Vec<u8>]| read(Http2Reader::upgraded_client(header), &client(frames), &[]).0;
@@ -212,7 +212,7 @@ fn responses() {
 }
 
 #[test]
-fn what_is_no_http2() {
+fn rejects_other_protocols() {
     for bytes in [&b"GET / HTTP/1.1\r\n"[..], b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r!", b"\x16\x03\x01"] {
         assert_eq!(read(Http2Reader::client(), bytes, &[1, 2]), (vec![], Err(Http2Error::NotHttp2)));
     }
@@ -224,7 +224,7 @@ fn what_is_no_http2() {
 }
 
 #[test]
-fn frames_out_of_order_or_shape() {
+fn rejects_misordered_or_malformed_frames() {
     let order = |kind, stream| Http2Error::FrameOrder { kind, stream };
     let size = |kind, len| Http2Error::FrameSize { kind, len };
     let open = frame(HEADERS, 0, 1, REQUEST);
@@ -247,14 +247,14 @@ fn frames_out_of_order_or_shape() {
 }
 
 #[test]
-fn nothing_is_read_after_an_error() {
+fn ignores_bytes_after_error() {
     let mut reader = Http2Reader::client();
     assert!(reader.push(b"GET", &mut |_| {}).is_err());
     assert_eq!(reader.push(&client(&[frame(HEADERS, END_HEADERS, 1, REQUEST)]), &mut |_| panic!()), Ok(()));
 }
 
 #[test]
-fn bytes_that_never_come_are_missed_unless_they_are_of_a_body() {
+fn gap_outside_body_is_error() {
     let begin = client(&[frame(HEADERS, END_HEADERS, 1, REQUEST), frame(DATA, 0, 1, &[7; 100])]);
     let next = frame(HEADERS, END_HEADERS, 3, NEXT_REQUEST);
     for (seen, missing, is_missed) in [(0, 100, false), (40, 60, false), (40, 59, true), (99, 2, true)] {
@@ -274,7 +274,7 @@ fn bytes_that_never_come_are_missed_unless_they_are_of_a_body() {
 
 /// Frames of the greatest length that can be announced.
 #[test]
-fn a_frame_of_16_megabytes_is_skipped_or_refused() {
+fn skips_or_rejects_16_megabyte_frame() {
     let announced = |kind| [&[0xff, 0xff, 0xff, kind, 0], &[0, 0, 0, 1][..]].concat();
     for kind in [HEADERS, SETTINGS, PRIORITY, WINDOW_UPDATE] {
         assert_eq!(error(&[announced(kind)]), Http2Error::FrameTooLong { kind, len: 0xff_ffff });
@@ -291,7 +291,7 @@ fn a_frame_of_16_megabytes_is_skipped_or_refused() {
 }
 
 #[test]
-fn a_field_block_without_end_is_bounded() {
+fn endless_field_block_is_bounded() {
     let mut reader = Http2Reader::client();
     reader.push(&client(&[frame(HEADERS, 0, 1, &[])]), &mut |_| panic!()).unwrap();
     let empty = frame(CONTINUATION, 0, 1, &[]);
@@ -324,7 +324,7 @@ fn floods_before_the_first_request_are_bounded() {
 
 /// 60,000 references to a field of 4,000 bytes.
 #[test]
-fn a_small_block_that_means_much_is_refused() {
+fn rejects_decompression_bomb() {
     let mut block = vec![0x40, 1, b'a', 0x7f, 0xa1, 0x1e];
     block.extend([b'x'; 4000]);
     block.extend([0xbe; 60_000]);
@@ -350,7 +350,7 @@ fn busy_client() -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn cuts_change_nothing(cuts in prop::collection::vec(0_usize..40, 0..60)) {
+    fn segmentation_changes_nothing(cuts in prop::collection::vec(0_usize..40, 0..60)) {
         let bytes = busy_client();
         let whole = read(Http2Reader::client(), &bytes, &[]);
         prop_assert_eq!(whole.0.len(), 4);
@@ -358,7 +358,7 @@ proptest! {
     }
 
     #[test]
-    fn cuts_of_any_frames_change_nothing(
+    fn segmentation_of_arbitrary_frames_changes_nothing(
         frames in prop::collection::vec((0_u8..11, any::<u8>(), 0_u32..4, prop::collection::vec(any::<u8>(), 0..40)), 0..12),
         cuts in prop::collection::vec(0_usize..40, 0..30),
     ) {
@@ -380,7 +380,7 @@ proptest! {
     }
 
     #[test]
-    fn any_change_of_a_connection(place in any::<prop::sample::Index>(), byte in any::<u8>(), cut in 0_usize..100) {
+    fn corrupted_connection_never_panics(place in any::<prop::sample::Index>(), byte in any::<u8>(), cut in 0_usize..100) {
         let mut bytes = busy_client();
         *place.get_mut(&mut bytes) = byte;
         prop_assert_eq!(read(Http2Reader::client(), &bytes, &[cut]), read(Http2Reader::client(), &bytes, &[]));

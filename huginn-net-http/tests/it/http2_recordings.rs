@@ -72,7 +72,7 @@ fn expected(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn recordings_are_read_as_python_reads_them_however_they_are_cut() {
+fn recordings_match_python_for_any_segmentation() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("http2");
     let mut count = 0;
     for entry in fs::read_dir(folder).unwrap() {
@@ -92,7 +92,7 @@ fn recordings_are_read_as_python_reads_them_however_they_are_cut() {
 
 /// What `tls.peet.ws` and `browserleaks.com` give for Chrome 150 and Firefox 148, and for these of Debian.
 #[test]
-fn browsers_have_the_published_fingerprints() {
+fn browsers_have_published_fingerprints() {
     for (bytes, akamai, hash) in [
         (
             &include_bytes!("../../http2/chromium.bin")[..],

@@ -107,7 +107,7 @@ fn responses() -> Vec<String> {
 }
 
 #[test]
-fn every_pipelined_exchange_is_reported_and_bodies_are_passed_over() {
+fn reports_pipelined_exchanges_and_skips_bodies() {
     let mut connection = Connection::open();
     connection.say(Side::Client, REQUESTS);
     connection.say(Side::Server, RESPONSES);
@@ -118,7 +118,7 @@ fn every_pipelined_exchange_is_reported_and_bodies_are_passed_over() {
 
 proptest! {
     #[test]
-    fn however_it_is_cut_ordered_and_repeated(
+    fn segmentation_order_and_repetition_change_nothing(
         step in 1..60_usize,
         extra in prop::collection::vec((any::<prop::sample::Index>(), 1..40_usize), 0..8),
         order in prop::collection::vec(any::<u32>(), 300),
@@ -141,7 +141,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_do_no_harm(
+    fn arbitrary_bytes_never_panic(
         segments in prop::collection::vec(
             (any::<bool>(), 0..200_000_usize, prop::collection::vec(any::<u8>(), 0..200)), 0..60
         ),
@@ -174,7 +174,7 @@ fn h2_response(stream: u8) -> Vec<u8> {
 }
 
 #[test]
-fn http2_by_prior_knowledge_even_if_the_server_speaks_first() {
+fn http2_prior_knowledge_with_server_first() {
     for step in [1, 5, 1400] {
         let mut connection = Connection::open();
         connection.say(Side::Server, &frame(4, 0, 0, b""));
@@ -193,7 +193,7 @@ fn http2_by_prior_knowledge_even_if_the_server_speaks_first() {
 }
 
 #[test]
-fn http2_after_an_upgrade_keeps_the_settings_of_the_request() {
+fn http2_upgrade_keeps_request_settings() {
     let mut connection = Connection::open();
     connection.say(
         Side::Client,
@@ -210,7 +210,7 @@ fn http2_after_an_upgrade_keeps_the_settings_of_the_request() {
 
 /// RFC 9113, section 3.3, behind a greeting and in a tunnel.
 #[test]
-fn http2_by_prior_knowledge_not_from_the_first_byte_on() {
+fn http2_prior_knowledge_after_first_bytes() {
     type Says = &'static [(Side, &'static [u8])];
     let starts: &[(Says, &[&str])] = &[
         (&[(Side::Client, b"PROXY TCP4 192.0.2.7 192.0.2.8 1025 80\r\n")], &[]),
@@ -254,7 +254,7 @@ fn http2_by_prior_knowledge_not_from_the_first_byte_on() {
 }
 
 #[test]
-fn a_web_socket_ends_it() {
+fn websocket_ends_http() {
     let mut connection = Connection::open();
     connection.say(Side::Client, b"GET /ws HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
     connection.say(Side::Server, b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\n\r\n");
@@ -263,7 +263,7 @@ fn a_web_socket_ends_it() {
 }
 
 #[test]
-fn inside_a_tunnel_and_after_a_greeting() {
+fn finds_heads_in_tunnel_and_after_preamble() {
     let mut connection = Connection::open();
     connection.say(Side::Client, b"CONNECT a.example:80 HTTP/1.1\r\nHost: a.example\r\n\r\n");
     connection.say(Side::Server, b"HTTP/1.1 200 Connected\r\n\r\n");
@@ -281,7 +281,7 @@ fn inside_a_tunnel_and_after_a_greeting() {
 }
 
 #[test]
-fn a_connection_may_be_met_in_the_middle() {
+fn midstream_connection_is_parsed() {
     let mut connection = Connection::in_the_middle();
     connection.say(Side::Client, b"half of a body");
     assert_eq!(connection.analyzer.counters().flows.opened, 0);
@@ -306,7 +306,7 @@ fn a_connection_may_be_met_in_the_middle() {
 }
 
 #[test]
-fn heads_in_a_body_behind_missing_bytes_are_no_responses() {
+fn ignores_heads_in_body_after_gap() {
     let mut connection = Connection::open();
     connection.say(Side::Client, b"GET /a HTTP/1.1\r\n\r\n");
     connection.say(Side::Server, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
@@ -320,7 +320,7 @@ fn heads_in_a_body_behind_missing_bytes_are_no_responses() {
 }
 
 #[test]
-fn what_the_capture_lacks_of_a_body_hides_nothing_after_it() {
+fn gap_in_body_hides_no_later_head() {
     let mut connection = Connection::open();
     connection.say(Side::Client, b"GET /a HTTP/1.1\r\n\r\n");
     connection.say(Side::Server, b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n");
@@ -351,7 +351,7 @@ fn exchanges(connection: &mut Connection, seen: &str) {
 }
 
 #[test]
-fn responses_are_those_of_their_requests_behind_what_is_missing() {
+fn matches_responses_to_requests_after_gap() {
     let table: &[(&str, &[&str])] = &[
         // The second response; the second request.
         (
@@ -381,7 +381,7 @@ fn responses_are_those_of_their_requests_behind_what_is_missing() {
 }
 
 #[test]
-fn what_is_not_http_is_let_go_after_its_first_bytes() {
+fn drops_other_protocols_after_first_bytes() {
     let mut connection = Connection::open();
     connection.say(Side::Server, b"220 mail\r\n");
     connection.say(Side::Client, b"EHLO x\r\n");

@@ -82,7 +82,7 @@ fn printed(segments: &[(Role, Vec<u8>)]) -> [String; 2] {
 }
 
 #[test]
-fn what_p0f_prints() {
+fn heads_print_as_in_p0f() {
     let mut count = 0;
     for entry in entries(include_str!("p0f_heads.txt")) {
         assert_eq!(printed(&entry.segments), [entry.request, entry.response], "{}", entry.name);

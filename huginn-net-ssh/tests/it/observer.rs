@@ -166,7 +166,7 @@ fn fin_ends_a_side_once_it_is_acknowledged() {
 }
 
 #[test]
-fn lost_bytes_lose_the_kex_init_alone() {
+fn gap_drops_only_kex_init() {
     let (start, rest) = CLIENT.split_at(line_len(CLIENT));
     let behind = client(start.len() + 10, &rest[10..]);
     let acknowledged = end(Side::Server, DATA, 0, CLIENT.len());
@@ -192,7 +192,7 @@ fn version_1_of_one_side_ends_both() {
 }
 
 #[test]
-fn lines_of_server_come_before_clients_of_ssh_alone() {
+fn server_lines_require_ssh_client() {
     let bytes = [b"Authorised use only.\r\n", SERVER].concat();
     let sides = |segments: [Segment<'_>; 2]| shown(&observe(true, segments).0).len();
     assert_eq!(sides([server(0, &bytes), client(0, CLIENT)]), 2);

@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_survived(
+    fn arbitrary_bytes_never_panic(
         bytes in prop::collection::vec(any::<u8>(), 0..2000), is_identified in any::<bool>(), len in 1..300_usize,
     ) {
         let bytes = if is_identified { [b"SSH-2.0-x\r\n", &bytes[..]].concat() } else { bytes };
@@ -151,7 +151,7 @@ fn version_1_has_no_kex_init() {
 }
 
 #[test]
-fn buffers_nothing_of_other_lines() {
+fn buffers_no_other_lines() {
     let mut reader = SshReader::new();
     for _ in 0..MAX_LINE_LEN {
         reader.push(b"x", &mut |_| {}).unwrap();

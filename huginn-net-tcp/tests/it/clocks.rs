@@ -56,7 +56,7 @@ fn after_handshake(steps: &[Step]) -> Vec<(usize, &'static str, u32)> {
 }
 
 #[test]
-fn each_end_is_measured_once_from_its_own_part_of_the_handshake() {
+fn measures_each_side_once_from_its_handshake() {
     let steps = [
         (true, ACK, 20, Some(5020)),
         (true, ACK, 499, Some(5499)),
@@ -68,7 +68,7 @@ fn each_end_is_measured_once_from_its_own_part_of_the_handshake() {
 }
 
 #[test]
-fn what_is_not_a_clock_is_given_up() {
+fn drops_value_that_is_no_clock() {
     assert_eq!(after_handshake(&[(true, ACK, 1000, Some(9_000_000)), (true, ACK, 2000, Some(7000))]), []);
     assert_eq!(
         after_handshake(&[(true, ACK, 600_001, Some(605_001)), (true, ACK, 600_002, Some(605_002))]),
@@ -77,7 +77,7 @@ fn what_is_not_a_clock_is_given_up() {
 }
 
 #[test]
-fn a_segment_without_a_timestamp_decides_nothing() {
+fn ignores_segment_without_timestamp() {
     let steps = [(true, ACK, 1000, None), (true, RST, 2000, Some(7000))];
     assert_eq!(after_handshake(&steps), [(3, "client", 1000)]);
     assert_eq!(clocks(&[(true, SYN, 0, None), (false, SYN_ACK, 1, None), (true, ACK, 1000, Some(6000))]), []);
@@ -85,7 +85,7 @@ fn a_segment_without_a_timestamp_decides_nothing() {
 }
 
 #[test]
-fn a_repeated_syn_measures_and_a_new_one_begins_anew() {
+fn repeated_syn_measures_and_new_syn_restarts() {
     let repeated = [(true, SYN, 0, Some(5000)), (true, SYN, 1000, Some(6000)), (true, SYN, 3000, Some(8000))];
     assert_eq!(clocks(&repeated), [(1, "client", 1000)]);
     let anew = [

@@ -71,7 +71,7 @@ const SYN_SAID: [&str; 2] = ["client syn", "client mtu 1500"];
 const ANSWER_SAID: [&str; 2] = ["server syn+ack false", "server mtu 1500"];
 
 #[test]
-fn each_end_is_reported_once() {
+fn reports_each_side_once() {
     use Side::{Client, Server};
     let both = [SYN_SAID, ANSWER_SAID].concat();
     let twice = [SYN_SAID, SYN_SAID].concat();
@@ -110,7 +110,7 @@ fn each_end_is_reported_once() {
 }
 
 #[test]
-fn the_answer_is_measured_with_the_mss_of_the_syn() {
+fn syn_ack_window_uses_mss_of_syn() {
     let mut connection = Connection::default();
     connection.push(Side::Client, &packet(SYN, 1_024, Some(1_361)));
     connection.push(Side::Server, &packet(SYN | ACK, 6 * 1_361, Some(1_259)));
@@ -118,14 +118,14 @@ fn the_answer_is_measured_with_the_mss_of_the_syn() {
 }
 
 #[test]
-fn no_link_is_told_without_an_mss() {
+fn reports_no_mtu_without_mss() {
     let mut connection = Connection::default();
     connection.push(Side::Client, &packet(SYN, 1_024, None));
     assert_eq!(connection.said, ["client syn"]);
 }
 
 #[test]
-fn nothing_more_is_wanted_after_the_answer() {
+fn needs_no_segment_after_syn_ack() {
     let mut connection = Connection::default();
     for (sender, flags, interest) in [
         (Side::Client, SYN, Interest::More),
@@ -139,7 +139,7 @@ fn nothing_more_is_wanted_after_the_answer() {
 }
 
 #[test]
-fn a_sendsyn_probe_and_its_answer_are_events_of_their_own() {
+fn reports_sendsyn_probe_and_response() {
     let mut connection = Connection::default();
     let probe = packet(SYN, 1_337, Some(1_331));
     connection.push(Side::Client, &probe);
@@ -151,7 +151,7 @@ fn a_sendsyn_probe_and_its_answer_are_events_of_their_own() {
 }
 
 #[test]
-fn an_ended_flow_begins_anew() {
+fn ended_flow_restarts() {
     let mut connection = Connection::default();
     connection.push(Side::Client, &packet(SYN, 1_024, None));
     connection.flow.end();
@@ -161,7 +161,7 @@ fn an_ended_flow_begins_anew() {
 }
 
 #[test]
-fn a_flow_is_opened_by_a_syn_alone() {
+fn only_syn_starts_flow() {
     for (flags, opens) in [
         (SYN, true),
         (SYN | PSH, true),
@@ -189,7 +189,7 @@ fn stamped(flags: u8, timestamp: u32) -> Vec<u8> {
 proptest! {
     /// What is passed over would have told nothing.
     #[test]
-    fn what_is_passed_over_tells_nothing(
+    fn skipped_segments_yield_no_event(
         segments in prop::collection::vec((any::<bool>(), 0_u8..64, any::<bool>(), 0_u64..700), 0..8),
     ) {
         let (mut connection, mut millis) = (Connection::default(), 1_000_000);
@@ -212,7 +212,7 @@ proptest! {
     }
 
     #[test]
-    fn an_ended_connection_is_passed_over_and_one_that_waits_is_not(flags in prop::sample::select(vec![RST, ACK])) {
+    fn skips_ended_but_not_pending_connection(flags in prop::sample::select(vec![RST, ACK])) {
         let mut connection = Connection::default();
         connection.push(Side::Client, &stamped(SYN, 1));
         let at_once = Timestamp::new(0, 0, 3);
@@ -223,7 +223,7 @@ proptest! {
 
     /// Once both clocks run, what comes at once is passed over.
     #[test]
-    fn most_of_an_open_connection_is_passed_over(pause in 0_u64..1000) {
+    fn skips_most_segments_of_open_connection(pause in 0_u64..1000) {
         let mut connection = Connection::default();
         connection.push(Side::Client, &stamped(SYN, 1));
         connection.push(Side::Server, &stamped(SYN | ACK, 1));

@@ -36,7 +36,7 @@ fn vectors() -> Vec<Vector> {
 }
 
 #[test]
-fn signatures_are_those_of_p0f() {
+fn signatures_match_p0f() {
     let vectors = vectors();
     assert!(vectors.len() > 100);
     for Vector { name, peer_mss, packet, raw_sig } in vectors {
@@ -49,7 +49,7 @@ fn signatures_are_those_of_p0f() {
 }
 
 #[test]
-fn signatures_are_read_back() {
+fn signatures_round_trip() {
     for Vector { name, raw_sig, .. } in vectors() {
         let signature: TcpSignature = raw_sig.parse().unwrap();
         assert_eq!(signature.to_string(), raw_sig, "{name}");
@@ -57,7 +57,7 @@ fn signatures_are_read_back() {
 }
 
 #[test]
-fn windows_are_computed_back() {
+fn windows_round_trip() {
     for (raw_sig, window) in [
         ("4:64+0:0:1460:mss*20,7:mss,sok,ts,nop,ws:df,id+:0", 29_200),
         ("4:64+0:0:1380:mss*45,7:mss:df,id+:0", 62_100),
@@ -76,7 +76,7 @@ fn windows_are_computed_back() {
 }
 
 #[test]
-fn a_text_that_is_no_signature_is_refused_with_its_field() {
+fn rejects_invalid_text_with_its_field() {
     let field = |field, value: &str| ParseError::Field { field, value: value.into() };
     for (raw_sig, want) in [
         ("", ParseError::FieldCount { found: 1 }),
@@ -178,12 +178,12 @@ fn options() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn any_bytes_are_survived(bytes in vec(any::<u8>(), 0..120)) {
+    fn arbitrary_bytes_never_panic(bytes in vec(any::<u8>(), 0..120)) {
         let _ = TcpSignature::from_ip_packet(&bytes);
     }
 
     #[test]
-    fn any_text_is_survived(text in "\\PC*") {
+    fn arbitrary_text_never_panics(text in "\\PC*") {
         let _ = text.parse::<TcpSignature>();
     }
 

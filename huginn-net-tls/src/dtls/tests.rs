@@ -81,7 +81,7 @@ impl TestFlow {
 }
 
 #[test]
-fn a_hello_sent_again_is_not_news_and_another_handshake_on_the_same_ports_is() {
+fn retransmission_is_ignored_and_new_handshake_reported() {
     let (first, cookie, other) = (client_hello(1, b""), client_hello(1, b"cookie"), client_hello(2, b""));
     let mut flow_under_test = TestFlow::default();
     for (seq, hello) in [(0, &first), (0, &first), (1, &cookie), (0, &first), (1, &cookie), (0, &other)] {
@@ -93,7 +93,7 @@ fn a_hello_sent_again_is_not_news_and_another_handshake_on_the_same_ports_is() {
 }
 
 #[test]
-fn a_second_hello_is_known_by_its_number_or_by_its_cookie() {
+fn number_or_cookie_marks_second_hello() {
     let (first, second) = (client_hello(1, b""), client_hello(1, b"cookie"));
     let mut flow_under_test = TestFlow::default();
     for hello in [&first, &second, &first, &second] {
@@ -105,7 +105,7 @@ fn a_second_hello_is_known_by_its_number_or_by_its_cookie() {
 }
 
 #[test]
-fn fragments_of_two_hellos_may_come_mixed() {
+fn fragments_of_two_hellos_may_interleave() {
     let (first, second) = (client_hello(1, b""), client_hello(1, b"cookie"));
     let half = |hello: &[u8], seq, start, end| record(22, 0, &fragment(CLIENT_HELLO, seq, hello, start, end));
     let mut flow_under_test = TestFlow::default();
@@ -119,7 +119,7 @@ fn fragments_of_two_hellos_may_come_mixed() {
 }
 
 #[test]
-fn the_handshakes_of_a_flow_are_found_whatever_is_between_them() {
+fn finds_all_handshakes_of_flow() {
     let unified = |epoch: u8| vec![0x2c | epoch, 1, 2, 0, 3, 4, 5, 6];
     let mut flow_under_test = TestFlow::default();
     flow_under_test.server(&record(23, 1, b"of an earlier association"));
@@ -145,7 +145,7 @@ fn the_handshakes_of_a_flow_are_found_whatever_is_between_them() {
 }
 
 #[test]
-fn hellos_that_cannot_be_read_are_counted() {
+fn counts_malformed_hellos() {
     let mut flow_under_test = TestFlow::default();
     let mut hello = client_hello(1, b"");
     // A session id that exceeds the message.
@@ -161,7 +161,7 @@ fn hellos_that_cannot_be_read_are_counted() {
 }
 
 #[test]
-fn records_and_messages_share_a_datagram() {
+fn datagram_may_hold_several_records() {
     let hello = server_hello([9; 32]);
     let certificate = vec![0; 300];
     let fragments =
@@ -173,7 +173,7 @@ fn records_and_messages_share_a_datagram() {
 }
 
 #[test]
-fn hellos_in_turn_channels_and_behind_capwap_headers_are_found() {
+fn finds_hellos_in_turn_and_capwap() {
     let datagram = whole(CLIENT_HELLO, 0, &client_hello(1, b""));
     let len = u16::try_from(datagram.len()).unwrap().to_be_bytes();
     let channel = [&[0x40, 0][..], &len, &datagram, &[0; 3]].concat();
@@ -187,7 +187,7 @@ fn hellos_in_turn_channels_and_behind_capwap_headers_are_found() {
 }
 
 #[test]
-fn the_sender_is_told_by_the_message() {
+fn message_type_identifies_sender() {
     let body = client_hello(1, b"");
     let first = whole(CLIENT_HELLO, 0, &body);
     let with = |place: usize, byte: u8| {
@@ -213,7 +213,7 @@ fn the_sender_is_told_by_the_message() {
 }
 
 #[test]
-fn lengths_that_lie_are_not_believed() {
+fn ignores_contradictory_lengths() {
     let body = client_hello(1, b"");
     let good = fragment(CLIENT_HELLO, 0, &body, 0, body.len());
     let with = |place: usize, bytes: &[u8]| {
@@ -241,7 +241,7 @@ fn lengths_that_lie_are_not_believed() {
 }
 
 #[test]
-fn hellos_that_never_become_whole_are_held_within_bounds() {
+fn incomplete_hellos_are_bounded() {
     let body = vec![7; 100_000];
     let mut flow_under_test = TestFlow::default();
     for round in 0..3000_u16 {
@@ -260,7 +260,7 @@ fn hellos_that_never_become_whole_are_held_within_bounds() {
 proptest! {
     /// The hello of a recorded dialogue, in overlapping and repeated pieces, in any order, several in each datagram.
     #[test]
-    fn any_fragments_that_cover_a_hello_give_it_once(
+    fn overlapping_fragments_yield_hello_once(
         cuts in prop::collection::vec((0..215_usize, 1..60_usize), 0..20),
         order in Just((0..43_usize).collect::<Vec<_>>()).prop_shuffle(),
         in_a_record in 1..4_usize,

@@ -98,7 +98,7 @@ mod tests {
     use super::{List, digit, hex_digits, hex_value, list_len};
 
     #[test]
-    fn digits_are_those_of_the_standard_library() {
+    fn digits_match_standard_library() {
         for number in 0..=u16::MAX {
             assert_eq!(hex_digits(number), format!("{number:04x}").as_bytes(), "{number}");
         }
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_have_commas_between_their_numbers_only() {
+    fn lists_have_no_trailing_comma() {
         let list = |numbers: &[u16]| {
             let mut text = Vec::new();
             let mut list = List::new(&mut text);

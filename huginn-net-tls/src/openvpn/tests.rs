@@ -61,7 +61,7 @@ impl TestFlow {
 }
 
 #[test]
-fn a_hello_over_several_packets_in_any_order_is_found_however_they_are_authenticated() {
+fn finds_reordered_hello_with_any_authentication() {
     let hello = hello();
     for auth_len in AUTH {
         let reset = packet(7, 1, auth_len, &[], 0, &[]);
@@ -81,7 +81,7 @@ fn a_hello_over_several_packets_in_any_order_is_found_however_they_are_authentic
 
 /// MikroTik's client sends a second reset with a packet number of its own.
 #[test]
-fn resets_are_numbered_too() {
+fn resets_are_numbered() {
     let hello = hello();
     let mut flow_under_test = TestFlow::default();
     flow_under_test.client(&packet(7, 1, 0, &[], 0, &[]));
@@ -92,7 +92,7 @@ fn resets_are_numbered_too() {
 }
 
 #[test]
-fn a_session_with_another_id_starts_from_nothing() {
+fn new_session_id_resets_state() {
     let hello = hello();
     let mut flow_under_test = TestFlow::default();
     for session in [1, 1, 2] {
@@ -108,7 +108,7 @@ fn a_session_with_another_id_starts_from_nothing() {
 
 /// Everything after the hellos is skipped.
 #[test]
-fn what_follows_the_hellos_is_passed_over_and_the_next_session_is_read() {
+fn skips_data_until_next_session() {
     let mut flow_under_test = TestFlow::default();
     let data = [9 << 3, 0, 0, 1, 0x5a, 0x5a];
     for session in [1, 2] {
@@ -129,7 +129,7 @@ fn what_follows_the_hellos_is_passed_over_and_the_next_session_is_read() {
 
 /// The client's hello in one packet, twice, with a server packet between.
 #[test]
-fn a_second_hello_is_one_asked_for_if_a_request_was_seen_or_nothing_of_the_server() {
+fn second_hello_is_retry_after_request_or_without_server() {
     const SERVER: u8 = 8;
     let hello = hello();
     let retry_request = crate::datagram::tests::retry_request_record();
@@ -150,7 +150,7 @@ fn a_second_hello_is_one_asked_for_if_a_request_was_seen_or_nothing_of_the_serve
 }
 
 #[test]
-fn what_comes_in_the_place_of_a_hello_is_counted() {
+fn counts_other_data_instead_of_hello() {
     let mut flow_under_test = TestFlow::default();
     flow_under_test.client(&packet(7, 1, 0, &[], 0, &[]));
     flow_under_test.client(&packet(4, 1, 0, &[], 1, b"\x16\x03\x01\x00\x04\x0b\x00\x00\x00"));
@@ -160,7 +160,7 @@ fn what_comes_in_the_place_of_a_hello_is_counted() {
 }
 
 #[test]
-fn packets_that_are_none_open_nothing() {
+fn invalid_packets_start_no_session() {
     let hello = hello();
     let soft_reset = packet(3, 1, 0, &[], 0, &[]);
     let acks = packet(4, 1, 0, &[0; 9], 1, &hello);
@@ -176,7 +176,7 @@ fn packets_that_are_none_open_nothing() {
 }
 
 #[test]
-fn packets_that_never_come_in_order_are_held_within_bounds() {
+fn unordered_packets_are_bounded() {
     let mut flow_under_test = TestFlow::default();
     flow_under_test.client(&packet(7, 1, 0, &[], 0, &[]));
     for id in 2..5000 {
@@ -187,7 +187,7 @@ fn packets_that_never_come_in_order_are_held_within_bounds() {
 }
 
 #[test]
-fn a_stream_is_known_by_its_first_packet() {
+fn first_packet_identifies_stream() {
     let first = dialogue(TCP)[0].1;
     assert_eq!(stream_probe(first), Probe::Yes);
     for len in 0..first.len() {
@@ -202,7 +202,7 @@ fn a_stream_is_known_by_its_first_packet() {
 
 /// A SOCKS 4 request to these ports resembles a length and an opcode; a ClientHello follows it.
 #[test]
-fn another_stream_is_told_long_before_a_packet_would_be_whole() {
+fn rejects_other_stream_before_full_packet() {
     let hello = hello();
     for port in [2083_u16, 4099, 8333, 8443, 14443, 16443] {
         let request = [&[4, 1][..], &port.to_be_bytes(), &[192, 0, 2, 1, 0]].concat();
@@ -214,7 +214,7 @@ fn another_stream_is_told_long_before_a_packet_would_be_whole() {
 
 /// The first packet of each kind, truncated.
 #[test]
-fn a_first_packet_is_told_by_the_last_of_its_bytes_and_not_before() {
+fn probe_decides_at_last_byte() {
     let hello = hello();
     for auth_len in AUTH {
         for packet in [
@@ -232,7 +232,7 @@ fn a_first_packet_is_told_by_the_last_of_its_bytes_and_not_before() {
 }
 
 #[test]
-fn a_stream_is_read_however_it_is_cut() {
+fn segmentation_changes_no_hello() {
     let stream: Vec<u8> = dialogue(TCP)
         .iter()
         .filter(|(side, _)| *side == Side::Client)
@@ -250,7 +250,7 @@ fn a_stream_is_read_however_it_is_cut() {
 
 proptest! {
     #[test]
-    fn no_stream_panics_or_is_held_without_bound(
+    fn arbitrary_stream_is_bounded_and_never_panics(
         pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..20),
         spoilt in any::<prop::sample::Index>(),
     ) {

@@ -109,7 +109,7 @@ mod tests {
     use crate::record::tests::record;
 
     #[test]
-    fn a_record_with_a_hello_is_told_from_what_looks_like_one() {
+    fn distinguishes_hello_record_from_lookalikes() {
         let whole = record();
         for len in 0..PROBE_LEN {
             assert_eq!(probe(&whole[..len]), Probe::Unsure, "{len} bytes");

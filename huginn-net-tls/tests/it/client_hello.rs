@@ -246,7 +246,7 @@ fn a_server_hello_of_an_early_draft() {
 
 proptest! {
     #[test]
-    fn no_bytes_break_it(mut bytes in prop::collection::vec(any::<u8>(), 0..400), server in any::<bool>()) {
+    fn arbitrary_bytes_never_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..400), server in any::<bool>()) {
         if let [kind, high, middle, ..] = bytes.as_mut_slice() {
             (*kind, *high, *middle) = (1 + u8::from(server), 0, 0);
         }

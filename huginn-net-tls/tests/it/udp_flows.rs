@@ -65,7 +65,7 @@ fn dialogue(mut bytes: &[u8]) -> Vec<(Side, &[u8])> {
 
 /// Anybody may send datagrams with the addresses of others.
 #[test]
-fn what_tells_nothing_does_not_hide_what_comes_after_it_over_something_else() {
+fn misdetected_datagram_does_not_hide_other_carrier() {
     let (quic, dtls) = ((Side::Client, QUIC), dialogue(DTLS));
     let of_quic = reported(&[quic], 50_000, 443);
     assert_eq!(of_quic, [(Transport::Quic, Side::Client, 50_000)]);
@@ -87,7 +87,7 @@ fn what_tells_nothing_does_not_hide_what_comes_after_it_over_something_else() {
 
 /// A flow that is met in the middle may begin with what the server sent.
 #[test]
-fn a_well_known_port_is_the_servers() {
+fn well_known_port_is_server() {
     for (client, server) in [(50_000, 443), (443, 500), (50_000, 8443), (443, 50_000)] {
         // Where the client has the well-known port, it is taken for the server.
         let swapped = client < 1024 && server >= 1024;

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_code_is_canonical_and_complete() {
+    fn code_is_canonical_and_complete() {
         let mut next = 0;
         let mut bits = 5;
         for row in &ROWS {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn each_symbol_is_read_back_from_its_code() {
+    fn decodes_code_of_each_symbol() {
         for row in &ROWS {
             for (symbol, code) in row.symbols.iter().zip(row.first..) {
                 let buffered = (u64::from(code) << (64 - row.bits)) | (u64::MAX >> row.bits);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_string_is_refused() {
+    fn rejects_invalid_strings() {
         for bytes in [
             &[0xff, 0xff, 0xff, 0xff][..], // the end of string
             &[0xff],                       // eight bits of padding

@@ -39,7 +39,7 @@ mod tests {
 
     /// RFC 7541, appendix C.1, and numbers beyond 32 bits.
     #[test]
-    fn numbers_of_the_appendix_and_beyond() {
+    fn decodes_rfc7541_integers() {
         for (bytes, prefix, number) in [
             (&[0x0a][..], 5, Some(10)),
             (&[0xea], 5, Some(10)),

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn indices_run_over_both_tables() {
+    fn indices_span_both_tables() {
         let mut table = DynamicTable::new();
         assert_eq!(table.field(0), None);
         assert_eq!(table.field(1), Some((&b":authority"[..], &b""[..])));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_when_the_size_is_reached() {
+    fn evicts_oldest_fields_at_size_limit() {
         let mut table = DynamicTable::new();
         table.set_max_size(70);
         table.add(b"a", b"11");

@@ -7,7 +7,7 @@ use super::summary::*;
 
 /// RFC 9112, section 6.3, on where requests end: the request that follows is found.
 #[test]
-fn the_next_request_is_found_behind_any_body() {
+fn finds_request_after_any_body() {
     let bodies: &[&str] = &[
         "\r\n",
         "Content-Length: 0\r\n\r\n",
@@ -34,7 +34,7 @@ fn the_next_request_is_found_behind_any_body() {
 }
 
 #[test]
-fn where_a_body_ends_cannot_be_known_the_next_piece_that_begins_with_a_head_counts() {
+fn resyncs_at_next_head_after_unknown_body() {
     let heads = [
         "Content-Length: 5, 6\r\n\r\n",
         "Content-Length: -1\r\n\r\n",
@@ -55,7 +55,7 @@ fn where_a_body_ends_cannot_be_known_the_next_piece_that_begins_with_a_head_coun
 
 /// RFC 9112, section 6.3, on where responses end, by what was asked.
 #[test]
-fn the_next_response_is_found_behind_any_body() {
+fn finds_response_after_any_body() {
     let exchanges: &[(&str, &str, &[&str])] = &[
         ("GET", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nHTTP", &["200"]),
         ("HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", &["200"]),
@@ -90,7 +90,7 @@ fn the_next_response_is_found_behind_any_body() {
 }
 
 #[test]
-fn a_response_without_a_length_goes_on_until_the_connection_ends() {
+fn response_without_length_ends_at_close() {
     for head in ["HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.0 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n"] {
         let mut seen = connection();
         seen.requests(NEXT).responses(head).responses(NEXT_RESPONSE).requests(NEXT);
@@ -100,7 +100,7 @@ fn a_response_without_a_length_goes_on_until_the_connection_ends() {
 }
 
 #[test]
-fn missing_bytes_of_a_body_do_no_harm_and_others_lose_little() {
+fn gap_in_body_is_harmless() {
     let mut seen = connection();
     seen.requests("POST /a HTTP/1.1\r\nContent-Length: 100\r\n\r\n0123456789");
     seen.connection.gap(Role::Request, 90, &mut seen.counters);
@@ -115,7 +115,7 @@ fn missing_bytes_of_a_body_do_no_harm_and_others_lose_little() {
 }
 
 #[test]
-fn a_connection_that_was_open_before_is_read_from_the_next_head() {
+fn midstream_starts_at_next_head() {
     let mut seen = Seen::new(Http1Connection::midstream());
     seen.requests("some body text\r\n").responses(b"\0binary").requests(NEXT).responses(NEXT_RESPONSE);
     assert_eq!(seen.heads, ["0 GET /next", "0 299"]);

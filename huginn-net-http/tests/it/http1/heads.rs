@@ -5,7 +5,7 @@ use huginn_net_http::{Headers, HttpVersion, Request};
 use super::summary::*;
 
 #[test]
-fn heads_as_lenient_as_they_are_found() {
+fn parses_lenient_heads() {
     let request = |text: &str| Request::parse(text.as_bytes()).unwrap().unwrap().value;
     // RFC 9112, section 2.2: a bare LF; section 5.2: folding.
     let folded = request("GET / HTTP/1.1\nA: b\r\n\t c\n d\nHost:\te \n\n");
@@ -25,7 +25,7 @@ fn heads_as_lenient_as_they_are_found() {
 }
 
 #[test]
-fn a_target_may_hold_controls() {
+fn target_may_contain_controls() {
     for step in [1, 2, 7, 100] {
         let mut seen = connection();
         for piece in b"GET /a\x01b HTTP/1.1\r\n\r\nUNSUBSCRIBE \0 HTTP/1.1\r\n\r\n".chunks(step) {
@@ -42,7 +42,7 @@ fn a_target_may_hold_controls() {
 
 /// RFC 8441, section 4; RFC 9113, section 8.5.
 #[test]
-fn a_connect_of_http_2_may_have_a_path() {
+fn http2_connect_may_have_path() {
     let request = |target: &[u8]| {
         Request::new(HttpVersion::Http2, b"CONNECT", target, Headers::default()).with_authority(b"a:443")
     };
@@ -53,7 +53,7 @@ fn a_connect_of_http_2_may_have_a_path() {
 
 /// RFC 9112, sections 3.2 and 3.3.
 #[test]
-fn host_and_path_of_all_forms_of_target() {
+fn host_and_path_of_all_target_forms() {
     let table: &[(&str, Option<&str>, Option<&str>)] = &[
         (
             "GET /where?q=now HTTP/1.1\r\nHost: www.example.org\r\n",

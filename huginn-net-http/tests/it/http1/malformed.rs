@@ -6,7 +6,7 @@ use huginn_net_http::{HttpError, Request, Response, Role};
 use super::summary::*;
 
 #[test]
-fn many_requests_may_wait_for_their_responses() {
+fn tracks_many_pending_requests() {
     let mut seen = connection();
     let requests = "HEAD / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n".repeat(2000);
     let responses =
@@ -20,7 +20,7 @@ fn many_requests_may_wait_for_their_responses() {
 }
 
 #[test]
-fn bombs_are_counted_and_held_within_bounds() {
+fn oversized_heads_are_counted_and_bounded() {
     // A head of 10 MB: one line, many lines, one target.
     let line = [b"GET / HTTP/1.1\r\nA: ", vec![b'a'; 10_000_000].as_slice(), b"\r\n\r\n"].concat();
     let lines = [b"GET / HTTP/1.1\r\n", "A: b\r\n".repeat(1_700_000).as_bytes(), b"\r\n"].concat();
@@ -52,7 +52,7 @@ fn bombs_are_counted_and_held_within_bounds() {
 }
 
 #[test]
-fn head_that_is_cut_asks_for_more() {
+fn truncated_head_needs_more_bytes() {
     for end in ["\r\n\r\n", "\n\n", "\n\r\n"] {
         let head = format!("GET / HTTP/1.1\r\nHost: a{end}");
         for len in 0..head.len() {
@@ -67,7 +67,7 @@ fn head_that_is_cut_asks_for_more() {
 
 /// A reader that looked at a head anew with every piece would take hours.
 #[test]
-fn a_head_may_come_byte_by_byte() {
+fn parses_head_byte_by_byte() {
     let head = format!(
         "GET /{} HTTP/1.1\r\n{}\r\n",
         "a".repeat(30_000),
@@ -90,7 +90,7 @@ fn a_head_may_come_byte_by_byte() {
 }
 
 #[test]
-fn what_follows_an_upgrade_is_held_within_bounds() {
+fn bytes_after_upgrade_are_bounded() {
     let mut seen = connection();
     seen.requests("POST / HTTP/1.1\r\nContent-Length: 1000\r\n\r\n");
     seen.responses("HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n");

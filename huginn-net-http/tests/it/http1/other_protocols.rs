@@ -6,7 +6,7 @@ use huginn_net_http::http1::Upgrade;
 use super::summary::*;
 
 #[test]
-fn what_is_not_http_1_is_let_go_with_its_first_bytes() {
+fn rejects_other_protocols_by_first_bytes() {
     let table: &[&[u8]] = &[
         b"\x16\x03\x01\x02\x00\x01",
         b"SSH-2.0-OpenSSH_9.2p1\r\n",
@@ -41,7 +41,7 @@ fn what_is_not_http_1_is_let_go_with_its_first_bytes() {
 
 /// RFC 1928, RFC 1929; HAProxy's proxy-protocol.txt, sections 2.1 and 2.2.
 #[test]
-fn greetings_that_come_before_http() {
+fn skips_proxy_preambles() {
     let greetings: &[(&[u8], &[u8])] = &[
         (b"\x05\x01\x00\x05\x01\x00\x01\x7f\0\0\x01\0\x50", b"\x05\x00\x05\x00\x00\x01\0\0\0\0\0\0"),
         (
@@ -69,7 +69,7 @@ fn greetings_that_come_before_http() {
 }
 
 #[test]
-fn http_2_may_come_instead() {
+fn detects_http2_preface() {
     let mut seen = connection();
     seen.responses(b"\0\0\0\x04\0\0\0\0\0");
     for byte in b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" {
@@ -89,7 +89,7 @@ fn http_2_may_come_instead() {
 }
 
 #[test]
-fn a_tunnel_is_a_connection_of_its_own() {
+fn parses_tunnel_as_new_connection() {
     let mut seen = connection();
     seen.requests("CONNECT a:80 HTTP/1.1\r\n\r\n").responses("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n");
     assert!(!seen.connection.is_done());
@@ -104,7 +104,7 @@ fn a_tunnel_is_a_connection_of_its_own() {
 
 /// RFC 7540, section 3.2; RFC 6455, section 1.2.
 #[test]
-fn an_upgrade_ends_http_1_in_both_directions() {
+fn upgrade_ends_both_directions() {
     let mut seen = connection();
     let upgrade = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n";
     seen.requests(format!("POST / HTTP/1.1\r\n{upgrade}Content-Length: 4\r\n\r\nbo"));

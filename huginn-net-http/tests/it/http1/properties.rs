@@ -42,7 +42,7 @@ fn exchanges() -> impl Strategy<Value = (Vec<u8>, Vec<String>)> {
 
 proptest! {
     #[test]
-    fn a_stream_cut_anywhere_gives_the_same_heads(
+    fn segmentation_changes_no_head(
         (bytes, heads) in exchanges(),
         cuts in vec(any::<prop::sample::Index>(), 0..40),
         bytewise in any::<bool>(),
@@ -60,7 +60,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_do_no_harm(
+    fn arbitrary_bytes_never_panic(
         pieces in vec((any::<bool>(), prop_oneof![
             vec(any::<u8>(), 0..40),
             "(GET|CONNECT|HEAD) /[ -~]{0,5} HTTP/1.1\r?\n".prop_map(String::into_bytes),
@@ -84,7 +84,7 @@ proptest! {
 
     /// What httparse takes is read as httparse reads it.
     #[test]
-    fn strict_heads_are_read_as_httparse_reads_them(
+    fn agrees_with_httparse_on_strict_heads(
         head in "[A-Z]{1,8} [!-~]{1,12} HTTP/1\\.[01](\r\n[!-~]{1,6}:[ \t]{0,2}[ -~]{0,9}){0,4}\r\n\r\n"
     ) {
         let mut headers = [httparse::EMPTY_HEADER; 8];

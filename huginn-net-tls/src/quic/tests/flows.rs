@@ -335,7 +335,7 @@ fn every_connection_of_a_flow_is_read_and_what_comes_twice_is_not_news() {
 }
 
 #[test]
-fn hellos_without_end_are_not_all_reported() {
+fn reported_hellos_are_limited() {
     let mut run = Run::default();
     for nth in 0..200 {
         let mut hello = hello();

@@ -75,7 +75,7 @@ const DIALOGUES: [(&str, &[&[u8]]); 18] = [
 ];
 
 #[test]
-fn after_any_dialogue_that_leads_to_tls() {
+fn finds_hello_after_any_dialogue() {
     for (name, turns) in DIALOGUES {
         for step in [1, 3, 1400] {
             let mut connection = Connection::open([99, u32::MAX]);
@@ -102,7 +102,7 @@ fn after_any_dialogue_that_leads_to_tls() {
 }
 
 #[test]
-fn a_connection_may_be_met_in_the_middle() {
+fn midstream_connection_is_parsed() {
     let mut connection = Connection::in_the_middle([500, 600]);
     connection.segment(Side::Client, 2000, 70, b"NOOP\r\n");
     assert_eq!(connection.counters().0.flows.opened, 0);
@@ -120,7 +120,7 @@ fn a_connection_may_be_met_in_the_middle() {
 }
 
 #[test]
-fn in_the_middle_a_hello_is_found_behind_a_proxy_header_and_after_its_answer() {
+fn midstream_finds_hello_after_proxy_header() {
     let server = vec![(Side::Server, "1301".to_owned(), false)];
     for header in [&b"PROXY TCP4 192.0.2.1 192.0.2.2 22 443\r\n"[..], b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"] {
         let mut connection = Connection::in_the_middle([500, 600]);
@@ -136,7 +136,7 @@ fn in_the_middle_a_hello_is_found_behind_a_proxy_header_and_after_its_answer() {
 }
 
 #[test]
-fn what_the_capture_lacks_of_a_dialogue_does_not_hide_tls() {
+fn gap_in_dialogue_does_not_hide_tls() {
     let mut connection = Connection::open([0, 0]);
     let connect = b"CONNECT a.example:443 HTTP/1.1\r\n\r\n";
     connection.segment(Side::Client, 0, 0, connect);
@@ -151,7 +151,7 @@ fn what_the_capture_lacks_of_a_dialogue_does_not_hide_tls() {
 const FALSE_START: [u8; 10] = [22, 3, 1, 0, 40, 1, 0, 0, 36, 3];
 
 #[test]
-fn a_false_start_does_not_hide_the_hello_behind_it() {
+fn false_start_does_not_hide_later_hello() {
     for between in [0, 1, 30, 36, 100] {
         let stream = [&FALSE_START[..], &vec![7; between], CURL].concat();
         let mut connection = Connection::open([0, 0]);

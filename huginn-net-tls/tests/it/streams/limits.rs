@@ -6,7 +6,7 @@ use huginn_net_tls::HuginnNetTls;
 use super::connection::{CURL, Connection, RETRY, long_hello, one_client, records, server_hello};
 
 #[test]
-fn a_gap_before_more_than_can_be_held_is_given_up() {
+fn abandons_gap_beyond_buffer_limit() {
     let mut connection = Connection::open([0, 0]);
     let data = vec![0; 130_000];
     connection.say(Side::Client, 10, 0, &data);
@@ -15,7 +15,7 @@ fn a_gap_before_more_than_can_be_held_is_given_up() {
 }
 
 #[test]
-fn hellos_that_are_never_whole_are_held_within_the_limit() {
+fn incomplete_hellos_are_bounded() {
     let mut connection = Connection::in_the_middle([0, 0]);
     let limits = FlowLimits { max_buffered_bytes: 1 << 20, ..FlowLimits::default() };
     connection.analyzer = HuginnNetTls::builder().flow_limits(limits).build();
@@ -32,7 +32,7 @@ fn hellos_that_are_never_whole_are_held_within_the_limit() {
 }
 
 #[test]
-fn what_is_not_tls_is_left_alone_after_64_kib() {
+fn stops_search_after_64_kib() {
     for (len, given_up) in [(65_000, 0), (66_000, 2)] {
         let mut connection = Connection::open([0, 0]);
         for side in [Side::Client, Side::Server] {
@@ -47,7 +47,7 @@ fn what_is_not_tls_is_left_alone_after_64_kib() {
 }
 
 #[test]
-fn hellos_that_cannot_be_read_or_are_never_whole_are_counted() {
+fn counts_malformed_and_incomplete_hellos() {
     let mut cut = CURL.to_vec();
     // The session id is longer than the message.
     cut[5 + 4 + 2 + 32..][..2].copy_from_slice(&[0xff, 0xff]);
@@ -74,7 +74,7 @@ fn hellos_that_cannot_be_read_or_are_never_whole_are_counted() {
 
 /// A message of 64 KiB in records of a byte, which look like a hello's beginning at every fifth.
 #[test]
-fn false_starts_within_each_other_take_no_quadratic_time() {
+fn nested_false_starts_take_linear_time() {
     let message: Vec<u8> = [1, 0, 0xff, 0xff, 3].repeat(12_000);
     let stream = [records(&message, 1), vec![0; 7]].concat();
     let begun = std::time::Instant::now();
@@ -89,7 +89,7 @@ fn false_starts_within_each_other_take_no_quadratic_time() {
 }
 
 #[test]
-fn hellos_without_end_are_not_all_reported() {
+fn reported_hellos_are_limited() {
     let mut connection = Connection::open([0, 0]);
     connection.say(Side::Client, 0, 0, &CURL.repeat(50));
     assert_eq!(connection.found().len(), 4);

@@ -22,7 +22,7 @@ use self::connection::{
 };
 
 #[test]
-fn cut_at_every_byte_and_in_both_orders() {
+fn any_cut_and_order_finds_hello() {
     for cut in 1..CURL.len() {
         for swapped in [false, true] {
             let mut connection = Connection::open([u32::MAX - 100, 7]);
@@ -41,7 +41,7 @@ fn cut_at_every_byte_and_in_both_orders() {
 proptest! {
     /// Any cuts, any order, pieces twice and pieces that overlap; sequence numbers that may wrap; behind a preamble.
     #[test]
-    fn however_it_is_cut_ordered_and_repeated(
+    fn segmentation_order_and_repetition_change_nothing(
         first in any::<u32>(),
         step in 1..1600_usize,
         in_records in 1..700_usize,
@@ -67,7 +67,7 @@ proptest! {
 
     /// Whatever both sides say, nothing breaks, and what is held has a limit.
     #[test]
-    fn any_bytes_do_no_harm(
+    fn arbitrary_bytes_never_panic(
         segments in prop::collection::vec(
             (any::<bool>(), 0..300_000_usize, 0..300_000_usize, prop::collection::vec(any::<u8>(), 0..200)), 0..60
         ),
@@ -84,7 +84,7 @@ proptest! {
 }
 
 #[test]
-fn a_hello_of_more_than_one_record_and_one_in_records_of_a_byte() {
+fn hello_may_span_many_records() {
     for (len, step) in [(20_000, 1 << 14), (65_000, 1 << 14), (2_000, 1)] {
         let mut connection = Connection::open([0, 0]);
         connection.say(Side::Client, 0, 0, &records(&long_hello(len), step));
@@ -93,7 +93,7 @@ fn a_hello_of_more_than_one_record_and_one_in_records_of_a_byte() {
 }
 
 #[test]
-fn a_second_hello_is_one_that_the_server_asked_for() {
+fn second_hello_after_retry_request_is_retry() {
     let mut connection = Connection::open([0, 0]);
     let ccs = [20, 3, 3, 0, 1, 1];
     connection.segment(Side::Client, 0, 0, CURL);
@@ -113,7 +113,7 @@ fn a_second_hello_is_one_that_the_server_asked_for() {
 }
 
 #[test]
-fn a_second_hello_is_none_that_was_asked_for_where_the_server_asked_for_none() {
+fn second_hello_without_request_is_no_retry() {
     let alert = [21, 3, 3, 0, 2, 2, 40];
     for (answer, retry) in [(&alert[..], false), (&[], true)] {
         let mut connection = Connection::open([0, 0]);
@@ -134,7 +134,7 @@ fn early_hello() -> Vec<u8> {
 }
 
 #[test]
-fn early_data_does_not_hide_the_second_hello() {
+fn early_data_does_not_hide_second_hello() {
     let data = [&[23, 3, 3, 0x3e, 0x80][..], &[0xaa; 16_000]].concat();
     for (hello, hellos) in [(early_hello(), 2), (CURL.to_vec(), 1)] {
         let mut connection = Connection::open([0, 0]);
@@ -145,7 +145,7 @@ fn early_data_does_not_hide_the_second_hello() {
 
 /// A server that keeps no state answers a SYN that comes again with another sequence number (RFC 4987, section 3.6).
 #[test]
-fn the_last_answer_to_a_syn_tells_where_the_server_begins() {
+fn last_syn_ack_defines_server_start() {
     let mut connection = Connection::open([99, 4_000_000_000]);
     connection.first = [99, 1_234_567];
     connection.syns();
@@ -155,7 +155,7 @@ fn the_last_answer_to_a_syn_tells_where_the_server_begins() {
 }
 
 #[test]
-fn the_version_of_the_first_record_says_nothing() {
+fn first_record_version_is_ignored() {
     for version in [[3, 5], [3, 0x7f], [2, 0], [0, 0]] {
         for step in [1, 3, 1400] {
             let mut hello = CURL.to_vec();
