@@ -1,4 +1,4 @@
-//! Whether a signature leaves a later one anything to match.
+//! Detects signatures that an earlier one makes unreachable.
 
 use huginn_net_tcp::{IpVersion, WindowMultiple};
 
@@ -6,18 +6,18 @@ use crate::tcp_match::Fit;
 use crate::{Entry, TcpPattern, WindowPattern};
 
 impl Entry<TcpPattern> {
-    /// Whether `later`, of the same option layout and length of IP options, can never be found because this one is
-    /// found first.
+    /// Whether `later`, with the same option layout and length of IP options, can never match because this signature
+    /// always matches first.
     ///
-    /// As in p0f, `later` is matched as though it were a packet, which its initial TTL stands for.
+    /// Like p0f, this treats `later` as a packet whose TTL is the initial TTL.
     pub(crate) fn covers(&self, later: &Self) -> bool {
         let is_found_first = !self.label.generic || later.label.generic;
         is_found_first && self.pattern.covers(&later.pattern)
     }
 
-    /// Whether p0f, too, sees that this one covers `later`, which it does. Files that p0f takes, its own among them,
-    /// hold signatures of which it does not see it.
-    pub(crate) fn is_seen_to_cover(&self, later: &Self) -> bool {
+    /// Whether p0f also detects that this signature covers `later`. Existing files, p0f's own among them, contain
+    /// covered signatures that p0f does not detect.
+    pub(crate) fn covers_for_p0f(&self, later: &Self) -> bool {
         use WindowPattern::{Any, Modulo, Multiple};
         let quirks = self.pattern.quirks_for(later.pattern.version.unwrap_or(IpVersion::V6));
         let windows_are_compared = match (self.pattern.window, later.pattern.window) {
@@ -31,14 +31,14 @@ impl Entry<TcpPattern> {
 
 impl TcpPattern {
     fn covers(&self, later: &Self) -> bool {
-        takes_all(self.mss, later.mss)
-            && takes_all(self.scale, later.scale)
-            && takes_all(self.payload, later.payload)
+        accepts_all(self.mss, later.mss)
+            && accepts_all(self.scale, later.scale)
+            && accepts_all(self.payload, later.payload)
             && self.ttl.fit(later.ttl.initial) == Some(Fit::Exact)
             && self.window_covers(later)
             && [IpVersion::V4, IpVersion::V6]
                 .into_iter()
-                .filter(|&version| takes_all(later.version, Some(version)))
+                .filter(|&version| accepts_all(later.version, Some(version)))
                 .all(|version| self.quirks_for(version) == later.quirks_for(version))
     }
 
@@ -53,12 +53,12 @@ impl TcpPattern {
     }
 }
 
-/// Whether a field that may be a wildcard takes whatever `later` takes.
-fn takes_all<T: PartialEq>(earlier: Option<T>, later: Option<T>) -> bool {
+/// Whether a field that may be a wildcard accepts every value that `later` accepts.
+fn accepts_all<T: PartialEq>(earlier: Option<T>, later: Option<T>) -> bool {
     earlier.is_none() || earlier == later
 }
 
-/// The multiple that such a window is seen as, whatever else the packet holds.
+/// The multiple that such a window always appears as, whatever else the packet contains.
 fn multiple_of_mss(window: u16, mss: Option<u16>) -> Option<WindowMultiple> {
     let mss = mss.filter(|&mss| mss >= 100 && window != 0 && window.checked_rem(mss) == Some(0))?;
     window.checked_div(mss).map(WindowMultiple::Mss)

@@ -1,6 +1,6 @@
-//! A signature database, read once and shared.
+//! A signature database.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -13,14 +13,19 @@ use crate::http_index::{HeaderNames, HttpIndex};
 use crate::tcp_index::TcpIndex;
 use crate::{DatabaseError, HttpMatch, HttpPattern, Label, TcpMatch, TcpPattern, UserAgentSystem, parser};
 
-/// A database of signatures in the syntax of p0f v3 (the README of p0f, section 5).
+/// A database of signatures in the syntax of p0f v3 (p0f's README, section 5).
 ///
-/// It is read once, owns all that it holds and is never changed: share it behind an [`Arc`].
+/// A database is immutable and owns its data: share it in an [`Arc`].
 #[derive(Clone, Debug, Default)]
 pub struct Database {
     pub(crate) classes: Vec<Arc<str>>,
+    /// Classes that a fragment takes from its base; see [`Database::parse_fragment`].
+    pub(crate) base_classes: Vec<Arc<str>>,
+    /// System names that the `sys` lines of a fragment take from its base.
+    pub(crate) base_systems: HashSet<Box<str>>,
     pub(crate) user_agent_systems: Vec<UserAgentSystem>,
-    /// The searches for their texts, in their order: to prepare one takes longer than to search.
+    /// Searchers for the texts of `user_agent_systems`, in the same order: building a searcher takes longer than a
+    /// search.
     pub(crate) user_agent_searches: Vec<Finder<'static>>,
     pub(crate) labels: Vec<Arc<Label>>,
     pub(crate) links: Vec<LinkEntry>,
@@ -38,25 +43,25 @@ pub struct Database {
 pub struct Entry<P> {
     /// The signature.
     pub pattern: P,
-    /// What it is the signature of.
+    /// The label of the signature.
     pub label: Arc<Label>,
-    /// Its line in the file, counted from 1.
+    /// Line in the file, counted from 1.
     pub line: u32,
 }
 
-/// A kind of link, known by its transmission unit.
+/// A link type and its MTU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkEntry {
-    /// The transmission unit.
+    /// The MTU.
     pub mtu: Mtu,
-    /// The kind of link.
+    /// The link type.
     pub link: Arc<str>,
-    /// Its line in the file, counted from 1.
+    /// Line in the file, counted from 1.
     pub line: u32,
 }
 
-/// How much a database holds.
+/// Numbers of entries in a database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -64,7 +69,7 @@ pub struct Stats {
     pub classes: usize,
     /// Labels of systems and software.
     pub labels: usize,
-    /// Transmission units.
+    /// MTUs.
     pub mtu: usize,
     /// Signatures of SYNs.
     pub tcp_request: usize,
@@ -77,60 +82,80 @@ pub struct Stats {
 }
 
 impl Database {
-    /// Reads a database.
+    /// Parses a database.
     ///
     /// # Errors
-    /// The first line that cannot be read, or whose signature can never be reached.
+    /// The first line with a syntax error or with a signature that can never match.
     pub fn parse(text: &str) -> Result<Self, DatabaseError> {
-        parser::parse(text)
+        parser::parse(text, None)
     }
 
-    /// Reads a database from bytes. What is not UTF-8, as labels and HTTP values in old files may be, is replaced by
+    /// Parses one file of a database that consists of several files, such as [the built-in one](Self::builtin).
+    ///
+    /// Labels may use the classes of `base`, and [`lint`](Self::lint) accepts the systems of `base` in `sys`. The
+    /// result contains nothing else of `base`.
+    ///
+    /// ```
+    /// use huginn_net_db::Database;
+    ///
+    /// let file = "[tcp:request]\nlabel = s:unix:Linux:6.x\nsig = *:64:0:*:mss*10,7:mss,sok,ts,nop,ws::0\n";
+    /// assert!(Database::parse(file).is_err(), "the file does not list the class");
+    /// assert!(Database::parse_fragment(file, &Database::builtin())?.lint().is_empty());
+    /// # Ok::<(), huginn_net_db::DatabaseError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The same as for [`Self::parse`].
+    pub fn parse_fragment(text: &str, base: &Self) -> Result<Self, DatabaseError> {
+        parser::parse(text, Some(base))
+    }
+
+    /// Parses a database from bytes. Invalid UTF-8, which occurs in labels and HTTP values of old files, becomes
     /// U+FFFD.
     ///
     /// # Errors
-    /// As [`Self::parse`].
+    /// The same as for [`Self::parse`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DatabaseError> {
         Self::parse(&String::from_utf8_lossy(bytes))
     }
 
-    /// What sent a SYN, if known.
+    /// Looks up the sender of a SYN.
     ///
-    /// A specific signature is better than a generic one, which is better than a fuzzy match; of equals the first in
-    /// the file is taken. User-space tools are not matched in a fuzzy way.
+    /// A specific signature is preferred to a generic one, and both to a fuzzy match. Among equals, the first in the
+    /// file matches. User-space tools have no fuzzy matches.
     pub fn match_syn(&self, signature: &TcpSignature) -> Option<TcpMatch> {
         self.tcp_request.find(signature)
     }
 
-    /// What sent a SYN+ACK, if known; see [`Self::match_syn`].
+    /// Looks up the sender of a SYN+ACK; see [`Self::match_syn`].
     pub fn match_syn_ack(&self, signature: &TcpSignature) -> Option<TcpMatch> {
         self.tcp_response.find(signature)
     }
 
-    /// What sent an HTTP request, if known.
+    /// Looks up the sender of an HTTP request.
     ///
-    /// The first specific signature that matches is taken, else the first generic one. Nothing is known of HTTP/2.
+    /// The first specific signature is preferred to the first generic one. HTTP/2 never matches.
     pub fn match_request(&self, signature: &HttpSignature) -> Option<HttpMatch> {
         self.http_request.find(signature, &self.header_names)
     }
 
-    /// What sent an HTTP response, if known; see [`Self::match_request`].
+    /// Looks up the sender of an HTTP response; see [`Self::match_request`].
     pub fn match_response(&self, signature: &HttpSignature) -> Option<HttpMatch> {
         self.http_response.find(signature, &self.header_names)
     }
 
-    /// Whether a header of this name, case counted, occurs in an HTTP signature, be it as one that must be absent: for
+    /// Whether a header name, case-sensitive, occurs in an HTTP signature as required or forbidden; for
     /// [`HttpSignature::raw_sig`].
-    pub fn knows_header(&self, name: &[u8]) -> bool {
+    pub fn contains_header_name(&self, name: &[u8]) -> bool {
         self.header_names.contains(name)
     }
 
-    /// The kind of link that has this transmission unit, if known.
+    /// Looks up the link type with this MTU.
     pub fn match_mtu(&self, mtu: Mtu) -> Option<&Arc<str>> {
         self.link_by_mtu.get(&mtu)
     }
 
-    /// How much it holds.
+    /// Counts the entries.
     pub fn stats(&self) -> Stats {
         Stats {
             classes: self.classes.len(),
@@ -143,50 +168,55 @@ impl Database {
         }
     }
 
-    /// The classes of systems, as `classes` lists them.
+    /// The classes that `classes` lists.
     pub fn classes(&self) -> &[Arc<str>] {
         &self.classes
     }
 
-    /// The systems that User-Agent strings are searched for, as `ua_os` lists them.
+    /// The systems that `ua_os` lists, which User-Agent strings are searched for.
     pub fn user_agent_systems(&self) -> &[UserAgentSystem] {
         &self.user_agent_systems
     }
 
-    /// The system that a User-Agent names: the first of [`user_agent_systems`](Self::user_agent_systems) whose text occurs
-    /// in it.
+    /// The system that a User-Agent names: the first of [`user_agent_systems`](Self::user_agent_systems) whose text it
+    /// contains.
     pub fn user_agent_system(&self, user_agent: &[u8]) -> Option<&UserAgentSystem> {
         let mut systems = self.user_agent_systems.iter().zip(&self.user_agent_searches);
         let (system, _) = systems.find(|(_, search)| search.find(user_agent).is_some())?;
         Some(system)
     }
 
-    /// The labels of all sections but `[mtu]`, in the order of the file.
+    /// The labels of all sections except `[mtu]`, in file order.
     pub fn labels(&self) -> &[Arc<Label>] {
         &self.labels
     }
 
-    /// The section `[mtu]`.
+    /// The names of the systems that have labels; tools are not systems.
+    pub(crate) fn system_names(&self) -> impl Iterator<Item = &str> {
+        self.labels.iter().filter(|label| !label.is_tool()).map(|label| label.name.as_ref())
+    }
+
+    /// The entries of `[mtu]`.
     pub fn links(&self) -> &[LinkEntry] {
         &self.links
     }
 
-    /// The sections `[tcp:request]`.
+    /// The signatures of `[tcp:request]`.
     pub fn tcp_request(&self) -> &[Entry<TcpPattern>] {
         self.tcp_request.entries()
     }
 
-    /// The sections `[tcp:response]`.
+    /// The signatures of `[tcp:response]`.
     pub fn tcp_response(&self) -> &[Entry<TcpPattern>] {
         self.tcp_response.entries()
     }
 
-    /// The sections `[http:request]`.
+    /// The signatures of `[http:request]`.
     pub fn http_request(&self) -> &[Entry<HttpPattern>] {
         self.http_request.entries()
     }
 
-    /// The sections `[http:response]`.
+    /// The signatures of `[http:response]`.
     pub fn http_response(&self) -> &[Entry<HttpPattern>] {
         self.http_response.entries()
     }

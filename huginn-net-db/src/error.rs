@@ -1,25 +1,25 @@
-//! What can be wrong with a signature file.
+//! Errors of signature files.
 
 use huginn_net_tcp::{IpVersion, LayoutError, OptionLayout, Quirks, TcpField, UnknownQuirk};
 
-/// Why a signature file, or one signature out of it, is refused.
+/// Why a signature file or a single signature is rejected.
 ///
-/// Lines and columns count from 1, columns in characters; a signature alone is line 1.
+/// Lines and columns count from 1, columns in characters; a single signature is line 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatabaseError {
-    /// A line that cannot be read, or does not belong where it stands.
+    /// A line has a syntax error or is misplaced.
     #[error("line {line}, column {column}: {fault}")]
     Syntax {
         /// The line.
         line: u32,
-        /// Where in it the trouble begins.
+        /// Column of the error.
         column: u32,
-        /// What is wrong.
+        /// The fault.
         #[source]
         fault: Fault,
     },
-    /// A signature that can never be reached: whatever it matches, an earlier one matches before.
+    /// A signature can never match, because an earlier one matches first.
     #[error("line {line}: the signature can never be reached, the one in line {earlier} covers it")]
     Covered {
         /// The line of the signature.
@@ -29,11 +29,11 @@ pub enum DatabaseError {
     },
 }
 
-/// What is wrong in a line of a signature file.
+/// A fault in a line of a signature file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Neither an assignment nor a section.
+    /// The line is neither an assignment nor a section.
     #[error("'{text}' is neither 'key = value' nor a section in brackets")]
     Statement {
         /// The line.
@@ -54,7 +54,7 @@ pub enum Fault {
     /// `classes` after the first section.
     #[error("classes must stand before the first section")]
     ClassesInSection,
-    /// `ua_os` elsewhere than before the labels of `[http:request]`.
+    /// `ua_os` outside of `[http:request]`, or after its first label.
     #[error("ua_os must stand in [http:request], before the first label")]
     UaOsMisplaced,
     /// A label before the first section.
@@ -63,13 +63,13 @@ pub enum Fault {
     /// A signature without a label.
     #[error("sig must stand behind a label of its section")]
     SigWithoutLabel,
-    /// `sys` elsewhere than right after a label of class `!`.
+    /// `sys` without a preceding label of class `!`.
     #[error("sys must stand right behind a label of class '!'")]
     SysMisplaced,
-    /// A label of class `!` without `sys` right after it.
+    /// A label of class `!` without a following `sys`.
     #[error("a label of class '!' must be followed by sys")]
     SysMissing,
-    /// A class whose name has other characters than letters and digits.
+    /// A class name with characters other than letters and digits.
     #[error("class: '{name}' is not made of letters and digits")]
     ClassName {
         /// The name.
@@ -81,10 +81,10 @@ pub enum Fault {
         /// The name.
         name: Box<str>,
     },
-    /// A label that has not four fields.
+    /// A label without four fields.
     #[error("label: {found} fields, not the 4 of type:class:name:flavor")]
     LabelFieldCount {
-        /// How many there are.
+        /// Number of fields found.
         found: usize,
     },
     /// A label whose type is neither specific nor generic.
@@ -93,7 +93,7 @@ pub enum Fault {
         /// The type.
         value: Box<str>,
     },
-    /// A name, of a label or of a system, that is empty or has characters that names must not have.
+    /// A name of a label or system that is empty or has invalid characters.
     #[error("name: '{name}' is not made of letters, digits, blanks and ./-_!?()")]
     Name {
         /// The name.
@@ -105,70 +105,70 @@ pub enum Fault {
     /// An MTU out of range.
     #[error("MTU: '{value}' is not a number from 1 to 65535")]
     Mtu {
-        /// What stands in its place.
+        /// The invalid text.
         value: Box<str>,
     },
-    /// A TCP signature that has not eight fields.
+    /// A TCP signature without eight fields.
     #[error("{found} fields, not the 8 of ver:ittl:olen:mss:wsize,scale:olayout:quirks:pclass")]
     TcpFieldCount {
-        /// How many there are.
+        /// Number of fields found.
         found: usize,
     },
-    /// A field of a TCP signature that cannot be read.
+    /// An invalid field of a TCP signature.
     #[error("{field}: '{value}' is not {}", expected(*field))]
     TcpField {
-        /// Which one.
+        /// The field.
         field: TcpField,
-        /// What it holds.
+        /// The text of the field.
         value: Box<str>,
     },
-    /// The option layout of a TCP signature.
+    /// An invalid option layout of a TCP signature.
     #[error("option layout: {0}")]
     Layout(#[source] LayoutError),
-    /// The quirks of a TCP signature.
+    /// Invalid quirks of a TCP signature.
     #[error("quirks: {0}")]
     Quirks(#[source] UnknownQuirk),
-    /// A quirk that no packet of the signature's IP version can have.
+    /// A quirk that cannot occur in the signature's IP version.
     #[error("quirks: '{quirk}' does not occur in IPv{version}")]
-    ForeignQuirk {
+    QuirkOfOtherVersion {
         /// The quirk.
         quirk: Quirks,
         /// The version.
         version: IpVersion,
     },
-    /// An HTTP signature that has not four fields.
+    /// An HTTP signature without four fields.
     #[error("{found} fields, not the 4 of ver:horder:habsent:expsw")]
     HttpFieldCount {
-        /// How many there are.
+        /// Number of fields found.
         found: usize,
     },
-    /// The version of an HTTP signature.
+    /// An invalid version of an HTTP signature.
     #[error("HTTP version: '{value}' is not '0', '1' or '*'")]
     HttpVersion {
-        /// What stands in its place.
+        /// The invalid text.
         value: Box<str>,
     },
-    /// A header name that is empty or has characters that names must not have.
+    /// A header name that is empty or has invalid characters.
     #[error("header: '{name}' is not made of letters, digits, '-' and '_'")]
     HeaderName {
         /// The name.
         name: Box<str>,
     },
-    /// A value, of a header or behind `=` in `ua_os`, that is empty or not between brackets.
+    /// A value of a header, or after `=` in `ua_os`, that is empty or not in brackets.
     #[error("value: '{value}' is not a text in brackets")]
     BracketedValue {
-        /// What stands in its place.
+        /// The invalid text.
         value: Box<str>,
     },
-    /// More headers than a signature may list.
+    /// Too many headers in a signature.
     #[error("more than {max} headers")]
     TooManyHeaders {
-        /// How many it may.
+        /// The limit.
         max: usize,
     },
 }
 
-/// What a pattern for this field looks like.
+/// Describes a valid pattern for this field.
 fn expected(field: TcpField) -> String {
     match field {
         TcpField::Version => "'4', '6' or '*'".into(),

@@ -1,4 +1,4 @@
-//! HTTP signatures, compared by numbers that stand for the names of headers.
+//! An index of HTTP signatures by header names.
 
 mod entry_set;
 
@@ -12,15 +12,15 @@ use self::entry_set::EntrySet;
 use crate::http_match::occurs_in;
 use crate::{DatabaseError, Entry, HeaderPattern, HttpMatch, HttpPattern};
 
-/// The names of headers that occur in the HTTP signatures of a file, of both directions.
+/// The header names in the HTTP signatures of a file, in both directions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeaderNames {
     numbers: HashMap<Box<[u8]>, Name, RandomState>,
-    /// Those of the names that a head has recognised when it was read, by their numbers there.
-    recognised: Vec<Option<Name>>,
+    /// The names of `HeaderName`, indexed by its numbers.
+    by_header_name: Vec<Option<Name>>,
 }
 
-/// A name that occurs in a signature.
+/// The number of a header name that occurs in a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Name(usize);
 
@@ -31,7 +31,7 @@ impl HeaderNames {
 
     fn find(&self, header: Header<'_>) -> Option<Name> {
         match header.known_name() {
-            Some(name) => *self.recognised.get(name as usize)?,
+            Some(name) => *self.by_header_name.get(name as usize)?,
             None => self.numbers.get(header.name).copied(),
         }
     }
@@ -39,21 +39,21 @@ impl HeaderNames {
     fn add(&mut self, text: &str) -> Name {
         let next = Name(self.numbers.len());
         let name = *self.numbers.entry(text.as_bytes().into()).or_insert(next);
-        self.recognised.resize(HeaderName::ALL.len(), None);
-        let mut recognised = HeaderName::ALL.iter().zip(&mut self.recognised);
-        if let Some((_, place)) = recognised.find(|(known, _)| known.text() == text) {
-            *place = Some(name);
+        self.by_header_name.resize(HeaderName::ALL.len(), None);
+        let mut by_header_name = HeaderName::ALL.iter().zip(&mut self.by_header_name);
+        if let Some((_, slot)) = by_header_name.find(|(known, _)| known.text() == text) {
+            *slot = Some(name);
         }
         name
     }
 }
 
-/// A set of names; those whose numbers are alike modulo 128 are not told apart.
+/// A set of names; names whose numbers are equal modulo 128 are not distinguished.
 #[derive(Clone, Copy, Debug)]
 struct NameSet(u128);
 
 impl NameSet {
-    fn of(names: impl Iterator<Item = Name>) -> Self {
+    fn from_names(names: impl Iterator<Item = Name>) -> Self {
         let mut set = Self(0);
         names.for_each(|name| set.add(name));
         set
@@ -68,9 +68,9 @@ impl NameSet {
     }
 }
 
-/// The headers of a head or signature, as far as their names are known, each with what tells its value.
+/// The headers with known names of a head or signature, each with a value of type `V`.
 struct Head<V> {
-    /// `None` in a signature for both.
+    /// `None` in a signature for both versions.
     version: Option<HttpVersion>,
     headers: SmallVec<[(Name, V); 24]>,
     names: NameSet,
@@ -93,36 +93,36 @@ impl<V> Head<V> {
 
 /// The HTTP signatures of one direction.
 ///
-/// They are compared in their order, but what most of them ask for is not there: those that may match are found by the
-/// names of a head, and of these some more are ruled out by one operation on a set of names.
+/// Most signatures require a header that a given head does not have. The index selects candidates by the names of a
+/// head, then rules out more by a set operation, and compares the rest in file order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HttpIndex {
-    /// In the order of the file.
+    /// In file order.
     entries: Vec<Entry<HttpPattern>>,
-    /// Beside each of `entries`.
-    asked: Vec<Asked>,
-    /// Beside each of `entries`: the line of one that leaves it nothing to match, though p0f takes both.
+    /// The conditions of each of `entries`.
+    required: Vec<Required>,
+    /// For each of `entries`: the line of a signature that covers it, which p0f does not detect.
     covered_by: Vec<Option<u32>>,
-    /// By the number of a name.
+    /// Indexed by the number of a name.
     by_name: Vec<ByName>,
-    /// Those that ask for no header.
+    /// Signatures without required headers.
     content: EntrySet,
 }
 
-/// The signatures that a name is of account for.
+/// The signatures that a header name affects.
 #[derive(Clone, Debug, Default)]
 struct ByName {
-    /// Those that are found by it: that ask for it, each by one name only.
+    /// Signatures that this name selects; each signature is selected by one of its required names.
     finds: EntrySet,
     forbidden_by: EntrySet,
 }
 
-/// What a signature asks for.
+/// The header conditions of a signature.
 #[derive(Clone, Debug)]
-struct Asked {
-    /// Those of the pattern's headers, in order.
+struct Required {
+    /// The names of the pattern's headers, in order.
     names: Box<[Name]>,
-    /// Those of them that are not optional.
+    /// The names that are not optional.
     required: NameSet,
     absent: Box<[Name]>,
 }
@@ -132,65 +132,66 @@ impl HttpIndex {
         &self.entries
     }
 
-    /// The lines of signatures that can never be reached, though p0f takes them, and of those that cover them.
+    /// The lines of unreachable signatures that p0f accepts, each with the line of the signature that covers it.
     pub(crate) fn covered(&self) -> impl Iterator<Item = (u32, u32)> {
         let both = self.entries.iter().zip(&self.covered_by);
         both.filter_map(|(entry, covered_by)| Some((entry.line, (*covered_by)?)))
     }
 
-    /// Adds a signature behind all others.
+    /// Appends a signature.
     ///
     /// # Errors
-    /// An earlier one leaves it nothing to match, and p0f refuses it as well.
+    /// [`DatabaseError::Covered`] if an earlier signature covers this one and p0f detects that.
     pub(crate) fn push(
         &mut self,
         entry: Entry<HttpPattern>,
         known: &mut HeaderNames,
     ) -> Result<(), DatabaseError> {
-        let asked = Asked::new(&entry.pattern, known);
+        let required = Required::new(&entry.pattern, known);
         let mut covered_by = None;
-        let earlier = self.entries.iter().zip(&self.asked).zip(&mut self.covered_by);
-        for ((earlier, asked_earlier), earlier_is_covered_by) in earlier {
+        let earlier = self.entries.iter().zip(&self.required).zip(&mut self.covered_by);
+        for ((earlier, earlier_required), earlier_is_covered_by) in earlier {
             if earlier.label.generic && !entry.label.generic {
-                if asked.covers(&entry.pattern, asked_earlier, &earlier.pattern) {
+                if required.covers(&entry.pattern, earlier_required, &earlier.pattern) {
                     earlier_is_covered_by.get_or_insert(entry.line);
                 }
-            } else if asked_earlier.covers(&earlier.pattern, &asked, &entry.pattern) {
+            } else if earlier_required.covers(&earlier.pattern, &required, &entry.pattern) {
                 if !earlier.label.generic {
                     return Err(DatabaseError::Covered { line: entry.line, earlier: earlier.line });
                 }
                 covered_by.get_or_insert(earlier.line);
             }
         }
-        self.note_names(&asked, &entry.pattern);
+        self.add_names(&required, &entry.pattern);
         self.entries.push(entry);
-        self.asked.push(asked);
+        self.required.push(required);
         self.covered_by.push(covered_by);
         Ok(())
     }
 
-    /// Notes by which names the next signature is found: of those that it asks for, the one that the fewest are found by.
-    fn note_names(&mut self, asked: &Asked, pattern: &HttpPattern) {
-        let place = self.entries.len();
-        let highest = asked.names.iter().chain(&asked.absent).map(|name| name.0.saturating_add(1)).max();
+    /// Registers the next signature: the required name with the fewest signatures so far selects it.
+    fn add_names(&mut self, required: &Required, pattern: &HttpPattern) {
+        let slot = self.entries.len();
+        let highest =
+            required.names.iter().chain(&required.absent).map(|name| name.0.saturating_add(1)).max();
         if let Some(length) = highest.filter(|&length| length > self.by_name.len()) {
             self.by_name.resize_with(length, ByName::default);
         }
         let found_by = |name: &&Name| self.by_name.get(name.0).map(|by_name| by_name.finds.len());
-        let required = asked.names.iter().zip(&pattern.headers).rev();
-        let required = required.filter(|(_, header)| !header.optional).map(|(name, _)| name);
-        match required.min_by_key(found_by).and_then(|name| self.by_name.get_mut(name.0)) {
-            Some(by_name) => by_name.finds.insert(place),
-            None => self.content.insert(place),
+        let names = required.names.iter().zip(&pattern.headers).rev();
+        let names = names.filter(|(_, header)| !header.optional).map(|(name, _)| name);
+        match names.min_by_key(found_by).and_then(|name| self.by_name.get_mut(name.0)) {
+            Some(by_name) => by_name.finds.insert(slot),
+            None => self.content.insert(slot),
         }
-        for name in &asked.absent {
+        for name in &required.absent {
             if let Some(by_name) = self.by_name.get_mut(name.0) {
-                by_name.forbidden_by.insert(place);
+                by_name.forbidden_by.insert(slot);
             }
         }
     }
 
-    /// Those of the signatures in a word of their sets that may match a head.
+    /// The candidates for a head within one word of the sets.
     fn candidates<V>(&self, word: usize, head: &Head<V>) -> impl Iterator<Item = usize> {
         let (mut found, mut forbidden) = (self.content.word(word), 0);
         for (name, _) in &head.headers {
@@ -199,10 +200,10 @@ impl HttpIndex {
                 forbidden |= by_name.forbidden_by.word(word);
             }
         }
-        EntrySet::places(word, found & !forbidden)
+        EntrySet::indices(word, found & !forbidden)
     }
 
-    /// The signature that matches: the first specific one, else the first generic one.
+    /// The match: the first specific signature, else the first generic one.
     pub(crate) fn find(&self, signature: &HttpSignature, known: &HeaderNames) -> Option<HttpMatch> {
         let version = signature.version();
         if version == HttpVersion::Http2 {
@@ -212,10 +213,12 @@ impl HttpIndex {
         let head = Head::new(Some(version), named);
         let mut generic = None;
         let words = 0..EntrySet::words(self.entries.len());
-        for place in words.flat_map(|word| self.candidates(word, &head)) {
-            let Some((asked, entry)) = self.asked.get(place).zip(self.entries.get(place)) else { continue };
-            if head.names.contains(asked.required)
-                && asked.version_and_headers_fit(&entry.pattern, &head, value_of)
+        for slot in words.flat_map(|word| self.candidates(word, &head)) {
+            let Some((required, entry)) = self.required.get(slot).zip(self.entries.get(slot)) else {
+                continue;
+            };
+            if head.names.contains(required.required)
+                && required.version_and_headers_fit(&entry.pattern, &head, p0f_value)
             {
                 if !entry.label.generic {
                     return Some(HttpMatch::new(entry, signature));
@@ -227,22 +230,23 @@ impl HttpIndex {
     }
 }
 
-/// What p0f compares of a header.
-fn value_of(header: Header<'_>) -> &[u8] {
+/// The value that p0f compares.
+fn p0f_value(header: Header<'_>) -> &[u8] {
     header.p0f_value().unwrap_or_default()
 }
 
-impl Asked {
+impl Required {
     fn new(pattern: &HttpPattern, known: &mut HeaderNames) -> Self {
         let names: Box<[Name]> = pattern.headers.iter().map(|header| known.add(&header.name)).collect();
         let absent: Box<[Name]> = pattern.absent.iter().map(|name| known.add(name)).collect();
-        let asked = names.iter().zip(&pattern.headers);
-        let required = NameSet::of(asked.filter(|(_, header)| !header.optional).map(|(name, _)| *name));
+        let required = names.iter().zip(&pattern.headers);
+        let required =
+            NameSet::from_names(required.filter(|(_, header)| !header.optional).map(|(name, _)| *name));
         Self { names, required, absent }
     }
 
-    /// Whether this signature is found wherever `later` could be. As in p0f, `later` is matched as though it were a
-    /// head, which has all its optional headers; what software either expects does not count.
+    /// Whether this signature matches whenever `later` could. Like p0f, this treats `later` as a head with all its
+    /// optional headers, and ignores the expected software.
     fn covers(&self, pattern: &HttpPattern, later: &Self, later_pattern: &HttpPattern) -> bool {
         let value =
             |index: usize| later_pattern.headers.get(index).and_then(|header| header.value.as_deref());
@@ -258,18 +262,18 @@ impl Asked {
         &self,
         pattern: &HttpPattern,
         head: &Head<V>,
-        value_of: impl Fn(V) -> &'a [u8],
+        p0f_value: impl Fn(V) -> &'a [u8],
     ) -> bool {
         let value_fits = |value: V, header: &HeaderPattern| {
-            header.value.as_deref().is_none_or(|part| occurs_in(part.as_bytes(), value_of(value)))
+            header.value.as_deref().is_none_or(|part| occurs_in(part.as_bytes(), p0f_value(value)))
         };
-        // Most signatures fail by the order, which costs less to see.
+        // Most signatures fail by the order of headers, which is cheap to check.
         (pattern.version.is_none() || pattern.version == head.version)
             && self.headers_fit(pattern, head, |_, _| true)
             && self.headers_fit(pattern, head, value_fits)
     }
 
-    /// Of several headers of one name the first that is left counts, whatever its value.
+    /// Of several headers with the same name, the first unmatched one counts, whatever its value.
     fn headers_fit<V: Copy>(
         &self,
         pattern: &HttpPattern,

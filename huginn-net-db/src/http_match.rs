@@ -1,4 +1,4 @@
-//! What an HTTP signature is found to be.
+//! Matches of HTTP signatures.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,14 +8,13 @@ use memchr::memmem;
 
 use crate::{Entry, HttpPattern, Label};
 
-/// What a database says of a request or response.
+/// The result of a database lookup for a request or response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpMatch {
-    /// What sent it.
+    /// The label of the sender.
     pub label: Arc<Label>,
-    /// Whether its User-Agent or Server is not what such software says that it is. Where there is none, nothing is
-    /// claimed.
+    /// Whether the User-Agent or Server header contradicts the matched software. False without such a header.
     pub dishonest: bool,
     /// The line of the signature, counted from 1.
     pub line: u32,
@@ -31,28 +30,28 @@ impl HttpMatch {
     }
 }
 
-/// Whether a part occurs in a value; most begin with it.
+/// Whether a value contains a text; most values start with it.
 pub(crate) fn occurs_in(part: &[u8], value: &[u8]) -> bool {
     value.starts_with(part) || memmem::find(value, part).is_some()
 }
 
-/// What p0f prints as `params` of a request or response.
+/// The `params` that p0f prints of a request or response.
 ///
-/// [`Display`](fmt::Display) is p0f's text: words separated by blanks, `none` without any.
+/// [`Display`](fmt::Display) writes p0f's text: words separated by blanks, or `none`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct HttpParams {
-    /// `dishonest`: the software claims to be other than it is; see [`HttpMatch::dishonest`].
+    /// `dishonest`: the software claims to be different software; see [`HttpMatch::dishonest`].
     pub dishonest: bool,
-    /// `anonymous`: there is no User-Agent, or no Server.
+    /// `anonymous`: no User-Agent or Server header.
     pub anonymous: bool,
-    /// `generic`: the label is a last resort.
+    /// `generic`: the label is generic (type `g`).
     pub generic: bool,
 }
 
 impl HttpParams {
-    /// The parameters of a signature and of what the database says of it.
-    pub fn of(signature: &HttpSignature, found: Option<&HttpMatch>) -> Self {
+    /// Computes the parameters from a signature and its match.
+    pub fn from_signature(signature: &HttpSignature, found: Option<&HttpMatch>) -> Self {
         Self {
             dishonest: found.is_some_and(|found| found.dishonest),
             anonymous: signature.software().is_none(),

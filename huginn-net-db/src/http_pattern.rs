@@ -1,4 +1,4 @@
-//! What an HTTP signature in the database asks of a request or response.
+//! HTTP signatures of a database.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,9 +7,10 @@ use huginn_net_http::HttpVersion;
 
 use crate::DatabaseError;
 use crate::Fault;
-use crate::syntax::{Part, Trouble};
+use crate::limits::MAX_PATTERN_HEADERS;
+use crate::syntax::{Part, SyntaxError};
 
-/// An HTTP signature of the database.
+/// An HTTP signature of a database, which may contain wildcards.
 ///
 /// [`Display`](fmt::Display) and [`FromStr`] use the syntax of p0f's README, section 5: `ver:horder:habsent:expsw`.
 ///
@@ -28,23 +29,22 @@ use crate::syntax::{Part, Trouble};
 pub struct HttpPattern {
     /// HTTP/1.0 (written `0`) or HTTP/1.1 (`1`); `None` for both (`*`). HTTP/2 has no signatures.
     pub version: Option<HttpVersion>,
-    /// Headers that must occur in this order, others between them or not.
+    /// Required headers in this order; others may be between them.
     pub headers: Vec<HeaderPattern>,
-    /// Headers that must not occur.
+    /// Forbidden headers.
     pub absent: Vec<Box<str>>,
-    /// What the software claims, somewhere in its User-Agent or Server header, to be; `None` where nothing is
-    /// expected.
+    /// A text that the User-Agent or Server header should contain; `None` without expectation.
     pub software: Option<Box<str>>,
 }
 
 /// One header of an [`HttpPattern`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HeaderPattern {
-    /// Its name; case counts.
+    /// Name, case-sensitive.
     pub name: Box<str>,
-    /// What its value must contain; `None` for anything.
+    /// Text that the value must contain; `None` for any value.
     pub value: Option<Box<str>>,
-    /// Whether it may be missing (written `?Name`); it must then occur nowhere else.
+    /// Whether the header may be missing (written `?Name`); it must not occur at another position.
     pub optional: bool,
 }
 
@@ -52,22 +52,19 @@ impl FromStr for HttpPattern {
     type Err = DatabaseError;
 
     fn from_str(text: &str) -> Result<Self, DatabaseError> {
-        Self::parse(Part::line(text)).map_err(|trouble| trouble.in_line(1, text))
+        Self::parse(Part::line(text)).map_err(|error| error.in_line(1, text))
     }
 }
 
-/// How many headers each list of a signature may hold (as in p0f).
-const MAX_HEADERS: usize = 32;
-
 impl HttpPattern {
-    pub(crate) fn parse(text: Part<'_>) -> Result<Self, Trouble> {
-        let too_few = |found| text.trouble(Fault::HttpFieldCount { found });
+    pub(crate) fn parse(text: Part<'_>) -> Result<Self, SyntaxError> {
+        let too_few = |found| text.error(Fault::HttpFieldCount { found });
         let (version, rest) = text.split_once(':').ok_or_else(|| too_few(1))?;
         let version = match version.text {
             "0" => Some(HttpVersion::Http10),
             "1" => Some(HttpVersion::Http11),
             "*" => None,
-            other => return Err(version.trouble(Fault::HttpVersion { value: other.into() })),
+            other => return Err(version.error(Fault::HttpVersion { value: other.into() })),
         };
         let (headers, rest) = parse_headers(rest)?;
         let rest = rest.ok_or_else(|| too_few(2))?;
@@ -82,16 +79,16 @@ impl HttpPattern {
     }
 }
 
-/// The headers up to the next colon, and what follows that; a value in brackets may hold commas and colons.
-fn parse_headers(mut rest: Part<'_>) -> Result<(Vec<HeaderPattern>, Option<Part<'_>>), Trouble> {
+/// Parses headers up to the next colon and returns the rest; a value in brackets may contain commas and colons.
+fn parse_headers(mut rest: Part<'_>) -> Result<(Vec<HeaderPattern>, Option<Part<'_>>), SyntaxError> {
     let mut headers = Vec::new();
     if let Some(after) = rest.strip_prefix(":") {
         return Ok((headers, Some(after)));
     }
     loop {
         let (header, after) = parse_header(rest)?;
-        if headers.len() == MAX_HEADERS {
-            return Err(rest.trouble(Fault::TooManyHeaders { max: MAX_HEADERS }));
+        if headers.len() == MAX_PATTERN_HEADERS {
+            return Err(rest.error(Fault::TooManyHeaders { max: MAX_PATTERN_HEADERS }));
         }
         headers.push(header);
         match after.strip_prefix(",") {
@@ -102,8 +99,8 @@ fn parse_headers(mut rest: Part<'_>) -> Result<(Vec<HeaderPattern>, Option<Part<
     }
 }
 
-/// `Name`, `?Name`, `Name=[value]` or `?Name=[value]`, and what follows.
-fn parse_header(text: Part<'_>) -> Result<(HeaderPattern, Part<'_>), Trouble> {
+/// Parses `Name`, `?Name`, `Name=[value]` or `?Name=[value]` and returns the rest.
+fn parse_header(text: Part<'_>) -> Result<(HeaderPattern, Part<'_>), SyntaxError> {
     let optional = text.strip_prefix("?");
     let (name, rest) = optional.unwrap_or(text).take_while(is_header_character);
     if name.text.is_empty() {
@@ -116,13 +113,13 @@ fn parse_header(text: Part<'_>) -> Result<(HeaderPattern, Part<'_>), Trouble> {
     Ok((HeaderPattern { name: name.text.into(), value, optional: optional.is_some() }, rest))
 }
 
-fn parse_absent(text: Part<'_>) -> Result<Vec<Box<str>>, Trouble> {
+fn parse_absent(text: Part<'_>) -> Result<Vec<Box<str>>, SyntaxError> {
     if text.text.is_empty() {
         return Ok(Vec::new());
     }
     let names = text.split(',').enumerate().map(|(index, name)| {
-        if index == MAX_HEADERS {
-            return Err(name.trouble(Fault::TooManyHeaders { max: MAX_HEADERS }));
+        if index == MAX_PATTERN_HEADERS {
+            return Err(name.error(Fault::TooManyHeaders { max: MAX_PATTERN_HEADERS }));
         }
         if name.text.is_empty() || !name.text.chars().all(is_header_character) {
             return Err(bad_name(name));
@@ -136,9 +133,9 @@ fn is_header_character(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '-' || c == '_'
 }
 
-fn bad_name(text: Part<'_>) -> Trouble {
+fn bad_name(text: Part<'_>) -> SyntaxError {
     let (name, _) = text.take_while(|c| c != ',' && c != ':');
-    text.trouble(Fault::HeaderName { name: name.text.into() })
+    text.error(Fault::HeaderName { name: name.text.into() })
 }
 
 impl fmt::Display for HttpPattern {

@@ -1,24 +1,24 @@
-//! What signatures say that something is.
+//! Labels: the names of systems and software.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// A label: what the signatures under it identify.
+/// The label of a group of signatures: the system or software that they identify.
 ///
-/// [`Display`](fmt::Display) is the text that p0f prints: name and flavor.
+/// [`Display`](fmt::Display) writes name and flavor, as p0f prints them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Label {
-    /// Whether it is a last resort, taken only where no specific signature matches (type `g`).
+    /// Whether the label is generic (type `g`): used only if no specific signature matches.
     pub generic: bool,
-    /// The family of systems, one of [`Database::classes`](crate::Database::classes); `None` for software that is
-    /// not part of a system (class `!`): a user-space tool for TCP, any application for HTTP.
+    /// The class of systems, one of [`Database::classes`](crate::Database::classes); `None` for software that is not
+    /// part of a system (class `!`): a user-space tool for TCP, any application for HTTP.
     pub class: Option<Arc<str>>,
-    /// What it is: `Linux`.
+    /// The name, such as `Linux`.
     pub name: Arc<str>,
-    /// Which of them: `3.11 and newer`.
+    /// The flavor, such as `3.11 and newer`.
     pub flavor: Option<Arc<str>>,
-    /// Where such software is known to run; empty for a system.
+    /// Systems that such software runs on; empty for a system.
     pub systems: Vec<System>,
     /// Its line in the file, counted from 1.
     pub line: u32,
@@ -41,12 +41,12 @@ impl fmt::Display for Label {
     }
 }
 
-/// Systems that some software is known to run on.
+/// Systems that some software runs on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum System {
-    /// The one of this name.
+    /// The system with this name.
     Name(Arc<str>),
-    /// All of this class (written `@unix`).
+    /// All systems of this class (written `@unix`).
     Class(Arc<str>),
 }
 
@@ -59,12 +59,12 @@ impl fmt::Display for System {
     }
 }
 
-/// A system as User-Agent strings name it (`ua_os`).
+/// The name of a system in User-Agent strings (`ua_os`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct UserAgentSystem {
-    /// The system's name in labels.
+    /// Name of the system in labels.
     pub name: Arc<str>,
-    /// The text that stands for it in a User-Agent; mostly the name.
+    /// Text that identifies it in a User-Agent; usually the name.
     pub text: Arc<str>,
 }

@@ -1,6 +1,6 @@
-//! Signature databases in the syntax of p0f v3, and what they say of a signature.
+//! Signature databases in the syntax of p0f v3, and matching.
 //!
-//! A [`Database`] is read from text, or is the one [built in](Database::builtin). It knows signatures, not packets.
+//! A [`Database`] is parsed from text, or is the [built-in one](Database::builtin). It matches signatures, not packets.
 //!
 //! ```
 //! use huginn_net_db::Database;
@@ -29,6 +29,7 @@ mod http_index;
 mod http_match;
 mod http_pattern;
 mod label;
+mod limits;
 mod lint;
 mod parser;
 #[cfg(feature = "serde")]
@@ -39,6 +40,7 @@ mod tcp_match;
 mod tcp_pattern;
 mod tcp_syntax;
 
+pub use builtin::SourceLine;
 pub use database::{Database, Entry, LinkEntry, Stats};
 pub use error::{DatabaseError, Fault};
 pub use http_match::{HttpMatch, HttpParams};

@@ -1,4 +1,4 @@
-//! What is allowed in a signature file and still hardly meant.
+//! Lint of signature files: valid but suspicious content.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -8,65 +8,65 @@ use huginn_net_tcp::{Handshake, Mtu, Quirks};
 
 use crate::{Database, HttpPattern, System, TcpPattern, WindowPattern};
 
-/// A remark on a signature file that can be read.
+/// A remark on a valid signature file.
 ///
-/// [`Display`](fmt::Display) is one sentence with its line.
+/// [`Display`](fmt::Display) writes one sentence with the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lint {
-    /// The line that it is about, counted from 1.
+    /// Line of the finding, counted from 1.
     pub line: u32,
-    /// What is remarkable.
+    /// The finding.
     pub remark: Remark,
 }
 
-/// What is remarkable in a signature file.
+/// A kind of suspicious content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remark {
-    /// A signature that never matches exactly, since another one is always preferred. (Where p0f sees it, too, it is
-    /// [an error](crate::DatabaseError::Covered).)
+    /// A signature that never matches exactly, because another one is always preferred. If p0f detects this too, it is
+    /// [an error](crate::DatabaseError::Covered) instead.
     Unreachable {
-        /// The line of the other one.
+        /// Line of the preferred signature.
         other: u32,
     },
-    /// A signature that nothing fits, since its fields contradict each other.
+    /// A signature that cannot match, because its fields contradict each other.
     Contradiction(SignatureContradiction),
-    /// A transmission unit that is listed before.
+    /// A repeated MTU.
     RepeatedMtu {
-        /// The transmission unit.
+        /// The MTU.
         mtu: Mtu,
-        /// The line that counts.
+        /// Line of the first entry, which is used.
         earlier: u32,
     },
     /// A label without signatures.
     EmptyLabel,
-    /// A tool whose `sys` lists nothing.
+    /// A tool with an empty `sys`.
     ToolWithoutSystems,
-    /// A name in `sys` that no label of a system has.
+    /// A name in `sys` without a label of that system.
     UnknownSystem {
         /// The name.
         name: Box<str>,
     },
 }
 
-/// Fields of a signature that do not go together.
+/// Fields of a signature that contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SignatureContradiction {
-    /// A maximum segment size without the option.
+    /// A maximum segment size without its option.
     MssWithoutOption,
-    /// A window scale without the option.
+    /// A window scale without its option.
     ScaleWithoutOption,
-    /// A multiple of a maximum segment size, without the option.
+    /// A multiple of the maximum segment size without its option.
     MultipleWithoutMss,
-    /// `exws`, and a scale that is not over 14; or the reverse.
+    /// `exws` with a scale up to 14, or a scale above 14 without `exws`.
     Scale,
-    /// `ts1-` or `ts2+` without the option.
+    /// `ts1-` or `ts2+` without the timestamp option.
     TimestampWithoutOption,
-    /// `ts2+` on a SYN+ACK, where it is no quirk.
+    /// `ts2+` on a SYN+ACK, where it is not a quirk.
     PeerTimestampOfSynAck,
-    /// `opt+` without an end of the options and more than one byte after it.
+    /// `opt+` without an end of the options and at least two bytes after it.
     NothingAfterEol,
     /// `id+` without `df`, or `id-` with it.
     Id,
@@ -74,12 +74,12 @@ pub enum SignatureContradiction {
     Ack,
     /// `uptr+` with `urgf+`.
     Urgent,
-    /// A header that must be there and must not.
+    /// A header that is both required and forbidden.
     AbsentHeader,
 }
 
 impl Database {
-    /// What is allowed in its text and still hardly meant, by line.
+    /// Returns remarks on valid but suspicious content, ordered by line.
     pub fn lint(&self) -> Vec<Lint> {
         let mut lints = Vec::new();
         for (index, handshake) in
@@ -122,8 +122,8 @@ impl Database {
         let tcp = self.tcp_request().iter().chain(self.tcp_response()).map(|entry| entry.label.line);
         let http = self.http_request().iter().chain(self.http_response()).map(|entry| entry.label.line);
         let used: HashSet<u32> = tcp.chain(http).collect();
-        let systems: HashSet<&str> =
-            self.labels.iter().filter(|label| !label.is_tool()).map(|label| label.name.as_ref()).collect();
+        let base_systems = self.base_systems.iter().map(AsRef::as_ref);
+        let systems: HashSet<&str> = self.system_names().chain(base_systems).collect();
         for label in &self.labels {
             let mut remark = |remark| lints.push(Lint { line: label.line, remark });
             if !used.contains(&label.line) {
@@ -153,7 +153,7 @@ fn contradiction(pattern: &TcpPattern, handshake: Handshake) -> Option<Signature
     let small_scale = pattern.scale.is_none_or(|scale| scale <= 14);
     let stamps = Quirks::OWN_TIMESTAMP_ZERO | Quirks::PEER_TIMESTAMP_NONZERO;
     let ids = quirks & (Quirks::DF | Quirks::ID_NONZERO | Quirks::ID_ZERO);
-    let foreign_ack = match handshake {
+    let other_ack = match handshake {
         Handshake::Syn => Quirks::ACK_ZERO,
         Handshake::SynAck => Quirks::ACK_NONZERO,
     };
@@ -177,13 +177,13 @@ fn contradiction(pattern: &TcpPattern, handshake: Handshake) -> Option<Signature
             quirks.contains(Quirks::AFTER_EOL) && pattern.layout.eol_padding() < 2 && !malformed,
             SignatureContradiction::NothingAfterEol,
         ),
-        // A signature for both versions fits IPv6 packets, of which these quirks are not asked.
+        // A signature for both versions also matches IPv6 packets, where these quirks do not apply.
         (
             pattern.version.is_some()
                 && (ids == Quirks::ID_NONZERO || ids.contains(Quirks::DF | Quirks::ID_ZERO)),
             SignatureContradiction::Id,
         ),
-        (quirks.intersects(foreign_ack), SignatureContradiction::Ack),
+        (quirks.intersects(other_ack), SignatureContradiction::Ack),
         (quirks.contains(Quirks::URG | Quirks::URGENT_NONZERO), SignatureContradiction::Urgent),
     ];
     checks.into_iter().find(|(holds, _)| *holds).map(|(_, contradiction)| contradiction)

@@ -1,4 +1,4 @@
-//! Reading a signature file: its lines, sections and labels.
+//! Parses signature files: lines, sections and labels.
 
 use std::sync::Arc;
 
@@ -6,12 +6,16 @@ use huginn_net_tcp::Mtu;
 use memchr::memmem::Finder;
 
 use crate::database::{Entry, LinkEntry};
-use crate::syntax::{Part, Trouble, number};
+use crate::syntax::{Part, SyntaxError, number};
 use crate::{Database, DatabaseError, Fault, HttpPattern, Label, System, TcpPattern, UserAgentSystem};
 
-/// Reads a whole file.
-pub(crate) fn parse(text: &str) -> Result<Database, DatabaseError> {
+/// Parses a whole file. Labels may also use the classes of `base`.
+pub(crate) fn parse(text: &str, base: Option<&Database>) -> Result<Database, DatabaseError> {
     let mut parser = Parser::default();
+    if let Some(base) = base {
+        parser.database.base_classes = base.classes.clone();
+        parser.database.base_systems = base.system_names().map(Into::into).collect();
+    }
     for (index, line) in text.lines().enumerate() {
         parser.line = u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1);
         parser.read_line(line)?;
@@ -26,7 +30,7 @@ struct Parser {
     /// Counted from 1.
     line: u32,
     section: Option<Section>,
-    subject: Subject,
+    current_label: CurrentLabel,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,15 +42,15 @@ enum Section {
     HttpResponse,
 }
 
-/// What the signatures that follow belong to.
+/// The label of the following signatures.
 #[derive(Default)]
-enum Subject {
-    /// No label since the section began.
+enum CurrentLabel {
+    /// No label since the start of the section.
     #[default]
     None,
-    /// A label of class `!`, to which `sys` is still to come.
+    /// A label of class `!` before its `sys` line.
     Tool(Label),
-    /// A label that is complete.
+    /// A complete label.
     Label(Arc<Label>),
     /// A label of the section `[mtu]`.
     Link(Arc<str>),
@@ -54,13 +58,13 @@ enum Subject {
 
 impl Parser {
     fn read_line(&mut self, text: &str) -> Result<(), DatabaseError> {
-        self.read_statement(Part::line(text).trim_start()).map_err(|refusal| match refusal {
-            Refusal::Trouble(trouble) => trouble.in_line(self.line, text),
-            Refusal::Error(error) => error,
+        self.read_statement(Part::line(text).trim_start()).map_err(|error| match error {
+            LineError::Syntax(error) => error.in_line(self.line, text),
+            LineError::Error(error) => error,
         })
     }
 
-    fn read_statement(&mut self, statement: Part<'_>) -> Result<(), Refusal> {
+    fn read_statement(&mut self, statement: Part<'_>) -> Result<(), LineError> {
         if statement.text.is_empty() || statement.text.starts_with(';') {
             return Ok(());
         }
@@ -68,18 +72,16 @@ impl Parser {
             return Ok(self.enter_section(statement.trim())?);
         }
         let Some((key, value)) = statement.split_once('=') else {
-            return Err(statement
-                .trouble(Fault::Statement { text: statement.text.trim_end().into() })
-                .into());
+            return Err(statement.error(Fault::Statement { text: statement.text.trim_end().into() }).into());
         };
         match key.trim() {
-            // What an HTTP signature ends with may be a blank.
+            // The last field of an HTTP signature may end with a blank.
             key if key.text == "sig" => self.signature(key, value.trim_start()),
             key => Ok(self.assign(key, value.trim())?),
         }
     }
 
-    fn enter_section(&mut self, name: Part<'_>) -> Result<(), Trouble> {
+    fn enter_section(&mut self, name: Part<'_>) -> Result<(), SyntaxError> {
         self.leave_label();
         self.section = Some(match name.text {
             "[mtu]" => Section::Mtu,
@@ -87,56 +89,56 @@ impl Parser {
             "[tcp:response]" => Section::TcpResponse,
             "[http:request]" => Section::HttpRequest,
             "[http:response]" => Section::HttpResponse,
-            other => return Err(name.trouble(Fault::Section { name: other.into() })),
+            other => return Err(name.error(Fault::Section { name: other.into() })),
         });
         Ok(())
     }
 
-    /// Keeps a label to which `sys` has not come, so that a lint can tell.
+    /// Keeps a label without its `sys` line, so that the lint can report it.
     fn leave_label(&mut self) {
-        if let Subject::Tool(label) = std::mem::take(&mut self.subject) {
+        if let CurrentLabel::Tool(label) = std::mem::take(&mut self.current_label) {
             self.database.labels.push(Arc::new(label));
         }
     }
 
-    fn assign(&mut self, key: Part<'_>, value: Part<'_>) -> Result<(), Trouble> {
+    fn assign(&mut self, key: Part<'_>, value: Part<'_>) -> Result<(), SyntaxError> {
         match key.text {
-            "classes" if self.section.is_some() => Err(key.trouble(Fault::ClassesInSection)),
+            "classes" if self.section.is_some() => Err(key.error(Fault::ClassesInSection)),
             "classes" => self.classes(value),
-            "ua_os" => match (self.section, &self.subject) {
-                (Some(Section::HttpRequest), Subject::None) => self.user_agent_systems(value),
-                _ => Err(key.trouble(Fault::UaOsMisplaced)),
+            "ua_os" => match (self.section, &self.current_label) {
+                (Some(Section::HttpRequest), CurrentLabel::None) => self.user_agent_systems(value),
+                _ => Err(key.error(Fault::UaOsMisplaced)),
             },
-            "label" => match (self.section, &self.subject) {
-                (None, _) => Err(key.trouble(Fault::LabelOutsideSection)),
-                (_, Subject::Tool(_)) => Err(key.trouble(Fault::SysMissing)),
+            "label" => match (self.section, &self.current_label) {
+                (None, _) => Err(key.error(Fault::LabelOutsideSection)),
+                (_, CurrentLabel::Tool(_)) => Err(key.error(Fault::SysMissing)),
                 (Some(Section::Mtu), _) => self.link(value),
                 _ => self.label(value),
             },
-            "sys" => match std::mem::take(&mut self.subject) {
-                Subject::Tool(mut label) => {
+            "sys" => match std::mem::take(&mut self.current_label) {
+                CurrentLabel::Tool(mut label) => {
                     label.systems = self.systems(value)?;
                     self.complete(label);
                     Ok(())
                 }
-                _ => Err(key.trouble(Fault::SysMisplaced)),
+                _ => Err(key.error(Fault::SysMisplaced)),
             },
-            other => Err(key.trouble(Fault::Key { key: other.into() })),
+            other => Err(key.error(Fault::Key { key: other.into() })),
         }
     }
 
-    fn classes(&mut self, list: Part<'_>) -> Result<(), Trouble> {
+    fn classes(&mut self, list: Part<'_>) -> Result<(), SyntaxError> {
         for class in names(list) {
             if class.text.is_empty() || !class.text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-                return Err(class.trouble(Fault::ClassName { name: class.text.into() }));
+                return Err(class.error(Fault::ClassName { name: class.text.into() }));
             }
             self.database.classes.push(class.text.into());
         }
         Ok(())
     }
 
-    /// `Linux,iOS=[iPad]`
-    fn user_agent_systems(&mut self, list: Part<'_>) -> Result<(), Trouble> {
+    /// Parses `Linux,iOS=[iPad]`.
+    fn user_agent_systems(&mut self, list: Part<'_>) -> Result<(), SyntaxError> {
         let mut rest = list;
         while !rest.text.is_empty() {
             let (name, after) = rest.trim().take_while(|c| c != ',' && c != '=');
@@ -152,30 +154,30 @@ impl Parser {
             rest = match after.strip_prefix(",") {
                 Some(next) => next,
                 None if after.text.is_empty() => after,
-                None => return Err(after.trouble(Fault::BracketedValue { value: after.text.into() })),
+                None => return Err(after.error(Fault::BracketedValue { value: after.text.into() })),
             };
         }
         Ok(())
     }
 
-    fn link(&mut self, name: Part<'_>) -> Result<(), Trouble> {
+    fn link(&mut self, name: Part<'_>) -> Result<(), SyntaxError> {
         if name.text.is_empty() {
-            return Err(name.trouble(Fault::EmptyLabel));
+            return Err(name.error(Fault::EmptyLabel));
         }
-        self.subject = Subject::Link(name.text.into());
+        self.current_label = CurrentLabel::Link(name.text.into());
         Ok(())
     }
 
-    /// `type:class:name:flavor`
-    fn label(&mut self, text: Part<'_>) -> Result<(), Trouble> {
-        let too_few = |found| move || text.trouble(Fault::LabelFieldCount { found });
+    /// Parses `type:class:name:flavor`.
+    fn label(&mut self, text: Part<'_>) -> Result<(), SyntaxError> {
+        let too_few = |found| move || text.error(Fault::LabelFieldCount { found });
         let (kind, rest) = text.split_once(':').ok_or_else(too_few(1))?;
         let (class, rest) = rest.split_once(':').ok_or_else(too_few(2))?;
         let (name, flavor) = rest.split_once(':').ok_or_else(too_few(3))?;
         let generic = match kind.text {
             "s" => false,
             "g" => true,
-            other => return Err(kind.trouble(Fault::LabelType { value: other.into() })),
+            other => return Err(kind.error(Fault::LabelType { value: other.into() })),
         };
         let class = if class.text == "!" { None } else { Some(self.class(class)?) };
         let label = Label {
@@ -187,7 +189,7 @@ impl Parser {
             line: self.line,
         };
         if label.is_tool() {
-            self.subject = Subject::Tool(label);
+            self.current_label = CurrentLabel::Tool(label);
         } else {
             self.complete(label);
         }
@@ -197,17 +199,18 @@ impl Parser {
     fn complete(&mut self, label: Label) {
         let label = Arc::new(label);
         self.database.labels.push(label.clone());
-        self.subject = Subject::Label(label);
+        self.current_label = CurrentLabel::Label(label);
     }
 
-    /// A class of `classes`; case does not count.
-    fn class(&self, name: Part<'_>) -> Result<Arc<str>, Trouble> {
-        let known = self.database.classes.iter().find(|class| class.eq_ignore_ascii_case(name.text));
-        known.cloned().ok_or_else(|| name.trouble(Fault::UnknownClass { name: name.text.into() }))
+    /// Looks up a class of `classes`, ignoring case.
+    fn class(&self, name: Part<'_>) -> Result<Arc<str>, SyntaxError> {
+        let Database { classes, base_classes, .. } = &self.database;
+        let known = classes.iter().chain(base_classes).find(|class| class.eq_ignore_ascii_case(name.text));
+        known.cloned().ok_or_else(|| name.error(Fault::UnknownClass { name: name.text.into() }))
     }
 
-    /// `Linux,@win`
-    fn systems(&self, list: Part<'_>) -> Result<Vec<System>, Trouble> {
+    /// Parses `Linux,@win`.
+    fn systems(&self, list: Part<'_>) -> Result<Vec<System>, SyntaxError> {
         let system = |name: Part<'_>| match name.strip_prefix("@") {
             Some(class) => self.class(class).map(System::Class),
             None => checked_name(name).map(|name| System::Name(name.text.into())),
@@ -215,17 +218,17 @@ impl Parser {
         names(list).map(system).collect()
     }
 
-    fn signature(&mut self, key: Part<'_>, value: Part<'_>) -> Result<(), Refusal> {
-        let label = match &self.subject {
-            Subject::Label(label) => label.clone(),
-            Subject::Link(link) => {
+    fn signature(&mut self, key: Part<'_>, value: Part<'_>) -> Result<(), LineError> {
+        let label = match &self.current_label {
+            CurrentLabel::Label(label) => label.clone(),
+            CurrentLabel::Link(link) => {
                 let mtu = parse_mtu(value.trim())?;
                 self.database.link_by_mtu.entry(mtu).or_insert_with(|| link.clone());
                 self.database.links.push(LinkEntry { mtu, link: link.clone(), line: self.line });
                 return Ok(());
             }
-            Subject::Tool(_) => return Err(key.trouble(Fault::SysMissing).into()),
-            Subject::None => return Err(key.trouble(Fault::SigWithoutLabel).into()),
+            CurrentLabel::Tool(_) => return Err(key.error(Fault::SysMissing).into()),
+            CurrentLabel::None => return Err(key.error(Fault::SigWithoutLabel).into()),
         };
         let line = self.line;
         match self.section {
@@ -253,41 +256,41 @@ impl Parser {
     }
 }
 
-/// Why a line is refused: it cannot be read, or the signature in it is one too many.
-enum Refusal {
-    Trouble(Trouble),
+/// Why a line is rejected: a syntax error, or a signature that an earlier one covers.
+enum LineError {
+    Syntax(SyntaxError),
     Error(DatabaseError),
 }
 
-impl From<Trouble> for Refusal {
-    fn from(trouble: Trouble) -> Self {
-        Self::Trouble(trouble)
+impl From<SyntaxError> for LineError {
+    fn from(error: SyntaxError) -> Self {
+        Self::Syntax(error)
     }
 }
 
-impl From<DatabaseError> for Refusal {
+impl From<DatabaseError> for LineError {
     fn from(error: DatabaseError) -> Self {
         Self::Error(error)
     }
 }
 
-/// The names of a list between commas; none of an empty one.
+/// The comma-separated names of a list; none for an empty list.
 fn names(list: Part<'_>) -> impl Iterator<Item = Part<'_>> {
     list.split(',').map(Part::trim).filter(move |_| !list.text.is_empty())
 }
 
-/// A name made of what names may hold.
-fn checked_name(name: Part<'_>) -> Result<Part<'_>, Trouble> {
+/// Checks the characters of a name.
+fn checked_name(name: Part<'_>) -> Result<Part<'_>, SyntaxError> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || " ./-_!?()".contains(c);
     if name.text.is_empty() || !name.text.chars().all(allowed) {
-        return Err(name.trouble(Fault::Name { name: name.text.into() }));
+        return Err(name.error(Fault::Name { name: name.text.into() }));
     }
     Ok(name)
 }
 
-fn parse_mtu(text: Part<'_>) -> Result<Mtu, Trouble> {
+fn parse_mtu(text: Part<'_>) -> Result<Mtu, SyntaxError> {
     match number::<u16>(text.text) {
         Some(mtu) if mtu != 0 => Ok(Mtu(mtu.into())),
-        _ => Err(text.trouble(Fault::Mtu { value: text.text.into() })),
+        _ => Err(text.error(Fault::Mtu { value: text.text.into() })),
     }
 }

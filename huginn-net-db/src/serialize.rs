@@ -7,7 +7,7 @@ use crate::{Distance, HttpMatch, HttpParams, Label, System, TcpMatch, TcpParams}
 
 serialize_as_text!(System, TcpParams, HttpParams);
 
-/// `class` (`!` for software that is not part of a system), `name`, `flavor` and `generic`.
+/// Serializes `class` (`!` for software that is not part of a system), `name`, `flavor` and `generic`.
 impl Serialize for Label {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -27,7 +27,7 @@ impl Serialize for Label {
     }
 }
 
-/// `hops` and `at_most`.
+/// Serializes `hops` and `at_most`.
 impl Serialize for Distance {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -39,7 +39,7 @@ impl Serialize for Distance {
     }
 }
 
-/// `label`, `fuzzy`, `distance` and `line`.
+/// Serializes `label`, `fuzzy`, `distance` and `line`.
 impl Serialize for TcpMatch {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -54,7 +54,7 @@ impl Serialize for TcpMatch {
     }
 }
 
-/// `label`, `dishonest` and `line`.
+/// Serializes `label`, `dishonest` and `line`.
 impl Serialize for HttpMatch {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! TCP signatures, found by what no rule lets differ.
+//! An index of TCP signatures by the fields that must match exactly.
 
 mod match_cache;
 
@@ -10,24 +10,24 @@ use huginn_net_tcp::{IpVersion, OptionLayout, Quirks, TcpSignature, WindowMultip
 
 use match_cache::MatchCache;
 
-use crate::tcp_match::{Fit, RIGID, fit_of_quirks};
+use crate::tcp_match::{EXACT_QUIRKS, Fit, fit_of_quirks};
 use crate::{DatabaseError, Entry, TcpMatch, TcpPattern, TtlPattern, WindowPattern};
 
 /// The TCP signatures of one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TcpIndex {
-    /// In the order of the file.
+    /// In file order.
     entries: Vec<Entry<TcpPattern>>,
-    /// Beside each of `entries`: the line of one that leaves it nothing to match, though p0f takes both.
+    /// For each of `entries`: the line of a signature that covers it, which p0f does not detect.
     covered_by: Vec<Option<u32>>,
     buckets: HashMap<Key, Bucket, RandomState>,
     match_cache: MatchCache,
 }
 
-/// The place of the signature that matches, and how well; none where no one does.
+/// The index and quality of the match, if any.
 type Found = Option<(u32, Fit)>;
 
-/// What a packet and its signature always have in common: options, length of the IP options, rigid quirks.
+/// The fields that must match exactly: options, length of the IP options and [exact quirks](EXACT_QUIRKS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key(u128, u128);
 
@@ -38,39 +38,39 @@ impl Hash for Key {
     }
 }
 
-/// The signatures of one key, in the order of what they ask of window and scale.
+/// The signatures of one key, sorted by window and scale condition.
 #[derive(Clone, Debug, Default)]
 struct Bucket(Vec<Candidate>);
 
-/// What a signature asks of window and scale, as one number: what is asked alike is equal.
+/// The window and scale condition of a signature as one number; equal conditions are equal numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Asked(u32);
+struct WindowKey(u32);
 
 impl TcpIndex {
     pub(crate) fn entries(&self) -> &[Entry<TcpPattern>] {
         &self.entries
     }
 
-    /// The lines of signatures that can never be reached, though p0f takes them, and of those that cover them.
+    /// The lines of unreachable signatures that p0f accepts, each with the line of the signature that covers it.
     pub(crate) fn covered(&self) -> impl Iterator<Item = (u32, u32)> {
         let both = self.entries.iter().zip(&self.covered_by);
         both.filter_map(|(entry, covered_by)| Some((entry.line, (*covered_by)?)))
     }
 
-    /// Adds a signature behind all others.
+    /// Appends a signature.
     ///
     /// # Errors
-    /// An earlier one leaves it nothing to match, and p0f refuses it as well.
+    /// [`DatabaseError::Covered`] if an earlier signature covers this one and p0f detects that.
     pub(crate) fn push(&mut self, entry: Entry<TcpPattern>) -> Result<(), DatabaseError> {
         let pattern = &entry.pattern;
         let key = Key::new(&pattern.layout, pattern.ip_options_len.into(), pattern.quirks);
         let bucket = self.buckets.entry(key).or_default();
         let mut covered_by = None;
-        for place in bucket.places() {
-            let both = self.entries.get(place as usize).zip(self.covered_by.get_mut(place as usize));
+        for index in bucket.indices() {
+            let both = self.entries.get(index as usize).zip(self.covered_by.get_mut(index as usize));
             let Some((earlier, earlier_is_covered_by)) = both else { continue };
             if earlier.covers(&entry) {
-                if earlier.is_seen_to_cover(&entry) {
+                if earlier.covers_for_p0f(&entry) {
                     return Err(DatabaseError::Covered { line: entry.line, earlier: earlier.line });
                 }
                 covered_by.get_or_insert(earlier.line);
@@ -85,60 +85,60 @@ impl TcpIndex {
         Ok(())
     }
 
-    /// The signature that matches: the first specific one; else the first generic one; else the first that matches
-    /// in a fuzzy way, unless it is that of a user-space tool.
+    /// The match: the first specific signature, else the first generic one, else the first fuzzy match unless its label
+    /// is a user-space tool.
     pub(crate) fn find(&self, signature: &TcpSignature) -> Option<TcpMatch> {
         let key = Key::new(&signature.layout, signature.ip_options_len, signature.quirks);
-        let (place, fit) = self.match_cache.get_or_find(key, signature, || self.best(key, signature))?;
-        let entry = self.entries.get(place as usize)?;
+        let (index, fit) = self.match_cache.get_or_find(key, signature, || self.best(key, signature))?;
+        let entry = self.entries.get(index as usize)?;
         let is_sure = fit == Fit::Exact || !entry.label.is_tool();
         is_sure.then(|| TcpMatch::new(entry, fit, signature))
     }
 
-    /// The first match of the best kind, be it that of a tool.
+    /// The first match of the best kind, including tools.
     #[inline(never)]
     fn best(&self, key: Key, signature: &TcpSignature) -> Found {
-        let (mut specific, mut generic, mut fuzzy) = (NONE, NONE, NONE);
-        self.each_candidate(key, signature, |candidate| {
+        let (mut specific, mut generic, mut fuzzy) = (NO_ENTRY, NO_ENTRY, NO_ENTRY);
+        self.for_each_candidate(key, signature, |candidate| {
             let first = match candidate.fit(signature) {
                 Some(Fit::Exact) if candidate.is_generic => &mut generic,
                 Some(Fit::Exact) => &mut specific,
                 Some(Fit::Fuzzy) => &mut fuzzy,
                 None => return,
             };
-            *first = candidate.place.min(*first);
+            *first = candidate.index.min(*first);
         });
-        let (place, fit) = if specific.min(generic) == NONE {
+        let (index, fit) = if specific.min(generic) == NO_ENTRY {
             (fuzzy, Fit::Fuzzy)
         } else {
-            (if specific == NONE { generic } else { specific }, Fit::Exact)
+            (if specific == NO_ENTRY { generic } else { specific }, Fit::Exact)
         };
-        (place != NONE).then_some((place, fit))
+        (index != NO_ENTRY).then_some((index, fit))
     }
 
-    /// Hands over the signatures that may match a packet, as far as the key, the window and the scale tell.
+    /// Calls `take` for the signatures whose key, window and scale match a packet.
     #[inline]
-    fn each_candidate(&self, key: Key, signature: &TcpSignature, mut take: impl FnMut(&Candidate)) {
+    fn for_each_candidate(&self, key: Key, signature: &TcpSignature, mut take: impl FnMut(&Candidate)) {
         let Some(Bucket(bucket)) = self.buckets.get(&key) else { return };
         let windows = [
-            Asked::ANY_WINDOW,
-            Asked::of_window(WindowPattern::Bytes(signature.window)),
+            WindowKey::ANY_WINDOW,
+            WindowKey::from_window(WindowPattern::Bytes(signature.window)),
             signature
                 .window_multiple
-                .map_or(Asked::NO_WINDOW, |n| Asked::of_window(WindowPattern::Multiple(n))),
+                .map_or(WindowKey::NEVER, |n| WindowKey::from_window(WindowPattern::Multiple(n))),
         ];
         for window in windows {
-            // Those that ask for no certain window come first.
-            let start = if window == Asked::ANY_WINDOW {
+            // Signatures without a specific window come first.
+            let start = if window == WindowKey::ANY_WINDOW {
                 0
             } else {
-                bucket.partition_point(|candidate| candidate.asked < window)
+                bucket.partition_point(|candidate| candidate.window_key < window)
             };
             for candidate in bucket.get(start..).unwrap_or_default() {
-                if candidate.asked.window() != window {
+                if candidate.window_key.window() != window {
                     break;
                 }
-                if candidate.asked.allows(signature.scale) {
+                if candidate.window_key.allows(signature.scale) {
                     take(candidate);
                 }
             }
@@ -147,30 +147,30 @@ impl TcpIndex {
 }
 
 impl Key {
-    /// All in two words, which are quickly hashed and compared.
+    /// Packs all fields in two words, for fast hashing and comparison.
     fn new(layout: &OptionLayout, ip_options_len: u16, quirks: Quirks) -> Self {
         let [first, rest] = layout.words();
-        let quirks = u128::from((quirks & RIGID).bits());
+        let quirks = u128::from((quirks & EXACT_QUIRKS).bits());
         Self(first, rest | u128::from(ip_options_len) << 80 | quirks << 96)
     }
 }
 
-/// The place of no signature.
-const NONE: u32 = u32::MAX;
+/// The index for "no signature".
+const NO_ENTRY: u32 = u32::MAX;
 
-impl Asked {
+impl WindowKey {
     const SCALE: u32 = 0x1ff;
     const ANY_SCALE: u32 = 0x100;
     const ANY_WINDOW: Self = Self(0);
-    /// What no signature asks.
-    const NO_WINDOW: Self = Self(!Self::SCALE);
+    /// A condition that no signature has.
+    const NEVER: Self = Self(!Self::SCALE);
 
     fn new(window: WindowPattern, scale: Option<u8>) -> Self {
-        Self(Self::of_window(window).0 | scale.map_or(Self::ANY_SCALE, u32::from))
+        Self(Self::from_window(window).0 | scale.map_or(Self::ANY_SCALE, u32::from))
     }
 
-    /// What is asked of the window alone: no more than the same with a scale.
-    fn of_window(window: WindowPattern) -> Self {
+    /// The condition of the window alone; not greater than the same one with a scale.
+    fn from_window(window: WindowPattern) -> Self {
         let (kind, value) = match window {
             WindowPattern::Any | WindowPattern::Modulo(_) => (0, 0),
             WindowPattern::Bytes(bytes) => (1, bytes),
@@ -185,34 +185,34 @@ impl Asked {
     }
 
     fn allows(self, scale: u8) -> bool {
-        let asked = self.0 & Self::SCALE;
-        asked == Self::ANY_SCALE || asked == u32::from(scale)
+        let window_key = self.0 & Self::SCALE;
+        window_key == Self::ANY_SCALE || window_key == u32::from(scale)
     }
 }
 
 impl Bucket {
-    fn push(&mut self, entry: &Entry<TcpPattern>, place: u32) {
-        let candidate = Candidate::new(entry, place);
-        let order = |candidate: &Candidate| (candidate.asked, candidate.place);
+    fn push(&mut self, entry: &Entry<TcpPattern>, index: u32) {
+        let candidate = Candidate::new(entry, index);
+        let order = |candidate: &Candidate| (candidate.window_key, candidate.index);
         let at = self.0.partition_point(|before| order(before) < order(&candidate));
         self.0.insert(at, candidate);
     }
 
-    fn places(&self) -> impl Iterator<Item = u32> {
-        self.0.iter().map(|candidate| candidate.place)
+    fn indices(&self) -> impl Iterator<Item = u32> {
+        self.0.iter().map(|candidate| candidate.index)
     }
 }
 
-/// A signature, ready to be compared with packets of its key.
+/// A signature, prepared for comparison with packets of its key.
 #[derive(Clone, Debug)]
 struct Candidate {
-    asked: Asked,
-    /// Where it is in the list of all.
-    place: u32,
-    /// The quirks that it asks of IPv4 and of IPv6.
+    window_key: WindowKey,
+    /// Index in the list of all signatures.
+    index: u32,
+    /// The quirks required in IPv4 and in IPv6.
     quirks: [Quirks; 2],
     mss: Option<u16>,
-    /// What must divide the window; 1 if nothing must.
+    /// The required divisor of the window; 1 if any window matches.
     divisor: u16,
     ttl: TtlPattern,
     payload: Option<bool>,
@@ -220,11 +220,11 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn new(entry: &Entry<TcpPattern>, place: u32) -> Self {
+    fn new(entry: &Entry<TcpPattern>, index: u32) -> Self {
         let pattern = &entry.pattern;
         Self {
-            asked: Asked::new(pattern.window, pattern.scale),
-            place,
+            window_key: WindowKey::new(pattern.window, pattern.scale),
+            index,
             quirks: [IpVersion::V4, IpVersion::V6].map(|version| pattern.quirks_for(version)),
             mss: pattern.mss,
             divisor: if let WindowPattern::Modulo(bytes) = pattern.window { bytes } else { 1 },
@@ -234,7 +234,7 @@ impl Candidate {
         }
     }
 
-    /// How well a packet fits of which it is known that key, window and scale do.
+    /// Compares the remaining fields of a packet whose key, window and scale match.
     #[inline]
     fn fit(&self, signature: &TcpSignature) -> Option<Fit> {
         let fixed_fields_fit = self.mss.is_none_or(|mss| mss == signature.mss)
@@ -256,8 +256,8 @@ mod tests {
     use super::*;
     use crate::Database;
 
-    /// A packet that a signature asks for.
-    fn packet_of(pattern: &TcpPattern) -> TcpSignature {
+    /// A packet that matches a signature.
+    fn signature_from_pattern(pattern: &TcpPattern) -> TcpSignature {
         let version = pattern.version.unwrap_or(IpVersion::V4);
         let window = match pattern.window {
             WindowPattern::Any => "1".into(),
@@ -275,16 +275,16 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_compared_with_a_handful_of_signatures() {
+    fn packet_has_few_candidates() {
         let database = Database::builtin();
         for index in [&database.tcp_request, &database.tcp_response] {
             for entry in index.entries() {
-                let packet = packet_of(&entry.pattern);
+                let packet = signature_from_pattern(&entry.pattern);
                 let mut compared = Vec::new();
                 let entries = index.entries();
                 let key = Key::new(&packet.layout, packet.ip_options_len, packet.quirks);
-                index.each_candidate(key, &packet, |candidate| {
-                    compared.push(entries[candidate.place as usize].line)
+                index.for_each_candidate(key, &packet, |candidate| {
+                    compared.push(entries[candidate.index as usize].line)
                 });
                 assert!(compared.contains(&entry.line), "{}", entry.pattern);
                 assert!(compared.len() <= 12, "{}: {compared:?}", entry.pattern);
@@ -293,11 +293,11 @@ mod tests {
     }
 
     #[test]
-    fn cached_match_is_the_found_match() {
+    fn cached_match_equals_lookup() {
         let database = Database::builtin();
         let index = &database.tcp_request;
         for entry in index.entries() {
-            let packet = packet_of(&entry.pattern);
+            let packet = signature_from_pattern(&entry.pattern);
             let changes: [fn(&mut TcpSignature); 11] = [
                 |_| {},
                 |packet| packet.ttl = 1,

@@ -1,4 +1,4 @@
-//! What a TCP signature turned out to be.
+//! Matches of TCP signatures.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,35 +7,35 @@ use huginn_net_tcp::{MAX_DISTANCE, Quirks, TcpSignature};
 
 use crate::{Entry, Label, TcpPattern, TtlPattern};
 
-/// What the database says of a TCP signature. Cheap to clone.
+/// The result of a database lookup for a TCP signature. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TcpMatch {
-    /// What it is.
+    /// The label of the sender.
     pub label: Arc<Label>,
-    /// Whether the packet differs from the signature in ways that the network may cause: its TTL, and quirks that
-    /// a middlebox or congestion notification takes away or adds.
+    /// Whether the match is fuzzy: the packet differs in its TTL or in quirks that a middlebox or congestion
+    /// notification removes or adds.
     pub fuzzy: bool,
-    /// How far away the sender is.
+    /// The distance of the sender.
     pub distance: Distance,
     /// The line of the signature in its file.
     pub line: u32,
 }
 
-/// Hops between a sender and here.
+/// Distance between a sender and the capture point, in hops.
 ///
-/// [`Display`](fmt::Display) is p0f's: `4`, or `<= 4`.
+/// [`Display`](fmt::Display) writes p0f's text: `4`, or `<= 4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Distance {
-    /// How many.
+    /// Number of hops.
     pub hops: u8,
-    /// Whether that is only the most that it can be, because the system draws its initial TTL by lot.
+    /// Whether the number is an upper bound, because the system randomises its initial TTL.
     pub at_most: bool,
 }
 
 impl Distance {
-    /// The distance of a sender that nothing is known of.
+    /// The distance of a sender without a match.
     pub fn guess(signature: &TcpSignature) -> Self {
         Self { hops: signature.distance(), at_most: false }
     }
@@ -47,27 +47,27 @@ impl fmt::Display for Distance {
     }
 }
 
-/// What p0f prints as `params` of a TCP signature.
+/// The `params` that p0f prints of a TCP signature.
 ///
-/// [`Display`](fmt::Display) is p0f's: words joined by blanks, `none` without any.
+/// [`Display`](fmt::Display) writes p0f's text: words separated by blanks, or `none`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TcpParams {
-    /// `generic`: the label is a last resort.
+    /// `generic`: the label is generic (type `g`).
     pub generic: bool,
-    /// `fuzzy`: the match is.
+    /// `fuzzy`: the match is fuzzy.
     pub fuzzy: bool,
-    /// `random_ttl`: the system draws its initial TTL by lot.
+    /// `random_ttl`: the system randomises its initial TTL.
     pub random_ttl: bool,
-    /// `excess_dist`: farther than [`MAX_DISTANCE`], which is hardly true.
+    /// `excess_dist`: the distance exceeds [`MAX_DISTANCE`], which is implausible.
     pub excess_distance: bool,
-    /// `tos:0xNN`: the differentiated services code point, where it is not 0.
+    /// `tos:0xNN`: the differentiated services code point, unless it is 0.
     pub dscp: u8,
 }
 
 impl TcpParams {
-    /// The parameters of a signature and of what the database says of it.
-    pub fn of(signature: &TcpSignature, found: Option<&TcpMatch>) -> Self {
+    /// Computes the parameters from a signature and its match.
+    pub fn from_signature(signature: &TcpSignature, found: Option<&TcpMatch>) -> Self {
         let distance = found.map_or_else(|| Distance::guess(signature), |found| found.distance);
         Self {
             generic: found.is_some_and(|found| found.label.generic),
@@ -100,22 +100,22 @@ impl fmt::Display for TcpParams {
     }
 }
 
-/// How well a packet fits a pattern.
+/// How well a packet matches a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
     Exact,
     Fuzzy,
 }
 
-/// Quirks that may be gone on the way: middleboxes clear "don't fragment" and renumber.
-const MAY_BE_GONE: Quirks = Quirks::DF.union(Quirks::ID_NONZERO);
-/// Quirks that may come on the way.
-const MAY_BE_ADDED: Quirks = Quirks::ID_ZERO.union(Quirks::ECN);
-/// Quirks that must be the same whatever the IP versions, since no rule lets them differ.
-pub(crate) const RIGID: Quirks =
-    Quirks::all().difference(MAY_BE_GONE.union(MAY_BE_ADDED).union(Quirks::FLOW_LABEL));
+/// Quirks that a middlebox may remove: some clear "don't fragment" and rewrite the IP identification.
+const REMOVABLE_QUIRKS: Quirks = Quirks::DF.union(Quirks::ID_NONZERO);
+/// Quirks that the network may add.
+const ADDABLE_QUIRKS: Quirks = Quirks::ID_ZERO.union(Quirks::ECN);
+/// Quirks that must match exactly in both IP versions, because no fuzzy rule covers them.
+pub(crate) const EXACT_QUIRKS: Quirks =
+    Quirks::all().difference(REMOVABLE_QUIRKS.union(ADDABLE_QUIRKS).union(Quirks::FLOW_LABEL));
 
-/// How well the quirks of a packet fit those that are wanted.
+/// Compares the quirks of a packet with those of a pattern.
 #[inline]
 pub(crate) fn fit_of_quirks(wanted: Quirks, quirks: Quirks) -> Option<Fit> {
     if wanted == quirks {
@@ -123,7 +123,7 @@ pub(crate) fn fit_of_quirks(wanted: Quirks, quirks: Quirks) -> Option<Fit> {
     }
     let gone = wanted.difference(quirks);
     let added = quirks.difference(wanted);
-    (MAY_BE_GONE.contains(gone) && MAY_BE_ADDED.contains(added)).then_some(Fit::Fuzzy)
+    (REMOVABLE_QUIRKS.contains(gone) && ADDABLE_QUIRKS.contains(added)).then_some(Fit::Fuzzy)
 }
 
 impl TtlPattern {

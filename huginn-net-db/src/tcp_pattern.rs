@@ -1,4 +1,4 @@
-//! What a TCP signature in the database asks of a packet.
+//! TCP signatures of a database.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use huginn_net_tcp::{IpVersion, OptionLayout, Quirks, WindowMultiple};
 use crate::DatabaseError;
 use crate::syntax::Part;
 
-/// A TCP signature of the database, where a field may be a wildcard.
+/// A TCP signature of a database, which may contain wildcards.
 ///
 /// [`Display`](fmt::Display) and [`FromStr`] use the syntax of p0f's README, section 5:
 /// `ver:ittl:olen:mss:wsize,scale:olayout:quirks:pclass`.
@@ -26,7 +26,7 @@ use crate::syntax::Part;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TcpPattern {
-    /// IP version; `None` for both. It decides which quirks count and nothing else, as in p0f.
+    /// IP version; `None` for both. It only selects the quirks to compare, as in p0f.
     pub version: Option<IpVersion>,
     /// Initial time to live.
     pub ttl: TtlPattern,
@@ -36,13 +36,13 @@ pub struct TcpPattern {
     pub mss: Option<u16>,
     /// Window.
     pub window: WindowPattern,
-    /// Window scale (0: the option is absent, or says so); `None` for any.
+    /// Window scale (0: the option is absent or zero); `None` for any.
     pub scale: Option<u8>,
     /// Options in their order.
     pub layout: OptionLayout,
-    /// Oddities of the headers.
+    /// Quirks of the headers.
     pub quirks: Quirks,
-    /// Whether there is data behind the headers; `None` for either.
+    /// Whether the segment has a payload; `None` for either.
     pub payload: Option<bool>,
 }
 
@@ -51,26 +51,26 @@ pub struct TcpPattern {
 pub struct TtlPattern {
     /// The initial value.
     pub initial: u8,
-    /// Whether the system draws the value by lot, with [`Self::initial`] the greatest (written `64-`).
+    /// Whether the system randomises the value up to [`Self::initial`] (written `64-`).
     pub random: bool,
 }
 
-/// What a signature asks of a window.
+/// The window condition of a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WindowPattern {
-    /// `*`: nothing.
+    /// `*`: any window.
     Any,
     /// A number of bytes.
     Bytes(u16),
-    /// `%N`: a multiple of so many bytes.
+    /// `%N`: a multiple of this many bytes.
     Modulo(u16),
     /// `mss*N` or `mtu*N`.
     Multiple(WindowMultiple),
 }
 
 impl TcpPattern {
-    /// The quirks that it asks of a packet of this IP version: a pattern for both versions asks for none that the
-    /// version cannot have, but for `0+`, which p0f leaves.
+    /// The quirks required of a packet of this IP version. A pattern for both versions omits the quirks that the
+    /// version cannot have, except `0+`, which p0f keeps.
     pub(crate) fn quirks_for(&self, version: IpVersion) -> Quirks {
         match self.version {
             Some(_) => self.quirks,
@@ -83,7 +83,7 @@ impl FromStr for TcpPattern {
     type Err = DatabaseError;
 
     fn from_str(text: &str) -> Result<Self, DatabaseError> {
-        Self::parse(Part::line(text)).map_err(|trouble| trouble.in_line(1, text))
+        Self::parse(Part::line(text)).map_err(|error| error.in_line(1, text))
     }
 }
 

@@ -1,22 +1,22 @@
-//! Why bytes are no head.
+//! Errors of the HTTP/1 parsers.
 
-/// Bytes that are not what they should be. That they are not all there yet is no error.
+/// Why bytes are not an HTTP/1 head. Missing bytes are not an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpError {
-    /// The first line is not that of a request or response of HTTP/1 (RFC 9112, sections 3 and 4).
+    /// The first line is not that of an HTTP/1 request or response (RFC 9112, sections 3 and 4).
     #[error("the first line is not that of an HTTP/1 message")]
     NotHttp1,
-    /// A head longer than is read.
+    /// The head exceeds the length limit.
     #[error("a head of more than {max} bytes")]
     HeadTooLong {
-        /// How many bytes it may have.
+        /// The limit in bytes.
         max: usize,
     },
-    /// A head of more header fields than are read.
+    /// The head exceeds the limit of header fields.
     #[error("a head of more than {max} header fields")]
     TooManyHeaders {
-        /// How many fields it may have.
+        /// The limit, in fields.
         max: usize,
     },
 }

@@ -1,8 +1,8 @@
-//! The names of headers that signatures and framing ask for.
+//! Header names that signatures and message framing refer to.
 
 macro_rules! names {
     ($($name:ident: $text:literal,)*) => {
-        /// The name of a header that p0f knows, or that tells how a message goes on.
+        /// A header name that p0f knows, or that determines the message framing.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         #[repr(u8)]
@@ -11,10 +11,10 @@ macro_rules! names {
         }
 
         impl HeaderName {
-            /// All of them; each stands where its number says.
+            /// All names, in the order of their numbers.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// The name, in its usual spelling, which is p0f's.
+            /// The name in p0f's spelling, which is the usual one.
             pub const fn text(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)*
@@ -64,13 +64,13 @@ names! {
     Upgrade: "Upgrade",
 }
 
-/// How many places there are for the names.
-const PLACES: usize = 128;
+/// Slots of the hash table of names.
+const HASH_SLOTS: usize = 128;
 
-/// Each name and its text at its [place](place); no two have the same.
+/// Each name and its text in its [slot](place). The hash is perfect: no two names share a slot.
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
-static BY_PLACE: [Option<(HeaderName, &[u8])>; PLACES] = {
-    let mut by_place = [None; PLACES];
+static BY_HASH: [Option<(HeaderName, &[u8])>; HASH_SLOTS] = {
+    let mut by_place = [None; HASH_SLOTS];
     let mut number = 0;
     while number < HeaderName::ALL.len() {
         let name = HeaderName::ALL[number];
@@ -84,28 +84,28 @@ static BY_PLACE: [Option<(HeaderName, &[u8])>; PLACES] = {
     by_place
 };
 
-/// The place of a name, whatever its case: by its length and the letters at its ends. The factors are some of those
-/// with which no two names share a place.
+/// Hashes a name by its length, its first and its last letters, ignoring case. The factors avoid collisions between the
+/// known names.
 const fn place(name: &[u8]) -> Option<usize> {
     let (Some(&first), Some(&last)) = (name.first(), name.last()) else { return None };
     let sum = (first as usize & 0x1f).wrapping_mul(4).wrapping_add((last as usize & 0x1f).wrapping_mul(24));
-    Some(sum.wrapping_add(name.len()) % PLACES)
+    Some(sum.wrapping_add(name.len()) % HASH_SLOTS)
 }
 
 impl HeaderName {
-    /// The name that these bytes are, whatever their case (RFC 9110, section 5.1), and whether it is spelled as usual.
-    pub(crate) fn of(bytes: &[u8]) -> Option<(Self, bool)> {
-        let (name, text) = (*BY_PLACE.get(place(bytes)?)?)?;
+    /// Looks up a name, ignoring case (RFC 9110, section 5.1), and returns whether its spelling is the usual one.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<(Self, bool)> {
+        let (name, text) = (*BY_HASH.get(place(bytes)?)?)?;
         let is_usual = text == bytes;
         (is_usual || text.eq_ignore_ascii_case(bytes)).then_some((name, is_usual))
     }
 
-    /// Whether p0f knows it.
+    /// Whether p0f knows the name.
     pub(crate) const fn is_known_to_p0f(self) -> bool {
         !matches!(self, Self::Http2Settings | Self::TransferEncoding | Self::Upgrade)
     }
 
-    /// One bit, of its own in a set of names.
+    /// The bit of this name in a set of names.
     pub(crate) const fn bit(self) -> u64 {
         1 << self as u64
     }
@@ -118,17 +118,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_is_found_in_any_case_and_nothing_else_is() {
+    fn lookup_ignores_case_and_rejects_other_names() {
         for (number, &name) in HeaderName::ALL.iter().enumerate() {
             let text = name.text();
             assert_eq!(name as usize, number, "{text}");
             for spelling in [text, &text.to_ascii_lowercase(), &text.to_ascii_uppercase()] {
-                assert_eq!(HeaderName::of(spelling.as_bytes()), Some((name, spelling == text)), "{spelling}");
+                assert_eq!(
+                    HeaderName::from_bytes(spelling.as_bytes()),
+                    Some((name, spelling == text)),
+                    "{spelling}"
+                );
             }
             for other in
                 [text.split_at(1).1, &format!("{text}s"), &text.replacen(['a', 'e', 'i', 'o'], "_", 1)]
             {
-                assert_eq!(HeaderName::of(other.as_bytes()), None, "{other}");
+                assert_eq!(HeaderName::from_bytes(other.as_bytes()), None, "{other}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Header fields, in the order and spelling of a head.
+//! Header fields, in their original order and spelling.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,24 +7,24 @@ use std::sync::Arc;
 
 use crate::HeaderName;
 
-/// A header field (RFC 9110, section 5): bytes of no certain encoding.
+/// A header field (RFC 9110, section 5). Its bytes need not be UTF-8.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Header<'a> {
-    /// Its name, in the case that it was sent in.
+    /// Name, in its original case.
     pub name: &'a [u8],
     raw: &'a [u8],
     known: Option<KnownName>,
 }
 
 impl<'a> Header<'a> {
-    /// Its value, without the blanks around it (RFC 9110, section 5.5).
+    /// Value, without leading and trailing blanks (RFC 9110, section 5.5).
     pub fn value(self) -> &'a [u8] {
         trim_blanks(self.raw)
     }
 
-    /// Its value as p0f takes it: only one blank after the colon is skipped, and a zero byte ends it.
+    /// Value as p0f reads it: p0f skips only one blank after the colon and stops at a zero byte.
     ///
-    /// `None` if there is nothing, which p0f tells from a value that begins with a zero byte.
+    /// `None` if the value is empty. p0f distinguishes that from a value that starts with a zero byte.
     pub fn p0f_value(self) -> Option<&'a [u8]> {
         let value = match self.raw {
             [b' ' | b'\t', rest @ ..] => rest,
@@ -34,33 +34,33 @@ impl<'a> Header<'a> {
         (!value.is_empty()).then(|| value.get(..end).unwrap_or_default())
     }
 
-    /// Whether this is its name; case does not count (RFC 9110, section 5.1).
+    /// Whether the field has this name, ignoring case (RFC 9110, section 5.1).
     pub fn is(self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name.as_bytes())
     }
 
-    /// Its name, if that is one of these and spelled as they are.
+    /// The known name, if the field has its usual spelling.
     pub fn known_name(self) -> Option<HeaderName> {
         self.known.filter(|known| known.is_spelled_so).map(|known| known.name)
     }
 
-    /// Its name, if that is one of these in any case.
-    pub(crate) fn known_name_of_any_case(self) -> Option<HeaderName> {
+    /// The known name, ignoring case.
+    pub(crate) fn known_name_ignoring_case(self) -> Option<HeaderName> {
         self.known.map(|known| known.name)
     }
 }
 
-/// A name that is one of those known.
+/// A known name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct KnownName {
     name: HeaderName,
-    /// Whether its case is the usual one.
+    /// Whether the name has its usual case.
     is_spelled_so: bool,
 }
 
 impl KnownName {
-    fn of(bytes: &[u8]) -> Option<Self> {
-        let (name, is_spelled_so) = HeaderName::of(bytes)?;
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (name, is_spelled_so) = HeaderName::from_bytes(bytes)?;
         Some(Self { name, is_spelled_so })
     }
 }
@@ -71,7 +71,7 @@ impl fmt::Debug for Header<'_> {
     }
 }
 
-/// The header fields of a head, in order; of one name as often as they came. Cheap to clone.
+/// The header fields of a head in order, including repeated ones. Cheap to clone.
 ///
 /// ```
 /// use huginn_net_http::Headers;
@@ -82,34 +82,34 @@ impl fmt::Debug for Header<'_> {
 /// ```
 #[derive(Clone, Default)]
 pub struct Headers {
-    /// What [`FieldList`] has of each field, and then the text where names and values stand; other bytes of the head may
-    /// stand between them. All in one, as a head that another thread lets go costs as much as the pieces it is in.
+    /// The encoded [`FieldList`], then the text that contains names and values; other bytes of the head may lie between
+    /// them. One allocation, because freeing memory of another thread costs time for each allocation.
     store: Arc<[u8]>,
-    /// Where the text begins.
+    /// Offset of the text.
     text: usize,
 }
 
-/// A head that is put together.
+/// A head under construction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Draft<'a> {
     fields: FieldList,
     text: Cow<'a, [u8]>,
 }
 
-/// The fields of a head, as bytes.
+/// The fields of a head, encoded as bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FieldList(Vec<u8>);
 
-/// A field, by its places in a head.
+/// A field, as offsets into the text of a head.
 #[derive(Clone, Copy, Debug)]
 struct Field {
     name: Span,
-    /// What stands between the colon and the end of the line, blanks and all.
+    /// Everything between the colon and the end of the line, including blanks.
     value: Span,
     known: Option<KnownName>,
 }
 
-/// Bytes that a field takes up in a list.
+/// Encoded length of a field, in bytes.
 const FIELD_LEN: usize = 18;
 
 impl Field {
@@ -138,51 +138,51 @@ impl Field {
     }
 
     fn header(self, text: &[u8]) -> Header<'_> {
-        Header { name: self.name.of(text), raw: self.value.of(text), known: self.known }
+        Header { name: self.name.slice(text), raw: self.value.slice(text), known: self.known }
     }
 }
 
-/// The number of no name.
+/// The code of an unknown name.
 const UNKNOWN: u8 = u8::MAX;
 
 impl FieldList {
-    /// Adds the field whose name and value stand there in a head.
+    /// Adds the field with this name and value range.
     pub(crate) fn push(&mut self, head: &[u8], name: Range<usize>, value: Range<usize>) {
         let name = Span::from(name);
-        self.add(Field { name, value: value.into(), known: KnownName::of(name.of(head)) });
+        self.add(Field { name, value: value.into(), known: KnownName::from_bytes(name.slice(head)) });
     }
 
     fn add(&mut self, field: Field) {
         if self.0.capacity() == 0 {
-            // With room for the text of a usual head, with which it becomes one.
-            self.0.reserve(USUAL_LEN);
+            // Reserves room for the text of a typical head, which is appended later.
+            self.0.reserve(TYPICAL_HEAD_LEN);
         }
         self.0.extend_from_slice(&field.to_bytes());
     }
 
-    /// How many fields there are.
+    /// Number of fields.
     pub(crate) fn len(&self) -> usize {
         self.0.len() / FIELD_LEN
     }
 }
 
-/// Bytes that fields and text of most heads take up.
-const USUAL_LEN: usize = 1024;
+/// Bytes of fields and text of a typical head; the initial capacity.
+const TYPICAL_HEAD_LEN: usize = 1024;
 
 impl<'a> Draft<'a> {
-    /// A head with this text, whose fields are known.
+    /// Creates a head from its text and its fields.
     pub(crate) fn new(text: Cow<'a, [u8]>, fields: FieldList) -> Self {
         Self { fields, text }
     }
 
-    /// Adds a field at the end. Blanks around the value are not counted to it.
+    /// Appends a field and trims blanks around its value.
     pub(crate) fn push(&mut self, name: &[u8], value: &[u8]) {
-        let known = KnownName::of(name);
+        let known = KnownName::from_bytes(name);
         let field = Field { name: self.append(name), value: self.append(value), known };
         self.fields.add(field);
     }
 
-    /// Adds bytes that are no field.
+    /// Appends bytes that are not a field.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Span {
         let text = self.text.to_mut();
         let start = text.len();
@@ -190,12 +190,12 @@ impl<'a> Draft<'a> {
         (start..text.len()).into()
     }
 
-    /// Its text, and what was added.
+    /// The text, including appended bytes.
     pub(crate) fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// The head.
+    /// Finishes the head.
     pub(crate) fn finish(self) -> Headers {
         let Self { fields: FieldList(mut store), text } = self;
         let text_at = store.len();
@@ -204,7 +204,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// A part of a head.
+/// A byte range of a head.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Span {
     start: u32,
@@ -212,7 +212,7 @@ pub(crate) struct Span {
 }
 
 impl From<Range<usize>> for Span {
-    /// No head is so long that its places do not fit.
+    /// Offsets fit, because the length of a head is limited.
     fn from(range: Range<usize>) -> Self {
         let place = |place| u32::try_from(place).unwrap_or(u32::MAX);
         Self { start: place(range.start), end: place(range.end) }
@@ -220,14 +220,14 @@ impl From<Range<usize>> for Span {
 }
 
 impl Span {
-    /// Nothing, if it is not within the bytes.
-    pub(crate) fn of(self, bytes: &[u8]) -> &[u8] {
+    /// The bytes of the range; empty if it is out of bounds.
+    pub(crate) fn slice(self, bytes: &[u8]) -> &[u8] {
         bytes.get(self.start as usize..self.end as usize).unwrap_or_default()
     }
 }
 
 impl Headers {
-    /// The same head, to be changed.
+    /// A modifiable copy of the head.
     pub(crate) fn to_draft(&self) -> Draft<'static> {
         Draft { fields: FieldList(self.list().to_vec()), text: Cow::Owned(self.text().to_vec()) }
     }
@@ -240,9 +240,9 @@ impl Headers {
         self.store.get(self.text..).unwrap_or_default()
     }
 
-    /// What stands there among the fields.
+    /// The bytes of a range.
     pub(crate) fn part(&self, span: Span) -> &[u8] {
-        span.of(self.text())
+        span.slice(self.text())
     }
 
     fn fields(&self) -> impl DoubleEndedIterator<Item = &[u8; FIELD_LEN]> + ExactSizeIterator {
@@ -250,40 +250,40 @@ impl Headers {
         all.map(|field| field.first_chunk().unwrap_or(&[UNKNOWN; FIELD_LEN]))
     }
 
-    /// The fields, in order.
+    /// Iterates over the fields in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Header<'_>> + ExactSizeIterator {
         let text = self.text();
         self.fields().map(|field| Field::from_bytes(field).header(text))
     }
 
-    /// The fields of this name, whatever its case.
+    /// Iterates over the fields with this name, ignoring case.
     pub(crate) fn named(&self, name: HeaderName) -> impl DoubleEndedIterator<Item = Header<'_>> {
         let (text, number) = (self.text(), name as u8);
         let named = self.fields().filter(move |[.., its_number, _]| *its_number == number);
         named.map(|field| Field::from_bytes(field).header(text))
     }
 
-    /// The value of the first field of this name, whatever its case.
+    /// The value of the first field with this name, ignoring case.
     pub fn value(&self, name: &str) -> Option<&[u8]> {
         self.iter().find(|header| header.is(name)).map(Header::value)
     }
 
-    /// The values of all fields of this name, whatever its case.
+    /// The values of all fields with this name, ignoring case.
     pub fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
         self.iter().filter(move |header| header.is(name)).map(Header::value)
     }
 
-    /// The value of the first field of this name, whatever its case.
+    /// The value of the first field with this name, ignoring case.
     pub(crate) fn first(&self, name: HeaderName) -> Option<&[u8]> {
         self.named(name).next().map(Header::value)
     }
 
-    /// How many fields there are.
+    /// Number of fields.
     pub fn len(&self) -> usize {
         self.list().len() / FIELD_LEN
     }
 
-    /// Whether there is no field.
+    /// Whether there are no fields.
     pub fn is_empty(&self) -> bool {
         self.list().is_empty()
     }
@@ -313,7 +313,7 @@ impl fmt::Debug for Headers {
     }
 }
 
-/// The bytes without blanks and line ends around them.
+/// Removes blanks and line ends around bytes.
 pub(crate) fn trim_blanks(mut bytes: &[u8]) -> &[u8] {
     while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] = bytes {
         bytes = rest;
@@ -332,7 +332,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fields_come_back_as_they_were_added(
+        fn fields_round_trip(
             fields in prop::collection::vec(("[a-zA-Z-]{0,8}|host|Via|ETAG", any::<Vec<u8>>()), 0..40),
             others in any::<[Vec<u8>; 2]>(),
         ) {
@@ -352,9 +352,9 @@ mod tests {
                 prop_assert_eq!((headers.len(), headers.is_empty()), (fields.len(), fields.is_empty()));
                 prop_assert_eq!(headers.iter().len(), fields.len());
                 for (header, (name, value)) in headers.iter().zip(&fields) {
-                    let known = HeaderName::of(name.as_bytes());
+                    let known = HeaderName::from_bytes(name.as_bytes());
                     prop_assert_eq!((header.name, header.raw), (name.as_bytes(), &value[..]));
-                    prop_assert_eq!(header.known_name_of_any_case(), known.map(|(name, _)| name));
+                    prop_assert_eq!(header.known_name_ignoring_case(), known.map(|(name, _)| name));
                     prop_assert_eq!(header.known_name(), known.and_then(|(name, usual)| usual.then_some(name)));
                 }
                 for name in [HeaderName::Host, HeaderName::Via, HeaderName::ETag] {

@@ -1,9 +1,9 @@
-//! The language that a client asks for.
+//! The preferred language of a client.
 
 use crate::headers::trim_blanks;
 
-/// The language range that an Accept-Language header (RFC 9110, section 12.5.4) likes best: the one with the highest
-/// quality value, of equals the first. `*` and what is not acceptable (`q=0`) do not count.
+/// The preferred language range of an Accept-Language header (RFC 9110, section 12.5.4): the first one with the highest
+/// quality value. `*` and ranges with `q=0` are ignored.
 ///
 /// ```
 /// use huginn_net_http::language;
@@ -25,16 +25,16 @@ pub fn preferred(accept_language: &[u8]) -> Option<&str> {
     best.map(|(_, tag)| tag)
 }
 
-/// The English name (ISO 639-1) of a language tag's language, whatever the case; `None` if it is not one of two letters
-/// or not known.
+/// The English name (ISO 639-1) of the language of a tag, ignoring case. `None` if the language has no two-letter code
+/// or is unknown.
 pub fn name(tag: &str) -> Option<&'static str> {
     let language = tag.split(['-', '_']).next()?.to_ascii_lowercase();
     by_code(language.as_bytes())
 }
 
-/// What p0f prints of an Accept-Language header: the name of the language that its first two letters are the code of, if
-/// no third letter follows. `none` if it begins otherwise or is missing, `???` if the code is not known; a code in upper
-/// case is not.
+/// The text that p0f prints for an Accept-Language header: the name of the language with the first two letters as its
+/// code, unless a third letter follows. `none` if the header is missing or starts otherwise, `???` if the code is
+/// unknown or in upper case.
 pub fn p0f(accept_language: Option<&[u8]>) -> &'static str {
     match accept_language.unwrap_or_default() {
         [a, b, rest @ ..]
@@ -48,7 +48,7 @@ pub fn p0f(accept_language: Option<&[u8]>) -> &'static str {
     }
 }
 
-/// `1*8ALPHA *("-" 1*8alphanum)` (RFC 4647, section 2.1), and an underscore for the hyphen, as some send it.
+/// Matches `1*8ALPHA *("-" 1*8alphanum)` (RFC 4647, section 2.1). Some clients send an underscore for the hyphen.
 fn language_range(tag: &[u8]) -> Option<&str> {
     let tag = std::str::from_utf8(tag).ok()?;
     let mut subtags = tag.split(['-', '_']);
@@ -61,7 +61,7 @@ fn language_range(tag: &[u8]) -> Option<&str> {
     is_range.then_some(tag)
 }
 
-/// `q=0.5` in thousandths (RFC 9110, section 12.4.2); one that cannot be read counts as 0.
+/// Parses `q=0.5` to thousandths (RFC 9110, section 12.4.2); an invalid value is 0.
 fn quality(parameter: &[u8]) -> Option<u16> {
     let [b'q' | b'Q', rest @ ..] = parameter else { return None };
     let value = trim_blanks(trim_blanks(rest).strip_prefix(b"=")?);
@@ -73,7 +73,7 @@ fn quality(parameter: &[u8]) -> Option<u16> {
         [b'1'] => 1000,
         [b'1', b'.', rest @ ..] if rest.len() <= 3 && rest.iter().all(|&digit| digit == b'0') => 1000,
         [b'0'] => 0,
-        // A zero before the point is left out by some.
+        // Some clients omit a zero before the decimal point.
         [b'0', b'.', digits @ ..] | [b'.', digits @ ..]
             if digits.len() <= 3 && digits.iter().all(u8::is_ascii_digit) =>
         {
@@ -88,7 +88,7 @@ fn by_code(code: &[u8]) -> Option<&'static str> {
     NAMES.get(place).map(|(_, name)| *name)
 }
 
-/// The codes of ISO 639-1 that p0f knows, in order, with the names that it has for them.
+/// The ISO 639-1 codes that p0f knows, in order, with p0f's names.
 const NAMES: &[(&str, &str)] = &[
     ("aa", "Afar"),
     ("ab", "Abkhazian"),
@@ -282,15 +282,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_codes_are_in_order() {
+    fn codes_are_sorted() {
         assert!(NAMES.is_sorted_by(|a, b| a.0 < b.0));
         assert_eq!(NAMES.len(), 185);
     }
 
     #[test]
-    fn the_highest_quality_value_wins_and_of_equals_the_first() {
+    fn prefers_first_range_of_highest_quality() {
         let table: &[(&str, Option<&str>)] = &[
-            // RFC 9110, section 12.5.4.
+            // Examples of RFC 9110, section 12.5.4.
             ("da, en-gb;q=0.8, en;q=0.7", Some("da")),
             ("en;q=0.7, da;q=0.8, sv;q=0.8", Some("da")),
             ("fr;q=0.1,de;q=0.11,it;q=0.111", Some("it")),
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_found_whatever_case_and_region() {
+    fn names_ignore_case_and_region() {
         assert_eq!(
             [name("EN-us"), name("pt_BR"), name("zh-Hant-TW")].map(Option::unwrap),
             ["English", "Portuguese", "Chinese"]
@@ -320,9 +320,9 @@ mod tests {
         assert_eq!((name("eng"), name(""), name("xx")), (None, None, None));
     }
 
-    /// What p0f 3.09b printed as `lang` for these values of Accept-Language.
+    /// Values of Accept-Language and the `lang` that p0f 3.09b printed for them.
     #[test]
-    fn p0f_looks_at_two_letters_in_lower_case() {
+    fn p0f_reads_two_lower_case_letters() {
         let table: &[(&[u8], &str)] = &[
             (b"en", "English"),
             (b"EN-us", "???"),

@@ -28,7 +28,6 @@
 
 #![cfg_attr(
     not(feature = "packets"),
-    allow(dead_code, unused_imports, reason = "the observer alone skips bodies and probes for heads"),
     allow(rustdoc::broken_intra_doc_links, reason = "some items are named that this build lacks")
 )]
 

@@ -1,24 +1,24 @@
-//! The heads of requests and responses, of all versions of HTTP.
+//! Heads of requests and responses, of all HTTP versions.
 
 use std::fmt;
 
 use crate::headers::{Draft, Headers, Span};
 use crate::{HeaderName, language};
 
-/// Which half of an exchange a head is.
+/// The role of a message: request or response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// What a client sends.
+    /// A request, sent by the client.
     Request,
-    /// What a server sends.
+    /// A response, sent by the server.
     Response,
 }
 
-/// A version of HTTP.
+/// An HTTP version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum HttpVersion {
-    /// HTTP/1.0 (RFC 1945), and what calls itself HTTP/1 of another minor version than 1.
+    /// HTTP/1.0 (RFC 1945), and HTTP/1 with any minor version except 1.
     Http10,
     /// HTTP/1.1 (RFC 9112).
     Http11,
@@ -39,18 +39,18 @@ impl fmt::Display for HttpVersion {
 /// The head of a request. Cheap to clone.
 #[derive(Clone)]
 pub struct Request {
-    /// With the bytes of what follows.
+    /// The headers, with the bytes that the ranges below refer to.
     headers: Headers,
     method: Span,
     target: Span,
-    /// Its path, where that does not stand in the target: an empty path before a query.
+    /// The path, if it is not part of the target: an empty path before a query.
     path: Option<Span>,
     authority: Option<Span>,
     version: HttpVersion,
     seen_by_p0f: bool,
 }
 
-/// Where the method, the target and the authority of a request stand among its headers.
+/// The byte ranges of method, target and authority in the text of the headers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestParts {
     pub(crate) version: HttpVersion,
@@ -60,7 +60,8 @@ pub(crate) struct RequestParts {
 }
 
 impl Request {
-    /// A request for this target: of HTTP/1 as its request line has it (RFC 9112, section 3.2), of HTTP/2 its `:path`.
+    /// Creates a request. The target of HTTP/1 is that of the request line (RFC 9112, section 3.2), of HTTP/2 the
+    /// `:path`.
     pub fn new(version: HttpVersion, method: &[u8], target: &[u8], headers: Headers) -> Self {
         let mut head = headers.to_draft();
         let (method, target) = (head.append(method), head.append(target));
@@ -69,7 +70,7 @@ impl Request {
 
     pub(crate) fn from_parts(parts: RequestParts, mut head: Draft<'_>, seen_by_p0f: bool) -> Self {
         let RequestParts { version, method, target, authority } = parts;
-        let path = match absolute(target.of(head.text())) {
+        let path = match absolute(target.slice(head.text())) {
             Some((_, query @ [b'?', ..])) => Some([b"/", query].concat()),
             _ => None,
         };
@@ -77,7 +78,7 @@ impl Request {
         Self { headers: head.finish(), method, target, path, authority, version, seen_by_p0f }
     }
 
-    /// The same request with an `:authority` (RFC 9113, section 8.3.1).
+    /// Adds an `:authority` (RFC 9113, section 8.3.1).
     pub fn with_authority(mut self, authority: &[u8]) -> Self {
         let mut head = self.headers.to_draft();
         self.authority = Some(head.append(authority));
@@ -85,23 +86,23 @@ impl Request {
         self
     }
 
-    /// Its version of HTTP.
+    /// HTTP version.
     pub fn version(&self) -> HttpVersion {
         self.version
     }
 
-    /// Its method; case counts.
+    /// Method, case-sensitive.
     pub fn method(&self) -> &[u8] {
         self.headers.part(self.method)
     }
 
-    /// What is asked for, as the request has it: a path and query, a whole URI, an authority or `*`.
+    /// Request target as sent: a path and query, an absolute URI, an authority or `*`.
     pub fn target(&self) -> &[u8] {
         self.headers.part(self.target)
     }
 
-    /// Path and query of its target; `None` if that is an authority, as that of CONNECT is. In HTTP/2 a CONNECT may have
-    /// a path too (RFC 8441, section 4).
+    /// Path and query of the target; `None` if the target is an authority, as for CONNECT. A CONNECT of HTTP/2 may have
+    /// a path (RFC 8441, section 4).
     pub fn path(&self) -> Option<&[u8]> {
         match self.target() {
             [] => None,
@@ -118,12 +119,12 @@ impl Request {
         Some(self.headers.part(self.authority?))
     }
 
-    /// Whether its target is an authority.
+    /// Whether the target is an authority.
     fn asks_authority(&self) -> bool {
         self.method() == b"CONNECT" && self.version != HttpVersion::Http2
     }
 
-    /// Whom it is for, the port where it was given: the authority of its target, else its Host (RFC 9112, section 3.2.2).
+    /// Host, with the port if given: the authority of the target, else the Host header (RFC 9112, section 3.2.2).
     pub fn host(&self) -> Option<&[u8]> {
         if let Some(authority) = self.authority() {
             return Some(authority);
@@ -138,28 +139,28 @@ impl Request {
         }
     }
 
-    /// Its header fields.
+    /// Header fields.
     pub fn headers(&self) -> &Headers {
         &self.headers
     }
 
-    /// The value of its first header of this name, whatever its case.
+    /// Value of the first header with this name, ignoring case.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         self.headers.value(name)
     }
 
-    /// What software it says that it comes from.
+    /// The User-Agent header: the software of the client, as it claims.
     pub fn user_agent(&self) -> Option<&[u8]> {
         self.headers.first(HeaderName::UserAgent)
     }
 
-    /// The language that it likes best, as a tag; see [`language::preferred`].
+    /// Preferred language, as a tag; see [`language::preferred`].
     pub fn language(&self) -> Option<&str> {
         self.headers.first(HeaderName::AcceptLanguage).and_then(language::preferred)
     }
 
-    /// Whether p0f 3.09b reads this head: whether it is the first of its direction, from its first byte, within p0f's
-    /// limits, and whole before the server says anything.
+    /// Whether p0f 3.09b reads this head: it is the first of its direction, captured from its first byte, within p0f's
+    /// limits, and complete before the server sends data.
     pub(crate) fn is_seen_by_p0f(&self) -> bool {
         self.seen_by_p0f
     }
@@ -189,7 +190,8 @@ impl fmt::Debug for Request {
     }
 }
 
-/// Authority, and path and query, of a URI `scheme://[user@]authority/path?query#fragment` (RFC 3986, section 3).
+/// Splits a URI `scheme://[user@]authority/path?query#fragment` (RFC 3986, section 3) into authority, and path with
+/// query.
 fn absolute(target: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = target.iter().position(|byte| !byte.is_ascii_alphanumeric() && !b"+-.".contains(byte))?;
     let rest = target.get(colon..)?.strip_prefix(b"://")?;
@@ -203,7 +205,7 @@ fn absolute(target: &[u8]) -> Option<(&[u8], &[u8])> {
 /// The head of a response. Cheap to clone.
 #[derive(Clone)]
 pub struct Response {
-    /// With the bytes of the reason phrase.
+    /// The headers, with the bytes of the reason phrase.
     headers: Headers,
     reason: Span,
     status: u16,
@@ -211,7 +213,7 @@ pub struct Response {
     p0f: Option<Headers>,
 }
 
-/// The status line of a response; where its reason phrase stands among the headers.
+/// The status line of a response, with the byte range of its reason phrase.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResponseParts {
     pub(crate) version: HttpVersion,
@@ -222,13 +224,13 @@ pub(crate) struct ResponseParts {
 /// The headers of a response that p0f reads.
 pub(crate) enum SeenByP0f {
     None,
-    /// All of them.
+    /// All headers.
     All,
     These(Headers),
 }
 
 impl Response {
-    /// A response; of HTTP/2 without a reason phrase.
+    /// Creates a response. HTTP/2 has no reason phrase.
     pub fn new(version: HttpVersion, status: u16, reason: &[u8], headers: Headers) -> Self {
         let mut head = headers.to_draft();
         let reason = head.append(reason);
@@ -246,38 +248,38 @@ impl Response {
         Self { headers, reason, status, version, p0f }
     }
 
-    /// Its version of HTTP.
+    /// HTTP version.
     pub fn version(&self) -> HttpVersion {
         self.version
     }
 
-    /// Its status code (RFC 9110, section 15); 0 if it has none of three digits.
+    /// Status code (RFC 9110, section 15); 0 without three digits.
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// Its reason phrase.
+    /// Reason phrase.
     pub fn reason(&self) -> &[u8] {
         self.headers.part(self.reason)
     }
 
-    /// Its header fields.
+    /// Header fields.
     pub fn headers(&self) -> &Headers {
         &self.headers
     }
 
-    /// The value of its first header of this name, whatever its case.
+    /// Value of the first header with this name, ignoring case.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         self.headers.value(name)
     }
 
-    /// What software it says that it comes from.
+    /// The Server header: the software of the server, as it claims.
     pub fn server(&self) -> Option<&[u8]> {
         self.headers.first(HeaderName::Server)
     }
 
-    /// The headers that p0f 3.09b reads, if it reads this head: if it is the first of its direction behind a request that
-    /// p0f read, from its first byte, and within p0f's limits.
+    /// The headers that p0f 3.09b reads. `None` unless this head is the first of its direction, captured from its first
+    /// byte, within p0f's limits, and follows a request that p0f read.
     pub(crate) fn seen_by_p0f(&self) -> Option<Headers> {
         self.p0f.clone()
     }

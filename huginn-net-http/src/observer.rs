@@ -1,4 +1,4 @@
-//! The requests and responses of a capture, flow by flow.
+//! Reports the HTTP requests and responses of a capture.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::http1::Http1Counters;
 use crate::http2::Akamai;
 use crate::{HttpParser, Request, Response};
 
-/// The analyzer of HTTP alone.
+/// An analyzer that runs the HTTP fingerprinter only.
 ///
 /// ```
 /// use huginn_net_capture::CaptureReader;
@@ -24,43 +24,43 @@ use crate::{HttpParser, Request, Response};
 /// ```
 pub type HuginnNetHttp = Analyzer<HttpObserver>;
 
-/// Reports every request and response of each connection that speaks HTTP in the clear: HTTP/1, and HTTP/2 by prior
-/// knowledge or after an upgrade, on any port.
+/// Reports every request and response of each connection with unencrypted HTTP, on any port: HTTP/1, and HTTP/2 by
+/// prior knowledge or after an upgrade.
 pub type HttpObserver = StreamObserver<HttpParser>;
 
-/// What an [`HttpObserver`] learns. The event's subject is who sent the head.
+/// An event of an [`HttpObserver`]. The subject of the event is the sender of the head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HttpEvent {
     /// The head of a request.
     Request(HttpRequest),
-    /// The head of a response, a provisional one (1xx) too.
+    /// The head of a response, including provisional ones (1xx).
     Response(HttpResponse),
 }
 
-/// A request of a connection.
+/// A request and its position in the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpRequest {
-    /// Its head.
+    /// The head.
     pub request: Request,
-    /// Which exchange of the connection it begins: counted from 0, or the stream of HTTP/2.
+    /// Number of the exchange in the connection, counted from 0; in HTTP/2 the stream identifier.
     pub exchange: u32,
-    /// The fingerprint of the client, with HTTP/2.
+    /// The Akamai fingerprint of an HTTP/2 client.
     pub akamai: Option<Arc<Akamai>>,
 }
 
-/// A response of a connection.
+/// A response and its position in the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpResponse {
-    /// Its head.
+    /// The head.
     pub response: Response,
-    /// Which exchange of the connection it belongs to: counted from 0, or the stream of HTTP/2.
+    /// Number of the exchange in the connection, counted from 0; in HTTP/2 the stream identifier.
     pub exchange: u32,
 }
 
-/// What an [`HttpObserver`] counted.
+/// Counters of an [`HttpObserver`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -69,9 +69,9 @@ pub struct HttpCounters {
     pub requests: u64,
     /// Responses reported.
     pub responses: u64,
-    /// What of HTTP/1 could not be read.
+    /// Counters of HTTP/1 errors.
     pub http1: Http1Counters,
-    /// Directions of HTTP/2 given up: what came is malformed, or too much.
+    /// HTTP/2 directions abandoned because of malformed frames or exceeded limits.
     pub http2_given_up: u64,
 }
 

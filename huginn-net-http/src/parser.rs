@@ -13,33 +13,32 @@ use crate::http2::{Akamai, Http2Event, Http2Reader, PREFACE};
 use crate::limits::MAX_EARLY_SERVER_BYTES;
 use crate::{HeaderName, HttpCounters, HttpEvent, HttpRequest, HttpResponse, Role};
 
-/// Finds the heads of every request and response of a TCP connection: of HTTP/1, and of HTTP/2 by prior knowledge or after
-/// an upgrade.
+/// Finds all request and response heads of a TCP connection: HTTP/1, and HTTP/2 by prior knowledge or after an upgrade.
 #[derive(Debug)]
 pub struct HttpParser {
     reader: Reader,
 }
 
-/// The protocol of a connection.
+/// The detected protocol of a connection.
 #[derive(Debug)]
 enum Reader {
-    /// No data came.
+    /// Before the first data.
     Start(StreamStart),
-    /// Not known yet; with the bytes of client and server.
+    /// Undecided, with the bytes of client and server so far.
     Undecided {
         client: Vec<u8>,
         server: Vec<u8>,
     },
     Http1(Box<Http1>),
     Http2(Box<Http2>),
-    /// Something else.
+    /// Another protocol.
     None,
 }
 
 #[derive(Debug)]
 struct Http1 {
     connection: Http1Connection,
-    /// The settings with which a client asked for HTTP/2 (RFC 7540, section 3.2.1).
+    /// The settings in the client's HTTP2-Settings header (RFC 7540, section 3.2.1).
     http2_settings: Option<Box<[u8]>>,
 }
 
@@ -54,10 +53,10 @@ impl StreamParser for HttpParser {
     type Event = HttpEvent;
     type Counters = HttpCounters;
 
-    /// A server may answer HTTP to anything, and HTTP may follow a tunnel's setup, so no bytes rule it out.
+    /// No bytes rule HTTP out: a server may answer anything with HTTP, and HTTP may follow a tunnel's setup.
     fn probe(sender: Side, first: &[u8]) -> StreamProbe {
         let is_preface = || sender == Side::Client && first.starts_with(PREFACE);
-        if http1::begins_head(role_of(sender), first) || is_preface() {
+        if http1::begins_head(role_from_side(sender), first) || is_preface() {
             StreamProbe::Certain
         } else {
             StreamProbe::Unsure
@@ -88,18 +87,18 @@ impl StreamParser for HttpParser {
         }
     }
 
-    /// p0f follows no connection beyond a FIN or RST.
+    /// p0f stops at a FIN or RST.
     fn on_close(&mut self) {
         if let Reader::Http1(http1) = &mut self.reader {
             http1.connection.hide_from_p0f();
         }
     }
 
-    /// All of a body or chunk but its last byte, which ends it.
+    /// All remaining bytes of a body or chunk except the last one, which ends it.
     #[inline]
     fn skippable(&self, side: Side) -> u64 {
         match &self.reader {
-            Reader::Http1(http1) => http1.connection.body_left(role_of(side)).saturating_sub(1),
+            Reader::Http1(http1) => http1.connection.body_remaining(role_from_side(side)).saturating_sub(1),
             _ => 0,
         }
     }
@@ -107,7 +106,7 @@ impl StreamParser for HttpParser {
     #[inline]
     fn skip(&mut self, side: Side, len: u64) {
         if let Reader::Http1(http1) = &mut self.reader {
-            http1.connection.skip_body(role_of(side), len);
+            http1.connection.skip_body(role_from_side(side), len);
         }
     }
 
@@ -116,16 +115,16 @@ impl StreamParser for HttpParser {
         match &self.reader {
             Reader::Start(_) | Reader::None => 0,
             Reader::Undecided { client, server } => client.capacity().saturating_add(server.capacity()),
-            Reader::Http1(http1) => size_of::<Http1>().saturating_add(http1.connection.held()),
+            Reader::Http1(http1) => size_of::<Http1>().saturating_add(http1.connection.buffered_bytes()),
             Reader::Http2(http2) => {
-                let readers = http2.client.held().saturating_add(http2.server.held());
+                let readers = http2.client.buffered_bytes().saturating_add(http2.server.buffered_bytes());
                 size_of::<Http2>().saturating_add(readers)
             }
         }
     }
 
-    /// Summarizes first bytes of a client that no request begins with, such as a ClientHello: only the server's answer may
-    /// be HTTP.
+    /// Summarizes the first bytes of a client if no request starts with them, as with a ClientHello. Only the server's
+    /// answer can then be HTTP.
     fn summarize(
         sender: Side,
         first: &[u8],
@@ -133,7 +132,7 @@ impl StreamParser for HttpParser {
         _: &mut HttpCounters,
         _: &mut impl FnMut(Side, HttpEvent),
     ) -> Option<u8> {
-        (sender == Side::Client && http1::is_foreign(first)).then_some(0)
+        (sender == Side::Client && http1::is_not_http(first)).then_some(0)
     }
 
     fn resume(start: StreamStart, _: Side, first_len: usize, _: u8) -> Self {
@@ -141,7 +140,7 @@ impl StreamParser for HttpParser {
             StreamStart::Handshake => Http1Connection::new(),
             StreamStart::Midstream => Http1Connection::midstream(),
         };
-        Self { reader: Reader::http1(connection.behind_foreign(first_len)) }
+        Self { reader: Reader::http1(connection.after_non_http_prefix(first_len)) }
     }
 }
 
@@ -150,8 +149,8 @@ impl Reader {
         Self::Http1(Box::new(Http1 { connection, http2_settings: None }))
     }
 
-    /// The reader of a connection whose first data these are. In midstream, only HTTP/2's preface shows that they are the
-    /// connection's first.
+    /// Creates the reader for the first data of a connection. In midstream, only the HTTP/2 preface proves that the
+    /// data starts the connection.
     fn begin(start: StreamStart, data: StreamData<'_>) -> Self {
         let is_first = match (start, data) {
             (StreamStart::Handshake, _) => true,
@@ -193,7 +192,7 @@ impl Reader {
         }
     }
 
-    /// HTTP/2 begins with its preface; everything else is read as HTTP/1.
+    /// Detects HTTP/2 by its preface; anything else is read as HTTP/1.
     fn decide(
         &mut self,
         side: Side,
@@ -218,7 +217,7 @@ impl Reader {
         let (client, server) = (std::mem::take(client), std::mem::take(server));
         *self =
             if is_http2 { Self::http2(Http2Reader::client()) } else { Self::http1(Http1Connection::new()) };
-        // Who spoke first is of account for p0f.
+        // p0f's rules depend on the side that sends first.
         let order = match side {
             Side::Client => [(Side::Server, server), (Side::Client, client)],
             Side::Server => [(Side::Client, client), (Side::Server, server)],
@@ -243,9 +242,12 @@ impl Reader {
             None => {}
             Some(upgrade @ (Upgrade::Http2 | Upgrade::PriorKnowledge)) => {
                 let Http1 { connection, http2_settings } = &mut **http1;
-                if connection.is_over(Role::Request) && connection.is_over(Role::Response) {
+                if connection.has_switched_protocols(Role::Request)
+                    && connection.has_switched_protocols(Role::Response)
+                {
                     let settings = http2_settings.take().unwrap_or_default();
-                    let rest = [Role::Request, Role::Response].map(|role| connection.take_rest(role));
+                    let rest =
+                        [Role::Request, Role::Response].map(|role| connection.take_switched_bytes(role));
                     *self = Self::http2(match upgrade {
                         Upgrade::Http2 => Http2Reader::upgraded_client(&settings),
                         _ => Http2Reader::client(),
@@ -269,7 +271,7 @@ impl Http1 {
         emit: &mut impl FnMut(Side, HttpEvent),
     ) {
         let Self { connection, http2_settings } = self;
-        let direction = role_of(side);
+        let direction = role_from_side(side);
         let bytes = match data {
             StreamData::Bytes(bytes) => bytes,
             StreamData::Gap(missing) => return connection.gap(direction, missing, &mut counters.http1),
@@ -291,8 +293,8 @@ impl Http1 {
     }
 }
 
-/// What a side sends.
-fn role_of(side: Side) -> Role {
+/// The role of the messages that a side sends.
+fn role_from_side(side: Side) -> Role {
     side.choose(Role::Request, Role::Response)
 }
 

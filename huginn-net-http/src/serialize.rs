@@ -1,5 +1,4 @@
-//! `Serialize` for fingerprints, heads and events. Bytes from the wire are text in which what is not UTF-8 is escaped as
-//! [`Escaped`] does.
+//! `Serialize` for fingerprints, heads and events. Bytes that are not UTF-8 are escaped as [`Escaped`] does.
 
 #[cfg(feature = "packets")]
 mod events;
@@ -12,14 +11,14 @@ use crate::{Header, Headers, HttpSignature, HttpVersion, Request, Response, Role
 
 serialize_as_text!(HttpVersion, Akamai, AkamaiHash, PseudoHeaders, Setting, StreamPriority);
 
-/// p0f's text, for a database that names no header.
+/// Serializes as p0f's text, for a database without header names.
 impl Serialize for HttpSignature {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.raw_sig(|_| false))
     }
 }
 
-/// `request` or `response`.
+/// Serializes as `request` or `response`.
 impl Serialize for Role {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(match self {
@@ -29,7 +28,7 @@ impl Serialize for Role {
     }
 }
 
-/// `name` and `value`.
+/// Serializes `name` and `value`.
 impl Serialize for Header<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -41,14 +40,15 @@ impl Serialize for Header<'_> {
     }
 }
 
-/// A list of [headers](Header).
+/// Serializes as a list of [headers](Header).
 impl Serialize for Headers {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter())
     }
 }
 
-/// `version`, `method`, `target`, `host`, `path`, `user_agent`, `language` (the one liked best) and `headers`.
+/// Serializes `version`, `method`, `target`, `host`, `path`, `user_agent`, `language` (the preferred one) and
+/// `headers`.
 impl Serialize for Request {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -76,7 +76,7 @@ impl Serialize for Request {
     }
 }
 
-/// `version`, `status`, `reason`, `server_header` and `headers`.
+/// Serializes `version`, `status`, `reason`, `server_header` and `headers`.
 impl Serialize for Response {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! p0f's signature of a head (p0f's README, section 5: `ver:horder:habsent:expsw`).
+//! p0f's HTTP signature (p0f's README, section 5: `ver:horder:habsent:expsw`).
 
 mod date;
 
@@ -8,8 +8,8 @@ use std::str;
 use crate::headers::{Header, Headers};
 use crate::{HeaderName as Name, HttpVersion, Request, Response, Role};
 
-/// Headers whose presence and value say nothing of the software: printed as `?Name`.
-const OPTIONAL_IN_REQUESTS: NameSet = NameSet::of(&[
+/// Headers that say nothing about the software; printed as `?Name`.
+const OPTIONAL_IN_REQUESTS: NameSet = NameSet::from_names(&[
     Name::Cookie,
     Name::Referer,
     Name::Origin,
@@ -22,7 +22,7 @@ const OPTIONAL_IN_REQUESTS: NameSet = NameSet::of(&[
     Name::ProxyAuthorization,
     Name::CacheControl,
 ]);
-const OPTIONAL_IN_RESPONSES: NameSet = NameSet::of(&[
+const OPTIONAL_IN_RESPONSES: NameSet = NameSet::from_names(&[
     Name::SetCookie,
     Name::LastModified,
     Name::ETag,
@@ -36,7 +36,7 @@ const OPTIONAL_IN_RESPONSES: NameSet = NameSet::of(&[
     Name::ContentRange,
     Name::Vary,
 ]);
-/// Headers whose absence is told.
+/// Headers whose absence is printed.
 const COMMON_IN_REQUESTS: &[Name] = &[
     Name::Host,
     Name::UserAgent,
@@ -49,16 +49,16 @@ const COMMON_IN_REQUESTS: &[Name] = &[
 ];
 const COMMON_IN_RESPONSES: &[Name] =
     &[Name::ContentType, Name::Connection, Name::KeepAlive, Name::AcceptRanges, Name::Date];
-/// Headers whose value is left out.
-const BARE_IN_REQUESTS: NameSet = NameSet::of(&[Name::Host, Name::UserAgent]);
-const BARE_IN_RESPONSES: NameSet = NameSet::of(&[Name::Date, Name::ContentType, Name::Server]);
+/// Headers printed without their value.
+const BARE_IN_REQUESTS: NameSet = NameSet::from_names(&[Name::Host, Name::UserAgent]);
+const BARE_IN_RESPONSES: NameSet = NameSet::from_names(&[Name::Date, Name::ContentType, Name::Server]);
 
-/// Some of the names of headers.
+/// A set of header names.
 #[derive(Clone, Copy)]
 struct NameSet(u64);
 
 impl NameSet {
-    const fn of(mut names: &[Name]) -> Self {
+    const fn from_names(mut names: &[Name]) -> Self {
         let mut set = 0;
         while let [name, others @ ..] = names {
             set |= name.bit();
@@ -72,12 +72,12 @@ impl NameSet {
     }
 }
 
-/// How many bytes of a value are printed.
-const MAX_PRINTED: usize = 200;
-/// Bytes that the text of most signatures fits in.
-const USUAL_LEN: usize = 512;
+/// Maximum printed length of a value, in bytes.
+const MAX_PRINTED_BYTES: usize = 200;
+/// Length of a typical signature text, in bytes.
+const TYPICAL_LEN: usize = 512;
 
-/// What a head tells of the software that sent it, by p0f's rules. Cheap to clone.
+/// The HTTP signature of a head, by p0f's rules. Cheap to clone.
 ///
 /// ```
 /// use huginn_net_http::{Headers, HttpSignature, HttpVersion, Request};
@@ -98,50 +98,50 @@ pub struct HttpSignature {
 }
 
 impl HttpSignature {
-    /// The signature of a head with these headers.
+    /// Creates the signature of a head with these headers.
     pub fn new(role: Role, version: HttpVersion, headers: Headers) -> Self {
         Self { role, version, headers }
     }
 
-    /// The signature of a request.
+    /// Creates the signature of a request.
     pub fn from_request(request: &Request) -> Self {
         Self { role: Role::Request, version: request.version(), headers: request.headers().clone() }
     }
 
-    /// The signature of a response.
+    /// Creates the signature of a response.
     pub fn from_response(response: &Response) -> Self {
         Self { role: Role::Response, version: response.version(), headers: response.headers().clone() }
     }
 
-    /// The signature that p0f 3.09b prints of a request, if it prints one: for the first request of a connection, if it
-    /// is a GET or HEAD within p0f's limits and whole before the server says anything.
+    /// The signature that p0f 3.09b prints for a request. `None` unless the request is the first of a connection, a GET
+    /// or HEAD within p0f's limits, and complete before the server sends data.
     pub fn p0f_from_request(request: &Request) -> Option<Self> {
         request.is_seen_by_p0f().then(|| Self::from_request(request))
     }
 
-    /// The signature that p0f 3.09b prints of a response, if it prints one: for the first one behind a request that it
-    /// prints, if it is within p0f's limits. Of a response in several segments p0f misses some headers.
+    /// The signature that p0f 3.09b prints for a response. `None` unless the response is the first one after a request
+    /// that p0f prints, and within p0f's limits. p0f misses some headers of a response in several segments.
     pub fn p0f_from_response(response: &Response) -> Option<Self> {
         let headers = response.seen_by_p0f()?;
         Some(Self { role: Role::Response, version: response.version(), headers })
     }
 
-    /// Whether it is that of a request or of a response.
+    /// Whether the head is a request or a response.
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// The version of HTTP.
+    /// HTTP version.
     pub fn version(&self) -> HttpVersion {
         self.version
     }
 
-    /// The headers in order. What a signature in a database is compared with is [`Header::p0f_value`].
+    /// Headers in order. Databases match [`Header::p0f_value`].
     pub fn headers(&self) -> impl DoubleEndedIterator<Item = Header<'_>> + ExactSizeIterator {
         self.headers.iter()
     }
 
-    /// What software it claims to be: the last User-Agent or Server that is not empty.
+    /// The claimed software: the last User-Agent or Server header that is not empty.
     pub fn software(&self) -> Option<&[u8]> {
         match self.role {
             Role::Request => self.last_value(Name::UserAgent),
@@ -149,7 +149,7 @@ impl HttpSignature {
         }
     }
 
-    /// The language of the last Accept-Language that is not empty, as p0f tells it; see [`crate::language::p0f`].
+    /// p0f's name of the language in the last Accept-Language header that is not empty; see [`crate::language::p0f`].
     pub fn language(&self) -> &'static str {
         let value = match self.role {
             Role::Request => self.last_value(Name::AcceptLanguage),
@@ -158,19 +158,19 @@ impl HttpSignature {
         crate::language::p0f(value)
     }
 
-    /// Whether a Via or X-Forwarded-For says that it came by way of another.
+    /// Whether a Via or X-Forwarded-For header shows that a proxy forwarded the message.
     pub fn is_forwarded(&self) -> bool {
         [Name::Via, Name::XForwardedFor].into_iter().any(|name| self.last_value(name).is_some())
     }
 
-    /// What time the last Date says that it is, in seconds since 1970.
+    /// The time of the last Date header, in seconds since 1970.
     pub fn date(&self) -> Option<i64> {
         self.last_value(Name::Date).and_then(date::parse)
     }
 
-    /// The headers that are missing of those that software commonly sends, in p0f's order.
+    /// Common headers that are absent, in p0f's order.
     pub fn absent(&self) -> impl Iterator<Item = &'static str> + '_ {
-        let names = self.headers().filter_map(|header| self.name_of(header));
+        let names = self.headers().filter_map(|header| self.known_name(header));
         let there = NameSet(names.fold(0, |set, name| set | name.bit()));
         let common = match self.role {
             Role::Request => COMMON_IN_REQUESTS,
@@ -179,21 +179,22 @@ impl HttpSignature {
         common.iter().filter(move |name| !there.contains(**name)).map(|name| name.text())
     }
 
-    /// p0f's text of it. `known` tells the names that the database loaded has a signature with: their values are cut at
-    /// a `|`, as those of the names that p0f itself knows.
+    /// p0f's `raw_sig`. `known` tells which names occur in a signature of the loaded database: p0f cuts their values,
+    /// and those of the names that it knows itself, at a `|`.
     pub fn raw_sig<'a>(&'a self, known: impl Fn(&[u8]) -> bool + 'a) -> impl fmt::Display + 'a {
         RawSig { signature: self, known }
     }
 
     fn last_value(&self, name: Name) -> Option<&[u8]> {
         let fields = self.headers.named(name).rev();
-        fields.filter(|header| self.name_of(*header).is_some()).find_map(Header::p0f_value)
+        fields.filter(|header| self.known_name(*header).is_some()).find_map(Header::p0f_value)
     }
 
-    /// The name of a header as p0f knows it. In HTTP/1 case tells software apart; HTTP/2 has no upper case.
-    fn name_of(&self, header: Header<'_>) -> Option<Name> {
+    /// The header name as p0f knows it. The case matters in HTTP/1, where it identifies software; HTTP/2 names are
+    /// always lower case.
+    fn known_name(&self, header: Header<'_>) -> Option<Name> {
         let name = match self.version {
-            HttpVersion::Http2 => header.known_name_of_any_case(),
+            HttpVersion::Http2 => header.known_name_ignoring_case(),
             _ => header.known_name(),
         };
         name.filter(|name| name.is_known_to_p0f())
@@ -234,7 +235,7 @@ impl<F: Fn(&[u8]) -> bool> RawSig<'_, F> {
             Role::Request => (OPTIONAL_IN_REQUESTS, BARE_IN_REQUESTS),
             Role::Response => (OPTIONAL_IN_RESPONSES, BARE_IN_RESPONSES),
         };
-        let name = self.signature.name_of(header);
+        let name = self.signature.known_name(header);
         if name.is_some_and(|name| optional.contains(name)) {
             out.push(b'?');
             return out.extend_from_slice(header.name);
@@ -261,25 +262,25 @@ impl<F: Fn(&[u8]) -> bool> RawSig<'_, F> {
 
 impl<F: Fn(&[u8]) -> bool> fmt::Display for RawSig<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A formatter takes each of the many small parts by a call of its own, which costs more than this buffer.
-        let mut text = Vec::with_capacity(USUAL_LEN);
+        // Buffers the text: a formatter call for each small part would cost more.
+        let mut text = Vec::with_capacity(TYPICAL_LEN);
         self.write(&mut text);
         f.write_str(str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
 
-/// The part of a value that is printed.
+/// The part of a value that p0f prints.
 fn printed(value: &[u8]) -> &[u8] {
     let stops = |byte: &u8| !matches!(byte, 0x20..=0x7f) || *byte == b']';
-    let value = value.get(..MAX_PRINTED).unwrap_or(value);
-    // Most have nothing that stops them, which many bytes at a time tell.
+    let value = value.get(..MAX_PRINTED_BYTES).unwrap_or(value);
+    // Most values have no byte to stop at, which a vectorised scan confirms quickly.
     if !value.iter().fold(false, |found, byte| found | stops(byte)) {
         return value;
     }
     value.split(stops).next().unwrap_or_default()
 }
 
-/// Writes a name that p0f does not know; bytes that no name has are escaped.
+/// Writes a name that p0f does not know and escapes bytes that are invalid in names.
 fn write_name(name: &[u8], out: &mut Vec<u8>) {
     if name.iter().all(u8::is_ascii_graphic) {
         out.extend_from_slice(name);
@@ -293,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_http_2_are_known_in_lower_case() {
+    fn http2_names_are_lower_case() {
         let fields = [("user-agent", "curl/8"), ("accept", "*/*"), ("cookie", "a=b"), ("bad\u{e9}", "x")];
         let signature = HttpSignature::new(Role::Request, HttpVersion::Http2, fields.into_iter().collect());
         assert_eq!(
@@ -303,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_response_says_of_its_way_and_time() {
+    fn reads_proxy_headers_and_date_of_response() {
         let signature = |fields: &[(&str, &str)]| {
             HttpSignature::new(Role::Response, HttpVersion::Http11, fields.iter().copied().collect())
         };

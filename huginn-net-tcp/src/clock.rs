@@ -1,70 +1,62 @@
-//! The clock behind TCP timestamps (RFC 7323, section 5.4): how fast it ticks, and since when.
-
-use std::ops::RangeInclusive;
+//! TCP timestamp clocks (RFC 7323, section 5.4): frequency and uptime.
 
 use huginn_net_core::{Segment, TcpHeader};
 
 use crate::kind;
+use crate::limits::{
+    MAX_CLOCK_HZ, MAX_REORDERING_MILLIS, MAX_REORDERING_TICKS, MEASURABLE_MILLIS, MIN_CLOCK_HZ,
+    MIN_CLOCK_TICKS,
+};
 use crate::options::Options;
 
-/// The value that a sender's timestamp clock had at a time.
+/// A value of a sender's timestamp clock and its capture time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClockReading {
     /// TSval of the segment; never 0.
     pub value: u32,
-    /// When it was captured: whole milliseconds since the Unix epoch.
+    /// Capture time: whole milliseconds since the Unix epoch.
     pub at_millis: u64,
 }
 
-/// What two readings of a clock tell.
+/// The result of comparing two readings of a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measurement {
-    /// Nothing: too little or too much time lies between them, or the clock moved too little.
+    /// The interval is too short or too long, or the clock advanced too little.
     Nothing,
-    /// No clock that counts time: it runs backwards, or at less than 0.7 or more than 1500 Hz.
+    /// Not a clock that counts time: it runs backwards, slower than 0.7 Hz or faster than 1500 Hz.
     NoClock,
-    /// A clock.
+    /// A measured clock.
     Clock(Clock),
 }
 
 /// A timestamp clock, measured between two segments of one sender.
 ///
-/// It counts from when the system started only on systems that do not begin each connection's timestamps anywhere
-/// (RFC 7323, section 7.1, advises to): Linux since 4.10 begins them anew for each pair of addresses, others for each
-/// connection. One connection does not tell which is the case.
+/// The value counts from system start only on systems that do not randomise timestamp offsets (RFC 7323, section 7.1,
+/// recommends it). Linux since 4.10 uses one offset for each pair of addresses, other systems one for each connection.
+/// A single connection cannot show which case applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     /// The later of the readings.
     pub reading: ClockReading,
-    /// How far it moved between them.
+    /// Clock ticks between the two readings.
     pub ticks: u32,
-    /// The time between them, in milliseconds.
+    /// Time between the two readings, in milliseconds.
     pub millis: u32,
 }
 
-/// Between which times (ms) a clock can be measured.
-pub(crate) const MEASURABLE_MILLIS: RangeInclusive<u64> = 25..=600_000;
-const MIN_TICKS: u32 = 5;
-/// Below this time (ms) a small step back is a segment that was overtaken.
-const OVERTAKEN_WITHIN: u32 = 100;
-/// How far back (ticks) such a step may be.
-const OVERTAKEN_BY: u32 = 15_000;
-const MIN_HZ: f64 = 0.7;
-const MAX_HZ: f64 = 1500.0;
-
 impl ClockReading {
-    /// The reading that a value and the time in milliseconds since the Unix epoch make; none of 0.
+    /// Creates a reading from a value and a time in milliseconds since the Unix epoch. `None` if the value is 0.
     pub fn new(value: u32, at_millis: u64) -> Option<Self> {
         (value != 0).then_some(Self { value, at_millis })
     }
 
-    /// The reading in a TCP segment that has a timestamp.
-    pub fn of(segment: &Segment<'_>) -> Option<Self> {
+    /// Returns the reading in a TCP segment, or `None` without a timestamp.
+    pub fn from_segment(segment: &Segment<'_>) -> Option<Self> {
         Self::new(timestamp(segment.tcp()?), segment.ts.as_millis())
     }
 
-    /// What this reading tells together with an `earlier` one of the same sender, by p0f's rules.
+    /// Compares this reading with an `earlier` one of the same sender, by p0f's rules.
     pub fn since(self, earlier: Self) -> Measurement {
         let millis = self.at_millis.checked_sub(earlier.at_millis);
         let Some(millis) = millis.filter(|millis| MEASURABLE_MILLIS.contains(millis)) else {
@@ -72,13 +64,13 @@ impl ClockReading {
         };
         let millis = u32::try_from(millis).unwrap_or(u32::MAX);
         let ticks = self.value.wrapping_sub(earlier.value);
-        let overtaken = millis < OVERTAKEN_WITHIN && !ticks < OVERTAKEN_BY;
-        if ticks < MIN_TICKS || overtaken {
+        let overtaken = millis < MAX_REORDERING_MILLIS && !ticks < MAX_REORDERING_TICKS;
+        if ticks < MIN_CLOCK_TICKS || overtaken {
             return Measurement::Nothing;
         }
         let clock = Clock { reading: self, ticks, millis };
         let forward = ticks <= !ticks;
-        if forward && (MIN_HZ..=MAX_HZ).contains(&clock.raw_frequency()) {
+        if forward && (MIN_CLOCK_HZ..=MAX_CLOCK_HZ).contains(&clock.raw_frequency()) {
             Measurement::Clock(clock)
         } else {
             Measurement::NoClock
@@ -87,12 +79,12 @@ impl ClockReading {
 }
 
 impl Clock {
-    /// Its measured frequency in Hz.
+    /// The measured frequency in Hz.
     pub fn raw_frequency(&self) -> f64 {
         f64::from(self.ticks) * 1000.0 / f64::from(self.millis)
     }
 
-    /// The frequency in Hz that such a clock has by design: the measured one, rounded as p0f does.
+    /// The nominal frequency in Hz: the measured one, rounded as p0f rounds it.
     pub fn frequency(&self) -> u32 {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0.7 to 1500")]
         let raw = self.raw_frequency() as u32;
@@ -108,18 +100,18 @@ impl Clock {
         }
     }
 
-    /// Minutes for which it has counted, if it began at 0.
+    /// Uptime in minutes, if the clock started at 0.
     pub fn uptime_minutes(&self) -> u32 {
         self.reading.value.checked_div(self.frequency()).unwrap_or(0) / 60
     }
 
-    /// [`Self::uptime_minutes`] in whole days, hours and minutes.
+    /// [`Self::uptime_minutes`] as whole days, hours and minutes.
     pub fn uptime(&self) -> (u32, u32, u32) {
         let minutes = self.uptime_minutes();
         (minutes / 1440, minutes / 60 % 24, minutes % 60)
     }
 
-    /// Days after which it begins anew; the uptime is known but for a multiple of them.
+    /// Days until the 32-bit counter wraps; the uptime is known modulo this value.
     pub fn modulo_days(&self) -> u32 {
         u32::MAX.checked_div(self.frequency().saturating_mul(86_400)).unwrap_or(0)
     }
@@ -128,7 +120,7 @@ impl Clock {
 /// The sender's timestamp; 0 when absent.
 fn timestamp(tcp: &TcpHeader<'_>) -> u32 {
     match tcp.options {
-        // How nearly every segment behind the handshake has it (RFC 7323, appendix A).
+        // Fast path: almost every segment after the handshake has this option layout (RFC 7323, appendix A).
         [kind::NOP, kind::NOP, kind::TIMESTAMP, 10, a, b, c, d, ..] => u32::from_be_bytes([*a, *b, *c, *d]),
         [] => 0,
         other => Options::parse(other, false).timestamp,
@@ -149,8 +141,8 @@ mod tests {
     }
 
     #[test]
-    fn only_what_can_be_measured_is_measured() {
-        // The limits are those of p0f 3.09b.
+    fn measures_only_valid_intervals() {
+        // The limits come from p0f 3.09b.
         use Measurement::{NoClock, Nothing};
         for (ticks, millis, want) in [
             (25, 24, Nothing),
@@ -172,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn frequencies_are_rounded_to_what_clocks_have() {
+    fn rounds_frequencies_to_nominal_values() {
         for (ticks, want) in [
             (7, 1),
             (19, 1),
@@ -198,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn uptime_counts_from_zero_modulo_what_32_bits_hold() {
+    fn uptime_wraps_at_32_bits() {
         let clock = Clock { reading: reading(4_000_000_000, 0), ticks: 1000, millis: 1000 };
         assert_eq!((clock.uptime_minutes(), clock.modulo_days()), (66_666, 49));
         assert_eq!(clock.uptime(), (46, 7, 6));
@@ -207,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wrap_of_the_counter_is_no_step_back() {
+    fn counter_wrap_is_not_step_back() {
         let clock = reading(500, 1000).since(reading(u32::MAX - 499, 0));
         assert!(matches!(clock, Measurement::Clock(Clock { ticks: 1000, .. })), "{clock:?}");
     }

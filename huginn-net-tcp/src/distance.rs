@@ -1,9 +1,9 @@
-//! How far away a sender is, judged by its time to live.
+//! Distance of a sender in hops, from its time to live.
 
-/// More hops than this are taken for a wrong guess of the initial TTL (as in p0f).
+/// Largest plausible distance in hops. Beyond it, p0f considers the initial TTL a wrong guess.
 pub const MAX_DISTANCE: u8 = 35;
 
-/// The initial TTL that a sender most likely used: the next of 32, 64, 128 and 255.
+/// The most likely initial TTL of a sender: the next of 32, 64, 128 and 255.
 pub const fn initial_ttl(ttl: u8) -> u8 {
     match ttl {
         0..=32 => 32,
@@ -13,7 +13,7 @@ pub const fn initial_ttl(ttl: u8) -> u8 {
     }
 }
 
-/// Hops between the sender and here, if it used [`initial_ttl`].
+/// Hops between the sender and the capture point, if the sender used [`initial_ttl`].
 pub const fn distance(ttl: u8) -> u8 {
     initial_ttl(ttl).saturating_sub(ttl)
 }
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distance_to_the_next_usual_ttl() {
+    fn distance_to_next_initial_ttl() {
         // As p0f 3.09b prints it after the `+` of `raw_sig` (and `?` where it is over 35).
         for (ttl, want) in
             [(0, 32), (1, 31), (32, 0), (33, 31), (64, 0), (65, 63), (93, 35), (128, 0), (220, 35), (255, 0)]

@@ -1,4 +1,4 @@
-//! What can be wrong with a packet or with the text of a signature.
+//! Errors of packets and of signature texts.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::{LayoutError, UnknownQuirk};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TcpError {
-    /// The bytes are no IP packet with a transport header.
+    /// The bytes are not an IP packet with a transport header.
     #[error("not an IP packet")]
     Decode(#[from] DecodeError),
     /// The packet is not TCP.
@@ -19,33 +19,33 @@ pub enum TcpError {
     /// The segment is neither a SYN nor a SYN+ACK.
     #[error("the segment is neither a SYN nor a SYN+ACK (flags {:#05x})", flags.bits())]
     NotHandshake {
-        /// Its flags.
+        /// The flags of the segment.
         flags: TcpFlags,
     },
 }
 
-/// Why a text is no `raw_sig`.
+/// Why a text is not a `raw_sig`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// Not eight parts between colons.
+    /// The text does not have eight fields between colons.
     #[error("{found} fields, not the 8 of ver:ttl+dist:olen:mss:win,scale:olayout:quirks:pclass")]
     FieldCount {
-        /// How many there are.
+        /// Number of fields found.
         found: usize,
     },
-    /// A field that cannot be read. Wildcards are for patterns, not for what was seen.
+    /// A field is invalid. Wildcards belong to patterns, not to observed signatures.
     #[error("{field}: '{value}' is not {}", field.observed())]
     Field {
-        /// Which one.
+        /// The field.
         field: TcpField,
-        /// What it holds.
+        /// The text of the field.
         value: Box<str>,
     },
-    /// The option layout cannot be read.
+    /// The option layout is invalid.
     #[error("option layout: {0}")]
     Layout(#[from] LayoutError),
-    /// The quirks cannot be read.
+    /// The quirks are invalid.
     #[error("quirks: {0}")]
     Quirks(#[from] UnknownQuirk),
 }
@@ -78,7 +78,7 @@ impl TcpField {
         ParseError::Field { field: self, value: value.into() }
     }
 
-    /// What an observed value of this field looks like.
+    /// Describes a valid observed value of this field.
     fn observed(self) -> &'static str {
         match self {
             Self::Version => "4 or 6",

@@ -1,4 +1,4 @@
-//! The order of the options of a segment.
+//! The order of TCP options in a segment.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -24,21 +24,21 @@ use crate::raw_sig::decimal;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct OptionLayout {
-    /// Zero from `len` on, so that equal layouts are equal bytes. In words, which are made in registers: what is written
-    /// byte by byte and then copied in larger pieces is waited for.
+    /// Zero from `len` on, so that equal layouts have equal bytes. Stored as words, so that the compiler builds them in
+    /// registers; storing single bytes and then loading larger words would stall the load.
     kinds: [[u8; 8]; 3],
     len: u8,
     eol_padding: u8,
 }
 
 impl OptionLayout {
-    /// How many options are read at most; a segment with more counts as malformed (as in p0f).
+    /// Maximum number of options; a segment with more is malformed (as in p0f).
     pub const MAX_OPTIONS: usize = 24;
 
-    /// No option at all.
+    /// The layout without options.
     pub const EMPTY: Self = Self { kinds: [[0; 8]; 3], len: 0, eol_padding: 0 };
 
-    /// The option kinds (IANA numbers) in their order, an explicit end of the list included.
+    /// The option kinds (IANA numbers) in their order, including an explicit end of the list.
     pub fn kinds(&self) -> &[u8] {
         self.kinds.as_flattened().get(..usize::from(self.len)).unwrap_or(&[])
     }
@@ -48,7 +48,7 @@ impl OptionLayout {
         self.eol_padding
     }
 
-    /// Adds an option; false when [`Self::MAX_OPTIONS`] are already held.
+    /// Adds an option. Returns false if the layout already has [`Self::MAX_OPTIONS`] options.
     #[must_use]
     #[inline(always)]
     pub(crate) fn push(&mut self, kind: u8) -> bool {
@@ -71,7 +71,7 @@ impl OptionLayout {
         self.eol_padding = u8::try_from(bytes).unwrap_or(u8::MAX);
     }
 
-    /// The least number of option bytes in a header that holds these options.
+    /// The minimum number of option bytes of a header with these options.
     pub(crate) fn min_bytes(&self) -> u16 {
         let bytes = self.kinds().iter().fold(u16::from(self.eol_padding), |bytes, &kind| {
             bytes.saturating_add(match kind {
@@ -93,7 +93,7 @@ impl Default for OptionLayout {
 }
 
 impl OptionLayout {
-    /// The layout as numbers: equal ones are equal layouts. The second has nothing above its lowest 80 bits.
+    /// The layout as two numbers. Equal numbers mean equal layouts. The second number uses only its lowest 80 bits.
     pub fn words(&self) -> [u128; 2] {
         let [first, second, third] = self.kinds.map(|word| u128::from(u64::from_le_bytes(word)));
         let lengths = u16::from_le_bytes([self.len, self.eol_padding]);
@@ -179,36 +179,36 @@ impl FromStr for OptionLayout {
     }
 }
 
-/// Why a text is no option layout. Offsets are in bytes from its start.
+/// Why a text is not an option layout. Offsets are in bytes from its start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LayoutError {
-    /// An option that is none.
+    /// An unknown option.
     #[error("'{name}' is none of nop, mss, ws, sok, sack, ts, ?N and eol+N with N up to 255")]
     UnknownOption {
-        /// The option.
+        /// The text of the option.
         name: Box<str>,
-        /// Where it begins.
+        /// Offset of the option.
         offset: usize,
     },
     /// An option after `eol+N`.
     #[error("'{name}' stands after the end of the options")]
     AfterEol {
-        /// The option.
+        /// The text of the option.
         name: Box<str>,
-        /// Where it begins.
+        /// Offset of the option.
         offset: usize,
     },
     /// More than [`OptionLayout::MAX_OPTIONS`] options.
     #[error("more than {max} options", max = OptionLayout::MAX_OPTIONS)]
     TooMany {
-        /// Where the first one too many begins.
+        /// Offset of the first option beyond the limit.
         offset: usize,
     },
 }
 
 impl LayoutError {
-    /// Where in the text the trouble begins, in bytes.
+    /// Offset of the error in the text, in bytes.
     pub fn offset(&self) -> usize {
         match self {
             Self::UnknownOption { offset, .. } | Self::AfterEol { offset, .. } | Self::TooMany { offset } => {
@@ -234,9 +234,8 @@ mod tests {
     }
 
     #[test]
-    fn errors_tell_what_and_where() {
-        // p0f 3.09b refuses all of these but `?0`, `?` and the trailing comma, which it takes for the number 0
-        // and for nothing.
+    fn errors_name_option_and_offset() {
+        // p0f 3.09b rejects all of these except `?0`, `?` (read as number 0) and the trailing comma (ignored).
         for (text, name, offset) in [
             ("mss,xx", "xx", 4),
             ("mss,,ws", "", 4),

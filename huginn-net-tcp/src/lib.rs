@@ -1,7 +1,7 @@
-//! Passive TCP/IP fingerprints: the signature, the link and the distance of whoever sends a SYN or SYN+ACK.
+//! Passive TCP/IP fingerprints: signature, link MTU and distance of each sender of a SYN or SYN+ACK.
 //!
-//! Semantics and texts are those of p0f v3. One packet is enough for a [`TcpSignature`]; [`HuginnNetTcp`] finds the
-//! packets that count among all others. What a signature is the signature of, a database knows, not this crate.
+//! Semantics and text formats follow p0f v3. One packet is enough for a [`TcpSignature`]; [`HuginnNetTcp`] finds the
+//! relevant packets in a capture. The crate `huginn-net-db` maps signatures to operating systems.
 //!
 //! ```
 //! use huginn_net_tcp::{Handshake, Quirks, TcpSignature, WindowMultiple};
@@ -27,6 +27,7 @@ mod clock;
 mod distance;
 mod error;
 mod layout;
+mod limits;
 mod mtu;
 mod observer;
 mod options;
@@ -37,7 +38,7 @@ mod serialize;
 mod signature;
 mod window;
 
-/// Frames, flows and the engine: what a [`TcpObserver`] works in.
+/// Types of the engine that a [`TcpObserver`] runs in: frames, flows and events.
 pub use huginn_net_core as core;
 pub use huginn_net_core::Parsed;
 

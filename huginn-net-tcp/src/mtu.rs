@@ -1,22 +1,22 @@
-//! The transmission unit of a sender's link.
+//! The maximum transmission unit of a sender's link.
 
 use std::fmt;
 
 use crate::IpVersion;
 use crate::window::{IPV4_HEADERS, IPV6_HEADERS};
 
-/// The maximum transmission unit of a sender's link, in bytes, as its maximum segment size tells.
+/// The maximum transmission unit of a sender's link, in bytes, derived from its maximum segment size.
 ///
-/// A maximum segment size leaves room for headers without options (RFC 6691, section 2), so options do not count.
+/// A maximum segment size leaves room for headers without options (RFC 6691, section 2), so options are not added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mtu(
-    /// Bytes; up to 65,595, since it is computed and not read.
+    /// Bytes; up to 65,595, because the value is computed.
     pub u32,
 );
 
 impl Mtu {
-    /// The unit behind a maximum segment size: 40 bytes more over IPv4, 60 over IPv6. None for 0, which stands for
-    /// a segment without the option.
+    /// Computes the MTU from a maximum segment size: 40 bytes more over IPv4, 60 over IPv6. `None` for 0, which stands
+    /// for a segment without the option.
     pub fn from_mss(version: IpVersion, mss: u16) -> Option<Self> {
         let headers = match version {
             IpVersion::V4 => IPV4_HEADERS,
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_without_options_are_added() {
+    fn mtu_adds_headers_without_options() {
         // As p0f 3.09b prints it in `raw_mtu`.
         for (version, mss, want) in [
             (IpVersion::V4, 1460, Some(1500)),

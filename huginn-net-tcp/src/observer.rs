@@ -1,11 +1,11 @@
-//! The TCP handshakes of a capture, watched flow by flow.
+//! Reports the TCP handshakes of a capture, flow by flow.
 
 use huginn_net_core::{Analyzer, Interest, Protocol, Segment, Side, TcpFlags, TcpHeader, Timestamp};
 
-use crate::clock::MEASURABLE_MILLIS;
+use crate::limits::{MEASURABLE_MILLIS, MIN_CLOCK_NANOS};
 use crate::{Clock, ClockReading, Handshake, Measurement, Mtu, TcpSignature};
 
-/// The analyzer of TCP handshakes alone.
+/// An analyzer that runs the TCP fingerprinter only.
 ///
 /// ```
 /// use huginn_net_core::{Event, Frame, LinkType, Timestamp};
@@ -29,12 +29,12 @@ pub type HuginnNetTcp = Analyzer<TcpObserver>;
 
 /// Reports the signatures, link sizes and timestamp clocks of both ends of each TCP connection whose SYN it sees.
 ///
-/// What counts is what counts for p0f: a retransmitted SYN is not news; a SYN+ACK is, once, from the side that was
-/// addressed; an ACK before it, a FIN or an RST ends the handshake, and the same SYN after that is news again.
+/// Follows p0f: a retransmitted SYN is not reported again. A SYN+ACK is reported once, from the addressed side. An ACK
+/// before it, a FIN or a RST ends the handshake; the same SYN is then reported again.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TcpObserver;
 
-/// What a [`TcpObserver`] learns. The event's subject is whom it describes.
+/// An event of a [`TcpObserver`]. The subject of the event is the sender that it describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TcpEvent {
@@ -42,46 +42,46 @@ pub enum TcpEvent {
     Syn(TcpSignature),
     /// The signature of a server's SYN+ACK.
     SynAck(TcpSignature),
-    /// The link of whom the signature just before was of; only if that told a maximum segment size.
+    /// The link of the sender of the preceding signature, if that has a maximum segment size.
     Mtu(Mtu),
-    /// The SYN of p0f's tool `p0f-sendsyn`; see [`TcpSignature::is_sendsyn`]. Tells nothing of a link.
+    /// The SYN of p0f's tool `p0f-sendsyn`; see [`TcpSignature::is_sendsyn`]. It yields no MTU.
     SendsynProbe(TcpSignature),
-    /// What the server answered to it.
+    /// The server's SYN+ACK to a `p0f-sendsyn` probe.
     SendsynResponse(TcpSignature),
-    /// The clock behind the timestamps of this side, measured from its SYN or SYN+ACK on. Once a connection at most.
+    /// The timestamp clock of this side, measured from its SYN or SYN+ACK. At most one event per side and connection.
     Clock(Clock),
 }
 
-/// What a [`TcpObserver`] remembers of one flow.
+/// The state of one flow in a [`TcpObserver`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TcpFlow {
     phase: Phase,
-    /// The values from which the clocks of client and server are measured; 0 where there is nothing to measure.
+    /// Timestamp values at the start of the measurement, of client and server; 0 if there is none.
     clocks: [u32; 2],
-    /// When (ms) the clocks had them.
+    /// Capture times (ms) of these values.
     began: [u64; 2],
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
-    /// No SYN yet, or the handshake ended without a SYN+ACK, or the connection ended.
+    /// Before the SYN, after a handshake without a SYN+ACK, or after the end of the connection.
     #[default]
     Closed,
-    /// A SYN is waiting for its SYN+ACK.
+    /// A SYN was seen; its SYN+ACK is outstanding.
     SynSeen { mss: u16, sendsyn: bool },
     /// The SYN+ACK was seen.
     Answered,
 }
 
 impl TcpFlow {
-    /// Whether the SYN was answered by a SYN+ACK, both of them seen.
+    /// Whether both the SYN and its SYN+ACK were seen.
     pub fn is_answered(&self) -> bool {
         matches!(self.phase, Phase::Answered)
     }
 
-    /// Takes the connection for ended, so that its SYN is news when it comes again and its SYN+ACK is not.
+    /// Ends the connection: its SYN is reported if it comes again, its SYN+ACK is not.
     ///
-    /// p0f does so once it took either side for a user-space tool: such a tool has no connections.
+    /// p0f does so after it classified either side as a user-space tool, which has no connections.
     pub fn end(&mut self) {
         self.phase = Phase::Closed;
     }
@@ -102,7 +102,7 @@ impl Protocol for TcpObserver {
     fn counted(&self) {}
 
     fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
-        let handshake = Handshake::of(segment.tcp()?.flags)?;
+        let handshake = Handshake::from_flags(segment.tcp()?.flags)?;
         (handshake == Handshake::Syn).then_some(Side::Client)
     }
 
@@ -123,12 +123,12 @@ impl Protocol for TcpObserver {
         if let Some((began, age)) = flow.due(sender, segment.ts) {
             on_due(began, age, segment, sender, flow, emit);
         }
-        if tcp.flags & PART == TcpFlags::ACK {
+        if tcp.flags & HANDSHAKE_FLAGS == TcpFlags::ACK {
             if flow.awaits_answer() {
                 flow.phase = Phase::Closed;
             }
         } else {
-            match Handshake::of(tcp.flags) {
+            match Handshake::from_flags(tcp.flags) {
                 Some(handshake) => on_handshake(handshake, segment, tcp, sender, flow, emit),
                 None if tcp.flags.closes() => flow.phase = Phase::Closed,
                 None => {}
@@ -138,22 +138,20 @@ impl Protocol for TcpObserver {
     }
 }
 
-/// The flags that tell a segment's part in the connection.
-const PART: TcpFlags = TcpFlags::SYN.union(TcpFlags::ACK).union(TcpFlags::FIN).union(TcpFlags::RST);
+/// The flags that define the role of a segment in the connection.
+const HANDSHAKE_FLAGS: TcpFlags =
+    TcpFlags::SYN.union(TcpFlags::ACK).union(TcpFlags::FIN).union(TcpFlags::RST);
 
-/// For how long (ns) a clock is let run. p0f takes what it finds after 25 ms, of which a segment that waits on its way
-/// takes away a good part.
-const MIN_NANOS: u64 = 500 * NANOS_A_MILLI;
-const NANOS_A_MILLI: u64 = 1_000_000;
+const NANOS_PER_MILLI: u64 = 1_000_000;
 
 impl TcpFlow {
-    /// Whether a SYN is waiting for its SYN+ACK.
+    /// Whether a SYN awaits its SYN+ACK.
     #[inline]
     fn awaits_answer(&self) -> bool {
         matches!(self.phase, Phase::SynSeen { .. })
     }
 
-    /// From which reading on a sender's clock is to be measured, and for how long (ms) it has run; if it is time.
+    /// Returns the first reading of a sender's clock and its age (ms), if the clock is due for measurement.
     #[inline]
     fn due(&self, sender: Side, ts: Timestamp) -> Option<(ClockReading, u64)> {
         let ([client, server], [client_began, server_began]) = (self.clocks, self.began);
@@ -162,13 +160,13 @@ impl TcpFlow {
             return None;
         }
         let began = ClockReading { value, at_millis: sender.choose(client_began, server_began) };
-        // The same as by milliseconds, as these are whole where it began, and without a division.
-        let due_at = began.at_millis.wrapping_mul(NANOS_A_MILLI).saturating_add(MIN_NANOS);
+        // Equals the comparison in milliseconds, because the start is in whole milliseconds, and avoids a division.
+        let due_at = began.at_millis.wrapping_mul(NANOS_PER_MILLI).saturating_add(MIN_CLOCK_NANOS);
         (ts.as_nanos() >= due_at).then(|| (began, ts.as_millis().saturating_sub(began.at_millis)))
     }
 }
 
-/// Measures the sender's clock, for which the time has come; it is then measured, or given up, for good.
+/// Measures the sender's clock once it is due. The result is final.
 #[inline(never)]
 fn on_due(
     began: ClockReading,
@@ -184,10 +182,10 @@ fn on_due(
     }
 }
 
-/// Measures a clock that has run for `age` milliseconds since it `began`; its value becomes 0 unless that tells nothing.
+/// Measures a clock `age` milliseconds after it `began`. Sets its value to 0 unless the result is inconclusive.
 fn measure(began: ClockReading, age: u64, segment: &Segment<'_>, value: &mut u32) -> Option<Clock> {
     let measurement = if MEASURABLE_MILLIS.contains(&age) {
-        ClockReading::of(segment)?.since(began)
+        ClockReading::from_segment(segment)?.since(began)
     } else {
         Measurement::NoClock
     };
@@ -200,7 +198,7 @@ fn measure(began: ClockReading, age: u64, segment: &Segment<'_>, value: &mut u32
     }
 }
 
-/// Takes a SYN or SYN+ACK.
+/// Handles a SYN or SYN+ACK.
 #[inline(never)]
 fn on_handshake(
     handshake: Handshake,
@@ -211,14 +209,13 @@ fn on_handshake(
     emit: &mut impl FnMut(Side, TcpEvent),
 ) {
     let (peer_mss, answers_sendsyn) = match (handshake, sender, flow.phase) {
-        // The engine hands a SYN that begins another connection to a flow of its own: here it can only be the first
-        // or its retransmission.
+        // The engine starts a new flow for a SYN of another connection, so this is the first SYN or a retransmission.
         (Handshake::Syn, Side::Client, Phase::Closed) => (None, false),
         (Handshake::SynAck, Side::Server, Phase::SynSeen { mss, sendsyn }) => (Some(mss), sendsyn),
         _ => return,
     };
-    let signature = TcpSignature::of_handshake(handshake, segment, tcp, peer_mss);
-    // A SYN+ACK is none by itself, but by the SYN that it answers.
+    let signature = TcpSignature::from_handshake(handshake, segment, tcp, peer_mss);
+    // A SYN+ACK counts as a response to `p0f-sendsyn` because of the SYN that it answers.
     let (mss, sendsyn) = (signature.mss, answers_sendsyn || signature.is_sendsyn());
     let millis = segment.ts.as_millis();
     match handshake {

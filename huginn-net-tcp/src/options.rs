@@ -1,4 +1,4 @@
-//! TCP options: their layout, and the values that a signature needs.
+//! TCP options: their layout and the values that a signature needs.
 
 use std::ops::RangeInclusive;
 
@@ -25,7 +25,7 @@ pub mod kind {
 /// The largest window scale that RFC 7323, section 2.3, allows.
 const MAX_SCALE: u8 = 14;
 
-/// What the option bytes of one segment say; of an option that occurs twice, the later one counts.
+/// The values of the option bytes of one segment. If an option occurs twice, the later one counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
     pub(crate) layout: OptionLayout,
@@ -39,9 +39,9 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Reads the option bytes as p0f does: with as much good will towards wrong lengths, and no more.
+    /// Parses the option bytes with the same leniency towards wrong lengths as p0f.
     ///
-    /// `is_syn`: whether the segment is a SYN without ACK, where nothing of the peer can be echoed yet.
+    /// `is_syn`: whether the segment is a SYN without ACK, which cannot echo a peer's timestamp.
     #[inline(always)]
     pub(crate) fn parse(bytes: &[u8], is_syn: bool) -> Self {
         let mut options = Self::default();
@@ -57,14 +57,14 @@ impl Options {
         options
     }
 
-    /// Takes one option, whose kind stands before `body`, and tells what follows it; `None` where nothing behind
-    /// it can be told apart.
+    /// Parses one option whose kind precedes `body` and returns the bytes after it. `None` if the remaining options
+    /// cannot be delimited.
     #[inline(always)]
     fn take<'a>(&mut self, kind: u8, body: &'a [u8], is_syn: bool) -> Option<&'a [u8]> {
         match kind {
             kind::EOL => {
                 self.layout.set_eol_padding(body.len());
-                // p0f 3.09b never looks at the last byte, and signatures are gathered with it.
+                // p0f 3.09b ignores the last byte, and its signatures depend on that.
                 let looked_at = body.split_last().map_or(body, |(_, before)| before);
                 self.flag(Quirks::AFTER_EOL, looked_at.iter().any(|&byte| byte != 0));
                 Some(&[])
@@ -112,7 +112,7 @@ impl Options {
     }
 }
 
-/// What follows an option whose length byte (kind and length counted) is the first of `body`.
+/// The bytes after an option whose length byte (which counts kind and length) is the first of `body`.
 fn skip(body: &[u8], lengths: RangeInclusive<u8>) -> Option<&[u8]> {
     let len = body.first().filter(|len| lengths.contains(len))?;
     body.get(usize::from(*len).checked_sub(1)?..)

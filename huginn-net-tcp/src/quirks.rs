@@ -1,4 +1,4 @@
-//! The oddities of a header that p0f calls quirks.
+//! Quirks: the oddities of TCP/IP headers that p0f reports.
 
 use std::fmt;
 use std::str::FromStr;
@@ -64,7 +64,7 @@ bitflags! {
 }
 
 impl Quirks {
-    /// The quirks that no packet of this IP version can have: the other version's header has their fields.
+    /// The quirks that cannot occur in this IP version, because their fields belong to the other version's header.
     pub const fn foreign_to(version: IpVersion) -> Self {
         match version {
             IpVersion::V4 => Self::FLOW_LABEL,
@@ -72,17 +72,17 @@ impl Quirks {
         }
     }
 
-    /// The quirk of this name, as p0f spells it.
+    /// Returns the quirk with this name in p0f's spelling.
     pub fn named(name: &str) -> Option<Self> {
         NAMES.iter().find(|(_, known)| *known == name).map(|(quirk, _)| *quirk)
     }
 
-    /// The quirks of the IP and TCP headers, options aside.
+    /// Returns the quirks of the IP and TCP headers without the options.
     #[inline(always)]
-    pub(crate) fn of_headers(segment: &Segment<'_>, tcp: &TcpHeader<'_>) -> Self {
+    pub(crate) fn from_headers(segment: &Segment<'_>, tcp: &TcpHeader<'_>) -> Self {
         let ip = &segment.ip;
         let mut quirks = Self::empty();
-        if IpVersion::of(ip) == IpVersion::V4 {
+        if IpVersion::from_header(ip) == IpVersion::V4 {
             quirks.set(Self::DF, ip.dont_fragment);
             quirks.set(Self::ID_NONZERO, ip.dont_fragment && ip.id != 0);
             quirks.set(Self::ID_ZERO, !ip.dont_fragment && ip.id == 0);
@@ -162,14 +162,14 @@ impl FromStr for Quirks {
     }
 }
 
-/// A name in a list of quirks that p0f does not know.
+/// A name in a list of quirks that p0f does not define.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{name}' is no quirk")]
 #[non_exhaustive]
 pub struct UnknownQuirk {
     /// The name.
     pub name: Box<str>,
-    /// Where it begins, in bytes from the start of the list.
+    /// Offset of the name in the list, in bytes.
     pub offset: usize,
 }
 
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_quirk_has_one_name_in_the_order_of_its_bit() {
+    fn quirk_names_follow_bit_order() {
         let bits: Vec<u32> = NAMES.iter().map(|(quirk, _)| quirk.bits()).collect();
         assert!(bits.iter().all(|b| b.is_power_of_two()) && bits.is_sorted());
         assert_eq!(bits.iter().sum::<u32>(), Quirks::all().bits());
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn display_and_parse_are_inverse() {
-        // The whole list as p0f 3.09b prints it.
+        // The complete list as p0f 3.09b prints it.
         let all = "df,id+,id-,ecn,0+,flow,seq-,ack+,ack-,uptr+,urgf+,pushf+,ts1-,ts2+,opt+,exws,bad";
         assert_eq!(Quirks::all().to_string(), all);
         assert_eq!(all.parse(), Ok(Quirks::all()));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_tell_name_and_place() {
+    fn errors_name_quirk_and_offset() {
         for (text, name, offset) in [("df,xx", "xx", 3), ("df,,id+", "", 3), ("df,", "", 3), ("DF", "DF", 0)]
         {
             assert_eq!(text.parse::<Quirks>(), Err(UnknownQuirk { name: name.into(), offset }));

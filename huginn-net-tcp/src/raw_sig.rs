@@ -13,10 +13,10 @@ use crate::{
 };
 
 impl TcpSignature {
-    /// Writes the text that it is displayed as, without the detours of a [`Formatter`](fmt::Formatter).
+    /// Writes the same text as [`Display`](fmt::Display), without the overhead of a [`Formatter`](fmt::Formatter).
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write_to(&self, out: &mut impl fmt::Write) -> fmt::Result {
         let mut digits = itoa::Buffer::new();
         self.version.write_to(out)?;
@@ -30,7 +30,7 @@ impl TcpSignature {
         out.write_str(":")?;
         out.write_str(digits.format(self.ip_options_len))?;
         out.write_str(":")?;
-        // A server that echoes p0f-sendsyn's odd size has no size of its own to tell.
+        // A server that echoes the unusual MSS of p0f-sendsyn does not reveal its own.
         if self.handshake == Handshake::SynAck && self.mss == SENDSYN_MSS {
             out.write_str("*")?;
         } else {
@@ -57,12 +57,11 @@ impl fmt::Display for TcpSignature {
     }
 }
 
-/// Reads a `raw_sig` back.
+/// Parses a `raw_sig`.
 ///
-/// It is taken for that of a SYN, unless its MSS is `*`, which p0f prints for a SYN+ACK that echoes the one of
-/// `p0f-sendsyn`; set [`TcpSignature::handshake`] where you know better. The distance after the TTL may be missing
-/// and is not compared with the TTL. A window given as a multiple is computed back,
-/// and one given in bytes becomes a multiple where an observed one would.
+/// The result is a SYN unless the MSS is `*`, which p0f prints for a SYN+ACK that echoes the MSS of `p0f-sendsyn`; set
+/// [`TcpSignature::handshake`] if you know better. The distance after the TTL is optional and not checked against the
+/// TTL. A window multiple is converted to bytes, and a window in bytes becomes a multiple if an observed window would.
 impl FromStr for TcpSignature {
     type Err = ParseError;
 
@@ -106,7 +105,7 @@ impl FromStr for TcpSignature {
         match parse_multiple(window) {
             Some(multiple) => {
                 let units = signature.units();
-                signature.window = units.window_of(multiple);
+                signature.window = units.window_from_multiple(multiple);
                 signature.window_multiple = Some(multiple);
             }
             None => {
@@ -119,7 +118,7 @@ impl FromStr for TcpSignature {
 }
 
 impl TcpSignature {
-    /// The units of its window, as far as its text tells them.
+    /// The candidate units of its window that the text contains.
     fn units(&self) -> Units {
         let ip_header: u16 = match self.version {
             IpVersion::V4 => 20,
@@ -161,7 +160,7 @@ fn number<T: FromStr>(field: TcpField, text: &str) -> Result<T, ParseError> {
     decimal(text).ok_or_else(|| field.error(text))
 }
 
-/// A number of ASCII digits alone: `FromStr` of integers would take a sign.
+/// Parses a number of ASCII digits; `FromStr` of integers would accept a sign.
 pub(crate) fn decimal<T: FromStr>(text: &str) -> Option<T> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }

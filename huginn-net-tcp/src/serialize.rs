@@ -7,14 +7,14 @@ use crate::{Clock, Handshake, IpVersion, Mtu, OptionLayout, Quirks, TcpEvent, Tc
 
 serialize_as_text!(TcpSignature, Quirks, OptionLayout, WindowMultiple);
 
-/// The number of bytes.
+/// Serializes as the number of bytes.
 impl Serialize for Mtu {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u32(self.0)
     }
 }
 
-/// The number 4 or 6.
+/// Serializes as 4 or 6.
 impl Serialize for IpVersion {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u8(match self {
@@ -24,7 +24,7 @@ impl Serialize for IpVersion {
     }
 }
 
-/// `syn` or `syn_ack`.
+/// Serializes as `syn` or `syn_ack`.
 impl Serialize for Handshake {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(match self {
@@ -34,7 +34,7 @@ impl Serialize for Handshake {
     }
 }
 
-/// `minutes`, `modulo_days`, `frequency_hz` and `raw_frequency_hz`.
+/// Serializes `minutes`, `modulo_days`, `frequency_hz` and `raw_frequency_hz`.
 impl Serialize for Clock {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -54,8 +54,8 @@ impl Serialize for Clock {
     }
 }
 
-/// `event` (`tcp_syn`, `tcp_syn_ack`, `mtu`, `sendsyn_probe`, `sendsyn_response` or `clock`), and `sig`, `mtu` or the fields
-/// of the [clock](Clock).
+/// Serializes `event` (`tcp_syn`, `tcp_syn_ack`, `mtu`, `sendsyn_probe`, `sendsyn_response` or `clock`), and `sig`,
+/// `mtu` or the fields of the [clock](Clock).
 impl Serialize for TcpEvent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]

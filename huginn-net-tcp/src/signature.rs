@@ -1,4 +1,4 @@
-//! What one SYN or SYN+ACK tells about the system that sent it.
+//! The TCP/IP signature of a SYN or SYN+ACK.
 
 use huginn_net_core::{
     DecodeError, IpHeader, Parsed, Segment, TcpFlags, TcpHeader, decode_ip, ip_packet_len,
@@ -8,14 +8,14 @@ use crate::options::Options;
 use crate::window::Units;
 use crate::{OptionLayout, Quirks, TcpError, WindowMultiple, distance};
 
-/// The TCP/IP signature of one SYN or SYN+ACK: observed values only, never a wildcard.
+/// The TCP/IP signature of one SYN or SYN+ACK, made of observed values without wildcards.
 ///
 /// [`Display`](std::fmt::Display) writes p0f's `raw_sig`, character for character; [`FromStr`](std::str::FromStr)
-/// reads it back.
+/// parses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TcpSignature {
-    /// Which of the two segments of a handshake it was.
+    /// The segment of the handshake.
     pub handshake: Handshake,
     /// IP version.
     pub version: IpVersion,
@@ -27,7 +27,7 @@ pub struct TcpSignature {
     pub mss: u16,
     /// Window in bytes, unscaled.
     pub window: u16,
-    /// The window as a multiple of a segment or packet size, by p0f's list of such sizes.
+    /// The window as a multiple of a segment or packet size, from p0f's list of such sizes.
     pub window_multiple: Option<WindowMultiple>,
     /// Window scale (a power of two); 0 when absent.
     pub scale: u8,
@@ -35,35 +35,35 @@ pub struct TcpSignature {
     pub layout: OptionLayout,
     /// Oddities of the headers.
     pub quirks: Quirks,
-    /// Whether there is data behind the headers.
+    /// Whether the segment has a payload.
     pub has_payload: bool,
     /// Type of service or traffic class: six bits of DSCP, two of ECN.
     pub traffic_class: u8,
-    /// Own timestamp (RFC 7323, TSval); 0 when absent, zero, or read from a `raw_sig`, which does not tell it.
+    /// TSval (RFC 7323); 0 when absent, zero, or parsed from a `raw_sig`, which does not contain it.
     pub timestamp: u32,
 }
 
 impl TcpSignature {
-    /// The signature of a SYN or SYN+ACK; `None` for any other segment.
+    /// Computes the signature of a SYN or SYN+ACK; `None` for any other segment.
     ///
     /// `peer_mss` is the maximum segment size of the SYN that a SYN+ACK answers, if known: some systems size their
-    /// window by it. It plays no part for a SYN.
+    /// window by it. It is ignored for a SYN.
     pub fn from_segment(segment: &Segment<'_>, peer_mss: Option<u16>) -> Option<Self> {
         let tcp = segment.tcp()?;
-        Some(Self::of_handshake(Handshake::of(tcp.flags)?, segment, tcp, peer_mss))
+        Some(Self::from_handshake(Handshake::from_flags(tcp.flags)?, segment, tcp, peer_mss))
     }
 
-    /// The signature of a segment that is this part of a handshake.
-    // Inlined with all that it is made of, so that it is made in registers (decision 012).
+    /// Computes the signature of a segment with this role in a handshake.
+    // Inlined with its callees so that the signature is built in registers (decision 012).
     #[inline(always)]
-    pub(crate) fn of_handshake(
+    pub(crate) fn from_handshake(
         handshake: Handshake,
         segment: &Segment<'_>,
         tcp: &TcpHeader<'_>,
         peer_mss: Option<u16>,
     ) -> Self {
         let options = Options::parse(tcp.options, handshake == Handshake::Syn);
-        let version = IpVersion::of(&segment.ip);
+        let version = IpVersion::from_header(&segment.ip);
         let units = Units {
             version,
             mss: options.mss,
@@ -81,20 +81,19 @@ impl TcpSignature {
             window_multiple: units.divide(tcp.window),
             scale: options.scale,
             layout: options.layout,
-            quirks: Quirks::of_headers(segment, tcp) | options.quirks,
+            quirks: Quirks::from_headers(segment, tcp) | options.quirks,
             has_payload: !segment.payload.is_empty() || segment.payload_missing > 0,
             traffic_class: segment.ip.traffic_class,
             timestamp: options.timestamp,
         }
     }
 
-    /// The signature of the SYN or SYN+ACK in the IP packet that begins these bytes.
+    /// Computes the signature of the SYN or SYN+ACK in the IP packet at the start of these bytes.
     ///
-    /// `None` where more bytes are needed: its headers are not all there. Its payload need not be; what is there of the packet
-    /// is consumed.
+    /// `None` if its headers are incomplete. The payload may be missing; the available part of the packet is consumed.
     ///
     /// # Errors
-    /// The bytes are no IP packet, or it holds something else than a SYN or SYN+ACK.
+    /// The bytes are not an IP packet, or the packet is not a SYN or SYN+ACK.
     pub fn from_ip_packet(bytes: &[u8]) -> Result<Option<Parsed<Self>>, TcpError> {
         let stated = ip_packet_len(bytes)?;
         let segment = match decode_ip(bytes) {
@@ -109,7 +108,7 @@ impl TcpSignature {
         Ok(Some(Parsed::new(signature, stated.unwrap_or(usize::MAX).min(bytes.len()))))
     }
 
-    /// Hops between the sender and here, if it used the initial TTL that is most likely; see
+    /// Hops between the sender and the capture point, assuming the most likely initial TTL; see
     /// [`distance`](crate::distance()).
     pub fn distance(&self) -> u8 {
         distance(self.ttl)
@@ -120,8 +119,8 @@ impl TcpSignature {
         self.traffic_class >> 2
     }
 
-    /// Whether this is the SYN of p0f's own tool `p0f-sendsyn`, which asks a server for its SYN+ACK signatures: it
-    /// is known by its window and maximum segment size.
+    /// Whether this is the SYN of p0f's tool `p0f-sendsyn`, which requests SYN+ACK signatures from a server. Its window
+    /// and maximum segment size identify it.
     pub fn is_sendsyn(&self) -> bool {
         self.handshake == Handshake::Syn && self.window == SENDSYN_WINDOW && self.mss == SENDSYN_MSS
     }
@@ -130,19 +129,19 @@ impl TcpSignature {
 const SENDSYN_WINDOW: u16 = 1337;
 pub(crate) const SENDSYN_MSS: u16 = 1331;
 
-/// The two segments of a TCP handshake that carry a signature.
+/// The segments of a TCP handshake that carry a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Handshake {
     /// The client's SYN.
     Syn,
-    /// The server's answer.
+    /// The server's SYN+ACK.
     SynAck,
 }
 
 impl Handshake {
-    /// Which one a segment with these flags is, if either: SYN with FIN or RST is none.
+    /// Returns the segment with these flags, if it is either. SYN with FIN or RST is neither.
     #[inline]
-    pub fn of(flags: TcpFlags) -> Option<Self> {
+    pub fn from_flags(flags: TcpFlags) -> Option<Self> {
         let kind = flags & (TcpFlags::SYN | TcpFlags::ACK | TcpFlags::FIN | TcpFlags::RST);
         if kind == TcpFlags::SYN {
             Some(Self::Syn)
@@ -154,7 +153,7 @@ impl Handshake {
     }
 }
 
-/// A version of the Internet Protocol.
+/// An IP version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IpVersion {
     /// IPv4 (RFC 791).
@@ -164,9 +163,9 @@ pub enum IpVersion {
 }
 
 impl IpVersion {
-    /// The version of a header.
+    /// Returns the version of a header.
     #[inline]
-    pub fn of(ip: &IpHeader) -> Self {
+    pub fn from_header(ip: &IpHeader) -> Self {
         if ip.is_ipv4() { Self::V4 } else { Self::V6 }
     }
 }

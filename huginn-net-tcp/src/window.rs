@@ -1,23 +1,24 @@
-//! Windows as multiples of a segment or packet size.
+//! TCP windows as multiples of a segment or packet size.
 
 use std::fmt;
 
 use crate::IpVersion;
+use crate::limits::{MAX_WINDOW_FACTOR, MIN_WINDOW_MSS};
 
-/// How often a maximum segment size or a transmission unit fits, without rest, into a window.
+/// The quotient of a window by a maximum segment size or transmission unit that divides it without remainder.
 ///
-/// Systems size their first window in whole segments; the factor is theirs, the unit is the network's.
-/// [`Display`](fmt::Display) is p0f's: `mss*4`, `mtu*4`.
+/// Systems size their initial window in whole segments; the system defines the factor, the network the unit.
+/// [`Display`](fmt::Display) uses p0f's format: `mss*4`, `mtu*4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WindowMultiple {
-    /// So many segments.
+    /// A number of segments.
     Mss(u16),
-    /// So many packets.
+    /// A number of packets.
     Mtu(u16),
 }
 
 impl WindowMultiple {
-    /// How often.
+    /// The factor.
     pub const fn factor(self) -> u16 {
         match self {
             Self::Mss(factor) | Self::Mtu(factor) => factor,
@@ -40,33 +41,29 @@ impl fmt::Display for WindowMultiple {
     }
 }
 
-/// A window is compared with a maximum segment size of at least this many bytes only.
-const MIN_MSS: u16 = 100;
-/// The largest factor that is told: more of a size (of one byte, then) is no multiple to speak of (as in p0f).
-const MAX_FACTOR: u32 = 32_767;
-/// Bytes that a timestamp option and its padding take from every segment.
+/// Bytes of a timestamp option and its padding in each segment.
 const TIMESTAMP_BYTES: u32 = 12;
 /// Bytes of an IPv4 and a TCP header without options.
 pub(crate) const IPV4_HEADERS: u32 = 40;
 /// Bytes of an IPv6 and a TCP header without options.
 pub(crate) const IPV6_HEADERS: u32 = 60;
 
-/// The sizes that a window may be a multiple of.
+/// The candidate units of a window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Units {
     pub(crate) version: IpVersion,
     /// The segment's own maximum segment size; 0 when absent.
     pub(crate) mss: u16,
-    /// Whether the segment's own timestamp is there and not zero.
+    /// Whether the segment's own timestamp is present and not zero.
     pub(crate) has_timestamp: bool,
-    /// Bytes of the IP and TCP headers, all options included.
+    /// Bytes of the IP and TCP headers with all options.
     pub(crate) header_bytes: u16,
-    /// On a SYN+ACK, the maximum segment size of the SYN; else 0.
+    /// On a SYN+ACK, the maximum segment size of the SYN; otherwise 0.
     pub(crate) peer_mss: u16,
 }
 
 impl Units {
-    /// The first unit, in p0f's order, that divides the window without rest.
+    /// Returns the multiple for the first unit, in p0f's order, that divides the window without remainder.
     pub(crate) fn divide(&self, window: u16) -> Option<WindowMultiple> {
         if window == 0 {
             return None;
@@ -76,14 +73,14 @@ impl Units {
             if window.checked_rem(unit.bytes) != Some(0) {
                 return None;
             }
-            let factor = window.checked_div(unit.bytes).filter(|&factor| factor <= MAX_FACTOR)?;
+            let factor = window.checked_div(unit.bytes).filter(|&factor| factor <= MAX_WINDOW_FACTOR)?;
             u16::try_from(factor).ok().map(unit.multiple)
         })
     }
 
-    /// A window that is this multiple: the one of the first unit that gives it, or, where a unit that is not known
-    /// here has given it (the peer's), the largest that the factor divides.
-    pub(crate) fn window_of(&self, multiple: WindowMultiple) -> u16 {
+    /// Converts a multiple to a window in bytes: with the first unit that yields this multiple, or the largest multiple
+    /// of the factor if the unit is unknown here (the peer's).
+    pub(crate) fn window_from_multiple(&self, multiple: WindowMultiple) -> u16 {
         let factor = multiple.factor();
         self.in_order()
             .filter_map(|unit| u16::try_from(unit.bytes.checked_mul(u32::from(factor))?).ok())
@@ -91,9 +88,9 @@ impl Units {
             .unwrap_or_else(|| u16::MAX.checked_div(factor).unwrap_or(0).saturating_mul(factor))
     }
 
-    /// The units one after the other: mostly one of the first divides.
+    /// Tries the units in turn; one of the first usually divides.
     fn in_order(&self) -> impl Iterator<Item = Unit> {
-        let known = self.mss >= MIN_MSS;
+        let known = self.mss >= MIN_WINDOW_MSS;
         let is_v6 = known && self.version == IpVersion::V6;
         let mss = u32::from(self.mss);
         let peer_mss = u32::from(self.peer_mss);
@@ -117,7 +114,7 @@ impl Units {
     }
 }
 
-/// One candidate: its size in bytes, 0 where it does not apply, and what a window of so many of them is called.
+/// One candidate: its size in bytes (0 if not applicable) and the multiple that it yields.
 struct Unit {
     bytes: u32,
     multiple: fn(u16) -> WindowMultiple,

@@ -1,4 +1,4 @@
-//! Whose a ClientHello is, by its structure.
+//! Identifies TLS libraries by the structure of their ClientHello.
 
 use std::fmt;
 
@@ -6,20 +6,19 @@ use smallvec::SmallVec;
 
 use crate::{ClientHello, is_grease};
 
-/// A TLS library, or a program with settings of its own, that a hello shows by its structure.
+/// A TLS library, or a program with its own TLS settings, identified by the structure of its ClientHello.
 ///
-/// Only what was seen of programs that are known; a hello of which nothing is known has none. Whoever wants to can send
-/// such a hello.
+/// Based on observed hellos of known programs; other hellos have no family. Any client can imitate such a hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ClientFamily {
-    /// Apple's own: Secure Transport and what came after it, in macOS and iOS.
+    /// Apple's Secure Transport and its successors, in macOS and iOS.
     Apple,
-    /// Microsoft's own, in Windows.
+    /// Microsoft's Schannel, in Windows.
     Schannel,
-    /// Chromium, and browsers made of it.
+    /// Chromium and browsers based on it.
     Chromium,
-    /// Firefox, and what else is made of Mozilla's networking.
+    /// Firefox and other programs with Mozilla's network library.
     Firefox,
 }
 
@@ -34,26 +33,26 @@ impl fmt::Display for ClientFamily {
     }
 }
 
-/// application_settings (draft-vvv-tls-alps), in its older and its newer number: nobody but Chromium offers it.
+/// application_settings (draft-vvv-tls-alps), with its older and its newer number: only Chromium offers it.
 const APPLICATION_SETTINGS: [u16; 2] = [17513, 17613];
-/// delegated_credentials (RFC 9345), which of the browsers Firefox alone offers.
+/// delegated_credentials (RFC 9345): Firefox is the only browser that offers it.
 const DELEGATED_CREDENTIALS: u16 = 34;
-/// record_size_limit (RFC 8449); of the browsers, Firefox's too.
+/// record_size_limit (RFC 8449): Firefox is the only browser that offers it.
 const RECORD_SIZE_LIMIT: u16 = 28;
 
-/// Suites that follow one another in nobody else's list. Behind ECDSA with AES and CBC Apple has ECDSA with 3DES or with
-/// ChaCha20; Schannel mixes in RSA's, or, where it is older, has DSS there.
+/// Sequences of suites that occur in no other library's list. After ECDSA with AES-CBC, Apple lists ECDSA with 3DES or
+/// ChaCha20; Schannel lists RSA suites, or DSS in old versions.
 const SEQUENCES: [(ClientFamily, &[u16]); 4] = [
     (ClientFamily::Apple, &[0xc024, 0xc023, 0xc00a, 0xc009, 0xc008]),
     (ClientFamily::Apple, &[0xc024, 0xc023, 0xc00a, 0xc009, 0xcca9]),
     (ClientFamily::Schannel, &[0xc024, 0xc023, 0xc028, 0xc027, 0xc00a, 0xc009, 0xc014, 0xc013]),
     (ClientFamily::Schannel, &[0xc024, 0xc023, 0xc00a, 0xc009, 0x006a]),
 ];
-/// 3DES, which no other client that sends GREASE offers.
+/// 3DES suites, which no other client with GREASE offers.
 const TRIPLE_DES: [u16; 3] = [0xc008, 0xc012, 0x000a];
 
 impl ClientHello<'_> {
-    /// Whose it is, if its structure tells.
+    /// Identifies the library, if the structure is known.
     pub fn family(&self) -> Option<ClientFamily> {
         let offers = |kind| self.extensions().any(|extension| extension.kind == kind);
         if APPLICATION_SETTINGS.into_iter().any(offers) {
@@ -78,7 +77,7 @@ mod tests {
     use super::*;
     use crate::Transport;
 
-    /// A hello with these suites and no extension.
+    /// A hello with these suites and without extensions.
     fn family(suites: &[u16]) -> Option<ClientFamily> {
         let mut body = vec![3, 3];
         body.extend([0; 33]);
@@ -89,12 +88,12 @@ mod tests {
         let mut message = vec![1, 0];
         message.extend(u16::try_from(body.len()).unwrap().to_be_bytes());
         message.extend(body);
-        ClientHello::of_message(&message, Transport::Tcp).unwrap().family()
+        ClientHello::parse_message(&message, Transport::Tcp).unwrap().family()
     }
 
     #[test]
-    fn systems_show_their_libraries_by_the_order_of_suites() {
-        // nDPI: iphone.pcap, 1kxun.pcap; Suricata: a hello of macOS, shortened. All of hosts whose SYNs are Apple's.
+    fn suite_order_identifies_library() {
+        // nDPI: iphone.pcap, 1kxun.pcap; Suricata: a shortened hello of macOS. The SYNs of all hosts are Apple's.
         let ios =
             [0x1301, 0x1302, 0x1303, 0xc02c, 0xc02b, 0xc024, 0xc023, 0xc00a, 0xc009, 0xcca9, 0xc030, 0xc02f];
         let yosemite = [0x00ff, 0xc024, 0xc023, 0xc00a, 0xc009, 0xc008, 0xc028, 0xc027, 0xc014, 0xc013];
@@ -102,7 +101,7 @@ mod tests {
         for suites in [&ios[..], &yosemite, &recent] {
             assert_eq!(family(suites), Some(ClientFamily::Apple), "{suites:04x?}");
         }
-        // nDPI: emotet.pcap, of a host whose SYN is Windows'; Suricata: a hello for go.microsoft.com, shortened.
+        // nDPI: emotet.pcap, from a host with a Windows SYN; Suricata: a shortened hello for go.microsoft.com.
         let ten =
             [0xc02c, 0xc02b, 0xc030, 0xc02f, 0xc024, 0xc023, 0xc028, 0xc027, 0xc00a, 0xc009, 0xc014, 0xc013];
         let seven = [0xc028, 0xc027, 0xc014, 0xc013, 0xc02c, 0xc02b, 0xc024, 0xc023, 0xc00a, 0xc009, 0x006a];

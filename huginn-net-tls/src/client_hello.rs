@@ -6,27 +6,26 @@ use huginn_net_wire::{Cursor, Parsed};
 
 use crate::computed::Computed;
 use crate::extension::extension_type as kind;
-use crate::fingerprints::Known;
+use crate::fingerprints::CachedFingerprints;
 use crate::handshake::{self, CLIENT_HELLO, at};
 use crate::{AlpnList, Extension, Extensions, TlsError, TlsField, Transport, U16List, Version, is_grease};
 
-/// A ClientHello (RFC 8446, section 4.1.2; of DTLS: RFC 6347, section 4.2.1), borrowed or owned.
+/// A ClientHello (RFC 8446, section 4.1.2; for DTLS: RFC 6347, section 4.2.1), borrowed or owned.
 ///
-/// What must be there is checked once; after that every part can be read. Extensions are read leniently: one that is
-/// cut off, or lies about its length, does not lose those before it, and [`is_well_formed`](Self::is_well_formed)
-/// tells. Of an extension that comes twice the first counts.
+/// Mandatory fields are validated once, so that accessors cannot fail. Extensions are parsed leniently: a truncated one
+/// ends the list, and [`is_well_formed`](Self::is_well_formed) returns false. Of repeated extensions, the first counts.
 ///
-/// A fingerprint is computed when it is asked for. Each thread remembers those of hellos that came again, of 256 different
-/// ones at most, for others like them: of usual hellos they take up less than 1 MB.
+/// Fingerprints are computed on demand. Each thread caches the fingerprints of up to 256 distinct repeated hellos,
+/// typically in less than 1 MB.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientHello<'a> {
     message: Cow<'a, [u8]>,
     transport: Transport,
     layout: Layout,
-    known: Computed<Known>,
+    cached: Computed<CachedFingerprints>,
 }
 
-/// Where the parts of a message are.
+/// The byte ranges of the parts of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Layout {
     session_id: Span,
@@ -34,14 +33,14 @@ struct Layout {
     cipher_suites: Span,
     compression_methods: Span,
     extensions: Span,
-    /// Where that begins what those extensions hold that are asked for, each at its [`Place`]; zero for one that is absent.
-    contents: [u32; Place::Other as usize + 1],
+    /// For each [`IndexedExtension`], the offset of its length field's end, or zero if it is absent.
+    contents: [u32; IndexedExtension::Other as usize + 1],
     well_formed: bool,
 }
 
-/// The extensions that are asked for.
+/// The extensions with accessors.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum IndexedExtension {
     ServerName,
     SupportedGroups,
     EcPointFormats,
@@ -50,11 +49,11 @@ enum Place {
     EarlyData,
     SupportedVersions,
     EncryptedClientHello,
-    /// Any other.
+    /// Any other extension.
     Other,
 }
 
-/// A part of a message; one that begins at its very start, where the header is, is absent.
+/// A byte range of a message. A range that starts at offset 0, where the header is, is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Span {
     start: u32,
@@ -62,50 +61,50 @@ struct Span {
 }
 
 impl<'a> ClientHello<'a> {
-    /// Reads the handshake message that begins these bytes, its header of four bytes included. DTLS has another header and a cookie: its message
-    /// is given with the header that TLS would give it.
+    /// Parses the handshake message at the start of these bytes, including its four-byte header. DTLS has a longer
+    /// header and a cookie: pass its message with the header that TLS would use.
     ///
-    /// `None` where more bytes are needed: the message is not all there. Bytes behind it are left alone.
+    /// `None` if the message is incomplete. Bytes after the message are ignored.
     ///
     /// # Errors
-    /// A message that ends within what is mandatory, or is no ClientHello.
+    /// [`TlsError`] if the message is not a ClientHello, or ends within a mandatory field.
     pub fn from_message(bytes: &'a [u8], transport: Transport) -> Result<Option<Parsed<Self>>, TlsError> {
-        handshake::parsed(Self::of_message(bytes, transport), Self::message)
+        handshake::parsed(Self::parse_message(bytes, transport), Self::message)
     }
 
-    /// Reads a handshake message that is whole, its header included.
-    pub(crate) fn of_message(message: &'a [u8], transport: Transport) -> Result<Self, TlsError> {
+    /// Parses a complete handshake message, including its header.
+    pub(crate) fn parse_message(message: &'a [u8], transport: Transport) -> Result<Self, TlsError> {
         let body = handshake::body(message, CLIENT_HELLO)?;
         let end = body.position().saturating_add(body.remaining());
-        let layout = Layout::of(body, transport)?;
+        let layout = Layout::parse(body, transport)?;
         let message = Cow::Borrowed(message.get(..end).unwrap_or(message));
-        Ok(Self { message, transport, layout, known: Computed::default() })
+        Ok(Self { message, transport, layout, cached: Computed::default() })
     }
 
-    /// The same hello with bytes of its own.
+    /// Converts to a hello that owns its bytes.
     pub fn into_owned(self) -> ClientHello<'static> {
-        let Self { message, transport, layout, known } = self;
-        ClientHello { message: Cow::Owned(message.into_owned()), transport, layout, known }
+        let Self { message, transport, layout, cached } = self;
+        ClientHello { message: Cow::Owned(message.into_owned()), transport, layout, cached }
     }
 
-    /// The handshake message, its header included.
+    /// The handshake message, including its header.
     pub fn message(&self) -> &[u8] {
         &self.message
     }
 
-    /// What it came over.
+    /// The transport.
     pub fn transport(&self) -> Transport {
         self.transport
     }
 
-    /// The version: the highest of the extension supported_versions, GREASE aside; without that extension, that of the
-    /// hello itself.
+    /// The offered version: the highest one of supported_versions, ignoring GREASE, or `legacy_version` without that
+    /// extension.
     pub fn version(&self) -> Version {
         let offered = self.supported_versions().filter(|version| !is_grease(*version)).map(Version);
         offered.max_by_key(|version| version.rank()).unwrap_or_else(|| self.legacy_version())
     }
 
-    /// `legacy_version`: that of the hello itself.
+    /// `legacy_version`: the version field of the message.
     pub fn legacy_version(&self) -> Version {
         Version(self.numbers(Span::VERSION).next().unwrap_or_default())
     }
@@ -125,7 +124,7 @@ impl<'a> ClientHello<'a> {
         self.part(self.layout.cookie)
     }
 
-    /// `cipher_suites`, GREASE and signalling values included.
+    /// `cipher_suites`, including GREASE and signalling values.
     pub fn cipher_suites(&self) -> U16List<'_> {
         self.numbers(self.layout.cipher_suites)
     }
@@ -135,24 +134,24 @@ impl<'a> ClientHello<'a> {
         self.part(self.layout.compression_methods)
     }
 
-    /// The extensions in the order of the wire, GREASE included.
+    /// The extensions in wire order, including GREASE.
     pub fn extensions(&self) -> Extensions<'_> {
         Extensions::new(self.part(self.layout.extensions))
     }
 
-    /// What the first extension of this type holds.
+    /// The data of the first extension of this type.
     pub fn extension(&self, kind: u16) -> Option<&[u8]> {
         self.extensions().find(|extension| extension.kind == kind).map(|extension| extension.data)
     }
 
-    /// Whether there is an extension server_name, whatever it holds.
+    /// Whether there is an extension server_name, even an empty one.
     pub fn has_server_name(&self) -> bool {
-        self.content(Place::ServerName).is_some()
+        self.content(IndexedExtension::ServerName).is_some()
     }
 
-    /// The host name in the extension server_name (RFC 6066, section 3), as it stands.
+    /// The host name of the extension server_name (RFC 6066, section 3), unvalidated.
     pub fn server_name(&self) -> Option<&[u8]> {
-        let mut cursor = Cursor::new(self.content(Place::ServerName)?);
+        let mut cursor = Cursor::new(self.content(IndexedExtension::ServerName)?);
         cursor.skip(2).ok()?;
         loop {
             let kind = cursor.u8().ok()?;
@@ -164,89 +163,88 @@ impl<'a> ClientHello<'a> {
         }
     }
 
-    /// The protocols of the extension application_layer_protocol_negotiation (RFC 7301), as they stand.
+    /// The protocols of the extension application_layer_protocol_negotiation (RFC 7301), unvalidated.
     pub fn alpn(&self) -> AlpnList<'_> {
-        AlpnList::new(self.list(Place::Alpn, 2))
+        AlpnList::new(self.list(IndexedExtension::Alpn, 2))
     }
 
-    /// The versions of the extension supported_versions, GREASE included.
+    /// The versions of the extension supported_versions, including GREASE.
     pub fn supported_versions(&self) -> U16List<'_> {
-        U16List::new(self.list(Place::SupportedVersions, 1))
+        U16List::new(self.list(IndexedExtension::SupportedVersions, 1))
     }
 
-    /// The groups of the extension supported_groups, GREASE included.
+    /// The groups of the extension supported_groups, including GREASE.
     pub fn supported_groups(&self) -> U16List<'_> {
-        U16List::new(self.list(Place::SupportedGroups, 2))
+        U16List::new(self.list(IndexedExtension::SupportedGroups, 2))
     }
 
-    /// The signature schemes of the extension signature_algorithms, GREASE included.
+    /// The signature schemes of the extension signature_algorithms, including GREASE.
     pub fn signature_algorithms(&self) -> U16List<'_> {
-        U16List::new(self.list(Place::SignatureAlgorithms, 2))
+        U16List::new(self.list(IndexedExtension::SignatureAlgorithms, 2))
     }
 
-    /// The formats of the extension ec_point_formats.
+    /// The point formats of the extension ec_point_formats.
     pub fn ec_point_formats(&self) -> &[u8] {
-        self.list(Place::EcPointFormats, 1)
+        self.list(IndexedExtension::EcPointFormats, 1)
     }
 
-    /// Whether there is an extension encrypted_client_hello (RFC 9849), be it a real one or GREASE: that cannot be told.
+    /// Whether there is an extension encrypted_client_hello (RFC 9849); real and GREASE ECH are indistinguishable.
     pub fn has_ech(&self) -> bool {
-        self.content(Place::EncryptedClientHello).is_some()
+        self.content(IndexedExtension::EncryptedClientHello).is_some()
     }
 
-    /// Whether application data may follow at once (RFC 8446, section 4.2.10).
+    /// Whether the client announces early data (RFC 8446, section 4.2.10).
     pub(crate) fn announces_early_data(&self) -> bool {
-        self.content(Place::EarlyData).is_some()
+        self.content(IndexedExtension::EarlyData).is_some()
     }
 
-    /// Whether the extensions fill the message, and themselves their block.
+    /// Whether the extensions exactly fill their block, and the block the message.
     pub fn is_well_formed(&self) -> bool {
         self.layout.well_formed
     }
 
-    /// The types of the extensions in the order of the wire, GREASE aside.
+    /// The extension types in wire order, without GREASE.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = u16> {
         self.extensions().map(|extension| extension.kind).filter(|kind| !is_grease(*kind))
     }
 
-    /// What this thread knows of hellos like this one.
-    pub(crate) fn known(&self) -> &Known {
-        self.known.get_or_init(|| Known::of(self))
+    /// The cached fingerprints of equivalent hellos in this thread.
+    pub(crate) fn cached(&self) -> &CachedFingerprints {
+        self.cached.get_or_init(|| CachedFingerprints::for_hello(self))
     }
 
-    /// The cipher suites, and what the other extensions hold that fingerprints show; each with where its first number of
-    /// two bytes is, if it has some.
-    pub(crate) fn shown(&self) -> [(&[u8], Option<usize>); 5] {
-        let content = |place| self.content(place).unwrap_or_default();
+    /// The cipher suites and the data of other extensions that fingerprints depend on, each with the offset of its
+    /// first two-byte number, if any.
+    pub(crate) fn fingerprinted_parts(&self) -> [(&[u8], Option<usize>); 5] {
+        let content = |extension| self.content(extension).unwrap_or_default();
         [
             (self.part(self.layout.cipher_suites), Some(0)),
-            (content(Place::SignatureAlgorithms), Some(2)),
-            (content(Place::SupportedGroups), Some(2)),
-            (content(Place::SupportedVersions), Some(1)),
-            (content(Place::EcPointFormats), None),
+            (content(IndexedExtension::SignatureAlgorithms), Some(2)),
+            (content(IndexedExtension::SupportedGroups), Some(2)),
+            (content(IndexedExtension::SupportedVersions), Some(1)),
+            (content(IndexedExtension::EcPointFormats), None),
         ]
     }
 
     fn part(&self, span: Span) -> &[u8] {
-        span.of(&self.message)
+        span.slice(&self.message)
     }
 
     fn numbers(&self, span: Span) -> U16List<'_> {
         U16List::new(self.part(span))
     }
 
-    /// What an extension holds, behind the two bytes of its length.
+    /// The data of an extension, after its two-byte length.
     #[inline]
-    fn content(&self, place: Place) -> Option<&[u8]> {
-        let start = self.layout.contents.get(place as usize).filter(|start| **start != 0)?;
+    fn content(&self, extension: IndexedExtension) -> Option<&[u8]> {
+        let start = self.layout.contents.get(extension as usize).filter(|start| **start != 0)?;
         let (before, data) = self.message.split_at_checked(*start as usize)?;
         data.get(..usize::from(u16::from_be_bytes(*before.last_chunk()?)))
     }
 
-    /// The list that an extension holds, without the `prefix` bytes of length before it; what is there of it, if the
-    /// length is more.
-    fn list(&self, place: Place, prefix: usize) -> &[u8] {
-        let data = self.content(place).unwrap_or_default();
+    /// The list in an extension after its length prefix of `prefix` bytes, or the available part of the list.
+    fn list(&self, extension: IndexedExtension, prefix: usize) -> &[u8] {
+        let data = self.content(extension).unwrap_or_default();
         let (len, list) = data.split_at_checked(prefix).unwrap_or_default();
         let len = len.iter().fold(0_usize, |len, byte| len.wrapping_shl(8) | usize::from(*byte));
         list.get(..len).unwrap_or(list)
@@ -254,7 +252,7 @@ impl<'a> ClientHello<'a> {
 }
 
 impl Layout {
-    fn of(mut body: Cursor<'_>, transport: Transport) -> Result<Self, TlsError> {
+    fn parse(mut body: Cursor<'_>, transport: Transport) -> Result<Self, TlsError> {
         Span::fixed(&mut body, Span::VERSION.len as usize, TlsField::Version)?;
         Span::fixed(&mut body, Span::RANDOM.len as usize, TlsField::Random)?;
         let mut layout = Self { session_id: Span::short(&mut body, TlsField::SessionId)?, ..Self::default() };
@@ -279,9 +277,9 @@ impl Layout {
         let mut extensions = Extensions::new(block);
         let mut end = self.extensions.start;
         for Extension { kind, data } in extensions.by_ref() {
-            // Type and length stand before what it holds.
+            // Type and length precede the data.
             let start = end.wrapping_add(4);
-            if let Some(place) = self.contents.get_mut(Place::of(kind) as usize) {
+            if let Some(place) = self.contents.get_mut(IndexedExtension::from_type(kind) as usize) {
                 *place = if *place == 0 { start } else { *place };
             }
             end = start.wrapping_add(u32::try_from(data.len()).unwrap_or_default());
@@ -290,23 +288,23 @@ impl Layout {
     }
 }
 
-impl Place {
-    /// By the type, of those that are so low.
+impl IndexedExtension {
+    /// Lookup table for low extension types.
     #[expect(clippy::indexing_slicing, reason = "it is checked when it is compiled")]
-    const LOW: [Self; 64] = {
-        let mut places = [Self::Other; 64];
-        places[kind::SERVER_NAME as usize] = Self::ServerName;
-        places[kind::SUPPORTED_GROUPS as usize] = Self::SupportedGroups;
-        places[kind::EC_POINT_FORMATS as usize] = Self::EcPointFormats;
-        places[kind::SIGNATURE_ALGORITHMS as usize] = Self::SignatureAlgorithms;
-        places[kind::ALPN as usize] = Self::Alpn;
-        places[kind::EARLY_DATA as usize] = Self::EarlyData;
-        places[kind::SUPPORTED_VERSIONS as usize] = Self::SupportedVersions;
-        places
+    const BY_LOW_TYPE: [Self; 64] = {
+        let mut table = [Self::Other; 64];
+        table[kind::SERVER_NAME as usize] = Self::ServerName;
+        table[kind::SUPPORTED_GROUPS as usize] = Self::SupportedGroups;
+        table[kind::EC_POINT_FORMATS as usize] = Self::EcPointFormats;
+        table[kind::SIGNATURE_ALGORITHMS as usize] = Self::SignatureAlgorithms;
+        table[kind::ALPN as usize] = Self::Alpn;
+        table[kind::EARLY_DATA as usize] = Self::EarlyData;
+        table[kind::SUPPORTED_VERSIONS as usize] = Self::SupportedVersions;
+        table
     };
 
-    fn of(extension: u16) -> Self {
-        match Self::LOW.get(usize::from(extension)) {
+    fn from_type(extension: u16) -> Self {
+        match Self::BY_LOW_TYPE.get(usize::from(extension)) {
             Some(place) => *place,
             None if extension == kind::ENCRYPTED_CLIENT_HELLO => Self::EncryptedClientHello,
             None => Self::Other,
@@ -315,12 +313,12 @@ impl Place {
 }
 
 impl Span {
-    /// `legacy_version`, behind the four bytes of the header.
+    /// `legacy_version`, after the four-byte header.
     const VERSION: Self = Self { start: 4, len: 2 };
-    /// `random`, behind that.
+    /// `random`, after `legacy_version`.
     const RANDOM: Self = Self { start: Self::VERSION.start + Self::VERSION.len, len: 32 };
 
-    /// A part of a message, none of which is longer than what 32 bits count.
+    /// Creates a range. Offsets fit in 32 bits, because messages are shorter.
     fn new(start: usize, len: usize) -> Self {
         let number = |value| u32::try_from(value).unwrap_or(u32::MAX);
         Self { start: number(start), len: number(len) }
@@ -332,19 +330,19 @@ impl Span {
         Ok(Self::new(start, len))
     }
 
-    /// A part after a length of one byte.
+    /// Reads a part with a one-byte length prefix.
     fn short(cursor: &mut Cursor<'_>, field: TlsField) -> Result<Self, TlsError> {
         let len = cursor.u8().map_err(at(field))?;
         Self::fixed(cursor, usize::from(len), field)
     }
 
-    /// A part after a length of two bytes.
+    /// Reads a part with a two-byte length prefix.
     fn long(cursor: &mut Cursor<'_>, field: TlsField) -> Result<Self, TlsError> {
         let len = cursor.u16_be().map_err(at(field))?;
         Self::fixed(cursor, usize::from(len), field)
     }
 
-    fn of(self, message: &[u8]) -> &[u8] {
+    fn slice(self, message: &[u8]) -> &[u8] {
         let start = self.start as usize;
         message.get(start..start.saturating_add(self.len as usize)).unwrap_or_default()
     }

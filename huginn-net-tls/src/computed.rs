@@ -1,12 +1,12 @@
-//! What is computed from a value when it is first asked for.
+//! Values computed on demand.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::OnceLock;
 
-/// What is computed from the rest of a value when it is first asked for, and kept beside it.
+/// A value derived from its owner, computed on first use and cached.
 ///
-/// As the rest determines it, two of them are equal whether they are computed or not.
+/// All values are equal, because the owner's other fields determine them.
 #[derive(Clone)]
 pub(crate) struct Computed<T>(OnceLock<T>);
 

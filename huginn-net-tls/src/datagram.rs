@@ -1,18 +1,15 @@
-//! Hellos in UDP flows other than QUIC's.
+//! Hellos in UDP flows except QUIC.
 
 use huginn_net_core::{Interest, Side};
 
 use crate::dtls::{self, DtlsFlow};
 use crate::hello::Hello;
+use crate::limits::MAX_HELLOS_PER_DATAGRAM_FLOW;
 use crate::observer::DatagramCounters;
 use crate::openvpn::{self, OpenVpnFlow};
 use crate::rdpudp::{self, RdpUdpFlow};
 
-/// Hellos reported of a flow: enough for a client that connects again and again from the same port, and an end for one
-/// that does nothing else.
-const MAX_HELLOS: u8 = 64;
-
-/// What hellos come over.
+/// The protocol that carries TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Carrier {
     Dtls,
@@ -20,15 +17,15 @@ enum Carrier {
     RdpUdp,
 }
 
-/// Who sent this datagram, if a flow with hellos begins with it, and what they come over.
-fn opening(payload: &[u8]) -> Option<(Side, Carrier)> {
+/// Detects a flow that starts with this datagram, and its sender.
+fn detect_carrier(payload: &[u8]) -> Option<(Side, Carrier)> {
     let dtls = || dtls::hello_sender(payload).map(|sender| (sender, Carrier::Dtls));
-    let vpn = || openvpn::session_opener(payload).map(|sender| (sender, Carrier::OpenVpn));
+    let vpn = || openvpn::session_initiator(payload).map(|sender| (sender, Carrier::OpenVpn));
     let rdp = || rdpudp::hello_sender(payload).map(|sender| (sender, Carrier::RdpUdp));
     dtls().or_else(vpn).or_else(rdp)
 }
 
-/// Reads the hellos of both sides of a UDP flow.
+/// Finds the hellos of both sides of a UDP flow.
 #[derive(Debug)]
 pub(crate) struct DatagramFlow {
     reader: Reader,
@@ -43,23 +40,22 @@ enum Reader {
 }
 
 impl DatagramFlow {
-    /// The flow that begins with this datagram, and who sent it; nothing if no hello is to be expected.
+    /// Creates the flow that starts with this datagram and returns its sender; `None` if no hello is to be expected.
     #[inline]
-    pub(crate) fn opened_by(payload: &[u8]) -> Option<(Side, Self)> {
-        let (sender, carrier) = opening(payload)?;
-        Some((sender, Self { reader: Reader::of(carrier), hellos: 0 }))
+    pub(crate) fn from_first_datagram(payload: &[u8]) -> Option<(Side, Self)> {
+        let (sender, carrier) = detect_carrier(payload)?;
+        Some((sender, Self { reader: Reader::new(carrier), hellos: 0 }))
     }
 
     /// Whether a hello was found.
-    pub(crate) fn has_found(&self) -> bool {
+    pub(crate) fn has_found_hello(&self) -> bool {
         self.hellos > 0
     }
 
-    /// Takes the next datagram and hands on the hellos that are now whole, who sent them, and whether each is a
-    /// client's second one.
+    /// Parses the next datagram. Emits complete hellos, each with its sender and whether it is a client's second one.
     ///
-    /// There is interest for as long as the flow lasts, since the next handshake may begin with any datagram; but for
-    /// one with more hellos than are reported.
+    /// Returns interest for the life of the flow, because a new handshake may start with any datagram, until the limit
+    /// of hellos.
     pub(crate) fn on_datagram(
         &mut self,
         payload: &[u8],
@@ -69,10 +65,10 @@ impl DatagramFlow {
     ) -> Interest {
         let Self { reader, hellos } = self;
         if *hellos == 0 {
-            reader.change_for(payload);
+            reader.switch_carrier(payload);
         }
         let mut found = |sender, hello: Hello<'_>, retry| {
-            if *hellos < MAX_HELLOS {
+            if *hellos < MAX_HELLOS_PER_DATAGRAM_FLOW {
                 *hellos = hellos.saturating_add(1);
                 found(sender, hello, retry);
             }
@@ -82,10 +78,10 @@ impl DatagramFlow {
             Reader::OpenVpn(flow) => flow.on_datagram(payload, sender, counters, &mut found),
             Reader::RdpUdp(flow) => flow.on_datagram(payload, sender, counters, &mut found),
         }
-        if self.hellos < MAX_HELLOS { Interest::More } else { Interest::Done }
+        if self.hellos < MAX_HELLOS_PER_DATAGRAM_FLOW { Interest::More } else { Interest::Done }
     }
 
-    /// The memory that it takes up beside itself, in bytes.
+    /// Heap memory in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         match &self.reader {
             Reader::Dtls(flow) => flow.buffered_bytes(),
@@ -96,7 +92,7 @@ impl DatagramFlow {
 }
 
 impl Reader {
-    fn of(carrier: Carrier) -> Self {
+    fn new(carrier: Carrier) -> Self {
         match carrier {
             Carrier::Dtls => Self::Dtls(DtlsFlow::default()),
             Carrier::OpenVpn => Self::OpenVpn(OpenVpnFlow::default()),
@@ -104,12 +100,11 @@ impl Reader {
         }
     }
 
-    /// Starts over with another carrier, if a flow over that one begins with this datagram: the datagram before it
-    /// that looked like a beginning was none.
-    fn change_for(&mut self, payload: &[u8]) {
-        let Some((_, carrier)) = opening(payload) else { return };
+    /// Switches to another carrier if this datagram starts a flow over it: the previous datagram was misdetected.
+    fn switch_carrier(&mut self, payload: &[u8]) {
+        let Some((_, carrier)) = detect_carrier(payload) else { return };
         if carrier != self.carrier() {
-            *self = Self::of(carrier);
+            *self = Self::new(carrier);
         }
     }
 
@@ -129,10 +124,10 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// What was found: who said it, its JA3 or JA3S, and whether it is a client's second hello.
+    /// A found hello: its sender, its JA3 or JA3S, and whether it is a client's second hello.
     pub(crate) type Found = (Side, String, bool);
 
-    /// The datagrams or segments of a recorded dialogue, each behind its sender (0: the client) and its length.
+    /// The datagrams or segments of a recorded dialogue, each after its sender (0: the client) and its length.
     pub(crate) fn dialogue(mut bytes: &[u8]) -> Vec<(Side, &[u8])> {
         let mut parts = Vec::new();
         while let [sender, high, low, rest @ ..] = bytes {
@@ -160,9 +155,9 @@ pub(crate) mod tests {
         (sender, hash.to_string(), retry)
     }
 
-    /// What is found in a flow that the first of these datagrams opens.
+    /// The hellos found in a flow that starts with the first of these datagrams.
     fn follow(datagrams: &[(Side, &[u8])]) -> Vec<Found> {
-        let (opener, mut flow) = DatagramFlow::opened_by(datagrams[0].1).expect("a flow");
+        let (opener, mut flow) = DatagramFlow::from_first_datagram(datagrams[0].1).expect("a flow");
         assert_eq!(opener, datagrams[0].0);
         let (mut found, mut counters) = (Vec::new(), DatagramCounters::default());
         for (sender, datagram) in datagrams {
@@ -170,7 +165,7 @@ pub(crate) mod tests {
                 found.push(fingerprint(sender, &hello, retry));
             });
             assert_eq!(interest, Interest::More, "another handshake may follow");
-            assert_eq!(flow.has_found(), !found.is_empty());
+            assert_eq!(flow.has_found_hello(), !found.is_empty());
         }
         assert_eq!(counters, DatagramCounters::default());
         found
@@ -201,8 +196,8 @@ pub(crate) mod tests {
         assert_eq!(follow(&[datagrams[5]]), expected[2..], "the server alone");
     }
 
-    /// Recorded on loopback from OpenVPN 2.6.14 with `--tls-client` and `--tls-server`, without and with
-    /// `--tls-auth --auth SHA256`. The hashes are tshark's of the former; the latter is more than it can read.
+    /// Recorded on loopback from OpenVPN 2.6.14 with `--tls-client` and `--tls-server`, without and with `--tls-auth
+    /// --auth SHA256`. The hashes come from tshark for the former; tshark cannot read the latter.
     #[test]
     fn openvpn_with_and_without_authentication() {
         let captures: [&[u8]; 2] = [
@@ -220,9 +215,9 @@ pub(crate) mod tests {
         }
     }
 
-    /// A handshake over each carrier on the same ports, with what only looks like a beginning before it.
+    /// A handshake over each carrier on the same ports, after a datagram that only looks like a flow start.
     #[test]
-    fn what_looks_like_a_beginning_does_not_hide_another_carrier() {
+    fn false_start_does_not_hide_other_carrier() {
         let false_reset = [&[0x38][..], &[1; 8], &[0; 5]].concat();
         let dtls = dialogue(DTLS);
         let datagrams: Vec<_> = [(Side::Client, &false_reset[..])].into_iter().chain(dtls.clone()).collect();
@@ -230,7 +225,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn hellos_without_end_are_not_all_reported() {
+    fn reported_hellos_are_limited() {
         let hello = |random: u8| {
             let body = [&[0xfe, 0xfd][..], &[random; 32], &[0, 0, 0, 2, 0xc0, 0x2b, 1, 0]].concat();
             let len = [0, 0, u8::try_from(body.len()).unwrap()];
@@ -238,7 +233,7 @@ pub(crate) mod tests {
             let len = u16::try_from(fragment.len()).unwrap().to_be_bytes();
             [&[22, 0xfe, 0xfd][..], &[0; 8], &len, &fragment].concat()
         };
-        let (_, mut flow) = DatagramFlow::opened_by(&hello(0)).unwrap();
+        let (_, mut flow) = DatagramFlow::from_first_datagram(&hello(0)).unwrap();
         let mut found = 0;
         for random in 0..200 {
             let interest = flow.on_datagram(
@@ -253,50 +248,50 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn other_datagrams_open_nothing() {
+    fn other_datagrams_start_no_flow() {
         let dns = b"\x1a\x2b\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x07example\x04test\x00\x00\x01\x00\x01";
         let stun = b"\x00\x01\x00\x00\x21\x12\xa4\x42abcdefghijkl";
         let ntp = [&[0x23, 0, 6, 0xec][..], &[0; 44]].concat();
-        // `tls-crypt` hides what follows; an echo request of 0x38 bytes is no hard reset.
+        // `tls-crypt` encrypts the rest; an echo request of 0x38 bytes is not a hard reset.
         let crypt = [&[0x38, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 1, 0x6a, 0, 0, 0][..], &[0x5a; 37]].concat();
         for datagram in
             [&[][..], &[22], &[0x38], &[0x38; 14], &[0; 1200], &[0xff; 1232], dns, stun, &ntp, &crypt]
         {
-            assert!(DatagramFlow::opened_by(datagram).is_none(), "{datagram:02x?}");
+            assert!(DatagramFlow::from_first_datagram(datagram).is_none(), "{datagram:02x?}");
         }
     }
 
     proptest! {
-        /// Recorded datagrams, spoilt, in any order and from either side.
+        /// Recorded datagrams, corrupted, in any order and from either side.
         #[test]
-        fn no_datagrams_panic_or_are_held_without_bound(
+        fn arbitrary_datagrams_are_bounded_and_never_panic(
             capture in prop::sample::select(&[DTLS, include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/openvpn-udp-tls-auth.bin"))][..]),
             spoilt in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>(), any::<bool>()), 1..80),
             tail in prop::collection::vec(any::<u8>(), 0..60),
         ) {
             let datagrams = dialogue(capture);
-            let (_, mut flow) = DatagramFlow::opened_by(datagrams[0].1).unwrap();
+            let (_, mut flow) = DatagramFlow::from_first_datagram(datagrams[0].1).unwrap();
             for (which, place, byte, turn) in spoilt {
                 let (sender, datagram) = which.get(&datagrams);
                 let mut datagram = datagram.to_vec();
                 *place.get_mut(&mut datagram[..]) = byte;
                 datagram.extend_from_slice(&tail);
                 let sender = if turn { sender.peer() } else { *sender };
-                let _ = DatagramFlow::opened_by(&datagram);
+                let _ = DatagramFlow::from_first_datagram(&datagram);
                 let _ = flow.on_datagram(&datagram, sender, &mut DatagramCounters::default(), &mut |_, _, _| {});
                 prop_assert!(flow.buffered_bytes() < 400_000);
             }
         }
 
         #[test]
-        fn no_bytes_panic(
+        fn arbitrary_bytes_never_panic(
             first in prop::sample::select(&[22_u8, 0x38, 0x20, 0x40, 1, 0x2e][..]),
             mut datagram in prop::collection::vec(any::<u8>(), 1..120),
         ) {
             datagram[0] = first;
-            let _ = DatagramFlow::opened_by(&datagram);
+            let _ = DatagramFlow::from_first_datagram(&datagram);
             for carrier in [Carrier::Dtls, Carrier::OpenVpn, Carrier::RdpUdp] {
-                let mut flow = DatagramFlow { reader: Reader::of(carrier), hellos: 0 };
+                let mut flow = DatagramFlow { reader: Reader::new(carrier), hellos: 0 };
                 for sender in [Side::Client, Side::Server] {
                     let _ = flow.on_datagram(&datagram, sender, &mut DatagramCounters::default(), &mut |_, _, _| {});
                 }

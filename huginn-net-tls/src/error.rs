@@ -1,10 +1,10 @@
-//! Why bytes are no hello.
+//! Errors of the TLS parsers.
 
 use std::fmt;
 
 use huginn_net_wire::Truncated;
 
-/// Bytes that are not what they should be. That they are not all there yet is no error where more can come.
+/// Why bytes are not a hello. Missing bytes are not an error where more can come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
@@ -13,38 +13,38 @@ pub enum TlsError {
     Truncated {
         /// The field.
         field: TlsField,
-        /// Where it began in the message, its header counted, how much it needed and how much was there.
+        /// The offset of the field in the message, including its header, and the required and available bytes.
         source: Truncated,
     },
-    /// A handshake message of another type (RFC 8446, section 4).
+    /// A handshake message has another type (RFC 8446, section 4).
     #[error("handshake message of type {0}, which is not the hello asked for")]
     NotHello(u8),
-    /// A handshake message longer than any ClientHello can be.
+    /// A handshake message exceeds the maximum length of a ClientHello.
     #[error("handshake message of {announced} bytes: a ClientHello has {max} at most", max = crate::handshake::MAX_BODY)]
     TooLong {
-        /// The length in its header, in bytes.
+        /// The length in the header, in bytes.
         announced: usize,
     },
-    /// No TLS record (RFC 8446, section 5.1) of a handshake.
+    /// The bytes are not a TLS record (RFC 8446, section 5.1) of a handshake.
     #[error("at offset {offset}: no TLS record with a handshake message: begins with {header:02x?}")]
     NotRecord {
-        /// Where the record should begin, in bytes.
+        /// Offset of the expected record, in bytes.
         offset: usize,
-        /// The five bytes there.
+        /// The five bytes at this offset.
         header: [u8; 5],
     },
-    /// A QUIC packet that tells nothing.
+    /// A QUIC packet cannot be read.
     #[error(transparent)]
     Quic(#[from] crate::quic::QuicError),
 }
 
-/// A part of a hello (RFC 8446, sections 4.1.2 and 4.1.3).
+/// A field of a hello (RFC 8446, sections 4.1.2 and 4.1.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TlsField {
-    /// Type and length of the message.
+    /// The type and length of the message.
     Header,
-    /// The message behind its header.
+    /// The body of the message.
     Body,
     /// `legacy_version`.
     Version,
@@ -54,9 +54,9 @@ pub enum TlsField {
     SessionId,
     /// The cookie of DTLS (RFC 6347, section 4.2.1).
     Cookie,
-    /// `cipher_suites`, or the one that the server chose.
+    /// `cipher_suites`, or the suite that the server chose.
     CipherSuites,
-    /// `legacy_compression_methods`, or the one that the server chose.
+    /// `legacy_compression_methods`, or the method that the server chose.
     CompressionMethods,
 }
 

@@ -1,8 +1,8 @@
-//! The lists of a hello: extensions, and numbers of two bytes.
+//! The lists of a hello: extensions and two-byte numbers.
 
 use std::iter::FusedIterator;
 
-/// Extension types that fingerprints look at (IANA, "TLS ExtensionType Values").
+/// Extension types that fingerprints depend on (IANA, "TLS ExtensionType Values").
 pub mod extension_type {
     /// RFC 6066, section 3.
     pub const SERVER_NAME: u16 = 0x0000;
@@ -31,25 +31,25 @@ pub mod extension_type {
 /// An extension (RFC 8446, section 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extension<'a> {
-    /// Its type.
+    /// Extension type.
     pub kind: u16,
-    /// What it holds, without type and length.
+    /// The data, without type and length.
     pub data: &'a [u8],
 }
 
-/// The extensions of a hello in the order of the wire, up to the first one that is cut off.
+/// The extensions of a hello in wire order, up to the first truncated one.
 #[derive(Clone, Debug)]
 pub struct Extensions<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Extensions<'a> {
-    /// The extensions of a block, without the length before it.
+    /// Iterates over a block of extensions, without its length prefix.
     pub(crate) const fn new(block: &'a [u8]) -> Self {
         Self { rest: block }
     }
 
-    /// What is left of the block: after the last extension, what is no whole extension.
+    /// The unread part of the block; after the last extension, its trailing bytes.
     pub(crate) const fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -70,14 +70,14 @@ impl<'a> Iterator for Extensions<'a> {
 
 impl FusedIterator for Extensions<'_> {}
 
-/// A list of numbers of two bytes, in the order of the wire. An odd byte at its end is left out.
+/// A list of two-byte numbers in wire order. A trailing odd byte is ignored.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct U16List<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> U16List<'a> {
-    /// The numbers in these bytes.
+    /// Iterates over the numbers in these bytes.
     pub(crate) const fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
@@ -102,14 +102,14 @@ impl Iterator for U16List<'_> {
 impl ExactSizeIterator for U16List<'_> {}
 impl FusedIterator for U16List<'_> {}
 
-/// The protocol names of an ALPN extension (RFC 7301, section 3.1), up to the first one that is cut off.
+/// The protocol names of an ALPN extension (RFC 7301, section 3.1), up to the first truncated one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AlpnList<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> AlpnList<'a> {
-    /// The names in a list, without the length before it.
+    /// Iterates over a list of names, without its length prefix.
     pub(crate) const fn new(list: &'a [u8]) -> Self {
         Self { rest: list }
     }

@@ -1,4 +1,4 @@
-//! The fingerprints of hellos that are alike.
+//! A per-thread cache of fingerprints.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -8,91 +8,84 @@ use huginn_net_wire::SeenCache;
 use crate::computed::Computed;
 use crate::ja3::Ja3Frame;
 use crate::ja4::head::alpn;
+use crate::limits::{FINGERPRINT_CACHE_ENTRIES, MAX_CACHE_KEY_LEN, MAX_CACHED_EXTENSIONS};
 use crate::sorted::SortedKinds;
 use crate::{ClientHello, Ja3, Ja4Form, Ja4Raw, is_grease};
 
-/// What a thread knows of hellos like one that it has.
+/// The cached fingerprints of hellos equivalent to a given one.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
-    /// None of such hellos that it has not seen before.
+pub(crate) struct CachedFingerprints {
+    /// `None` if the thread has not seen an equivalent hello before.
     fingerprints: Option<Arc<Fingerprints>>,
-    /// Whether the extensions of the one are in the order of those.
+    /// Whether the hello's extensions have the same order as those of the cached hello.
     in_order: bool,
 }
 
-/// The fingerprints of hellos that are alike but for the order of their extensions, as far as they were asked for.
+/// The fingerprints of hellos that differ at most in the order of their extensions, computed on demand.
 #[derive(Debug)]
 struct Fingerprints {
     sorted: Computed<Ja4Raw>,
     session_stable: Computed<Ja4Raw>,
     ja3_frame: Computed<Arc<Ja3Frame>>,
-    /// The order of the extensions in which `original` and `ja3` are those of a hello, GREASE aside.
+    /// The extension order, without GREASE, that `original` and `ja3` belong to.
     order: Vec<u16>,
     original: Computed<Ja4Raw>,
     ja3: Computed<Ja3>,
 }
 
-/// Hellos whose fingerprints a thread caches: more than the TLS libraries in most networks, and few enough to stay in a core's
-/// cache.
-const CAPACITY: usize = 256;
-
-/// The most extensions of a hello whose fingerprints are cached, GREASE aside.
-const MAX_KINDS: usize = 32;
-
-/// The longest key of a hello whose fingerprints are cached, in bytes; its fingerprints take up some 8 KB at most.
-const MAX_KEY: usize = 384;
-
 thread_local! {
-    static KNOWN: RefCell<SeenCache<[u8], Arc<Fingerprints>>> = RefCell::new(SeenCache::new(CAPACITY));
+    static CACHE: RefCell<SeenCache<[u8], Arc<Fingerprints>>> = RefCell::new(SeenCache::new(FINGERPRINT_CACHE_ENTRIES));
 }
 
-impl Known {
-    pub(crate) fn of(hello: &ClientHello<'_>) -> Self {
-        let (mut kinds, mut count) = ([0; MAX_KINDS], 0_usize);
-        let sorted = SortedKinds::of_each(hello.extensions().map(|extension| extension.kind), |kind| {
-            if let Some(place) = kinds.get_mut(count) {
-                *place = kind;
-            }
-            count = count.wrapping_add(1);
-        });
+impl CachedFingerprints {
+    pub(crate) fn for_hello(hello: &ClientHello<'_>) -> Self {
+        let (mut kinds, mut count) = ([0; MAX_CACHED_EXTENSIONS], 0_usize);
+        let sorted =
+            SortedKinds::from_numbers_with(hello.extensions().map(|extension| extension.kind), |kind| {
+                if let Some(place) = kinds.get_mut(count) {
+                    *place = kind;
+                }
+                count = count.wrapping_add(1);
+            });
         let order = kinds.get(..count);
-        let fingerprints = order.and_then(|order| Fingerprints::known(hello, &sorted, order));
-        let in_order = fingerprints.as_ref().is_some_and(|known| Some(&*known.order) == order);
+        let fingerprints = order.and_then(|order| Fingerprints::cached(hello, &sorted, order));
+        let in_order = fingerprints.as_ref().is_some_and(|cached| Some(&*cached.order) == order);
         Self { fingerprints, in_order }
     }
 
-    /// The JA4 of the hello that this is known of.
+    /// The JA4 of the hello that this value belongs to.
     pub(crate) fn ja4(&self, hello: &ClientHello<'_>, form: Ja4Form) -> Ja4Raw {
-        let compute = || Ja4Raw::of(hello, form);
-        let Some(known) = &self.fingerprints else { return compute() };
+        let compute = || Ja4Raw::from_hello(hello, form);
+        let Some(cached) = &self.fingerprints else { return compute() };
         match form {
-            Ja4Form::Sorted => known.sorted.get_or_init(compute).clone(),
-            Ja4Form::SessionStable => known.session_stable.get_or_init(compute).clone(),
+            Ja4Form::Sorted => cached.sorted.get_or_init(compute).clone(),
+            Ja4Form::SessionStable => cached.session_stable.get_or_init(compute).clone(),
             Ja4Form::Original => {
                 let original =
-                    known.original.get_or_init(|| compute().reordered(known.order.iter().copied()));
+                    cached.original.get_or_init(|| compute().reordered(cached.order.iter().copied()));
                 if self.in_order { original.clone() } else { original.reordered(hello.kinds()) }
             }
         }
     }
 
-    /// The JA3 of the hello that this is known of.
+    /// The JA3 of the hello that this value belongs to.
     pub(crate) fn ja3(&self, hello: &ClientHello<'_>) -> Ja3 {
-        let Some(known) = &self.fingerprints else { return Ja3::of(hello) };
-        let compute = || Ja3Frame::ja3(known.ja3_frame.get_or_init(|| Arc::new(Ja3Frame::of(hello))), hello);
-        if self.in_order { known.ja3.get_or_init(compute).clone() } else { compute() }
+        let Some(cached) = &self.fingerprints else { return Ja3::from_hello(hello) };
+        let compute =
+            || Ja3Frame::ja3(cached.ja3_frame.get_or_init(|| Arc::new(Ja3Frame::from_hello(hello))), hello);
+        if self.in_order { cached.ja3.get_or_init(compute).clone() } else { compute() }
     }
 }
 
 impl Fingerprints {
-    /// Those of hellos like this one, whose extensions are of these types, if this thread has seen one before.
-    fn known(hello: &ClientHello<'_>, kinds: &SortedKinds, order: &[u16]) -> Option<Arc<Self>> {
-        let mut key = Key { bytes: [0; MAX_KEY], len: 0 };
+    /// Looks up the fingerprints of equivalent hellos with these extension types, if the thread has seen one before.
+    fn cached(hello: &ClientHello<'_>, kinds: &SortedKinds, order: &[u16]) -> Option<Arc<Self>> {
+        let mut key = Key { bytes: [0; MAX_CACHE_KEY_LEN], len: 0 };
         key.push_hello(hello, kinds)?;
-        SeenCache::recall(&KNOWN, key.as_bytes(), || Arc::new(Self::none_yet(order)))
+        SeenCache::recall(&CACHE, key.as_bytes(), || Arc::new(Self::empty(order)))
     }
 
-    fn none_yet(order: &[u16]) -> Self {
+    fn empty(order: &[u16]) -> Self {
         Self {
             sorted: Computed::default(),
             session_stable: Computed::default(),
@@ -104,41 +97,41 @@ impl Fingerprints {
     }
 }
 
-/// What stands for any number of GREASE.
+/// The replacement of any GREASE value.
 const GREASE: [u8; 2] = [0x0a, 0x0a];
 
-/// All of a hello that a fingerprint shows, but for the order of its extensions.
+/// The cache key: everything in a hello that a fingerprint depends on, except the order of its extensions.
 struct Key {
-    bytes: [u8; MAX_KEY],
+    bytes: [u8; MAX_CACHE_KEY_LEN],
     len: usize,
 }
 
 impl Key {
-    /// A hello, if it leaves some room.
+    /// Appends a hello. `None` if the key becomes too long.
     fn push_hello(&mut self, hello: &ClientHello<'_>, kinds: &SortedKinds) -> Option<()> {
         let ([low], others) = kinds.parts();
         self.push(&low.to_ne_bytes())?;
         self.push(&[hello.transport() as u8])?;
         self.push(&hello.legacy_version().0.to_ne_bytes())?;
         self.push(&alpn(hello))?;
-        let parts = hello.shown();
+        let parts = hello.fingerprinted_parts();
         for (part, _) in parts {
-            // No part runs into the next one.
+            // Separates adjacent parts.
             self.push(&u16::try_from(part.len()).ok()?.to_ne_bytes())?;
         }
         for (part, first) in parts {
             let start = self.len;
             self.push(part)?;
             if let Some(first) = first {
-                self.hide_grease(start.checked_add(first)?);
+                self.normalize_grease(start.checked_add(first)?);
             }
         }
         others.iter().try_for_each(|kind| self.push(&kind.to_ne_bytes()))
     }
 
-    /// Replaces a number of GREASE: no fingerprint shows it, and clients draw it at random. They put it first.
+    /// Replaces a GREASE value: fingerprints ignore it, and clients choose it at random. Clients put it first.
     #[inline]
-    fn hide_grease(&mut self, at: usize) {
+    fn normalize_grease(&mut self, at: usize) {
         let number = self.bytes.get_mut(at..).and_then(|rest| rest.first_chunk_mut());
         if let Some(number) = number.filter(|number| is_grease(u16::from_be_bytes(**number))) {
             *number = GREASE;
@@ -166,7 +159,7 @@ mod tests {
     use super::*;
     use crate::Transport;
 
-    /// A ClientHello of these parts, the extensions as type and content.
+    /// A ClientHello with these parts; extensions are type and data.
     fn message(version: u8, suites: &[u16], extensions: &[(u16, Vec<u8>)]) -> Vec<u8> {
         let with_len =
             |bytes: Vec<u8>| [&u16::try_from(bytes.len()).unwrap().to_be_bytes()[..], &bytes].concat();
@@ -183,7 +176,7 @@ mod tests {
 
     fn numbers() -> impl Strategy<Value = Vec<u8>> {
         let number = prop::sample::select(vec![[0x13, 1], [0, 10], [0x2a, 0x2a], [0xba, 0xba]]);
-        // A length may be odd, and the byte too much look like GREASE; it may leave out some of the bytes.
+        // Odd lengths, bytes that resemble GREASE, and omitted bytes.
         (prop::collection::vec(number, 0..3), any::<bool>(), 0..3_usize).prop_map(
             |(numbers, odd, left_out)| {
                 let bytes = [numbers.as_flattened(), &[0xba][..usize::from(odd)]].concat();
@@ -196,7 +189,7 @@ mod tests {
         prop_oneof![
             (prop::sample::select(vec![10_u16, 13]), numbers()),
             numbers().prop_map(|list| (43, list[1..].to_vec())),
-            // Two formats may look like GREASE.
+            // Two point formats may resemble GREASE.
             prop::collection::vec(prop::sample::select(vec![0_u8, 10, 0x1a]), 0..3)
                 .prop_map(|list| (11, [&[u8::try_from(list.len()).unwrap()], &list[..]].concat())),
             prop::sample::select(vec![&b""[..], b"\0\x03\x02h2", b"\0\x03\x02h3"])
@@ -207,18 +200,18 @@ mod tests {
 
     fn assert_same(hello: &ClientHello<'_>) {
         for form in [Ja4Form::Sorted, Ja4Form::Original, Ja4Form::SessionStable] {
-            assert_eq!(hello.ja4_raw(form), Ja4Raw::of(hello, form), "{form:?} of {hello:?}");
+            assert_eq!(hello.ja4_raw(form), Ja4Raw::from_hello(hello, form), "{form:?} of {hello:?}");
         }
         for _ in 0..2 {
-            let (given, computed) = (hello.ja3(), Ja3::of(hello));
+            let (given, computed) = (hello.ja3(), Ja3::from_hello(hello));
             assert_eq!((given.as_str(), given.hash()), (computed.as_str(), computed.hash()), "{hello:?}");
         }
     }
 
     proptest! {
-        /// So few numbers that hellos come again, and differ in little.
+        /// Few distinct numbers, so that hellos repeat and differ in little.
         #[test]
-        fn what_is_remembered_is_what_would_be_computed(
+        fn cached_fingerprints_equal_computed_ones(
             hellos in prop::collection::vec(
                 (
                     prop::sample::select(vec![Transport::Tcp, Transport::Quic]),
@@ -232,32 +225,32 @@ mod tests {
             for (transport, version, suites, extensions) in hellos {
                 let message = message(version, &suites, &extensions);
                 for _ in 0..3 {
-                    assert_same(&ClientHello::of_message(&message, transport).unwrap());
+                    assert_same(&ClientHello::parse_message(&message, transport).unwrap());
                 }
             }
         }
     }
 
     #[test]
-    fn hellos_that_differ_in_what_no_fingerprint_shows_share_theirs() {
+    fn equivalent_hellos_share_cache_entry() {
         let bytes =
             |grease| message(3, &[grease, 0x1301], &[(grease, Vec::new()), (16, b"\0\x03\x02h2".to_vec())]);
         let [one, two, three] = [0x0a0a, 0xfafa, 0x6a6a].map(bytes);
-        let hello = |bytes| ClientHello::of_message(bytes, Transport::Tcp).unwrap();
-        assert!(hello(&one).known().fingerprints.is_none(), "nothing is known of the first one");
-        let known = hello(&two).ja4_r();
-        assert_eq!(hello(&three).ja4_r().as_str().as_ptr(), known.as_str().as_ptr());
-        let quic = ClientHello::of_message(&three, Transport::Quic).unwrap();
-        assert!(quic.known().fingerprints.is_none());
+        let hello = |bytes| ClientHello::parse_message(bytes, Transport::Tcp).unwrap();
+        assert!(hello(&one).cached().fingerprints.is_none(), "nothing is known of the first one");
+        let cached = hello(&two).ja4_r();
+        assert_eq!(hello(&three).ja4_r().as_str().as_ptr(), cached.as_str().as_ptr());
+        let quic = ClientHello::parse_message(&three, Transport::Quic).unwrap();
+        assert!(quic.cached().fingerprints.is_none());
     }
 
     #[test]
-    fn a_hello_too_long_to_be_remembered_has_its_fingerprints() {
+    fn uncacheable_hello_has_fingerprints() {
         for count in [100, 165, 166, 167, 168, 169, 170, 171, 172, 173, 174, 175, 176, 300, 30_000] {
             let suites: Vec<u16> = (0..count).collect();
             let message = message(3, &suites, &[(10, vec![0, 2, 0, 29])]);
             for _ in 0..3 {
-                assert_same(&ClientHello::of_message(&message, Transport::Tcp).unwrap());
+                assert_same(&ClientHello::parse_message(&message, Transport::Tcp).unwrap());
             }
         }
     }

@@ -1,6 +1,6 @@
-//! Values that a client sends to keep peers from relying on what they know (GREASE, RFC 8701).
+//! GREASE values (RFC 8701), which clients send so that peers tolerate unknown values.
 
-/// Whether a value is one that RFC 8701, section 2, reserves: `0x?A?A` with equal bytes.
+/// Whether RFC 8701, section 2, reserves this value: `0x?A?A` with equal bytes.
 ///
 /// ```
 /// use huginn_net_tls::is_grease;
@@ -23,7 +23,7 @@ mod tests {
 
     /// The sixteen values of RFC 8701, section 2.
     #[test]
-    fn sixteen_values_are_reserved_and_no_other() {
+    fn only_sixteen_values_are_grease() {
         let reserved = [
             0x0a0a, 0x1a1a, 0x2a2a, 0x3a3a, 0x4a4a, 0x5a5a, 0x6a6a, 0x7a7a, 0x8a8a, 0x9a9a, 0xaaaa, 0xbaba,
             0xcaca, 0xdada, 0xeaea, 0xfafa,

@@ -1,4 +1,4 @@
-//! Handshake messages (RFC 8446, section 4): a type, a length of three bytes, a body.
+//! Handshake messages (RFC 8446, section 4): a type, a three-byte length and a body.
 
 use std::ops::ControlFlow;
 
@@ -10,16 +10,16 @@ use crate::{TlsError, TlsField};
 pub(crate) const CLIENT_HELLO: u8 = 1;
 pub(crate) const SERVER_HELLO: u8 = 2;
 
-/// Bytes of a message before its body.
+/// Length of a message header, in bytes.
 pub(crate) const HEADER_LEN: usize = 4;
-/// The longest body that a ClientHello can have: every list as long as its length field allows; of them the cookie is
-/// DTLS's (RFC 6347, section 4.2.1).
+/// Maximum body length of a ClientHello, in bytes: every list as long as its length field allows, including DTLS's
+/// cookie (RFC 6347, section 4.2.1).
 pub(crate) const MAX_BODY: usize =
     2 + 32 + (1 + 0xff) + (1 + 0xff) + (2 + 0xffff) + (1 + 0xff) + (2 + 0xffff);
 
-/// The body of a message, and a cursor that stands at its beginning.
+/// Returns a cursor at the start of the body of a message.
 ///
-/// Bytes behind the message are left alone.
+/// Bytes after the message are ignored.
 pub(crate) fn body<'a>(message: &'a [u8], kind: u8) -> Result<Cursor<'a>, TlsError> {
     let mut cursor = Cursor::new(message);
     let [found, a, b, c] = cursor.array().map_err(at(TlsField::Header))?;
@@ -37,7 +37,7 @@ pub(crate) fn body<'a>(message: &'a [u8], kind: u8) -> Result<Cursor<'a>, TlsErr
     Ok(body)
 }
 
-/// What bytes that may go on hold: nothing yet, where they end before the message does.
+/// Converts a truncated message to `None`, for bytes that may continue.
 pub(crate) fn parsed<T>(
     outcome: Result<T, TlsError>,
     message: impl FnOnce(&T) -> &[u8],
@@ -51,7 +51,7 @@ pub(crate) fn parsed<T>(
     }
 }
 
-/// Says in which field bytes ended.
+/// Converts a truncation to an error with the field.
 pub(crate) fn at(field: TlsField) -> impl Fn(Truncated) -> TlsError {
     move |source| TlsError::Truncated { field, source }
 }
@@ -60,30 +60,29 @@ fn body_len([a, b, c]: [u8; 3]) -> usize {
     u32::from_be_bytes([0, a, b, c]) as usize
 }
 
-/// Joins the hellos of a handshake from its bytes in order, however they are cut. Only a message that is not whole is
-/// copied.
+/// Joins the hellos of a handshake from in-order bytes in pieces of any size. Only an incomplete message is copied.
 #[derive(Debug, Default)]
 pub(crate) struct MessageJoiner {
-    held: Vec<u8>,
+    buffered: Vec<u8>,
 }
 
 impl MessageJoiner {
-    /// Takes the next bytes and hands on each hello that is now whole, its header included.
+    /// Appends the next bytes and emits each complete hello, including its header.
     ///
     /// # Errors
-    /// A message that is no hello, or that is longer than any: nothing after it is of interest.
+    /// A message is not a hello, or longer than any hello. No later message can be used.
     pub(crate) fn push(
         &mut self,
         mut bytes: &[u8],
         each: &mut (impl FnMut(&[u8]) + ?Sized),
     ) -> Result<(), TlsError> {
-        if !self.held.is_empty() {
+        if !self.buffered.is_empty() {
             match self.fill(bytes)? {
                 ControlFlow::Continue(()) => return Ok(()),
                 ControlFlow::Break(rest) => bytes = rest,
             }
-            each(&self.held);
-            self.held.clear();
+            each(&self.buffered);
+            self.buffered.clear();
         }
         loop {
             let len = match message_len(bytes)? {
@@ -94,37 +93,37 @@ impl MessageJoiner {
             each(message);
             bytes = rest;
         }
-        self.held.extend_from_slice(bytes);
+        self.buffered.extend_from_slice(bytes);
         Ok(())
     }
 
-    /// The memory that a message not yet whole takes up, in bytes.
+    /// Memory of an incomplete message, in bytes.
     #[cfg(any(test, feature = "packets"))]
-    pub(crate) fn held(&self) -> usize {
-        self.held.capacity()
+    pub(crate) fn buffered_bytes(&self) -> usize {
+        self.buffered.capacity()
     }
 
-    /// Adds bytes to the message held. Breaks with those that follow it once it is whole.
+    /// Appends bytes to the buffered message. Breaks with the remaining bytes once it is complete.
     fn fill<'a>(&mut self, bytes: &'a [u8]) -> Result<ControlFlow<&'a [u8]>, TlsError> {
-        let missing = HEADER_LEN.saturating_sub(self.held.len());
+        let missing = HEADER_LEN.saturating_sub(self.buffered.len());
         let (header, rest) = bytes.split_at_checked(missing).unwrap_or((bytes, &[]));
-        self.held.extend_from_slice(header);
-        let Some(len) = message_len(&self.held)? else { return Ok(ControlFlow::Continue(())) };
-        let missing = len.saturating_sub(self.held.len());
+        self.buffered.extend_from_slice(header);
+        let Some(len) = message_len(&self.buffered)? else { return Ok(ControlFlow::Continue(())) };
+        let missing = len.saturating_sub(self.buffered.len());
         match rest.split_at_checked(missing) {
             Some((body, rest)) => {
-                self.held.extend_from_slice(body);
+                self.buffered.extend_from_slice(body);
                 Ok(ControlFlow::Break(rest))
             }
             None => {
-                self.held.extend_from_slice(rest);
+                self.buffered.extend_from_slice(rest);
                 Ok(ControlFlow::Continue(()))
             }
         }
     }
 }
 
-/// The length of the hello that begins here, header included; none if its header is not whole.
+/// The length of the hello at the start of these bytes, including its header; `None` if the header is incomplete.
 pub(crate) fn message_len(bytes: &[u8]) -> Result<Option<usize>, TlsError> {
     if let Some(&kind) = bytes.first() {
         if !matches!(kind, CLIENT_HELLO | SERVER_HELLO) {
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn hellos_are_joined_wherever_they_are_cut() {
+    fn joins_hellos_for_any_segmentation() {
         let messages = [message(1, 0), message(2, 300), message(1, 7)];
         let bytes = messages.concat();
         for step in 1..=bytes.len() {
@@ -165,14 +164,14 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_whole_is_not_copied() {
+    fn complete_message_is_not_copied() {
         let (mut joiner, mut found) = (MessageJoiner::default(), 0);
         joiner.push(&message(1, 500), &mut |_| found += 1).unwrap();
-        assert_eq!((found, joiner.held()), (1, 0));
+        assert_eq!((found, joiner.buffered_bytes()), (1, 0));
     }
 
     #[test]
-    fn what_is_no_hello_ends_it_after_the_hellos_before_it() {
+    fn other_message_ends_reading() {
         let mut found = 0;
         let bytes = [message(2, 70), message(11, 3000)].concat();
         let outcome = MessageJoiner::default().push(&bytes, &mut |_| found += 1);

@@ -1,9 +1,9 @@
-//! A hello of either side.
+//! Hellos of both sides.
 
 use crate::handshake::{CLIENT_HELLO, SERVER_HELLO};
 use crate::{ClientHello, ServerHello, TlsError, Transport};
 
-/// A hello of either side.
+/// A ClientHello or ServerHello.
 #[derive(Clone, Debug)]
 pub(crate) enum Hello<'a> {
     Client(ClientHello<'a>),
@@ -15,16 +15,16 @@ pub(crate) enum Hello<'a> {
 }
 
 impl<'a> Hello<'a> {
-    /// Reads a handshake message, its header included.
+    /// Parses a handshake message, including its header.
     pub(crate) fn from_message(message: &'a [u8], transport: Transport) -> Result<Self, TlsError> {
         match message.first() {
-            Some(&SERVER_HELLO) => ServerHello::of_message(message, transport).map(Self::Server),
-            Some(&CLIENT_HELLO) | None => ClientHello::of_message(message, transport).map(Self::Client),
+            Some(&SERVER_HELLO) => ServerHello::parse_message(message, transport).map(Self::Server),
+            Some(&CLIENT_HELLO) | None => ClientHello::parse_message(message, transport).map(Self::Client),
             Some(&other) => Err(TlsError::NotHello(other)),
         }
     }
 
-    /// Whether application data may follow at once.
+    /// Whether the client announces early data.
     pub(crate) fn announces_early_data(&self) -> bool {
         match self {
             Self::Client(hello) => hello.announces_early_data(),

@@ -1,4 +1,4 @@
-//! The ClientHello at the beginning of a TLS stream, from its bytes.
+//! Reads the ClientHello at the start of a TLS stream.
 
 use huginn_net_wire::Parsed;
 
@@ -6,16 +6,15 @@ use crate::hello::Hello;
 use crate::record::{self, HEADER_LEN, Probe, RecordReader};
 use crate::{ClientHello, TlsError, Transport, handshake, sslv2};
 
-/// Reads the ClientHello at the beginning of a TLS stream from its bytes as they come, as a proxy has them: one or more
-/// records, of which the first may also be one of SSL 2.0.
+/// Reads the ClientHello at the start of a TLS stream from pieces of any size: one or more records, of which the first
+/// may be an SSL 2.0 record.
 ///
-/// Time is linear in the bytes, however they are cut. Held is only a message that is not whole, of 131,680 bytes at
-/// most.
+/// Time is linear in the bytes pushed. Only an incomplete message is buffered, at most 131,680 bytes.
 ///
 /// ```
 /// use huginn_net_tls::HelloReader;
 ///
-/// // What curl with OpenSSL sends, as it may come from a socket.
+/// Sent by curl with OpenSSL, as it may arrive from a socket.
 /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
 /// let mut reader = HelloReader::new();
 /// for read in bytes.chunks(100) {
@@ -36,7 +35,7 @@ pub struct HelloReader {
 
 #[derive(Debug)]
 enum State {
-    /// At the first bytes, which may be of SSL 2.0.
+    /// At the first bytes, which may be an SSL 2.0 record.
     Start(Vec<u8>),
     Records(RecordReader),
     Found,
@@ -50,32 +49,33 @@ impl Default for State {
 }
 
 impl HelloReader {
-    /// A reader at the first byte of a stream.
+    /// Creates a reader for the first byte of a stream.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the next bytes of the stream. Gives the hello once it is whole, and nothing before and after that.
+    /// Parses the next bytes of the stream. Returns the hello once, when it is complete.
     ///
     /// # Errors
-    /// Bytes that are no records of a handshake, or hold another message. Whatever comes then, the error stays.
+    /// [`TlsError`] if the bytes are not handshake records or contain another message. Later calls return the same
+    /// error.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Option<ClientHello<'static>>, TlsError> {
         let outcome = match &mut self.state {
-            State::Start(held) => {
-                held.extend_from_slice(bytes);
-                match begins_with(held) {
+            State::Start(buffered) => {
+                buffered.extend_from_slice(bytes);
+                match begins_with(buffered) {
                     None => Ok(None),
                     Some(Err(error)) => Err(error),
-                    Some(Ok(Beginning::Sslv2)) => hello_of_sslv2(held).map(|hello| {
+                    Some(Ok(Beginning::Sslv2)) => hello_of_sslv2(buffered).map(|hello| {
                         self.walk.offset = hello.consumed;
                         Some(hello.value)
                     }),
                     Some(Ok(Beginning::Record)) => {
-                        let held = std::mem::take(held);
-                        let mut reader = RecordReader::of_handshake_only();
-                        let outcome = read(&mut reader, &held);
+                        let buffered = std::mem::take(buffered);
+                        let mut reader = RecordReader::handshake_only();
+                        let outcome = read(&mut reader, &buffered);
                         self.state = State::Records(reader);
-                        self.walk.follow(&held, &outcome);
+                        self.walk.follow(&buffered, &outcome);
                         outcome
                     }
                 }
@@ -96,28 +96,28 @@ impl HelloReader {
         outcome
     }
 
-    /// How many bytes of the stream the hello took, once [`push`](Self::push) gave it.
+    /// The bytes of the stream up to the end of the hello, after [`push`](Self::push) returned it.
     pub fn consumed(&self) -> Option<usize> {
         matches!(self.state, State::Found).then_some(self.walk.offset)
     }
 }
 
-/// Follows the records of a stream to the end of a message.
+/// Tracks record boundaries up to the end of a message.
 #[derive(Debug, Default)]
 struct RecordWalk {
-    /// The header of a record, of which `header_len` bytes are there.
+    /// The header of a record, of which `header_len` bytes are present.
     header: [u8; HEADER_LEN],
     header_len: usize,
-    /// Bytes that are still to come of the record.
+    /// Remaining bytes of the record.
     fragment_left: usize,
-    /// Bytes of fragments so far.
+    /// Fragment bytes so far.
     in_fragments: usize,
-    /// Bytes of the stream so far.
+    /// Stream bytes so far.
     offset: usize,
 }
 
 impl RecordWalk {
-    /// Goes on by the bytes that were read, no further than to the end of the hello that they gave.
+    /// Advances over these bytes, at most to the end of the hello found in them.
     fn follow(&mut self, bytes: &[u8], outcome: &Result<Option<ClientHello<'_>>, TlsError>) {
         match outcome {
             Ok(Some(hello)) => self.advance(bytes, hello.message().len()),
@@ -126,7 +126,7 @@ impl RecordWalk {
         }
     }
 
-    /// Goes on by these bytes, no further than to where `wanted` bytes of fragments have come.
+    /// Advances over these bytes, at most until `wanted` fragment bytes.
     fn advance(&mut self, mut bytes: &[u8], wanted: usize) {
         loop {
             let missing = wanted.saturating_sub(self.in_fragments);
@@ -159,16 +159,16 @@ impl RecordWalk {
 }
 
 impl<'a> ClientHello<'a> {
-    /// Reads the ClientHello at the beginning of a TLS stream from all of its bytes that are there: one or more records,
-    /// of which the first may also be one of SSL 2.0. The bytes up to the end of the message are consumed.
+    /// Parses the ClientHello at the start of a TLS stream: one or more records, of which the first may be an SSL 2.0
+    /// record. The bytes up to the end of the message are consumed.
     ///
-    /// `None` where more bytes are needed. Each call begins anew, and copies the message if it is
-    /// in more than one record; where bytes come one by one, [`HelloReader`] reads them once.
+    /// `None` if more bytes are needed. Each call starts again and copies a message in several records; for bytes that
+    /// arrive piece by piece, use [`HelloReader`].
     ///
     /// ```
     /// use huginn_net_tls::ClientHello;
     ///
-    /// // What curl with OpenSSL sends.
+    /// Sent by curl with OpenSSL.
     /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
     /// let parsed = ClientHello::from_records(bytes)?.expect("a whole hello");
     /// assert_eq!(parsed.value.server_name(), Some(&b"www.example.test"[..]));
@@ -179,7 +179,7 @@ impl<'a> ClientHello<'a> {
     /// ```
     ///
     /// # Errors
-    /// Bytes that are no records of a handshake, or hold another message.
+    /// [`TlsError`] if the bytes are not handshake records or contain another message.
     pub fn from_records(bytes: &'a [u8]) -> Result<Option<Parsed<Self>>, TlsError> {
         match begins_with(bytes) {
             None => Ok(None),
@@ -188,10 +188,10 @@ impl<'a> ClientHello<'a> {
             Some(Ok(Beginning::Record)) => {
                 let fragment = record::first_fragment(bytes);
                 if let Some(len) = handshake::message_len(fragment)?.filter(|len| *len <= fragment.len()) {
-                    let hello = Self::of_message(fragment, Transport::Tcp)?;
+                    let hello = Self::parse_message(fragment, Transport::Tcp)?;
                     return Ok(Some(Parsed::new(hello, HEADER_LEN.saturating_add(len))));
                 }
-                let hello = read(&mut RecordReader::of_handshake_only(), bytes)?;
+                let hello = read(&mut RecordReader::handshake_only(), bytes)?;
                 Ok(hello.map(|hello| {
                     let mut walk = RecordWalk::default();
                     walk.advance(bytes, hello.message().len());
@@ -202,15 +202,15 @@ impl<'a> ClientHello<'a> {
     }
 }
 
-/// What a stream begins with.
+/// The start of a stream.
 enum Beginning {
-    /// The header of a record of a handshake.
+    /// The header of a handshake record.
     Record,
-    /// A whole record of SSL 2.0.
+    /// A complete SSL 2.0 record.
     Sslv2,
 }
 
-/// What a stream begins with, once enough of it is there.
+/// Detects the start of a stream; `None` if more bytes are needed.
 fn begins_with(bytes: &[u8]) -> Option<Result<Beginning, TlsError>> {
     match (record::handshake_header(bytes), sslv2::probe(bytes)) {
         (Probe::Yes, _) => Some(Ok(Beginning::Record)),
@@ -237,10 +237,10 @@ fn read<'a>(reader: &mut RecordReader, bytes: &[u8]) -> Result<Option<ClientHell
     }
 }
 
-/// The hello in a record of SSL 2.0.
+/// Parses the hello of an SSL 2.0 record.
 fn hello_of_sslv2<'a>(record: &[u8]) -> Result<Parsed<ClientHello<'a>>, TlsError> {
     let message = sslv2::to_message(record).ok_or_else(|| not_record(record))?;
-    let hello = ClientHello::of_message(&message, Transport::Tcp)?.into_owned();
+    let hello = ClientHello::parse_message(&message, Transport::Tcp)?.into_owned();
     Ok(Parsed::new(hello, sslv2::record_len(record).unwrap_or_default()))
 }
 
@@ -264,7 +264,7 @@ mod tests {
             .collect()
     }
 
-    /// What a reader gives of these bytes in reads of `step`.
+    /// The results of a reader for these bytes in pieces of `step`.
     fn pushed(bytes: &[u8], step: usize) -> Result<Option<Parsed<ClientHello<'static>>>, TlsError> {
         let mut reader = HelloReader::new();
         let hello = bytes.chunks(step).find_map(|read| reader.push(read).transpose()).transpose()?;
@@ -272,7 +272,7 @@ mod tests {
         Ok(hello.zip(reader.consumed()).map(|(hello, consumed)| Parsed::new(hello, consumed)))
     }
 
-    /// The same without the bytes of what is no record, which are those that were there when it was told.
+    /// The same result without the bytes of an invalid record, which depend on the pieces.
     fn plain<T>(outcome: Result<T, TlsError>) -> Result<T, TlsError> {
         outcome.map_err(|error| match error {
             TlsError::NotRecord { offset, .. } => TlsError::NotRecord { offset, header: [0; HEADER_LEN] },
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hello_is_read_from_records_however_they_are_cut_and_more_is_asked_for_while_it_is_not_whole() {
+    fn parses_hello_from_records_of_any_size() {
         let record = record();
         let whole = ClientHello::from_records(&record).unwrap().unwrap().value;
         for step in 1..record.len() {
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_handshake_is_said_to_be_none_at_its_first_byte() {
+    fn rejects_other_protocol_at_first_byte() {
         let alert = [&cut(&record(), 20)[..25], &[21, 3, 3, 0, 2, 1, 0]].concat();
         let cases: [(&[u8], usize); 3] = [(b"G", 0), (b"\x16\x03\x01\xff\xff", 0), (&alert, 25)];
         for (bytes, place) in cases {
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_of_a_record_says_nothing() {
+    fn record_version_is_ignored() {
         let mut record = record();
         for version in [[3, 5], [2, 0], [0xfe, 0xfd]] {
             record[1..3].copy_from_slice(&version);
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn after_the_hello_nothing_comes_and_after_an_error_the_same_error() {
+    fn ends_after_hello_and_repeats_error() {
         let (mut reader, mut other) = (HelloReader::new(), HelloReader::new());
         assert!(reader.push(&record()).unwrap().is_some());
         assert_eq!(reader.push(&record()), Ok(None));
@@ -334,14 +334,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_announced_is_not_held_beyond_the_longest_hello() {
+    fn buffer_is_bounded_by_longest_hello() {
         let endless = [[22, 3, 3, 0, 4, 1, 0xff, 0xff, 0xff], [22, 3, 3, 0, 4, 0, 0, 0, 0]].concat();
         assert_eq!(pushed(&endless, 3), Err(TlsError::TooLong { announced: 0xff_ffff }));
     }
 
     proptest! {
         #[test]
-        fn bytes_as_they_come_give_what_all_at_once_give(
+        fn pieces_give_same_result_as_whole(
             in_records in 1..60_usize,
             step in 1..80_usize,
             spoilt in prop::option::of((any::<prop::sample::Index>(), any::<u8>())),
@@ -354,7 +354,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_break_it(
+        fn arbitrary_bytes_never_panic(
             head in prop::sample::select(vec![&[][..], &[22, 3, 3], &[22, 3, 1, 0, 40, 1, 0, 0], &[0x80, 40, 1, 3, 1]]),
             bytes in prop::collection::vec(any::<u8>(), 0..200),
             step in 1..80_usize,

@@ -1,4 +1,4 @@
-//! Hellos in the bytes of one direction of a stream, whatever comes before them.
+//! Finds hellos in one direction of a stream, after any other protocol.
 
 use std::sync::LazyLock;
 
@@ -6,27 +6,19 @@ use huginn_net_wire::Side;
 use memchr::memmem::Finder;
 
 use crate::hello::Hello;
+use crate::limits::{MAX_FALSE_STARTS, MAX_READ_BYTES, MAX_SEARCH_BYTES};
 use crate::observer::SearchCounters;
 use crate::record::{self, Probe, RecordReader};
 use crate::{Transport, sslv2};
 
-/// How far into a direction a hello is looked for, in bytes: past a CONNECT with a long token, a PROXY header, SOCKS,
-/// a dialogue up to its STARTTLS.
-const SEARCH_LIMIT: u32 = 64 << 10;
-/// How far hellos are read, in bytes: past the longest one in small records, and past early data.
-const READ_LIMIT: u32 = 512 << 10;
-/// As often the bytes behind what looked like a hello are searched again. It bounds the work on bytes made for that.
-const MAX_FALSE_STARTS: u8 = 16;
-
-/// Looks for hellos in one direction of a stream.
+/// Searches one direction of a stream for hellos.
 ///
-/// Where TLS begins is not for the protocol before it to say: it begins with a record that holds a hello. What looks
-/// like one and turns out to be none does not hide a hello in the bytes behind its beginning, as far as they came in
-/// the same piece as what gave it away.
+/// TLS starts with a record that contains a hello, whatever precedes it. A false start does not hide a hello after its
+/// first byte, if that is in the same piece as the byte that revealed the false start.
 #[derive(Debug, Default)]
 pub(crate) struct HelloSearch {
     state: State,
-    /// Bytes taken.
+    /// Bytes read.
     taken: u32,
     hellos: u8,
     false_starts: u8,
@@ -34,9 +26,9 @@ pub(crate) struct HelloSearch {
 
 #[derive(Debug, Default)]
 enum State {
-    /// At the first byte of the stream, where a hello of SSL 2.0 may be; with the bytes of it that are there.
+    /// At the start of the stream, where an SSL 2.0 hello may be; with its bytes so far.
     Start(Vec<u8>),
-    /// Before the first record; with the bytes at the end that may be its beginning.
+    /// Before the first record; with trailing bytes that may start one.
     Searching(Vec<u8>),
     /// In TLS.
     Reading(RecordReader),
@@ -45,20 +37,20 @@ enum State {
 }
 
 impl HelloSearch {
-    /// A search in a stream from its first byte.
+    /// Creates a search from the first byte of a stream.
     pub(crate) const fn from_start() -> Self {
         Self::in_state(State::Start(Vec::new()))
     }
 
-    /// A search in a stream of which the first bytes are missing.
-    pub(crate) const fn from_the_middle() -> Self {
+    /// Creates a search in a stream whose first bytes are missing.
+    pub(crate) const fn from_midstream() -> Self {
         Self::in_state(State::Searching(Vec::new()))
     }
 
-    /// A search in a stream of which so many bytes have been read, which were a record with a ClientHello.
-    pub(crate) fn behind_hello(taken: usize, early_data: bool) -> Self {
+    /// Creates a search after `taken` bytes that were a record with a ClientHello.
+    pub(crate) fn after_hello(taken: usize, early_data: bool) -> Self {
         let taken_here = u32::try_from(taken).unwrap_or(u32::MAX);
-        let state = State::Reading(RecordReader::behind_hello(taken, early_data));
+        let state = State::Reading(RecordReader::after_hello(taken, early_data));
         Self { state, taken: taken_here, hellos: 1, false_starts: 0 }
     }
 
@@ -66,7 +58,7 @@ impl HelloSearch {
         Self { state, taken: 0, hellos: 0, false_starts: 0 }
     }
 
-    /// Takes the next bytes and hands on the hellos that are now whole.
+    /// Parses the next bytes and emits complete hellos.
     pub(crate) fn push(
         &mut self,
         bytes: &[u8],
@@ -76,8 +68,8 @@ impl HelloSearch {
         self.taken = self.taken.saturating_add(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
         self.advance(bytes, search, found);
         let limit = match &self.state {
-            State::Start(_) | State::Searching(_) => SEARCH_LIMIT,
-            State::Reading(_) => READ_LIMIT,
+            State::Start(_) | State::Searching(_) => MAX_SEARCH_BYTES,
+            State::Reading(_) => MAX_READ_BYTES,
             State::Done => return,
         };
         if self.taken > limit {
@@ -88,21 +80,21 @@ impl HelloSearch {
         }
     }
 
-    /// Tells that bytes are missing here. What was begun cannot be completed.
+    /// Records missing bytes, which end an incomplete hello.
     pub(crate) fn gap(&mut self) {
         self.state = if self.hellos == 0 { State::Searching(Vec::new()) } else { State::Done };
     }
 
-    /// Whether nothing further can be found.
+    /// Whether no further hello can be found.
     pub(crate) fn is_done(&self) -> bool {
         matches!(self.state, State::Done)
     }
 
-    /// The memory that it takes up beside itself, in bytes.
+    /// Heap memory in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         match &self.state {
             State::Start(bytes) | State::Searching(bytes) => bytes.capacity(),
-            State::Reading(reader) => reader.held(),
+            State::Reading(reader) => reader.buffered_bytes(),
             State::Done => 0,
         }
     }
@@ -119,25 +111,25 @@ impl HelloSearch {
                     Some(rest) => bytes = rest,
                     None => return,
                 },
-                State::Searching(held) if held.is_empty() => match find(bytes) {
+                State::Searching(buffered) if buffered.is_empty() => match find(bytes) {
                     Some((place, Probe::Yes)) => {
                         bytes = bytes.get(place..).unwrap_or_default();
                         self.state = State::Reading(RecordReader::default());
                     }
                     Some((place, _)) => {
-                        held.extend_from_slice(bytes.get(place..).unwrap_or_default());
+                        buffered.extend_from_slice(bytes.get(place..).unwrap_or_default());
                         return;
                     }
                     None => return,
                 },
-                // A few bytes are held that may be the beginning of a record: one more decides or is held too.
-                State::Searching(held) => {
+                // A few trailing bytes may start a record: the next byte decides or is buffered too.
+                State::Searching(buffered) => {
                     let (first, rest) = bytes.split_at_checked(1).unwrap_or_default();
-                    held.extend_from_slice(first);
+                    buffered.extend_from_slice(first);
                     bytes = rest;
-                    if record::probe(held) != Probe::Unsure {
-                        let held = std::mem::take(held);
-                        self.advance(&held, search, found);
+                    if record::probe(buffered) != Probe::Unsure {
+                        let buffered = std::mem::take(buffered);
+                        self.advance(&buffered, search, found);
                     }
                 }
                 State::Reading(_) => match self.read(bytes, search, found) {
@@ -149,19 +141,19 @@ impl HelloSearch {
         }
     }
 
-    /// Decides, where there are enough bytes, what the stream begins with. Gives those that are still to be looked at.
+    /// Detects the start of the stream, given enough bytes. Returns the bytes to search next.
     fn start<'b>(
         &mut self,
         bytes: &'b [u8],
         search: &mut SearchCounters,
         found: &mut (impl FnMut(Hello<'_>) + ?Sized),
     ) -> Option<&'b [u8]> {
-        let State::Start(held) = &mut self.state else { return None };
-        let fresh = held.is_empty();
-        if !fresh {
-            held.extend_from_slice(bytes);
+        let State::Start(buffered) = &mut self.state else { return None };
+        let is_first_piece = buffered.is_empty();
+        if !is_first_piece {
+            buffered.extend_from_slice(bytes);
         }
-        let state = match Start::of(if fresh { bytes } else { held }) {
+        let state = match Start::detect(if is_first_piece { bytes } else { buffered }) {
             Start::Record => State::Reading(RecordReader::default()),
             Start::Other => State::Searching(Vec::new()),
             Start::Hello(message) => {
@@ -172,22 +164,22 @@ impl HelloSearch {
                 return None;
             }
             Start::Unsure => {
-                if fresh {
-                    held.extend_from_slice(bytes);
+                if is_first_piece {
+                    buffered.extend_from_slice(bytes);
                 }
                 return None;
             }
         };
-        let held = std::mem::take(held);
+        let buffered = std::mem::take(buffered);
         self.state = state;
-        if fresh {
+        if is_first_piece {
             return Some(bytes);
         }
-        self.advance(&held, search, found);
+        self.advance(&buffered, search, found);
         None
     }
 
-    /// Reads records. Gives the bytes that are to be searched, where it was none of TLS.
+    /// Reads records. Returns the bytes to search again after a false start.
     fn read<'b>(
         &mut self,
         bytes: &'b [u8],
@@ -195,7 +187,7 @@ impl HelloSearch {
         found: &mut (impl FnMut(Hello<'_>) + ?Sized),
     ) -> Option<&'b [u8]> {
         let Self { state: State::Reading(reader), hellos, .. } = self else { return None };
-        let begins_here = reader.is_new();
+        let is_new_reader = reader.is_new();
         let stop = reader
             .push(bytes, &mut |hello| {
                 *hellos = hellos.saturating_add(1);
@@ -212,25 +204,25 @@ impl HelloSearch {
         self.state = State::Searching(Vec::new());
         self.false_starts = self.false_starts.saturating_add(1);
         let again = self.false_starts <= MAX_FALSE_STARTS;
-        let passed = if again { 0 } else { stop.taken };
-        bytes.get(passed.max(usize::from(begins_here))..)
+        let skipped = if again { 0 } else { stop.taken };
+        bytes.get(skipped.max(usize::from(is_new_reader))..)
     }
 }
 
-/// What a stream begins with.
+/// The detected start of a stream.
 enum Start {
     /// A record with a hello.
     Record,
-    /// A hello of SSL 2.0, as the message that says the same.
+    /// An SSL 2.0 hello, converted to a TLS message.
     Hello(Vec<u8>),
-    /// Something else.
+    /// Anything else.
     Other,
-    /// More bytes are needed to tell.
+    /// More bytes are needed.
     Unsure,
 }
 
 impl Start {
-    fn of(bytes: &[u8]) -> Self {
+    fn detect(bytes: &[u8]) -> Self {
         match (record::probe_first(bytes), sslv2::probe(bytes)) {
             (Probe::Yes, _) => Self::Record,
             (_, Probe::Yes) if sslv2::record_len(bytes).is_some_and(|len| bytes.len() < len) => Self::Unsure,
@@ -241,18 +233,18 @@ impl Start {
     }
 }
 
-/// The first place where a record with a hello begins, or may begin.
+/// Finds the first position where a record with a hello starts or may start.
 fn find(bytes: &[u8]) -> Option<(usize, Probe)> {
-    /// One byte of it alone is in any file every few hundred bytes.
-    static BEGINNING: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(&record::BEGINNING));
-    let last = bytes.len().checked_sub(1).filter(|&last| bytes.get(last) == record::BEGINNING.first());
-    BEGINNING.find_iter(bytes).chain(last).find_map(|place| {
+    /// A single byte of this pattern occurs in any file every few hundred bytes.
+    static RECORD_START: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(&record::RECORD_START));
+    let last = bytes.len().checked_sub(1).filter(|&last| bytes.get(last) == record::RECORD_START.first());
+    RECORD_START.find_iter(bytes).chain(last).find_map(|place| {
         let probe = record::probe(bytes.get(place..)?);
         (probe != Probe::No).then_some((place, probe))
     })
 }
 
-/// Who sent these bytes, if a hello is in them, at their beginning or behind a header of the PROXY protocol.
+/// The sender of these bytes, if a hello is at their start or after a PROXY protocol header.
 pub(crate) fn hello_sender(bytes: &[u8]) -> Option<Side> {
     /// "The PROXY protocol", sections 2.1 and 2.2.
     const PROXY: [&[u8]; 2] = [b"PROXY ", b"\r\n\r\n\0\r\nQUIT\n"];
@@ -270,9 +262,9 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Bytes that records begin with, and some that they do not, also where a piece ends.
+        /// Bytes that start records, and others, also at the end of a piece.
         #[test]
-        fn the_first_place_is_found_that_may_be_one(
+        fn finds_first_possible_record(
             bytes in prop::collection::vec(prop::sample::select(vec![22, 3, 1, 0, 2, 60, 255]), 0..40),
         ) {
             let mut places = (0..bytes.len()).map(|place| (place, record::probe(&bytes[place..])));

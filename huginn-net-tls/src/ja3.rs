@@ -1,7 +1,7 @@
-//! JA3 and JA3S, the older fingerprints of TLS clients and servers.
+//! JA3 and JA3S, the predecessors of JA4.
 //!
-//! The definition is the `README.md` of Salesforce's `ja3`: decimal numbers in the order of the wire, `-` between
-//! numbers and `,` between fields, and the MD5 of that text.
+//! The definition is the `README.md` of Salesforce's `ja3`: decimal numbers in wire order, with `-` between numbers and
+//! `,` between fields, and the MD5 of that text.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -16,11 +16,12 @@ use crate::computed::Computed;
 use crate::decimal::Decimals;
 use crate::grease::is_no_grease;
 use crate::ja4::hex;
+use crate::limits::MAX_CACHED_JA3S_LEN;
 use crate::{ClientHello, ServerHello};
 
-/// A JA3: version of the hello itself, cipher suites, extensions, groups and point formats, GREASE left out.
+/// A JA3: `legacy_version`, cipher suites, extensions, groups and point formats, without GREASE.
 ///
-/// A clone shares what it holds. Whoever wants the hash too has it cheapest from it, with [`Ja3::hash`].
+/// Clones share memory. To get text and hash, compute the hash from this value with [`Ja3::hash`].
 ///
 /// ```
 /// use huginn_net_tls::{ClientHello, Transport};
@@ -42,20 +43,20 @@ pub struct Ja3(Arc<Ja3Parts>);
 
 struct Ja3Parts {
     text: String,
-    /// What the text begins with, if that is known from others.
+    /// The shared start of the text, if cached.
     frame: Option<Arc<Ja3Frame>>,
     hash: Computed<Ja3Hash>,
 }
 
-/// What stands before and behind the extensions in a JA3. It stays the same where clients shuffle them.
+/// The parts of a JA3 before and after the extensions, which do not change if a client shuffles its extensions.
 pub(crate) struct Ja3Frame {
     before: Vec<u8>,
     behind: Vec<u8>,
-    /// The hash of what is before them, to go on from.
+    /// The MD5 state after the part before the extensions.
     begun: Md5,
 }
 
-/// A JA3S: version of the hello itself, cipher suite, extensions.
+/// A JA3S: `legacy_version`, cipher suite and extensions.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Ja3s {
     text: String,
@@ -66,19 +67,19 @@ pub struct Ja3s {
 pub struct Ja3Hash(pub [u8; 16]);
 
 impl ClientHello<'_> {
-    /// JA3.
+    /// The JA3 text.
     pub fn ja3(&self) -> Ja3 {
-        self.known().ja3(self)
+        self.cached().ja3(self)
     }
 
-    /// The hash of JA3.
+    /// The JA3 hash.
     pub fn ja3_hash(&self) -> Ja3Hash {
         self.ja3().hash()
     }
 }
 
 impl ServerHello<'_> {
-    /// JA3S.
+    /// The JA3S text.
     pub fn ja3s(&self) -> Ja3s {
         let mut text = Vec::with_capacity(64);
         push_number(&mut text, self.legacy_version().0);
@@ -87,19 +88,19 @@ impl ServerHello<'_> {
         Ja3s { text: String::from_utf8(text).unwrap_or_default() }
     }
 
-    /// The hash of JA3S.
+    /// The JA3S hash.
     pub fn ja3s_hash(&self) -> Ja3Hash {
         self.ja3s().hash()
     }
 }
 
 impl Ja3 {
-    pub(crate) fn of(hello: &ClientHello<'_>) -> Self {
+    pub(crate) fn from_hello(hello: &ClientHello<'_>) -> Self {
         let numbers = hello.cipher_suites().len().saturating_add(hello.supported_groups().len());
         let mut text = Vec::with_capacity(numbers.saturating_mul(6).saturating_add(128));
         push_before_extensions(&mut text, hello);
         push_extensions(&mut text, hello);
-        push_behind_extensions(&mut text, hello);
+        push_after_extensions(&mut text, hello);
         Self::new(text, None)
     }
 
@@ -112,8 +113,8 @@ impl Ja3 {
     pub fn hash(&self) -> Ja3Hash {
         let Ja3Parts { text, frame, hash } = &*self.0;
         *hash.get_or_init(|| match frame {
-            Some(frame) => frame.hash_of(text.as_bytes()),
-            None => Ja3Hash::of(text.as_bytes()),
+            Some(frame) => frame.hash_text(text.as_bytes()),
+            None => Ja3Hash::from_text(text.as_bytes()),
         })
     }
 
@@ -124,15 +125,15 @@ impl Ja3 {
 }
 
 impl Ja3Frame {
-    pub(crate) fn of(hello: &ClientHello<'_>) -> Self {
+    pub(crate) fn from_hello(hello: &ClientHello<'_>) -> Self {
         let (mut before, mut behind) = (Vec::new(), Vec::new());
         push_before_extensions(&mut before, hello);
-        push_behind_extensions(&mut behind, hello);
+        push_after_extensions(&mut behind, hello);
         let begun = Md5::new_with_prefix(&before);
         Self { before, behind, begun }
     }
 
-    /// The JA3 of a hello that has this one's version and lists, whatever the order of its extensions.
+    /// The JA3 of a hello with this version and these lists, and any order of extensions.
     pub(crate) fn ja3(frame: &Arc<Self>, hello: &ClientHello<'_>) -> Ja3 {
         let around = frame.before.len().saturating_add(frame.behind.len());
         let mut text = Vec::with_capacity(around.saturating_add(128));
@@ -142,8 +143,8 @@ impl Ja3Frame {
         Ja3::new(text, Some(Arc::clone(frame)))
     }
 
-    /// The MD5 of a text that begins with what is before the extensions.
-    fn hash_of(&self, text: &[u8]) -> Ja3Hash {
+    /// The MD5 of a text that starts with the part before the extensions.
+    fn hash_text(&self, text: &[u8]) -> Ja3Hash {
         let rest = text.get(self.before.len()..).unwrap_or_default();
         Ja3Hash(self.begun.clone().chain_update(rest).finalize().into())
     }
@@ -166,11 +167,11 @@ impl Hash for Ja3 {
 impl Ja3s {
     /// The MD5 of the text.
     ///
-    /// Each thread caches the hashes of 256 texts of up to 64 bytes that came again, in 40 KB.
+    /// Each thread caches the hashes of 256 repeated texts of up to 64 bytes, in 40 KB.
     pub fn hash(&self) -> Ja3Hash {
         let text = self.text.as_bytes();
-        let compute = || Ja3Hash::of(text);
-        let is_short = text.len() <= MAX_CACHED_TEXT;
+        let compute = || Ja3Hash::from_text(text);
+        let is_short = text.len() <= MAX_CACHED_JA3S_LEN;
         let cached = is_short.then(|| SeenCache::recall(&SERVER_HASHES, text, compute)).flatten();
         cached.unwrap_or_else(compute)
     }
@@ -182,13 +183,10 @@ impl Ja3s {
 }
 
 impl Ja3Hash {
-    fn of(text: &[u8]) -> Self {
+    fn from_text(text: &[u8]) -> Self {
         Self(Md5::digest(text).into())
     }
 }
-
-/// The longest JA3S whose hash is cached, in bytes.
-const MAX_CACHED_TEXT: usize = 64;
 
 thread_local! {
     static SERVER_HASHES: RefCell<SeenCache<[u8], Ja3Hash>> = RefCell::new(SeenCache::new(256));
@@ -242,7 +240,7 @@ impl fmt::Debug for Ja3Hash {
     }
 }
 
-/// The version and the cipher suites.
+/// Appends the version and the cipher suites.
 fn push_before_extensions(text: &mut Vec<u8>, hello: &ClientHello<'_>) {
     push_number(text, hello.legacy_version().0);
     push_field(text, hello.cipher_suites().filter(is_no_grease));
@@ -253,8 +251,8 @@ fn push_extensions(text: &mut Vec<u8>, hello: &ClientHello<'_>) {
     push_numbers(text, hello.kinds());
 }
 
-/// The groups and the point formats.
-fn push_behind_extensions(text: &mut Vec<u8>, hello: &ClientHello<'_>) {
+/// Appends the groups and the point formats.
+fn push_after_extensions(text: &mut Vec<u8>, hello: &ClientHello<'_>) {
     push_field(text, hello.supported_groups().filter(is_no_grease));
     push_field(text, hello.ec_point_formats().iter().copied().map(u16::from));
 }
@@ -264,14 +262,14 @@ fn push_field(text: &mut Vec<u8>, numbers: impl Iterator<Item = u16>) {
     push_numbers(text, numbers);
 }
 
-/// Appends numbers with `-` between them.
+/// Appends numbers, separated by `-`.
 fn push_numbers(text: &mut Vec<u8>, numbers: impl Iterator<Item = u16>) {
     let empty = text.len();
-    // Numbers that are not in the text yet: it grows by many at once.
+    // Collects numbers first, so that the text grows by many at once.
     let (mut ready, mut len) = ([0; 256], 0_usize);
-    let decimals = Decimals::of_process();
+    let decimals = Decimals::shared();
     for number in numbers {
-        let written = decimals.of(number);
+        let written = decimals.get(number);
         if let Some(place) = ready.get_mut(len..).and_then(|rest| rest.first_chunk_mut()) {
             *place = written.bytes;
         } else {
@@ -290,7 +288,7 @@ fn push_numbers(text: &mut Vec<u8>, numbers: impl Iterator<Item = u16>) {
 }
 
 fn push_number(text: &mut Vec<u8>, number: u16) {
-    text.extend_from_slice(Decimals::of_process().of(number).digits());
+    text.extend_from_slice(Decimals::shared().get(number).digits());
 }
 
 #[cfg(test)]
@@ -298,7 +296,7 @@ mod tests {
     use super::push_field;
 
     #[test]
-    fn a_field_may_be_longer_than_what_is_written_at_once() {
+    fn field_may_exceed_write_batch() {
         let numbers = [7, 65_535, 0, 10].into_iter().cycle().take(500);
         let mut text = Vec::new();
         push_field(&mut text, numbers.clone());
@@ -307,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_field_keeps_its_comma() {
+    fn empty_field_keeps_comma() {
         let mut text = Vec::new();
         push_field(&mut text, [].into_iter());
         push_field(&mut text, [7, 0, 65_535].into_iter());

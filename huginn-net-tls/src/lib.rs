@@ -1,14 +1,14 @@
 //! Passive TLS fingerprints: JA4 and JA3 of clients and servers over TCP, QUIC and DTLS.
 //!
 //! # From bytes
-//! [`ClientHello::from_records`] reads the beginning of a TLS stream, [`HelloReader`] the same in pieces.
-//! [`ClientHello::from_message`] and [`ServerHello::from_message`] read a handshake message. [`quic::ClientInitials`]
-//! reads the datagrams of a QUIC client. A hello computes its fingerprints when they are asked for.
+//! [`ClientHello::from_records`] parses the start of a TLS stream, and [`HelloReader`] does so from pieces.
+//! [`ClientHello::from_message`] and [`ServerHello::from_message`] parse a handshake message. [`quic::ClientInitials`]
+//! parses the datagrams of a QUIC client. A hello computes its fingerprints on demand.
 //!
 //! ```
 //! use huginn_net_tls::{ClientHello, Ja4, Version};
 //!
-//! // What curl 7.88.1 with OpenSSL 3.0 sends.
+//! Sent by curl 7.88.1 with OpenSSL 3.0.
 //! let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
 //! let hello = ClientHello::from_records(bytes)?.expect("a whole hello").value;
 //! assert_eq!(hello.version(), Version::TLS_1_3);
@@ -23,11 +23,11 @@
 //! ```
 //!
 //! # From packets
-//! [`HuginnNetTls`] finds the hellos of both sides in frames. TLS may begin anywhere in the first 64 KiB of a TCP stream,
-//! and segments may come in any size and order.
+//! [`HuginnNetTls`] finds the hellos of both sides in frames. TLS may start anywhere in the first 64 KiB of a TCP
+//! stream; segments may have any size and order.
 //!
 //! # Features
-//! Features add dependencies and items; no type changes its shape.
+//! Features add dependencies and items; they never change a type.
 //!
 //! | feature | default | adds |
 //! |---|---|---|
@@ -35,7 +35,7 @@
 //! | `quic` | yes | [`quic::ClientInitials`], with the RustCrypto crates that open Initial packets |
 //! | `serde` | no | `Serialize` for the counters |
 //!
-//! A program that has bytes only, such as a TLS proxy, needs neither:
+//! A program without packets, such as a TLS proxy, needs neither:
 //!
 //! ```toml
 //! huginn-net-tls = { version = "0.1", default-features = false }
@@ -64,6 +64,7 @@ mod hello_reader;
 mod hello_search;
 mod ja3;
 mod ja4;
+mod limits;
 pub mod names;
 #[cfg(feature = "packets")]
 mod observer;

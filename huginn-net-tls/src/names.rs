@@ -1,11 +1,11 @@
-//! Names for the numbers in a fingerprint.
+//! Names of the numbers in a fingerprint.
 //!
-//! They are those of IANA's registries "TLS Parameters" and "TLS ExtensionType Values"; what is not registered has the
-//! name that its implementers use, and a draft or a company behind it.
+//! The names come from IANA's registries "TLS Parameters" and "TLS ExtensionType Values". Unregistered numbers have the
+//! name that implementations use, from a draft or a vendor.
 
 mod cipher_suites;
 
-/// The name of a cipher suite, or of a signalling value among them.
+/// The name of a cipher suite or signalling value.
 ///
 /// ```
 /// assert_eq!(huginn_net_tls::names::cipher_suite(0x1301), Some("TLS_AES_128_GCM_SHA256"));
@@ -23,8 +23,7 @@ pub fn extension(kind: u16) -> Option<&'static str> {
     look_up(EXTENSIONS, kind)
 }
 
-/// The name of a signature scheme; of what TLS 1.2 had before there were schemes, hash and algorithm (RFC 5246, section
-/// 7.4.1.4.1).
+/// The name of a signature scheme. For pairs of TLS 1.2, hash and algorithm (RFC 5246, section 7.4.1.4.1).
 ///
 /// ```
 /// assert_eq!(huginn_net_tls::names::signature_scheme(0x0403), Some("ecdsa_secp256r1_sha256"));
@@ -40,7 +39,7 @@ fn look_up(names: Names, number: u16) -> Option<&'static str> {
     names.get(at).map(|(_, name)| *name)
 }
 
-/// By number.
+/// Sorted by number.
 const UNREGISTERED_CIPHER_SUITES: Names = &[
     (0xcc13, "ECDHE_RSA_WITH_CHACHA20_POLY1305 (draft)"),
     (0xcc14, "ECDHE_ECDSA_WITH_CHACHA20_POLY1305 (draft)"),
@@ -49,7 +48,7 @@ const UNREGISTERED_CIPHER_SUITES: Names = &[
     (0xfeff, "SSL_RSA_FIPS_WITH_3DES_EDE_CBC_SHA (Netscape)"),
 ];
 
-/// By number.
+/// Sorted by number.
 const EXTENSIONS: Names = &[
     (0x0000, "server_name"),
     (0x0001, "max_fragment_length"),
@@ -127,7 +126,7 @@ const EXTENSIONS: Names = &[
     (0xffce, "encrypted_server_name (draft)"),
 ];
 
-/// By number.
+/// Sorted by number.
 const SIGNATURE_SCHEMES: Names = &[
     (0x0101, "md5, rsa"),
     (0x0102, "md5, dsa"),

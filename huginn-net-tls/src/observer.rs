@@ -1,4 +1,4 @@
-//! The hellos of a capture, watched flow by flow.
+//! Reports the hellos of a capture.
 
 use huginn_net_core::{
     Analyzer, Interest, ParserSlot, Protocol, Segment, Side, StreamFlow, StreamObserverCounters, Tally,
@@ -9,7 +9,7 @@ use crate::hello::Hello;
 use crate::quic::QuicCounters;
 use crate::{ClientHello, ServerHello, TlsParser, TlsUdpFlow, TlsUdpObserver};
 
-/// The analyzer of TLS alone.
+/// An analyzer that runs the TLS fingerprinter only.
 ///
 /// ```
 /// use huginn_net_capture::CaptureReader;
@@ -25,14 +25,14 @@ use crate::{ClientHello, ServerHello, TlsParser, TlsUdpFlow, TlsUdpObserver};
 /// ```
 pub type HuginnNetTls = Analyzer<TlsObserver>;
 
-/// Reports the hellos of both ends of each TLS handshake, over TCP, QUIC and DTLS.
+/// Reports the hellos of both sides of each TLS handshake, over TCP, QUIC and DTLS.
 #[derive(Clone, Debug, Default)]
 pub struct TlsObserver {
     counters: StreamObserverCounters<TlsCounters>,
     udp: TlsUdpObserver,
 }
 
-/// What a [`TlsObserver`] learns. The event's subject is who sent the hello.
+/// An event of a [`TlsObserver`]. The subject of the event is the sender of the hello.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TlsEvent {
@@ -42,78 +42,77 @@ pub enum TlsEvent {
     Server(TlsServer),
 }
 
-/// Who speaks as the client of a TLS handshake.
+/// The client of a TLS handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsClient {
-    /// What it said first.
+    /// Its ClientHello.
     pub hello: ClientHello<'static>,
-    /// Whether this is its second hello, which the server asked for.
+    /// Whether this is its second hello, requested by the server.
     pub retry: bool,
 }
 
-/// Who speaks as the server of a TLS handshake.
+/// The server of a TLS handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsServer {
-    /// What it answered; a HelloRetryRequest, where [that](ServerHello::is_retry_request) is so.
+    /// Its ServerHello, or [HelloRetryRequest](ServerHello::is_retry_request).
     pub hello: ServerHello<'static>,
 }
 
-/// What a [`TlsObserver`] counted.
+/// Counters of a [`TlsObserver`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct TlsCounters {
-    /// What was reported.
+    /// Hellos reported.
     pub hellos: HelloCounters,
-    /// What the search for hellos in TCP's bytes came to.
+    /// Failures of the search for hellos in TCP streams.
     pub search: SearchCounters,
-    /// What became of QUIC's packets.
+    /// Results of QUIC packets.
     pub quic: QuicCounters,
-    /// What became of the datagrams of DTLS and of others that carry TLS.
+    /// Failures of DTLS and of other UDP protocols that carry TLS.
     pub udp: DatagramCounters,
 }
 
 tally!(TlsCounters { hellos, search, quic, udp });
 
-/// What flows of DTLS, of OpenVPN and of RDP over UDP could not give.
+/// Failures in flows of DTLS, OpenVPN and RDP over UDP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct DatagramCounters {
-    /// Fragments and packets that came too far ahead of what was missing to be held.
+    /// Fragments and packets that arrived too early to be buffered.
     pub refused: u64,
-    /// Hellos that cannot be read, and sessions in which something else came in the place of one.
+    /// Hellos that cannot be parsed, and sessions with other data instead of a hello.
     pub malformed: u64,
 }
 
 tally!(DatagramCounters { refused, malformed });
 
-/// The hellos reported.
+/// Hellos reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct HelloCounters {
     /// ClientHellos.
     pub client: u64,
-    /// ServerHellos, and HelloRetryRequests.
+    /// ServerHellos, including HelloRetryRequests.
     pub server: u64,
-    /// ClientHellos whose extensions are cut off or lie about their lengths.
+    /// ClientHellos with truncated extensions or contradictory lengths.
     pub malformed: u64,
 }
 
 tally!(HelloCounters { client, server, malformed });
 
-/// What TCP connections could not give.
+/// Failures in TCP connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SearchCounters {
-    /// Hellos that cannot be read: they end within what is mandatory, or announce more bytes than any can have.
+    /// Hellos that cannot be parsed: they end within a mandatory field, or exceed the maximum length.
     pub malformed: u64,
-    /// Directions in which no hello was whole after as many bytes as are looked at: 64 KiB where none began, 512 KiB
-    /// where one did.
+    /// Directions without a complete hello within the search limits: 64 KiB if none started, 512 KiB if one did.
     pub given_up: u64,
 }
 
@@ -201,7 +200,7 @@ impl Protocol for TlsObserver {
 }
 
 impl HelloCounters {
-    /// Counts a hello and makes the event of it.
+    /// Counts a hello and creates its event.
     pub(crate) fn event(&mut self, hello: Hello<'_>, retry: bool) -> TlsEvent {
         let count = |counter: &mut u64| *counter = counter.saturating_add(1);
         match hello {

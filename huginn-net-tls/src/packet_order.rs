@@ -1,31 +1,28 @@
-//! Packets that a protocol numbers, put in order.
+//! Reorders numbered packets.
 
+use crate::limits::{MAX_PACKETS_AHEAD, MAX_REORDER_BYTES};
 use std::collections::BTreeMap;
 
-/// Hands on the payloads of packets in the order of their numbers, those that came too early once their turn has come.
+/// Delivers payloads in the order of their packet numbers and buffers early ones.
 #[derive(Debug, Default)]
 pub(crate) struct PacketOrder {
     next: u32,
     early: BTreeMap<u32, Box<[u8]>>,
-    held: usize,
+    buffered: usize,
 }
 
-/// How far ahead of the next number one may be: more than OpenVPN and RDP send without an answer.
-const MAX_AHEAD: u32 = 64;
-/// Bytes that may be held.
-const MAX_HELD: usize = 1 << 16;
-/// What a payload costs beside its bytes: its part of a tree node, and what an allocation wastes.
-const OVERHEAD: usize = 64;
+/// Overhead of a buffered payload, in bytes: its share of a tree node, and allocation slack.
+const PAYLOAD_OVERHEAD: usize = 64;
 
 impl PacketOrder {
-    /// An order in which this number comes next.
+    /// Creates an order that expects this number next.
     pub(crate) fn starting_at(next: u32) -> Self {
         Self { next, ..Self::default() }
     }
 
-    /// Takes a packet's payload, and delivers what is now in order.
+    /// Handles a packet and delivers all payloads that are now in order.
     ///
-    /// Returns false where it comes too early to be held. A packet that has been delivered is of no account.
+    /// Returns false if the packet is too early to be buffered. A packet that was already delivered is ignored.
     pub(crate) fn push(&mut self, number: u32, payload: &[u8], deliver: &mut impl FnMut(&[u8])) -> bool {
         if number > self.next {
             return self.hold(number, payload);
@@ -34,7 +31,7 @@ impl PacketOrder {
             deliver(payload);
             self.next = self.next.saturating_add(1);
             while let Some(payload) = self.early.remove(&self.next) {
-                self.held = self.held.saturating_sub(cost(&payload));
+                self.buffered = self.buffered.saturating_sub(cost(&payload));
                 deliver(&payload);
                 self.next = self.next.saturating_add(1);
             }
@@ -42,27 +39,27 @@ impl PacketOrder {
         true
     }
 
-    /// The memory that payloads held back take up, in bytes.
+    /// Memory of buffered payloads, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
-        self.held
+        self.buffered
     }
 
     fn hold(&mut self, number: u32, payload: &[u8]) -> bool {
         if self.early.contains_key(&number) {
             return true;
         }
-        let held = self.held.saturating_add(cost(payload));
-        if number.saturating_sub(self.next) > MAX_AHEAD || held > MAX_HELD {
+        let buffered = self.buffered.saturating_add(cost(payload));
+        if number.saturating_sub(self.next) > MAX_PACKETS_AHEAD || buffered > MAX_REORDER_BYTES {
             return false;
         }
         self.early.insert(number, payload.into());
-        self.held = held;
+        self.buffered = buffered;
         true
     }
 }
 
 const fn cost(payload: &[u8]) -> usize {
-    payload.len().saturating_add(OVERHEAD)
+    payload.len().saturating_add(PAYLOAD_OVERHEAD)
 }
 
 #[cfg(test)]
@@ -82,18 +79,18 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_too_far_ahead_or_is_too_much_is_refused() {
+    fn rejects_packets_beyond_reorder_limits() {
         let mut order = PacketOrder::starting_at(7);
-        assert!(order.push(7 + MAX_AHEAD, b"", &mut |_| panic!("too early")));
-        assert!(!order.push(8 + MAX_AHEAD, b"", &mut |_| panic!("too early")));
+        assert!(order.push(7 + MAX_PACKETS_AHEAD, b"", &mut |_| panic!("too early")));
+        assert!(!order.push(8 + MAX_PACKETS_AHEAD, b"", &mut |_| panic!("too early")));
         let large = vec![0; 60_000];
         assert!(order.push(9, &large, &mut |_| panic!("too early")));
         assert!(!order.push(10, &large, &mut |_| panic!("too early")));
-        assert!(order.buffered_bytes() <= MAX_HELD);
+        assert!(order.buffered_bytes() <= MAX_REORDER_BYTES);
     }
 
     #[test]
-    fn the_last_number_does_no_harm() {
+    fn last_packet_number_is_safe() {
         let mut order = PacketOrder::starting_at(u32::MAX);
         assert!(order.push(u32::MAX, b"x", &mut |_| {}));
         assert!(order.push(u32::MAX - 1, b"y", &mut |_| panic!("delivered already")));
@@ -101,7 +98,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_order_gives_the_right_one(
+        fn restores_any_packet_order(
             numbers in Just((1..=60_u32).chain(1..=60).collect::<Vec<_>>()).prop_shuffle()
         ) {
             prop_assert_eq!(ordered(&numbers), (1..=60).collect::<Vec<u8>>());

@@ -1,84 +1,82 @@
-//! TLS over packets that another protocol numbers.
+//! TLS in the numbered packets of another protocol.
 
 use huginn_net_wire::Side;
 
 use crate::hello::Hello;
+use crate::limits::MAX_HELLOS_PER_HANDSHAKE;
 use crate::observer::DatagramCounters;
 use crate::packet_order::PacketOrder;
 use crate::record::RecordReader;
 
-/// The hellos of one side in a handshake: there is a second one where the server asks for it.
-const MAX_HELLOS: u8 = 2;
-
-/// Reads the hellos of one side from numbered packets, in the first of which a record begins.
+/// Reads the hellos of one side from numbered packets; a record starts in the first one.
 #[derive(Debug)]
 pub(crate) struct PacketStream {
     order: PacketOrder,
-    /// None once nothing further can be found.
+    /// `None` once no further hello can be found.
     reader: Option<RecordReader>,
     hellos: u8,
 }
 
-/// Why a packet was of no use.
+/// Why a packet was not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Loss {
-    /// It comes too early to be held.
-    Early,
-    /// Something else came in the place of the first hello, or a hello that cannot be read.
+pub(crate) enum PacketError {
+    /// The packet is too early to be buffered.
+    TooEarly,
+    /// The first message is not a hello, or a hello cannot be parsed.
     NoHello,
 }
 
 impl PacketStream {
-    /// A stream that begins with the packet of this number.
+    /// Creates a stream that starts with the packet of this number.
     pub(crate) fn starting_at(number: u32) -> Self {
         let (order, reader) = (PacketOrder::starting_at(number), Some(RecordReader::default()));
         Self { order, reader, hellos: 0 }
     }
 
-    /// Takes a packet and hands on the hellos that are now whole, each with its count.
+    /// Handles a packet and emits complete hellos, each with its number in the handshake.
     pub(crate) fn push(
         &mut self,
         number: u32,
         payload: &[u8],
         found: &mut (impl FnMut(Hello<'_>, u8) + ?Sized),
-    ) -> Result<(), Loss> {
+    ) -> Result<(), PacketError> {
         let Self { order, reader, hellos } = self;
         if reader.is_none() {
             return Ok(());
         }
-        let kept = order.push(number, payload, &mut |payload| {
+        let is_accepted = order.push(number, payload, &mut |payload| {
             let outcome = reader.as_mut().map(|reader| {
                 reader.push(payload, &mut |hello: Hello<'_>| {
-                    if *hellos < MAX_HELLOS {
+                    if *hellos < MAX_HELLOS_PER_HANDSHAKE {
                         *hellos = hellos.saturating_add(1);
                         found(hello, *hellos);
                     }
                 })
             });
-            if matches!(outcome, Some(Err(_))) || *hellos >= MAX_HELLOS {
+            if matches!(outcome, Some(Err(_))) || *hellos >= MAX_HELLOS_PER_HANDSHAKE {
                 *reader = None;
             }
         });
         if reader.is_some() {
-            return if kept { Ok(()) } else { Err(Loss::Early) };
+            return if is_accepted { Ok(()) } else { Err(PacketError::TooEarly) };
         }
         *order = PacketOrder::default();
-        if *hellos > 0 { Ok(()) } else { Err(Loss::NoHello) }
+        if *hellos > 0 { Ok(()) } else { Err(PacketError::NoHello) }
     }
 
-    /// Whether nothing further can be found.
+    /// Whether no further hello can be found.
     pub(crate) fn has_ended(&self) -> bool {
         self.reader.is_none()
     }
 
-    /// The memory that packets and messages not yet whole take up, in bytes.
+    /// Memory of buffered packets and incomplete messages, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
-        let message = self.reader.as_ref().map_or(0, RecordReader::held);
+        let message = self.reader.as_ref().map_or(0, RecordReader::buffered_bytes);
         self.order.buffered_bytes().saturating_add(message)
     }
 }
 
-/// The streams of both sides, once each has begun.
+/// The streams of both sides, after each has started.
 #[derive(Debug, Default)]
 pub(crate) struct PacketStreams {
     client: Option<PacketStream>,
@@ -87,24 +85,24 @@ pub(crate) struct PacketStreams {
 }
 
 impl PacketStreams {
-    /// Begins the stream of a side with the packet of this number, whatever went before it.
-    pub(crate) fn begin(&mut self, side: Side, number: u32) {
-        *self.of(side) = Some(PacketStream::starting_at(number));
+    /// Starts, or restarts, the stream of a side at this packet number.
+    pub(crate) fn start(&mut self, side: Side, number: u32) {
+        *self.stream_mut(side) = Some(PacketStream::starting_at(number));
     }
 
-    /// Whether the stream of a side has begun.
-    pub(crate) fn has_begun(&self, side: Side) -> bool {
+    /// Whether the stream of a side has started.
+    pub(crate) fn has_started(&self, side: Side) -> bool {
         side.choose(&self.client, &self.server).is_some()
     }
 
-    /// Whether nothing further can be found in the stream of a side.
+    /// Whether no further hello can be found in the stream of a side.
     pub(crate) fn has_ended(&self, side: Side) -> bool {
         side.choose(&self.client, &self.server).as_ref().is_some_and(PacketStream::has_ended)
     }
 
-    /// Takes a packet and hands on the hellos that are now whole, and whether each is a client's second one.
+    /// Handles a packet and emits complete hellos, with whether each is a client's second one.
     ///
-    /// A second one is what the server asked for, or seems to be where nothing of the server was seen.
+    /// A second ClientHello counts if the server requested it, or if no packet of the server was seen.
     pub(crate) fn push(
         &mut self,
         sender: Side,
@@ -113,12 +111,12 @@ impl PacketStreams {
         counters: &mut DatagramCounters,
         found: &mut impl FnMut(Side, Hello<'_>, bool),
     ) {
-        let asked = self.retry_requested || self.server.is_none();
+        let is_second_allowed = self.retry_requested || self.server.is_none();
         let mut retry_requested = self.retry_requested;
-        let Some(stream) = self.of(sender) else { return };
+        let Some(stream) = self.stream_mut(sender) else { return };
         let outcome = stream.push(number, payload, &mut |hello, nth| {
             let retry = match &hello {
-                Hello::Client(_) => nth > 1 && asked,
+                Hello::Client(_) => nth > 1 && is_second_allowed,
                 Hello::Server(hello) => {
                     retry_requested |= hello.is_retry_request();
                     false
@@ -129,18 +127,18 @@ impl PacketStreams {
         self.retry_requested = retry_requested;
         match outcome {
             Ok(()) => {}
-            Err(Loss::Early) => counters.refused = counters.refused.saturating_add(1),
-            Err(Loss::NoHello) => counters.malformed = counters.malformed.saturating_add(1),
+            Err(PacketError::TooEarly) => counters.refused = counters.refused.saturating_add(1),
+            Err(PacketError::NoHello) => counters.malformed = counters.malformed.saturating_add(1),
         }
     }
 
-    /// The memory that packets and messages not yet whole take up, in bytes.
+    /// Memory of buffered packets and incomplete messages, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         let bytes = |stream: &Option<PacketStream>| stream.as_ref().map_or(0, PacketStream::buffered_bytes);
         bytes(&self.client).saturating_add(bytes(&self.server))
     }
 
-    fn of(&mut self, side: Side) -> &mut Option<PacketStream> {
+    fn stream_mut(&mut self, side: Side) -> &mut Option<PacketStream> {
         side.choose(&mut self.client, &mut self.server)
     }
 }

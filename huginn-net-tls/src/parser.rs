@@ -13,7 +13,7 @@ use crate::openvpn::{self, OpenVpnStream};
 use crate::record::{self, Probe};
 use crate::{ClientHello, Transport};
 
-/// Finds the hellos of a TCP connection: of TLS, wherever in the stream it begins, and of TLS in OpenVPN's control channel.
+/// Finds the hellos of a TCP connection: TLS anywhere in the stream, and TLS in OpenVPN's control channel.
 #[derive(Debug)]
 pub struct TlsParser {
     client: Reader,
@@ -22,16 +22,16 @@ pub struct TlsParser {
     client_hellos: u8,
     /// Whether the capture holds data of the server.
     server_seen: bool,
-    /// Whether the server has asked for a second hello.
+    /// Whether the server requested a second hello.
     retry_requested: bool,
-    /// Whether the server has agreed to a handshake.
+    /// Whether the server accepted a handshake.
     agreed: bool,
 }
 
 /// The protocol of one direction.
 #[derive(Debug)]
 enum Reader {
-    /// Not known yet; with the first bytes.
+    /// Undecided, with the first bytes.
     Undecided(Vec<u8>),
     Tls(HelloSearch),
     OpenVpn(Box<OpenVpnStream>),
@@ -61,8 +61,8 @@ impl StreamParser for TlsParser {
         }
     }
 
-    /// Reports the hellos that are now whole. A ClientHello is a retry if the server asked for it; without the server's
-    /// data, every ClientHello after the first.
+    /// Reports complete hellos. A ClientHello is a retry if the server requested it; if the server's data is missing,
+    /// every ClientHello after the first is a retry.
     fn on_data(
         &mut self,
         side: Side,
@@ -105,7 +105,7 @@ impl StreamParser for TlsParser {
         self.client.buffered_bytes().saturating_add(self.server.buffered_bytes())
     }
 
-    /// Summarizes a record with a ClientHello and nothing else, which is what most clients begin with.
+    /// Summarizes a record with only a ClientHello, which is how most clients start.
     fn summarize(
         sender: Side,
         first: &[u8],
@@ -117,7 +117,7 @@ impl StreamParser for TlsParser {
             return None;
         }
         let message = record::only_client_hello(first)?;
-        let hello = ClientHello::of_message(message, Transport::Tcp).ok()?;
+        let hello = ClientHello::parse_message(message, Transport::Tcp).ok()?;
         let early_data = hello.announces_early_data();
         emit(sender, counters.hellos.event(Hello::Client(hello), false));
         Some(early_data.into())
@@ -125,7 +125,7 @@ impl StreamParser for TlsParser {
 
     fn resume(start: StreamStart, _: Side, first_len: usize, early_data: u8) -> Self {
         Self {
-            client: Reader::Tls(HelloSearch::behind_hello(first_len, early_data != 0)),
+            client: Reader::Tls(HelloSearch::after_hello(first_len, early_data != 0)),
             server: Reader::Tls(HelloSearch::from_start()),
             client_hellos: 1,
             ..Self::new(start)
@@ -134,7 +134,7 @@ impl StreamParser for TlsParser {
 }
 
 impl TlsParser {
-    /// Whether nothing further can be found.
+    /// Whether no further hello can be found.
     #[inline]
     fn is_done(&self) -> bool {
         self.agreed && self.client_hellos > 0 || self.client.is_done() && self.server.is_done()
@@ -142,8 +142,8 @@ impl TlsParser {
 }
 
 impl Reader {
-    /// How a direction that begins with these bytes is read, if they are enough to tell.
-    fn of(bytes: &[u8]) -> Option<Self> {
+    /// Selects the reader for a direction by its first bytes; `None` if more are needed.
+    fn detect(bytes: &[u8]) -> Option<Self> {
         match openvpn::stream_probe(bytes) {
             Probe::Yes => Some(Self::OpenVpn(Box::default())),
             Probe::No => Some(Self::Tls(HelloSearch::from_start())),
@@ -160,17 +160,17 @@ impl Reader {
 
     fn read(&mut self, bytes: &[u8], search: &mut SearchCounters, found: &mut impl FnMut(Hello<'_>)) {
         match self {
-            Self::Undecided(held) if held.is_empty() => match Self::of(bytes) {
+            Self::Undecided(buffered) if buffered.is_empty() => match Self::detect(bytes) {
                 Some(mut reader) => {
                     reader.read(bytes, search, found);
                     *self = reader;
                 }
-                None => held.extend_from_slice(bytes),
+                None => buffered.extend_from_slice(bytes),
             },
-            Self::Undecided(held) => {
-                held.extend_from_slice(bytes);
-                if let Some(mut reader) = Self::of(held) {
-                    reader.read(held, search, found);
+            Self::Undecided(buffered) => {
+                buffered.extend_from_slice(bytes);
+                if let Some(mut reader) = Self::detect(buffered) {
+                    reader.read(buffered, search, found);
                     *self = reader;
                 }
             }
@@ -179,21 +179,21 @@ impl Reader {
         }
     }
 
-    /// Takes notice that the other side does not speak OpenVPN.
+    /// Records that the other side does not speak OpenVPN.
     fn rule_out_openvpn(&mut self, search: &mut SearchCounters, found: &mut impl FnMut(Hello<'_>)) {
-        if let Self::Undecided(held) = self {
-            let held = std::mem::take(held);
+        if let Self::Undecided(buffered) = self {
+            let buffered = std::mem::take(buffered);
             *self = Self::Tls(HelloSearch::from_start());
-            self.read(&held, search, found);
+            self.read(&buffered, search, found);
         }
     }
 
-    /// Tells that bytes are missing here.
+    /// Records missing bytes.
     fn gap(&mut self) {
         match self {
-            Self::Undecided(_) => *self = Self::Tls(HelloSearch::from_the_middle()),
+            Self::Undecided(_) => *self = Self::Tls(HelloSearch::from_midstream()),
             Self::Tls(search) => search.gap(),
-            // Where its next packet begins is not known.
+            // The start of the next packet is unknown.
             Self::OpenVpn(_) => *self = Self::Tls(HelloSearch::default()),
         }
     }
@@ -208,7 +208,7 @@ impl Reader {
 
     fn buffered_bytes(&self) -> usize {
         match self {
-            Self::Undecided(held) => held.capacity(),
+            Self::Undecided(buffered) => buffered.capacity(),
             Self::Tls(search) => search.buffered_bytes(),
             Self::OpenVpn(stream) => size_of::<OpenVpnStream>().saturating_add(stream.buffered_bytes()),
         }

@@ -1,4 +1,4 @@
-//! TLS over Remote Desktop's UDP transport, in both of its versions (MS-RDPEUDP and MS-RDPEUDP2).
+//! TLS over the UDP transport of Remote Desktop, versions 1 and 2 (MS-RDPEUDP and MS-RDPEUDP2).
 
 use std::borrow::Cow;
 
@@ -9,14 +9,15 @@ use crate::observer::DatagramCounters;
 use crate::packet_stream::PacketStreams;
 use crate::record;
 
-/// Who sent this datagram, if a record with a hello begins in it.
+/// The sender of this datagram, if a record with a hello starts in it.
 pub(crate) fn hello_sender(datagram: &[u8]) -> Option<Side> {
-    Opening::of(datagram).map(|opening| opening.sender)
+    HelloStart::parse(datagram).map(|start| start.sender)
 }
 
 /// Reads the hellos of a connection over the reliable transport.
 ///
-/// Of each side, it begins with the packet in which a record with a hello begins; what goes before it agrees on sizes.
+/// The stream of each side starts with the packet in which a record with a hello starts; earlier packets negotiate
+/// sizes.
 #[derive(Debug, Default)]
 pub(crate) struct RdpUdpFlow {
     version: Option<Version>,
@@ -24,7 +25,7 @@ pub(crate) struct RdpUdpFlow {
 }
 
 impl RdpUdpFlow {
-    /// Takes the next datagram and hands on the hellos that are now whole, and whether each is a client's second one.
+    /// Parses the next datagram. Emits complete hellos, with whether each is a client's second one.
     pub(crate) fn on_datagram(
         &mut self,
         datagram: &[u8],
@@ -32,15 +33,15 @@ impl RdpUdpFlow {
         counters: &mut DatagramCounters,
         found: &mut impl FnMut(Side, Hello<'_>, bool),
     ) {
-        if asks_for_connection(datagram) {
+        if is_connection_request(datagram) {
             *self = Self::default();
         }
-        if !self.streams.has_begun(sender) {
-            let Some(opening) = Opening::of(datagram).filter(|opening| opening.sender == sender) else {
+        if !self.streams.has_started(sender) {
+            let Some(start) = HelloStart::parse(datagram).filter(|start| start.sender == sender) else {
                 return;
             };
-            self.version = Some(opening.version);
-            self.streams.begin(sender, opening.number);
+            self.version = Some(start.version);
+            self.streams.start(sender, start.number);
         }
         if self.streams.has_ended(sender) {
             return;
@@ -50,21 +51,21 @@ impl RdpUdpFlow {
         }
     }
 
-    /// The memory that packets and messages not yet whole take up, in bytes.
+    /// Memory of buffered packets and incomplete messages, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.streams.buffered_bytes()
     }
 }
 
-/// The packet in which a record with a hello begins.
-struct Opening {
+/// A packet in which a record with a hello starts.
+struct HelloStart {
     sender: Side,
     version: Version,
     number: u32,
 }
 
-impl Opening {
-    fn of(datagram: &[u8]) -> Option<Self> {
+impl HelloStart {
+    fn parse(datagram: &[u8]) -> Option<Self> {
         [Version::One, Version::Two].into_iter().find_map(|version| {
             let (number, payload) = version.payload(datagram)?;
             Some(Self { sender: record::hello_sender(&payload)?, version, number })
@@ -79,7 +80,7 @@ enum Version {
 }
 
 impl Version {
-    /// What a datagram carries, and the number by which that is put in order; nothing if it carries nothing.
+    /// The payload of a datagram and its sequence number; `None` without a payload.
     fn payload(self, datagram: &[u8]) -> Option<(u32, Cow<'_, [u8]>)> {
         match self {
             Self::One => payload_v1(datagram).map(|(number, payload)| (number, Cow::Borrowed(payload))),
@@ -88,31 +89,31 @@ impl Version {
     }
 }
 
-/// Whether a datagram is the first of a connection, in either version: of the flags SYN alone of SYN and ACK, and nothing
-/// to acknowledge (MS-RDPEUDP, section 3.1.5.1.1).
-fn asks_for_connection(datagram: &[u8]) -> bool {
+/// Whether a datagram starts a connection, in either version: SYN without ACK, and nothing to acknowledge (MS-RDPEUDP,
+/// section 3.1.5.1.1).
+fn is_connection_request(datagram: &[u8]) -> bool {
     matches!(datagram, [0xff, 0xff, 0xff, 0xff, _, _, high, low, ..] if *high <= 0x1f && low & 0x05 == 0x01)
 }
 
-/// Reads a datagram with RDPUDP_FEC_HEADER (MS-RDPEUDP, section 2.2.2.1) and what its flags announce.
+/// Parses a datagram with RDPUDP_FEC_HEADER (MS-RDPEUDP, section 2.2.2.1) and the structures that its flags announce.
 fn payload_v1(datagram: &[u8]) -> Option<(u32, &[u8])> {
     const SYN: u16 = 0x0001;
     const ACK: u16 = 0x0004;
     const DATA: u16 = 0x0008;
     const FEC: u16 = 0x0010;
     const ACK_OF_ACKS: u16 = 0x0100;
-    /// The highest flag (RDPUDP_FLAG_SYNEX) and those below it.
-    const KNOWN: u16 = 0x1fff;
+    /// All flags up to the highest one (RDPUDP_FLAG_SYNEX).
+    const ALL_FLAGS: u16 = 0x1fff;
 
     let mut cursor = Cursor::new(datagram);
     cursor.skip(6).ok()?;
     let flags = cursor.u16_be().ok()?;
-    if flags & !KNOWN != 0 || flags & (SYN | DATA | FEC) != DATA {
+    if flags & !ALL_FLAGS != 0 || flags & (SYN | DATA | FEC) != DATA {
         return None;
     }
     if flags & ACK != 0 {
         let size = usize::from(cursor.u16_be().ok()?);
-        // The vector and its length fill a multiple of four bytes.
+        // The vector and its length are padded to a multiple of four bytes.
         cursor.skip(size.saturating_add(2).next_multiple_of(4).saturating_sub(2)).ok()?;
     }
     if flags & ACK_OF_ACKS != 0 {
@@ -123,7 +124,7 @@ fn payload_v1(datagram: &[u8]) -> Option<(u32, &[u8])> {
     Some((number, cursor.rest()))
 }
 
-/// Reads a packet (MS-RDPEUDP2, section 2.2.1), whose parts stand in the order in which they are read here.
+/// Parses a packet (MS-RDPEUDP2, section 2.2.1); its parts are in the order in which they are read here.
 fn payload_v2(datagram: &[u8]) -> Option<(u32, Vec<u8>)> {
     const ACK: u16 = 0x001;
     const DATA: u16 = 0x004;
@@ -131,20 +132,20 @@ fn payload_v2(datagram: &[u8]) -> Option<(u32, Vec<u8>)> {
     const ACK_OF_ACKS: u16 = 0x010;
     const OVERHEAD_SIZE: u16 = 0x040;
     const DELAY_ACK: u16 = 0x100;
-    /// PacketPrefixByte of a packet that is no dummy, and has more than seven bytes.
+    /// PacketPrefixByte of a packet that is not a dummy and has more than seven bytes.
     const PREFIX: u8 = 0xe0;
-    /// Its place, from which it changes with the first byte (section 3.1.1.1.5.2).
-    const PREFIX_PLACE: usize = 7;
+    /// Index of that byte, which is swapped with the first byte (section 3.1.1.1.5.2).
+    const PREFIX_INDEX: usize = 7;
 
-    const KNOWN: u16 = ACK | DATA | ACK_VECTOR | ACK_OF_ACKS | OVERHEAD_SIZE | DELAY_ACK;
+    const ALL_FLAGS: u16 = ACK | DATA | ACK_VECTOR | ACK_OF_ACKS | OVERHEAD_SIZE | DELAY_ACK;
 
     let [_, low, high, _, _, _, _, PREFIX, ..] = datagram else { return None };
     let flags = u16::from_le_bytes([*low, *high]) & 0xfff;
-    if flags & DATA == 0 || flags & !KNOWN != 0 {
+    if flags & DATA == 0 || flags & !ALL_FLAGS != 0 {
         return None;
     }
     let mut packet = datagram.to_vec();
-    packet.swap(0, PREFIX_PLACE);
+    packet.swap(0, PREFIX_INDEX);
     let mut cursor = Cursor::new(&packet);
     cursor.skip(1 + 2).ok()?;
     if flags & ACK != 0 {
@@ -173,10 +174,10 @@ fn payload_v2(datagram: &[u8]) -> Option<(u32, Vec<u8>)> {
 mod tests {
     use super::*;
 
-    /// What curl sends with OpenSSL 3: a record with a ClientHello.
+    /// Sent by curl with OpenSSL 3: a record with a ClientHello.
     const HELLO: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
 
-    /// After the layout of the example in MS-RDPEUDP, section 4.2.3.
+    /// Has the layout of the example in MS-RDPEUDP, section 4.2.3.
     fn v1(number: u32, payload: &[u8]) -> Vec<u8> {
         let number = number.to_be_bytes();
         [
@@ -190,7 +191,8 @@ mod tests {
         .concat()
     }
 
-    /// Flags and what they announce, in the order of MS-RDPEUDP2, section 2.2.1, and the channel's number.
+    /// Flags and the structures that they announce, in the order of MS-RDPEUDP2, section 2.2.1, and the channel
+    /// sequence number.
     fn v2(flags: u16, announced: &[u8], number: u16, payload: &[u8]) -> Vec<u8> {
         let flags = (flags | 0xc000).to_le_bytes();
         let mut packet = [&[0xe0][..], &flags, announced, &number.to_le_bytes(), payload].concat();
@@ -198,7 +200,7 @@ mod tests {
         packet
     }
 
-    /// The packets as version 2 sends them with all that may stand before the data.
+    /// The packets in version 2, with all optional structures before the data.
     fn as_v2(number: u16, payload: &[u8]) -> [Vec<u8>; 4] {
         let (ack, delayed) = ([1, 0, 2, 2, 2, 3, 0], [1, 0, 2, 2, 2, 3, 0x52, 9, 9]);
         let sizes = [10, 1, 0xf4, 1, 100, 0];

@@ -1,13 +1,14 @@
-//! TLS records (RFC 8446, section 5.1): a type, a version, a length of two bytes, a fragment.
+//! TLS records (RFC 8446, section 5.1): a type, a version, a two-byte length and a fragment.
 
 #[cfg(feature = "packets")]
 mod search;
 
 use crate::handshake::MessageJoiner;
 use crate::hello::Hello;
+use crate::limits::MAX_HELLOS_PER_SIDE;
 use crate::{TlsError, Transport};
 #[cfg(feature = "packets")]
-pub(crate) use search::{BEGINNING, hello_sender, only_client_hello, probe, probe_first};
+pub(crate) use search::{RECORD_START, hello_sender, only_client_hello, probe, probe_first};
 
 /// Content types (IANA, "TLS ContentType").
 const CHANGE_CIPHER_SPEC: u8 = 20;
@@ -15,30 +16,30 @@ const ALERT: u8 = 21;
 pub(crate) const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 
-/// Bytes of a record before its fragment.
+/// Length of a record header, in bytes.
 pub(crate) const HEADER_LEN: usize = 5;
-/// The longest fragment, encrypted or not (RFC 5246, section 6.2.3).
+/// Maximum length of a fragment, encrypted or not (RFC 5246, section 6.2.3), in bytes.
 const MAX_FRAGMENT: u16 = (1 << 14) + 2048;
 
-/// Whether a record with a hello begins here.
+/// Whether bytes start with a record that contains a hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Probe {
-    /// It does.
+    /// They do.
     Yes,
-    /// So far; there are too few bytes to tell.
+    /// So far they may; more bytes are needed.
     Unsure,
-    /// It does not.
+    /// They do not.
     No,
 }
 
-/// The first bytes, with zeros for those that are not there.
+/// The first bytes, padded with zeros.
 pub(crate) fn padded<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut head = [0; N];
     head.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
     head
 }
 
-/// Whether these bytes begin with the header of a record of a handshake.
+/// Whether these bytes start with the header of a handshake record.
 pub(crate) fn handshake_header(bytes: &[u8]) -> Probe {
     match bytes {
         [] => Probe::Unsure,
@@ -48,59 +49,55 @@ pub(crate) fn handshake_header(bytes: &[u8]) -> Probe {
     }
 }
 
-/// The fragment of the first record, as much of it as is there.
+/// The available part of the first record's fragment.
 pub(crate) fn first_fragment(bytes: &[u8]) -> &[u8] {
     let (header, rest) = bytes.split_at_checked(HEADER_LEN).unwrap_or_default();
     let len = header.last().and_then(|low| fragment_len(header, *low)).map_or(0, usize::from);
     rest.get(..len).unwrap_or(rest)
 }
 
-/// The length of a fragment, of whose two bytes the second is `low`; none if there is no such record.
+/// The length of a fragment whose second length byte is `low`; `None` if no valid record has it.
 fn fragment_len(header: &[u8], low: u8) -> Option<u16> {
     let len = u16::from_be_bytes([*header.get(3)?, low]);
     (1..=MAX_FRAGMENT).contains(&len).then_some(len)
 }
 
-/// Hellos read of one side: a handshake has two at most (RFC 8446, section 4.1.4), and where one fails another may
-/// follow it.
-const MAX_HELLOS: u8 = 4;
-
-/// Reads hellos out of records, however they and the records are cut.
+/// Reads hellos from records, in pieces of any size.
 #[derive(Debug, Default)]
 pub(crate) struct RecordReader {
     header: [u8; HEADER_LEN],
     header_len: u8,
-    /// Bytes of the fragment that are still to come.
+    /// Remaining bytes of the fragment.
     missing: u16,
     joiner: MessageJoiner,
-    /// Whether application data may come before another hello: the ClientHello announced early data.
+    /// Whether application data may precede another hello, because the ClientHello announced early data.
     early_data: bool,
-    /// Whether no other records may come.
+    /// Whether only handshake records are allowed.
     handshake_only: bool,
     hellos: u8,
-    /// Bytes taken.
+    /// Bytes read.
     position: usize,
 }
 
 /// Why no further hello can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stop {
-    /// As many bytes of the last ones need not be looked at again.
+    /// Number of the last bytes that need not be searched again.
     pub(crate) taken: usize,
-    /// What was found there; nothing, if there were as many hellos as are read.
+    /// The error; `None` if the limit of hellos was reached.
     pub(crate) error: Option<TlsError>,
 }
 
 impl RecordReader {
-    /// A reader to which every record that is none of a handshake is an error.
-    pub(crate) fn of_handshake_only() -> Self {
+    /// Creates a reader that rejects all records except handshake records.
+    pub(crate) fn handshake_only() -> Self {
         Self { handshake_only: true, ..Self::default() }
     }
 
-    /// Takes the next bytes and hands on the hellos that are now whole.
+    /// Parses the next bytes and emits complete hellos.
     ///
     /// # Errors
-    /// Something that no hello can come after, or that is no record, or the last of as many hellos as are read.
+    /// [`Stop`] after data that no hello can follow, invalid records, or the maximum number of hellos.
     pub(crate) fn push(
         &mut self,
         bytes: &[u8],
@@ -116,7 +113,7 @@ impl RecordReader {
                     rest.split_at_checked(usize::from(self.missing)).unwrap_or((rest, &[]));
                 let taken = taken.saturating_add(fragment.len());
                 self.read_fragment(fragment, each).map_err(|error| Stop { taken, error: Some(error) })?;
-                if self.hellos >= MAX_HELLOS {
+                if self.hellos >= MAX_HELLOS_PER_SIDE {
                     return Err(Stop { taken, error: None });
                 }
                 rest = after;
@@ -154,7 +151,7 @@ impl RecordReader {
         Ok(rest)
     }
 
-    /// Reads a fragment, or a part of one.
+    /// Reads a fragment or a part of one.
     fn read_fragment(
         &mut self,
         fragment: &[u8],
@@ -169,7 +166,7 @@ impl RecordReader {
         let mut outcome = Ok(());
         let Self { joiner, early_data, hellos, .. } = self;
         let joined = joiner.push(fragment, &mut |message| {
-            if *hellos >= MAX_HELLOS || outcome.is_err() {
+            if *hellos >= MAX_HELLOS_PER_SIDE || outcome.is_err() {
                 return;
             }
             match Hello::from_message(message, Transport::Tcp) {
@@ -190,7 +187,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::handshake::CLIENT_HELLO;
 
-    /// A hello of the least size, in a record.
+    /// A hello of minimum size, in a record.
     pub(crate) fn record() -> Vec<u8> {
         let mut body = vec![3, 3];
         body.extend([7; 32]);
@@ -200,7 +197,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_reader_passes_warnings_and_ends_at_what_no_hello_can_follow() {
+    fn skips_warnings_and_ends_at_other_records() {
         let record = record();
         let warned =
             [&[ALERT, 3, 1, 0, 2, 1, 112][..], &record, &[CHANGE_CIPHER_SPEC, 3, 3, 0, 1, 1], &record]
@@ -217,7 +214,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn hellos_without_end_are_not_read_without_end() {
+    fn hellos_per_side_are_limited() {
         let record = record();
         let message = &record[HEADER_LEN..];
         let len = u16::try_from(message.len() * 100).unwrap().to_be_bytes();
@@ -225,7 +222,7 @@ pub(crate) mod tests {
         for bytes in [record.repeat(100), in_one_record] {
             let mut found = 0;
             let stop = RecordReader::default().push(&bytes, &mut |_| found += 1).unwrap_err();
-            assert_eq!((found, stop.error), (MAX_HELLOS, None));
+            assert_eq!((found, stop.error), (MAX_HELLOS_PER_SIDE, None));
         }
     }
 }

@@ -1,5 +1,4 @@
-//! `Serialize` for fingerprints, hellos and events. Bytes from the wire are text in which what is not UTF-8 is escaped as
-//! [`Escaped`] does.
+//! `Serialize` for fingerprints, hellos and events. Bytes that are not UTF-8 are escaped as [`Escaped`] does.
 
 #[cfg(feature = "packets")]
 mod events;
@@ -15,7 +14,7 @@ use crate::{
 serialize_as_text!(Ja4, Ja4Hash, Ja4Head, Ja4Raw, Ja3, Ja3s, Ja3Hash);
 serialize_as_text!(ClientFamily, Transport, Version);
 
-/// A list of what serialises, from an iterator that can be cloned.
+/// Serializes a cloneable iterator as a list.
 struct List<I>(I);
 
 impl<I: Iterator<Item: Serialize> + Clone> Serialize for List<I> {
@@ -24,8 +23,8 @@ impl<I: Iterator<Item: Serialize> + Clone> Serialize for List<I> {
     }
 }
 
-/// `transport` (`tcp`, `quic`, `dtls`), `version` (as in JA4), `sni`, `alpn` (list), `ech`, `ja4`, `ja4_r`, `ja4_o`, `ja4_ro`,
-/// `ja4_s1`, `ja4_s1r`, `ja3` and `ja3_hash`.
+/// Serializes `transport` (`tcp`, `quic`, `dtls`), `version` (as in JA4), `sni`, `alpn` (list), `ech`, `ja4`, `ja4_r`,
+/// `ja4_o`, `ja4_ro`, `ja4_s1`, `ja4_s1r`, `ja3` and `ja3_hash`.
 impl Serialize for ClientHello<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -66,8 +65,8 @@ impl Serialize for ClientHello<'_> {
     }
 }
 
-/// `transport`, `version`, `cipher` (four hexadecimal digits), `alpn`, `retry` (whether it is a HelloRetryRequest), `ja3s` and
-/// `ja3s_hash`.
+/// Serializes `transport`, `version`, `cipher` (four hexadecimal digits), `alpn`, `retry` (whether it is a
+/// HelloRetryRequest), `ja3s` and `ja3s_hash`.
 impl Serialize for ServerHello<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]

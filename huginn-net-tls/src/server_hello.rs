@@ -8,9 +8,9 @@ use crate::extension::extension_type as kind;
 use crate::handshake::{self, SERVER_HELLO, at};
 use crate::{AlpnList, Extensions, TlsError, TlsField, Transport, U16List, Version};
 
-/// A ServerHello (RFC 8446, section 4.1.3), borrowed or owned; a HelloRetryRequest has the same shape.
+/// A ServerHello (RFC 8446, section 4.1.3), borrowed or owned; a HelloRetryRequest has the same structure.
 ///
-/// Extensions are read leniently, as those of a [`ClientHello`](crate::ClientHello) are.
+/// Extensions are parsed leniently, as for a [`ClientHello`](crate::ClientHello).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerHello<'a> {
     message: Cow<'a, [u8]>,
@@ -18,34 +18,34 @@ pub struct ServerHello<'a> {
     legacy_version: Version,
     cipher_suite: u16,
     is_retry_request: bool,
-    /// Where the extensions begin and end.
+    /// The byte range of the extensions.
     extensions: (usize, usize),
 }
 
-/// The `random` of a HelloRetryRequest: the SHA-256 of that word (RFC 8446, section 4.1.3).
+/// The `random` of a HelloRetryRequest: the SHA-256 of "HelloRetryRequest" (RFC 8446, section 4.1.3).
 const HELLO_RETRY_REQUEST: [u8; 32] = [
     0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, //
     0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
 
 impl<'a> ServerHello<'a> {
-    /// Reads the handshake message that begins these bytes, its header of four bytes included.
+    /// Parses the handshake message at the start of these bytes, including its four-byte header.
     ///
-    /// `None` where more bytes are needed: the message is not all there. Bytes behind it are left alone.
+    /// `None` if the message is incomplete. Bytes after the message are ignored.
     ///
     /// # Errors
-    /// A message that ends within what is mandatory, or is no ServerHello.
+    /// [`TlsError`] if the message is not a ServerHello, or ends within a mandatory field.
     pub fn from_message(bytes: &'a [u8], transport: Transport) -> Result<Option<Parsed<Self>>, TlsError> {
-        handshake::parsed(Self::of_message(bytes, transport), Self::message)
+        handshake::parsed(Self::parse_message(bytes, transport), Self::message)
     }
 
-    /// Reads a handshake message that is whole, its header included.
-    pub(crate) fn of_message(message: &'a [u8], transport: Transport) -> Result<Self, TlsError> {
+    /// Parses a complete handshake message, including its header.
+    pub(crate) fn parse_message(message: &'a [u8], transport: Transport) -> Result<Self, TlsError> {
         let mut body = handshake::body(message, SERVER_HELLO)?;
         let end = body.position().saturating_add(body.remaining());
         let legacy_version = Version(body.u16_be().map_err(at(TlsField::Version))?);
         let random: [u8; 32] = body.array().map_err(at(TlsField::Random))?;
-        // TLS 1.3 before its draft 22 left out the session id and the compression method.
+        // TLS 1.3 before draft 22 omitted the session id and the compression method.
         let draft = (0x7f00..0x7f16).contains(&legacy_version.0);
         if !draft {
             let session_id = body.u8().map_err(at(TlsField::SessionId))?;
@@ -67,55 +67,55 @@ impl<'a> ServerHello<'a> {
         })
     }
 
-    /// The same hello with bytes of its own.
+    /// Converts to a hello that owns its bytes.
     pub fn into_owned(self) -> ServerHello<'static> {
         ServerHello { message: Cow::Owned(self.message.into_owned()), ..self }
     }
 
-    /// The handshake message, its header included.
+    /// The handshake message, including its header.
     pub fn message(&self) -> &[u8] {
         &self.message
     }
 
-    /// What it came over.
+    /// The transport.
     pub fn transport(&self) -> Transport {
         self.transport
     }
 
-    /// The version chosen: that of the extension supported_versions, or else that of the hello itself.
+    /// The selected version: that of supported_versions, or else `legacy_version`.
     pub fn version(&self) -> Version {
         let chosen = self.extension(kind::SUPPORTED_VERSIONS).and_then(|data| U16List::new(data).next());
         chosen.map_or(self.legacy_version, Version)
     }
 
-    /// `legacy_version`: that of the hello itself.
+    /// `legacy_version`: the version field of the message.
     pub fn legacy_version(&self) -> Version {
         self.legacy_version
     }
 
-    /// The cipher suite chosen.
+    /// The selected cipher suite.
     pub fn cipher_suite(&self) -> u16 {
         self.cipher_suite
     }
 
-    /// The extensions in the order of the wire.
+    /// The extensions in wire order.
     pub fn extensions(&self) -> Extensions<'_> {
         let (start, end) = self.extensions;
         Extensions::new(self.message.get(start..end).unwrap_or_default())
     }
 
-    /// What the first extension of this type holds.
+    /// The data of the first extension of this type.
     pub fn extension(&self, kind: u16) -> Option<&[u8]> {
         self.extensions().find(|extension| extension.kind == kind).map(|extension| extension.data)
     }
 
-    /// The protocol chosen, as it stands; since TLS 1.3 that is encrypted, and not seen.
+    /// The selected ALPN protocol, unvalidated; since TLS 1.3 it is encrypted and thus not visible.
     pub fn alpn(&self) -> Option<&[u8]> {
         let (_, list) = self.extension(kind::ALPN)?.split_at_checked(2)?;
         AlpnList::new(list).next()
     }
 
-    /// Whether it asks for another ClientHello (RFC 8446, section 4.1.4).
+    /// Whether it requests another ClientHello (RFC 8446, section 4.1.4).
     pub fn is_retry_request(&self) -> bool {
         self.is_retry_request
     }

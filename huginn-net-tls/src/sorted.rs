@@ -1,30 +1,30 @@
-//! Numbers of two bytes in ascending order.
+//! Sorted two-byte numbers.
 
 use smallvec::SmallVec;
 
 use crate::is_grease;
 
-/// Numbers in ascending order, as often as they come, GREASE aside.
+/// Numbers in ascending order, including repeated ones, without GREASE.
 ///
-/// Nearly all that are sent are within the first `WORDS` of some [blocks](BLOCKS) and come once. Those are bits of words,
-/// and sorted without a comparison, whose outcome no processor could foresee where clients shuffle them.
+/// Almost all numbers are in the first `WORDS` [blocks](BLOCKS) and occur once. They are bits of words, which sorts
+/// them without comparisons; branch prediction would fail on the shuffled lists of clients.
 #[derive(Clone, Debug)]
 pub(crate) struct Sorted<const WORDS: usize> {
     words: [u64; WORDS],
-    /// Those of no block, and those that came before.
+    /// Numbers outside of the blocks, and repeated numbers.
     others: SmallVec<[u16; 16]>,
 }
 
-/// The types of extensions.
+/// Sorted extension types.
 pub(crate) type SortedKinds = Sorted<1>;
-/// Cipher suites.
+/// Sorted cipher suites.
 pub(crate) type SortedSuites = Sorted<{ BLOCKS.len() }>;
 
-/// The first numbers of 64 each, in ascending order: nearly all types of extensions, and nearly all cipher suites (IANA,
-/// "TLS Cipher Suites").
+/// The first numbers of blocks of 64, ascending: almost all extension types and cipher suites (IANA, "TLS Cipher
+/// Suites").
 const BLOCKS: [u16; 9] = [0x0000, 0x0040, 0x0080, 0x00c0, 0x1300, 0xc000, 0xc040, 0xc080, 0xcc80];
 
-/// Which block a number is in, by all but its last six bits; more than there are for one in none of them.
+/// The block of each number, indexed by all but its last six bits; a value beyond the last block means none.
 #[expect(
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
@@ -41,13 +41,13 @@ static BLOCK_OF: [u8; 1 << 10] = {
 };
 
 impl<const WORDS: usize> Sorted<WORDS> {
-    pub(crate) fn of(numbers: impl Iterator<Item = u16>) -> Self {
-        Self::of_each(numbers, |_| {})
+    pub(crate) fn from_numbers(numbers: impl Iterator<Item = u16>) -> Self {
+        Self::from_numbers_with(numbers, |_| {})
     }
 
-    /// Of numbers that are handed on as they come, GREASE aside.
+    /// Sorts numbers, without GREASE, and calls `each` for each one in original order.
     #[inline]
-    pub(crate) fn of_each(numbers: impl Iterator<Item = u16>, mut each: impl FnMut(u16)) -> Self {
+    pub(crate) fn from_numbers_with(numbers: impl Iterator<Item = u16>, mut each: impl FnMut(u16)) -> Self {
         let mut sorted = Self { words: [0; WORDS], others: SmallVec::new() };
         for number in numbers {
             let block = BLOCK_OF.get(usize::from(number >> 6)).copied().unwrap_or(u8::MAX);
@@ -65,7 +65,7 @@ impl<const WORDS: usize> Sorted<WORDS> {
         sorted
     }
 
-    /// The bits of those in blocks, and the others: equal parts, equal numbers.
+    /// The bits of the numbers in blocks, and the other numbers. Equal parts mean equal numbers.
     pub(crate) fn parts(&self) -> ([u64; WORDS], &[u16]) {
         (self.words, &self.others)
     }
@@ -96,7 +96,7 @@ mod tests {
 
     use super::*;
 
-    fn numbers_of<const WORDS: usize>(sorted: &Sorted<WORDS>) -> Vec<u16> {
+    fn to_vec<const WORDS: usize>(sorted: &Sorted<WORDS>) -> Vec<u16> {
         let mut numbers = Vec::new();
         sorted.for_each(|number| numbers.push(number));
         numbers
@@ -104,7 +104,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_are_in_order_as_often_as_they_come(
+        fn sorts_numbers_and_keeps_repeats(
             numbers in prop::collection::vec(
                 prop_oneof![
                     0..20_u16, 60..70_u16, 250..260_u16, 0x12fe..0x1304_u16, 0xc0bd..0xc0c3_u16, 0xcc7e..0xcc84_u16,
@@ -114,12 +114,12 @@ mod tests {
             ),
         ) {
             let (kinds, suites) =
-                (SortedKinds::of(numbers.iter().copied()), SortedSuites::of(numbers.iter().copied()));
+                (SortedKinds::from_numbers(numbers.iter().copied()), SortedSuites::from_numbers(numbers.iter().copied()));
             let mut wanted = numbers;
             wanted.retain(|number| !is_grease(*number));
             wanted.sort_unstable();
-            prop_assert_eq!(&numbers_of(&kinds), &wanted);
-            prop_assert_eq!(&numbers_of(&suites), &wanted);
+            prop_assert_eq!(&to_vec(&kinds), &wanted);
+            prop_assert_eq!(&to_vec(&suites), &wanted);
         }
     }
 }

@@ -1,18 +1,18 @@
-//! The hello of SSL 2.0, in which clients of old offer TLS too (RFC 5246, appendix E.2).
+//! The SSL 2.0 hello, in which old clients also offer TLS (RFC 5246, appendix E.2).
 
 use huginn_net_wire::Cursor;
 
 use crate::handshake::CLIENT_HELLO;
 use crate::record::Probe;
 
-/// Bytes of a record of SSL 2.0 before its message, when its high bit is set.
+/// Length of an SSL 2.0 record header with its high bit set, in bytes.
 const RECORD_HEADER_LEN: usize = 2;
-/// Bytes of a cipher spec.
+/// Length of a cipher spec, in bytes.
 const SPEC_LEN: usize = 3;
-/// Bytes of a random of TLS.
+/// Length of a TLS random, in bytes.
 const RANDOM_LEN: usize = 32;
 
-/// Whether these bytes begin with a record in which a hello of SSL 2.0 is.
+/// Judges whether these bytes start with a record that contains an SSL 2.0 hello.
 pub(crate) fn probe(bytes: &[u8]) -> Probe {
     let tests: [fn(u8) -> bool; 5] = [
         |high| high & 0x80 != 0,
@@ -28,15 +28,15 @@ pub(crate) fn probe(bytes: &[u8]) -> Probe {
     }
 }
 
-/// The length of the record that begins here, its header included.
+/// The length of the record at the start of these bytes, including its header.
 pub(crate) fn record_len(bytes: &[u8]) -> Option<usize> {
     let [high, low] = bytes.first_chunk()?;
     let len = usize::from(u16::from_be_bytes([high & 0x7f, *low]));
     Some(len.saturating_add(RECORD_HEADER_LEN))
 }
 
-/// The hello in a record as the ClientHello of TLS that says the same: the challenge is its random, right-aligned;
-/// of the cipher specs those that TLS knows are its cipher suites; there are no extensions.
+/// Converts the hello of a record to an equivalent TLS ClientHello: the challenge becomes the right-aligned random, and
+/// the cipher specs known to TLS become cipher suites. There are no extensions.
 pub(crate) fn to_message(record: &[u8]) -> Option<Vec<u8>> {
     let mut cursor = Cursor::new(record.get(..record_len(record)?)?);
     cursor.skip(RECORD_HEADER_LEN).ok()?;
@@ -70,16 +70,17 @@ mod tests {
     use super::*;
     use crate::{ClientHello, Transport};
 
-    /// Made by hand after RFC 5246, appendix E.2: TLS 1.0, three suites of TLS and one of SSL 2.0, a challenge of 16.
+    /// Built by hand from RFC 5246, appendix E.2: TLS 1.0, three TLS suites, one SSL 2.0 suite and a challenge of 16
+    /// bytes.
     fn record() -> Vec<u8> {
         let specs = [0, 0, 0x35, 0x01, 0, 0x80, 0, 0, 0x0a, 0, 0, 0xff];
         [&[0x80, 37, 1, 3, 1, 0, 12, 0, 0, 0, 16], &specs[..], &[0xc5; 16]].concat()
     }
 
     #[test]
-    fn says_the_same_as_a_hello_of_tls() {
+    fn converts_to_equivalent_tls_hello() {
         let message = to_message(&record()).unwrap();
-        let hello = ClientHello::of_message(&message, Transport::Tcp).unwrap();
+        let hello = ClientHello::parse_message(&message, Transport::Tcp).unwrap();
         assert_eq!(hello.cipher_suites().collect::<Vec<_>>(), [0x0035, 0x000a, 0x00ff]);
         assert_eq!((hello.version().ja4(), hello.extensions().count()), ("10", 0));
         assert_eq!(hello.random(), [[0; 16], [0xc5; 16]].concat());
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_lie_make_it_no_hello() {
+    fn rejects_contradictory_lengths() {
         for (place, value) in [(1, 36), (6, 11), (6, 13), (6, 0), (8, 1), (10, 17), (10, 33), (2, 4)] {
             let mut record = record();
             record[place] = value;

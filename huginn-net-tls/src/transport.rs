@@ -1,11 +1,11 @@
-//! What a handshake runs over.
+//! The transport of a handshake.
 
 use std::fmt;
 
-/// What a hello came over.
+/// The transport of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transport {
-    /// TLS over TCP, or over another stream.
+    /// TLS over TCP or another stream.
     Tcp,
     /// QUIC (RFC 9001).
     Quic,
@@ -14,7 +14,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// The letter that a JA4 begins with.
+    /// The first letter of a JA4.
     pub const fn ja4(self) -> char {
         match self {
             Self::Tcp => 't',

@@ -8,10 +8,10 @@ use crate::hello::Hello;
 use crate::observer::{TlsCounters, TlsEvent};
 use crate::quic::{self, QuicFlow};
 
-/// Reports the hellos of UDP flows: of QUIC, of DTLS, and of OpenVPN and RDP, which carry TLS or DTLS.
+/// Reports the hellos of UDP flows: QUIC, DTLS, and TLS in OpenVPN and RDP.
 #[derive(Clone, Debug, Default)]
 pub struct TlsUdpObserver {
-    /// Room to open QUIC packets in.
+    /// A scratch buffer for the decryption of QUIC packets.
     scratch: Vec<u8>,
 }
 
@@ -29,16 +29,16 @@ enum State {
 }
 
 impl TlsUdpObserver {
-    /// The sender of a datagram, if a client or server begins with it.
+    /// The sender of a datagram, if it starts a flow of a client or server.
     ///
-    /// In midstream, the side with a well-known port is the server; between other ports, the datagram's form decides.
+    /// In midstream, the side with a well-known port is the server; otherwise the content of the datagram decides.
     pub fn first_sender(segment: &Segment<'_>) -> Option<Side> {
         let payload = segment.payload;
         if segment.tcp().is_some() {
             return None;
         }
         if !quic::looks_like_initial(payload) {
-            return DatagramFlow::opened_by(payload).map(|(sender, _)| sender);
+            return DatagramFlow::from_first_datagram(payload).map(|(sender, _)| sender);
         }
         let (source, destination) = segment.transport.ports();
         Some(match (source < 1024, destination < 1024) {
@@ -48,7 +48,7 @@ impl TlsUdpObserver {
         })
     }
 
-    /// Takes the next datagram of a flow. `emit` takes an event and the sender of the hello.
+    /// Parses the next datagram of a flow. `emit` receives an event and the sender of the hello.
     pub fn on_datagram(
         &mut self,
         payload: &[u8],
@@ -57,7 +57,7 @@ impl TlsUdpObserver {
         counters: &mut TlsCounters,
         emit: &mut impl FnMut(Side, TlsEvent),
     ) -> Interest {
-        if let Some(opened) = state.opened_by(payload) {
+        if let Some(opened) = state.from_first_datagram(payload) {
             *state = opened;
         }
         let TlsCounters { hellos, quic: quic_counters, udp, .. } = counters;
@@ -85,11 +85,11 @@ impl TlsUdpObserver {
 }
 
 impl TlsUdpFlow {
-    /// The memory of the flow beside this value, in bytes.
+    /// Heap memory of the flow, in bytes.
     pub fn buffered_bytes(&self) -> usize {
         match &self.0 {
             State::Fresh | State::Done => 0,
-            State::Quic(quic) => quic.held(),
+            State::Quic(quic) => quic.buffered_bytes(),
             State::Datagrams(datagrams) => {
                 size_of::<DatagramFlow>().saturating_add(datagrams.buffered_bytes())
             }
@@ -98,19 +98,19 @@ impl TlsUdpFlow {
 }
 
 impl State {
-    /// The state of a flow that this datagram opens: a new flow, or one whose datagrams looked like another carrier's and
-    /// held no hello. Anybody may have sent those.
-    fn opened_by(&self, payload: &[u8]) -> Option<Self> {
+    /// The state of a flow that starts with this datagram: a new flow, or one whose earlier datagrams, from either
+    /// side, resembled another carrier and contained no hello.
+    fn from_first_datagram(&self, payload: &[u8]) -> Option<Self> {
         let (is_quic, is_other) = match self {
             Self::Fresh => (false, false),
             Self::Quic(quic) if !quic.has_told() => (true, false),
-            Self::Datagrams(datagrams) if !datagrams.has_found() => (false, true),
+            Self::Datagrams(datagrams) if !datagrams.has_found_hello() => (false, true),
             Self::Quic(_) | Self::Datagrams(_) | Self::Done => return None,
         };
         if quic::looks_like_initial(payload) {
             return (!is_quic).then(|| Self::Quic(QuicFlow::default()));
         }
-        let (_, datagrams) = DatagramFlow::opened_by(payload).filter(|_| !is_other)?;
+        let (_, datagrams) = DatagramFlow::from_first_datagram(payload).filter(|_| !is_other)?;
         Some(Self::Datagrams(Box::new(datagrams)))
     }
 }

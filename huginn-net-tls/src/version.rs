@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// The number of a TLS or DTLS version, as on the wire.
+/// A TLS or DTLS version number, as on the wire.
 ///
-/// Displays as the two characters that JA4 has for it: `13`, `12`, `11`, `10`, `s3`, `s2`, `d1`, `d2`, `d3`, and `00`
-/// for every other number, the drafts of TLS 1.3 among them.
+/// Displays as JA4's two characters: `13`, `12`, `11`, `10`, `s3`, `s2`, `d1`, `d2`, `d3`, and `00` for other numbers,
+/// including drafts of TLS 1.3.
 ///
 /// ```
 /// use huginn_net_tls::Version;
@@ -37,7 +37,7 @@ impl Version {
     /// DTLS 1.3 (RFC 9147).
     pub const DTLS_1_3: Self = Self(0xfefc);
 
-    /// The two characters of JA4.
+    /// The two characters in a JA4.
     pub const fn ja4(self) -> &'static str {
         match self {
             Self::TLS_1_3 => "13",
@@ -53,7 +53,7 @@ impl Version {
         }
     }
 
-    /// Orders versions from old to new: DTLS counts downwards, from 0xfeff.
+    /// Sorts versions from old to new: DTLS numbers count down from 0xfeff.
     pub const fn rank(self) -> u16 {
         match self.0 {
             number @ 0xfe00..=0xfeff => 0xfdff_u16.wrapping_sub(number),

@@ -65,7 +65,7 @@ impl TcpFinding {
     /// A signature and what the database says of it.
     pub fn new(signature: TcpSignature, matched: Option<TcpMatch>, sendsyn: bool) -> Self {
         let distance = matched.as_ref().map_or_else(|| Distance::guess(&signature), |found| found.distance);
-        let params = TcpParams::of(&signature, matched.as_ref());
+        let params = TcpParams::from_signature(&signature, matched.as_ref());
         Self { signature, matched, distance, params, sendsyn }
     }
 
@@ -151,7 +151,7 @@ impl HttpVerdict {
         system: Option<&Label>,
         database: &Arc<Database>,
     ) -> Self {
-        let params = HttpParams::of(&signature, matched.as_ref());
+        let params = HttpParams::from_signature(&signature, matched.as_ref());
         let user_agent = signature.software().filter(|_| signature.role() == Role::Request);
         let software = matched.as_ref().map(|found| &*found.label);
         let system = SystemCheck::of(user_agent, software, system, database);
@@ -165,7 +165,7 @@ impl HttpVerdict {
 
     /// The signature as p0f prints it. Which values are cut depends on the names that the database has.
     pub fn raw_sig(&self) -> impl Display + '_ {
-        self.signature.raw_sig(|name| self.database.knows_header(name))
+        self.signature.raw_sig(|name| self.database.contains_header_name(name))
     }
 }
 

@@ -26,11 +26,11 @@ impl P0fFlow {
 
     /// The timestamp that p0f takes from a segment behind the handshake.
     pub(crate) fn on_segment(&mut self, segment: &Segment<'_>, sender: Side) -> Option<Update> {
-        let is_taken = self.connection.takes(segment.tcp()?, segment.payload, sender);
+        let is_taken = self.connection.accepts(segment.tcp()?, segment.payload, sender);
         if !is_taken || self.clock.is_decided(sender) {
             return None;
         }
-        Some(Update::Timestamp(ClockReading::of(segment)?, self.clock.clone()))
+        Some(Update::Timestamp(ClockReading::from_segment(segment)?, self.clock.clone()))
     }
 }
 

@@ -248,13 +248,13 @@ fn http(source: impl Source<Error: Debug + Send> + Send, database: &Database) ->
             let signature = HttpSignature::from_request(&found.request);
             let matched = database.match_request(&signature);
             let wanted = found.request.headers().value("accept-language").and_then(language::preferred);
-            let params = HttpParams::of(&signature, matched.as_ref());
+            let params = HttpParams::from_signature(&signature, matched.as_ref());
             black_box((matched, params, wanted.and_then(language::name)));
         }
         HttpEvent::Response(found) => {
             let signature = HttpSignature::from_response(&found.response);
             let matched = database.match_response(&signature);
-            let params = HttpParams::of(&signature, matched.as_ref());
+            let params = HttpParams::from_signature(&signature, matched.as_ref());
             black_box((matched, params));
         }
         _ => {}

@@ -1,4 +1,4 @@
-//! Matches of packets that came before.
+//! A per-thread cache of matches.
 
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
@@ -8,9 +8,10 @@ use huginn_net_tcp::{IpVersion, TcpSignature, WindowMultiple};
 use huginn_net_wire::SeenCache;
 
 use super::{Found, Key};
+use crate::limits::MATCH_CACHE_ENTRIES;
 
-/// The number by which each thread caches the matches of an index. No other index has it, nor the same index with other
-/// signatures.
+/// The number that identifies an index in the caches of all threads. Another index, or the same one after a change, has
+/// another number.
 #[derive(Clone, Debug)]
 pub(super) struct MatchCache(u64);
 
@@ -22,11 +23,8 @@ struct MatchKey {
     packet: u128,
 }
 
-/// Packets whose match a thread caches.
-const CAPACITY: usize = 1024;
-
 thread_local! {
-    static MATCHES: RefCell<SeenCache<MatchKey, Found>> = RefCell::new(SeenCache::new(CAPACITY));
+    static MATCHES: RefCell<SeenCache<MatchKey, Found>> = RefCell::new(SeenCache::new(MATCH_CACHE_ENTRIES));
 }
 
 impl Default for MatchCache {
@@ -37,7 +35,7 @@ impl Default for MatchCache {
 }
 
 impl MatchCache {
-    /// Returns the cached match of such a packet, or else what `find` finds.
+    /// Returns the cached match for such a packet, or calls `find` and caches its result.
     #[inline]
     pub(super) fn get_or_find(&self, key: Key, signature: &TcpSignature, find: impl Fn() -> Found) -> Found {
         let key = MatchKey::new(self.0, key, signature);
@@ -61,7 +59,7 @@ impl MatchKey {
     }
 }
 
-/// Leaves the index out: few programs have two.
+/// The hash ignores the index, because few programs have two.
 impl Hash for MatchKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.key.hash(state);

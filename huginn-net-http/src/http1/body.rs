@@ -1,40 +1,40 @@
-//! How a message goes on behind its head (RFC 9112, section 6.3).
+//! Message framing: the end of a body (RFC 9112, section 6.3).
 
-use super::awaited::Asked;
-use super::chunked::{Chunked, End, Malformed};
+use super::chunked::{BodyEnd, Chunked, Malformed};
+use super::pending_requests::RequestKind;
 use crate::headers::trim_blanks;
 use crate::{Header, HeaderName, Headers, Request, Response};
 
-/// The body of a message; its bytes are not kept and not looked at.
+/// The state of a body; its bytes are not read.
 #[derive(Debug)]
 pub(super) enum Body {
-    /// As many bytes as these.
+    /// Remaining bytes.
     Length(u64),
     Chunked(Chunked),
-    /// All that comes until the connection ends.
+    /// All bytes until the connection closes.
     UntilClose,
 }
 
-/// What follows a head.
+/// The framing of the bytes after a head.
 #[derive(Debug)]
-pub(super) enum After {
+pub(super) enum Framing {
     Body(Body),
-    /// What another protocol says (RFC 9110, section 7.8): that of the Upgrade.
+    /// Another protocol after an Upgrade (RFC 9110, section 7.8).
     Upgrade,
-    /// What goes through a tunnel (RFC 9110, section 9.3.6).
+    /// A CONNECT tunnel (RFC 9110, section 9.3.6).
     Tunnel,
-    /// What its head contradicts itself about.
+    /// Unknown, because the head contradicts itself.
     Unknown,
 }
 
-const NOTHING: After = After::Body(Body::Length(0));
+const NO_BODY: Framing = Framing::Body(Body::Length(0));
 
-impl After {
-    pub(super) fn request(request: &Request) -> Self {
-        match Coding::last(request.headers()) {
-            Some(Coding::Chunked) => Self::Body(Body::Chunked(Chunked::default())),
-            // RFC 9112 has it refused: where the body would end is not known.
-            Some(Coding::Other) => Self::Unknown,
+impl Framing {
+    pub(super) fn from_request(request: &Request) -> Self {
+        match TransferCoding::last(request.headers()) {
+            Some(TransferCoding::Chunked) => Self::Body(Body::Chunked(Chunked::default())),
+            // RFC 9112 requires rejection, because the end of the body is unknown.
+            Some(TransferCoding::Other) => Self::Unknown,
             None => match content_length(request.headers()) {
                 Ok(length) => Self::Body(Body::Length(length.unwrap_or(0))),
                 Err(Malformed) => Self::Unknown,
@@ -42,16 +42,16 @@ impl After {
         }
     }
 
-    pub(super) fn response(response: &Response, asked: Asked) -> Self {
-        match (response.status(), asked) {
+    pub(super) fn from_response(response: &Response, request_kind: RequestKind) -> Self {
+        match (response.status(), request_kind) {
             (101, _) => return Self::Upgrade,
-            (200..=299, Asked::Connect) => return Self::Tunnel,
-            (100..=199 | 204 | 304, _) | (_, Asked::Head) => return NOTHING,
+            (200..=299, RequestKind::Connect) => return Self::Tunnel,
+            (100..=199 | 204 | 304, _) | (_, RequestKind::Head) => return NO_BODY,
             _ => {}
         }
-        match Coding::last(response.headers()) {
-            Some(Coding::Chunked) => Self::Body(Body::Chunked(Chunked::default())),
-            Some(Coding::Other) => Self::Body(Body::UntilClose),
+        match TransferCoding::last(response.headers()) {
+            Some(TransferCoding::Chunked) => Self::Body(Body::Chunked(Chunked::default())),
+            Some(TransferCoding::Other) => Self::Body(Body::UntilClose),
             None => match content_length(response.headers()) {
                 Ok(Some(length)) => Self::Body(Body::Length(length)),
                 Ok(None) => Self::Body(Body::UntilClose),
@@ -62,34 +62,35 @@ impl After {
 }
 
 impl Body {
-    /// Takes the next bytes and tells where the body ends, if it does.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Option<End>, Malformed> {
+    /// Skips the next bytes and returns the end of the body, if reached.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Option<BodyEnd>, Malformed> {
         match self {
-            Self::Length(left) => {
-                let here = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
-                *left = left.saturating_sub(here as u64);
-                Ok((*left == 0).then_some(End { taken: here, after_cr: false }))
+            Self::Length(remaining) => {
+                let here = usize::try_from(*remaining).unwrap_or(usize::MAX).min(bytes.len());
+                *remaining = remaining.saturating_sub(here as u64);
+                Ok((*remaining == 0).then_some(BodyEnd { taken: here, after_cr: false }))
             }
             Self::Chunked(chunked) => chunked.push(bytes),
             Self::UntilClose => Ok(None),
         }
     }
 
-    /// The bytes left of it or of its chunk; 0 if the next byte is none of those.
+    /// Remaining bytes of the body or chunk; 0 outside of its data.
     #[inline]
-    pub(super) fn left(&self) -> u64 {
+    #[cfg(feature = "packets")]
+    pub(super) fn remaining(&self) -> u64 {
         match self {
-            Self::Length(left) => *left,
-            Self::Chunked(chunked) => chunked.left(),
+            Self::Length(remaining) => *remaining,
+            Self::Chunked(chunked) => chunked.remaining(),
             Self::UntilClose => u64::MAX,
         }
     }
 
-    /// Passes over bytes that are missing, if nothing but body is missing with them.
+    /// Skips missing bytes. Fails if more than the body is missing.
     pub(super) fn skip(&mut self, missing: u64) -> Result<(), Malformed> {
         match self {
-            Self::Length(left) => {
-                *left = left.checked_sub(missing).ok_or(Malformed)?;
+            Self::Length(remaining) => {
+                *remaining = remaining.checked_sub(missing).ok_or(Malformed)?;
                 Ok(())
             }
             Self::Chunked(chunked) => chunked.skip(missing),
@@ -98,16 +99,15 @@ impl Body {
     }
 }
 
-/// What a transfer coding tells about the end of a body.
+/// The final transfer coding of a message.
 #[derive(Clone, Copy)]
-enum Coding {
+enum TransferCoding {
     Chunked,
     Other,
 }
 
-impl Coding {
-    /// The last one of a message, if there is one. Elements of the list that are empty or `identity` (RFC 2616,
-    /// section 3.6) are none.
+impl TransferCoding {
+    /// The final coding of a message, if any. Empty list elements and `identity` (RFC 2616, section 3.6) are ignored.
     fn last(headers: &Headers) -> Option<Self> {
         let values = headers.named(HeaderName::TransferEncoding).map(Header::value);
         let codings = values.flat_map(|value| value.split(|&byte| byte == b','));
@@ -118,7 +118,7 @@ impl Coding {
     }
 }
 
-/// The length of the body: one number, however often it is given (RFC 9110, section 8.6).
+/// The Content-Length; repeated values must be equal (RFC 9110, section 8.6).
 fn content_length(headers: &Headers) -> Result<Option<u64>, Malformed> {
     let mut length = None;
     let values = headers.named(HeaderName::ContentLength).map(Header::value);

@@ -1,21 +1,21 @@
-//! Both directions of a connection.
+//! An HTTP/1 connection: both directions.
 
 #[cfg(feature = "packets")]
 use huginn_net_core::tally;
 
 use super::Head;
-use super::awaited::Awaited;
-use super::body::After;
+use super::body::Framing;
 use super::head;
+use super::pending_requests::PendingRequests;
 use super::reader::Reader;
 use crate::headers::trim_blanks;
 use crate::p0f::Exchange;
 use crate::{Header, HeaderName, HttpError, Response, Role};
 
-/// Reads both directions of an HTTP/1 connection, each from its bytes in order, in pieces of any size.
+/// Parses both directions of an HTTP/1 connection from in-order bytes in pieces of any size.
 ///
-/// Every head is reported, however many exchanges there are; bodies are passed over unseen. A greeting of SOCKS or of the
-/// PROXY protocol may come first, and what goes through the tunnel of a CONNECT is read as a connection of its own.
+/// Every head is reported and every body is skipped. A SOCKS handshake or a PROXY protocol header may come first. The
+/// contents of a CONNECT tunnel are parsed as a new connection.
 ///
 /// ```
 /// use huginn_net_http::{Role, http1::{Head, Http1Connection, Http1Counters}};
@@ -34,37 +34,37 @@ use crate::{Header, HeaderName, HttpError, Response, Role};
 pub struct Http1Connection {
     requests: Reader,
     responses: Reader,
-    awaited: Awaited,
+    pending_requests: PendingRequests,
     requests_seen: u32,
     responses_seen: u32,
     p0f: Exchange,
     upgrade: Option<Upgrade>,
-    /// Whether responses may be missing: which request the next one answers is not known from their number.
+    /// Whether responses may be missing, so that counting no longer matches responses to requests.
     responses_missing: bool,
 }
 
-/// Another protocol that a connection goes on with: behind a response 101, or instead of HTTP/1.
+/// A protocol that a connection switches to, after a response 101 or instead of HTTP/1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Upgrade {
-    /// HTTP/2 (RFC 7540, section 3.2): the first request is answered on its stream 1.
+    /// HTTP/2 by upgrade (RFC 7540, section 3.2): the first request is answered on stream 1.
     Http2,
-    /// HTTP/2 from its preface on (RFC 9113, section 3.3), behind a greeting or in a tunnel.
+    /// HTTP/2 by prior knowledge (RFC 9113, section 3.3), after a proxy preamble or in a tunnel.
     PriorKnowledge,
-    /// Something else, such as a WebSocket.
+    /// Another protocol, such as WebSocket.
     Other,
 }
 
-/// What could not be read.
+/// Counters of HTTP/1 errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Http1Counters {
     /// Heads longer than [`MAX_HEAD`](super::MAX_HEAD).
     pub heads_too_long: u64,
-    /// Heads of more fields than [`MAX_HEADERS`](super::MAX_HEADERS).
+    /// Heads with more fields than [`MAX_HEADERS`](super::MAX_HEADERS).
     pub heads_with_too_many_headers: u64,
-    /// How often it was not known any more where the next head begins.
+    /// Number of times that the start of the next head became unknown.
     pub times_lost: u64,
 }
 
@@ -78,21 +78,21 @@ impl Default for Http1Connection {
 }
 
 impl Http1Connection {
-    /// A connection from its first bytes.
+    /// Creates a connection from its first bytes.
     pub fn new() -> Self {
-        Self::with(Reader::new)
+        Self::with_readers(Reader::new)
     }
 
-    /// A connection that was open before: heads are looked for where pieces begin.
+    /// Creates a connection that was already open. Heads are only detected at the start of a piece.
     pub fn midstream() -> Self {
-        Self::with(Reader::midstream)
+        Self::with_readers(Reader::midstream)
     }
 
-    fn with(reader: impl Fn(Role) -> Reader) -> Self {
+    fn with_readers(reader: impl Fn(Role) -> Reader) -> Self {
         Self {
             requests: reader(Role::Request),
             responses: reader(Role::Response),
-            awaited: Awaited::default(),
+            pending_requests: PendingRequests::default(),
             requests_seen: 0,
             responses_seen: 0,
             p0f: Exchange::default(),
@@ -101,8 +101,8 @@ impl Http1Connection {
         }
     }
 
-    /// Takes the next bytes of the direction of requests or of responses, and hands on the heads that are now whole, each
-    /// with the number of its exchange, counted from 0. Provisional responses (1xx) have the number of the final one.
+    /// Parses the next bytes of one direction and calls `found` for each complete head, with the number of its
+    /// exchange, counted from 0. Provisional responses (1xx) have the number of the final response.
     pub fn push(
         &mut self,
         direction: Role,
@@ -125,20 +125,20 @@ impl Http1Connection {
         counters: &mut Http1Counters,
         found: &mut impl FnMut(u32, Head),
     ) {
-        if self.requests_seen == 0 && self.requests.searches() {
+        if self.requests_seen == 0 && self.requests.is_midstream() {
             self.requests_seen = self.responses_seen;
         }
-        let Self { requests, awaited, requests_seen, p0f, .. } = self;
+        let Self { requests, pending_requests, requests_seen, p0f, .. } = self;
         requests.push(bytes, counters, &mut |head, is_first| {
             let request = head::request(head, is_first && *p0f == Exchange::Request)?;
             p0f.on_request(request.is_seen_by_p0f());
-            awaited.push(&request);
-            let after = After::request(&request);
+            pending_requests.push(&request);
+            let after = Framing::from_request(&request);
             found(*requests_seen, Head::Request(request));
             *requests_seen = requests_seen.saturating_add(1);
             Ok(after)
         });
-        if self.upgrade.is_none() && self.requests.is_over() {
+        if self.upgrade.is_none() && self.requests.has_switched_protocols() {
             self.upgrade = Some(Upgrade::PriorKnowledge);
             self.responses.switch();
         }
@@ -151,28 +151,30 @@ impl Http1Connection {
         found: &mut impl FnMut(u32, Head),
     ) {
         self.p0f.on_server_bytes();
-        if self.responses.is_lost() && self.requests_seen > 0 && self.awaited.is_empty() {
-            // Nothing was asked: what looks like a head is part of a body.
+        if self.responses.is_resyncing() && self.requests_seen > 0 && self.pending_requests.is_empty() {
+            // No request is pending, so apparent heads are part of a body.
             return;
         }
         let (mut tunnel, mut upgrade) = (false, None);
-        let Self { responses, awaited, requests_seen, responses_seen, p0f, responses_missing, .. } = self;
+        let Self {
+            responses, pending_requests, requests_seen, responses_seen, p0f, responses_missing, ..
+        } = self;
         responses.push(bytes, counters, &mut |head, is_first| {
             let response = head::response(head, is_first && *p0f == Exchange::Response)?;
             p0f.end();
             if std::mem::take(responses_missing) {
-                // A client asks again when it has its answer, unless it pipelines.
-                awaited.keep_last();
+                // A client without pipelining sends the next request after the response.
+                pending_requests.keep_last();
                 *responses_seen = (*responses_seen).max(requests_seen.saturating_sub(1));
             }
-            let after = After::response(&response, awaited.next());
-            tunnel |= matches!(after, After::Tunnel);
-            if matches!(after, After::Upgrade) {
-                upgrade = Some(Upgrade::of(&response));
+            let after = Framing::from_response(&response, pending_requests.next_kind());
+            tunnel |= matches!(after, Framing::Tunnel);
+            if matches!(after, Framing::Upgrade) {
+                upgrade = Some(Upgrade::from_response(&response));
             }
             let exchange = *responses_seen;
             if !matches!(response.status(), 100 | 102..=199) {
-                awaited.answered();
+                pending_requests.pop();
                 *responses_seen = responses_seen.saturating_add(1);
             }
             found(exchange, Head::Response(response));
@@ -184,24 +186,26 @@ impl Http1Connection {
         }
         if tunnel {
             self.requests.switch();
-            let early = self.requests.take_rest();
+            let early = self.requests.take_switched_bytes();
             self.requests = Reader::new(Role::Request);
-            self.awaited = Awaited::default();
+            self.pending_requests = PendingRequests::default();
             self.push_requests(&early, counters, found);
         }
     }
 
-    /// The bytes left, in this direction, of a body or of its chunk; 0 if the next byte is none of those.
+    /// Remaining bytes of the current body or chunk in this direction; 0 outside of a body.
     #[inline]
-    pub(crate) fn body_left(&self, direction: Role) -> u64 {
+    #[cfg(feature = "packets")]
+    pub(crate) fn body_remaining(&self, direction: Role) -> u64 {
         match direction {
-            Role::Request => self.requests.body_left(),
-            Role::Response => self.responses.body_left(),
+            Role::Request => self.requests.body_remaining(),
+            Role::Response => self.responses.body_remaining(),
         }
     }
 
-    /// Takes that many bytes of a body as read, fewer than are [left](Self::body_left).
+    /// Skips body bytes; `len` is less than the [remaining](Self::body_remaining) bytes.
     #[inline]
+    #[cfg(feature = "packets")]
     pub(crate) fn skip_body(&mut self, direction: Role, len: u64) {
         match direction {
             Role::Request => self.requests.skip_body(len),
@@ -209,19 +213,20 @@ impl Http1Connection {
         }
     }
 
-    /// The connection behind first bytes of its client that are no HTTP/1, as [`is_foreign`](super::is_foreign) found.
-    pub(crate) fn behind_foreign(mut self, len: usize) -> Self {
-        self.requests.skip_foreign(len);
+    /// Marks the client's first bytes as skipped, because [`is_not_http`](super::is_not_http) ruled HTTP/1 out.
+    #[cfg(feature = "packets")]
+    pub(crate) fn after_non_http_prefix(mut self, len: usize) -> Self {
+        self.requests.skip_non_http(len);
         self
     }
 
-    /// Tells that p0f would look no further, for a reason that is not in the bytes: a FIN or RST, data in a SYN. What
-    /// comes from here on has no signature of p0f's ([`HttpSignature::p0f_from_request`](crate::HttpSignature::p0f_from_request)).
+    /// Records that p0f stops reading for a reason outside of the bytes: a FIN, a RST or data in a SYN. Later heads
+    /// have no p0f signature ([`HttpSignature::p0f_from_request`](crate::HttpSignature::p0f_from_request)).
     pub fn hide_from_p0f(&mut self) {
         self.p0f.end();
     }
 
-    /// Tells that bytes of a direction are missing here, and how many: `u64::MAX` if that is not known.
+    /// Records missing bytes of a direction; `u64::MAX` if their number is unknown.
     pub fn gap(&mut self, direction: Role, missing: u64, counters: &mut Http1Counters) {
         self.hide_from_p0f();
         match direction {
@@ -231,52 +236,55 @@ impl Http1Connection {
             }
             Role::Response => {
                 self.responses.gap(missing, counters);
-                self.responses_missing |= self.responses.is_lost();
+                self.responses_missing |= self.responses.is_resyncing();
             }
         }
     }
 
-    /// What the connection has been upgraded to, if it has been.
+    /// The protocol that the connection switched to, if any.
     pub fn upgrade(&self) -> Option<Upgrade> {
         self.upgrade
     }
 
-    /// Whether what follows in this direction is not HTTP/1 but what the connection was upgraded to.
-    pub fn is_over(&self, direction: Role) -> bool {
+    /// Whether this direction has switched from HTTP/1 to another protocol.
+    pub fn has_switched_protocols(&self, direction: Role) -> bool {
         match direction {
-            Role::Request => self.requests.is_over(),
-            Role::Response => self.responses.is_over(),
+            Role::Request => self.requests.has_switched_protocols(),
+            Role::Response => self.responses.has_switched_protocols(),
         }
     }
 
-    /// The bytes of a direction, so far, that are those of an upgrade. They are kept until they are taken, 128 KiB at
-    /// most: if more comes, nothing is.
-    pub fn take_rest(&mut self, direction: Role) -> Vec<u8> {
+    /// Takes the bytes received since the switch to another protocol. Up to 128 KiB are buffered; if more arrive, all
+    /// are dropped.
+    pub fn take_switched_bytes(&mut self, direction: Role) -> Vec<u8> {
         match direction {
-            Role::Request => self.requests.take_rest(),
-            Role::Response => self.responses.take_rest(),
+            Role::Request => self.requests.take_switched_bytes(),
+            Role::Response => self.responses.take_switched_bytes(),
         }
     }
 
-    /// Whether it has been seen to be HTTP/1.
+    /// Whether a head of HTTP/1 was found.
     pub fn is_http1(&self) -> bool {
         self.requests_seen > 0 || self.responses_seen > 0
     }
 
-    /// Whether nothing further can be found: both directions are not HTTP/1 or have come to an end, or the client has long
-    /// said something else.
+    /// Whether no further head can be found: both directions ended or are not HTTP/1, or the client exceeded the limit
+    /// of bytes that are not HTTP/1.
     pub fn is_done(&self) -> bool {
-        self.requests.is_hopeless() || self.requests.is_done() && self.responses.is_done()
+        self.requests.exceeds_non_http_limit() || self.requests.is_done() && self.responses.is_done()
     }
 
-    /// The memory that it takes up beside itself, in bytes.
-    pub fn held(&self) -> usize {
-        self.requests.held().saturating_add(self.responses.held()).saturating_add(self.awaited.held())
+    /// Heap memory in bytes.
+    pub fn buffered_bytes(&self) -> usize {
+        self.requests
+            .buffered_bytes()
+            .saturating_add(self.responses.buffered_bytes())
+            .saturating_add(self.pending_requests.buffered_bytes())
     }
 }
 
 impl Upgrade {
-    fn of(response: &Response) -> Self {
+    fn from_response(response: &Response) -> Self {
         let values = response.headers().named(HeaderName::Upgrade).map(Header::value);
         let mut protocols = values.flat_map(|value| value.split(|&byte| byte == b','));
         if protocols.any(|protocol| trim_blanks(protocol).eq_ignore_ascii_case(b"h2c")) {

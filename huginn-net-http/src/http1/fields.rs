@@ -1,27 +1,27 @@
-//! The header fields in the lines of a head.
+//! Header fields in the lines of a head.
 //!
-//! A line need have nothing but a name and a colon; others are skipped.
+//! A line needs only a name and a colon; other lines are skipped.
 
 use std::ops::Range;
 
 use memchr::memchr;
 
-use super::head::{MAX_HEAD, MAX_HEADERS};
 use crate::HttpError;
 use crate::headers::{FieldList, trim_blanks};
+use crate::limits::{MAX_HEAD, MAX_HEADERS};
 
-/// The fields of a head that is all there, and how long its lines are up to the empty one. `None` if its end is not there,
-/// and if that or its fields are less easily found.
+/// Parses the fields of a complete head and returns them with the length up to the empty line. `None` if the end is
+/// missing, or if lines are folded or too many.
 ///
-/// As for p0f, a line that begins with a CR is the empty one, whatever follows.
-pub(super) fn of_whole_head(bytes: &[u8]) -> Option<(FieldList, usize)> {
+/// As in p0f, a line that starts with a CR is the empty line.
+pub(super) fn parse_whole_head(bytes: &[u8]) -> Option<(FieldList, usize)> {
     let mut start = memchr(b'\n', bytes)?.saturating_add(1);
     let mut fields = FieldList::default();
     loop {
         let rest = bytes.get(start..)?;
         match rest.first()? {
             b'\r' | b'\n' => return (start <= MAX_HEAD).then_some((fields, start)),
-            // It may go on with the line before.
+            // A folded line continues the previous one.
             b' ' | b'\t' => return None,
             _ => {}
         }
@@ -36,8 +36,8 @@ pub(super) fn of_whole_head(bytes: &[u8]) -> Option<(FieldList, usize)> {
     }
 }
 
-/// The fields of lines; what is behind the first one is unfolded.
-pub(super) fn of_lines(lines: &mut [u8]) -> Result<FieldList, HttpError> {
+/// Parses the fields of these lines after unfolding all but the first.
+pub(super) fn parse_lines(lines: &mut [u8]) -> Result<FieldList, HttpError> {
     let mut start = memchr(b'\n', lines).map_or(lines.len(), |end| end.saturating_add(1));
     unfold(lines, start);
     let mut fields = FieldList::default();
@@ -54,7 +54,7 @@ pub(super) fn of_lines(lines: &mut [u8]) -> Result<FieldList, HttpError> {
     Ok(fields)
 }
 
-/// Makes one line of those that a line break and a blank divide (RFC 9112, section 5.2).
+/// Unfolds lines: replaces a line break before a blank by blanks (RFC 9112, section 5.2).
 fn unfold(lines: &mut [u8], start: usize) {
     let mut line = start;
     while let Some(length) = lines.get(line..).and_then(|rest| memchr(b'\n', rest)) {
@@ -69,20 +69,19 @@ fn unfold(lines: &mut [u8], start: usize) {
     }
 }
 
-/// Where the name and the value stand of the field in the line that begins there in a head and has this length without
-/// its LF.
+/// The ranges of name and value of the field in the line at `start`, whose `length` excludes the LF.
 #[inline(always)]
 fn field(head: &[u8], start: usize, length: usize) -> Option<(Range<usize>, Range<usize>)> {
     let line = head.get(start..)?.get(..length)?;
     let colon = line.iter().position(|&byte| byte == b':')?;
     let behind_colon = start.saturating_add(colon).saturating_add(1);
     let end = start.saturating_add(length).saturating_sub(usize::from(line.last() == Some(&b'\r')));
-    let name = place_within(head, trim_blanks(line.get(..colon)?));
+    let name = range_within(head, trim_blanks(line.get(..colon)?));
     (!name.is_empty()).then_some((name, behind_colon..end))
 }
 
-/// Where a part of some bytes stands in them.
-pub(super) fn place_within(whole: &[u8], part: &[u8]) -> Range<usize> {
+/// The range of a part within the whole.
+pub(super) fn range_within(whole: &[u8], part: &[u8]) -> Range<usize> {
     let start = part.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());
     start..start.wrapping_add(part.len())
 }

@@ -1,15 +1,13 @@
-//! The first line of a head.
+//! The first line of a head: request line or status line.
 
 use super::Probe;
 use crate::headers::trim_blanks;
+use crate::limits::MAX_METHOD_LEN;
 use crate::{HttpVersion, Role};
 
-/// The longest method: longer than any registered one.
-pub(super) const MAX_METHOD: usize = 24;
 const VERSION: &[u8] = b"HTTP/1.";
 
-/// The methods that a request is known by where it need not begin (RFC 9110, section 9; RFC 5789; RFC 4918; SOAP and
-/// UPnP events have those of their own).
+/// The methods that identify a request in midstream (RFC 9110, section 9; RFC 5789; RFC 4918; SOAP; UPnP events).
 const METHODS: &[&[u8]] = &[
     b"GET ",
     b"POST ",
@@ -35,21 +33,21 @@ const METHODS: &[&[u8]] = &[
     b"M-POST ",
 ];
 
-/// Whether these are the first bytes of a head, as far as a first line without its end tells.
+/// Judges whether a head starts with these bytes; the end of the first line need not be present.
 pub(crate) fn probe(role: Role, bytes: &[u8]) -> Probe {
     let unsure_if = |condition| if condition { Probe::Unsure } else { Probe::No };
     match role {
-        Role::Request => match bytes.iter().take(MAX_METHOD).position(|&byte| !is_token(byte)) {
+        Role::Request => match bytes.iter().take(MAX_METHOD_LEN).position(|&byte| !is_token(byte)) {
             Some(end @ 1..) if bytes.get(end) == Some(&b' ') => Probe::Yes,
             Some(_) => Probe::No,
-            None => unsure_if(bytes.len() < MAX_METHOD),
+            None => unsure_if(bytes.len() < MAX_METHOD_LEN),
         },
         Role::Response if bytes.starts_with(VERSION) => Probe::Yes,
         Role::Response => unsure_if(VERSION.starts_with(bytes)),
     }
 }
 
-/// Whether a head surely begins with these bytes, where it need not.
+/// Whether a head certainly starts with these bytes, in midstream.
 pub(crate) fn begins_head(role: Role, bytes: &[u8]) -> bool {
     match role {
         Role::Request => METHODS.iter().any(|method| bytes.starts_with(method)),
@@ -57,7 +55,7 @@ pub(crate) fn begins_head(role: Role, bytes: &[u8]) -> bool {
     }
 }
 
-/// A request line, by its parts.
+/// The parts of a request line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RequestLine<'a> {
     pub(crate) method: &'a [u8],
@@ -66,31 +64,31 @@ pub(crate) struct RequestLine<'a> {
 }
 
 impl<'a> RequestLine<'a> {
-    /// Reads `method SP target SP HTTP/1.x`, whatever the target holds. The end of the line may be there or not.
+    /// Parses `method SP target SP HTTP/1.x` with any target. The line end is optional.
     pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
         let (rest, &[ref version @ .., minor]) = line.trim_ascii_end().split_last_chunk::<8>()?;
         let end = rest.iter().position(|&byte| byte == b' ')?;
         let (method, target) = rest.split_at_checked(end)?;
-        let is_method = (1..=MAX_METHOD).contains(&end) && method.iter().all(|&byte| is_token(byte));
+        let is_method = (1..=MAX_METHOD_LEN).contains(&end) && method.iter().all(|&byte| is_token(byte));
         (version == VERSION && is_method && !trim_blanks(target).is_empty()).then(|| Self {
             method,
             target: trim_blanks(target),
-            version: version_of(minor),
+            version: version_from_minor(minor),
         })
     }
 }
 
-/// A status line, by its parts.
+/// The parts of a status line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StatusLine<'a> {
     pub(crate) version: HttpVersion,
-    /// 0 if there are no three digits.
+    /// 0 without three digits.
     pub(crate) status: u16,
     pub(crate) reason: &'a [u8],
 }
 
 impl<'a> StatusLine<'a> {
-    /// Reads `HTTP/1.x SP status SP reason`, of which only the version need be right.
+    /// Parses `HTTP/1.x SP status SP reason`. Only the version is required.
     pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
         let (&minor, rest) = line.strip_prefix(VERSION)?.split_first()?;
         let blank = rest.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(rest.len());
@@ -103,11 +101,11 @@ impl<'a> StatusLine<'a> {
             _ => 0,
         };
         let reason = if status == 0 { rest } else { trim_blanks(reason) };
-        Some(Self { version: version_of(minor), status, reason })
+        Some(Self { version: version_from_minor(minor), status, reason })
     }
 }
 
-/// Whether this is the first line of a head.
+/// Whether this is a valid first line.
 pub(crate) fn is_first_line(role: Role, line: &[u8]) -> bool {
     match role {
         Role::Request => RequestLine::parse(line).is_some(),
@@ -115,12 +113,12 @@ pub(crate) fn is_first_line(role: Role, line: &[u8]) -> bool {
     }
 }
 
-/// HTTP/1.1, or what p0f takes for HTTP/1.0.
-fn version_of(minor: u8) -> HttpVersion {
+/// Returns HTTP/1.1 for minor version 1, and HTTP/1.0 otherwise, as p0f does.
+fn version_from_minor(minor: u8) -> HttpVersion {
     if minor == b'1' { HttpVersion::Http11 } else { HttpVersion::Http10 }
 }
 
-/// A character of a token (RFC 9110, section 5.6.2).
+/// Whether a byte is a token character (RFC 9110, section 5.6.2).
 fn is_token(byte: u8) -> bool {
     let is_sign = matches!(
         byte,

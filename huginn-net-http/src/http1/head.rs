@@ -1,24 +1,18 @@
-//! A whole head.
+//! A complete head.
 
 use std::borrow::Cow;
 
 use huginn_net_wire::Parsed;
 
-use super::fields::{self, place_within};
+use super::fields::{self, range_within};
 use super::first_line::{RequestLine, StatusLine};
 use super::head_buffer::{HeadBuffer, Scan};
 use crate::headers::{Draft, FieldList};
 use crate::message::{RequestParts, ResponseParts, SeenByP0f};
 use crate::{HttpError, Request, Response, Role, p0f};
 
-/// The longest head that is read, in bytes.
-pub const MAX_HEAD: usize = 64 << 10;
-/// The most header fields of a head.
-pub const MAX_HEADERS: usize = 256;
-
 impl Request {
-    /// Reads the head of an HTTP/1 request, as a connection begins with it. `None` where more bytes are needed: its end is
-    /// not there.
+    /// Parses the head of an HTTP/1 request at the start of these bytes. `None` if the end of the head is missing.
     ///
     /// ```
     /// use huginn_net_http::Request;
@@ -32,17 +26,17 @@ impl Request {
     /// ```
     ///
     /// # Errors
-    /// Bytes that are no such head, or one beyond the limits.
+    /// [`HttpError`] if the bytes are not such a head, or if the head exceeds a limit.
     pub fn parse(bytes: &[u8]) -> Result<Option<Parsed<Self>>, HttpError> {
         parse(Role::Request, bytes, |head| request(head, true))
     }
 }
 
 impl Response {
-    /// Reads the head of an HTTP/1 response; see [`Request::parse`].
+    /// Parses the head of an HTTP/1 response; see [`Request::parse`].
     ///
     /// # Errors
-    /// Bytes that are no such head, or one beyond the limits.
+    /// [`HttpError`] if the bytes are not such a head, or if the head exceeds a limit.
     pub fn parse(bytes: &[u8]) -> Result<Option<Parsed<Self>>, HttpError> {
         parse(Role::Response, bytes, |head| response(head, true))
     }
@@ -56,39 +50,39 @@ fn parse<T>(
     let Scan::Whole { head, taken } = HeadBuffer::default().push(role, bytes)? else { return Ok(None) };
     let consumed = match (head.blank_has_cr, bytes.get(taken)) {
         (true, Some(b'\n')) => taken.saturating_add(1),
-        // An LF may still come.
+        // An LF may follow.
         (true, None) => return Ok(None),
         _ => taken,
     };
     Ok(Some(Parsed::new(read(head)?, consumed)))
 }
 
-/// A head that has come.
+/// A complete head, as lines.
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
-    /// Its lines up to the empty one.
+    /// The lines up to the empty line.
     pub(super) lines: Cow<'a, [u8]>,
-    /// Its fields, if they are known already.
+    /// The fields, if already parsed.
     pub(super) fields: Option<FieldList>,
-    /// The lengths up to which pieces before the last brought them.
+    /// The lengths after each piece except the last.
     pub(super) cuts: Vec<u16>,
-    /// Whether a CR begins the empty line.
+    /// Whether the empty line starts with a CR.
     pub(super) blank_has_cr: bool,
 }
 
-/// Reads a request. `for_p0f`: whether p0f would look at it.
+/// Parses a request. `for_p0f`: whether p0f would read it.
 pub(super) fn request(head: Lines<'_>, for_p0f: bool) -> Result<Request, HttpError> {
-    let is_seen_by_p0f = for_p0f && p0f::takes_request(&head.lines);
+    let is_seen_by_p0f = for_p0f && p0f::reads_request(&head.lines);
     let head = draft(head.lines, head.fields)?;
     let text = head.text();
     let RequestLine { method, target, version } =
         RequestLine::parse(first_line(text)).ok_or(HttpError::NotHttp1)?;
-    let [method, target] = [method, target].map(|part| place_within(text, part).into());
+    let [method, target] = [method, target].map(|part| range_within(text, part).into());
     let parts = RequestParts { version, method, target, authority: None };
     Ok(Request::from_parts(parts, head, is_seen_by_p0f))
 }
 
-/// Reads a response. `for_p0f`: whether p0f would look at it.
+/// Parses a response. `for_p0f`: whether p0f would read it.
 pub(super) fn response(head: Lines<'_>, for_p0f: bool) -> Result<Response, HttpError> {
     let Lines { lines, fields, cuts, blank_has_cr } = head;
     let places = for_p0f.then(|| p0f::response_fields(&lines, &cuts, blank_has_cr)).flatten();
@@ -105,14 +99,14 @@ pub(super) fn response(head: Lines<'_>, for_p0f: bool) -> Result<Response, HttpE
     let text = head.text();
     let StatusLine { version, status, reason } =
         StatusLine::parse(first_line(text)).ok_or(HttpError::NotHttp1)?;
-    let reason = place_within(text, reason).into();
+    let reason = range_within(text, reason).into();
     Ok(Response::from_parts(ResponseParts { version, status, reason }, head, seen_by_p0f))
 }
 
 fn draft(mut lines: Cow<'_, [u8]>, fields: Option<FieldList>) -> Result<Draft<'_>, HttpError> {
     let fields = match fields {
         Some(fields) => fields,
-        None => fields::of_lines(lines.to_mut())?,
+        None => fields::parse_lines(lines.to_mut())?,
     };
     Ok(Draft::new(lines, fields))
 }

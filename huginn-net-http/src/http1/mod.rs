@@ -1,45 +1,48 @@
-//! HTTP/1 (RFC 9112): the heads of both directions of a connection, from their bytes in order.
+//! HTTP/1 (RFC 9112): the heads of both directions of a connection, from in-order bytes.
 
-mod awaited;
 mod body;
 mod chunked;
 mod connection;
 mod fields;
 mod first_line;
-mod greeting;
 mod head;
 mod head_buffer;
+mod pending_requests;
+mod proxy_preamble;
 mod reader;
 
+pub use crate::limits::{MAX_HEAD, MAX_HEADERS};
 pub use connection::{Http1Connection, Http1Counters, Upgrade};
+#[cfg(feature = "packets")]
 pub(crate) use first_line::begins_head;
-pub use head::{MAX_HEAD, MAX_HEADERS};
 
 use crate::{Request, Response, Role};
 
 /// The head of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Head {
-    /// Of a request.
+    /// A request.
     Request(Request),
-    /// Of a response, a provisional one (1xx) too.
+    /// A response, including provisional ones (1xx).
     Response(Response),
 }
 
-/// Whether bytes begin something.
+/// Whether bytes start a certain construct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Probe {
     /// They do.
     Yes,
-    /// More bytes are needed to tell.
+    /// More bytes are needed.
     Unsure,
     /// They do not.
     No,
 }
 
-/// Whether the first bytes of a client begin neither a request nor anything that may come before one.
-pub(crate) fn is_foreign(first: &[u8]) -> bool {
-    let may_precede_head = greeting::length(Role::Request, first) != Err(greeting::NoGreeting::Absent)
+/// Whether the first bytes of a client rule out a request, and anything that may precede one.
+#[cfg(feature = "packets")]
+pub(crate) fn is_not_http(first: &[u8]) -> bool {
+    let may_precede_head = proxy_preamble::preamble_len(Role::Request, first)
+        != Err(proxy_preamble::PreambleError::Absent)
         || matches!(first, [b'\r' | b'\n', ..]);
     !may_precede_head && first_line::probe(Role::Request, first) == Probe::No
 }

@@ -1,109 +1,105 @@
-//! One direction of a connection.
+//! One direction of an HTTP/1 connection.
 
-use super::body::{After, Body};
+use super::body::{Body, Framing};
 use super::connection::Http1Counters;
 use super::first_line;
-use super::greeting::{self, MAX_GREETING, NoGreeting};
 use super::head::Lines;
 use super::head_buffer::{HeadBuffer, Scan};
+use super::proxy_preamble::{self, PreambleError};
+use crate::limits::{
+    MAX_BLANK_LINE_BYTES, MAX_NON_HTTP_PREFIX_LEN, MAX_PREAMBLE_LEN, MAX_SEARCH_BYTES, MAX_SWITCHED_BYTES,
+};
 use crate::{HttpError, Role};
 
-/// Blank lines that may come before the first head, in bytes (RFC 9112, section 2.2).
-const MAX_BLANK: u8 = 8;
-/// How much a client may say that is not HTTP/1 before its server is not listened to any more, in bytes.
-const MAX_NON_HTTP_PREFIX_LEN: u32 = 4 << 10;
-/// How much is kept of what follows HTTP/1, in bytes.
-const MAX_REST: usize = 128 << 10;
-/// How far heads are looked for in a stream that is not known to be HTTP, in bytes.
-const SEARCH_LIMIT: u32 = 64 << 10;
-/// What the preface of HTTP/2 has of a request line.
+/// The request line of the HTTP/2 preface.
 const PREFACE_LINE: &[u8] = b"PRI * HTTP/2.0\r\n";
 
-/// Finds the heads of a direction, and passes over the bodies behind them.
+/// Finds the heads of one direction and skips the bodies.
 #[derive(Debug)]
 pub(super) struct Reader {
     role: Role,
     state: State,
-    /// Whether it is known to be HTTP.
+    /// Whether the stream is known to be HTTP.
     is_http: bool,
-    /// Whether everything so far belongs to the first head.
+    /// Whether all bytes so far belong to the first head.
     is_first: bool,
-    /// Whether an LF belongs to what ended with a CR.
+    /// Whether the previous part ended with a CR, so that a following LF belongs to it.
     after_cr: bool,
-    /// Bytes passed over where there is no head.
-    passed: u32,
-    /// Whether the first head may be anywhere.
-    searches: bool,
-    /// Whether another protocol follows the body.
-    switches: bool,
+    /// Bytes skipped outside of heads.
+    skipped_bytes: u32,
+    /// Whether the direction was joined in midstream, so that the first head may start anywhere.
+    is_midstream: bool,
+    /// Whether another protocol follows the current body.
+    switch_after_body: bool,
 }
 
 #[derive(Debug)]
 enum State {
-    /// Where a greeting of another protocol may be; with the bytes of it that are there.
+    /// A proxy preamble may come; with its bytes so far.
     Start(Vec<u8>),
     Head(HeadBuffer),
     Body(Body),
-    /// Where a head begins is not known: one is looked for wherever a piece begins.
-    Lost,
-    /// Behind HTTP/1, or at HTTP/2 instead of it; with what has come.
-    Over(Vec<u8>),
+    /// The start of the next head is unknown; a head is only detected at the start of a piece.
+    Resyncing,
+    /// After HTTP/1, or in HTTP/2 instead of it; with the buffered bytes.
+    Switched(Vec<u8>),
     /// Not HTTP/1.
-    Refused,
+    NotHttp,
 }
 
 impl Reader {
-    /// A direction from its first byte.
+    /// Creates a reader of a direction from its first byte.
     pub(super) fn new(role: Role) -> Self {
-        Self::at(role, State::Start(Vec::new()))
+        Self::with_state(role, State::Start(Vec::new()))
     }
 
-    /// A direction from somewhere within it.
+    /// Creates a reader of a direction joined in midstream.
     pub(super) fn midstream(role: Role) -> Self {
-        Self::at(role, State::Lost)
+        Self::with_state(role, State::Resyncing)
     }
 
-    fn at(role: Role, state: State) -> Self {
-        let searches = matches!(state, State::Lost);
+    fn with_state(role: Role, state: State) -> Self {
+        let is_midstream = matches!(state, State::Resyncing);
         Self {
             role,
             state,
             is_http: false,
-            is_first: !searches,
+            is_first: !is_midstream,
             after_cr: false,
-            passed: 0,
-            searches,
-            switches: false,
+            skipped_bytes: 0,
+            is_midstream,
+            switch_after_body: false,
         }
     }
 
-    /// Takes the next bytes. `on_head` takes each head that is now whole, and whether its direction
-    /// begins with it, and tells what follows it.
+    /// Parses the next bytes. Calls `on_head` with each complete head and whether it starts the direction; `on_head`
+    /// returns the framing of the message.
     pub(super) fn push(
         &mut self,
         mut bytes: &[u8],
         counters: &mut Http1Counters,
-        on_head: &mut impl FnMut(Lines<'_>, bool) -> Result<After, HttpError>,
+        on_head: &mut impl FnMut(Lines<'_>, bool) -> Result<Framing, HttpError>,
     ) {
-        if matches!(self.state, State::Lost) {
+        if matches!(self.state, State::Resyncing) {
             self.search(bytes);
         }
-        // Bodies are not looked into: to fetch a byte of each segment from memory takes longer than all else here.
+        // Body bytes are never read: loading one byte of each segment from memory would cost more than all other work
+        // here.
         while !bytes.is_empty() {
             if std::mem::take(&mut self.after_cr) && bytes.starts_with(b"\n") {
                 bytes = bytes.get(1..).unwrap_or_default();
                 continue;
             }
             let taken = match &mut self.state {
-                State::Start(_) => match self.greeting(bytes) {
+                State::Start(_) => match self.skip_preamble(bytes) {
                     Ok(taken) => taken,
-                    Err(held) => {
-                        self.push(&held, counters, on_head);
+                    Err(buffered) => {
+                        self.push(&buffered, counters, on_head);
                         bytes.len()
                     }
                 },
                 State::Head(head) if head.is_empty() && matches!(bytes, [b'\r' | b'\n', ..]) => {
-                    self.pass_blank();
+                    self.skip_blank_line_byte();
                     1
                 }
                 State::Head(_) => self.head(bytes, counters, on_head),
@@ -114,162 +110,166 @@ impl Reader {
                         end.taken
                     }
                     Ok(None) => return,
-                    Err(_) => return self.lose(counters),
+                    Err(_) => return self.lose_sync(counters),
                 },
-                State::Over(rest) if rest.len().saturating_add(bytes.len()) <= MAX_REST => {
+                State::Switched(rest) if rest.len().saturating_add(bytes.len()) <= MAX_SWITCHED_BYTES => {
                     rest.extend_from_slice(bytes);
                     return;
                 }
-                State::Over(_) => {
+                State::Switched(_) => {
                     counters.times_lost = counters.times_lost.saturating_add(1);
-                    self.state = State::Refused;
+                    self.state = State::NotHttp;
                     return;
                 }
-                State::Refused => {
-                    self.pass(bytes.len());
+                State::NotHttp => {
+                    self.count_skipped(bytes.len());
                     return;
                 }
-                State::Lost => return,
+                State::Resyncing => return,
             };
             bytes = bytes.get(taken..).unwrap_or_default();
         }
     }
 
-    /// The bytes left of a body or of its chunk; 0 if the next byte is none of those.
+    /// Remaining bytes of the current body or chunk; 0 outside of a body.
     #[inline]
-    pub(super) fn body_left(&self) -> u64 {
+    #[cfg(feature = "packets")]
+    pub(super) fn body_remaining(&self) -> u64 {
         match &self.state {
-            State::Body(body) if !self.after_cr => body.left(),
+            State::Body(body) if !self.after_cr => body.remaining(),
             _ => 0,
         }
     }
 
-    /// Takes that many bytes of a body as read, fewer than are [left](Self::body_left).
+    /// Skips body bytes; `len` is less than the [remaining](Self::body_remaining) bytes.
     #[inline]
+    #[cfg(feature = "packets")]
     pub(super) fn skip_body(&mut self, len: u64) {
         if let State::Body(body) = &mut self.state {
             let _ = body.skip(len);
         }
     }
 
-    /// Takes first bytes that are no HTTP/1, as [`is_foreign`](super::is_foreign) found.
-    pub(super) fn skip_foreign(&mut self, len: usize) {
+    /// Skips first bytes that [`is_not_http`](super::is_not_http) ruled out as HTTP/1.
+    #[cfg(feature = "packets")]
+    pub(super) fn skip_non_http(&mut self, len: usize) {
         if let State::Start(_) = self.state {
-            self.state = State::Refused;
+            self.state = State::NotHttp;
             self.is_first = false;
         }
-        self.pass(len);
+        self.count_skipped(len);
     }
 
-    /// Tells that bytes are missing here, and how many.
+    /// Records missing bytes.
     pub(super) fn gap(&mut self, missing: u64, counters: &mut Http1Counters) {
         self.is_first = false;
         match &mut self.state {
             State::Body(body) => {
                 if body.skip(missing).is_err() {
-                    self.lose(counters);
+                    self.lose_sync(counters);
                 }
             }
-            State::Start(_) | State::Head(_) => self.lose(counters),
-            State::Lost | State::Over(_) | State::Refused => {}
+            State::Start(_) | State::Head(_) => self.lose_sync(counters),
+            State::Resyncing | State::Switched(_) | State::NotHttp => {}
         }
     }
 
-    /// Tells that another protocol follows the message that is being read.
+    /// Switches to another protocol after the current message.
     pub(super) fn switch(&mut self) {
-        self.state = match std::mem::replace(&mut self.state, State::Refused) {
-            State::Head(mut head) => State::Over(head.take_bytes()),
-            State::Start(held) | State::Over(held) => State::Over(held),
-            State::Lost | State::Refused => State::Over(Vec::new()),
+        self.state = match std::mem::replace(&mut self.state, State::NotHttp) {
+            State::Head(mut head) => State::Switched(head.take_bytes()),
+            State::Start(buffered) | State::Switched(buffered) => State::Switched(buffered),
+            State::Resyncing | State::NotHttp => State::Switched(Vec::new()),
             State::Body(body) => {
-                self.switches = true;
+                self.switch_after_body = true;
                 State::Body(body)
             }
         };
     }
 
-    /// The bytes that came behind HTTP/1.
-    pub(super) fn take_rest(&mut self) -> Vec<u8> {
+    /// Takes the bytes received after the switch.
+    pub(super) fn take_switched_bytes(&mut self) -> Vec<u8> {
         match &mut self.state {
-            State::Over(rest) => std::mem::take(rest),
+            State::Switched(rest) => std::mem::take(rest),
             _ => Vec::new(),
         }
     }
 
-    pub(super) fn is_over(&self) -> bool {
-        matches!(self.state, State::Over(_))
+    pub(super) fn has_switched_protocols(&self) -> bool {
+        matches!(self.state, State::Switched(_))
     }
 
-    /// Whether it is known not to be HTTP/1, and has gone on so for long.
-    pub(super) fn is_hopeless(&self) -> bool {
-        matches!(self.state, State::Refused) && self.passed > MAX_NON_HTTP_PREFIX_LEN
+    /// Whether the direction is not HTTP/1 and exceeded the byte limit for that.
+    pub(super) fn exceeds_non_http_limit(&self) -> bool {
+        matches!(self.state, State::NotHttp) && self.skipped_bytes > MAX_NON_HTTP_PREFIX_LEN
     }
 
-    /// Whether it was open before, or is not known to be HTTP.
-    pub(super) fn searches(&self) -> bool {
-        self.searches
+    /// Whether the direction was joined in midstream.
+    pub(super) fn is_midstream(&self) -> bool {
+        self.is_midstream
     }
 
-    pub(super) fn is_lost(&self) -> bool {
-        matches!(self.state, State::Lost)
+    pub(super) fn is_resyncing(&self) -> bool {
+        matches!(self.state, State::Resyncing)
     }
 
-    /// Whether nothing further can be found.
+    /// Whether no further head can be found.
     pub(super) fn is_done(&self) -> bool {
-        matches!(self.state, State::Refused | State::Over(_) | State::Body(Body::UntilClose))
+        matches!(self.state, State::NotHttp | State::Switched(_) | State::Body(Body::UntilClose))
     }
 
-    /// The memory that it takes up beside itself, in bytes.
-    pub(super) fn held(&self) -> usize {
+    /// Heap memory in bytes.
+    pub(super) fn buffered_bytes(&self) -> usize {
         match &self.state {
-            State::Start(bytes) | State::Over(bytes) => bytes.capacity(),
-            State::Head(head) => head.held(),
-            State::Body(_) | State::Lost | State::Refused => 0,
+            State::Start(bytes) | State::Switched(bytes) => bytes.capacity(),
+            State::Head(head) => head.buffered_bytes(),
+            State::Body(_) | State::Resyncing | State::NotHttp => 0,
         }
     }
 
-    /// Passes over a greeting and tells how many of these bytes belong to it; where there is none, all that has come.
-    fn greeting(&mut self, bytes: &[u8]) -> Result<usize, Vec<u8>> {
-        let State::Start(held) = &mut self.state else { return Ok(0) };
-        if held.is_empty() && greeting::length(self.role, bytes) == Err(NoGreeting::Absent) {
+    /// Skips a proxy preamble. Returns how many of these bytes belong to it, or all bytes so far if there is none.
+    fn skip_preamble(&mut self, bytes: &[u8]) -> Result<usize, Vec<u8>> {
+        let State::Start(buffered) = &mut self.state else { return Ok(0) };
+        if buffered.is_empty() && proxy_preamble::preamble_len(self.role, bytes) == Err(PreambleError::Absent)
+        {
             self.state = State::Head(HeadBuffer::default());
             return Ok(0);
         }
-        let before = held.len();
-        held.extend_from_slice(bytes);
-        match greeting::length(self.role, held) {
+        let before = buffered.len();
+        buffered.extend_from_slice(bytes);
+        match proxy_preamble::preamble_len(self.role, buffered) {
             Ok(length) => {
                 self.is_first = false;
                 self.state = State::Head(HeadBuffer::default());
                 Ok(length.saturating_sub(before))
             }
-            Err(NoGreeting::Partial) if held.len() <= MAX_GREETING => Ok(bytes.len()),
+            Err(PreambleError::Partial) if buffered.len() <= MAX_PREAMBLE_LEN => Ok(bytes.len()),
             Err(_) => {
-                let held = std::mem::take(held);
+                let buffered = std::mem::take(buffered);
                 self.state = State::Head(HeadBuffer::default());
-                Err(held)
+                Err(buffered)
             }
         }
     }
 
-    fn pass(&mut self, bytes: usize) {
-        self.passed = self.passed.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
+    fn count_skipped(&mut self, bytes: usize) {
+        self.skipped_bytes = self.skipped_bytes.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
     }
 
-    fn pass_blank(&mut self) {
+    fn skip_blank_line_byte(&mut self) {
         self.is_first = false;
-        self.pass(1);
-        if !self.is_http && self.passed > u32::from(MAX_BLANK) {
-            self.state = State::Refused;
+        self.count_skipped(1);
+        if !self.is_http && self.skipped_bytes > u32::from(MAX_BLANK_LINE_BYTES) {
+            self.state = State::NotHttp;
         }
     }
 
-    /// Takes bytes of a head, and tells how many.
+    /// Parses bytes of a head and returns how many were taken.
     fn head(
         &mut self,
         bytes: &[u8],
         counters: &mut Http1Counters,
-        on_head: &mut impl FnMut(Lines<'_>, bool) -> Result<After, HttpError>,
+        on_head: &mut impl FnMut(Lines<'_>, bool) -> Result<Framing, HttpError>,
     ) -> usize {
         let State::Head(head) = &mut self.state else { return 0 };
         let (taken, after) = match head.push(self.role, bytes) {
@@ -284,86 +284,86 @@ impl Reader {
         };
         if matches!(after, Err(HttpError::NotHttp1))
             && !self.is_http
-            && !self.searches
+            && !self.is_midstream
             && begins_http2(self.role, head.bytes(), bytes)
         {
-            self.state = State::Over(head.take_bytes());
+            self.state = State::Switched(head.take_bytes());
             return 0;
         }
         self.is_first = false;
         match after {
             Ok(after) => {
                 self.is_http = true;
-                self.follow(after, counters);
+                self.apply_framing(after, counters);
                 taken
             }
             Err(error) => {
-                self.refuse(error, counters);
-                self.pass(bytes.len());
+                self.on_error(error, counters);
+                self.count_skipped(bytes.len());
                 bytes.len()
             }
         }
     }
 
-    fn follow(&mut self, after: After, counters: &mut Http1Counters) {
+    fn apply_framing(&mut self, after: Framing, counters: &mut Http1Counters) {
         match after {
-            After::Body(Body::Length(0)) => self.state = self.after_body(),
-            After::Body(body) => self.state = State::Body(body),
-            After::Upgrade => self.state = State::Over(Vec::new()),
-            After::Tunnel => {
+            Framing::Body(Body::Length(0)) => self.state = self.after_body(),
+            Framing::Body(body) => self.state = State::Body(body),
+            Framing::Upgrade => self.state = State::Switched(Vec::new()),
+            Framing::Tunnel => {
                 *self = Self { after_cr: self.after_cr, is_first: false, ..Self::new(self.role) }
             }
-            After::Unknown => self.lose(counters),
+            Framing::Unknown => self.lose_sync(counters),
         }
     }
 
     fn after_body(&mut self) -> State {
-        if self.switches { State::Over(Vec::new()) } else { State::Head(HeadBuffer::default()) }
+        if self.switch_after_body { State::Switched(Vec::new()) } else { State::Head(HeadBuffer::default()) }
     }
 
-    /// What is no head ends a stream that is not known to be HTTP.
-    fn refuse(&mut self, error: HttpError, counters: &mut Http1Counters) {
+    /// Handles an invalid head. It ends a stream that is not known to be HTTP.
+    fn on_error(&mut self, error: HttpError, counters: &mut Http1Counters) {
         let count = match error {
             HttpError::HeadTooLong { .. } => &mut counters.heads_too_long,
             HttpError::TooManyHeaders { .. } => &mut counters.heads_with_too_many_headers,
             HttpError::NotHttp1 => {
-                if self.is_http || self.searches {
-                    self.lose(counters);
+                if self.is_http || self.is_midstream {
+                    self.lose_sync(counters);
                 } else {
-                    self.state = State::Refused;
+                    self.state = State::NotHttp;
                 }
                 return;
             }
         };
         *count = count.saturating_add(1);
         self.is_http = true;
-        self.lose(counters);
+        self.lose_sync(counters);
     }
 
-    fn lose(&mut self, counters: &mut Http1Counters) {
+    fn lose_sync(&mut self, counters: &mut Http1Counters) {
         counters.times_lost = counters.times_lost.saturating_add(1);
         self.after_cr = false;
-        self.state = State::Lost;
+        self.state = State::Resyncing;
     }
 
-    /// Looks whether a piece begins with a head.
+    /// Checks whether a piece starts with a head.
     fn search(&mut self, bytes: &[u8]) {
         if first_line::begins_head(self.role, bytes) {
             self.state = State::Head(HeadBuffer::default());
         } else if !self.is_http {
-            self.pass(bytes.len());
-            if self.passed > SEARCH_LIMIT {
-                self.state = State::Refused;
+            self.count_skipped(bytes.len());
+            if self.skipped_bytes > MAX_SEARCH_BYTES {
+                self.state = State::NotHttp;
             }
         }
     }
 }
 
-/// Whether a direction that is not HTTP/1 begins as HTTP/2 does: with the preface's first line, or a server's settings
-/// (RFC 9113, section 3.4).
-fn begins_http2(role: Role, held: &[u8], fresh: &[u8]) -> bool {
+/// Whether a direction starts with HTTP/2: with the first line of the client preface, or a server's SETTINGS (RFC 9113,
+/// section 3.4).
+fn begins_http2(role: Role, buffered: &[u8], piece: &[u8]) -> bool {
     match role {
-        Role::Request => held.iter().chain(fresh).take(PREFACE_LINE.len()).eq(PREFACE_LINE),
-        Role::Response => held.is_empty() && matches!(fresh, [0, _, _, 4, 0, 0, 0, 0, 0, ..]),
+        Role::Request => buffered.iter().chain(piece).take(PREFACE_LINE.len()).eq(PREFACE_LINE),
+        Role::Response => buffered.is_empty() && matches!(piece, [0, _, _, 4, 0, 0, 0, 0, 0, ..]),
     }
 }

@@ -1,4 +1,4 @@
-//! Akamai's fingerprint of HTTP/2 clients.
+//! The Akamai fingerprint of HTTP/2 clients.
 //!
 //! The definition is "Passive Fingerprinting of HTTP/2 Clients" by O. Segal, A. Fridman and E. Shuster (Akamai, Black
 //! Hat Europe 2017).
@@ -9,14 +9,16 @@ use huginn_net_wire::Parsed;
 use md5::{Digest, Md5};
 
 use super::{Http2Error, Http2Event, Http2Reader, PREFACE, PseudoHeaders, Setting, StreamPriority, frame};
+use crate::limits::MAX_PRIORITIES;
 
-/// The fingerprint of a client: what it sends up to its first request, `SETTINGS|WINDOW_UPDATE|PRIORITY|pseudo-headers`.
+/// The Akamai fingerprint of a client, up to its first request: `SETTINGS|WINDOW_UPDATE|PRIORITY|pseudo-headers`.
 ///
-/// - Its first settings in their order, 64 at most, `id:value` with `;` between them.
-/// - By how much it enlarges the window of the connection, `00` if it does not. The first such frame counts.
-/// - Its PRIORITY frames, `stream:exclusive:depends on:weight` with `,` between them, `0` for none. The priority that
-///   the first request itself may carry is not one of them.
-/// - The order of the first request's pseudo-header fields by their first letters, `,` between them.
+/// - The settings of the first SETTINGS frame in their order, at most 64: `id:value` joined by `;`.
+/// - The increment of the first WINDOW_UPDATE frame of the connection, `00` without one.
+/// - The PRIORITY frames: `stream:exclusive:depends on:weight` joined by `,`, or `0`. The priority in the HEADERS frame
+/// of
+/// the first request is not included.
+/// - The first letters of the pseudo-header fields of the first request in their order, joined by `,`.
 ///
 /// ```
 /// use huginn_net_http::http2::Akamai;
@@ -40,16 +42,16 @@ pub struct Akamai {
     hash: AkamaiHash,
 }
 
-/// The MD5 of an [`Akamai`] as text. Displays as 32 hexadecimal digits.
+/// The MD5 of the text of an [`Akamai`] fingerprint. Displays as 32 hexadecimal digits.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AkamaiHash(pub [u8; 16]);
 
 impl Akamai {
-    /// The fingerprint of the client that sent these bytes, the first ones of a connection. `None` where more bytes are needed:
-    /// the field block of the first request is not all there. The frames up to its end are consumed.
+    /// Computes the fingerprint from the first bytes of a client. `None` if the field block of the first request is
+    /// incomplete. The frames up to the end of that block are consumed.
     ///
     /// # Errors
-    /// What is no HTTP/2.
+    /// [`Http2Error`] if the bytes are not HTTP/2.
     pub fn from_client_bytes(bytes: &[u8]) -> Result<Option<Parsed<Self>>, Http2Error> {
         let mut found = None;
         let mut reader = Http2Reader::client();
@@ -74,7 +76,7 @@ impl Akamai {
         &self.settings
     }
 
-    /// By how many bytes the window of the connection is enlarged.
+    /// Increment of the connection's flow-control window, in bytes.
     pub fn window_update(&self) -> Option<u32> {
         self.window_update
     }
@@ -84,12 +86,12 @@ impl Akamai {
         &self.priorities
     }
 
-    /// The pseudo-header fields of the first request.
+    /// The pseudo-header fields of the first request, in their order.
     pub fn pseudo_headers(&self) -> &PseudoHeaders {
         &self.pseudo_headers
     }
 
-    /// The MD5 of the text.
+    /// The MD5 of the fingerprint's text.
     pub fn hash(&self) -> AkamaiHash {
         self.hash
     }
@@ -132,20 +134,17 @@ impl fmt::Debug for AkamaiHash {
     }
 }
 
-/// What a client has sent of its fingerprint so far.
+/// The parts of a fingerprint before the first request.
 #[derive(Debug, Default)]
-pub(super) struct Opening {
+pub(super) struct AkamaiBuilder {
     settings: Option<Box<[Setting]>>,
     upgrade_settings: Box<[Setting]>,
     window_update: Option<u32>,
     priorities: Vec<StreamPriority>,
 }
 
-impl Opening {
-    /// How many PRIORITY frames are kept; Firefox sent six.
-    const MAX_PRIORITIES: usize = 256;
-
-    /// That of a client which has already sent settings in the header of an upgrade.
+impl AkamaiBuilder {
+    /// Creates a builder for a client that sent settings in the header of an upgrade.
     pub(super) fn upgraded(settings: Box<[Setting]>) -> Self {
         Self { upgrade_settings: settings, ..Self::default() }
     }
@@ -159,20 +158,21 @@ impl Opening {
     }
 
     pub(super) fn add_priority(&mut self, priority: StreamPriority) {
-        if self.priorities.len() < Self::MAX_PRIORITIES {
+        if self.priorities.len() < MAX_PRIORITIES {
             self.priorities.push(priority);
         }
     }
 
-    /// The memory that it takes up behind it, in bytes.
-    pub(super) fn held(&self) -> usize {
+    /// Heap memory in bytes.
+    pub(super) fn buffered_bytes(&self) -> usize {
         let first = self.settings.as_deref().unwrap_or_default();
         let settings = size_of_val(first).saturating_add(size_of_val(&*self.upgrade_settings));
         let priorities = self.priorities.capacity().saturating_mul(size_of::<StreamPriority>());
         settings.saturating_add(priorities)
     }
 
-    /// The fingerprint, once the first request is there. Settings that an upgrade sent are not always sent again.
+    /// Finishes the fingerprint with the first request. The settings of an upgrade apply if the client does not repeat
+    /// them.
     pub(super) fn akamai(self, pseudo_headers: PseudoHeaders) -> Akamai {
         let settings = self.settings.filter(|settings| !settings.is_empty()).unwrap_or(self.upgrade_settings);
         let mut akamai = Akamai {

@@ -1,37 +1,36 @@
-//! What the frames of one side mean.
+//! The frames of one side of a connection.
 
 use std::mem;
 
 use huginn_net_wire::Cursor;
 
-use super::akamai::Opening;
+use super::akamai::AkamaiBuilder;
 use super::fields::Fields;
 use super::frame::{self, FrameHeader};
 use super::hpack::Decoder;
 use super::{Http2Error, Http2Event, StreamPriority, settings};
+use crate::limits::MAX_FIELD_BLOCK_LEN;
 
-/// The longest field block that is put together, in bytes.
-const MAX_BLOCK: usize = 64 * 1024;
-/// The priority and the promised stream that may stand before a field block (RFC 9113, sections 6.2 and 6.6), in bytes.
+/// Lengths of the priority and the promised stream before a field block (RFC 9113, sections 6.2 and 6.6), in bytes.
 const PRIORITY_LEN: usize = 5;
 const PROMISED_LEN: usize = 4;
 
-/// What is remembered of one side between its frames.
+/// The state of one side between frames.
 #[derive(Debug)]
 pub(super) struct Connection {
     side: Side,
     decoder: Decoder,
-    /// A field block that goes on in the next frame.
+    /// A field block that continues in the next frame.
     block: Option<Block>,
 }
 
-/// Who sends.
+/// The sending side.
 #[derive(Debug)]
 pub(super) enum Side {
-    /// A client, and what it has sent if its first request is still to come.
-    Client(Option<Box<Opening>>),
-    /// A server, and whether its settings, which come first, have been seen.
-    Server { begun: bool },
+    /// A client, with its fingerprint so far until the first request.
+    Client(Option<Box<AkamaiBuilder>>),
+    /// A server, and whether its SETTINGS frame, which must come first, was seen.
+    Server { has_settings: bool },
 }
 
 #[derive(Debug)]
@@ -46,14 +45,14 @@ impl Connection {
         Self { side, decoder: Decoder::new(), block: None }
     }
 
-    /// The memory that it takes up behind it, in bytes.
-    pub(super) fn held(&self) -> usize {
+    /// Heap memory in bytes.
+    pub(super) fn buffered_bytes(&self) -> usize {
         let block = self.block.as_ref().map_or(0, |block| block.bytes.capacity());
-        let opening = match &self.side {
-            Side::Client(Some(opening)) => opening.held(),
+        let builder = match &self.side {
+            Side::Client(Some(builder)) => builder.buffered_bytes(),
             _ => 0,
         };
-        self.decoder.held().saturating_add(block).saturating_add(opening)
+        self.decoder.buffered_bytes().saturating_add(block).saturating_add(builder)
     }
 
     pub(super) fn on_frame(
@@ -74,19 +73,19 @@ impl Connection {
             }
             frame::CONTINUATION => self.on_continuation(frame, payload, found),
             _ => match &mut self.side {
-                Side::Client(Some(opening)) => add_to_opening(opening, frame, payload),
+                Side::Client(Some(builder)) => add_to_akamai(builder, frame, payload),
                 _ => Ok(()),
             },
         }
     }
 
-    /// RFC 9113, sections 3.4, 6.2, 6.6 and 6.10.
+    /// Checks the frame order of RFC 9113, sections 3.4, 6.2, 6.6 and 6.10.
     fn check_order(&mut self, frame: FrameHeader) -> Result<(), Http2Error> {
-        if let Side::Server { begun: begun @ false } = &mut self.side {
+        if let Side::Server { has_settings: has_settings @ false } = &mut self.side {
             if frame.kind != frame::SETTINGS || frame.stream != 0 || frame.has(frame::ACK) {
                 return Err(Http2Error::NotHttp2);
             }
-            *begun = true;
+            *has_settings = true;
         }
         let fits = match (&self.block, frame.kind) {
             (Some(block), frame::CONTINUATION) => block.stream == frame.stream,
@@ -106,7 +105,7 @@ impl Connection {
     ) -> Result<(), Http2Error> {
         let Some(mut block) = self.block.take() else { return Ok(()) };
         let len = block.bytes.len().saturating_add(payload.len());
-        if len > MAX_BLOCK {
+        if len > MAX_FIELD_BLOCK_LEN {
             return Err(Http2Error::BlockTooLong { stream: frame.stream, len });
         }
         block.bytes.extend_from_slice(payload);
@@ -117,7 +116,7 @@ impl Connection {
         Ok(())
     }
 
-    /// A whole field block. That of a promise matters only to the decoder.
+    /// Decodes a complete field block. The block of a PUSH_PROMISE only updates the decoder.
     fn on_block(
         &mut self,
         kind: u8,
@@ -130,10 +129,10 @@ impl Connection {
             .decode(block, &mut |name, value| fields.push(name, value))
             .map_err(|source| Http2Error::Hpack { stream, source })?;
         match &mut self.side {
-            Side::Client(opening) => {
+            Side::Client(builder) => {
                 let pseudo_headers = mem::take(&mut fields.pseudo_headers);
-                if let Some(opening) = opening.take() {
-                    found(Http2Event::Akamai(opening.akamai(pseudo_headers.clone())));
+                if let Some(builder) = builder.take() {
+                    found(Http2Event::Akamai(builder.akamai(pseudo_headers.clone())));
                 }
                 if let Some(request) = fields.into_request() {
                     found(Http2Event::Request { stream, request, pseudo_headers });
@@ -150,7 +149,7 @@ impl Connection {
     }
 }
 
-/// The part of a field block in a HEADERS or PUSH_PROMISE frame: without padding, priority and promised stream.
+/// The field block fragment of a HEADERS or PUSH_PROMISE frame, without padding, priority and promised stream.
 fn fragment(frame: FrameHeader, payload: &[u8]) -> Option<&[u8]> {
     let mut cursor = Cursor::new(payload);
     let padding = if frame.has(frame::PADDED) { cursor.u8().ok()? } else { 0 };
@@ -162,18 +161,18 @@ fn fragment(frame: FrameHeader, payload: &[u8]) -> Option<&[u8]> {
     cursor.rest().get(..cursor.remaining().checked_sub(padding.into())?)
 }
 
-fn add_to_opening(opening: &mut Opening, frame: FrameHeader, payload: &[u8]) -> Result<(), Http2Error> {
+fn add_to_akamai(builder: &mut AkamaiBuilder, frame: FrameHeader, payload: &[u8]) -> Result<(), Http2Error> {
     match frame.kind {
         frame::SETTINGS if !frame.has(frame::ACK) => {
-            opening.add_settings(settings::parse(payload).ok_or_else(|| malformed(frame))?);
+            builder.add_settings(settings::parse(payload).ok_or_else(|| malformed(frame))?);
         }
         frame::WINDOW_UPDATE if frame.stream == 0 => {
             let increment = payload.first_chunk().ok_or_else(|| malformed(frame))?;
-            opening.add_window_update(frame::number31(*increment));
+            builder.add_window_update(frame::number31(*increment));
         }
         frame::PRIORITY => {
             let priority = payload.first_chunk().ok_or_else(|| malformed(frame))?;
-            opening.add_priority(StreamPriority::parse(frame.stream, *priority));
+            builder.add_priority(StreamPriority::parse(frame.stream, *priority));
         }
         _ => {}
     }

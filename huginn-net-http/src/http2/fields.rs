@@ -1,11 +1,11 @@
-//! A field list, and the head that it is.
+//! Converts field lists to heads.
 
 use super::{PseudoHeader, PseudoHeaders};
 use crate::headers::{Draft, Span};
 use crate::message::{RequestParts, ResponseParts, SeenByP0f};
 use crate::{HttpVersion, Request, Response};
 
-/// The fields of a block: pseudo-header fields apart from the others (RFC 9113, section 8.3).
+/// The fields of a block, with pseudo-header fields separate (RFC 9113, section 8.3).
 #[derive(Debug, Default)]
 pub(super) struct Fields {
     pub(super) pseudo_headers: PseudoHeaders,
@@ -21,7 +21,7 @@ impl Fields {
         if !name.starts_with(b":") {
             return self.head.push(name, value);
         }
-        match PseudoHeader::of(name) {
+        match PseudoHeader::from_name(name) {
             Some(pseudo_header) => {
                 self.pseudo_headers.push(pseudo_header);
                 match pseudo_header {
@@ -39,14 +39,14 @@ impl Fields {
         }
     }
 
-    /// A request; `None` if there is no method, as in trailers.
+    /// Converts to a request; `None` without a method, as in trailers.
     pub(super) fn into_request(self) -> Option<Request> {
         let Self { method, path: target, authority, head, .. } = self;
         let parts = RequestParts { version: HttpVersion::Http2, method: method?, target, authority };
         Some(Request::from_parts(parts, head, false))
     }
 
-    /// A response; `None` if there is no status, as in trailers.
+    /// Converts to a response; `None` without a status, as in trailers.
     pub(super) fn into_response(self) -> Option<Response> {
         let (version, reason) = (HttpVersion::Http2, Span::default());
         let parts = ResponseParts { version, status: self.status?, reason };
@@ -60,7 +60,7 @@ mod tests {
     use crate::Headers;
 
     #[test]
-    fn of_pseudo_headers_that_come_again_the_last_one_counts() {
+    fn last_repeated_pseudo_header_wins() {
         let mut fields = Fields::default();
         for n in 0..3 {
             fields.push(b":path", format!("/{n}").as_bytes());

@@ -1,13 +1,13 @@
-//! Frames (RFC 9113, section 4.1) from bytes in order, however they are cut.
+//! Splits in-order bytes into frames (RFC 9113, section 4.1).
 
 use std::mem;
 
 use super::Http2Error;
 
-/// Bytes of a frame before its payload.
+/// Length of a frame header, in bytes.
 const HEADER_LEN: usize = 9;
 
-/// Types of frames (RFC 9113, section 6) whose payload is read.
+/// Frame types (RFC 9113, section 6) whose payload is parsed.
 pub(super) const HEADERS: u8 = 1;
 pub(super) const PRIORITY: u8 = 2;
 pub(super) const SETTINGS: u8 = 4;
@@ -15,20 +15,20 @@ pub(super) const PUSH_PROMISE: u8 = 5;
 pub(super) const WINDOW_UPDATE: u8 = 8;
 pub(super) const CONTINUATION: u8 = 9;
 
-/// Flags.
+/// Frame flags.
 pub(super) const ACK: u8 = 0x01;
 pub(super) const END_HEADERS: u8 = 0x04;
 pub(super) const PADDED: u8 = 0x08;
 pub(super) const WITH_PRIORITY: u8 = 0x20;
 
-/// What a frame begins with.
+/// A frame header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameHeader {
-    /// Bytes of payload.
+    /// Payload length, in bytes.
     pub(super) len: usize,
     pub(super) kind: u8,
     pub(super) flags: u8,
-    /// 0 for the connection itself.
+    /// Stream identifier; 0 for the connection.
     pub(super) stream: u32,
 }
 
@@ -42,8 +42,8 @@ impl FrameHeader {
         Self { len, kind, flags, stream: number31(stream) }
     }
 
-    /// The longest payload that is read, in bytes; none where it is skipped, however long it is. A frame of settings
-    /// has no more before the other side allows it (RFC 9113, section 4.2).
+    /// Maximum length of a parsed payload, in bytes; `None` if the payload is skipped. A SETTINGS frame cannot be
+    /// longer before the peer allows it (RFC 9113, section 4.2).
     const fn max_len(&self) -> Option<usize> {
         match self.kind {
             HEADERS | PUSH_PROMISE | CONTINUATION => Some(64 * 1024),
@@ -55,18 +55,18 @@ impl FrameHeader {
     }
 }
 
-/// The length of the frame that begins these bytes; of what is there, if that is no whole header.
+/// The length of the frame at the start of these bytes, or of the available part of its header.
 pub(super) fn len(bytes: &[u8]) -> usize {
     let header = bytes.first_chunk().map(|header| FrameHeader::parse(*header));
     header.map_or(bytes.len(), |header| HEADER_LEN.saturating_add(header.len))
 }
 
-/// A number of 31 bits behind a reserved one.
+/// Reads a 31-bit number after a reserved bit.
 pub(super) const fn number31(bytes: [u8; 4]) -> u32 {
     u32::from_be_bytes(bytes) & 0x7fff_ffff
 }
 
-/// Cuts the bytes of one side into frames.
+/// Splits the bytes of one side into frames.
 #[derive(Debug)]
 pub(super) struct FrameReader {
     state: State,
@@ -74,11 +74,11 @@ pub(super) struct FrameReader {
 
 #[derive(Debug)]
 enum State {
-    /// In a header, of which this is the beginning.
+    /// In a header, with its first bytes.
     Header { bytes: [u8; HEADER_LEN], len: usize },
-    /// In a payload, of which this is the beginning.
+    /// In a parsed payload, with its first bytes.
     Payload { header: FrameHeader, bytes: Vec<u8> },
-    /// In a payload that nobody wants.
+    /// In a skipped payload.
     Skip { left: usize },
 }
 
@@ -91,8 +91,8 @@ impl FrameReader {
         Self { state: State::START }
     }
 
-    /// Takes the next bytes and hands on each frame: one that is read when it is whole, one that is skipped as soon as
-    /// its header is, without payload. Only a payload that is not whole is copied.
+    /// Parses the next bytes. Emits parsed frames when they are complete, and skipped frames after their header,
+    /// without payload. Only incomplete payloads are copied.
     pub(super) fn push(
         &mut self,
         mut bytes: &[u8],
@@ -108,19 +108,19 @@ impl FrameReader {
                     }
                     rest
                 }
-                State::Payload { header, bytes: held } => {
-                    let missing = header.len.saturating_sub(held.len());
+                State::Payload { header, bytes: buffered } => {
+                    let missing = header.len.saturating_sub(buffered.len());
                     let Some((payload, rest)) = bytes.split_at_checked(missing) else {
-                        held.extend_from_slice(bytes);
+                        buffered.extend_from_slice(bytes);
                         return Ok(());
                     };
-                    let (header, mut held) = (*header, mem::take(held));
+                    let (header, mut buffered) = (*header, mem::take(buffered));
                     self.state = State::START;
-                    if held.is_empty() {
+                    if buffered.is_empty() {
                         each(header, payload)?;
                     } else {
-                        held.extend_from_slice(payload);
-                        each(header, &held)?;
+                        buffered.extend_from_slice(payload);
+                        each(header, &buffered)?;
                     }
                     rest
                 }
@@ -137,7 +137,7 @@ impl FrameReader {
         Ok(())
     }
 
-    /// Passes over bytes that are missing. False if they are not all of a payload that nobody wants.
+    /// Skips missing bytes. Returns false unless all of them belong to a skipped payload.
     pub(super) fn gap(&mut self, missing: u64) -> bool {
         let State::Skip { left } = &mut self.state else { return missing == 0 };
         let Some(behind) = usize::try_from(missing).ok().and_then(|missing| left.checked_sub(missing)) else {
@@ -150,8 +150,8 @@ impl FrameReader {
         true
     }
 
-    /// The memory that a payload not yet whole takes up, in bytes.
-    pub(super) fn held(&self) -> usize {
+    /// Memory of an incomplete payload, in bytes.
+    pub(super) fn buffered_bytes(&self) -> usize {
         match &self.state {
             State::Payload { bytes, .. } => bytes.capacity(),
             _ => 0,
@@ -159,7 +159,7 @@ impl FrameReader {
     }
 }
 
-/// Adds bytes to a header. Returns those behind it.
+/// Appends bytes to a header and returns the rest.
 fn fill<'a>(header: &mut [u8; HEADER_LEN], len: &mut usize, bytes: &'a [u8]) -> &'a [u8] {
     let missing = HEADER_LEN.saturating_sub(*len).min(bytes.len());
     let (taken, rest) = bytes.split_at_checked(missing).unwrap_or((bytes, &[]));
@@ -170,7 +170,7 @@ fn fill<'a>(header: &mut [u8; HEADER_LEN], len: &mut usize, bytes: &'a [u8]) -> 
     rest
 }
 
-/// What follows a header. A frame without a payload is handed on at once.
+/// The state after a header. Emits a frame without a payload at once.
 fn begin(
     header: FrameHeader,
     each: &mut impl FnMut(FrameHeader, &[u8]) -> Result<(), Http2Error>,

@@ -1,19 +1,19 @@
-//! Priorities of streams (RFC 7540, sections 5.3 and 6.3; deprecated, and still sent).
+//! Stream priorities (RFC 7540, sections 5.3 and 6.3; deprecated but still sent).
 
 use std::fmt;
 
 use super::frame::number31;
 
-/// What a PRIORITY frame says. Displays as in the Akamai fingerprint, `stream:exclusive:depends on:weight`.
+/// The contents of a PRIORITY frame. Displays as in the Akamai fingerprint: `stream:exclusive:depends on:weight`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StreamPriority {
-    /// The stream.
+    /// Stream identifier.
     pub stream: u32,
-    /// Whether it becomes the only one that depends on the other.
+    /// Whether the dependency is exclusive.
     pub exclusive: bool,
-    /// The stream on which it depends, 0 for none.
+    /// The stream that it depends on; 0 for none.
     pub depends_on: u32,
-    /// Its weight, 1 to 256: one more than the byte that is sent.
+    /// Weight, 1 to 256: one more than the byte on the wire.
     pub weight: u16,
 }
 

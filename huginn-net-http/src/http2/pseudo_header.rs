@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use smallvec::SmallVec;
 
-/// A pseudo-header field that every request has.
+/// A pseudo-header field of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PseudoHeader {
     /// `:method`
@@ -18,7 +18,7 @@ pub enum PseudoHeader {
 }
 
 impl PseudoHeader {
-    pub(super) fn of(name: &[u8]) -> Option<Self> {
+    pub(super) fn from_name(name: &[u8]) -> Option<Self> {
         match name {
             b":method" => Some(Self::Method),
             b":authority" => Some(Self::Authority),
@@ -38,12 +38,12 @@ impl PseudoHeader {
     }
 }
 
-/// The pseudo-header fields of a request in their order. Displays as their letters, `m,a,s,p`.
+/// The pseudo-header fields of a request in their order. Displays as their first letters: `m,a,s,p`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PseudoHeaders(SmallVec<[PseudoHeader; 8]>);
 
 impl PseudoHeaders {
-    /// In their order.
+    /// Iterates over the fields in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = PseudoHeader> + '_ {
         self.0.iter().copied()
     }

@@ -1,76 +1,79 @@
-//! One side of a connection, from its bytes in order.
+//! A reader of one side of a connection.
 
-use super::akamai::Opening;
+use super::akamai::AkamaiBuilder;
 use super::connection::{Connection, Side};
 use super::frame::FrameReader;
 use super::{Akamai, Http2Error, PseudoHeaders, settings};
 use crate::{Request, Response};
 
-/// What a client begins with (RFC 9113, section 3.4).
+/// The client preface (RFC 9113, section 3.4).
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Reads one side of an HTTP/2 connection from its bytes in order, cut anywhere.
+/// Parses one side of an HTTP/2 connection from in-order bytes in pieces of any size.
 ///
-/// What it keeps between calls is bounded: a table of fields, an unfinished frame and an unfinished field block of at
-/// most 64 KiB each, and of a client the parts of its fingerprint. Bodies are skipped.
+/// Memory is limited: a field table, an incomplete frame and an incomplete field block of at most 64 KiB each, and for
+/// a client the parts of its fingerprint. Bodies are skipped.
 #[derive(Debug)]
 pub struct Http2Reader {
-    /// What is still to come of the preface.
+    /// The part of the preface that has not come yet.
     preface: &'static [u8],
     frames: FrameReader,
     connection: Connection,
     done: bool,
 }
 
-/// What one side has sent.
+/// An event of an [`Http2Reader`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Http2Event {
-    /// The fingerprint of a client, once a connection, before its first request.
+    /// The fingerprint of a client, once per connection, before its first request.
     Akamai(Akamai),
-    /// A request. Trailers are none.
+    /// A request; trailers are not reported.
     Request {
-        /// The stream that it opens.
+        /// Stream identifier.
         stream: u32,
-        /// Its head: `:method`, `:path` as the target, `:authority`, and the fields that are no pseudo-header fields.
+        /// The head: `:method`, `:path` as the target, `:authority`, and the regular fields.
         request: Request,
-        /// The order of its pseudo-header fields.
+        /// The order of the pseudo-header fields.
         pseudo_headers: PseudoHeaders,
     },
-    /// A response, one of status 100 to 199 before the final one too. Trailers are none.
+    /// A response, including provisional ones (1xx); trailers are not reported.
     Response {
-        /// The stream of the request that it answers.
+        /// Stream identifier of the request.
         stream: u32,
-        /// Its head.
+        /// The head.
         response: Response,
     },
 }
 
 impl Http2Reader {
-    /// For what a client sends, from the preface on: by prior knowledge, or in TLS.
+    /// Creates a reader of a client from its preface: by prior knowledge, or decrypted TLS.
     pub fn client() -> Self {
         Self::new(PREFACE, Side::Client(Some(Box::default())))
     }
 
-    /// For what a client sends after an upgrade from HTTP/1.1, from the preface on. The request of stream 1 was the one
-    /// that asked for it; `settings` is its HTTP2-Settings header (RFC 7540, section 3.2.1).
+    /// Creates a reader of a client after an upgrade from HTTP/1.1, from the preface. The upgrade request itself is the
+    /// request of stream 1. `settings` is its HTTP2-Settings header (RFC 7540, section 3.2.1).
     pub fn upgraded_client(settings: &[u8]) -> Self {
-        Self::new(PREFACE, Side::Client(Some(Box::new(Opening::upgraded(settings::parse_header(settings))))))
+        Self::new(
+            PREFACE,
+            Side::Client(Some(Box::new(AkamaiBuilder::upgraded(settings::parse_header(settings))))),
+        )
     }
 
-    /// For what a server sends, from its settings on: after an upgrade, behind the response with the status 101.
+    /// Creates a reader of a server from its SETTINGS frame; after an upgrade, from the bytes after the response 101.
     pub const fn server() -> Self {
-        Self::new(&[], Side::Server { begun: false })
+        Self::new(&[], Side::Server { has_settings: false })
     }
 
     const fn new(preface: &'static [u8], side: Side) -> Self {
         Self { preface, frames: FrameReader::new(), connection: Connection::new(side), done: false }
     }
 
-    /// Takes the next bytes and hands on what they complete.
+    /// Parses the next bytes and emits the events that they complete.
     ///
     /// # Errors
-    /// What is no HTTP/2 or cannot be read; once. The bytes after it are ignored.
+    /// [`Http2Error`], once, if the bytes are not HTTP/2 or cannot be parsed. All later bytes are ignored.
     pub fn push(&mut self, bytes: &[u8], found: &mut impl FnMut(Http2Event)) -> Result<(), Http2Error> {
         if self.done {
             return Ok(());
@@ -82,11 +85,11 @@ impl Http2Reader {
         outcome
     }
 
-    /// Passes over bytes that will never come. Of a body they are not missed.
+    /// Skips missing bytes. Missing bytes of a body do no harm.
     ///
     /// # Errors
-    /// Bytes that are missed: where the next frame begins is not known, nor what later fields refer to. As with
-    /// [`push`](Self::push), nothing is read after it.
+    /// [`Http2Error`] if other bytes are missing: the start of the next frame and the field table are then unknown. As
+    /// for [`push`](Self::push), all later bytes are ignored.
     pub fn gap(&mut self, missing: u64) -> Result<(), Http2Error> {
         if self.done || self.frames.gap(missing) {
             return Ok(());
@@ -95,14 +98,14 @@ impl Http2Reader {
         Err(Http2Error::Gap { missing })
     }
 
-    /// Whether nothing more can be read.
+    /// Whether reading has ended.
     pub const fn is_done(&self) -> bool {
         self.done
     }
 
-    /// The memory that it takes up behind it, in bytes.
-    pub fn held(&self) -> usize {
-        self.frames.held().saturating_add(self.connection.held())
+    /// Heap memory in bytes.
+    pub fn buffered_bytes(&self) -> usize {
+        self.frames.buffered_bytes().saturating_add(self.connection.buffered_bytes())
     }
 
     fn read(&mut self, bytes: &[u8], found: &mut impl FnMut(Http2Event)) -> Result<(), Http2Error> {

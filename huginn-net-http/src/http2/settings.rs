@@ -2,32 +2,29 @@
 
 use std::fmt;
 
+use crate::limits::{MAX_SETTINGS, MAX_SETTINGS_HEADER_LEN};
 use base64::Engine;
 use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-/// Bytes of a setting.
+/// Length of a setting, in bytes.
 const LEN: usize = 6;
-/// How many settings are kept; nobody sends as many.
-const MAX_SETTINGS: usize = 64;
-/// What a header of settings may hold, in bytes.
-const MAX_HEADER: usize = 16 * 1024;
-/// Padding is left out (RFC 7540, section 3.2.1), but does no harm.
+/// Padding is omitted (RFC 7540, section 3.2.1) but accepted.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// A setting as it was sent; ids that are unknown or reserved to be ignored are kept too. Displays as `id:value`.
+/// A setting as sent, including unknown and reserved identifiers. Displays as `id:value`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Setting {
-    /// Which setting it is (IANA, "HTTP/2 Settings").
+    /// Identifier (IANA, "HTTP/2 Settings").
     pub id: u16,
-    /// Its value.
+    /// Value.
     pub value: u32,
 }
 
-/// The first settings in the payload of a frame; `None` if that ends within one.
+/// Parses the first settings of a frame payload; `None` if the payload ends within a setting.
 pub(super) fn parse(payload: &[u8]) -> Option<Box<[Setting]>> {
     let whole = payload.chunks_exact(LEN);
     if !whole.remainder().is_empty() {
@@ -40,9 +37,9 @@ pub(super) fn parse(payload: &[u8]) -> Option<Box<[Setting]>> {
     settings.collect()
 }
 
-/// The settings in an HTTP2-Settings header (RFC 7540, section 3.2.1); none if there is anything else in it.
+/// Parses an HTTP2-Settings header (RFC 7540, section 3.2.1); empty if it is invalid.
 pub(super) fn parse_header(value: &[u8]) -> Box<[Setting]> {
-    if value.len() > MAX_HEADER {
+    if value.len() > MAX_SETTINGS_HEADER_LEN {
         return Box::default();
     }
     BASE64.decode(value).ok().and_then(|payload| parse(&payload)).unwrap_or_default()
@@ -59,10 +56,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_of_a_header() {
+    fn parses_settings_header() {
         let text =
             |value: &[u8]| parse_header(value).iter().map(Setting::to_string).collect::<Vec<_>>().join(";");
-        // What curl 7.88.1 and nghttp 1.52.0 send.
+        // Sent by curl 7.88.1 and nghttp 1.52.0.
         assert_eq!(text(b"AAMAAABkAAQCAAAAAAIAAAAA"), "3:100;4:33554432;2:0");
         assert_eq!(text(b"AAMAAABkAAQAAP__"), "3:100;4:65535");
         assert_eq!(text(b"AAMAAABk".repeat(1000).as_slice()), vec!["3:100"; 64].join(";"));

@@ -1,32 +1,32 @@
-//! How far p0f follows a connection.
+//! The segments of a connection that p0f accepts.
 
 use huginn_net_core::{Side, TcpFlags, TcpHeader};
 
 use super::head_progress::HeadProgress;
 
-/// Decides which segments of a connection p0f 3.09b takes: from the SYN to a FIN or RST, or up to bytes that it does not read
-/// as HTTP.
+/// Decides which segments of a connection p0f 3.09b accepts: from the SYN to a FIN or RST, or up to bytes that it does
+/// not read as HTTP.
 ///
-/// p0f has no reassembly: it takes the segments in order and ignores others, Ethernet padding counting as payload.
+/// p0f has no reassembly: it accepts in-order segments, ignores others, and counts Ethernet padding as payload.
 #[derive(Debug, Default)]
 pub struct P0fConnection {
-    /// The sequence numbers that p0f waits for, of client and server.
+    /// The sequence numbers that p0f expects of client and server.
     next: [u32; 2],
     is_answered: bool,
-    /// The first request and the first response.
+    /// The progress in the first request and the first response.
     heads: [HeadProgress; 2],
-    is_over: bool,
+    has_switched_protocols: bool,
 }
 
 impl P0fConnection {
     /// Whether p0f still follows the connection.
     pub fn is_followed(&self) -> bool {
-        !self.is_over
+        !self.has_switched_protocols
     }
 
-    /// Takes the next segment; returns whether p0f looks at it behind the handshake, as it does for timestamps.
-    pub fn takes(&mut self, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> bool {
-        if self.is_over {
+    /// Handles the next segment. Returns whether p0f processes it after the handshake, as it does for timestamps.
+    pub fn accepts(&mut self, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> bool {
+        if self.has_switched_protocols {
             return false;
         }
         let [client, server] = &mut self.next;
@@ -37,11 +37,11 @@ impl P0fConnection {
             return false;
         }
         if !self.is_answered {
-            self.is_over = true;
+            self.has_switched_protocols = true;
             return false;
         }
         if tcp.flags.closes() {
-            self.is_over = true;
+            self.has_switched_protocols = true;
             return true;
         }
         if tcp.seq != *next {
@@ -58,9 +58,9 @@ impl P0fConnection {
         }
         let [request, response] = &mut self.heads;
         let is_asked = request.is_whole();
-        self.is_over |= match sender {
-            Side::Client => !is_asked && !request.goes_on(bytes, sender),
-            Side::Server => !is_asked || !response.goes_on(bytes, sender) || response.is_whole(),
+        self.has_switched_protocols |= match sender {
+            Side::Client => !is_asked && !request.keeps_reading(bytes, sender),
+            Side::Server => !is_asked || !response.keeps_reading(bytes, sender) || response.is_whole(),
         };
     }
 }

@@ -1,4 +1,4 @@
-//! Whole heads as p0f reads them.
+//! Complete heads as p0f reads them.
 
 use std::ops::Range;
 
@@ -7,10 +7,10 @@ use super::{
     begins_version, is_name, is_printable,
 };
 
-/// Fields that there is room for at first: more than most have.
-const USUAL_FIELDS: usize = 16;
-/// Whether p0f reads a request head that begins a connection. `lines` are its lines up to the empty one.
-pub(crate) fn takes_request(lines: &[u8]) -> bool {
+/// Initial capacity; most heads have fewer fields.
+const TYPICAL_FIELDS: usize = 16;
+/// Whether p0f reads a request head at the start of a connection. `lines` are its lines up to the empty one.
+pub(crate) fn reads_request(lines: &[u8]) -> bool {
     let Some((line, headers)) = split_line(lines) else { return false };
     let before_cr = line.strip_suffix(b"\r").unwrap_or(line);
     begins_request(line)
@@ -18,22 +18,23 @@ pub(crate) fn takes_request(lines: &[u8]) -> bool {
         && are_printable(line)
         && before_cr.last_chunk::<8>().is_some_and(|version| begins_version(version))
         && lines.len() < MAX_BYTES
-        && takes_headers(headers)
+        && reads_headers(headers)
 }
 
-/// Where the name of a header field and what is behind its colon stand in a head.
-pub(crate) type Places = (Range<usize>, Range<usize>);
+/// The ranges of the name of a field and of the bytes after its colon.
+pub(crate) type FieldRanges = (Range<usize>, Range<usize>);
 
-/// The header fields that p0f reads of a response head that begins the server's direction, if it reads it.
+/// The header fields that p0f reads of a response head at the start of the server's direction. `None` if p0f rejects
+/// it.
 ///
-/// `lines` are its lines up to the empty one, which a CR begins or not; `cuts` the lengths up to which segments brought
-/// them. With every segment p0f takes the line that it has got to for the status line.
-pub(crate) fn response_fields(lines: &[u8], cuts: &[u16], blank_has_cr: bool) -> Option<Vec<Places>> {
+/// `lines` are its lines up to the empty one; `blank_has_cr` tells whether that starts with a CR. `cuts` are the
+/// lengths after each segment: with every segment, p0f takes its current line for the status line.
+pub(crate) fn response_fields(lines: &[u8], cuts: &[u16], blank_has_cr: bool) -> Option<Vec<FieldRanges>> {
     if !begins_version(lines) || lines.len() >= MAX_BYTES {
         return None;
     }
     let mut response =
-        Response { lines, blank_has_cr, position: 0, fields: Vec::with_capacity(USUAL_FIELDS) };
+        Response { lines, blank_has_cr, position: 0, fields: Vec::with_capacity(TYPICAL_FIELDS) };
     for &cut in cuts {
         response.segment(lines.get(..cut.into())?, false)?;
     }
@@ -41,17 +42,17 @@ pub(crate) fn response_fields(lines: &[u8], cuts: &[u16], blank_has_cr: bool) ->
     (response.position == lines.len()).then_some(response.fields)
 }
 
-/// A response as p0f goes through it.
+/// p0f's progress in a response.
 struct Response<'a> {
     lines: &'a [u8],
     blank_has_cr: bool,
-    /// Where p0f has got to.
+    /// p0f's position.
     position: usize,
-    fields: Vec<Places>,
+    fields: Vec<FieldRanges>,
 }
 
 impl Response<'_> {
-    /// Reads on, where this is what has come so far. `None`: p0f looks no further.
+    /// Continues with the bytes so far. `None` if p0f stops.
     fn segment(&mut self, seen: &[u8], is_last: bool) -> Option<()> {
         if seen.len().saturating_add(usize::from(is_last)) < MIN_STATUS_LINE {
             return Some(());
@@ -74,7 +75,7 @@ impl Response<'_> {
         Some(())
     }
 
-    /// Passes over a line, if all of it is there.
+    /// Skips a line if it is complete.
     fn pass_line(&mut self, seen: &[u8]) -> Option<bool> {
         let rest = seen.get(self.position..seen.len().min(MAX_URL)).unwrap_or_default();
         let line = memchr::memchr(b'\n', rest).and_then(|end| rest.get(..end));
@@ -86,7 +87,7 @@ impl Response<'_> {
         Some(line.is_some())
     }
 
-    /// Passes over a byte, as p0f does where it takes the line for too long to look at; of the empty line that leaves one.
+    /// Skips a byte, as p0f does if it considers the line too long. This leaves one byte of the empty line.
     fn pass_byte(&mut self) -> Option<()> {
         if self.position < self.lines.len() {
             self.position = self.position.saturating_add(1);
@@ -96,7 +97,7 @@ impl Response<'_> {
         }
     }
 
-    fn field(&self, line: &[u8]) -> Option<Places> {
+    fn field(&self, line: &[u8]) -> Option<FieldRanges> {
         let colon = name_length(line)?;
         let (start, end) = (self.position, self.position.saturating_add(line.len()));
         let name_end = start.saturating_add(colon);
@@ -106,7 +107,7 @@ impl Response<'_> {
     }
 }
 
-fn takes_headers(mut rest: &[u8]) -> bool {
+fn reads_headers(mut rest: &[u8]) -> bool {
     for _ in 0..MAX_HEADERS {
         match split_line(rest) {
             Some((line, more)) if name_length(line).is_some() => rest = more,
@@ -117,7 +118,7 @@ fn takes_headers(mut rest: &[u8]) -> bool {
     rest.is_empty()
 }
 
-/// The length of the name in a line that p0f takes for a header.
+/// The length of the name in a line that p0f reads as a header.
 fn name_length(line: &[u8]) -> Option<usize> {
     let colon = line.iter().take(MAX_NAME.saturating_add(1)).position(|byte| !is_name(*byte))?;
     let value = line.get(colon..)?.strip_prefix(b":")?;
@@ -132,11 +133,11 @@ fn is_header_so_far(line: &[u8]) -> bool {
 }
 
 fn are_printable(bytes: &[u8]) -> bool {
-    // Without an early end, so that the compiler vectorises it.
+    // No early exit, so that the compiler vectorises the loop.
     bytes.iter().fold(true, |are, byte| are & is_printable(*byte))
 }
 
-/// A line without its LF, and what follows that.
+/// Splits off a line without its LF.
 fn split_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = memchr::memchr(b'\n', bytes)?;
     let (line, rest) = bytes.split_at_checked(end)?;

@@ -1,14 +1,14 @@
-//! How far p0f reads a head while its segments come.
+//! p0f's progress in a head that arrives in segments.
 
 use huginn_net_core::Side;
 
 use super::{begins_request, begins_version, is_name, is_printable};
 
-/// Follows the first head of a direction segment by segment, and tells whether p0f goes on reading it.
+/// Follows the first head of a direction segment by segment and reports whether p0f keeps reading it.
 #[derive(Debug, Default)]
 pub(super) struct HeadProgress {
-    at: At,
-    /// Bytes that came.
+    at: HeadPart,
+    /// Bytes received.
     seen: u16,
     /// Bytes of the current part.
     length: u16,
@@ -20,24 +20,25 @@ pub(super) struct HeadProgress {
     end: [u8; 9],
 }
 
-/// The part of a head that comes next.
+/// The next part of a head.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum At {
+enum HeadPart {
     #[default]
     FirstLine,
-    /// A line, or the rest of one, that p0f takes for a status line: it does so with every segment of a response.
+    /// A line, or the rest of one, that p0f takes for a status line, as it does with every segment of a response.
     AnyLine,
     Name,
-    /// A blank, or the value.
+    /// The blank before a value, or the value.
     Colon,
     Value,
-    /// The head is whole.
+    /// The head is complete.
     End,
-    /// Something that p0f does not read.
+    /// p0f rejected the head.
     Wrong,
 }
 
-/// The limits of the [module](super), as the counters here count. p0f waits for the end of a longer value, until more comes.
+/// The limits of the [module](super) in the units of the counters here. p0f waits for the end of a longer value until
+/// more data comes.
 const MAX_BYTES: u16 = limit(super::MAX_BYTES);
 const MAX_FIRST_LINE: u16 = limit(super::MAX_URL - 1);
 const MAX_HEADERS: u16 = limit(super::MAX_HEADERS);
@@ -50,71 +51,73 @@ const fn limit(limit: usize) -> u16 {
     limit as u16
 }
 
-/// The least length of a first line.
-fn least_line(sender: Side) -> u16 {
+/// Minimum length of a first line.
+fn min_line_len(sender: Side) -> u16 {
     sender.choose(limit(super::MIN_REQUEST_LINE), limit(super::MIN_STATUS_LINE))
 }
 
-/// The number of bytes that p0f waits for before it judges them.
+/// Bytes that p0f waits for before it judges them.
 fn min_judged_bytes(sender: Side) -> u16 {
     sender.choose(limit(super::MIN_REQUEST_LINE).saturating_add(1), limit(super::MIN_STATUS_LINE))
 }
 
 impl HeadProgress {
-    /// Whether the head is whole.
+    /// Whether the head is complete.
     pub(super) fn is_whole(&self) -> bool {
-        self.at == At::End
+        self.at == HeadPart::End
     }
 
-    /// Takes the bytes of a segment; returns whether p0f still reads the head.
-    pub(super) fn goes_on(&mut self, bytes: &[u8], sender: Side) -> bool {
-        if self.at == At::Value && self.length > MAX_VALUE {
+    /// Handles the bytes of a segment. Returns whether p0f keeps reading the head.
+    pub(super) fn keeps_reading(&mut self, bytes: &[u8], sender: Side) -> bool {
+        if self.at == HeadPart::Value && self.length > MAX_VALUE {
             return false;
         }
-        let is_in_headers = matches!(self.at, At::Name | At::Colon | At::Value);
+        let is_in_headers = matches!(self.at, HeadPart::Name | HeadPart::Colon | HeadPart::Value);
         if sender == Side::Server && is_in_headers && self.line_at <= MAX_FIRST_LINE {
-            self.at = At::AnyLine;
+            self.at = HeadPart::AnyLine;
         }
         for byte in bytes {
-            if self.at == At::End {
+            if self.at == HeadPart::End {
                 return true;
             }
             self.seen = self.seen.saturating_add(1);
-            if self.at != At::Wrong {
-                self.at = self.behind(*byte, sender);
+            if self.at != HeadPart::Wrong {
+                self.at = self.after_byte(*byte, sender);
             }
         }
-        self.at != At::Wrong && self.seen < MAX_BYTES || self.seen < min_judged_bytes(sender)
+        self.at != HeadPart::Wrong && self.seen < MAX_BYTES || self.seen < min_judged_bytes(sender)
     }
 
-    fn behind(&mut self, byte: u8, sender: Side) -> At {
+    fn after_byte(&mut self, byte: u8, sender: Side) -> HeadPart {
         let length = self.length;
         self.length = length.saturating_add(1);
         match self.at {
-            At::FirstLine if byte == b'\n' => self.behind_first_line(length, sender),
-            At::FirstLine => self.within_first_line(byte, length, sender),
-            At::AnyLine if self.seen > MAX_FIRST_LINE.saturating_add(1) => At::Wrong,
-            At::AnyLine if byte == b'\n' => self.next_line(),
-            At::AnyLine if is_printable(byte) => At::AnyLine,
-            // A CR is all that p0f wants of the empty line.
-            At::Name if length == 0 && matches!(byte, b'\r' | b'\n') => At::End,
-            At::Name if byte == b':' && (1..=MAX_NAME).contains(&length) => {
+            HeadPart::FirstLine if byte == b'\n' => self.after_first_line(length, sender),
+            HeadPart::FirstLine => self.within_first_line(byte, length, sender),
+            HeadPart::AnyLine if self.seen > MAX_FIRST_LINE.saturating_add(1) => HeadPart::Wrong,
+            HeadPart::AnyLine if byte == b'\n' => self.next_line(),
+            HeadPart::AnyLine if is_printable(byte) => HeadPart::AnyLine,
+            // p0f requires only the CR of the empty line.
+            HeadPart::Name if length == 0 && matches!(byte, b'\r' | b'\n') => HeadPart::End,
+            HeadPart::Name if byte == b':' && (1..=MAX_NAME).contains(&length) => {
                 self.length = 0;
                 self.headers = self.headers.saturating_add(1);
-                At::Colon
+                HeadPart::Colon
             }
-            At::Name if length <= MAX_NAME && self.headers < MAX_HEADERS && is_name(byte) => At::Name,
-            At::Colon | At::Value if byte == b'\n' && length <= MAX_VALUE => self.next_line(),
-            At::Colon if matches!(byte, b' ' | b'\t') => {
+            HeadPart::Name if length <= MAX_NAME && self.headers < MAX_HEADERS && is_name(byte) => {
+                HeadPart::Name
+            }
+            HeadPart::Colon | HeadPart::Value if byte == b'\n' && length <= MAX_VALUE => self.next_line(),
+            HeadPart::Colon if matches!(byte, b' ' | b'\t') => {
                 self.length = 0;
-                At::Value
+                HeadPart::Value
             }
-            At::Colon | At::Value => At::Value,
-            _ => At::Wrong,
+            HeadPart::Colon | HeadPart::Value => HeadPart::Value,
+            _ => HeadPart::Wrong,
         }
     }
 
-    fn within_first_line(&mut self, byte: u8, length: u16, sender: Side) -> At {
+    fn within_first_line(&mut self, byte: u8, length: u16, sender: Side) -> HeadPart {
         if let Some(place) = self.start.get_mut(usize::from(length)) {
             *place = byte;
         }
@@ -124,22 +127,26 @@ impl HeadProgress {
         }
         let asks = || begins_request(&self.start);
         let is_method = sender == Side::Server || length < 6 || asks();
-        if is_method && length < MAX_FIRST_LINE && is_printable(byte) { At::FirstLine } else { At::Wrong }
+        if is_method && length < MAX_FIRST_LINE && is_printable(byte) {
+            HeadPart::FirstLine
+        } else {
+            HeadPart::Wrong
+        }
     }
 
-    fn behind_first_line(&mut self, length: u16, sender: Side) -> At {
+    fn after_first_line(&mut self, length: u16, sender: Side) -> HeadPart {
         let version = match &self.end {
             [version @ .., b'\r'] | [_, version @ ..] => version,
         };
         let version = sender.choose(version.as_slice(), &self.start);
-        let is_right = length >= least_line(sender) && begins_version(version);
-        if is_right { self.next_line() } else { At::Wrong }
+        let is_right = length >= min_line_len(sender) && begins_version(version);
+        if is_right { self.next_line() } else { HeadPart::Wrong }
     }
 
-    fn next_line(&mut self) -> At {
+    fn next_line(&mut self) -> HeadPart {
         self.length = 0;
         self.line_at = self.seen;
-        At::Name
+        HeadPart::Name
     }
 }
 
@@ -147,16 +154,16 @@ impl HeadProgress {
 mod tests {
     use super::*;
 
-    /// Whether p0f goes on behind the last of these segments of one side.
-    fn goes_on(sender: Side, segments: &[&[u8]]) -> bool {
+    /// Whether p0f keeps reading after the last of these segments of one side.
+    fn keeps_reading(sender: Side, segments: &[&[u8]]) -> bool {
         let mut head = HeadProgress::default();
-        let went_on: Vec<bool> = segments.iter().map(|segment| head.goes_on(segment, sender)).collect();
+        let went_on: Vec<bool> = segments.iter().map(|segment| head.keeps_reading(segment, sender)).collect();
         let (last, before) = went_on.split_last().unwrap();
         assert!(!before.contains(&false));
         *last
     }
 
-    /// From p0f 3.09b: it reports the uptime of a later segment if it goes on.
+    /// Observed with p0f 3.09b, which reports the uptime of a later segment if it keeps reading.
     #[test]
     fn follows_heads_within_limits_of_p0f() {
         let line = |length: usize| [b"GET /".as_slice(), &vec![b'a'; length - 5]].concat();
@@ -200,7 +207,7 @@ mod tests {
         ];
         for (segments, want) in rows {
             let text = segments.concat();
-            assert_eq!(goes_on(Side::Client, segments), want, "{}", String::from_utf8_lossy(&text));
+            assert_eq!(keeps_reading(Side::Client, segments), want, "{}", String::from_utf8_lossy(&text));
         }
         let rows: [(&[u8], bool); 8] = [
             (b"XXXXXXXXXXXXXXXXXXXXXXXXXX", true),
@@ -214,9 +221,9 @@ mod tests {
         ];
         for (segment, want) in rows {
             let text = String::from_utf8_lossy(segment);
-            assert_eq!(goes_on(Side::Server, &[segment]), want, "{text}");
+            assert_eq!(keeps_reading(Side::Server, &[segment]), want, "{text}");
         }
         let cut_before_the_empty_line: [&[u8]; 2] = [b"HTTP/1.1 200 \nA: b\n", b"\n"];
-        assert!(goes_on(Side::Server, &cut_before_the_empty_line));
+        assert!(keeps_reading(Side::Server, &cut_before_the_empty_line));
     }
 }

@@ -1,5 +1,5 @@
-//! p0f 3.09b's view of a connection, which is narrower than this crate's: the segments that it takes, the heads that it reads,
-//! and how far it follows a connection. All limits were found by giving p0f requests and responses at the limits.
+//! p0f 3.09b's view of a connection, which is narrower than this crate's: the segments it accepts, the heads it reads
+//! and when it stops. All limits were measured by sending requests and responses at the limits to p0f.
 
 #[cfg(feature = "packets")]
 mod connection;
@@ -11,35 +11,35 @@ mod head_progress;
 #[cfg(feature = "packets")]
 pub use connection::P0fConnection;
 pub(crate) use exchange::Exchange;
-pub(crate) use head::{response_fields, takes_request};
+pub(crate) use head::{reads_request, response_fields};
 
-/// Bytes of a direction that p0f looks at.
+/// Bytes of a direction that p0f reads.
 pub(crate) const MAX_BYTES: usize = 8192;
-/// Bytes of a direction within which p0f looks for the end of the first line.
+/// Bytes in which p0f looks for the end of the first line.
 const MAX_URL: usize = 1024;
-/// Least length of a request line, in bytes without its LF.
+/// Minimum length of a request line, in bytes without its LF.
 const MIN_REQUEST_LINE: usize = 14;
-/// Least length of a status line, in bytes without its LF.
+/// Minimum length of a status line, in bytes without its LF.
 const MIN_STATUS_LINE: usize = 13;
-/// Header fields of a head.
+/// Maximum number of header fields.
 const MAX_HEADERS: usize = 32;
-/// Bytes of a header name.
+/// Maximum length of a header name, in bytes.
 const MAX_NAME: usize = 32;
-/// Bytes of a value behind the blank after the colon; a CR at its end counts.
+/// Maximum length of a value after the blank that follows the colon, in bytes; a CR at its end counts.
 const MAX_VALUE: usize = 1024;
 
-/// Whether p0f takes a request line that begins so for one of its methods.
+/// Whether p0f accepts the method at the start of this request line.
 fn begins_request(line: &[u8]) -> bool {
     line.starts_with(b"GET /") || line.starts_with(b"HEAD /")
 }
 
-/// Whether these bytes begin a version that p0f reads.
+/// Whether these bytes start with a version that p0f accepts.
 fn begins_version(bytes: &[u8]) -> bool {
     bytes.starts_with(b"HTTP/1.")
 }
 
-/// Whether p0f takes a byte in the name of a header field. A table lookup is faster than comparisons, and every byte of
-/// every name is looked up.
+/// Whether p0f accepts a byte in a header name. A table lookup is faster than comparisons, and runs for every byte of
+/// every name.
 fn is_name(byte: u8) -> bool {
     #[expect(clippy::indexing_slicing, reason = "the table has an entry for every byte")]
     const NAME_BYTES: [bool; 256] = {
@@ -54,7 +54,7 @@ fn is_name(byte: u8) -> bool {
     NAME_BYTES.get(usize::from(byte)).is_some_and(|is_name| *is_name)
 }
 
-/// Whether p0f takes a byte in a first line.
+/// Whether p0f accepts a byte in a first line.
 fn is_printable(byte: u8) -> bool {
     matches!(byte, 0x20..=0x7f | b'\r')
 }

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_are_those_of_the_calendar() {
+    fn parses_calendar_dates() {
         // Seconds from `date -u -d '...' +%s`.
         let table: &[(&str, Option<i64>)] = &[
             ("Sun, 06 Nov 1994 08:49:37 GMT", Some(784_111_777)),

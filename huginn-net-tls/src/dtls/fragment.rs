@@ -1,28 +1,28 @@
-//! Fragments of handshake messages (RFC 6347, section 4.2.2), of which a record holds one or several.
+//! Fragments of handshake messages (RFC 6347, section 4.2.2). A record contains one or more.
 
 use huginn_net_wire::{Cursor, Side};
 
 use crate::handshake::{CLIENT_HELLO, MAX_BODY, SERVER_HELLO};
 
 const HELLO_VERIFY_REQUEST: u8 = 3;
-/// `legacy_version` and `random`, with which the body of either hello begins.
+/// Length of `legacy_version` and `random`, which start both hellos, in bytes.
 const MIN_HELLO: u32 = 2 + 32;
 
-/// A part of a handshake message, or the whole of it.
+/// A fragment of a handshake message, or a whole message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fragment<'a> {
-    /// The type of the message.
+    /// Message type.
     pub(super) kind: u8,
-    /// The length of the message's body.
+    /// Length of the message body, in bytes.
     pub(super) message_len: u32,
-    /// The number of the message.
+    /// Message number.
     pub(super) message_seq: u16,
-    /// Where in the body this part begins.
+    /// Offset of this fragment in the body, in bytes.
     pub(super) offset: u32,
     pub(super) bytes: &'a [u8],
 }
 
-/// The next fragment; as much as was captured of it. Nothing where none begins.
+/// Reads the captured part of the next fragment; `None` if no fragment starts here.
 pub(super) fn next<'a>(fragments: &mut Cursor<'a>) -> Option<Fragment<'a>> {
     let kind = fragments.u8().ok()?;
     let message_len = fragments.u24_be().ok()?;
@@ -37,7 +37,7 @@ pub(super) fn next<'a>(fragments: &mut Cursor<'a>) -> Option<Fragment<'a>> {
 }
 
 impl Fragment<'_> {
-    /// Who sends messages of this type; nobody sends others before the hellos.
+    /// The sender of messages of this type; `None` for types that cannot precede the hellos.
     pub(super) fn sender(&self) -> Option<Side> {
         match self.kind {
             CLIENT_HELLO => Some(Side::Client),
@@ -46,13 +46,13 @@ impl Fragment<'_> {
         }
     }
 
-    /// Whether there are bytes here of a message that can be a hello.
+    /// Whether the fragment contains bytes of a possible hello.
     pub(super) fn has_part_of_hello(&self) -> bool {
         self.is_named_hello() && self.can_be_hello() && !self.bytes.is_empty()
     }
 
-    /// Whether a message begins here that calls itself a hello and, by its length, is none.
-    pub(super) fn begins_no_hello(&self) -> bool {
+    /// Whether a message starts here whose type is a hello but whose length rules that out.
+    pub(super) fn is_no_hello_start(&self) -> bool {
         self.is_named_hello() && !self.can_be_hello() && self.offset == 0
     }
 
@@ -64,7 +64,7 @@ impl Fragment<'_> {
         (MIN_HELLO..=u32::try_from(MAX_BODY).unwrap_or(u32::MAX)).contains(&self.message_len)
     }
 
-    /// The `random` of the hello, if the whole of it is here.
+    /// The `random` of the hello, if completely present.
     pub(super) fn random(&self) -> Option<[u8; 32]> {
         match self.bytes {
             [_, _, rest @ ..] if self.offset == 0 => rest.first_chunk().copied(),

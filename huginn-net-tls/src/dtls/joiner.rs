@@ -1,64 +1,62 @@
-//! The hellos of one side, put together from fragments.
+//! Reassembles the hellos of one side from fragments.
 
 use huginn_net_wire::Reassembler;
 
 use super::fragment::Fragment;
+use crate::limits::MAX_DTLS_MESSAGE_BYTES;
 
-/// Bytes that may be held of a message before those that are missing.
-const WINDOW: usize = 1 << 16;
-
-/// Joins two messages at a time, the latest to begin: the hellos of one handshake, whose fragments may come mixed.
+/// Reassembles the two latest messages at a time: the fragments of both hellos of a handshake may be interleaved.
 #[derive(Debug, Default)]
 pub(super) struct HelloJoiner {
     latest: Option<Message>,
     before: Option<Message>,
 }
 
-/// A message of which something was seen.
+/// A message with at least one fragment.
 #[derive(Debug)]
 struct Message {
-    /// What tells it from others, and from being sent again. A number alone does not: there are clients that number the
-    /// hello with the cookie as they did the first.
+    /// Message number and length, which distinguish messages from retransmissions. The number alone does not: some
+    /// clients reuse it for the hello with the cookie.
     message_seq: u16,
     message_len: u32,
-    /// Once it is known.
+    /// `None` until known.
     random: Option<[u8; 32]>,
-    /// None once the message was whole.
+    /// `None` once the message was complete.
     joining: Option<Box<Joining>>,
 }
 
 #[derive(Debug)]
 struct Joining {
     pieces: Reassembler,
-    /// What is whole of the message, with TLS's header.
+    /// The in-order part of the message, with TLS's header.
     message: Vec<u8>,
 }
 
 impl HelloJoiner {
-    /// Takes a fragment of a hello. Returns the message, with TLS's header, if that makes it whole for the first time.
+    /// Adds a fragment of a hello. Returns the message, with TLS's header, when it becomes complete for the first time.
     ///
-    /// `refused` counts the fragments that cannot be held.
+    /// `refused` counts the fragments that do not fit in the buffer.
     pub(super) fn push(&mut self, fragment: &Fragment<'_>, refused: &mut u64) -> Option<Vec<u8>> {
         let known = [&mut self.latest, &mut self.before]
             .into_iter()
-            .find(|message| message.as_ref().is_some_and(|message| message.is_of(fragment)));
+            .find(|message| message.as_ref().is_some_and(|message| message.matches(fragment)));
         let message = match known {
-            Some(place) => {
-                // The same number and length in another handshake on these ports (RFC 6347, section 4.2.8).
-                if place.as_ref().is_some_and(|message| message.is_older_than(fragment)) {
-                    *place = None;
+            Some(slot) => {
+                // Another handshake on these ports with the same number and length (RFC 6347, section 4.2.8).
+                if slot.as_ref().is_some_and(|message| message.is_older_than(fragment)) {
+                    *slot = None;
                 }
-                place.get_or_insert_with(|| Message::of(fragment))
+                slot.get_or_insert_with(|| Message::from_fragment(fragment))
             }
             None => {
                 self.before = self.latest.take();
-                self.latest.insert(Message::of(fragment))
+                self.latest.insert(Message::from_fragment(fragment))
             }
         };
         message.push(fragment, refused)
     }
 
-    /// The memory that messages not yet whole take up, in bytes.
+    /// Memory of incomplete messages, in bytes.
     pub(super) fn buffered_bytes(&self) -> usize {
         let messages = [&self.latest, &self.before].into_iter().flatten();
         messages.filter_map(|message| message.joining.as_ref()).fold(0, |sum, joining| {
@@ -69,17 +67,17 @@ impl HelloJoiner {
 }
 
 impl Message {
-    fn of(fragment: &Fragment<'_>) -> Self {
+    fn from_fragment(fragment: &Fragment<'_>) -> Self {
         let Fragment { message_seq, message_len, .. } = *fragment;
         Self { message_seq, message_len, random: None, joining: Some(Box::new(Joining::new(fragment))) }
     }
 
-    /// Whether the fragment is of this message, sent for the first time or again, or of one like it.
-    fn is_of(&self, fragment: &Fragment<'_>) -> bool {
+    /// Whether the fragment belongs to this message, to a retransmission or to a similar message.
+    fn matches(&self, fragment: &Fragment<'_>) -> bool {
         self.message_seq == fragment.message_seq && self.message_len == fragment.message_len
     }
 
-    /// Whether the fragment, one with this number and length, is of another handshake.
+    /// Whether a fragment with this number and length belongs to another handshake.
     fn is_older_than(&self, fragment: &Fragment<'_>) -> bool {
         self.random.is_some_and(|known| fragment.random().is_some_and(|random| random != known))
     }
@@ -104,7 +102,7 @@ impl Joining {
 
     fn push(&mut self, fragment: &Fragment<'_>) -> bool {
         let Self { pieces, message } = self;
-        pieces.push(u64::from(fragment.offset), fragment.bytes, WINDOW, &mut |piece| {
+        pieces.push(u64::from(fragment.offset), fragment.bytes, MAX_DTLS_MESSAGE_BYTES, &mut |piece| {
             message.extend_from_slice(piece);
         })
     }

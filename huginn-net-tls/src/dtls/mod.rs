@@ -16,7 +16,7 @@ use fragment::Fragment;
 use joiner::HelloJoiner;
 use record::Record;
 
-/// Who sent this datagram, if it begins with a fragment of a hello in the clear, or of a HelloVerifyRequest.
+/// The sender of this datagram, if it starts with a fragment of an unencrypted hello or HelloVerifyRequest.
 pub(crate) fn hello_sender(payload: &[u8]) -> Option<Side> {
     let Record::Handshake(fragments) = record::next(&mut Cursor::new(record::within(payload)))? else {
         return None;
@@ -24,11 +24,10 @@ pub(crate) fn hello_sender(payload: &[u8]) -> Option<Side> {
     fragment::next(&mut Cursor::new(fragments))?.sender()
 }
 
-/// Joins the hellos of an association from the datagrams of both sides.
+/// Reassembles the hellos of an association from the datagrams of both sides.
 ///
-/// Each hello is handed on once, however often it is sent: the client's first, and the one with the cookie that the
-/// server asked for. Another `random` with a message number that has been is another handshake on the same ports
-/// (RFC 6347, section 4.2.8).
+/// Each hello is emitted once, without retransmissions: the client's first, and the one with the requested cookie. A
+/// known message number with another `random` starts another handshake on the same ports (RFC 6347, section 4.2.8).
 #[derive(Debug, Default)]
 pub(crate) struct DtlsFlow {
     client: HelloJoiner,
@@ -36,7 +35,7 @@ pub(crate) struct DtlsFlow {
 }
 
 impl DtlsFlow {
-    /// Takes the next datagram and hands on the hellos that are now whole, and whether each is a client's second one.
+    /// Parses the next datagram. Emits complete hellos, with whether each is a client's second one.
     pub(crate) fn on_datagram(
         &mut self,
         payload: &[u8],
@@ -44,7 +43,7 @@ impl DtlsFlow {
         counters: &mut DatagramCounters,
         found: &mut impl FnMut(Side, Hello<'_>, bool),
     ) {
-        if record::begins_encrypted(payload) {
+        if record::starts_encrypted(payload) {
             return;
         }
         let mut records = Cursor::new(record::within(payload));
@@ -52,11 +51,11 @@ impl DtlsFlow {
             let mut fragments = match record {
                 Record::Handshake(fragments) => Cursor::new(fragments),
                 Record::EarlyData | Record::Other => continue,
-                // What is in the clear comes before it.
+                // Unencrypted records precede it.
                 Record::Encrypted => return,
             };
             while let Some(fragment) = fragment::next(&mut fragments) {
-                if fragment.begins_no_hello() {
+                if fragment.is_no_hello_start() {
                     counters.malformed = counters.malformed.saturating_add(1);
                 } else if fragment.has_part_of_hello() && fragment.sender() == Some(sender) {
                     self.on_fragment(&fragment, sender, counters, found);
@@ -65,7 +64,7 @@ impl DtlsFlow {
         }
     }
 
-    /// The memory that messages not yet whole take up, in bytes.
+    /// Memory of incomplete messages, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.client.buffered_bytes().saturating_add(self.server.buffered_bytes())
     }
@@ -88,7 +87,7 @@ impl DtlsFlow {
             Hello::Server(_) => false,
         };
         if sender == Side::Client && !retry {
-            // A HelloRetryRequest is the same in every handshake.
+            // All HelloRetryRequests have the same `random`.
             self.server = HelloJoiner::default();
         }
         found(sender, hello, retry);

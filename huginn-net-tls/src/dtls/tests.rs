@@ -4,13 +4,13 @@ use proptest::prelude::*;
 use super::*;
 use crate::datagram::tests::{DTLS, dialogue};
 
-/// What was found: who said it, the whole message, and whether it is a client's second hello.
+/// A found hello: its sender, the message, and whether it is a client's second hello.
 type Found = (Side, Vec<u8>, bool);
 
 const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;
 
-/// A ClientHello's body with one cipher suite.
+/// The body of a ClientHello with one cipher suite.
 fn client_hello(random: u8, cookie: &[u8]) -> Vec<u8> {
     let cookie_len = [u8::try_from(cookie.len()).unwrap()];
     [&[0xfe, 0xfd][..], &[random; 32], &[0], &cookie_len, cookie, &[0, 2, 0xc0, 0x2b, 1, 0]].concat()
@@ -26,7 +26,7 @@ const RETRY_REQUEST: [u8; 32] = [
     0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
 
-/// The message as TLS has it.
+/// The message with TLS's header.
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind], &u24(body.len())[..], body].concat()
 }
@@ -36,7 +36,7 @@ fn u24(number: usize) -> [u8; 3] {
     low
 }
 
-/// The bytes of a body from `start` to `end`, with the header of a fragment.
+/// The bytes of a body from `start` to `end`, with a fragment header.
 fn fragment(kind: u8, seq: u16, body: &[u8], start: usize, end: usize) -> Vec<u8> {
     let head = [&[kind][..], &u24(body.len()), &seq.to_be_bytes(), &u24(start), &u24(end - start)].concat();
     [&head, &body[start..end]].concat()
@@ -47,19 +47,19 @@ fn record(kind: u8, epoch: u16, bytes: &[u8]) -> Vec<u8> {
     [&[kind, 0xfe, 0xfd][..], &epoch.to_be_bytes(), &[0; 6], &len, bytes].concat()
 }
 
-/// A datagram with the whole of a message.
+/// A datagram with a whole message.
 fn whole(kind: u8, seq: u16, body: &[u8]) -> Vec<u8> {
     record(22, 0, &fragment(kind, seq, body, 0, body.len()))
 }
 
 #[derive(Default)]
-struct Watch {
+struct TestFlow {
     flow: DtlsFlow,
     counters: DatagramCounters,
     found: Vec<Found>,
 }
 
-impl Watch {
+impl TestFlow {
     fn push(&mut self, sender: Side, datagram: &[u8]) {
         let Self { flow, counters, found } = self;
         flow.on_datagram(datagram, sender, counters, &mut |sender, hello, retry| {
@@ -81,109 +81,113 @@ impl Watch {
 }
 
 #[test]
-fn a_hello_sent_again_is_not_news_and_another_handshake_on_the_same_ports_is() {
+fn retransmission_is_ignored_and_new_handshake_reported() {
     let (first, cookie, other) = (client_hello(1, b""), client_hello(1, b"cookie"), client_hello(2, b""));
-    let mut watch = Watch::default();
+    let mut flow_under_test = TestFlow::default();
     for (seq, hello) in [(0, &first), (0, &first), (1, &cookie), (0, &first), (1, &cookie), (0, &other)] {
-        watch.client(&whole(CLIENT_HELLO, seq, hello));
+        flow_under_test.client(&whole(CLIENT_HELLO, seq, hello));
     }
     let found = [(&first, false), (&cookie, true), (&other, false)]
         .map(|(hello, retry)| (Side::Client, message(CLIENT_HELLO, hello), retry));
-    assert_eq!(watch.found, found);
+    assert_eq!(flow_under_test.found, found);
 }
 
 #[test]
-fn a_second_hello_is_known_by_its_number_or_by_its_cookie() {
+fn number_or_cookie_marks_second_hello() {
     let (first, second) = (client_hello(1, b""), client_hello(1, b"cookie"));
-    let mut watch = Watch::default();
+    let mut flow_under_test = TestFlow::default();
     for hello in [&first, &second, &first, &second] {
-        watch.client(&whole(CLIENT_HELLO, 0, hello));
+        flow_under_test.client(&whole(CLIENT_HELLO, 0, hello));
     }
     let found = [(&first, false), (&second, true)];
     let found = found.map(|(hello, retry)| (Side::Client, message(CLIENT_HELLO, hello), retry));
-    assert_eq!(watch.found, found, "sent again with the number of both");
+    assert_eq!(flow_under_test.found, found, "sent again with the number of both");
 }
 
 #[test]
-fn fragments_of_two_hellos_may_come_mixed() {
+fn fragments_of_two_hellos_may_interleave() {
     let (first, second) = (client_hello(1, b""), client_hello(1, b"cookie"));
     let half = |hello: &[u8], seq, start, end| record(22, 0, &fragment(CLIENT_HELLO, seq, hello, start, end));
-    let mut watch = Watch::default();
-    watch.client(&half(&first, 0, 0, 20));
-    watch.client(&half(&second, 1, 0, 20));
-    watch.client(&half(&first, 0, 20, first.len()));
-    watch.client(&half(&second, 1, 20, second.len()));
+    let mut flow_under_test = TestFlow::default();
+    flow_under_test.client(&half(&first, 0, 0, 20));
+    flow_under_test.client(&half(&second, 1, 0, 20));
+    flow_under_test.client(&half(&first, 0, 20, first.len()));
+    flow_under_test.client(&half(&second, 1, 20, second.len()));
     let found = [(&first, false), (&second, true)];
     let found = found.map(|(hello, retry)| (Side::Client, message(CLIENT_HELLO, hello), retry));
-    assert_eq!(watch.found, found);
+    assert_eq!(flow_under_test.found, found);
 }
 
 #[test]
-fn the_handshakes_of_a_flow_are_found_whatever_is_between_them() {
+fn finds_all_handshakes_of_flow() {
     let unified = |epoch: u8| vec![0x2c | epoch, 1, 2, 0, 3, 4, 5, 6];
-    let mut watch = Watch::default();
-    watch.server(&record(23, 1, b"of an earlier association"));
+    let mut flow_under_test = TestFlow::default();
+    flow_under_test.server(&record(23, 1, b"of an earlier association"));
     for handshake in 1..=10 {
-        watch.client(&whole(CLIENT_HELLO, 0, &client_hello(handshake, b"")));
-        watch.client(&unified(1));
-        watch.server(&whole(SERVER_HELLO, 0, &server_hello(RETRY_REQUEST)));
-        watch.client(&whole(CLIENT_HELLO, 1, &client_hello(handshake, b"?")));
-        watch.server(&[whole(SERVER_HELLO, 1, &server_hello([handshake; 32])), unified(2)].concat());
+        flow_under_test.client(&whole(CLIENT_HELLO, 0, &client_hello(handshake, b"")));
+        flow_under_test.client(&unified(1));
+        flow_under_test.server(&whole(SERVER_HELLO, 0, &server_hello(RETRY_REQUEST)));
+        flow_under_test.client(&whole(CLIENT_HELLO, 1, &client_hello(handshake, b"?")));
+        flow_under_test
+            .server(&[whole(SERVER_HELLO, 1, &server_hello([handshake; 32])), unified(2)].concat());
         for encrypted in [record(22, 1, b"Finished"), unified(2), record(23, 1, b"data")] {
-            watch.client(&encrypted);
-            watch.server(&encrypted);
+            flow_under_test.client(&encrypted);
+            flow_under_test.server(&encrypted);
         }
-        assert_eq!(watch.found.len(), usize::from(handshake) * 4);
-        let client = watch.found.iter().rev().filter(|(side, ..)| *side == Side::Client);
+        assert_eq!(flow_under_test.found.len(), usize::from(handshake) * 4);
+        let client = flow_under_test.found.iter().rev().filter(|(side, ..)| *side == Side::Client);
         assert_eq!(client.take(2).map(|(_, _, retry)| *retry).collect::<Vec<_>>(), [true, false]);
     }
-    assert_eq!((watch.flow.buffered_bytes(), watch.counters), (0, DatagramCounters::default()));
+    assert_eq!(
+        (flow_under_test.flow.buffered_bytes(), flow_under_test.counters),
+        (0, DatagramCounters::default())
+    );
 }
 
 #[test]
-fn hellos_that_cannot_be_read_are_counted() {
-    let mut watch = Watch::default();
+fn counts_malformed_hellos() {
+    let mut flow_under_test = TestFlow::default();
     let mut hello = client_hello(1, b"");
-    // A session id that is longer than the message.
+    // A session id that exceeds the message.
     hello[34] = 200;
     for _ in 0..3 {
-        watch.client(&whole(CLIENT_HELLO, 0, &hello));
+        flow_under_test.client(&whole(CLIENT_HELLO, 0, &hello));
     }
-    assert_eq!(watch.counters.malformed, 1);
+    assert_eq!(flow_under_test.counters.malformed, 1);
     let mut long = fragment(CLIENT_HELLO, 1, &client_hello(2, b""), 0, 20);
     long[1] = 3;
-    watch.client(&record(22, 0, &long));
-    assert_eq!(watch.counters, DatagramCounters { malformed: 2, ..DatagramCounters::default() });
+    flow_under_test.client(&record(22, 0, &long));
+    assert_eq!(flow_under_test.counters, DatagramCounters { malformed: 2, ..DatagramCounters::default() });
 }
 
 #[test]
-fn records_and_messages_share_a_datagram() {
+fn datagram_may_hold_several_records() {
     let hello = server_hello([9; 32]);
     let certificate = vec![0; 300];
     let fragments =
         [fragment(SERVER_HELLO, 1, &hello, 0, hello.len()), fragment(11, 2, &certificate, 0, 90)].concat();
     let datagram = [record(21, 0, &[1, 0]), record(22, 0, &fragments)].concat();
-    let mut watch = Watch::default();
-    watch.server(&datagram);
-    assert_eq!(watch.found, [(Side::Server, message(SERVER_HELLO, &hello), false)]);
+    let mut flow_under_test = TestFlow::default();
+    flow_under_test.server(&datagram);
+    assert_eq!(flow_under_test.found, [(Side::Server, message(SERVER_HELLO, &hello), false)]);
 }
 
 #[test]
-fn hellos_in_turn_channels_and_behind_capwap_headers_are_found() {
+fn finds_hellos_in_turn_and_capwap() {
     let datagram = whole(CLIENT_HELLO, 0, &client_hello(1, b""));
     let len = u16::try_from(datagram.len()).unwrap().to_be_bytes();
     let channel = [&[0x40, 0][..], &len, &datagram, &[0; 3]].concat();
     let capwap = [&[1, 0, 0, 0][..], &datagram].concat();
     for datagram in [datagram, channel, capwap] {
         assert_eq!(hello_sender(&datagram), Some(Side::Client));
-        let mut watch = Watch::default();
-        watch.client(&datagram);
-        assert_eq!(watch.found.len(), 1);
+        let mut flow_under_test = TestFlow::default();
+        flow_under_test.client(&datagram);
+        assert_eq!(flow_under_test.found.len(), 1);
     }
 }
 
 #[test]
-fn the_sender_is_told_by_the_message() {
+fn message_type_identifies_sender() {
     let body = client_hello(1, b"");
     let first = whole(CLIENT_HELLO, 0, &body);
     let with = |place: usize, byte: u8| {
@@ -209,7 +213,7 @@ fn the_sender_is_told_by_the_message() {
 }
 
 #[test]
-fn lengths_that_lie_are_not_believed() {
+fn ignores_contradictory_lengths() {
     let body = client_hello(1, b"");
     let good = fragment(CLIENT_HELLO, 0, &body, 0, body.len());
     let with = |place: usize, bytes: &[u8]| {
@@ -228,35 +232,35 @@ fn lengths_that_lie_are_not_believed() {
         record(22, 0, &good)[..13].to_vec(),
     ];
     for lie in lies {
-        let mut watch = Watch::default();
-        watch.client(&lie);
-        assert_eq!(watch.found.len(), 0, "{lie:02x?}");
-        watch.client(&record(22, 0, &good));
-        assert_eq!(watch.found.len(), 1, "after {lie:02x?}");
+        let mut flow_under_test = TestFlow::default();
+        flow_under_test.client(&lie);
+        assert_eq!(flow_under_test.found.len(), 0, "{lie:02x?}");
+        flow_under_test.client(&record(22, 0, &good));
+        assert_eq!(flow_under_test.found.len(), 1, "after {lie:02x?}");
     }
 }
 
 #[test]
-fn hellos_that_never_become_whole_are_held_within_bounds() {
+fn incomplete_hellos_are_bounded() {
     let body = vec![7; 100_000];
-    let mut watch = Watch::default();
+    let mut flow_under_test = TestFlow::default();
     for round in 0..3000_u16 {
         let start = 100 + usize::from(round) * 30;
-        watch.client(&record(22, 0, &fragment(CLIENT_HELLO, 0, &body, start, start + 1)));
+        flow_under_test.client(&record(22, 0, &fragment(CLIENT_HELLO, 0, &body, start, start + 1)));
     }
-    assert!(watch.flow.buffered_bytes() < 70_000, "{}", watch.flow.buffered_bytes());
-    assert!(watch.counters.refused > 1900, "{:?}", watch.counters);
+    assert!(flow_under_test.flow.buffered_bytes() < 70_000, "{}", flow_under_test.flow.buffered_bytes());
+    assert!(flow_under_test.counters.refused > 1900, "{:?}", flow_under_test.counters);
     for seq in 1..3000 {
-        watch.client(&record(22, 0, &fragment(CLIENT_HELLO, seq, &body, 0, 60)));
+        flow_under_test.client(&record(22, 0, &fragment(CLIENT_HELLO, seq, &body, 0, 60)));
     }
-    assert!(watch.flow.buffered_bytes() < 1000, "{}", watch.flow.buffered_bytes());
-    assert!(watch.found.is_empty());
+    assert!(flow_under_test.flow.buffered_bytes() < 1000, "{}", flow_under_test.flow.buffered_bytes());
+    assert!(flow_under_test.found.is_empty());
 }
 
 proptest! {
-    /// The hello of a recorded dialogue, in pieces that overlap, come twice, in any order, several in a datagram.
+    /// The hello of a recorded dialogue, in overlapping and repeated pieces, in any order, several in each datagram.
     #[test]
-    fn any_fragments_that_cover_a_hello_give_it_once(
+    fn overlapping_fragments_yield_hello_once(
         cuts in prop::collection::vec((0..215_usize, 1..60_usize), 0..20),
         order in Just((0..43_usize).collect::<Vec<_>>()).prop_shuffle(),
         in_a_record in 1..4_usize,
@@ -266,16 +270,16 @@ proptest! {
         let mut pieces: Vec<_> = cuts.iter().map(|(start, len)| (*start, (start + len).min(body.len()))).collect();
         pieces.extend(order.iter().map(|n| (n * 5, n * 5 + 5)));
         pieces.extend([(215, body.len())]);
-        let mut watch = Watch::default();
+        let mut flow_under_test = TestFlow::default();
         for pieces in pieces.chunks(in_a_record) {
             let fragments: Vec<u8> = pieces
                 .iter()
                 .flat_map(|(start, end)| fragment(CLIENT_HELLO, 0, &body, *start, *end))
                 .collect();
-            watch.client(&record(22, 0, &fragments));
+            flow_under_test.client(&record(22, 0, &fragments));
         }
-        prop_assert_eq!(watch.found, [(Side::Client, message(CLIENT_HELLO, &body), false)]);
-        prop_assert_eq!(watch.counters, DatagramCounters::default());
-        prop_assert_eq!(watch.flow.buffered_bytes(), 0);
+        prop_assert_eq!(flow_under_test.found, [(Side::Client, message(CLIENT_HELLO, &body), false)]);
+        prop_assert_eq!(flow_under_test.counters, DatagramCounters::default());
+        prop_assert_eq!(flow_under_test.flow.buffered_bytes(), 0);
     }
 }

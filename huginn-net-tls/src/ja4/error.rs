@@ -1,33 +1,33 @@
-//! Why a text is no JA4.
+//! Errors of JA4 texts.
 
 use std::fmt;
 
-/// Why a text is no JA4, or no raw one. Offsets are in bytes from the beginning of the text.
+/// Why a text is not a JA4 or raw JA4. Offsets are in bytes from the start of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Ja4ParseError {
-    /// A character that cannot stand there.
+    /// An invalid character.
     #[error("offset {offset}, {field}: {found:?} is not {}", field.expected())]
     Unexpected {
-        /// Where.
+        /// Offset of the character.
         offset: usize,
-        /// The part that it would belong to.
+        /// The part at this offset.
         field: Ja4Field,
         /// The character.
         found: char,
     },
-    /// The text ends too early.
+    /// The text is too short.
     #[error("offset {offset}, {field}: the text ends where {} should follow", field.expected())]
     Ended {
-        /// How long it is.
+        /// Length of the text, in bytes.
         offset: usize,
-        /// The part that is not whole.
+        /// The incomplete part.
         field: Ja4Field,
     },
 }
 
 impl Ja4ParseError {
-    /// Where the text goes wrong, in bytes.
+    /// Offset of the error, in bytes.
     pub const fn offset(&self) -> usize {
         match self {
             Self::Unexpected { offset, .. } | Self::Ended { offset, .. } => *offset,
@@ -35,7 +35,7 @@ impl Ja4ParseError {
     }
 }
 
-/// A part of a JA4. [`Display`](fmt::Display) is its name in words.
+/// A part of a JA4. [`Display`](fmt::Display) writes its name in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Ja4Field {
@@ -45,13 +45,13 @@ pub enum Ja4Field {
     Version,
     /// Fourth character: server name.
     ServerName,
-    /// How many cipher suites there are.
+    /// Number of cipher suites.
     CipherCount,
-    /// How many extensions there are.
+    /// Number of extensions.
     ExtensionCount,
     /// The two characters for ALPN.
     Alpn,
-    /// What stands between the parts.
+    /// The separator between parts.
     Separator,
     /// JA4_b.
     CipherHash,
@@ -68,7 +68,7 @@ pub enum Ja4Field {
 }
 
 impl Ja4Field {
-    /// What should stand there.
+    /// Describes the valid content.
     fn expected(self) -> &'static str {
         match self {
             Self::Transport => "'t', 'q' or 'd'",
@@ -106,7 +106,7 @@ impl fmt::Display for Ja4Field {
     }
 }
 
-/// Walks over a text byte by byte and tells where it stopped.
+/// A scanner over the bytes of a text, with error offsets.
 pub(super) struct Scanner<'a> {
     text: &'a str,
     offset: usize,
@@ -121,7 +121,7 @@ impl<'a> Scanner<'a> {
         self.text.as_bytes().get(self.offset).copied()
     }
 
-    /// The next byte, if it can stand there. It must be ASCII.
+    /// Returns the next byte if `accept` allows it. It must be ASCII.
     pub(super) fn take_if(&mut self, field: Ja4Field, can: impl Fn(u8) -> bool) -> Result<u8, Ja4ParseError> {
         match self.peek() {
             Some(byte) if can(byte) => {
@@ -132,10 +132,10 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Digits in lower case and what they are worth.
+    /// Reads a lower-case hexadecimal digit.
     pub(super) fn hex(&mut self, field: Ja4Field) -> Result<u8, Ja4ParseError> {
-        let digit = self.take_if(field, |byte| super::hex::value_of(byte).is_some())?;
-        Ok(super::hex::value_of(digit).unwrap_or_default())
+        let digit = self.take_if(field, |byte| super::hex::hex_value(byte).is_some())?;
+        Ok(super::hex::hex_value(digit).unwrap_or_default())
     }
 
     pub(super) fn separator(&mut self) -> Result<(), Ja4ParseError> {

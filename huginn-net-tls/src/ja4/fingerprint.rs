@@ -1,4 +1,4 @@
-//! JA4 with hashes of its lists.
+//! JA4 with hashed lists.
 
 use std::fmt;
 use std::str::{self, FromStr};
@@ -9,7 +9,7 @@ use super::error::{Ja4Field, Ja4ParseError, Scanner};
 use super::head::Ja4Head;
 use super::hex;
 
-/// A JA4: what can be read, and the hashes of the two lists. Of `ja4_o` and `ja4_s1` as well, which look the same.
+/// A JA4: a readable head and the hashes of two lists. `ja4_o` and `ja4_s1` have the same format.
 ///
 /// ```
 /// use huginn_net_tls::Ja4;
@@ -28,7 +28,7 @@ pub struct Ja4 {
 }
 
 impl Ja4 {
-    /// Characters in the text.
+    /// Length of the text, in characters.
     pub const LEN: usize = 36;
 
     pub(super) const fn new(head: Ja4Head, cipher_hash: Ja4Hash, extension_hash: Ja4Hash) -> Self {
@@ -40,12 +40,12 @@ impl Ja4 {
         self.head
     }
 
-    /// JA4_b: of the list of cipher suites.
+    /// JA4_b: the hash of the cipher suites.
     pub const fn cipher_hash(&self) -> Ja4Hash {
         self.cipher_hash
     }
 
-    /// JA4_c: of the lists of extensions and signature algorithms.
+    /// JA4_c: the hash of the extensions and signature algorithms.
     pub const fn extension_hash(&self) -> Ja4Hash {
         self.extension_hash
     }
@@ -89,26 +89,26 @@ impl FromStr for Ja4 {
     }
 }
 
-/// The first six bytes of the SHA-256 of a list as it is written; zeros for a list that is empty.
+/// The first six bytes of the SHA-256 of a list's text; zeros for an empty list.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ja4Hash([u8; 6]);
 
 impl Ja4Hash {
-    /// Characters in the text.
+    /// Length of the text, in characters.
     pub const LEN: usize = 12;
 
-    /// What stands for a list without numbers.
+    /// The hash of an empty list.
     pub const EMPTY: Self = Self([0; 6]);
 
-    /// Of a list as it is written, such as `1301,1302`.
+    /// Hashes the text of a list, such as `1301,1302`.
     ///
     /// ```
     /// use huginn_net_tls::Ja4Hash;
     ///
-    /// assert_eq!(Ja4Hash::of("1301,1302,1303").to_string(), "55b375c5d22e");
-    /// assert_eq!(Ja4Hash::of(""), Ja4Hash::EMPTY);
+    /// assert_eq!(Ja4Hash::from_list("1301,1302,1303").to_string(), "55b375c5d22e");
+    /// assert_eq!(Ja4Hash::from_list(""), Ja4Hash::EMPTY);
     /// ```
-    pub fn of(list: impl AsRef<[u8]>) -> Self {
+    pub fn from_list(list: impl AsRef<[u8]>) -> Self {
         let list = list.as_ref();
         if list.is_empty() {
             return Self::EMPTY;
@@ -118,7 +118,7 @@ impl Ja4Hash {
         Self([a, b, c, d, e, f])
     }
 
-    /// Its bytes.
+    /// The bytes of the hash.
     pub const fn as_bytes(&self) -> &[u8; 6] {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! JA4_a: the part that can be read.
+//! JA4_a: the readable part.
 
 use std::fmt;
 use std::str::{self, FromStr};
@@ -7,7 +7,7 @@ use super::error::{Ja4Field, Ja4ParseError, Scanner};
 use super::hex;
 use crate::{ClientHello, Transport, Version};
 
-/// JA4_a: ten characters for transport, version, server name, the two counts, and ALPN.
+/// JA4_a: ten characters for transport, version, server name, two counts and ALPN.
 ///
 /// ```
 /// use huginn_net_tls::{Ja4Head, Transport, Version};
@@ -20,19 +20,19 @@ use crate::{ClientHello, Transport, Version};
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ja4Head {
-    /// Always ASCII, each character one that its place may have.
+    /// ASCII; each character is valid at its position.
     text: [u8; Ja4Head::LEN],
 }
 
-/// A count has two digits and stops there.
+/// Largest count; counts have two digits and saturate.
 const MAX_COUNT: usize = 99;
 
 impl Ja4Head {
-    /// Characters in the text.
+    /// Length of the text, in characters.
     pub const LEN: usize = 10;
 
-    /// Of a hello, but for the counts.
-    pub(super) fn of(hello: &ClientHello<'_>) -> Self {
+    /// Creates the head of a hello, without the counts.
+    pub(super) fn from_hello(hello: &ClientHello<'_>) -> Self {
         let [version_0, version_1] = characters(hello.version().ja4());
         let server_name = if hello.has_server_name() { b'd' } else { b'i' };
         let [alpn_0, alpn_1] = alpn(hello);
@@ -40,7 +40,7 @@ impl Ja4Head {
         Self { text: [transport, version_0, version_1, server_name, b'0', b'0', b'0', b'0', alpn_0, alpn_1] }
     }
 
-    /// With the counts of what a form lists (server_name and ALPN always among it).
+    /// Sets the counts for a form, which include server_name and ALPN.
     pub(super) fn with_counts(mut self, ciphers: usize, extensions: usize) -> Self {
         let [_, _, _, _, ciphers_0, ciphers_1, extensions_0, extensions_1, _, _] = &mut self.text;
         [*ciphers_0, *ciphers_1] = count(ciphers);
@@ -48,7 +48,7 @@ impl Ja4Head {
         self
     }
 
-    /// What the hello came over.
+    /// The transport of the hello.
     pub fn transport(&self) -> Transport {
         match self.text {
             [b'q', ..] => Transport::Quic,
@@ -57,7 +57,7 @@ impl Ja4Head {
         }
     }
 
-    /// The version; none is one that JA4 has no name for, such as a draft's (`00`).
+    /// The version; `None` for `00`, which stands for a version without a JA4 code, such as a draft.
     pub fn version(&self) -> Option<Version> {
         let [_, first, second, ..] = self.text;
         VERSIONS.into_iter().find(|version| characters(version.ja4()) == [first, second])
@@ -68,19 +68,19 @@ impl Ja4Head {
         matches!(self.text, [_, _, _, b'd', ..])
     }
 
-    /// How many cipher suites there are, GREASE aside; 99 may be more.
+    /// Number of cipher suites without GREASE; 99 means 99 or more.
     pub fn cipher_count(&self) -> u8 {
         let [_, _, _, _, tens, ones, ..] = self.text;
         number(tens, ones)
     }
 
-    /// How many extensions there are, GREASE aside, server_name and ALPN included; 99 may be more.
+    /// Number of extensions without GREASE, including server_name and ALPN; 99 means 99 or more.
     pub fn extension_count(&self) -> u8 {
         let [_, _, _, _, _, _, tens, ones, ..] = self.text;
         number(tens, ones)
     }
 
-    /// The two characters for the first ALPN value; `00` where there is none.
+    /// The two characters for the first ALPN value; `00` without one.
     pub fn alpn(&self) -> &str {
         self.as_str().get(8..).unwrap_or_default()
     }
@@ -137,7 +137,7 @@ impl FromStr for Ja4Head {
     }
 }
 
-/// Those that the definition names.
+/// The versions in the definition.
 const VERSIONS: [Version; 9] = [
     Version::TLS_1_3,
     Version::TLS_1_2,
@@ -179,14 +179,14 @@ const fn number(tens: u8, ones: u8) -> u8 {
     tens.wrapping_sub(b'0').wrapping_mul(10).wrapping_add(ones.wrapping_sub(b'0'))
 }
 
-/// What stands for the first ALPN value of a hello.
+/// The two characters for the first ALPN value of a hello.
 pub(crate) fn alpn(hello: &ClientHello<'_>) -> [u8; 2] {
-    alpn_of(hello.alpn().next().unwrap_or_default())
+    alpn_characters(hello.alpn().next().unwrap_or_default())
 }
 
-/// First and last byte of an ALPN value; if either is not alphanumeric, the first and the last digit of the whole in
+/// The first and last byte of an ALPN value. If either is not alphanumeric: the first and last digit of the value in
 /// hexadecimal.
-fn alpn_of(value: &[u8]) -> [u8; 2] {
+fn alpn_characters(value: &[u8]) -> [u8; 2] {
     let (Some(first), Some(last)) = (value.first(), value.last()) else { return *b"00" };
     if first.is_ascii_alphanumeric() && last.is_ascii_alphanumeric() {
         [*first, *last]
@@ -197,9 +197,9 @@ fn alpn_of(value: &[u8]) -> [u8; 2] {
 
 #[cfg(test)]
 mod tests {
-    use super::{alpn_of, count, number};
+    use super::{alpn_characters, count, number};
 
-    /// The rows of the definition, section "ALPN Extension Value", and real protocol names (IANA).
+    /// The rows of the definition's section "ALPN Extension Value", and registered protocol names (IANA).
     #[test]
     fn alpn_is_first_and_last_character_or_digit() {
         let rows: [(&[u8], &str); 13] = [
@@ -218,7 +218,7 @@ mod tests {
             (b"h2\0", "60"),
         ];
         for (value, wanted) in rows {
-            assert_eq!(std::str::from_utf8(&alpn_of(value)), Ok(wanted), "{value:?}");
+            assert_eq!(std::str::from_utf8(&alpn_characters(value)), Ok(wanted), "{value:?}");
         }
     }
 

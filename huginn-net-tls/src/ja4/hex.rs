@@ -1,13 +1,13 @@
-//! Numbers as text, without the cost of formatting.
+//! Hexadecimal numbers without the cost of formatting.
 
-/// A list of numbers of four hexadecimal digits each with commas between them, while it is appended to a text.
+/// A comma-separated list of four-digit hexadecimal numbers under construction.
 pub(super) struct List<'a> {
     text: &'a mut Vec<u8>,
     start: usize,
 }
 
 impl<'a> List<'a> {
-    /// Begins one behind a `_`.
+    /// Starts a list after a `_`.
     pub(super) fn new(text: &'a mut Vec<u8>) -> Self {
         text.push(b'_');
         let start = text.len();
@@ -16,11 +16,11 @@ impl<'a> List<'a> {
 
     #[inline]
     pub(super) fn push(&mut self, number: u16) {
-        let [a, b, c, d] = digits_of(number);
+        let [a, b, c, d] = hex_digits(number);
         self.text.extend_from_slice(&[a, b, c, d, b',']);
     }
 
-    /// Ends it; gives how many numbers it has.
+    /// Finishes the list and returns its number of elements.
     pub(super) fn end(self) -> usize {
         let numbers = self.text.len().saturating_sub(self.start) / 5;
         if numbers > 0 {
@@ -30,32 +30,32 @@ impl<'a> List<'a> {
     }
 }
 
-/// Characters in a list of so many numbers.
+/// Length of a list with this many numbers, in characters.
 pub(super) const fn list_len(numbers: usize) -> usize {
     numbers.saturating_mul(5).saturating_sub(1)
 }
 
-/// Writes numbers over those of a list.
+/// Overwrites the numbers of a list.
 pub(super) fn overwrite_list(text: &mut [u8], numbers: impl Iterator<Item = u16>) {
     for (place, number) in text.chunks_mut(5).zip(numbers) {
         if let Some(digits) = place.first_chunk_mut() {
-            *digits = digits_of(number);
+            *digits = hex_digits(number);
         }
     }
 }
 
-/// The numbers of lists as they are written, with commas or underscores between them.
+/// Parses the numbers of lists separated by commas or underscores.
 pub(super) fn numbers(lists: &[u8]) -> Vec<u16> {
     let value = |digits: &[u8]| {
         digits
             .iter()
-            .fold(0, |value: u16, digit| value << 4 | u16::from(value_of(*digit).unwrap_or_default()))
+            .fold(0, |value: u16, digit| value << 4 | u16::from(hex_value(*digit).unwrap_or_default()))
     };
     lists.split(|byte| matches!(byte, b'_' | b',')).filter(|digits| !digits.is_empty()).map(value).collect()
 }
 
 /// The four digits of a number.
-fn digits_of(number: u16) -> [u8; 4] {
+fn hex_digits(number: u16) -> [u8; 4] {
     let [[a, b], [c, d]] = number.to_be_bytes().map(digits_of_byte);
     [a, b, c, d]
 }
@@ -79,8 +79,8 @@ static DIGITS: [[u8; 2]; 256] = {
     }
 };
 
-/// The value of a digit in lower case.
-pub(super) const fn value_of(digit: u8) -> Option<u8> {
+/// The value of a lower-case digit.
+pub(super) const fn hex_value(digit: u8) -> Option<u8> {
     match digit {
         b'0'..=b'9' => Some(digit.wrapping_sub(b'0')),
         b'a'..=b'f' => Some(digit.wrapping_sub(b'a' - 10)),
@@ -88,28 +88,28 @@ pub(super) const fn value_of(digit: u8) -> Option<u8> {
     }
 }
 
-/// The digit of a value below 16.
+/// The digit for a value below 16.
 pub(crate) const fn digit(value: u8) -> u8 {
     if value < 10 { value.wrapping_add(b'0') } else { value.wrapping_add(b'a' - 10) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{List, digit, digits_of, list_len, value_of};
+    use super::{List, digit, hex_digits, hex_value, list_len};
 
     #[test]
-    fn digits_are_those_of_the_standard_library() {
+    fn digits_match_standard_library() {
         for number in 0..=u16::MAX {
-            assert_eq!(digits_of(number), format!("{number:04x}").as_bytes(), "{number}");
+            assert_eq!(hex_digits(number), format!("{number:04x}").as_bytes(), "{number}");
         }
         for value in 0..16 {
-            assert_eq!(value_of(digit(value)), Some(value));
+            assert_eq!(hex_value(digit(value)), Some(value));
         }
-        assert_eq!((value_of(b'A'), value_of(b'g'), value_of(b'/')), (None, None, None));
+        assert_eq!((hex_value(b'A'), hex_value(b'g'), hex_value(b'/')), (None, None, None));
     }
 
     #[test]
-    fn lists_have_commas_between_their_numbers_only() {
+    fn lists_have_no_trailing_comma() {
         let list = |numbers: &[u16]| {
             let mut text = Vec::new();
             let mut list = List::new(&mut text);

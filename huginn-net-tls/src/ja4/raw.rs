@@ -1,4 +1,4 @@
-//! JA4 with its lists in full.
+//! JA4 with complete lists.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,9 +16,9 @@ use crate::computed::Computed;
 use crate::grease::is_no_grease;
 use crate::sorted::{SortedKinds, SortedSuites};
 
-/// A JA4 with its lists in full: `ja4_r`, `ja4_ro` or `ja4_s1r`. A clone shares what it holds.
+/// A JA4 with complete lists: `ja4_r`, `ja4_ro` or `ja4_s1r`. Clones share memory.
 ///
-/// Read from a text, it is what the text says; whether the counts before the lists are theirs is not checked.
+/// A parsed text is kept as is; its counts are not checked against its lists.
 ///
 /// ```
 /// use huginn_net_tls::Ja4Raw;
@@ -37,26 +37,26 @@ pub struct Ja4Raw(Arc<Parts>);
 struct Parts {
     text: String,
     ja4: Ja4,
-    /// How many numbers the first two lists have.
+    /// Lengths of the first two lists.
     cipher_suites: usize,
     extensions: usize,
-    /// The lists, one behind the other.
+    /// The concatenated lists.
     numbers: Computed<Vec<u16>>,
 }
 
-/// A list of numbers. One of a usual hello needs no heap.
-type Numbers = SmallVec<[u16; MAX_USUAL]>;
+/// A list of numbers; typical lists need no heap memory.
+type Numbers = SmallVec<[u16; INLINE_NUMBERS]>;
 
-const MAX_USUAL: usize = 64;
+const INLINE_NUMBERS: usize = 64;
 
 impl Ja4Raw {
-    pub(crate) fn of(hello: &ClientHello<'_>, form: Ja4Form) -> Self {
+    pub(crate) fn from_hello(hello: &ClientHello<'_>, form: Ja4Form) -> Self {
         let (suites, algorithms) = (hello.cipher_suites(), hello.signature_algorithms());
-        let mut text = room_for([suites.len(), USUAL_KINDS, algorithms.len()]);
+        let mut text = with_capacity_for([suites.len(), TYPICAL_EXTENSIONS, algorithms.len()]);
         let mut list = List::new(&mut text);
         match form {
             Ja4Form::Original => suites.filter(is_no_grease).for_each(|suite| list.push(suite)),
-            _ => SortedSuites::of(suites).for_each(|suite| list.push(suite)),
+            _ => SortedSuites::from_numbers(suites).for_each(|suite| list.push(suite)),
         }
         let suites = list.end();
         let (mut list, mut counted) = (List::new(&mut text), 0_usize);
@@ -70,30 +70,30 @@ impl Ja4Raw {
         };
         match form {
             Ja4Form::Original => hello.kinds().for_each(push),
-            _ => SortedKinds::of(hello.kinds()).for_each(push),
+            _ => SortedKinds::from_numbers(hello.kinds()).for_each(push),
         }
         let extensions = list.end();
         push_last(&mut text, algorithms.filter(is_no_grease));
-        Self::of_text(text, Ja4Head::of(hello).with_counts(suites, counted), [suites, extensions])
+        Self::from_text(text, Ja4Head::from_hello(hello).with_counts(suites, counted), [suites, extensions])
     }
 
     fn new(head: Ja4Head, cipher_suites: &[u16], extensions: &[u16], signature_algorithms: &[u16]) -> Self {
-        let mut text = room_for([cipher_suites, extensions, signature_algorithms].map(<[u16]>::len));
+        let mut text = with_capacity_for([cipher_suites, extensions, signature_algorithms].map(<[u16]>::len));
         for numbers in [cipher_suites, extensions] {
             let mut list = List::new(&mut text);
             numbers.iter().for_each(|number| list.push(*number));
             list.end();
         }
         push_last(&mut text, signature_algorithms.iter().copied());
-        Self::of_text(text, head, [cipher_suites.len(), extensions.len()])
+        Self::from_text(text, head, [cipher_suites.len(), extensions.len()])
     }
 
-    /// Of its text, in which the head is to be filled in, with so many numbers in its first two lists.
-    fn of_text(mut text: Vec<u8>, head: Ja4Head, lists: [usize; 2]) -> Self {
+    /// Creates a value from its text, the head to fill in, and the lengths of the first two lists.
+    fn from_text(mut text: Vec<u8>, head: Ja4Head, lists: [usize; 2]) -> Self {
         text.first_chunk_mut().into_iter().for_each(|place| *place = *head.as_bytes());
         let [cipher_suites, _] = lists;
         let end = (Ja4Head::LEN + 1).saturating_add(hex::list_len(cipher_suites));
-        let cipher_hash = Ja4Hash::of(text.get(Ja4Head::LEN + 1..end).unwrap_or_default());
+        let cipher_hash = Ja4Hash::from_list(text.get(Ja4Head::LEN + 1..end).unwrap_or_default());
         Self::with_hash(text, head, cipher_hash, lists)
     }
 
@@ -101,7 +101,7 @@ impl Ja4Raw {
         let [cipher_suites, extensions] = lists;
         let extension_hash = match extensions {
             0 => Ja4Hash::EMPTY,
-            _ => Ja4Hash::of(text.get(start_of_extensions(cipher_suites)..).unwrap_or_default()),
+            _ => Ja4Hash::from_list(text.get(start_of_extensions(cipher_suites)..).unwrap_or_default()),
         };
         Self(Arc::new(Parts {
             text: String::from_utf8(text).unwrap_or_default(),
@@ -112,7 +112,7 @@ impl Ja4Raw {
         }))
     }
 
-    /// The original form of a hello of which nothing but the order of its extensions is another one.
+    /// The original form of a hello that differs only in the order of its extensions.
     pub(crate) fn reordered(&self, extensions: impl Iterator<Item = u16>) -> Self {
         let Parts { text, ja4, cipher_suites, extensions: count, .. } = &*self.0;
         let mut text = text.clone().into_bytes();
@@ -121,7 +121,7 @@ impl Ja4Raw {
         Self::with_hash(text, ja4.head(), ja4.cipher_hash(), [*cipher_suites, *count])
     }
 
-    /// The sorted form of an original one: of `ja4_ro` the `ja4_r`. A sorted one stays what it is.
+    /// Converts the original form to the sorted form: `ja4_ro` to `ja4_r`. A sorted form stays unchanged.
     #[must_use]
     pub fn sorted(self) -> Self {
         let [mut cipher_suites, mut extensions] =
@@ -143,13 +143,13 @@ impl Ja4Raw {
         cipher_suites
     }
 
-    /// The types of the extensions.
+    /// The extension types.
     pub fn extensions(&self) -> &[u16] {
         let [_, extensions, _] = self.lists();
         extensions
     }
 
-    /// The signature algorithms, in the order of the wire in every form.
+    /// The signature algorithms, in wire order in every form.
     pub fn signature_algorithms(&self) -> &[u16] {
         let [.., signature_algorithms] = self.lists();
         signature_algorithms
@@ -160,7 +160,7 @@ impl Ja4Raw {
         &self.0.text
     }
 
-    /// The JA4 that has hashes in the place of these lists.
+    /// The JA4 with the hashes of these lists.
     pub fn ja4(&self) -> Ja4 {
         self.0.ja4
     }
@@ -172,18 +172,18 @@ impl Ja4Raw {
     }
 }
 
-/// As many extensions have nearly all hellos at most.
-const USUAL_KINDS: usize = 24;
+/// Almost all hellos have at most this many extensions.
+const TYPICAL_EXTENSIONS: usize = 24;
 
-/// A text with room for lists of so many numbers behind the head.
-fn room_for(lists: [usize; 3]) -> Vec<u8> {
+/// A text buffer with capacity for the head and lists of these lengths.
+fn with_capacity_for(lists: [usize; 3]) -> Vec<u8> {
     let numbers = lists.into_iter().fold(0, usize::saturating_add);
     let mut text = Vec::with_capacity(numbers.saturating_mul(5).saturating_add(Ja4Head::LEN + 3));
     text.resize(Ja4Head::LEN, 0);
     text
 }
 
-/// Appends the last list, which leaves nothing behind if it is empty.
+/// Appends the last list; an empty one adds nothing.
 fn push_last(text: &mut Vec<u8>, numbers: impl Iterator<Item = u16>) {
     let mut list = List::new(text);
     numbers.for_each(|number| list.push(number));
@@ -192,14 +192,14 @@ fn push_last(text: &mut Vec<u8>, numbers: impl Iterator<Item = u16>) {
     }
 }
 
-/// The lists of which the first two have so many numbers.
+/// Splits the lists, given the lengths of the first two.
 fn cut(numbers: &[u16], first: usize, second: usize) -> [&[u16]; 3] {
     let (first, rest) = numbers.split_at_checked(first).unwrap_or_default();
     let (second, third) = rest.split_at_checked(second).unwrap_or_default();
     [first, second, third]
 }
 
-/// Where the extensions are in a text, behind so many cipher suites.
+/// The range of the extensions in a text, after this many cipher suites.
 const fn start_of_extensions(cipher_suites: usize) -> usize {
     hex::list_len(cipher_suites).saturating_add(Ja4Head::LEN + 2)
 }
@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hashes_are_those_of_the_texts_however_long_and_however_often_they_are_asked_for() {
+    fn hashes_match_texts_of_any_length() {
         let numbers: Vec<String> = (0x1301..).step_by(7).take(300).map(|n| format!("{n:04x}")).collect();
         for _ in 0..3 {
             for len in [0, 1, 2, 127, 128, 300] {
@@ -276,7 +276,7 @@ mod tests {
                     let (list, second) = numbers[..len].split_at(cut);
                     let (list, second) = (list.join(","), second.join(","));
                     let raw: Ja4Raw = format!("t13d000000_{list}_{second}").parse().unwrap();
-                    let hashes = (Ja4Hash::of(list), Ja4Hash::of(second));
+                    let hashes = (Ja4Hash::from_list(list), Ja4Hash::from_list(second));
                     assert_eq!((raw.ja4().cipher_hash(), raw.ja4().extension_hash()), hashes, "{len}, {cut}");
                 }
             }

@@ -1,7 +1,7 @@
-//! TLS in OpenVPN's control channel, where OpenVPN leaves it in the clear.
+//! TLS in OpenVPN's control channel, if unencrypted.
 //!
-//! The format is that of OpenVPN's own page "OpenVPN Protocol" and of the draft "OpenVPN Wire Protocol". With `tls-crypt`
-//! the control channel is encrypted, and there is nothing to find.
+//! The format follows OpenVPN's page "OpenVPN Protocol" and the draft "OpenVPN Wire Protocol". `tls-crypt` encrypts the
+//! control channel, so that no hello is visible.
 
 mod packet;
 mod stream;
@@ -14,14 +14,14 @@ use huginn_net_wire::Side;
 use crate::hello::Hello;
 use crate::observer::DatagramCounters;
 use crate::packet_stream::PacketStreams;
-use packet::{Kind, Opening, Packet, SessionId};
+use packet::{Kind, Packet, SessionId, SessionStart};
 
-pub(crate) use packet::session_opener;
+pub(crate) use packet::session_initiator;
 pub(crate) use stream::{OpenVpnStream, stream_probe};
 
 /// Reads the hellos of a control channel over UDP.
 ///
-/// A session with another id on the same ports starts from nothing.
+/// A new session id on the same ports resets the state.
 #[derive(Debug, Default)]
 pub(crate) struct OpenVpnFlow {
     client: Option<Session>,
@@ -30,7 +30,7 @@ pub(crate) struct OpenVpnFlow {
 }
 
 impl OpenVpnFlow {
-    /// Takes the next datagram and hands on the hellos that are now whole, and whether each is a client's second one.
+    /// Parses the next datagram. Emits complete hellos, with whether each is a client's second one.
     pub(crate) fn on_datagram(
         &mut self,
         datagram: &[u8],
@@ -38,11 +38,11 @@ impl OpenVpnFlow {
         counters: &mut DatagramCounters,
         found: &mut impl FnMut(Side, Hello<'_>, bool),
     ) {
-        if !matches!(Kind::of(datagram), Kind::HardReset(_) | Kind::Control) {
+        if !matches!(Kind::from_packet(datagram), Kind::HardReset(_) | Kind::Control) {
             return;
         }
-        if let Some(opening) = self.other_session(datagram, sender) {
-            self.open(&opening);
+        if let Some(start) = self.new_session(datagram, sender) {
+            self.open(&start);
         }
         let packet = self.session(sender).and_then(|session| session.parse(datagram));
         if let Some(packet) = packet {
@@ -50,28 +50,28 @@ impl OpenVpnFlow {
         }
     }
 
-    /// The memory that packets and messages not yet whole take up, in bytes.
+    /// Memory of buffered packets and incomplete messages, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.streams.buffered_bytes()
     }
 
-    fn other_session(&self, datagram: &[u8], sender: Side) -> Option<Opening> {
+    fn new_session(&self, datagram: &[u8], sender: Side) -> Option<SessionStart> {
         if self.session(sender).is_some_and(|session| session.parse(datagram).is_some()) {
             return None;
         }
-        Opening::of(datagram).filter(|opening| opening.sender == sender)
+        SessionStart::parse(datagram).filter(|start| start.sender == sender)
     }
 
     fn session(&self, side: Side) -> Option<Session> {
         side.choose(self.client, self.server)
     }
 
-    fn open(&mut self, opening: &Opening) {
-        if opening.sender == Side::Client && self.client.is_some() {
+    fn open(&mut self, start: &SessionStart) {
+        if start.sender == Side::Client && self.client.is_some() {
             *self = Self::default();
         }
-        *opening.sender.choose(&mut self.client, &mut self.server) = Some(Session::of(opening));
-        self.streams.begin(opening.sender, opening.id);
+        *start.sender.choose(&mut self.client, &mut self.server) = Some(Session::from_start(start));
+        self.streams.start(start.sender, start.id);
     }
 }
 
@@ -83,11 +83,11 @@ struct Session {
 }
 
 impl Session {
-    fn of(opening: &Opening) -> Self {
-        Self { id: opening.session, auth_len: opening.auth_len }
+    fn from_start(start: &SessionStart) -> Self {
+        Self { id: start.session, auth_len: start.auth_len }
     }
 
-    /// Reads a packet if it is of this session.
+    /// Parses a packet of this session; `None` for another session.
     fn parse<'a>(&self, packet: &'a [u8]) -> Option<Packet<'a>> {
         Packet::parse(packet, self.auth_len).filter(|packet| packet.session == self.id)
     }

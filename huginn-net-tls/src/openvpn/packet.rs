@@ -1,4 +1,4 @@
-//! Packets of the control channel.
+//! Packets of OpenVPN's control channel.
 
 use huginn_net_wire::{Cursor, Side};
 
@@ -15,29 +15,29 @@ const DATA_V2: u8 = 9;
 
 pub(super) type SessionId = [u8; 8];
 
-/// Bytes of a packet before what it is authenticated with: opcode and session id.
-const BEFORE_AUTH: usize = 9;
-/// What stands between session id and acknowledgements: nothing, or, with `tls-auth`, an HMAC of one of the usual
-/// lengths, a replay number and a time.
+/// Length of opcode and session id, which precede the authentication data, in bytes.
+const AUTH_OFFSET: usize = 9;
+/// Possible lengths of the authentication data: nothing, or, with `tls-auth`, an HMAC of a usual length, a packet id
+/// and a time.
 const AUTH_LENS: [usize; 7] = [0, 16 + 8, 20 + 8, 28 + 8, 32 + 8, 48 + 8, 64 + 8];
-/// More packets are not acknowledged at once.
+/// Maximum acknowledgements in a packet.
 const MAX_ACKS: u8 = 8;
 
-/// What the first byte says.
+/// The kind of a packet, from its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The first packet of a session.
     HardReset(Side),
-    /// TLS.
+    /// A packet with TLS data.
     Control,
-    /// What goes through the tunnel, once the handshake is over.
+    /// Tunnel data, after the handshake.
     Data,
-    /// Something of no account here: an acknowledgement, another key, an encrypted control channel.
+    /// Irrelevant here: an acknowledgement, a soft reset, an encrypted control channel.
     Other,
 }
 
 impl Kind {
-    pub(super) fn of(packet: &[u8]) -> Self {
+    pub(super) fn from_packet(packet: &[u8]) -> Self {
         let Some(&first) = packet.first() else { return Self::Other };
         match (first >> 3, first & 7) {
             (HARD_RESET_CLIENT_V1 | HARD_RESET_CLIENT_V2, 0) => Self::HardReset(Side::Client),
@@ -49,19 +49,19 @@ impl Kind {
     }
 }
 
-/// A hard reset, or a packet with TLS.
+/// A hard reset, or a packet with TLS data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet<'a> {
     pub(super) session: SessionId,
-    /// The number by which packets are put in order.
+    /// The packet number that defines the order.
     pub(super) id: u32,
     pub(super) tls: &'a [u8],
 }
 
 impl<'a> Packet<'a> {
-    /// Reads a packet, of which `auth_len` bytes are for authentication.
+    /// Parses a packet with `auth_len` bytes of authentication data.
     pub(super) fn parse(bytes: &'a [u8], auth_len: usize) -> Option<Self> {
-        if !matches!(Kind::of(bytes), Kind::HardReset(_) | Kind::Control) {
+        if !matches!(Kind::from_packet(bytes), Kind::HardReset(_) | Kind::Control) {
             return None;
         }
         let mut cursor = Cursor::new(bytes);
@@ -78,20 +78,20 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// How a session begins.
+/// The start of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Opening {
+pub(super) struct SessionStart {
     pub(super) sender: Side,
     pub(super) session: SessionId,
     pub(super) id: u32,
     pub(super) auth_len: usize,
 }
 
-impl Opening {
-    /// Reads the first packet of a session: a hard reset, or one in which a record with a hello begins. How it is
-    /// authenticated follows from what makes sense of it.
-    pub(super) fn of(bytes: &[u8]) -> Option<Self> {
-        let kind = Kind::of(bytes);
+impl SessionStart {
+    /// Parses the first packet of a session: a hard reset, or a packet in which a record with a hello starts. The
+    /// length of the authentication data is the first one that yields a valid packet.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let kind = Kind::from_packet(bytes);
         AUTH_LENS.into_iter().find_map(|auth_len| {
             let Packet { session, id, tls } = Packet::parse(bytes, auth_len)?;
             let sender = match kind {
@@ -104,21 +104,21 @@ impl Opening {
     }
 }
 
-impl Opening {
-    /// Whether a session may begin with a packet of `len` bytes that begins with these.
-    pub(super) fn may_begin(bytes: &[u8], len: usize) -> bool {
-        let session = bytes.get(1..BEFORE_AUTH);
+impl SessionStart {
+    /// Whether a packet of `len` bytes with these first bytes may start a session.
+    pub(super) fn may_start(bytes: &[u8], len: usize) -> bool {
+        let session = bytes.get(1..AUTH_OFFSET);
         session.is_none_or(|session| session != [0; 8])
-            && AUTH_LENS.into_iter().any(|auth_len| Self::may_begin_with(bytes, len, auth_len))
+            && AUTH_LENS.into_iter().any(|auth_len| Self::may_start_with(bytes, len, auth_len))
     }
 
-    fn may_begin_with(bytes: &[u8], len: usize, auth_len: usize) -> bool {
-        let before_acks = auth_len.saturating_add(BEFORE_AUTH);
+    fn may_start_with(bytes: &[u8], len: usize, auth_len: usize) -> bool {
+        let before_acks = auth_len.saturating_add(AUTH_OFFSET);
         let start_of_tls = |acks: u8| {
             let acks_len = if acks == 0 { 0 } else { usize::from(acks).saturating_mul(4).saturating_add(8) };
             before_acks.saturating_add(1).saturating_add(acks_len).saturating_add(4)
         };
-        let is_reset = matches!(Kind::of(bytes), Kind::HardReset(_));
+        let is_reset = matches!(Kind::from_packet(bytes), Kind::HardReset(_));
         let fits = |acks| if is_reset { len == start_of_tls(acks) } else { len > start_of_tls(acks) };
         let Some(&acks) = bytes.get(before_acks) else { return (0..=MAX_ACKS).any(fits) };
         let start = start_of_tls(acks);
@@ -133,7 +133,7 @@ impl Opening {
     }
 }
 
-/// Who sent this datagram, if a session begins with it.
-pub(crate) fn session_opener(datagram: &[u8]) -> Option<Side> {
-    Opening::of(datagram).map(|opening| opening.sender)
+/// The sender of this datagram, if it starts a session.
+pub(crate) fn session_initiator(datagram: &[u8]) -> Option<Side> {
+    SessionStart::parse(datagram).map(|start| start.sender)
 }

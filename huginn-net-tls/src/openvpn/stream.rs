@@ -1,33 +1,34 @@
-//! The control channel over TCP, where a length of two bytes stands before each packet.
+//! OpenVPN's control channel over TCP: packets with a two-byte length prefix.
 
 use super::Session;
-use super::packet::{Kind, Opening};
+use super::packet::{Kind, SessionStart};
 use crate::hello::Hello;
+use crate::limits::MAX_FIRST_OPENVPN_PACKET_LEN;
 use crate::packet_stream::PacketStream;
 use crate::record::Probe;
 
 const PREFIX_LEN: usize = 2;
-/// The longest packet that a session begins with, in bytes: of more than any MTU that OpenVPN is used with.
-const MAX_FIRST_LEN: usize = 4096;
 
-/// Whether a direction of a TCP connection that begins with these bytes is OpenVPN's.
+/// Judges whether a direction of a TCP connection with these first bytes is OpenVPN.
 pub(crate) fn stream_probe(bytes: &[u8]) -> Probe {
     let Some((prefix, packet)) = bytes.split_first_chunk::<PREFIX_LEN>() else {
-        return if bytes.iter().all(|high| usize::from(*high) <= MAX_FIRST_LEN >> 8) {
+        return if bytes.iter().all(|high| usize::from(*high) <= MAX_FIRST_OPENVPN_PACKET_LEN >> 8) {
             Probe::Unsure
         } else {
             Probe::No
         };
     };
     let len = usize::from(u16::from_be_bytes(*prefix));
-    let kind = Kind::of(packet);
-    if len > MAX_FIRST_LEN || !packet.is_empty() && !matches!(kind, Kind::HardReset(_) | Kind::Control) {
+    let kind = Kind::from_packet(packet);
+    if len > MAX_FIRST_OPENVPN_PACKET_LEN
+        || !packet.is_empty() && !matches!(kind, Kind::HardReset(_) | Kind::Control)
+    {
         return Probe::No;
     }
     match packet.get(..len) {
-        Some(packet) if Opening::of(packet).is_some() => Probe::Yes,
+        Some(packet) if SessionStart::parse(packet).is_some() => Probe::Yes,
         Some(_) => Probe::No,
-        None if packet.is_empty() || Opening::may_begin(packet, len) => Probe::Unsure,
+        None if packet.is_empty() || SessionStart::may_start(packet, len) => Probe::Unsure,
         None => Probe::No,
     }
 }
@@ -36,14 +37,14 @@ pub(crate) fn stream_probe(bytes: &[u8]) -> Probe {
 #[derive(Debug, Default)]
 pub(crate) struct OpenVpnStream {
     session: Option<(Session, PacketStream)>,
-    /// A packet not yet whole, with its length.
+    /// An incomplete packet, with its length prefix.
     partial: Vec<u8>,
-    /// Whether there was data for the tunnel.
+    /// Whether a packet had tunnel data.
     in_use: bool,
 }
 
 impl OpenVpnStream {
-    /// Takes the next bytes, from the first of the connection on, and hands on the hellos that are now whole.
+    /// Parses the next bytes, from the first of the connection on, and emits complete hellos.
     pub(crate) fn push(&mut self, mut bytes: &[u8], found: &mut (impl FnMut(Hello<'_>) + ?Sized)) {
         if !self.partial.is_empty() {
             bytes = fill(&mut self.partial, bytes);
@@ -60,39 +61,39 @@ impl OpenVpnStream {
         self.partial.extend_from_slice(bytes);
     }
 
-    /// Whether nothing further can be found.
+    /// Whether no further hello can be found.
     pub(crate) fn is_done(&self) -> bool {
         self.in_use || self.session.as_ref().is_some_and(|(_, stream)| stream.has_ended())
     }
 
-    /// The memory that packets and messages not yet whole take up, in bytes.
+    /// Memory of buffered packets and incomplete messages, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         let session = self.session.as_ref().map_or(0, |(_, stream)| stream.buffered_bytes());
         session.saturating_add(self.partial.capacity())
     }
 
     fn on_packet(&mut self, packet: &[u8], found: &mut (impl FnMut(Hello<'_>) + ?Sized)) {
-        if Kind::of(packet) == Kind::Data {
+        if Kind::from_packet(packet) == Kind::Data {
             self.in_use = true;
         }
-        let opening = if self.session.is_none() { Opening::of(packet) } else { None };
-        if let Some(opening) = opening {
-            self.session = Some((Session::of(&opening), PacketStream::starting_at(opening.id)));
+        let start = if self.session.is_none() { SessionStart::parse(packet) } else { None };
+        if let Some(start) = start {
+            self.session = Some((Session::from_start(&start), PacketStream::starting_at(start.id)));
         }
         let Some((session, stream)) = &mut self.session else { return };
         let Some(packet) = session.parse(packet) else { return };
-        // What is lost here the connection counts: its bytes are in order.
+        // The counters of the connection cover failures here, because its bytes are in order.
         let _ = stream.push(packet.id, packet.tls, &mut |hello, _| found(hello));
     }
 }
 
-/// The length of the packet that begins here, its length bytes included, if those are there.
+/// The length of the packet at the start of these bytes, including the prefix, if that is present.
 fn packet_len(bytes: &[u8]) -> Option<usize> {
     let prefix = bytes.first_chunk::<PREFIX_LEN>()?;
     Some(PREFIX_LEN.saturating_add(usize::from(u16::from_be_bytes(*prefix))))
 }
 
-/// Completes a packet, or brings it nearer to that; returns the bytes behind it.
+/// Appends bytes to an incomplete packet and returns the rest.
 fn fill<'a>(partial: &mut Vec<u8>, mut bytes: &'a [u8]) -> &'a [u8] {
     if packet_len(partial).is_none() {
         let (first, rest) = bytes.split_at_checked(1).unwrap_or_default();

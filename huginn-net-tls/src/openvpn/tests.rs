@@ -7,10 +7,10 @@ use crate::record::Probe;
 
 /// Recorded on loopback from OpenVPN 2.6.14: `--tls-client --proto tcp-client`.
 const TCP: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/openvpn-tcp.bin"));
-/// The client's JA3, by tshark.
+/// The client's JA3, from tshark.
 const CLIENT: &str = "b0ec87ac7424dc3b841dacb72db22a21";
 
-/// What stands for HMAC, replay number and time.
+/// Placeholder for HMAC, packet id and time.
 const AUTH: [usize; 3] = [0, 28, 72];
 
 fn packet(opcode: u8, session: u8, auth_len: usize, acks: &[u32], id: u32, tls: &[u8]) -> Vec<u8> {
@@ -41,13 +41,13 @@ fn hello() -> Vec<u8> {
 }
 
 #[derive(Default)]
-struct Watch {
+struct TestFlow {
     flow: OpenVpnFlow,
     counters: DatagramCounters,
     found: Vec<Found>,
 }
 
-impl Watch {
+impl TestFlow {
     fn push(&mut self, sender: Side, datagram: &[u8]) {
         let Self { flow, counters, found } = self;
         flow.on_datagram(datagram, sender, counters, &mut |sender, hello, retry| {
@@ -61,103 +61,106 @@ impl Watch {
 }
 
 #[test]
-fn a_hello_over_several_packets_in_any_order_is_found_however_they_are_authenticated() {
+fn finds_reordered_hello_with_any_authentication() {
     let hello = hello();
     for auth_len in AUTH {
         let reset = packet(7, 1, auth_len, &[], 0, &[]);
-        assert_eq!(session_opener(&reset), Some(Side::Client));
+        assert_eq!(session_initiator(&reset), Some(Side::Client));
         let parts: Vec<Vec<u8>> =
             (1..).zip(hello.chunks(100)).map(|(id, part)| packet(4, 1, auth_len, &[0], id, part)).collect();
-        let mut watch = Watch::default();
-        watch.client(&reset);
-        watch.client(&reset);
+        let mut flow_under_test = TestFlow::default();
+        flow_under_test.client(&reset);
+        flow_under_test.client(&reset);
         for part in parts.iter().rev().chain(&parts) {
-            watch.client(part);
+            flow_under_test.client(part);
         }
-        assert_eq!(watch.found, [(Side::Client, CLIENT.to_owned(), false)]);
-        assert_eq!(watch.counters, DatagramCounters::default());
+        assert_eq!(flow_under_test.found, [(Side::Client, CLIENT.to_owned(), false)]);
+        assert_eq!(flow_under_test.counters, DatagramCounters::default());
     }
 }
 
-/// MikroTik's client sends a second reset, with a number of its own.
+/// MikroTik's client sends a second reset with a packet number of its own.
 #[test]
-fn resets_are_numbered_too() {
+fn resets_are_numbered() {
     let hello = hello();
-    let mut watch = Watch::default();
-    watch.client(&packet(7, 1, 0, &[], 0, &[]));
-    watch.client(&packet(4, 1, 0, &[], 2, &hello));
-    assert_eq!(watch.found, []);
-    watch.client(&packet(7, 1, 0, &[0], 1, &[]));
-    assert_eq!(watch.found.len(), 1);
+    let mut flow_under_test = TestFlow::default();
+    flow_under_test.client(&packet(7, 1, 0, &[], 0, &[]));
+    flow_under_test.client(&packet(4, 1, 0, &[], 2, &hello));
+    assert_eq!(flow_under_test.found, []);
+    flow_under_test.client(&packet(7, 1, 0, &[0], 1, &[]));
+    assert_eq!(flow_under_test.found.len(), 1);
 }
 
 #[test]
-fn a_session_with_another_id_starts_from_nothing() {
+fn new_session_id_resets_state() {
     let hello = hello();
-    let mut watch = Watch::default();
+    let mut flow_under_test = TestFlow::default();
     for session in [1, 1, 2] {
-        watch.client(&packet(7, session, 0, &[], 0, &[]));
-        watch.client(&packet(4, 3, 0, &[], 1, b"of no session"));
-        watch.client(&packet(4, session, 0, &[], 1, &hello));
+        flow_under_test.client(&packet(7, session, 0, &[], 0, &[]));
+        flow_under_test.client(&packet(4, 3, 0, &[], 1, b"of no session"));
+        flow_under_test.client(&packet(4, session, 0, &[], 1, &hello));
     }
     assert_eq!(
-        watch.found,
+        flow_under_test.found,
         [(Side::Client, CLIENT.to_owned(), false), (Side::Client, CLIENT.to_owned(), false)]
     );
 }
 
-/// Of a long dialogue nothing but the hellos is of account.
+/// Everything after the hellos is skipped.
 #[test]
-fn what_follows_the_hellos_is_passed_over_and_the_next_session_is_read() {
-    let mut watch = Watch::default();
+fn skips_data_until_next_session() {
+    let mut flow_under_test = TestFlow::default();
     let data = [9 << 3, 0, 0, 1, 0x5a, 0x5a];
     for session in [1, 2] {
-        watch.client(&packet(7, session, 0, &[], 0, &[]));
-        watch.client(&data);
-        watch.client(&packet(4, session, 0, &[], 1, &hello()));
+        flow_under_test.client(&packet(7, session, 0, &[], 0, &[]));
+        flow_under_test.client(&data);
+        flow_under_test.client(&packet(4, session, 0, &[], 1, &hello()));
         for id in 2..100 {
-            watch.client(&data);
-            watch.client(&packet(4, session, 0, &[], id, b"\x17\x03\x03\x00\x02ab"));
+            flow_under_test.client(&data);
+            flow_under_test.client(&packet(4, session, 0, &[], id, b"\x17\x03\x03\x00\x02ab"));
         }
-        assert_eq!(watch.found.len(), usize::from(session));
+        assert_eq!(flow_under_test.found.len(), usize::from(session));
     }
-    assert_eq!((watch.flow.buffered_bytes(), watch.counters), (0, DatagramCounters::default()));
+    assert_eq!(
+        (flow_under_test.flow.buffered_bytes(), flow_under_test.counters),
+        (0, DatagramCounters::default())
+    );
 }
 
-/// The client's hello in one packet, then again; what of the server comes between the two.
+/// The client's hello in one packet, twice, with a server packet between.
 #[test]
-fn a_second_hello_is_one_asked_for_if_a_request_was_seen_or_nothing_of_the_server() {
+fn second_hello_is_retry_after_request_or_without_server() {
     const SERVER: u8 = 8;
     let hello = hello();
     let retry_request = crate::datagram::tests::retry_request_record();
     for (of_server, retry) in [(None, true), (Some(&b""[..]), false), (Some(&retry_request[..]), true)] {
-        let mut watch = Watch::default();
-        watch.client(&packet(7, 1, 0, &[], 0, &[]));
-        watch.client(&packet(4, 1, 0, &[], 1, &hello));
+        let mut flow_under_test = TestFlow::default();
+        flow_under_test.client(&packet(7, 1, 0, &[], 0, &[]));
+        flow_under_test.client(&packet(4, 1, 0, &[], 1, &hello));
         if let Some(tls) = of_server {
-            watch.push(Side::Server, &packet(SERVER, 9, 0, &[0], 0, &[]));
-            watch.push(Side::Server, &packet(4, 9, 0, &[1], 1, tls));
+            flow_under_test.push(Side::Server, &packet(SERVER, 9, 0, &[0], 0, &[]));
+            flow_under_test.push(Side::Server, &packet(4, 9, 0, &[1], 1, tls));
         }
-        watch.client(&packet(4, 1, 0, &[], 2, &hello));
-        watch.client(&packet(4, 1, 0, &[], 3, &hello));
-        let of_client = watch.found.iter().filter(|(side, ..)| *side == Side::Client);
+        flow_under_test.client(&packet(4, 1, 0, &[], 2, &hello));
+        flow_under_test.client(&packet(4, 1, 0, &[], 3, &hello));
+        let of_client = flow_under_test.found.iter().filter(|(side, ..)| *side == Side::Client);
         assert_eq!(of_client.map(|(_, _, retry)| *retry).collect::<Vec<_>>(), [false, retry]);
-        assert!(watch.found.iter().all(|(side, _, retry)| *side == Side::Client || !*retry));
+        assert!(flow_under_test.found.iter().all(|(side, _, retry)| *side == Side::Client || !*retry));
     }
 }
 
 #[test]
-fn what_comes_in_the_place_of_a_hello_is_counted() {
-    let mut watch = Watch::default();
-    watch.client(&packet(7, 1, 0, &[], 0, &[]));
-    watch.client(&packet(4, 1, 0, &[], 1, b"\x16\x03\x01\x00\x04\x0b\x00\x00\x00"));
-    watch.client(&packet(4, 1, 0, &[], 2, &hello()));
-    assert_eq!(watch.counters, DatagramCounters { malformed: 1, ..DatagramCounters::default() });
-    assert_eq!(watch.found, []);
+fn counts_other_data_instead_of_hello() {
+    let mut flow_under_test = TestFlow::default();
+    flow_under_test.client(&packet(7, 1, 0, &[], 0, &[]));
+    flow_under_test.client(&packet(4, 1, 0, &[], 1, b"\x16\x03\x01\x00\x04\x0b\x00\x00\x00"));
+    flow_under_test.client(&packet(4, 1, 0, &[], 2, &hello()));
+    assert_eq!(flow_under_test.counters, DatagramCounters { malformed: 1, ..DatagramCounters::default() });
+    assert_eq!(flow_under_test.found, []);
 }
 
 #[test]
-fn packets_that_are_none_open_nothing() {
+fn invalid_packets_start_no_session() {
     let hello = hello();
     let soft_reset = packet(3, 1, 0, &[], 0, &[]);
     let acks = packet(4, 1, 0, &[0; 9], 1, &hello);
@@ -166,25 +169,25 @@ fn packets_that_are_none_open_nothing() {
     let key = [&[7 << 3 | 1][..], &packet(7, 1, 0, &[], 0, &[])[1..]].concat();
     let trailer = packet(7, 1, 0, &[], 0, b"?");
     for packet in [soft_reset, acks, no_hello, no_session, key, trailer] {
-        assert_eq!(session_opener(&packet), None, "{packet:02x?}");
+        assert_eq!(session_initiator(&packet), None, "{packet:02x?}");
     }
-    assert_eq!(session_opener(&packet(4, 1, 0, &[3, 4], 1, &hello)), Some(Side::Client));
-    assert_eq!(session_opener(&packet(8, 1, 36, &[0], 0, &[])), Some(Side::Server));
+    assert_eq!(session_initiator(&packet(4, 1, 0, &[3, 4], 1, &hello)), Some(Side::Client));
+    assert_eq!(session_initiator(&packet(8, 1, 36, &[0], 0, &[])), Some(Side::Server));
 }
 
 #[test]
-fn packets_that_never_come_in_order_are_held_within_bounds() {
-    let mut watch = Watch::default();
-    watch.client(&packet(7, 1, 0, &[], 0, &[]));
+fn unordered_packets_are_bounded() {
+    let mut flow_under_test = TestFlow::default();
+    flow_under_test.client(&packet(7, 1, 0, &[], 0, &[]));
     for id in 2..5000 {
-        watch.client(&packet(4, 1, 0, &[], id, &[0x16; 1300]));
+        flow_under_test.client(&packet(4, 1, 0, &[], id, &[0x16; 1300]));
     }
-    assert!(watch.flow.buffered_bytes() < 70_000, "{}", watch.flow.buffered_bytes());
-    assert!(watch.counters.refused > 4900);
+    assert!(flow_under_test.flow.buffered_bytes() < 70_000, "{}", flow_under_test.flow.buffered_bytes());
+    assert!(flow_under_test.counters.refused > 4900);
 }
 
 #[test]
-fn a_stream_is_known_by_its_first_packet() {
+fn first_packet_identifies_stream() {
     let first = dialogue(TCP)[0].1;
     assert_eq!(stream_probe(first), Probe::Yes);
     for len in 0..first.len() {
@@ -197,9 +200,9 @@ fn a_stream_is_known_by_its_first_packet() {
     }
 }
 
-/// SOCKS 4's request is like a length and an opcode, to these ports; what it goes before is a ClientHello.
+/// A SOCKS 4 request to these ports resembles a length and an opcode; a ClientHello follows it.
 #[test]
-fn another_stream_is_told_long_before_a_packet_would_be_whole() {
+fn rejects_other_stream_before_full_packet() {
     let hello = hello();
     for port in [2083_u16, 4099, 8333, 8443, 14443, 16443] {
         let request = [&[4, 1][..], &port.to_be_bytes(), &[192, 0, 2, 1, 0]].concat();
@@ -209,9 +212,9 @@ fn another_stream_is_told_long_before_a_packet_would_be_whole() {
     }
 }
 
-/// The first packet of each kind, as much of it as there may be.
+/// The first packet of each kind, truncated.
 #[test]
-fn a_first_packet_is_told_by_the_last_of_its_bytes_and_not_before() {
+fn probe_decides_at_last_byte() {
     let hello = hello();
     for auth_len in AUTH {
         for packet in [
@@ -229,7 +232,7 @@ fn a_first_packet_is_told_by_the_last_of_its_bytes_and_not_before() {
 }
 
 #[test]
-fn a_stream_is_read_however_it_is_cut() {
+fn segmentation_changes_no_hello() {
     let stream: Vec<u8> = dialogue(TCP)
         .iter()
         .filter(|(side, _)| *side == Side::Client)
@@ -247,7 +250,7 @@ fn a_stream_is_read_however_it_is_cut() {
 
 proptest! {
     #[test]
-    fn no_stream_panics_or_is_held_without_bound(
+    fn arbitrary_stream_is_bounded_and_never_panics(
         pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..20),
         spoilt in any::<prop::sample::Index>(),
     ) {

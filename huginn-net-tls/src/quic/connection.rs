@@ -1,4 +1,4 @@
-//! What both sides of one connection sent.
+//! The Initial packets of both sides of one connection.
 
 use huginn_net_wire::{Reassembler, Side};
 
@@ -10,12 +10,8 @@ use super::packet::{Initial, MAX_CONNECTION_ID};
 use super::version::{Protection, is_reserved};
 use crate::handshake::{CLIENT_HELLO, MessageJoiner, SERVER_HELLO};
 use crate::hello::Hello;
+use crate::limits::{MAX_CRYPTO_BYTES, MAX_HELLOS_PER_CONNECTION};
 use crate::{TlsError, Transport};
-
-/// What may be held of a stream whose first bytes are missing, in bytes: four times the largest hello in use.
-const WINDOW: usize = 64 << 10;
-/// The ClientHellos of a connection: a second one answers a HelloRetryRequest.
-const MAX_HELLOS: u8 = 2;
 
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -24,29 +20,29 @@ pub(super) struct Connection {
     sent_by_server: Direction,
     retry_requested: bool,
     answered: bool,
-    /// The hello of the connection before this one, and whether a Retry was seen to end that.
+    /// The hello of the previous connection, and whether a Retry ended that connection.
     previous: Option<HelloId>,
     retried: bool,
-    /// The protection of a connection in a reserved version, once a packet has shown it.
+    /// The protection of a connection with a reserved version, after a packet has revealed it.
     reserved: Option<&'static Protection>,
 }
 
-/// What tells a connection from others on the same ports.
+/// Distinguishes a connection from others on the same ports.
 #[derive(Debug)]
 pub(super) struct Identity {
-    /// The end whose packets are protected as a client's.
+    /// The side whose packets use client keys.
     client: Side,
-    /// Destination of the client's first packet: keys of both sides and of all versions follow from it.
+    /// Destination connection id of the client's first packet: the keys of both sides in all versions derive from it.
     destination: ConnectionId,
-    /// What the server calls the client, and the client the server.
+    /// The connection ids that client and server chose.
     of_client: ConnectionId,
     of_server: Option<ConnectionId>,
-    /// What the server wants to be called in the connection that follows its Retry.
+    /// The connection id in the server's Retry, for the following connection.
     retry: Option<ConnectionId>,
     hello: Option<HelloId>,
 }
 
-/// What tells a ClientHello from others: its length and its `random`.
+/// Identifies a ClientHello: its length and its `random`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct HelloId {
     len: usize,
@@ -59,16 +55,16 @@ struct ConnectionId {
     len: u8,
 }
 
-/// What one side sent.
+/// The state of one direction.
 #[derive(Debug, Default)]
 struct Direction {
-    /// By version, which compatible negotiation changes (RFC 9368, section 2.3).
+    /// Keys by version, which compatible negotiation changes (RFC 9368, section 2.3).
     keys: Option<(u32, Keys)>,
     largest: Option<u64>,
     crypto: CryptoStream,
 }
 
-/// The CRYPTO frames of one side (RFC 9000, section 19.6).
+/// The CRYPTO stream of one side (RFC 9000, section 19.6).
 #[derive(Debug, Default)]
 struct CryptoStream {
     pieces: Reassembler,
@@ -78,11 +74,11 @@ struct CryptoStream {
 }
 
 impl Connection {
-    /// Opens the first packet of a client: a new connection, and what the packet carries. `None` if its own keys do not
-    /// open it.
+    /// Decrypts the first packet of a client. Returns a new connection and the packet's frames; `None` if the keys
+    /// derived from the packet do not decrypt it.
     ///
-    /// Of a reserved version, the authentication tag tells which of seven protections the packet has.
-    pub(super) fn begin<'s>(
+    /// In a reserved version, the authentication tag identifies one of seven possible protections.
+    pub(super) fn start<'s>(
         packet: &Initial<'_>,
         client: Side,
         scratch: &'s mut Vec<u8>,
@@ -92,7 +88,7 @@ impl Connection {
                 let keys = Keys::derive(protection, packet.destination, Side::Client);
                 keys.is_some_and(|keys| keys.open(packet, None, scratch).is_some())
             };
-            Some(Protection::of_reserved(*packet.bytes.first()?).find(opens)?)
+            Some(Protection::candidates_for_reserved(*packet.bytes.first()?).find(opens)?)
         } else {
             None
         };
@@ -121,22 +117,22 @@ impl Connection {
         }
     }
 
-    /// After a Retry the client sends the same hello again (RFC 9000, section 17.2.5.3): one already found is not news.
-    /// There are clients that change it (aioquic), and Retries that are not seen.
+    /// After a Retry the client sends the same hello again (RFC 9000, section 17.2.5.3), which is not reported twice.
+    /// Some clients change it (aioquic), and the capture may lack the Retry.
     pub(super) fn follow(&mut self, previous: &Identity) {
         self.previous = previous.hello;
         self.retried =
             previous.retry.as_ref().is_some_and(|id| id.bytes() == self.identity.destination.bytes());
     }
 
-    /// Takes note of a Retry.
+    /// Records a Retry.
     pub(super) fn on_retry(&mut self, id: &[u8], sender: Side) {
         if sender != self.identity.client {
             self.identity.retry = Some(ConnectionId::new(id));
         }
     }
 
-    /// What a packet carries; none if this connection's keys do not open it.
+    /// Decrypts a packet and returns its frames; `None` if this connection's keys do not fit.
     pub(super) fn open<'s>(
         &mut self,
         packet: &Initial<'_>,
@@ -149,7 +145,7 @@ impl Connection {
         } else {
             (&mut self.sent_by_server, Side::Server)
         };
-        // A connection begins in a reserved version or never has one.
+        // A connection uses a reserved version from its start or never.
         let protection = if is_reserved(packet.version) { self.reserved? } else { packet.protection };
         if direction.keys.as_ref().is_none_or(|(version, _)| *version != packet.version) {
             let keys = Keys::derive(protection, self.identity.destination.bytes(), role)?;
@@ -161,10 +157,10 @@ impl Connection {
         if !by_client {
             self.identity.of_server = Some(ConnectionId::new(packet.source));
         }
-        Some(CryptoFrames::of(scratch.get(opened.frames)?, protection.frames))
+        Some(CryptoFrames::new(scratch.get(opened.frames)?, protection.frames))
     }
 
-    /// Takes what a packet carries, and hands on the hellos that are now whole.
+    /// Processes the frames of a packet and emits complete hellos.
     pub(super) fn read(
         &mut self,
         frames: CryptoFrames<'_>,
@@ -183,7 +179,7 @@ impl Connection {
             let kept = stream.push(offset, data, kind, &mut |message, nth| {
                 match Hello::from_message(message, Transport::Quic) {
                     Ok(Hello::Client(_)) => {
-                        self.identity.hello = HelloId::of(message);
+                        self.identity.hello = HelloId::from_message(message);
                         let same =
                             self.retried && self.previous.is_some() || self.identity.hello == self.previous;
                         if nth == 1 && same {
@@ -201,7 +197,7 @@ impl Connection {
             })?;
             if !kept {
                 let position = stream.pieces.position();
-                outcome = Err(QuicError::Crypto { offset, position, window: WINDOW }.into());
+                outcome = Err(QuicError::Crypto { offset, position, window: MAX_CRYPTO_BYTES }.into());
             }
         }
         outcome
@@ -219,22 +215,25 @@ impl Connection {
         self.identity
     }
 
-    /// Whether a ClientHello was whole.
+    /// Whether a ClientHello was complete.
     pub(super) const fn has_client_hello(&self) -> bool {
         self.sent_by_client.crypto.hellos > 0
     }
 
-    /// Whether no further hello is to be expected.
+    /// Whether no further hello is expected.
     pub(super) const fn is_over(&self) -> bool {
         let client = &self.sent_by_client.crypto;
-        let expected = if self.retry_requested { MAX_HELLOS } else { 1 };
+        let expected = if self.retry_requested { MAX_HELLOS_PER_CONNECTION } else { 1 };
         self.answered && client.hellos >= expected || client.ended && client.hellos == 0
     }
 
-    /// The memory that pieces and messages not yet whole take up, in bytes.
+    /// Memory of buffered pieces and incomplete messages, in bytes.
     #[cfg(feature = "packets")]
-    pub(super) fn held(&self) -> usize {
-        self.sent_by_client.crypto.held().saturating_add(self.sent_by_server.crypto.held())
+    pub(super) fn buffered_bytes(&self) -> usize {
+        self.sent_by_client
+            .crypto
+            .buffered_bytes()
+            .saturating_add(self.sent_by_server.crypto.buffered_bytes())
     }
 }
 
@@ -243,8 +242,8 @@ impl Identity {
         self.client
     }
 
-    /// Whether a packet is of this connection, by the ids in it.
-    pub(super) fn is_of(&self, packet: &Initial<'_>, sender: Side) -> bool {
+    /// Whether a packet belongs to this connection, by its connection ids.
+    pub(super) fn matches(&self, packet: &Initial<'_>, sender: Side) -> bool {
         let to = |id: &ConnectionId| id.bytes() == packet.destination;
         if sender == self.client {
             to(&self.destination) || self.of_server.as_ref().is_some_and(to)
@@ -255,16 +254,16 @@ impl Identity {
 }
 
 impl HelloId {
-    /// That of a handshake message; none if it is too short.
-    fn of(message: &[u8]) -> Option<Self> {
+    /// Reads the identity of a handshake message; `None` if it is too short.
+    fn from_message(message: &[u8]) -> Option<Self> {
         let (_, body) = message.split_at_checked(4 + 2)?;
         Some(Self { len: message.len(), random: *body.first_chunk()? })
     }
 }
 
 impl CryptoStream {
-    /// Takes a piece of the stream, and hands on the hellos of this kind that are now whole, with their
-    /// count. Returns false if it could not be kept.
+    /// Adds a piece of the stream and emits complete hellos of this type, with their number. Returns false if the piece
+    /// does not fit in the buffer.
     fn push(
         &mut self,
         offset: u64,
@@ -277,14 +276,14 @@ impl CryptoStream {
         }
         let mut outcome = Ok(());
         let (joiner, hellos) = (&mut self.joiner, &mut self.hellos);
-        let kept = self.pieces.push(offset, data, WINDOW, &mut |bytes| {
+        let kept = self.pieces.push(offset, data, MAX_CRYPTO_BYTES, &mut |bytes| {
             if outcome.is_err() {
                 return;
             }
             let mut stray = None;
             outcome = joiner.push(bytes, &mut |message| match message.first() {
                 Some(&found) if found != kind => stray = Some(found),
-                _ if *hellos >= MAX_HELLOS || stray.is_some() => {}
+                _ if *hellos >= MAX_HELLOS_PER_CONNECTION || stray.is_some() => {}
                 _ => {
                     *hellos = hellos.saturating_add(1);
                     each(message, *hellos);
@@ -294,15 +293,15 @@ impl CryptoStream {
                 outcome = Err(TlsError::NotHello(kind));
             }
         });
-        if outcome.is_err() || self.hellos >= MAX_HELLOS {
+        if outcome.is_err() || self.hellos >= MAX_HELLOS_PER_CONNECTION {
             *self = Self { hellos: self.hellos, ended: true, ..Self::default() };
         }
         outcome.map(|()| kept)
     }
 
     #[cfg(feature = "packets")]
-    fn held(&self) -> usize {
-        self.pieces.buffered_bytes().saturating_add(self.joiner.held())
+    fn buffered_bytes(&self) -> usize {
+        self.pieces.buffered_bytes().saturating_add(self.joiner.buffered_bytes())
     }
 }
 

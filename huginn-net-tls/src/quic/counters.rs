@@ -1,29 +1,29 @@
-//! What became of the packets.
+//! Counters of QUIC packets.
 
 use huginn_net_core::tally;
 
 use super::QuicError;
 use crate::TlsError;
 
-/// Counts of what QUIC flows held.
+/// Results of QUIC packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct QuicCounters {
-    /// Initial packets opened and read.
+    /// Initial packets decrypted and parsed.
     pub opened: u64,
-    /// Initial packets that none of the keys known opened.
+    /// Initial packets that no known key decrypts.
     pub sealed: u64,
-    /// Packets, or frames in Initial packets, that are malformed.
+    /// Malformed packets, or malformed frames in Initial packets.
     pub malformed: u64,
-    /// Packets of versions unknown.
+    /// Packets of unknown versions.
     pub unknown_version: u64,
-    /// Initial packets with CRYPTO data for which there was no room, or that lay too far ahead.
+    /// Initial packets with CRYPTO data that did not fit in the buffer, or was too far ahead.
     pub crypto_refused: u64,
-    /// Initial packets with something else than a hello, or with one that is too long or cannot be read.
+    /// Initial packets with another message than a hello, or a hello that is too long or cannot be parsed.
     pub not_hello: u64,
-    /// Connections given up before a ClientHello was whole: too many Initial packets, or no more of them; and flows with
-    /// too many Initial packets in a row that no key opens.
+    /// Connections abandoned before a ClientHello was complete, after too many Initial packets or too many other
+    /// packets; and flows with too many Initial packets in a row that no key decrypts.
     pub given_up: u64,
 }
 

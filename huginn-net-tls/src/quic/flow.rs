@@ -1,4 +1,4 @@
-//! The Initial packets of one flow, and the hellos in them.
+//! The Initial packets of one flow and their hellos.
 
 #[cfg(feature = "packets")]
 use huginn_net_core::Interest;
@@ -10,31 +10,18 @@ use super::QuicError;
 use super::connection::{Connection, Identity};
 use super::packet::{Initial, Packet, Packets};
 use crate::TlsError;
+use crate::limits::{
+    MAX_DATAGRAMS_AFTER_ANSWER, MAX_DATAGRAMS_AFTER_HELLO, MAX_EARLY_DATAGRAM_LEN, MAX_HELLOS_PER_QUIC_FLOW,
+    MAX_INITIAL_PACKETS, MAX_UNDECRYPTED, MAX_UNDECRYPTED_PER_DATAGRAM,
+};
 
-/// Initial packets looked at in a connection. A hello of 64 KiB takes 60.
-const MAX_PACKETS: u16 = 256;
-/// Initial packets of a datagram that may fail to open: each costs up to two derivations of keys, or six in a reserved
-/// version. A client's datagram has 1200 bytes at least (RFC 9000, section 14.1), and seldom more than one.
-const MAX_SEALED_OF_DATAGRAM: u8 = 2;
-/// Initial packets in a row that may fail to open before a flow counts as given up.
-const MAX_SEALED: u16 = 16;
-/// Datagrams of other packets after which a ServerHello is no longer expected.
-const MAX_QUIET_ANSWER: u8 = 16;
-/// Datagrams of other packets after which the rest of a ClientHello is no longer expected.
-const MAX_QUIET_HELLO: u8 = 200;
-/// Hellos reported of a flow: enough for a client that connects again and again from the same port, and an end for one
-/// that does nothing else.
-const MAX_HELLOS: u8 = 64;
-/// The longest datagram that is kept until it can be opened, in bytes.
-const MAX_EARLY: usize = 2048;
-
-/// What is remembered of a flow. Takes up next to nothing until an Initial packet was opened.
+/// The state of a flow. It needs almost no memory until an Initial packet was decrypted.
 #[derive(Debug, Default)]
 pub(crate) struct QuicFlow {
     state: State,
-    /// What the server seems to have sent before the client's first packet was seen.
+    /// A datagram, probably of the server, that arrived before the client's first packet.
     early: Option<Box<Early>>,
-    /// Initial packets of the connection, and those in a row that no key opened.
+    /// Initial packets of the connection, and consecutive ones that no key decrypted.
     packets: u16,
     sealed: u16,
     quiet: u8,
@@ -48,7 +35,7 @@ enum State {
     #[default]
     Fresh,
     Open(Box<Connection>),
-    /// Of the last connection no further hello is to be expected. Another one may follow on the same ports.
+    /// The last connection yields no further hello. Another one may follow on the same ports.
     Over(Box<Identity>),
 }
 
@@ -58,7 +45,7 @@ struct Early {
     datagram: Box<[u8]>,
 }
 
-/// A hello: a ClientHello of whoever acts as the client, or a ServerHello of the other.
+/// A hello: a ClientHello of the client, or a ServerHello of the server.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(
     not(feature = "packets"),
@@ -66,18 +53,18 @@ struct Early {
 )]
 pub(crate) struct Found<'a> {
     pub(crate) sender: Side,
-    /// The handshake message, its header included.
+    /// The handshake message, including its header.
     pub(crate) message: &'a [u8],
-    /// Whether it is the second ClientHello of a connection, which a HelloRetryRequest asked for.
+    /// Whether it is the second ClientHello of a connection, requested by a HelloRetryRequest.
     pub(crate) retry: bool,
 }
 
 #[cfg(feature = "packets")]
 impl QuicFlow {
-    /// Takes the next datagram of either side, and hands on each hello that is now whole.
+    /// Parses the next datagram of either side and emits complete hellos.
     ///
-    /// `scratch` is room to open packets in, whatever it holds. There is interest for as long as the flow lasts, since
-    /// the next connection may begin with any datagram; but for one with more hellos than are reported.
+    /// `scratch` is a buffer for decryption; its contents are ignored. Returns interest for the life of the flow,
+    /// because any datagram may start a new connection, until the limit of hellos.
     #[inline]
     pub(crate) fn on_datagram(
         &mut self,
@@ -96,28 +83,28 @@ impl QuicFlow {
         self.hellos > 0
     }
 
-    /// Memory taken up beside the flow itself, in bytes.
-    pub(crate) fn held(&self) -> usize {
+    /// Heap memory of the flow, in bytes.
+    pub(crate) fn buffered_bytes(&self) -> usize {
         let early =
             self.early.as_ref().map_or(0, |early| size_of::<Early>().saturating_add(early.datagram.len()));
         early.saturating_add(match &self.state {
             State::Fresh => 0,
-            State::Open(connection) => size_of::<Connection>().saturating_add(connection.held()),
+            State::Open(connection) => size_of::<Connection>().saturating_add(connection.buffered_bytes()),
             State::Over(_) => size_of::<Identity>(),
         })
     }
 }
 
 impl QuicFlow {
-    /// Whether the last packets were too many without a ClientHello, or all hellos that are reported were.
+    /// Whether the flow exceeded the limit of packets without a ClientHello, or the limit of hellos.
     pub(super) const fn has_given_up(&self) -> bool {
         self.given_up || self.is_done()
     }
 
-    /// Takes the next datagram of either side and hands on each hello that is now whole. Reports the outcome of each Initial
-    /// packet, and each packet that cannot be read.
+    /// Parses the next datagram of either side and emits complete hellos. Reports the result of each Initial packet and
+    /// each invalid packet.
     ///
-    /// `scratch` is room to open packets in, whatever it holds.
+    /// `scratch` is a buffer for decryption; its contents are ignored.
     #[inline]
     pub(super) fn take(
         &mut self,
@@ -130,9 +117,9 @@ impl QuicFlow {
         if self.is_done() {
             return;
         }
-        // Nothing but a short header: of nearly all datagrams.
+        // Almost all datagrams have only a short header.
         if datagram.first().is_none_or(|first| first & 0x80 == 0) {
-            self.on_quiet(report);
+            self.on_non_initial(report);
             return;
         }
         let hellos = &mut 0_u8;
@@ -165,20 +152,20 @@ impl QuicFlow {
         found: &mut impl FnMut(Found<'_>),
     ) {
         let (mut quiet, mut sealed) = (true, 0_u8);
-        for packet in Packets::of(datagram) {
+        for packet in Packets::new(datagram) {
             match packet {
                 Ok(Packet::Initial(packet)) => {
                     let Some(outcome) = self.on_initial(&packet, sender, scratch, found) else { continue };
                     quiet = false;
                     if outcome == Err(QuicError::Sealed.into()) {
                         if sealed == 0 {
-                            self.keep_early(datagram, sender);
+                            self.buffer_early(datagram, sender);
                         }
                         sealed = sealed.saturating_add(1);
                     }
                     report(outcome);
                     self.check_limits(report);
-                    if sealed >= MAX_SEALED_OF_DATAGRAM {
+                    if sealed >= MAX_UNDECRYPTED_PER_DATAGRAM {
                         break;
                     }
                 }
@@ -194,13 +181,13 @@ impl QuicFlow {
             }
         }
         if quiet {
-            self.on_quiet(report);
+            self.on_non_initial(report);
         } else {
             self.quiet = 0;
         }
     }
 
-    /// Returns what became of a packet; nothing if it is one of a connection that is over.
+    /// Returns the result of a packet; `None` if its connection has ended.
     fn on_initial(
         &mut self,
         packet: &Initial<'_>,
@@ -217,13 +204,13 @@ impl QuicFlow {
                 }
             }
             State::Over(identity) => {
-                if identity.is_of(packet, sender) {
+                if identity.matches(packet, sender) {
                     return None;
                 }
             }
         }
-        // A client's first packet, or its first after a Retry, tells the keys itself (RFC 9001, section 5.2).
-        let Some((mut next, frames)) = Connection::begin(packet, sender, scratch) else {
+        // A client's first packet, also after a Retry, determines the keys itself (RFC 9001, section 5.2).
+        let Some((mut next, frames)) = Connection::start(packet, sender, scratch) else {
             self.sealed = self.sealed.saturating_add(1);
             return Some(Err(QuicError::Sealed.into()));
         };
@@ -238,19 +225,19 @@ impl QuicFlow {
         Some(outcome)
     }
 
-    /// Keeps a datagram that no key opens, if it can be the answer to a packet that comes late.
-    fn keep_early(&mut self, datagram: &[u8], sender: Side) {
+    /// Buffers a datagram that no key decrypts, if it may answer a packet that arrives late.
+    fn buffer_early(&mut self, datagram: &[u8], sender: Side) {
         let waits = match &self.state {
             State::Fresh => true,
             State::Open(_) => false,
             State::Over(identity) => identity.client() != sender,
         };
-        if waits && datagram.len() <= MAX_EARLY {
+        if waits && datagram.len() <= MAX_EARLY_DATAGRAM_LEN {
             self.early = Some(Box::new(Early { sender, datagram: datagram.into() }));
         }
     }
 
-    /// What a client sends after it is another connection (RFC 9000, section 6.2).
+    /// The client's next packet starts another connection (RFC 9000, section 6.2).
     fn on_version_negotiation(&mut self, sender: Side) {
         if matches!(&self.state, State::Open(connection) if sender != connection.client()) {
             self.state = State::Fresh;
@@ -258,8 +245,8 @@ impl QuicFlow {
     }
 
     fn check_limits(&mut self, report: &mut impl FnMut(Result<(), TlsError>)) {
-        let too_many = self.packets >= MAX_PACKETS;
-        if too_many || self.sealed >= MAX_SEALED {
+        let too_many = self.packets >= MAX_INITIAL_PACKETS;
+        if too_many || self.sealed >= MAX_UNDECRYPTED {
             self.give_up(report);
         }
         if too_many {
@@ -267,14 +254,14 @@ impl QuicFlow {
         }
     }
 
-    fn on_quiet(&mut self, report: &mut impl FnMut(Result<(), TlsError>)) {
+    fn on_non_initial(&mut self, report: &mut impl FnMut(Result<(), TlsError>)) {
         self.quiet = self.quiet.saturating_add(1);
-        if self.quiet < MAX_QUIET_ANSWER {
+        if self.quiet < MAX_DATAGRAMS_AFTER_ANSWER {
             return;
         }
         self.early = None;
         let State::Open(connection) = &self.state else { return };
-        if connection.has_client_hello() || self.quiet >= MAX_QUIET_HELLO {
+        if connection.has_client_hello() || self.quiet >= MAX_DATAGRAMS_AFTER_HELLO {
             self.give_up(report);
             self.end();
         }
@@ -292,7 +279,7 @@ impl QuicFlow {
         }
     }
 
-    /// Forgets all of the connection but what tells it from the next one.
+    /// Drops all state of the connection except its identity.
     fn end(&mut self) {
         (self.packets, self.quiet) = (0, 0);
         self.state = match std::mem::take(&mut self.state) {
@@ -302,6 +289,6 @@ impl QuicFlow {
     }
 
     const fn is_done(&self) -> bool {
-        self.hellos >= MAX_HELLOS
+        self.hellos >= MAX_HELLOS_PER_QUIC_FLOW
     }
 }

@@ -6,7 +6,7 @@ use super::QuicError;
 use super::packet::{take, varint};
 use super::version::FrameSet;
 
-/// Types of frames that an Initial packet may have (RFC 9000, section 12.4).
+/// Frame types allowed in an Initial packet (RFC 9000, section 12.4).
 mod kind {
     pub(super) const PADDING: u64 = 0x00;
     pub(super) const PING: u64 = 0x01;
@@ -14,33 +14,32 @@ mod kind {
     pub(super) const ACK_ECN: u64 = 0x03;
     pub(super) const CRYPTO: u64 = 0x06;
     pub(super) const CONNECTION_CLOSE: u64 = 0x1c;
-    /// That of an application, which belongs elsewhere but is sent.
+    /// The application variant, which is not allowed but occurs.
     pub(super) const APPLICATION_CLOSE: u64 = 0x1d;
 }
 
-/// Types of Google's frames.
+/// Frame types of Google QUIC.
 mod google_kind {
     pub(super) const PADDING: u8 = 0x00;
     pub(super) const PING: u8 = 0x07;
     pub(super) const CRYPTO: u8 = 0x08;
-    /// Below this bit stand the lengths of the fields.
+    /// The bits below encode the field lengths.
     pub(super) const ACK: u8 = 0x40;
     pub(super) const LAST_ACK: u8 = 0x7f;
     pub(super) const ACK_BLOCKS: u8 = 0x20;
 }
 
-/// The CRYPTO frames of a packet, each as the offset of its data in the stream, and the data. The first error
-/// ends it.
+/// The CRYPTO frames of a packet: the stream offset and the data of each. Ends after the first error.
 pub(super) struct CryptoFrames<'a> {
     cursor: Cursor<'a>,
     frames: FrameSet,
 }
 
-/// A frame: what it carries of the CRYPTO stream, if it does.
+/// The CRYPTO data of a frame, if it is a CRYPTO frame.
 type Crypto<'a> = Option<(u64, &'a [u8])>;
 
 impl<'a> CryptoFrames<'a> {
-    pub(super) const fn of(payload: &'a [u8], frames: FrameSet) -> Self {
+    pub(super) const fn new(payload: &'a [u8], frames: FrameSet) -> Self {
         Self { cursor: Cursor::new(payload), frames }
     }
 }
@@ -87,20 +86,20 @@ fn read_google<'a>(cursor: &mut Cursor<'a>) -> Result<Crypto<'a>, QuicError> {
     Ok(None)
 }
 
-/// RFC 9000, section 19.6.
+/// Reads a CRYPTO frame (RFC 9000, section 19.6).
 fn crypto<'a>(cursor: &mut Cursor<'a>) -> Result<(u64, &'a [u8]), Truncated> {
     let offset = varint(cursor)?;
     let len = varint(cursor)?;
     Ok((offset, take(cursor, len)?))
 }
 
-/// RFC 9000, section 19.3.
+/// Skips an ACK frame (RFC 9000, section 19.3).
 fn skip_ack(cursor: &mut Cursor<'_>, kind: u64) -> Result<(), Truncated> {
     varint(cursor)?; // largest acknowledged
     varint(cursor)?; // delay
     let ranges = varint(cursor)?;
     varint(cursor)?; // first range
-    // However many are announced: each takes two bytes, or is missing.
+    // Terminates for any announced count: each range has at least two bytes, or the frame is truncated.
     for _ in 0..ranges {
         varint(cursor)?; // gap
         varint(cursor)?; // length
@@ -113,7 +112,7 @@ fn skip_ack(cursor: &mut Cursor<'_>, kind: u64) -> Result<(), Truncated> {
     Ok(())
 }
 
-/// RFC 9000, section 19.19.
+/// Skips a CONNECTION_CLOSE frame (RFC 9000, section 19.19).
 fn skip_close(cursor: &mut Cursor<'_>, kind: u64) -> Result<(), Truncated> {
     varint(cursor)?; // error code
     if kind == kind::CONNECTION_CLOSE {
@@ -124,8 +123,7 @@ fn skip_close(cursor: &mut Cursor<'_>, kind: u64) -> Result<(), Truncated> {
     Ok(())
 }
 
-/// Two bits of the type tell the length of the largest packet number, two that of the blocks between the
-/// gaps.
+/// Two bits of the type encode the length of the largest packet number, two more the length of the blocks between gaps.
 fn skip_google_ack(cursor: &mut Cursor<'_>, kind: u8) -> Result<(), Truncated> {
     const DELAY_LEN: usize = 2;
     let len = |bits: u8| match bits & 3 {
@@ -149,7 +147,7 @@ fn skip_google_ack(cursor: &mut Cursor<'_>, kind: u8) -> Result<(), Truncated> {
     Ok(())
 }
 
-/// Padding is up to a thousand bytes long: read in blocks while it can be.
+/// Padding has up to a thousand bytes, so it is skipped in blocks.
 fn leading_zeros(bytes: &[u8]) -> usize {
     const BLOCK: [u8; 32] = [0; 32];
     let blocks = bytes.chunks_exact(BLOCK.len()).take_while(|block| *block == BLOCK).count();

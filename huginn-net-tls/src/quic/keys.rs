@@ -1,5 +1,4 @@
-//! Keys of Initial packets (RFC 9001, section 5.2), and the removal of their protection (sections 5.3 and
-//! 5.4).
+//! Keys of Initial packets (RFC 9001, section 5.2) and packet decryption (sections 5.3 and 5.4).
 
 use std::fmt;
 use std::ops::Range;
@@ -18,28 +17,28 @@ use super::version::Protection;
 
 pub(super) type Aes128Gcm = AesGcm<Aes128Enc, U12>;
 
-/// Bytes of an authentication tag.
+/// Length of an authentication tag, in bytes.
 const TAG_LEN: usize = 16;
 
-/// What one side protects its Initial packets with. Not kept expanded: most flows have two packets to open
-/// with them, and hold them for longer than that.
+/// The keys of one side for Initial packets. The AES key schedule is not stored: most flows decrypt only two packets
+/// with it, and live longer.
 pub(super) struct Keys {
     pub(super) key: [u8; 16],
     pub(super) iv: [u8; 12],
     pub(super) header: [u8; 16],
 }
 
-/// A packet whose protection was removed.
+/// A decrypted packet.
 pub(super) struct Opened {
     pub(super) number: u64,
-    /// Where the frames lie in the copy of the packet.
+    /// The range of the frames in the copy of the packet.
     pub(super) frames: Range<usize>,
 }
 
 impl Keys {
     /// Derives a side's keys from the destination connection id of the client's first Initial packet.
     ///
-    /// Never `None` in fact: HKDF fails on secrets and keys of other lengths only.
+    /// Never `None` in practice: HKDF fails only on secrets and keys of other lengths.
     pub(super) fn derive(protection: &Protection, destination: &[u8], side: Side) -> Option<Self> {
         let label: &[u8] = match side {
             Side::Client => b"tls13 client in",
@@ -56,9 +55,9 @@ impl Keys {
         })
     }
 
-    /// Removes the protection of a packet in a copy of it; none if it was not protected with these keys.
+    /// Decrypts a packet into a copy; `None` if these keys do not fit.
     ///
-    /// `largest` is the largest packet number seen so far of the same side.
+    /// `largest` is the largest packet number of the same side so far.
     pub(super) fn open(
         &self,
         packet: &Initial<'_>,
@@ -68,7 +67,7 @@ impl Keys {
         scratch.clear();
         scratch.extend_from_slice(packet.bytes);
         let (number, number_len) = self.unmask_header(packet.number_offset, scratch)?;
-        let number = whole_number(number, number_len, largest);
+        let number = full_packet_number(number, number_len, largest);
         let mut nonce = self.iv;
         for (byte, number) in nonce.iter_mut().rev().zip(number.to_le_bytes()) {
             *byte ^= number;
@@ -82,11 +81,10 @@ impl Keys {
         Some(Opened { number, frames: header_len..header_len.saturating_add(frames.len()) })
     }
 
-    /// Removes the header protection (RFC 9001, section 5.4); returns the packet number as it is on the wire,
-    /// and its length.
+    /// Removes header protection (RFC 9001, section 5.4). Returns the truncated packet number and its length.
     fn unmask_header(&self, number_offset: usize, bytes: &mut [u8]) -> Option<(u64, usize)> {
         let (header, protected) = bytes.split_at_mut_checked(number_offset)?;
-        // The sample begins where the packet number would end if it had four bytes.
+        // The sample starts where a four-byte packet number would end.
         let sample: [u8; 16] = *protected.get(4..)?.first_chunk()?;
         let mut mask = sample.into();
         Aes128Enc::new(&self.header.into()).encrypt_block(&mut mask);
@@ -103,14 +101,14 @@ impl Keys {
     }
 }
 
-/// Not the keys: they are public for whoever sees the packets, but long.
+/// Omits the keys: they are public to any observer, but long.
 impl fmt::Debug for Keys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Keys").finish_non_exhaustive()
     }
 }
 
-/// HKDF-Expand-Label (RFC 8446, section 7.1) with an empty context. The label has its prefix.
+/// HKDF-Expand-Label (RFC 8446, section 7.1) with an empty context. The label includes its prefix.
 fn expand_label<const N: usize>(secret: &Hkdf<Sha256>, label: &[u8]) -> Option<[u8; N]> {
     let mut key = [0; N];
     let len = u16::try_from(N).ok()?.to_be_bytes();
@@ -119,9 +117,9 @@ fn expand_label<const N: usize>(secret: &Hkdf<Sha256>, label: &[u8]) -> Option<[
     Some(key)
 }
 
-/// The packet number whose low bytes these are (RFC 9000, appendix A.3): the one nearest to the next
-/// expected.
-pub(super) fn whole_number(number: u64, len: usize, largest: Option<u64>) -> u64 {
+/// Reconstructs a packet number from its low bytes (RFC 9000, appendix A.3): the candidate nearest to the next expected
+/// number.
+pub(super) fn full_packet_number(number: u64, len: usize, largest: Option<u64>) -> u64 {
     let Some(expected) = largest.map(|largest| largest.saturating_add(1)) else { return number };
     let window = 1_u64 << len.saturating_mul(8).min(32);
     let half = window >> 1;

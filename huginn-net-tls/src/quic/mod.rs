@@ -1,9 +1,9 @@
 //! Hellos in QUIC Initial packets (RFC 9000, RFC 9001, RFC 9369): `ClientInitials` reads the datagrams of a client.
 //!
-//! The keys of Initial packets follow from the client's first packet. An observer who sees that packet can open it, and
-//! the Initial packets that both sides send after it.
+//! The keys of Initial packets derive from the client's first packet, so any observer of that packet can decrypt it and
+//! the later Initial packets of both sides.
 //!
-//! Everything but [`QuicError`] needs the feature `quic`.
+//! All items except [`QuicError`] require the feature `quic`.
 
 #[cfg(feature = "quic")]
 mod connection;

@@ -7,59 +7,61 @@ use huginn_net_wire::{Cursor, Truncated};
 use super::QuicError;
 use super::version::{LongType, Protection, is_reserved};
 
-/// The longest connection id of every version so far (RFC 9000, section 17.2).
+/// Maximum length of a connection id in all versions so far, in bytes (RFC 9000, section 17.2).
 pub(super) const MAX_CONNECTION_ID: usize = 20;
 
-/// A packet.
+/// A packet of a datagram.
 #[derive(Debug)]
 pub(super) enum Packet<'a> {
     Initial(Initial<'a>),
     ZeroRtt,
     Handshake,
-    /// With the connection id that the server wants to be called by (RFC 9000, section 17.2.5.1).
+    /// A Retry, with the connection id that the server chose (RFC 9000, section 17.2.5.1).
     Retry(&'a [u8]),
     VersionNegotiation,
-    /// A short header, padding, or no QUIC at all.
+    /// A short header, padding, or not QUIC.
     Other,
 }
 
-/// An Initial packet, still protected (RFC 9000, section 17.2.2).
+/// An Initial packet before decryption (RFC 9000, section 17.2.2).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Initial<'a> {
     pub(super) version: u32,
-    /// The protection of the version; of a reserved version one of [several](Protection::of_reserved).
+    /// The protection of its version; for a reserved version, the first of
+    /// [several](Protection::candidates_for_reserved).
     pub(super) protection: &'static Protection,
     /// Destination connection id.
     pub(super) destination: &'a [u8],
     /// Source connection id.
     pub(super) source: &'a [u8],
-    /// The packet, from its first byte to the last that its length counts.
+    /// The packet, up to the end that its length field announces.
     pub(super) bytes: &'a [u8],
-    /// Where in it the packet number begins.
+    /// Offset of the packet number.
     pub(super) number_offset: usize,
 }
 
-/// Whether a datagram begins as a client's first one does: with an Initial packet of a known version, or with
-/// the 0-RTT packet that overtook it.
+/// Whether a datagram may be a client's first: it starts with an Initial packet of a known version, or with a reordered
+/// 0-RTT packet.
 #[cfg(feature = "packets")]
 #[inline]
 pub(crate) fn looks_like_initial(datagram: &[u8]) -> bool {
     let Some(&[first, a, b, c, d, id_len]) = datagram.first_chunk() else { return false };
     first & 0xc0 == 0xc0
         && usize::from(id_len) <= MAX_CONNECTION_ID
-        && Protection::of(u32::from_be_bytes([a, b, c, d])).is_some_and(|protection| {
+        && Protection::from_version(u32::from_be_bytes([a, b, c, d])).is_some_and(|protection| {
             matches!(protection.long_type(first), LongType::Initial | LongType::ZeroRtt)
         })
 }
 
-/// Who seems to have sent a datagram that [`looks_like_initial`]. Not sure, and without opening it: a client's first
-/// packet is addressed to 8 bytes at least (RFC 9000, section 7.2), and a server's to as many as the client likes.
+/// Guesses, without decryption, the sender of a datagram that [`looks_like_initial`]: the destination id of a client's
+/// first packet has at least 8 bytes (RFC 9000, section 7.2), and that of a server's packet has the length that the
+/// client chose.
 #[cfg(feature = "packets")]
 pub(crate) fn likely_sender(datagram: &[u8]) -> Side {
     match datagram {
         [first, a, b, c, d, id_len, ..]
             if *id_len < 8
-                && Protection::of(u32::from_be_bytes([*a, *b, *c, *d]))
+                && Protection::from_version(u32::from_be_bytes([*a, *b, *c, *d]))
                     .is_some_and(|protection| protection.long_type(*first) == LongType::Initial) =>
         {
             Side::Server
@@ -68,13 +70,13 @@ pub(crate) fn likely_sender(datagram: &[u8]) -> Side {
     }
 }
 
-/// The packets of a datagram. What cannot be read ends it.
+/// The packets of a datagram. Ends after the first error.
 pub(super) struct Packets<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Packets<'a> {
-    pub(super) const fn of(datagram: &'a [u8]) -> Self {
+    pub(super) const fn new(datagram: &'a [u8]) -> Self {
         Self { rest: datagram }
     }
 }
@@ -105,7 +107,7 @@ fn read<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Result<Packet<'a>, Quic
     if version == 0 {
         return Ok(Packet::VersionNegotiation);
     }
-    let protection = Protection::of(version).ok_or(QuicError::UnknownVersion { version })?;
+    let protection = Protection::from_version(version).ok_or(QuicError::UnknownVersion { version })?;
     let destination = connection_id(cursor)?;
     let source = connection_id(cursor)?;
     match protection.long_type(first) {
@@ -114,7 +116,7 @@ fn read<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Result<Packet<'a>, Quic
             Ok(Packet::Initial(Initial { version, protection, destination, source, bytes, number_offset }))
         }
         LongType::ZeroRtt => {
-            // In the codes of version 2 it is an Initial packet, which has a token before its length.
+            // In the type codes of version 2 this is an Initial packet, which has a token before its length.
             let mut other = *cursor;
             if let (true, Ok((bytes, number_offset))) = (is_reserved(version), initial(&mut other, bytes)) {
                 *cursor = other;
@@ -134,7 +136,8 @@ fn read<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Result<Packet<'a>, Quic
     }
 }
 
-/// Reads the fields of an Initial packet behind its connection ids. Returns the whole packet and where its number begins.
+/// Reads the fields of an Initial packet after its connection ids. Returns the packet and the offset of its packet
+/// number.
 fn initial<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Result<(&'a [u8], usize), Truncated> {
     let token_len = varint(cursor)?;
     take(cursor, token_len)?;
@@ -165,7 +168,7 @@ pub(super) fn varint(cursor: &mut Cursor<'_>) -> Result<u64, Truncated> {
     Ok(more.iter().fold(u64::from(first & 0x3f), |value, byte| value << 8 | u64::from(*byte)))
 }
 
-/// Reads as many bytes as an integer of the wire says.
+/// Reads as many bytes as the integer `len` announces.
 pub(super) fn take<'a>(cursor: &mut Cursor<'a>, len: u64) -> Result<&'a [u8], Truncated> {
     cursor.take(usize::try_from(len).unwrap_or(usize::MAX))
 }

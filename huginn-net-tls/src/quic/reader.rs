@@ -1,4 +1,4 @@
-//! From the datagrams of a QUIC client to its ClientHello.
+//! Reads the ClientHello from the datagrams of a QUIC client.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use huginn_net_wire::Side;
 use super::flow::{Found, QuicFlow};
 use crate::{ClientHello, TlsError, Transport};
 
-/// Finds the ClientHello in the datagrams of a QUIC client, in whatever order they come.
+/// Finds the ClientHello in the datagrams of a QUIC client, which may be reordered.
 ///
 /// ```
 /// use huginn_net_tls::quic::ClientInitials;
@@ -29,24 +29,24 @@ use crate::{ClientHello, TlsError, Transport};
 pub struct ClientInitials {
     flow: QuicFlow,
     scratch: Vec<u8>,
-    /// What was found and not yet returned.
+    /// Hellos found but not returned yet.
     hellos: VecDeque<Result<ClientHello<'static>, TlsError>>,
 }
 
 impl ClientInitials {
-    /// A client of which nothing has been seen.
+    /// Creates a reader for a new client.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the next datagram, the payload of UDP. Returns the ClientHello once it is whole, and `None` while it
-    /// is not; then a second one, if the server asked for it, and those of further connections.
+    /// Parses the next datagram (the UDP payload). Returns the ClientHello when it is complete; later a second one, if
+    /// the server requested it, and those of further connections.
     ///
-    /// Where a datagram makes two hellos whole, the next call returns the second: an empty datagram will do.
+    /// If a datagram completes two hellos, the next call returns the second one, even for an empty datagram.
     ///
     /// # Errors
-    /// A packet in the datagram that cannot be read, or a hello that is malformed. The next datagram may be
-    /// better, unless it [has given up](Self::has_given_up).
+    /// [`TlsError`] if a packet of the datagram cannot be read, or a hello is malformed. Later datagrams may succeed
+    /// unless the reader [has given up](Self::has_given_up).
     pub fn push(&mut self, datagram: &[u8]) -> Result<Option<ClientHello<'static>>, TlsError> {
         let mut failure = None;
         let hellos = &mut self.hellos;
@@ -56,7 +56,7 @@ impl ClientInitials {
             &mut self.scratch,
             &mut |outcome| failure = outcome.err().or(failure),
             &mut |found: Found<'_>| {
-                let hello = ClientHello::of_message(found.message, Transport::Quic);
+                let hello = ClientHello::parse_message(found.message, Transport::Quic);
                 hellos.push_back(hello.map(ClientHello::into_owned));
             },
         );
@@ -67,10 +67,10 @@ impl ClientInitials {
         }
     }
 
-    /// Whether it is time to stop waiting for a ClientHello: hundreds of packets made none, or a row of them could not
-    /// be opened, as an error of [`push`](Self::push) said; or as many hellos were found as are in any flow.
+    /// Whether to stop waiting for a ClientHello: hundreds of packets yielded none, too many in a row could not be
+    /// decrypted (as an error of [`push`](Self::push) reported), or the limit of hellos was reached.
     ///
-    /// The first packet of another connection changes that.
+    /// The first packet of another connection resets this.
     pub fn has_given_up(&self) -> bool {
         self.flow.has_given_up()
     }

@@ -1,26 +1,26 @@
-//! QUIC versions whose handshake is TLS, and how their Initial packets are protected.
+//! QUIC versions with a TLS handshake, and the protection of their Initial packets.
 
-/// What differs between versions in an Initial packet.
+/// The version-specific protection of Initial packets.
 #[derive(Debug)]
 pub(super) struct Protection {
-    /// The salt that keys are derived with (RFC 9001, section 5.2).
+    /// The salt of the key derivation (RFC 9001, section 5.2).
     pub(super) salt: [u8; 20],
     pub(super) labels: &'static Labels,
-    /// The code of the packet type Initial; those of 0-RTT, Handshake and Retry follow it, modulo 4.
+    /// The type code of Initial packets; the codes of 0-RTT, Handshake and Retry follow it, modulo 4.
     initial_code: u8,
     pub(super) frames: FrameSet,
 }
 
-/// How the frames in a packet are encoded.
+/// The encoding of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FrameSet {
     /// RFC 9000, section 19.
     Ietf,
-    /// Those of Google's QUIC before it became the IETF's.
+    /// The encoding of Google QUIC before the IETF version.
     Google,
 }
 
-/// The labels of the keys made from a secret, with the prefix of TLS 1.3 (RFC 8446, section 7.1).
+/// The labels of the derived keys, with the prefix of TLS 1.3 (RFC 8446, section 7.1).
 #[derive(Debug)]
 pub(super) struct Labels {
     pub(super) key: &'static [u8],
@@ -28,7 +28,7 @@ pub(super) struct Labels {
     pub(super) header: &'static [u8],
 }
 
-/// A type of long-header packet (RFC 9000, section 17.2).
+/// A long-header packet type (RFC 9000, section 17.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LongType {
     Initial,
@@ -66,10 +66,10 @@ static V1: Protection = v1([
     0x38, 0x76, 0x2c, 0xf7, 0xf5, 0x59, 0x34, 0xb3, 0x4d, 0x17, 0x9a, 0xe6, 0xa4, 0xc8, 0x0c, 0xad, 0xcc,
     0xbb, 0x7f, 0x0a,
 ]);
-/// draft-ietf-quic-v2-00: the codes of packet types were still those of version 1.
+/// draft-ietf-quic-v2-00, which still used the type codes of version 1.
 static V2_DRAFT_00: Protection =
     Protection { salt: SALT_V2_DRAFTS, labels: &LABELS_V2, initial_code: 0, frames: FrameSet::Ietf };
-/// draft-ietf-quic-v2-01 and some later ones.
+/// draft-ietf-quic-v2-01 and some later drafts.
 static V2_DRAFT_01: Protection =
     Protection { salt: SALT_V2_DRAFTS, labels: &LABELS_V2, initial_code: 1, frames: FrameSet::Ietf };
 /// RFC 9369, sections 3.2 and 3.3.
@@ -82,7 +82,7 @@ static V2: Protection = Protection {
     initial_code: 1,
     frames: FrameSet::Ietf,
 };
-/// Google's QUIC with TLS.
+/// Google QUIC with TLS.
 static T050: Protection = google([
     0x7f, 0xf5, 0x79, 0xe5, 0xac, 0xd0, 0x72, 0x91, 0x55, 0x80, 0x30, 0x4c, 0x43, 0xa2, 0x36, 0x7c, 0x60,
     0x48, 0x83, 0x10,
@@ -92,7 +92,7 @@ static T051: Protection = google([
     0x6e, 0x03, 0x3d,
 ]);
 
-/// Version 2 with the codes of version 1, for [`RESERVED`] alone.
+/// Version 2 with the type codes of version 1; used only in [`RESERVED`].
 static V2_IN_CODES_OF_V1: Protection =
     Protection { salt: V2.salt, labels: &LABELS_V2, initial_code: 0, frames: FrameSet::Ietf };
 /// Google's quiche, `kReservedForNegotiationSalt`.
@@ -101,10 +101,10 @@ static QUICHE_RESERVED: Protection = v1([
     0x0e, 0xe7, 0x43,
 ]);
 
-/// Protections of a reserved version, the likely ones first. No two have both salt and codes in common.
+/// Possible protections of a reserved version, most likely first. No two share both salt and type codes.
 ///
-/// No server accepts such a version, so no specification says how to protect its packets: aioquic takes the salt of
-/// version 1, ngtcp2 that of draft 29, and quiche one of its own.
+/// No server accepts a reserved version, so no specification defines its protection: aioquic uses the salt of version
+/// 1, ngtcp2 that of draft 29, and quiche its own.
 pub(super) static RESERVED: [&Protection; 7] =
     [&V1, &DRAFT_29, &QUICHE_RESERVED, &V2, &V2_IN_CODES_OF_V1, &DRAFT_23, &DRAFT_22];
 
@@ -116,14 +116,15 @@ const fn google(salt: [u8; 20]) -> Protection {
     Protection { frames: FrameSet::Google, ..v1(salt) }
 }
 
-/// Whether clients use this version to force Version Negotiation (RFC 9000, sections 6.3 and 15).
+/// Whether clients use this version to force version negotiation (RFC 9000, sections 6.3 and 15).
 pub(super) const fn is_reserved(version: u32) -> bool {
     version & 0x0f0f_0f0f == 0x0a0a_0a0a
 }
 
 impl Protection {
-    /// The protection of a version, of a reserved one the likeliest. `None` if the version is unknown or does not use TLS.
-    pub(super) fn of(version: u32) -> Option<&'static Self> {
+    /// The protection of a version; for a reserved version, the most likely one. `None` if the version is unknown or
+    /// does not use TLS.
+    pub(super) fn from_version(version: u32) -> Option<&'static Self> {
         Some(match version {
             1 | 0xff00_0021 | 0xff00_0022 => &V1,
             0x6b33_43cf => &V2,
@@ -132,7 +133,7 @@ impl Protection {
             0xff00_001d..=0xff00_0020 => &DRAFT_29,
             0xff02_0000 => &V2_DRAFT_00,
             0x709a_50c4 => &V2_DRAFT_01,
-            // Facebook's mvfst: fixed by draft and version, but for the alias of version 1.
+            // Facebook's mvfst: identified by draft and version, except the alias of version 1.
             0xface_b000 | 0xface_b001 => &DRAFT_22,
             0xface_b003 => &V1,
             0xface_b002..=0xface_b01f => &DRAFT_23,
@@ -146,12 +147,12 @@ impl Protection {
         })
     }
 
-    /// The protections that an Initial packet of a reserved version may have, by its first byte: at most one per salt.
-    pub(super) fn of_reserved(first: u8) -> impl Iterator<Item = &'static Self> {
+    /// The possible protections of an Initial packet of a reserved version with this first byte: at most one per salt.
+    pub(super) fn candidates_for_reserved(first: u8) -> impl Iterator<Item = &'static Self> {
         RESERVED.into_iter().filter(move |protection| protection.long_type(first) == LongType::Initial)
     }
 
-    /// The type in the first byte of a long header.
+    /// The packet type in the first byte of a long header.
     pub(super) fn long_type(&self, first: u8) -> LongType {
         match (first >> 4).wrapping_sub(self.initial_code) & 3 {
             0 => LongType::Initial,

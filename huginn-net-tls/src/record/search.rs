@@ -1,4 +1,4 @@
-//! Finds the record in which a hello begins, anywhere in a TCP stream.
+//! Finds the record in which a hello starts, anywhere in a TCP stream.
 
 use huginn_net_wire::Side;
 
@@ -9,14 +9,14 @@ use crate::handshake::{self, CLIENT_HELLO, SERVER_HELLO};
 /// The major version of a record (RFC 8446, section 5.1).
 const MAJOR: u8 = 3;
 
-/// What a record of a handshake begins with.
-pub(crate) const BEGINNING: [u8; 2] = [HANDSHAKE, MAJOR];
+/// The first bytes of a handshake record.
+pub(crate) const RECORD_START: [u8; 2] = [HANDSHAKE, MAJOR];
 
-/// As many bytes tell whether a hello begins: the header of a record, that of a message, half of its version.
+/// Bytes needed to detect a hello: the record header, the message header and half of the version.
 const PROBE_LEN: usize = HEADER_LEN + handshake::HEADER_LEN + 1;
 
-/// Whether these bytes begin with a record in which a hello begins: its header, and behind it, as far as they are in
-/// this record, the header and the version of a hello.
+/// Judges whether these bytes start with a record in which a hello starts: by its header, and by the message header and
+/// version, as far as they are in this record.
 pub(crate) fn probe(bytes: &[u8]) -> Probe {
     let announced = match bytes {
         [_, _, _, _, low, ..] => fragment_len(bytes, *low),
@@ -38,13 +38,13 @@ pub(crate) fn probe(bytes: &[u8]) -> Probe {
     }
 }
 
-/// Whether a hello's version begins with this byte. The drafts of TLS 1.3 had 7f in the ServerHello.
+/// Whether a hello's version may start with this byte. Drafts of TLS 1.3 used 7f in the ServerHello.
 const fn is_major(byte: u8) -> bool {
     matches!(byte, 3 | 0x7f)
 }
 
-/// Like [`probe`], at the first byte of a stream: there the version of the record says nothing (RFC 8446, section 5.1),
-/// if that of the hello stands in the same record.
+/// Like [`probe`], for the start of a stream: the record's version is ignored there (RFC 8446, section 5.1) if the
+/// hello's version is in the same record.
 pub(crate) fn probe_first(bytes: &[u8]) -> Probe {
     let mut head = padded::<PROBE_LEN>(bytes);
     let len = match head {
@@ -57,7 +57,7 @@ pub(crate) fn probe_first(bytes: &[u8]) -> Probe {
     probe(head.get(..len).unwrap_or_default())
 }
 
-/// The message, if these bytes are the first of a stream, and one record with one ClientHello.
+/// The message, if these first bytes of a stream are a single record with a single ClientHello.
 pub(crate) fn only_client_hello(bytes: &[u8]) -> Option<&[u8]> {
     let (header, message) = bytes.split_first_chunk::<HEADER_LEN>()?;
     let [HANDSHAKE, _, _, _, low] = header else { return None };
@@ -68,7 +68,7 @@ pub(crate) fn only_client_hello(bytes: &[u8]) -> Option<&[u8]> {
     is_whole.then_some(message)
 }
 
-/// Who sent these bytes, if a record with a hello begins here.
+/// The sender of these bytes, if a record with a hello starts here.
 pub(crate) fn hello_sender(bytes: &[u8]) -> Option<Side> {
     if probe(bytes) != Probe::Yes {
         return None;
@@ -80,26 +80,26 @@ pub(crate) fn hello_sender(bytes: &[u8]) -> Option<Side> {
 }
 
 impl Stop {
-    /// Whether it was a hello that does not hold what it must.
+    /// Whether the error was a hello without a mandatory field.
     pub(crate) fn is_unreadable_hello(&self) -> bool {
         matches!(self.error, Some(TlsError::Truncated { .. } | TlsError::TooLong { .. }))
     }
 }
 
 impl RecordReader {
-    /// A reader of so many bytes, which were a record with a ClientHello.
-    pub(crate) fn behind_hello(position: usize, early_data: bool) -> Self {
+    /// Creates a reader after `position` bytes that were a record with a ClientHello.
+    pub(crate) fn after_hello(position: usize, early_data: bool) -> Self {
         Self { position, early_data, hellos: 1, ..Self::default() }
     }
 
-    /// Whether it has taken nothing.
+    /// Whether the reader has read nothing.
     pub(crate) fn is_new(&self) -> bool {
         self.position == 0
     }
 
-    /// The memory that a message not yet whole takes up, in bytes.
-    pub(crate) fn held(&self) -> usize {
-        self.joiner.held()
+    /// Memory of an incomplete message, in bytes.
+    pub(crate) fn buffered_bytes(&self) -> usize {
+        self.joiner.buffered_bytes()
     }
 }
 
@@ -109,7 +109,7 @@ mod tests {
     use crate::record::tests::record;
 
     #[test]
-    fn a_record_with_a_hello_is_told_from_what_looks_like_one() {
+    fn distinguishes_hello_record_from_lookalikes() {
         let whole = record();
         for len in 0..PROBE_LEN {
             assert_eq!(probe(&whole[..len]), Probe::Unsure, "{len} bytes");

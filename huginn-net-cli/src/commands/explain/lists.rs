@@ -123,15 +123,15 @@ impl Lists {
     }
 
     pub(super) fn cipher_hash(&self) -> Ja4Hash {
-        Ja4Hash::of(written(&self.cipher_suites))
+        Ja4Hash::from_list(written(&self.cipher_suites))
     }
 
     pub(super) fn extension_hash(&self) -> Ja4Hash {
         let extensions = written(&self.extensions);
         if extensions.is_empty() || self.signature_algorithms.is_empty() {
-            return Ja4Hash::of(extensions);
+            return Ja4Hash::from_list(extensions);
         }
-        Ja4Hash::of(format!("{extensions}_{}", written(&self.signature_algorithms)))
+        Ja4Hash::from_list(format!("{extensions}_{}", written(&self.signature_algorithms)))
     }
 
     /// Whether it has no signature algorithms though the extension for them, of which the other has some.

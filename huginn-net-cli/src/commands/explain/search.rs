@@ -77,7 +77,7 @@ impl Search {
     }
 
     fn offer(&mut self, deviations: &[&Deviation], text: impl FnOnce() -> String) {
-        if self.takes(deviations) && Ja4Hash::of(text()) == self.hash {
+        if self.takes(deviations) && Ja4Hash::from_list(text()) == self.hash {
             self.found =
                 Some(deviations.iter().filter_map(|deviation| deviation.as_ref()).cloned().collect());
         }

@@ -1,66 +1,57 @@
-//! Field blocks (RFC 7541, sections 3 and 6).
+//! HPACK field blocks (RFC 7541, sections 3 and 6).
 
 use huginn_net_wire::{Cursor, Truncated};
 
 use super::table::{DynamicTable, field_size};
 use super::{huffman, integer};
+use crate::limits::{MAX_FIELD_LIST_SIZE, MAX_HPACK_MEAN_SIZE, MAX_HPACK_RATIO, MAX_HPACK_TABLE_SIZE};
 
-/// The largest table that is kept for a side, in bytes.
-const MAX_TABLE_SIZE: u32 = 64 * 1024;
-/// The largest field list that a block may stand for, in bytes as RFC 7541, section 4.1 counts them.
-const MAX_LIST_SIZE: usize = 64 * 1024;
-/// How many bytes of fields, counted likewise, each byte of a block may stand for on average, and how many all of it may
-/// unless it has half as many bytes itself. Repeating all of a table of the usual size, 4096 bytes, in nine indices is
-/// within both.
-const MAX_RATIO: usize = 512;
-const MAX_MEAN_SIZE: usize = 16 * 1024;
-
-/// Reads the field blocks of one side of a connection, each of which must come whole and in order.
+/// Decodes the field blocks of one side of a connection; each must be complete and in order.
 ///
-/// How large its table is a side says itself, before it makes use of the room (RFC 7541, section 4.2): the setting of
-/// the other side, which only allows it, need not be seen.
+/// The encoder announces the size of its table before it uses it (RFC 7541, section 4.2), so the peer's setting, which
+/// only allows it, is not needed.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     table: DynamicTable,
-    /// How many bytes of fields may still come of the blocks that have come.
+    /// Decoded bytes still allowed for the blocks so far.
     budget: usize,
 }
 
-/// A field block that cannot be read. What was compressed after it cannot either.
+/// An invalid field block. Later blocks cannot be decoded either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HpackError {
-    /// It ends within a field.
+    /// The block ends within a field.
     #[error(transparent)]
     Truncated(#[from] Truncated),
-    /// A number of more than 32 bits.
+    /// A number exceeds 32 bits.
     #[error("an integer of more than 32 bits")]
     Integer,
-    /// The end of string within a string, or padding that is none.
+    /// A string contains the EOS symbol or invalid padding.
     #[error("a string that is not in the Huffman code")]
     Huffman,
-    /// An index that no table has.
+    /// An index is in neither table.
     #[error("no field has the index {0}")]
     Index(u32),
-    /// A table larger than any that is kept here.
-    #[error("a table of {0} bytes: the largest that is kept has {MAX_TABLE_SIZE}")]
+    /// The table size exceeds the limit.
+    #[error("a table of {0} bytes: the largest that is kept has {MAX_HPACK_TABLE_SIZE}")]
     TableSize(u32),
-    /// A block that stands for very many fields, or short blocks that have again and again stood for many.
-    #[error("a list of over {MAX_LIST_SIZE} bytes of fields, or too many long lists in short blocks")]
+    /// The decoded fields exceed the limits against decompression bombs.
+    #[error("a list of over {MAX_FIELD_LIST_SIZE} bytes of fields, or too many long lists in short blocks")]
     ListSize,
 }
 
 impl Decoder {
     pub(crate) const fn new() -> Self {
-        Self { table: DynamicTable::new(), budget: MAX_LIST_SIZE }
+        Self { table: DynamicTable::new(), budget: MAX_FIELD_LIST_SIZE }
     }
 
-    /// The memory that the table takes up, in bytes.
-    pub(crate) const fn held(&self) -> usize {
+    /// Memory of the table, in bytes.
+    pub(crate) const fn buffered_bytes(&self) -> usize {
         self.table.size()
     }
 
-    /// Hands on name and value of each field.
+    /// Decodes a block and emits the name and value of each field.
     pub(crate) fn decode(
         &mut self,
         block: &[u8],
@@ -68,11 +59,12 @@ impl Decoder {
     ) -> Result<(), HpackError> {
         let Self { table, budget } = self;
         let literal_size = block.len().saturating_mul(2);
-        let mean_size = block.len().saturating_mul(MAX_RATIO).min(MAX_MEAN_SIZE).max(literal_size);
+        let mean_size =
+            block.len().saturating_mul(MAX_HPACK_RATIO).min(MAX_HPACK_MEAN_SIZE).max(literal_size);
         *budget = budget.saturating_add(mean_size);
         let mut block = Cursor::new(block);
         let mut literal = Literal::default();
-        let mut left = MAX_LIST_SIZE;
+        let mut left = MAX_FIELD_LIST_SIZE;
         let mut each = |name: &[u8], value: &[u8]| {
             let size = field_size(name, value);
             left = left.checked_sub(size).ok_or(HpackError::ListSize)?;
@@ -89,7 +81,7 @@ impl Decoder {
                 }
                 0x20..0x40 => {
                     let size = integer::read(&mut block, 5)?;
-                    if size > MAX_TABLE_SIZE {
+                    if size > MAX_HPACK_TABLE_SIZE {
                         return Err(HpackError::TableSize(size));
                     }
                     table.set_max_size(usize::try_from(size).unwrap_or_default());
@@ -108,7 +100,7 @@ impl Decoder {
     }
 }
 
-/// A field that is written out, its name perhaps by reference (RFC 7541, section 6.2).
+/// A literal field, whose name may be an index (RFC 7541, section 6.2).
 #[derive(Default)]
 struct Literal {
     name: Vec<u8>,
@@ -129,7 +121,7 @@ impl Literal {
     }
 }
 
-/// RFC 7541, section 5.2.
+/// Reads a string literal (RFC 7541, section 5.2).
 fn read_string(block: &mut Cursor<'_>, string: &mut Vec<u8>) -> Result<(), HpackError> {
     let huffman = block.peek().is_some_and(|first| first & 0x80 != 0);
     let len = integer::read(block, 7)?;

@@ -2,15 +2,15 @@
 
 use super::HpackError;
 
-/// Codes of one length, in bits. The code is canonical: those of one length are consecutive numbers, and a shorter one
-/// is less than the beginning of any longer one.
+/// The codes of one length in bits. The code is canonical: codes of one length are consecutive, and numerically below
+/// the prefixes of longer codes.
 struct Row {
     bits: u32,
     first: u32,
     symbols: &'static [u8],
 }
 
-/// What comes behind the last row's symbols is the end of string.
+/// The symbol after the last row is EOS.
 const ROWS: [Row; 21] = [
     row(5, 0x0, b"012aceiost"),
     row(6, 0x14, b" %-./3456789=A_bdfghlmnpru"),
@@ -53,12 +53,12 @@ const fn row(bits: u32, first: u32, symbols: &'static [u8]) -> Row {
     Row { bits, first, symbols }
 }
 
-/// Appends the string that `bytes` stand for: at most 8 bytes for 5.
+/// Appends the decoded string: at most 8 bytes for each 5 bytes of input.
 ///
 /// # Errors
-/// The end of string within it, or padding that is not up to 7 bits of ones.
+/// [`HpackError`] if the string contains EOS, or padding other than up to 7 one bits.
 pub(super) fn decode(bytes: &[u8], string: &mut Vec<u8>) -> Result<(), HpackError> {
-    let mut bits = Bits { bytes, held: 0, count: 0 };
+    let mut bits = Bits { bytes, buffered: 0, count: 0 };
     loop {
         bits.fill();
         if bits.is_padding() {
@@ -70,7 +70,7 @@ pub(super) fn decode(bytes: &[u8], string: &mut Vec<u8>) -> Result<(), HpackErro
     }
 }
 
-/// The symbol whose code begins in the highest of 32 bits, and the bits of the code; none for the end of string.
+/// The symbol at the start of these 32 bits and the length of its code; `None` for EOS.
 fn symbol(window: u32) -> Option<(u8, u32)> {
     ROWS.iter().find_map(|row| {
         let code = window >> 32_u32.saturating_sub(row.bits);
@@ -79,10 +79,10 @@ fn symbol(window: u32) -> Option<(u8, u32)> {
     })
 }
 
-/// Bits that are still to be read, the next ones highest in `held`, ones behind them.
+/// Unread bits, left-aligned in `buffered` and followed by ones.
 struct Bits<'a> {
     bytes: &'a [u8],
-    held: u64,
+    buffered: u64,
     count: u32,
 }
 
@@ -90,24 +90,24 @@ impl Bits<'_> {
     fn fill(&mut self) {
         while self.count <= 56 {
             let Some((byte, rest)) = self.bytes.split_first() else { return };
-            self.held |= u64::from(*byte) << 56_u32.saturating_sub(self.count);
+            self.buffered |= u64::from(*byte) << 56_u32.saturating_sub(self.count);
             self.count = self.count.saturating_add(8);
             self.bytes = rest;
         }
     }
 
     fn is_padding(&self) -> bool {
-        self.count < 8 && self.held.leading_ones() == self.count
+        self.count < 8 && self.buffered.leading_ones() == self.count
     }
 
-    /// The next 32 bits, zeros behind the last.
+    /// The next 32 bits, zero-padded at the end.
     fn window(&self) -> u32 {
-        u32::try_from(self.held >> 32).unwrap_or_default()
+        u32::try_from(self.buffered >> 32).unwrap_or_default()
     }
 
     fn drop(&mut self, len: u32) -> Result<(), HpackError> {
         self.count = self.count.checked_sub(len).ok_or(HpackError::Huffman)?;
-        self.held <<= len;
+        self.buffered <<= len;
         Ok(())
     }
 }
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_code_is_canonical_and_complete() {
+    fn code_is_canonical_and_complete() {
         let mut next = 0;
         let mut bits = 5;
         for row in &ROWS {
@@ -139,18 +139,18 @@ mod tests {
     }
 
     #[test]
-    fn each_symbol_is_read_back_from_its_code() {
+    fn decodes_code_of_each_symbol() {
         for row in &ROWS {
             for (symbol, code) in row.symbols.iter().zip(row.first..) {
-                let held = (u64::from(code) << (64 - row.bits)) | (u64::MAX >> row.bits);
-                let bytes = &held.to_be_bytes()[..usize::try_from(row.bits).unwrap().div_ceil(8)];
+                let buffered = (u64::from(code) << (64 - row.bits)) | (u64::MAX >> row.bits);
+                let bytes = &buffered.to_be_bytes()[..usize::try_from(row.bits).unwrap().div_ceil(8)];
                 assert_eq!(decoded(bytes), Ok(vec![*symbol]));
             }
         }
     }
 
     #[test]
-    fn what_is_no_string_is_refused() {
+    fn rejects_invalid_strings() {
         for bytes in [
             &[0xff, 0xff, 0xff, 0xff][..], // the end of string
             &[0xff],                       // eight bits of padding

@@ -1,15 +1,15 @@
-//! Integers with a prefix (RFC 7541, section 5.1).
+//! HPACK integers with a prefix (RFC 7541, section 5.1).
 
 use huginn_net_wire::Cursor;
 
 use super::HpackError;
 
-/// Bits of a continuation byte that belong to the number.
+/// Value bits of a continuation byte.
 const GROUP: u32 = 7;
-/// The last shift at which a group still fits into 32 bits.
+/// The last shift at which a group fits in 32 bits.
 const MAX_SHIFT: u32 = 28;
 
-/// Reads a number whose first byte holds its `prefix` lowest bits, 1 to 7.
+/// Reads a number whose first byte contains its `prefix` lowest bits, 1 to 7.
 pub(super) fn read(bytes: &mut Cursor<'_>, prefix: u32) -> Result<u32, HpackError> {
     let mask = 0xff_u8 >> 8_u32.saturating_sub(prefix);
     let first = bytes.u8()? & mask;
@@ -37,9 +37,9 @@ pub(super) fn read(bytes: &mut Cursor<'_>, prefix: u32) -> Result<u32, HpackErro
 mod tests {
     use super::*;
 
-    /// RFC 7541, appendix C.1, and what no 32 bits can hold.
+    /// RFC 7541, appendix C.1, and numbers beyond 32 bits.
     #[test]
-    fn numbers_of_the_appendix_and_beyond() {
+    fn decodes_rfc7541_integers() {
         for (bytes, prefix, number) in [
             (&[0x0a][..], 5, Some(10)),
             (&[0xea], 5, Some(10)),

@@ -1,4 +1,4 @@
-//! HPACK, the compression of header fields (RFC 7541): only what reads it.
+//! HPACK, the header compression of HTTP/2 (RFC 7541): the decoder.
 
 mod decoder;
 mod huffman;

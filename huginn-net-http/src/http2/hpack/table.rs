@@ -1,14 +1,13 @@
-//! The two tables of fields (RFC 7541, section 2.3).
+//! The static and the dynamic table (RFC 7541, section 2.3).
 
 use std::collections::VecDeque;
 
-/// What each field takes up beside its name and value, in bytes, by definition (RFC 7541, section 4.1). A field here
-/// takes no more.
+/// Overhead of a field in bytes, by definition (RFC 7541, section 4.1). The actual overhead is not larger.
 const OVERHEAD: usize = 32;
-/// The size that a table begins with, in bytes (RFC 9113, section 6.5.2).
+/// Initial maximum size of a table, in bytes (RFC 9113, section 6.5.2).
 const DEFAULT_SIZE: usize = 4096;
 
-/// The fields that one side has announced, the latest first.
+/// The dynamic table of one side, newest field first.
 #[derive(Debug)]
 pub(super) struct DynamicTable {
     fields: VecDeque<Field>,
@@ -16,7 +15,7 @@ pub(super) struct DynamicTable {
     max_size: usize,
 }
 
-/// A field, its value behind its name.
+/// A field: its name followed by its value.
 #[derive(Debug)]
 struct Field {
     bytes: Box<[u8]>,
@@ -28,12 +27,12 @@ impl DynamicTable {
         Self { fields: VecDeque::new(), size: 0, max_size: DEFAULT_SIZE }
     }
 
-    /// The size of all fields, in bytes.
+    /// Size of all fields, in bytes.
     pub(super) const fn size(&self) -> usize {
         self.size
     }
 
-    /// Name and value of a field of both tables, the first having the index 1.
+    /// Name and value of the field at an index of both tables, counted from 1.
     pub(super) fn field(&self, index: u32) -> Option<(&[u8], &[u8])> {
         let index = usize::try_from(index).ok()?.checked_sub(1)?;
         if let Some((name, value)) = STATIC_TABLE.get(index) {
@@ -43,7 +42,7 @@ impl DynamicTable {
         field.bytes.split_at_checked(field.name_len)
     }
 
-    /// Adds a field, before which the oldest make room (RFC 7541, section 4.4).
+    /// Adds a field and evicts the oldest ones for it (RFC 7541, section 4.4).
     pub(super) fn add(&mut self, name: &[u8], value: &[u8]) {
         let size = field_size(name, value);
         match self.max_size.checked_sub(size) {
@@ -57,7 +56,7 @@ impl DynamicTable {
         }
     }
 
-    /// Changes the largest size, in bytes.
+    /// Changes the maximum size, in bytes.
     pub(super) fn set_max_size(&mut self, max_size: usize) {
         self.max_size = max_size;
         self.shrink(max_size);
@@ -72,12 +71,12 @@ impl DynamicTable {
     }
 }
 
-/// The size of a field as RFC 7541, section 4.1 counts it, in bytes.
+/// Size of a field, in bytes (RFC 7541, section 4.1).
 pub(super) fn field_size(name: &[u8], value: &[u8]) -> usize {
     name.len().saturating_add(value.len()).saturating_add(OVERHEAD)
 }
 
-/// RFC 7541, appendix A.
+/// The static table (RFC 7541, appendix A).
 #[rustfmt::skip]
 static STATIC_TABLE: [(&str, &str); 61] = [
     (":authority", ""), (":method", "GET"), (":method", "POST"), (":path", "/"), (":path", "/index.html"),
@@ -100,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn indices_run_over_both_tables() {
+    fn indices_span_both_tables() {
         let mut table = DynamicTable::new();
         assert_eq!(table.field(0), None);
         assert_eq!(table.field(1), Some((&b":authority"[..], &b""[..])));
@@ -114,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_when_the_size_is_reached() {
+    fn evicts_oldest_fields_at_size_limit() {
         let mut table = DynamicTable::new();
         table.set_max_size(70);
         table.add(b"a", b"11");

@@ -21,10 +21,10 @@ fn a_thousand_packets_that_never_make_a_hello_are_bounded_and_counted() {
     for number in 0..1000 {
         // The first byte of the stream never comes.
         run.client(&packet(number).seal(&crypto(1 + u64::from(number) * 1000, &[1; 1000])));
-        most = most.max(run.flow.held());
-        assert_eq!(run.flow.held() < 200, number >= 255);
+        most = most.max(run.flow.buffered_bytes());
+        assert_eq!(run.flow.buffered_bytes() < 200, number >= 255);
     }
-    assert!((60_000..70_000).contains(&most), "{most} bytes held");
+    assert!((60_000..70_000).contains(&most), "{most} bytes buffered");
     let counters = QuicCounters { opened: 61, crypto_refused: 195, given_up: 1, ..QuicCounters::default() };
     assert_eq!(run.counters, counters);
 }
@@ -54,7 +54,7 @@ fn packets_that_do_not_open_are_counted_and_hide_nothing() {
             assert_eq!((run.counters.sealed, run.counters.given_up), (sealed, u64::from(sealed >= 16)));
             assert_eq!(run.flow.has_given_up(), sealed >= 16);
         }
-        assert!(run.flow.held() < 2000);
+        assert!(run.flow.buffered_bytes() < 2000);
         run.client(&packet(2).seal(&crypto(0, &hello)));
         assert_eq!(run.found, [(Side::Client, hello.clone(), false)]);
         assert!(!run.flow.has_given_up());

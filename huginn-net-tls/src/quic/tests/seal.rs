@@ -28,7 +28,7 @@ impl Packet {
     pub(super) fn client(version: u32, destination: &[u8]) -> Self {
         Self {
             version,
-            protection: Protection::of(version).unwrap(),
+            protection: Protection::from_version(version).unwrap(),
             sender: Side::Client,
             keys_from: destination.into(),
             destination: destination.into(),
@@ -86,7 +86,7 @@ impl Packet {
 
 /// A long-header packet of another type, with nothing in it to open.
 pub(super) fn other(version: u32, long_type: LongType) -> Vec<u8> {
-    let mut bytes = vec![first_byte(Protection::of(version).unwrap(), long_type)];
+    let mut bytes = vec![first_byte(Protection::from_version(version).unwrap(), long_type)];
     bytes.extend(version.to_be_bytes());
     bytes.extend([2, 0xaa, 0xbb, 1, 0xcc]);
     bytes.extend(varint(100));

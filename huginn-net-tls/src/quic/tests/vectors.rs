@@ -5,7 +5,7 @@ use huginn_net_wire::{Cursor, Side};
 use super::seal::Packet;
 use super::{Run, unhex};
 use crate::quic::ClientInitials;
-use crate::quic::keys::{Keys, whole_number};
+use crate::quic::keys::{Keys, full_packet_number};
 use crate::quic::packet::varint;
 use crate::quic::version::Protection;
 
@@ -102,7 +102,7 @@ fn client_packet(version: u32) -> Vec<u8> {
 #[test]
 fn keys() {
     for vectors in &VECTORS {
-        let protection = Protection::of(vectors.version).unwrap();
+        let protection = Protection::from_version(vectors.version).unwrap();
         for (side, expected) in [(Side::Client, vectors.client_keys), (Side::Server, vectors.server_keys)] {
             let keys = Keys::derive(protection, &DESTINATION, side).unwrap();
             let found = [&keys.key[..], &keys.iv, &keys.header];
@@ -130,7 +130,7 @@ fn keys_of_other_versions() {
         (0x5430_3530, "80ab8e0313d2c851aaff5405824a916a"),
         (0x5430_3531, "e66b805440a16d39f1889b2726d1cc5c"),
     ] {
-        let protection = Protection::of(version).unwrap();
+        let protection = Protection::from_version(version).unwrap();
         let keys = Keys::derive(protection, &DESTINATION, Side::Client).unwrap();
         assert_eq!(keys.key[..], unhex(key), "{version:#x}");
     }
@@ -200,6 +200,6 @@ fn packet_numbers() {
         (3, 1, Some(1), 3),
         (0xff, 1, Some(1), 0xff),
     ] {
-        assert_eq!(whole_number(number, len, largest), whole, "{number:#x} after {largest:x?}");
+        assert_eq!(full_packet_number(number, len, largest), whole, "{number:#x} after {largest:x?}");
     }
 }

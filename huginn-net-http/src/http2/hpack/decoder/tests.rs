@@ -6,7 +6,7 @@ fn decoded(decoder: &mut Decoder, block: &[u8]) -> Result<(String, usize), Hpack
     decoder.decode(block, &mut |name, value| {
         list.push(format!("{}: {}", name.escape_ascii(), value.escape_ascii()));
     })?;
-    Ok((list.join("\n"), decoder.held()))
+    Ok((list.join("\n"), decoder.buffered_bytes()))
 }
 
 fn bytes(hex: &str) -> Vec<u8> {
@@ -38,7 +38,7 @@ const THIRD_RESPONSE: &str = ":status: 200\ncache-control: private\ndate: Mon, 2
 
 /// RFC 7541, appendix C.2.
 #[test]
-fn fields_of_the_appendix() {
+fn decodes_rfc7541_fields() {
     check(&[(
         "400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572",
         "custom-key: custom-header",
@@ -51,7 +51,7 @@ fn fields_of_the_appendix() {
 
 /// RFC 7541, appendices C.3 and C.4.
 #[test]
-fn requests_of_the_appendix() {
+fn decodes_rfc7541_requests() {
     check(&[
         ("8286 8441 0f77 7777 2e65 7861 6d70 6c65 2e63 6f6d", FIRST_REQUEST, 57),
         ("8286 84be 5808 6e6f 2d63 6163 6865", SECOND_REQUEST, 110),
@@ -66,7 +66,7 @@ fn requests_of_the_appendix() {
 
 /// RFC 7541, appendices C.5 and C.6. Their table of 256 bytes is asked for by the `3fe1 01` at the beginning.
 #[test]
-fn responses_of_the_appendix() {
+fn decodes_rfc7541_responses() {
     check(&[
         (
             "3fe1 01 4803 3330 3258 0770 7269 7661 7465 611d 4d6f 6e2c 2032 3120 4f63 7420 3230 3133 2032 303a 3133
@@ -101,7 +101,7 @@ fn responses_of_the_appendix() {
 }
 
 #[test]
-fn blocks_that_cannot_be_read() {
+fn rejects_invalid_blocks() {
     let error = |block: &[u8]| decoded(&mut Decoder::new(), block).unwrap_err();
     assert_eq!(error(&[0x80]), HpackError::Index(0));
     assert_eq!(error(&[0xbe]), HpackError::Index(62));
@@ -114,7 +114,7 @@ fn blocks_that_cannot_be_read() {
 
 /// A field of 4,000 bytes referred to 60,000 times.
 #[test]
-fn a_bomb_ends_at_the_largest_list() {
+fn rejects_bomb_above_list_size() {
     let mut block = vec![0x40, 1, b'a', 0x7f, 0xa1, 0x1e];
     block.extend([b'x'; 4000]);
     block.extend([0xbe; 60_000]);
@@ -125,7 +125,7 @@ fn a_bomb_ends_at_the_largest_list() {
 
 /// The same as often as it likes, in blocks that are each within the limit.
 #[test]
-fn many_small_bombs_end_too() {
+fn rejects_many_small_bombs() {
     let mut decoder = Decoder::new();
     let first =
         [&[0x3f, 0xe1, 0xff, 0x03, 0x40, 1, b'a', 0x7f, 0xc1, 0xb6, 0x01][..], &[b'x'; 23_488]].concat();
@@ -139,12 +139,12 @@ fn many_small_bombs_end_too() {
 
 /// A full table of the usual size, repeated request by request.
 #[test]
-fn a_long_connection_that_repeats_large_fields_is_read() {
+fn accepts_repeated_large_fields() {
     let mut decoder = Decoder::new();
     let mut block = vec![0x40, 6, b'c', b'o', b'o', b'k', b'i', b'e', 0x7f, 0xbb, 0x1e];
     block.extend([b'x'; 4026]);
     decoder.decode(&block, &mut |_, _| {}).unwrap();
-    assert_eq!(decoder.held(), 4064);
+    assert_eq!(decoder.buffered_bytes(), 4064);
     let request = [0x82, 0x86, 0x84, 0xbe, 0x04, 2, b'/', b'a', 0x10, 0, 0];
     for _ in 0..100_000 {
         decoder.decode(&request, &mut |_, _| {}).unwrap();
@@ -153,7 +153,7 @@ fn a_long_connection_that_repeats_large_fields_is_read() {
 
 /// Fields that each push out all others.
 #[test]
-fn a_table_never_exceeds_its_size() {
+fn table_stays_within_size() {
     let mut decoder = Decoder::new();
     let mut block = vec![0x3f, 0xe1, 0xff, 0x03]; // 65,536 bytes
     for _ in 0..50 {
@@ -162,6 +162,6 @@ fn a_table_never_exceeds_its_size() {
     }
     for _ in 0..10 {
         decoder.decode(&block, &mut |_, _| {}).unwrap();
-        assert!((50_000..=65_536).contains(&decoder.held()), "{}", decoder.held());
+        assert!((50_000..=65_536).contains(&decoder.buffered_bytes()), "{}", decoder.buffered_bytes());
     }
 }

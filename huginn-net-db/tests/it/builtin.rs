@@ -1,0 +1,58 @@
+//! The built-in database.
+
+#![allow(clippy::arithmetic_side_effects, clippy::unwrap_used, reason = "a test may panic")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use huginn_net_db::Database;
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("signatures");
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn text_concatenates_files_by_name() {
+    let files = files();
+    let all: String = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+    assert_eq!(Database::builtin_text(), all);
+    assert!(files.iter().all(|file| fs::read(file).unwrap().ends_with(b"\n")));
+}
+
+#[test]
+fn parses_without_error_or_remark() {
+    let database = Database::parse(Database::builtin_text()).unwrap();
+    assert_eq!(database.lint(), []);
+    assert_eq!(database.stats(), Database::builtin().stats());
+    assert!(database.stats().tcp_request > 100 && database.stats().tcp_response > 100);
+}
+
+#[test]
+fn each_file_lints_with_builtin_classes() {
+    let base = Database::builtin();
+    for file in files() {
+        let text = fs::read_to_string(&file).unwrap();
+        let database = Database::parse_fragment(&text, &base).unwrap();
+        assert_eq!(database.lint(), [], "{}", file.display());
+    }
+    let unknown = "[tcp:request]\nlabel = s:!:tool:\nsys = Unknown OS\nsig = *:64:0:*:*,*:mss::0\n";
+    assert_eq!(Database::parse_fragment(unknown, &base).unwrap().lint().len(), 1);
+}
+
+#[test]
+fn builtin_source_names_file_and_line() {
+    let mut line = 0;
+    for file in files() {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        for (index, _) in fs::read_to_string(&file).unwrap().lines().enumerate() {
+            line += 1;
+            let source = Database::builtin_source(line).unwrap();
+            assert_eq!(source.to_string(), format!("{name}:{}", index + 1));
+        }
+    }
+    assert_eq!(Database::builtin_source(0), None);
+    assert_eq!(Database::builtin_source(line + 1), None);
+}

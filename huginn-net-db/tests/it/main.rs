@@ -1,0 +1,11 @@
+//! Integration tests of `huginn-net-db`.
+
+mod builtin;
+mod lint;
+mod matching;
+mod matching_http;
+mod software;
+mod syntax;
+mod systems;
+mod unreachable;
+mod unreachable_http;

@@ -1,0 +1,165 @@
+//! What HTTP signatures are matched with, against what p0f 3.09b made of the same heads and the same database.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test may panic")]
+
+use huginn_net_db::{Database, HttpMatch, HttpParams};
+use huginn_net_http::{Headers, HttpSignature, HttpVersion, Role};
+use proptest::prelude::*;
+
+fn database() -> Database {
+    include_str!("matching/http.fp").parse().unwrap()
+}
+
+#[test]
+fn matches_agree_with_p0f() {
+    let database = database();
+    let rows = include_str!("matching/http.txt").lines().filter(|line| !line.starts_with('#'));
+    let mut count = 0;
+    for row in rows {
+        let [role, minor, head, name, params] = row.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("{row}");
+        };
+        let version = if minor == "0" { HttpVersion::Http10 } else { HttpVersion::Http11 };
+        let (signature, found) = match role {
+            "request" => {
+                let signature = HttpSignature::new(Role::Request, version, headers(head));
+                let found = database.match_request(&signature);
+                (signature, found)
+            }
+            _ => {
+                let signature = HttpSignature::new(Role::Response, version, headers(head));
+                let found = database.match_response(&signature);
+                (signature, found)
+            }
+        };
+        assert_eq!(printed_name(found.as_ref()), name, "{row}");
+        assert_eq!(HttpParams::from_signature(&signature, found.as_ref()).to_string(), params, "{row}");
+        count += 1;
+    }
+    assert!(count > 100);
+}
+
+/// The headers that a table has as lines.
+fn headers(lines: &str) -> Headers {
+    let fields = lines.split("\\n").map(|line| {
+        let (name, value) = line.split_once(':').unwrap();
+        (name, unescaped(value))
+    });
+    fields.collect()
+}
+
+/// `\xNN` is a byte.
+fn unescaped(text: &str) -> Vec<u8> {
+    let mut parts = text.split("\\x");
+    let mut bytes = parts.next().unwrap().as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at(2);
+        bytes.push(u8::from_str_radix(digits, 16).unwrap());
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    bytes
+}
+
+fn printed_name(found: Option<&HttpMatch>) -> String {
+    match found {
+        Some(found) if found.label.is_tool() => format!("app={}", found.label),
+        Some(found) => format!("os={}", found.label),
+        None => "app=???".into(),
+    }
+}
+
+#[test]
+fn match_names_line_and_label() {
+    let database = database();
+    let signature = HttpSignature::new(Role::Request, HttpVersion::Http10, headers("BA: 1\\nBC: 1"));
+    let found = database.match_request(&signature).unwrap();
+    let entry = database.http_request().iter().find(|entry| entry.line == found.line).unwrap();
+    assert_eq!(entry.pattern.to_string(), "*:BA,BC::");
+    assert_eq!((&*found.label.name, found.label.flavor.as_deref()), ("Specific", Some("late")));
+    assert_eq!(database.match_response(&signature), None);
+}
+
+#[test]
+fn first_signature_without_forbidden_header_matches() {
+    let signature = |n| format!("label = s:!:{n}:\nsys = @win\nsig = *:Host,N{n}:A{n}:\n");
+    let generic = "label = g:!:any:\nsys = @win\nsig = *:?Host:X:\n";
+    let signatures: String = (0..200).map(signature).collect();
+    let database: Database = format!("classes = win\n[http:request]\n{signatures}{generic}").parse().unwrap();
+    let table: [(&str, Option<&str>); 7] = [
+        ("Host,N0", Some("0")),
+        ("Host,N199", Some("199")),
+        ("Host,N150,N63,N64", Some("63")),
+        ("Host,N150,N63,A63,N64", Some("64")),
+        ("N64,Host", Some("any")),
+        ("Host,N100,A100", Some("any")),
+        ("Host,N100,A100,X", None),
+    ];
+    for (names, expected) in table {
+        let headers = names.split(',').map(|name| (name, "")).collect();
+        let found = database.match_request(&HttpSignature::new(Role::Request, HttpVersion::Http11, headers));
+        assert_eq!(found.as_ref().map(|found| &*found.label.name), expected, "{names}");
+    }
+}
+
+#[test]
+fn contains_names_of_all_signatures() {
+    // As p0f: values of the names of either section, and of absent headers, are cut at a bar.
+    let database = database();
+    for name in ["V", "O", "X", "VC", "VB", "Last-Modified"] {
+        assert!(database.contains_header_name(name.as_bytes()), "{name}");
+    }
+    for name in ["v", "", "Host", "Tool"] {
+        assert!(!database.contains_header_name(name.as_bytes()), "{name}");
+    }
+}
+
+#[test]
+fn http2_never_matches() {
+    let database: Database = "[http:request]\nlabel = s:!:A:\nsys =\nsig = *:::\n".parse().unwrap();
+    let matches = |version| {
+        let signature = HttpSignature::new(Role::Request, version, headers("a: 1"));
+        database.match_request(&signature).is_some()
+    };
+    assert!(matches(HttpVersion::Http10) && matches(HttpVersion::Http11));
+    assert!(!matches(HttpVersion::Http2));
+}
+
+proptest! {
+    #[test]
+    fn head_with_required_headers_matches(
+        names in prop::collection::vec("[A-C]", 0..6),
+        optional in prop::collection::vec(any::<bool>(), 6),
+        values in prop::collection::vec(prop::option::of("[a-c]{1,2}"), 6),
+        fillers in prop::collection::vec(any::<bool>(), 6),
+    ) {
+        let asked: Vec<String> = names.iter().zip(&optional).zip(&values).map(|((name, optional), value)| {
+            let value = value.as_ref().map_or(String::new(), |value| format!("=[{value}]"));
+            format!("{}{name}{value}", if *optional { "?" } else { "" })
+        }).collect();
+        let file = format!("[http:request]\nlabel = s:!:A:\nsys =\nsig = *:{}:X:\n", asked.join(","));
+        let database: Database = file.parse().unwrap();
+        let mut head = Vec::new();
+        for ((name, value), filler) in names.iter().zip(&values).zip(&fillers) {
+            if *filler {
+                head.push(("Filler", "1".to_owned()));
+            }
+            head.push((name, format!("<{}>", value.as_deref().unwrap_or(""))));
+        }
+        let found = |head: &[(&str, String)]| {
+            let headers = head.iter().map(|(name, value)| (name, value)).collect();
+            let signature = HttpSignature::new(Role::Request, HttpVersion::Http11, headers);
+            database.match_request(&signature).is_some()
+        };
+        prop_assert!(found(&head));
+        head.push(("X", String::new()));
+        prop_assert!(!found(&head));
+    }
+
+    #[test]
+    fn arbitrary_head_never_panics(fields in prop::collection::vec(("[A-CVXY]{1,2}", any::<Vec<u8>>()), 0..40)) {
+        let signature = HttpSignature::new(Role::Request, HttpVersion::Http11, fields.into_iter().collect());
+        let _ = database().match_request(&signature);
+        let _ = Database::builtin().match_request(&signature);
+        let _ = Database::builtin().match_response(&signature);
+    }
+}

@@ -1,0 +1,113 @@
+//! What real programs sent (`http2/`), against what Python makes of it (`http2/by_hand.py`).
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+use std::path::Path;
+use std::{fs, str};
+
+use huginn_net_http::Parsed;
+use huginn_net_http::http2::{Akamai, Http2Event, Http2Reader, PREFACE};
+
+/// Lines of a recording: its bytes in pieces of this many.
+fn described(bytes: &[u8], step: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let (mut reader, bytes) = reader(bytes);
+    for piece in bytes.chunks(step) {
+        reader.push(piece, &mut |event| describe(&event, &mut lines)).unwrap();
+    }
+    lines
+}
+
+/// The reader that a recording wants, and what it is to read.
+fn reader(bytes: &[u8]) -> (Http2Reader, &[u8]) {
+    let Some(start) = bytes.windows(PREFACE.len()).position(|window| window == PREFACE) else {
+        return (Http2Reader::server(), bytes);
+    };
+    let head = str::from_utf8(&bytes[..start]).unwrap().replace("HTTP2-S", "http2-s");
+    let settings =
+        head.split_once("http2-settings: ").map(|(_, rest)| rest.lines().next().unwrap().to_owned());
+    match settings {
+        Some(settings) => (Http2Reader::upgraded_client(settings.as_bytes()), &bytes[start..]),
+        None => (Http2Reader::client(), bytes),
+    }
+}
+
+fn describe(event: &Http2Event, lines: &mut Vec<String>) {
+    let text = |bytes: &[u8]| str::from_utf8(bytes).unwrap().to_owned();
+    let headers = match event {
+        Http2Event::Akamai(akamai) => {
+            lines.extend([akamai.to_string(), akamai.hash().to_string()]);
+            return;
+        }
+        Http2Event::Request { stream, request, pseudo_headers } => {
+            lines.push(format!("stream {stream}"));
+            for letter in pseudo_headers.to_string().split(',') {
+                lines.push(match letter {
+                    "m" => format!("  :method: {}", text(request.method())),
+                    "p" => format!("  :path: {}", text(request.target())),
+                    "a" => format!("  :authority: {}", text(request.host().unwrap())),
+                    _ => "  :scheme".to_owned(),
+                });
+            }
+            request.headers()
+        }
+        Http2Event::Response { stream, response } => {
+            lines.extend([format!("stream {stream}"), format!("  :status: {}", response.status())]);
+            response.headers()
+        }
+        _ => panic!("{event:?}"),
+    };
+    lines.extend(headers.iter().map(|header| format!("  {}: {}", text(header.name), text(header.value()))));
+}
+
+/// The lines of `by_hand.py`, but for the scheme, which no head keeps.
+fn expected(text: &str) -> Vec<String> {
+    let lines = text.lines().map(|line| if line.starts_with("  :scheme: ") { "  :scheme" } else { line });
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn recordings_match_python_for_any_segmentation() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("http2");
+    let mut count = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "bin") {
+            continue;
+        }
+        count += 1;
+        let bytes = fs::read(&path).unwrap();
+        let expected = expected(&fs::read_to_string(path.with_extension("txt")).unwrap());
+        for step in [1, 2, 3, 9, 50, bytes.len()] {
+            assert_eq!(described(&bytes, step), expected, "{} in steps of {step}", path.display());
+        }
+    }
+    assert!(count > 10);
+}
+
+/// What `tls.peet.ws` and `browserleaks.com` give for Chrome 150 and Firefox 148, and for these of Debian.
+#[test]
+fn browsers_have_published_fingerprints() {
+    for (bytes, akamai, hash) in [
+        (
+            &include_bytes!("../../http2/chromium.bin")[..],
+            "1:65536;2:0;4:6291456;6:262144|15663105|0|m,a,s,p",
+            "52d84b11737d980aef856699f885ca86",
+        ),
+        (
+            &include_bytes!("../../http2/firefox.bin")[..],
+            "1:65536;2:0;4:131072;5:16384|12517377|0|m,p,a,s",
+            "6ea73faa8fc5aac76bded7bd238f6433",
+        ),
+    ] {
+        let Parsed { value: found, consumed } = Akamai::from_client_bytes(bytes).unwrap().unwrap();
+        assert_eq!(Akamai::from_client_bytes(&bytes[..consumed]).unwrap().unwrap().value, found);
+        assert_eq!(Akamai::from_client_bytes(&bytes[..consumed - 1]), Ok(None));
+        assert_eq!((found.to_string().as_str(), found.hash().to_string().as_str()), (akamai, hash));
+    }
+}

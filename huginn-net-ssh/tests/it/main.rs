@@ -1,0 +1,4 @@
+//! Integration tests of `huginn-net-ssh`.
+
+mod observer;
+mod reader;

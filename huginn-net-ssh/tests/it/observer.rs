@@ -1,0 +1,259 @@
+//! The observer over TCP segments.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+use std::slice;
+
+use huginn_net_core::{Event, Frame, LinkType, Side, TcpFlags, Timestamp};
+use huginn_net_ssh::{HuginnNetSsh, Identification, SshCounters, SshEvent, SshPeer};
+use proptest::prelude::*;
+
+const CLIENT: &[u8] = include_bytes!("../../streams/openssh-client.bin");
+const SERVER: &[u8] = include_bytes!("../../streams/openssh-server.bin");
+const CLIENT_HASSH: &str = "472b5de333ad665af5cbf10ff892c4df";
+const SERVER_HASSH: &str = "425d29fe50d8e4f5e37efb6e24bcf660";
+
+/// The sequence number before the first byte of each side, near the end of the number range.
+const SYNS: [u32; 2] = [u32::MAX - 500, u32::MAX - 2];
+
+/// A segment: its sender, flags, offset of its payload in what the sender sends, bytes of the peer acknowledged, payload.
+type Segment<'a> = (Side, TcpFlags, usize, usize, &'a [u8]);
+
+/// The peers reported of these segments, behind a handshake or not, and the counters.
+fn observe<'a>(
+    handshake: bool,
+    segments: impl IntoIterator<Item = Segment<'a>>,
+) -> (Vec<SshPeer>, SshCounters) {
+    let mut analyzer = HuginnNetSsh::builder().build();
+    let mut peers = Vec::new();
+    let mut sink = |event: Event<SshEvent>| {
+        let (side, peer) = match event.kind {
+            SshEvent::Client(peer) => (Side::Client, peer),
+            SshEvent::Server(peer) => (Side::Server, peer),
+            _ => panic!("another event"),
+        };
+        assert_eq!((side, event.subject), (peer.side, side));
+        peers.push(peer);
+    };
+    let mut seconds = 0;
+    let mut push = |sender: Side, flags: TcpFlags, seq: u32, ack: u32, payload: &[u8]| {
+        let packet = packet(sender, flags, seq, ack, payload);
+        seconds += 1;
+        let wire_len = u32::try_from(packet.len()).unwrap();
+        let ts = Timestamp::new(seconds / 1000, 0, 6);
+        let _ = analyzer.push(&Frame { ts, link: LinkType::RAW, data: &packet, wire_len }, &mut sink);
+    };
+    if handshake {
+        push(Side::Client, TcpFlags::SYN, SYNS[0], 0, b"");
+        push(Side::Server, TcpFlags::SYN | TcpFlags::ACK, SYNS[1], SYNS[0].wrapping_add(1), b"");
+    }
+    for (sender, flags, offset, acknowledged, payload) in segments {
+        let (own, peer) = sender.choose((SYNS[0], SYNS[1]), (SYNS[1], SYNS[0]));
+        let at = |syn: u32, offset: usize| syn.wrapping_add(1).wrapping_add(u32::try_from(offset).unwrap());
+        push(sender, flags | TcpFlags::ACK, at(own, offset), at(peer, acknowledged), payload);
+    }
+    let counters = analyzer.protocol().counters().parser;
+    (peers, counters)
+}
+
+/// A raw IPv4 packet.
+fn packet(sender: Side, flags: TcpFlags, seq: u32, ack: u32, payload: &[u8]) -> Vec<u8> {
+    let (client, server) = (([192, 0, 2, 1], 40_000_u16), ([192, 0, 2, 2], 22_u16));
+    let ((source, source_port), (destination, destination_port)) =
+        sender.choose((client, server), (server, client));
+    let mut packet = vec![0x45, 0];
+    packet.extend(u16::try_from(40 + payload.len()).unwrap().to_be_bytes());
+    packet.extend([0, 0, 0x40, 0, 64, 6, 0, 0]);
+    packet.extend(source);
+    packet.extend(destination);
+    packet.extend(source_port.to_be_bytes());
+    packet.extend(destination_port.to_be_bytes());
+    packet.extend(seq.to_be_bytes());
+    packet.extend(ack.to_be_bytes());
+    packet.extend([0x50, u8::try_from(flags.bits()).unwrap(), 0xff, 0xff, 0, 0, 0, 0]);
+    packet.extend(payload);
+    packet
+}
+
+const DATA: TcpFlags = TcpFlags::PSH;
+
+fn client(offset: usize, payload: &[u8]) -> Segment<'_> {
+    (Side::Client, DATA, offset, 0, payload)
+}
+
+fn server(offset: usize, payload: &[u8]) -> Segment<'_> {
+    (Side::Server, DATA, offset, 0, payload)
+}
+
+/// A segment without payload that ends the data of a side.
+fn end(sender: Side, flags: TcpFlags, offset: usize, acknowledged: usize) -> Segment<'static> {
+    (sender, flags, offset, acknowledged, b"")
+}
+
+/// Side, software and fingerprint of each peer.
+fn shown(peers: &[SshPeer]) -> Vec<(Side, String, Option<String>)> {
+    let software =
+        |peer: &SshPeer| String::from_utf8_lossy(peer.identification.software_version()).into_owned();
+    peers
+        .iter()
+        .map(|peer| (peer.side, software(peer), peer.hassh().map(|hassh| hassh.to_string())))
+        .collect()
+}
+
+fn openssh(side: Side) -> (Side, String, Option<String>) {
+    let hassh = side.choose(CLIENT_HASSH, SERVER_HASSH);
+    (side, "OpenSSH_9.2p1".to_owned(), Some(hassh.to_owned()))
+}
+
+/// The length of the first line.
+fn line_len(bytes: &[u8]) -> usize {
+    Identification::parse(bytes).unwrap().unwrap().consumed
+}
+
+#[test]
+fn reports_each_side_once() {
+    let twice = [client(0, CLIENT), server(0, SERVER), client(0, CLIENT), server(0, SERVER)];
+    let after = [client(CLIENT.len(), CLIENT), server(SERVER.len(), SERVER)];
+    let (peers, counters) = observe(true, twice.into_iter().chain(after));
+    assert_eq!(shown(&peers), [openssh(Side::Client), openssh(Side::Server)]);
+    assert_eq!((counters.parser.identifications, counters.peers.clients, counters.peers.servers), (2, 1, 1));
+    assert_eq!((counters.peers.without_kex_init, counters.parser.malformed), (0, 0));
+}
+
+#[test]
+fn one_direction_is_enough() {
+    for handshake in [true, false] {
+        assert_eq!(shown(&observe(handshake, [client(0, CLIENT)]).0), [openssh(Side::Client)]);
+        assert_eq!(shown(&observe(handshake, [server(0, SERVER)]).0), [openssh(Side::Server)]);
+    }
+}
+
+#[test]
+fn side_without_kex_init_is_reported_at_its_end() {
+    let (client_line, server_line) = (&CLIENT[..line_len(CLIENT)], &SERVER[..line_len(SERVER)]);
+    let start = [client(0, client_line), server(0, server_line)];
+    assert_eq!(observe(true, start).0, []);
+    let names = |peers: &[SshPeer]| {
+        shown(peers).into_iter().map(|(side, _, hassh)| (side, hassh)).collect::<Vec<_>>()
+    };
+    let reset = end(Side::Server, TcpFlags::RST, server_line.len(), 0);
+    let (peers, counters) = observe(true, start.into_iter().chain([reset]));
+    assert_eq!(names(&peers), [(Side::Client, None), (Side::Server, None)]);
+    assert_eq!(counters.peers.without_kex_init, 2);
+    let finish = end(Side::Client, TcpFlags::FIN, client_line.len(), 0);
+    let kex_init = &SERVER[server_line.len()..];
+    let rest = [finish, (Side::Server, DATA, server_line.len(), client_line.len() + 1, kex_init)];
+    let (peers, _) = observe(true, start.into_iter().chain(rest));
+    assert_eq!(names(&peers), [(Side::Server, Some(SERVER_HASSH.to_owned())), (Side::Client, None)]);
+}
+
+#[test]
+fn fin_ends_a_side_once_it_is_acknowledged() {
+    let (client_line, kex_init) = CLIENT.split_at(line_len(CLIENT));
+    let finish = end(Side::Client, TcpFlags::FIN, CLIENT.len(), 0);
+    let acknowledged = end(Side::Server, TcpFlags::ACK, 0, CLIENT.len() + 1);
+    let other = end(Side::Server, TcpFlags::ACK, 0, client_line.len());
+    let (start, late) = (client(0, client_line), client(client_line.len(), kex_init));
+    assert_eq!(shown(&observe(true, [start, other, finish, late, acknowledged]).0), [openssh(Side::Client)]);
+    let named = (Side::Client, "OpenSSH_9.2p1".to_owned(), None);
+    assert_eq!(shown(&observe(true, [start, other, finish, acknowledged, late]).0), slice::from_ref(&named));
+    assert_eq!(shown(&observe(true, [start, finish]).0), [named], "the other direction is missing");
+}
+
+#[test]
+fn gap_drops_only_kex_init() {
+    let (start, rest) = CLIENT.split_at(line_len(CLIENT));
+    let behind = client(start.len() + 10, &rest[10..]);
+    let acknowledged = end(Side::Server, DATA, 0, CLIENT.len());
+    let (peers, _) = observe(true, [client(0, start), behind, acknowledged, server(0, SERVER)]);
+    let named = (Side::Client, "OpenSSH_9.2p1".to_owned(), None);
+    assert_eq!(shown(&peers), [named, openssh(Side::Server)]);
+}
+
+#[test]
+fn malformed_packets_are_counted() {
+    let bytes = [&SERVER[..line_len(SERVER)], b"Invalid SSH identification string.\r\n"].concat();
+    let (peers, counters) = observe(true, [client(0, b"GET / HTTP/1.0\r\n\r\n"), server(0, &bytes)]);
+    assert_eq!(shown(&peers), [(Side::Server, "OpenSSH_9.2p1".to_owned(), None)]);
+    assert_eq!((counters.parser.malformed, counters.peers.clients), (1, 0));
+}
+
+#[test]
+fn version_1_of_one_side_ends_both() {
+    let line = &SERVER[..line_len(SERVER)];
+    let (peers, _) = observe(true, [server(0, line), client(0, b"SSH-1.5-a\n")]);
+    let named = [(Side::Client, "a".to_owned(), None), (Side::Server, "OpenSSH_9.2p1".to_owned(), None)];
+    assert_eq!(shown(&peers), named);
+}
+
+#[test]
+fn server_lines_require_ssh_client() {
+    let bytes = [b"Authorised use only.\r\n", SERVER].concat();
+    let sides = |segments: [Segment<'_>; 2]| shown(&observe(true, segments).0).len();
+    assert_eq!(sides([server(0, &bytes), client(0, CLIENT)]), 2);
+    assert_eq!(sides([client(0, CLIENT), server(0, &bytes)]), 2);
+    assert_eq!(sides([client(0, b"EHLO\r\n"), server(0, &bytes)]), 0);
+    assert_eq!(sides([client(0, &bytes), server(0, SERVER)]), 1);
+    assert_eq!(sides([server(0, SERVER), client(0, &bytes)]), 1);
+    assert_eq!(sides([client(0, b"S"), client(1, b"TARTTLS\r\n")]), 0);
+}
+
+#[test]
+fn other_protocols_take_no_memory() {
+    let mut analyzer = HuginnNetSsh::builder().build();
+    let mut none = |_: Event<SshEvent>| -> () { panic!("an event") };
+    let request = b"GET / HTTP/1.1\r\nHost: www.example.test\r\n\r\n";
+    for (sender, flags, payload) in [
+        (Side::Client, TcpFlags::SYN, &b""[..]),
+        (Side::Client, TcpFlags::ACK, request),
+        (Side::Server, TcpFlags::ACK, b"HTTP/1.1 200 OK\r\n"),
+    ] {
+        let packet =
+            packet(sender, flags, sender.choose(99, 499) + u32::from(!payload.is_empty()), 500, payload);
+        let wire_len = u32::try_from(packet.len()).unwrap();
+        let ts = Timestamp::new(1, 0, 6);
+        let _ = analyzer.push(&Frame { ts, link: LinkType::RAW, data: &packet, wire_len }, &mut none);
+        assert_eq!(analyzer.counters().flows.buffered_bytes, 0);
+    }
+}
+
+proptest! {
+    /// Segments of any length, in any order within a window, some of them twice.
+    #[test]
+    fn order_and_segmentation_change_nothing(
+        lens in prop::collection::vec(1_usize..400, 2..40), order in any::<u64>(), both in any::<bool>(),
+    ) {
+        let mut segments = Vec::new();
+        let sides = [(Side::Client, CLIENT), (Side::Server, SERVER)];
+        for (side, bytes) in sides.into_iter().take(if both { 2 } else { 1 }) {
+            let (mut offset, mut lens) = (0, lens.iter().cycle());
+            while offset < bytes.len() {
+                let end = bytes.len().min(offset + lens.next().unwrap());
+                segments.push((side, DATA, offset, 0, &bytes[offset..end]));
+                offset = end;
+            }
+        }
+        let mut state = order | 1;
+        let mut chance = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(state >> 33).unwrap() % below
+        };
+        for last in (1..segments.len()).rev() {
+            segments.swap(last, chance(last + 1));
+        }
+        let again: Vec<_> = segments.iter().copied().filter(|_| chance(4) == 0).collect();
+        for segment in again {
+            segments.insert(chance(segments.len()), segment);
+        }
+        let (peers, _) = observe(true, segments);
+        let mut found = shown(&peers);
+        found.sort_by_key(|(side, ..)| side.choose(0, 1));
+        let wanted: Vec<_> = sides.iter().take(if both { 2 } else { 1 }).map(|(side, _)| openssh(*side)).collect();
+        prop_assert_eq!(found, wanted);
+    }
+}

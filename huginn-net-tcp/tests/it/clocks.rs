@@ -1,0 +1,99 @@
+//! When a connection tells the clocks of its ends.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+#[path = "../../../huginn-net-core/tests/packet/mod.rs"]
+mod packet;
+
+use huginn_net_core::{Event, Frame, TcpFlags, Timestamp};
+use huginn_net_tcp::{HuginnNetTcp, TcpEvent};
+
+use self::packet::{Endpoint, frame, tcp};
+
+const SYN: TcpFlags = TcpFlags::SYN;
+const RST: TcpFlags = TcpFlags::RST;
+const ACK: TcpFlags = TcpFlags::ACK;
+const SYN_ACK: TcpFlags = SYN.union(ACK);
+
+const CLIENT: Endpoint = ([192, 0, 2, 1], 40_000);
+const SERVER: Endpoint = ([192, 0, 2, 2], 80);
+
+/// A segment between two ends: who sends (client?), its flags, when (ms), and its timestamp, if it has one.
+type Step = (bool, TcpFlags, u64, Option<u32>);
+
+fn segment((from_client, flags, _, timestamp): Step) -> Vec<u8> {
+    let (src, dst) = if from_client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
+    // RFC 7323, appendix A.
+    let option = |value: u32| [&[1, 1, 8, 10][..], &value.to_be_bytes(), &[0; 4]].concat();
+    tcp(src, dst, flags, [1, 1], &timestamp.map_or(Vec::new(), option), b"")
+}
+
+/// Which side's clock is told at which step, and its frequency.
+fn clocks(steps: &[Step]) -> Vec<(usize, &'static str, u32)> {
+    let mut analyzer = HuginnNetTcp::builder().build();
+    let mut found = Vec::new();
+    for (n, step) in steps.iter().enumerate() {
+        let data = segment(*step);
+        let ts = Timestamp::new(1_600_000_000 + step.2 / 1000, (step.2 % 1000) as u32 * 1_000_000, 3);
+        let _ = analyzer.push(&Frame { ts, ..frame(0, &data) }, &mut |event: Event<TcpEvent>| {
+            if let TcpEvent::Clock(clock) = event.kind {
+                found.push((n, event.subject.choose("client", "server"), clock.frequency()));
+            }
+        });
+    }
+    found
+}
+
+const BEGIN: [Step; 2] = [(true, SYN, 0, Some(5000)), (false, SYN_ACK, 10, Some(900_000))];
+
+fn after_handshake(steps: &[Step]) -> Vec<(usize, &'static str, u32)> {
+    clocks(&[&BEGIN, steps].concat())
+}
+
+#[test]
+fn measures_each_side_once_from_its_handshake() {
+    let steps = [
+        (true, ACK, 20, Some(5020)),
+        (true, ACK, 499, Some(5499)),
+        (false, ACK, 1010, Some(900_250)),
+        (true, ACK, 2000, Some(7000)),
+        (false, ACK, 3010, Some(900_750)),
+    ];
+    assert_eq!(after_handshake(&steps), [(4, "server", 250), (5, "client", 1000)]);
+}
+
+#[test]
+fn drops_value_that_is_no_clock() {
+    assert_eq!(after_handshake(&[(true, ACK, 1000, Some(9_000_000)), (true, ACK, 2000, Some(7000))]), []);
+    assert_eq!(
+        after_handshake(&[(true, ACK, 600_001, Some(605_001)), (true, ACK, 600_002, Some(605_002))]),
+        []
+    );
+}
+
+#[test]
+fn ignores_segment_without_timestamp() {
+    let steps = [(true, ACK, 1000, None), (true, RST, 2000, Some(7000))];
+    assert_eq!(after_handshake(&steps), [(3, "client", 1000)]);
+    assert_eq!(clocks(&[(true, SYN, 0, None), (false, SYN_ACK, 1, None), (true, ACK, 1000, Some(6000))]), []);
+    assert_eq!(clocks(&[(true, SYN, 0, Some(0)), (true, ACK, 1000, Some(1000))]), [], "0 is no timestamp");
+}
+
+#[test]
+fn repeated_syn_measures_and_new_syn_restarts() {
+    let repeated = [(true, SYN, 0, Some(5000)), (true, SYN, 1000, Some(6000)), (true, SYN, 3000, Some(8000))];
+    assert_eq!(clocks(&repeated), [(1, "client", 1000)]);
+    let anew = [
+        BEGIN[0],
+        BEGIN[1],
+        (true, RST, 20, None),
+        (true, SYN, 9000, Some(70_000)),
+        (true, ACK, 10_000, Some(70_100)),
+    ];
+    assert_eq!(clocks(&anew), [(4, "client", 100)]);
+}

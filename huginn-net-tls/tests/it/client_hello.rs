@@ -1,0 +1,266 @@
+//! ClientHellos and ServerHellos as bytes: what is read of good ones, and of those that lie.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+use huginn_net_tls::{
+    ClientHello, Parsed, ServerHello, TlsError, TlsField, Transport, Version, extension_type,
+};
+use proptest::prelude::*;
+
+/// A number of `width` bytes.
+fn number(value: usize, width: usize) -> Vec<u8> {
+    value.to_be_bytes()[size_of::<usize>() - width..].to_vec()
+}
+
+/// Bytes after their length in `width` bytes.
+fn prefixed(width: usize, bytes: &[u8]) -> Vec<u8> {
+    [number(bytes.len(), width), bytes.to_vec()].concat()
+}
+
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    [vec![kind], prefixed(3, body)].concat()
+}
+
+fn extension(kind: u16, data: &[u8]) -> Vec<u8> {
+    [kind.to_be_bytes().to_vec(), prefixed(2, data)].concat()
+}
+
+/// What comes before the extensions (RFC 8446, section 4.1.2): a session id of two bytes, the suites 1301 and 0a0a.
+fn before_extensions() -> Vec<u8> {
+    [&[3, 3][..], &[7; 32], &[2, 8, 9], &[0, 4, 0x13, 0x01, 0x0a, 0x0a], &[1, 0]].concat()
+}
+
+/// A ClientHello with this block of extensions.
+fn hello(extensions: &[u8]) -> Vec<u8> {
+    message(1, &[before_extensions(), prefixed(2, extensions)].concat())
+}
+
+fn parsed(message: &[u8]) -> ClientHello<'_> {
+    ClientHello::from_message(message, Transport::Tcp).unwrap().unwrap().value
+}
+
+fn kinds(hello: &ClientHello<'_>) -> Vec<u16> {
+    hello.extensions().map(|extension| extension.kind).collect()
+}
+
+#[test]
+fn every_part_is_read() {
+    let extensions = [
+        extension(0, &prefixed(2, &[&[0][..], &prefixed(2, b"a.example")].concat())),
+        extension(10, &prefixed(2, &[0x1a, 0x1a, 0, 29])),
+        extension(11, &prefixed(1, &[0, 1])),
+        extension(13, &prefixed(2, &[4, 3, 8, 4])),
+        extension(16, &prefixed(2, &[prefixed(1, b"h2"), prefixed(1, b"http/1.1")].concat())),
+        extension(43, &prefixed(1, &[0x2a, 0x2a, 3, 4, 3, 3])),
+        extension(0xfe0d, &[0; 9]),
+    ]
+    .concat();
+    let bytes = [hello(&extensions), b"of another message".to_vec()].concat();
+    let hello = parsed(&bytes);
+    assert!(hello.is_well_formed());
+    assert_eq!(hello.message().len(), bytes.len() - 18);
+    assert_eq!((hello.random(), hello.session_id()), (&[7; 32][..], &[8, 9][..]));
+    assert_eq!(hello.cipher_suites().collect::<Vec<_>>(), [0x1301, 0x0a0a]);
+    assert_eq!(hello.compression_methods(), [0]);
+    assert_eq!((hello.has_server_name(), hello.server_name()), (true, Some(&b"a.example"[..])));
+    assert_eq!(hello.supported_groups().collect::<Vec<_>>(), [0x1a1a, 29]);
+    assert_eq!(hello.ec_point_formats(), [0, 1]);
+    assert_eq!(hello.signature_algorithms().collect::<Vec<_>>(), [0x0403, 0x0804]);
+    assert_eq!(hello.alpn().collect::<Vec<_>>(), [&b"h2"[..], b"http/1.1"]);
+    assert_eq!((hello.version(), hello.legacy_version()), (Version::TLS_1_3, Version::TLS_1_2));
+    assert!(hello.has_ech());
+    assert_eq!(hello.extension(extension_type::ENCRYPTED_CLIENT_HELLO), Some(&[0; 9][..]));
+    assert_eq!(hello.clone().into_owned(), hello);
+}
+
+#[test]
+fn a_hello_of_old_has_no_extensions() {
+    let bytes = message(1, &before_extensions());
+    let hello = parsed(&bytes);
+    assert!(hello.is_well_formed());
+    assert_eq!((kinds(&hello), hello.version()), (vec![], Version::TLS_1_2));
+    assert_eq!((hello.has_server_name(), hello.server_name(), hello.alpn().next()), (false, None, None));
+}
+
+#[test]
+fn dtls_has_a_cookie() {
+    let mut body = before_extensions();
+    body.splice(37..37, [3, b'a', b'b', b'c']);
+    let bytes = message(1, &body);
+    let hello = ClientHello::from_message(&bytes, Transport::Dtls).unwrap().unwrap().value;
+    assert_eq!((hello.session_id(), hello.cookie()), (&[8, 9][..], &b"abc"[..]));
+    assert_eq!(hello.cipher_suites().next(), Some(0x1301));
+}
+
+/// The version that JA4 prints for a hello with these `supported_versions`.
+fn version(offered: &[u8], transport: Transport) -> &'static str {
+    let bytes = hello(&extension(43, &prefixed(1, offered)));
+    let mut bytes = bytes;
+    if transport == Transport::Dtls {
+        bytes.insert(41, 0);
+        bytes[3] += 1;
+    }
+    ClientHello::from_message(&bytes, transport).unwrap().unwrap().value.version().ja4()
+}
+
+#[test]
+fn the_version_is_the_highest_that_is_no_grease() {
+    assert_eq!(version(&[0xfa, 0xfa, 3, 2, 3, 4, 3, 3], Transport::Tcp), "13");
+    assert_eq!(version(&[0x7f, 0x1c, 3, 3], Transport::Tcp), "00", "a draft");
+    assert_eq!(version(&[0x8a, 0x8a], Transport::Tcp), "12", "nothing but GREASE: that of the hello");
+    assert_eq!(version(&[0xfe, 0xff, 0xfe, 0xfc, 0xfe, 0xfd], Transport::Dtls), "d3");
+    assert_eq!(version(&[0xfe, 0xff, 0xfe, 0xfd], Transport::Dtls), "d2");
+}
+
+#[test]
+fn what_is_mandatory_must_be_there() {
+    let whole = message(1, &before_extensions());
+    let fields = [
+        (4, TlsField::Version),
+        (6, TlsField::Random),
+        (38, TlsField::SessionId),
+        (41, TlsField::CipherSuites),
+        (47, TlsField::CompressionMethods),
+    ];
+    for len in 0..whole.len() {
+        let mut cut = whole[..len].to_vec();
+        assert_eq!(ClientHello::from_message(&cut, Transport::Tcp), Ok(None), "{len} bytes");
+        if len >= 4 {
+            cut[3] = u8::try_from(len - 4).unwrap();
+            let error = ClientHello::from_message(&cut, Transport::Tcp).unwrap_err();
+            let (_, expected) = fields.iter().rev().find(|(offset, _)| len >= *offset).unwrap();
+            assert!(
+                matches!(error, TlsError::Truncated { field, .. } if field == *expected),
+                "{len} bytes: {error}"
+            );
+        }
+    }
+    assert_eq!(ClientHello::from_message(&[2, 0, 0, 0], Transport::Tcp), Err(TlsError::NotHello(2)));
+    let announced = 0xff_ffff;
+    assert_eq!(
+        ClientHello::from_message(&[1, 0xff, 0xff, 0xff], Transport::Tcp),
+        Err(TlsError::TooLong { announced })
+    );
+}
+
+#[test]
+fn an_extension_that_lies_does_not_lose_those_before_it() {
+    let good = extension(23, b"");
+    let cases: [(&str, Vec<u8>); 4] = [
+        ("it is longer than the block", [good.clone(), vec![0, 35, 0, 9, 1]].concat()),
+        ("its header is cut", [good.clone(), vec![0, 35, 0]].concat()),
+        ("a byte too many", [good.clone(), vec![0]].concat()),
+        ("zeros after the last", [good.clone(), vec![0; 3]].concat()),
+    ];
+    for (what, block) in cases {
+        let bytes = hello(&block);
+        let hello = parsed(&bytes);
+        assert_eq!(kinds(&hello), [23], "{what}");
+        assert!(!hello.is_well_formed(), "{what}");
+    }
+}
+
+#[test]
+fn a_block_that_lies_about_its_length_is_read_to_the_end_of_the_message() {
+    for (announced, expected) in [(3_usize, vec![]), (4, vec![23]), (9, vec![23, 22]), (0xffff, vec![23, 22])]
+    {
+        let block = [extension(23, b""), extension(22, b"")].concat();
+        let bytes = message(1, &[before_extensions(), number(announced, 2), block].concat());
+        let hello = parsed(&bytes);
+        assert_eq!(kinds(&hello), expected, "{announced} bytes announced");
+        assert!(!hello.is_well_formed());
+    }
+}
+
+#[test]
+fn of_an_extension_that_comes_twice_the_first_counts_and_both_are_listed() {
+    let block = [extension(13, &prefixed(2, &[4, 3])), extension(13, &prefixed(2, &[8, 4]))].concat();
+    let bytes = hello(&block);
+    let hello = parsed(&bytes);
+    assert_eq!(kinds(&hello), [13, 13]);
+    assert_eq!(hello.signature_algorithms().collect::<Vec<_>>(), [0x0403]);
+}
+
+#[test]
+fn lists_within_extensions_that_lie_give_what_is_there() {
+    let block = [
+        extension(0, &[0xff, 0xff, 1, 0, 1, b'x', 0, 0, 2, b'o', b'k', 0, 0, 9]),
+        extension(10, &[0xff, 0xff, 0, 29, 7]),
+        extension(13, &[0]),
+        extension(16, &[0, 9, 2, b'h', b'2', 9, b'x']),
+        extension(43, b""),
+    ]
+    .concat();
+    let bytes = hello(&block);
+    let hello = parsed(&bytes);
+    assert_eq!(hello.server_name(), Some(&b"ok"[..]), "the first name of type host_name");
+    assert_eq!(hello.supported_groups().collect::<Vec<_>>(), [29]);
+    assert_eq!(hello.signature_algorithms().next(), None);
+    assert_eq!(hello.alpn().collect::<Vec<_>>(), [b"h2"]);
+    assert_eq!(hello.version(), Version::TLS_1_2);
+}
+
+#[test]
+fn as_many_extensions_and_suites_as_the_lengths_allow() {
+    let block: Vec<u8> = (0..16_383_u16).flat_map(|kind| extension(kind, b"")).collect();
+    let suites: Vec<u8> = (0..32_767_u16).flat_map(u16::to_be_bytes).collect();
+    let body = [&[3, 3][..], &[7; 32], &[0], &prefixed(2, &suites), &[1, 0], &prefixed(2, &block)].concat();
+    let bytes = message(1, &body);
+    let hello = parsed(&bytes);
+    assert!(hello.is_well_formed());
+    assert_eq!((hello.extensions().count(), hello.cipher_suites().len()), (16_383, 32_767));
+    assert!(hello.ja4().to_string().starts_with("t12d9999"), "{}", hello.ja4());
+}
+
+#[test]
+fn a_server_hello_tells_what_was_chosen() {
+    let block = [extension(16, &prefixed(2, &prefixed(1, b"h2"))), extension(0xff01, &[0])].concat();
+    let body = [&[3, 3][..], &[7; 32], &[1, 9], &[0xc0, 0x2f], &[0], &prefixed(2, &block)].concat();
+    let bytes = message(2, &body);
+    let hello = ServerHello::from_message(&bytes, Transport::Tcp).unwrap().unwrap().value;
+    assert_eq!((hello.version(), hello.cipher_suite()), (Version::TLS_1_2, 0xc02f));
+    assert_eq!((hello.alpn(), hello.is_retry_request()), (Some(&b"h2"[..]), false));
+    let old = message(2, &body[..body.len() - block.len() - 2]);
+    assert_eq!(
+        ServerHello::from_message(&old, Transport::Tcp).unwrap().unwrap().value.extensions().count(),
+        0
+    );
+    for len in 0..39 {
+        assert!(ServerHello::from_message(&message(2, &body[..len]), Transport::Tcp).is_err(), "{len} bytes");
+    }
+}
+
+/// The ServerHello of TLS 1.3 before its draft 22 had no session id and no compression method.
+#[test]
+fn a_server_hello_of_an_early_draft() {
+    let body = [&[0x7f, 0x12][..], &[7; 32], &[0x13, 0x02], &prefixed(2, &extension(40, &[0; 4]))].concat();
+    let bytes = message(2, &body);
+    let hello = ServerHello::from_message(&bytes, Transport::Tcp).unwrap().unwrap().value;
+    assert_eq!((hello.version(), hello.cipher_suite()), (Version(0x7f12), 0x1302));
+    assert_eq!(hello.extensions().map(|extension| extension.kind).collect::<Vec<_>>(), [40]);
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_bytes_never_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..400), server in any::<bool>()) {
+        if let [kind, high, middle, ..] = bytes.as_mut_slice() {
+            (*kind, *high, *middle) = (1 + u8::from(server), 0, 0);
+        }
+        for transport in [Transport::Tcp, Transport::Quic, Transport::Dtls] {
+            if let Ok(Some(Parsed { value: hello, consumed })) = ClientHello::from_message(&bytes, transport) {
+                prop_assert_eq!(consumed, hello.message().len());
+                let _ = (hello.ja4_r().to_string(), hello.ja3_hash().to_string(), hello.server_name());
+                prop_assert!(hello.alpn().count() < 400);
+            }
+            if let Ok(Some(Parsed { value: hello, consumed })) = ServerHello::from_message(&bytes, transport) {
+                prop_assert_eq!(consumed, hello.message().len());
+                let _ = (hello.ja3s_hash().to_string(), hello.alpn(), hello.version());
+            }
+        }
+        let _ = ClientHello::from_records(&bytes);
+    }
+}

@@ -1,0 +1,12 @@
+//! Integration tests of `huginn-net-tls`.
+
+#[cfg(feature = "packets")]
+mod against_tls_parser;
+#[cfg(feature = "packets")]
+mod client_family;
+mod client_hello;
+mod ja4_vectors;
+#[cfg(feature = "packets")]
+mod streams;
+#[cfg(feature = "packets")]
+mod udp_flows;

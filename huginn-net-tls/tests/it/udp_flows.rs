@@ -1,0 +1,98 @@
+//! UDP flows: what opens them, and who is the client.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::panic,
+    reason = "a test may panic"
+)]
+
+use huginn_net_core::{Event, Frame, LinkType, Side, Timestamp};
+use huginn_net_tls::{HuginnNetTls, TlsEvent, Transport};
+
+/// RFC 9001, appendix A.2: a client's Initial packet with a hello for `example.com`.
+const QUIC: &[u8] = include_bytes!("../../src/quic/testdata/rfc9001-a2-client-initial.bin");
+/// Recorded from OpenSSL: each datagram behind its sender (0: the client) and its length.
+const DTLS: &[u8] = include_bytes!("../../hellos/dtls-openssl-fragments.bin");
+/// As long as a hard reset of OpenVPN, and none.
+const FALSE_RESET: [u8; 14] = [0x38, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0];
+
+/// What is reported of datagrams between two ports: the transport, the subject and the client's port.
+fn reported(datagrams: &[(Side, &[u8])], client: u16, server: u16) -> Vec<(Transport, Side, u16)> {
+    let mut analyzer = HuginnNetTls::builder().build();
+    let mut events: Vec<Event<TlsEvent>> = Vec::new();
+    for (sender, datagram) in datagrams {
+        let (ports, addresses) = match sender {
+            Side::Client => ([client, server], [10, 0, 0, 1, 192, 0, 2, 1]),
+            Side::Server => ([server, client], [192, 0, 2, 1, 10, 0, 0, 1]),
+        };
+        let packet = packet(ports, addresses, datagram);
+        let wire_len = packet.len() as u32;
+        let frame = Frame { ts: Timestamp::new(1, 0, 6), link: LinkType::RAW, data: &packet, wire_len };
+        assert!(analyzer.push(&frame, &mut events).is_continue());
+    }
+    let counters = analyzer.protocol().counters().parser.hellos;
+    assert_eq!(counters.client + counters.server, events.len() as u64);
+    events
+        .iter()
+        .map(|event| {
+            let transport = match &event.kind {
+                TlsEvent::Client(client) => client.hello.transport(),
+                TlsEvent::Server(server) => server.hello.transport(),
+                other => panic!("{other:?}"),
+            };
+            (transport, event.subject, event.flow.client.port())
+        })
+        .collect()
+}
+
+/// An IPv4 packet with a UDP datagram (RFC 791, RFC 768).
+fn packet(ports: [u16; 2], addresses: [u8; 8], payload: &[u8]) -> Vec<u8> {
+    let len = |header: usize| ((header + payload.len()) as u16).to_be_bytes();
+    let ip = [&[0x45, 0][..], &len(28), &[0, 1, 0x40, 0, 64, 17, 0, 0], &addresses].concat();
+    [&ip[..], &ports.map(u16::to_be_bytes).concat(), &len(8), &[0, 0], payload].concat()
+}
+
+/// The datagrams of a recorded dialogue.
+fn dialogue(mut bytes: &[u8]) -> Vec<(Side, &[u8])> {
+    let mut datagrams = Vec::new();
+    while let [sender, high, low, rest @ ..] = bytes {
+        let (datagram, rest) = rest.split_at(usize::from(u16::from_be_bytes([*high, *low])));
+        datagrams.push((if *sender == 0 { Side::Client } else { Side::Server }, datagram));
+        bytes = rest;
+    }
+    datagrams
+}
+
+/// Anybody may send datagrams with the addresses of others.
+#[test]
+fn misdetected_datagram_does_not_hide_other_carrier() {
+    let (quic, dtls) = ((Side::Client, QUIC), dialogue(DTLS));
+    let of_quic = reported(&[quic], 50_000, 443);
+    assert_eq!(of_quic, [(Transport::Quic, Side::Client, 50_000)]);
+    assert_eq!(reported(&[(Side::Client, &FALSE_RESET[..]), quic], 50_000, 443), of_quic);
+
+    let of_dtls = reported(&dtls, 50_000, 443);
+    assert_eq!(of_dtls.len(), 3);
+    let mut sealed = QUIC.to_vec();
+    if let Some(byte) = sealed.last_mut() {
+        *byte ^= 1;
+    }
+    for junk in [&sealed[..], &FALSE_RESET] {
+        let datagrams = [&[(Side::Client, junk)][..], &dtls].concat();
+        assert_eq!(reported(&datagrams, 50_000, 443), of_dtls);
+    }
+    let datagrams = [&dtls[..], &[quic]].concat();
+    assert_eq!(reported(&datagrams, 50_000, 443), of_dtls, "it has told what it is");
+}
+
+/// A flow that is met in the middle may begin with what the server sent.
+#[test]
+fn well_known_port_is_server() {
+    for (client, server) in [(50_000, 443), (443, 500), (50_000, 8443), (443, 50_000)] {
+        // Where the client has the well-known port, it is taken for the server.
+        let swapped = client < 1024 && server >= 1024;
+        let found = reported(&[(Side::Client, QUIC)], client, server);
+        let (sender, port) = if swapped { (Side::Server, server) } else { (Side::Client, client) };
+        assert_eq!(found, [(Transport::Quic, sender, port)], "{client} to {server}");
+    }
+}
