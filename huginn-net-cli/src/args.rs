@@ -292,13 +292,14 @@ pub(crate) enum DbCommand {
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
     },
-    /// Check databases: errors by line and column, doubtful places by line
+    /// Check databases: errors with line and column, remarks with line
     Lint {
-        /// Databases in p0f v3 syntax [default: the built-in one]
+        /// Databases in p0f v3 syntax; a file without a classes line is checked as a part of the built-in database
+        /// [default: the built-in one]
         #[arg(value_name = "FILE")]
         files: Vec<PathBuf>,
     },
-    /// Look up a raw TCP signature, as --format p0f prints it in raw_sig
+    /// Look up a raw TCP signature, as --format p0f prints it in raw_sig; prints label, file and line of the match
     Match {
         /// The signature, such as '4:64+0:0:1460:mss*44,7:mss,sok,ts,nop,ws:df,id+:0'
         #[arg(value_name = "SIGNATURE")]

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Written for this test.
@@ -62,6 +62,7 @@ fn match_finds_what_the_database_says() {
     {
         assert!(found.lines().any(|found| found == line), "{line}\n{found}");
     }
+    assert!(found.lines().any(|line| line == format!("file       {path}")), "{found}");
     assert!(of(&["4:61+3:0:1460:mss*10,7:mss,sok,ts,nop,ws:df:0"]).contains("fuzzy      yes"));
     assert_eq!(of(&["--response", request]), "no match\n");
     assert!(of(&["--response", "4:64+0:0:1460:1024,0:mss:df:0"]).contains("kind       generic"));
@@ -91,4 +92,35 @@ fn lint_says_what_is_wrong_and_where() {
     let empty = db(&["lint", &database("empty.fp", &empty)]);
     assert_eq!(empty.status.code(), Some(0));
     assert!(stdout(&empty).contains("line 8"), "{}", stdout(&empty));
+}
+
+fn signatures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../huginn-net-db/signatures")
+}
+
+#[test]
+fn match_names_file_and_line_of_built_in_entry() {
+    let output = db(&["match", "4:64+0:0:1460:mss*44,7:mss,sok,ts,nop,ws:df,id+:0"]);
+    let field = |name: &str| {
+        let line = stdout(&output).lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.trim().to_owned()
+    };
+    let text = fs::read_to_string(signatures().join(field("file"))).unwrap();
+    let line = text.lines().nth(field("line").parse::<usize>().unwrap().checked_sub(1).unwrap()).unwrap();
+    assert!(line.starts_with("sig") && line.contains("mss,sok,ts,nop,ws"), "{line}");
+}
+
+#[test]
+fn lint_accepts_each_built_in_file() {
+    let files: Vec<String> =
+        fs::read_dir(signatures()).unwrap().map(|entry| entry.unwrap().path().display().to_string()).collect();
+    assert!(files.len() > 10);
+    let args: Vec<&str> = ["lint"].into_iter().chain(files.iter().map(String::as_str)).collect();
+    let output = db(&args);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(0), ""));
+
+    let unknown = "[tcp:request]\nlabel = s:toaster:Example:1\nsig = *:64:0:1460:100,0:mss::0\n";
+    let unknown = db(&["lint", &database("unknown-class.fp", unknown)]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(stdout(&unknown).contains("error: line 2"), "{}", stdout(&unknown));
 }

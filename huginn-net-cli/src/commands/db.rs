@@ -1,10 +1,12 @@
 //! `huginn-net db`: signature databases.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::{fmt, fs};
 
 use huginn_net::Database;
+use huginn_net::db::DatabaseError;
 use huginn_net::tcp::{Handshake, TcpSignature};
 
 use crate::args::DbCommand;
@@ -15,9 +17,7 @@ pub(crate) fn run(command: DbCommand) -> Result<ExitCode, Failure> {
     match command {
         DbCommand::Stats { file } => stats(&*database(file.as_deref())?),
         DbCommand::Lint { files } => lint(&files),
-        DbCommand::Match { signature, response, db } => {
-            look_up(&signature, response, &*database(db.as_deref())?)
-        }
+        DbCommand::Match { signature, response, db } => look_up(&signature, response, db.as_deref()),
     }
 }
 
@@ -39,23 +39,23 @@ fn stats(database: &Database) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Errors make it fail; remarks are but remarks.
+/// Prints errors and remarks. Only errors fail.
 fn lint(files: &[PathBuf]) -> Result<ExitCode, Failure> {
     let mut out = io::stdout().lock();
     let mut failed = false;
-    let built_in = files.is_empty().then_some(None);
-    for path in files.iter().map(|path| Some(path.as_path())).chain(built_in) {
-        let name = path.map_or_else(|| "built-in".to_owned(), |path| path.display().to_string());
-        match database(path) {
-            Ok(database) => {
-                for remark in database.lint() {
-                    writeln!(out, "{name}: {remark}")?;
+    if files.is_empty() {
+        write_remarks(&mut out, "built-in", &Database::builtin())?;
+    }
+    for path in files {
+        let name = path.display();
+        match read(path) {
+            Ok(text) => match parse(&text) {
+                Ok(database) => write_remarks(&mut out, name, &database)?,
+                Err(error) => {
+                    writeln!(out, "{name}: error: {error}")?;
+                    failed = true;
                 }
-            }
-            Err(Failure::Database { source, .. }) => {
-                writeln!(out, "{name}: error: {source}")?;
-                failed = true;
-            }
+            },
             Err(failure) => {
                 failure::report(&failure);
                 failed = true;
@@ -65,7 +65,24 @@ fn lint(files: &[PathBuf]) -> Result<ExitCode, Failure> {
     Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
-fn look_up(text: &str, response: bool, database: &Database) -> Result<ExitCode, Failure> {
+fn read(path: &Path) -> Result<String, Failure> {
+    let bytes = fs::read(path).map_err(|source| Failure::Read { path: path.display().to_string(), source })?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Parses a database, or a file without `classes` as a part of the built-in database.
+fn parse(text: &str) -> Result<Database, DatabaseError> {
+    let lists_classes = text.lines().any(|line| line.trim_start().starts_with("classes"));
+    if lists_classes { Database::parse(text) } else { Database::parse_fragment(text, &Database::builtin()) }
+}
+
+fn write_remarks(out: &mut impl Write, name: impl fmt::Display, database: &Database) -> io::Result<()> {
+    database.lint().iter().try_for_each(|remark| writeln!(out, "{name}: {remark}"))
+}
+
+/// Prints the match of a signature with the database in `file`, or with the built-in one.
+fn look_up(text: &str, response: bool, file: Option<&Path>) -> Result<ExitCode, Failure> {
+    let database = database(file)?;
     let parsed = text.parse::<TcpSignature>();
     let mut signature = parsed.map_err(|source| Failure::Signature { text: text.to_owned(), source })?;
     let mut out = io::stdout().lock();
@@ -85,6 +102,11 @@ fn look_up(text: &str, response: bool, database: &Database) -> Result<ExitCode, 
     writeln!(out, "kind       {}", if label.generic { "generic" } else { "specific" })?;
     writeln!(out, "fuzzy      {}", if found.fuzzy { "yes" } else { "no" })?;
     writeln!(out, "distance   {}", found.distance)?;
-    writeln!(out, "line       {}", found.line)?;
+    let (file, line) = match (file, Database::builtin_source(found.line)) {
+        (None, Some(source)) => (source.file.to_owned(), source.line),
+        (file, _) => (file.map_or_else(String::new, |file| file.display().to_string()), found.line),
+    };
+    writeln!(out, "file       {file}")?;
+    writeln!(out, "line       {line}")?;
     Ok(ExitCode::SUCCESS)
 }
