@@ -29,7 +29,7 @@ pub(crate) const MAX_OUTPUT_EVENTS: usize = 256;
 /// evicted does not depend on the number of workers; more than workers, so that these get equal parts.
 pub(crate) const MAX_FLOW_PARTITIONS: usize = 64;
 
-/// Flows that a partition of the flow table holds at least, so that a small table is not divided into tiny ones.
+/// FlowTable that a partition of the flow table holds at least, so that a small table is not divided into tiny ones.
 pub(crate) const MIN_PARTITION_FLOWS: usize = 1024;
 
 /// Frames between two looks at snapshot requests in sequential analysis.

@@ -66,7 +66,7 @@ impl Protocol for Numbers {
         Self
     }
 
-    fn counted(&self) {}
+    fn counters(&self) {}
 
     fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
         segment.tcp().is_some_and(|tcp| tcp.flags == TcpFlags::SYN).then_some(Side::Client)
@@ -101,7 +101,7 @@ impl Protocol for FirstByte {
         Self
     }
 
-    fn counted(&self) {}
+    fn counters(&self) {}
 
     fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
         Some(if segment.payload.first() == Some(&b'S') { Side::Server } else { Side::Client })
@@ -146,7 +146,7 @@ impl Protocol for Both {
         Self::default()
     }
 
-    fn counted(&self) {}
+    fn counters(&self) {}
 
     fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
         self.0.starts_flow(segment).or_else(|| self.1.starts_flow(segment))
@@ -299,9 +299,9 @@ fn flows_are_capped_and_counted_and_forgotten_between_captures() {
         let _ = analyzer.push(&frame(0, packet), &mut events);
     }
     let flows = analyzer.counters().flows;
-    assert_eq!((flows.opened, flows.evicted, flows.held), (5, 3, 2));
+    assert_eq!((flows.opened, flows.evicted, flows.active), (5, 3, 2));
     analyzer.finish();
-    assert_eq!(analyzer.counters().flows.held, 0);
+    assert_eq!(analyzer.counters().flows.active, 0);
 }
 
 /// Notes every SYN; what is remembered is how many each client sent.
@@ -325,7 +325,7 @@ impl Protocol for Syns {
         Self
     }
 
-    fn counted(&self) {}
+    fn counters(&self) {}
 
     fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
         Numbers.starts_flow(segment)

@@ -10,7 +10,7 @@ const EPOCH: u32 = 719_468;
 ///
 /// let date = CivilDate { year: 2024, month: 2, day: 29 };
 /// assert_eq!(date.days_since_epoch(), 19_782);
-/// assert_eq!(CivilDate::of_day(19_782), date);
+/// assert_eq!(CivilDate::from_days(19_782), date);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CivilDate {
@@ -23,7 +23,7 @@ pub struct CivilDate {
 }
 
 impl CivilDate {
-    /// The last day that [`of_day`](Self::of_day) takes: 9999-12-31.
+    /// The last day that [`from_days`](Self::from_days) takes: 9999-12-31.
     pub const LAST_DAY: u32 = 2_932_896;
 
     /// The date of a day, counted from 1970-01-01, which is 0; that of [`LAST_DAY`](Self::LAST_DAY) for a later one.
@@ -33,7 +33,7 @@ impl CivilDate {
         reason = "days end in the year 9999: every step fits, every remainder its type"
     )]
     #[inline]
-    pub const fn of_day(days: u32) -> Self {
+    pub const fn from_days(days: u32) -> Self {
         // Eras of 400 years that start on 1 March, so that the leap day is the last of its year.
         let shifted = if days < Self::LAST_DAY { days } else { Self::LAST_DAY } + EPOCH;
         let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
@@ -75,8 +75,8 @@ mod tests {
             assert_eq!(CivilDate { year, month, day }.days_since_epoch(), days);
         }
         for day in 0..=CivilDate::LAST_DAY {
-            assert_eq!(CivilDate::of_day(day).days_since_epoch(), i64::from(day));
+            assert_eq!(CivilDate::from_days(day).days_since_epoch(), i64::from(day));
         }
-        assert_eq!(CivilDate::of_day(u32::MAX), CivilDate { year: 9999, month: 12, day: 31 });
+        assert_eq!(CivilDate::from_days(u32::MAX), CivilDate { year: 9999, month: 12, day: 31 });
     }
 }

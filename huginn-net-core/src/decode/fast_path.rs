@@ -4,7 +4,7 @@
 use super::ip::{self, Header, IpPacket, Ipv4, Ipv6, protocol};
 use super::transport::{self, Datagram, Tcp};
 use super::{ethernet, ethertype};
-use crate::flows::Outline;
+use crate::flow::SegmentMeta;
 use crate::{FlowKey, Frame, LinkType, Segment, TcpFlags, Timestamp, TunnelPath};
 
 /// The parts of such a frame.
@@ -18,7 +18,7 @@ pub(crate) struct FastPath<'a, H = Ipv4<'a>> {
 /// What a segment can be made of, once it is wanted.
 pub(crate) trait LazySegment {
     /// What is looked at before the segment is made.
-    fn outline(&self) -> Outline;
+    fn meta(&self) -> SegmentMeta;
 
     /// The segment.
     fn segment(&self) -> Segment<'_>;
@@ -26,10 +26,10 @@ pub(crate) trait LazySegment {
 
 impl LazySegment for Segment<'_> {
     #[inline(always)]
-    fn outline(&self) -> Outline {
+    fn meta(&self) -> SegmentMeta {
         let flags = self.tcp().map_or(TcpFlags::empty(), |tcp| tcp.flags);
-        let (key, sender_is_low) = FlowKey::of(self);
-        Outline { key, sender_is_low, ts: self.ts, flags }
+        let (key, sender_is_low) = FlowKey::from_segment(self);
+        SegmentMeta { key, sender_is_low, ts: self.ts, flags }
     }
 
     #[inline(always)]
@@ -70,15 +70,15 @@ impl<'a, H: Header> FastPath<'a, H> {
     /// The key of its flow, and whether its sender is the low end of it.
     #[inline(always)]
     pub(crate) fn key(&self) -> (FlowKey, bool) {
-        FlowKey::of_tcp(self.packet.header.read().addresses, self.datagram.header.ports())
+        FlowKey::from_tcp(self.packet.header.read().addresses, self.datagram.header.ports())
     }
 }
 
 impl<H: Header> LazySegment for FastPath<'_, H> {
     #[inline(always)]
-    fn outline(&self) -> Outline {
+    fn meta(&self) -> SegmentMeta {
         let (key, sender_is_low) = self.key();
-        Outline { key, sender_is_low, ts: self.ts, flags: self.datagram.header.flags() }
+        SegmentMeta { key, sender_is_low, ts: self.ts, flags: self.datagram.header.flags() }
     }
 
     #[inline(always)]
@@ -158,16 +158,16 @@ mod tests {
             let wire_len = packet.len() as u32;
             packet.truncate(packet.len().saturating_sub(cut.saturating_sub(150)));
             let frame = Frame { ts: Timestamp::new(1, 2, 6), link: LinkType::ETHERNET, data: &packet, wire_len };
-            let told = |segment: &Segment<'_>| (format!("{segment:?}"), FlowKey::of(segment).0);
+            let told = |segment: &Segment<'_>| (format!("{segment:?}"), FlowKey::from_segment(segment).0);
             let (mut long, mut segments) = (decoder(), Vec::new());
             long.decode_other(&frame, &mut |segment| segments.push(told(segment)));
             let mut counted = decoder();
             let tell = |usual: &dyn LazySegment| {
-                let (segment, outline) = (usual.segment(), usual.outline());
+                let (segment, meta) = (usual.segment(), usual.meta());
                 let flags = segment.tcp().map(|tcp| tcp.flags);
-                let (key, sender_is_low) = FlowKey::of(&segment);
-                assert_eq!(outline, Outline { key, sender_is_low, ts: segment.ts, flags: flags.unwrap() });
-                assert_eq!(outline, segment.outline());
+                let (key, sender_is_low) = FlowKey::from_segment(&segment);
+                assert_eq!(meta, SegmentMeta { key, sender_is_low, ts: segment.ts, flags: flags.unwrap() });
+                assert_eq!(meta, segment.meta());
                 told(&segment)
             };
             let made = if let Some(usual) = FastPath::of(&frame) {

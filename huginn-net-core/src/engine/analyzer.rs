@@ -14,9 +14,9 @@ use super::parallel::{self, Parts};
 use super::render::{Map, Output, Render, Text, ToSink, ToTextSink};
 use super::ring::{Overflow, RingConfig};
 use super::router::EventRouter;
-use super::sequential::{self, FlowPath};
+use super::sequential::{self, SequentialPath};
 use super::{AnalysisError, SnapshotHandle, TextSink};
-use crate::flows::{FlowPartitions, Flows};
+use crate::flow::{FlowPartitions, FlowTable};
 use crate::limits::BLOCK_BYTES;
 use crate::{
     DecodeConfig, DecodeCounters, Decoder, Event, Filter, FlowCounters, FlowLimits, Frame, Protocol, Report,
@@ -29,7 +29,7 @@ use crate::{
 /// [workers](Builder::workers); they have ended when [`analyze`](Self::analyze) returns.
 pub struct Analyzer<P: Protocol> {
     ingest: Ingest,
-    flows: Flows<P>,
+    flows: FlowTable<P>,
     router: EventRouter<P::SharedState>,
     workers: NonZeroUsize,
     ring: RingConfig,
@@ -84,7 +84,7 @@ impl<P: Protocol> Analyzer<P> {
     ) -> ControlFlow<()> {
         let Self { ingest, flows, router, .. } = self;
         let (render, output) = (&Map(identity), &mut ToSink(sink));
-        ingest.take(frame, &mut FlowPath { flows, router, render, arena: &mut (), output })
+        ingest.take(frame, &mut SequentialPath { flows, router, render, arena: &mut (), output })
     }
 
     /// Ends the capture: forgets flows and fragments, so that the analyzer is ready for another one. Counters and
@@ -168,7 +168,7 @@ impl<P: Protocol> Analyzer<P> {
         let Self { ingest, flows, router, cancel, snapshots, .. } = self;
         let accepted = snapshots.accept();
         let arena = &mut R::Arena::default();
-        let mut path = FlowPath { flows, router, render, arena, output };
+        let mut path = SequentialPath { flows, router, render, arena, output };
         let outcome = sequential::run(&mut source, ingest, &mut path, cancel, &accepted.requests);
         path.output.end();
         outcome.map_err(AnalysisError::Source)
@@ -298,7 +298,7 @@ impl<P: Protocol> Builder<P> {
         Analyzer {
             router: EventRouter { shared_state: self.protocol.shared_state(), events: 0 },
             ingest,
-            flows: Flows::new(self.protocol, self.flows, partitions),
+            flows: FlowTable::new(self.protocol, self.flows, partitions),
             workers: self.workers,
             ring: self.ring,
             dropped: Dropped::default(),

@@ -2,7 +2,7 @@
 
 use super::router::EventRouter;
 use super::{Counters, Snapshot};
-use crate::flows::Flows;
+use crate::flow::FlowTable;
 use crate::{FlowCounters, Protocol, Tally};
 
 /// The counters of the flows of one thread.
@@ -39,13 +39,13 @@ impl<C: Default> Default for CounterSnapshot<C> {
 
 impl<C: Default + Tally> CounterSnapshot<C> {
     /// The counters of these flows.
-    pub(super) fn of<P: Protocol<Counters = C>>(flows: &Flows<P>) -> Self {
+    pub(super) fn of<P: Protocol<Counters = C>>(flows: &FlowTable<P>) -> Self {
         Self {
             flows: flows.counters(),
             segments_without_flow: flows.segments_without_flow(),
             segments_dropped: 0,
             blocks_dropped: 0,
-            protocol: flows.protocol().counted(),
+            protocol: flows.protocol().counters(),
         }
     }
 
@@ -104,7 +104,7 @@ pub(super) struct CounterSnapshots<P: Protocol> {
 }
 
 impl<P: Protocol> CounterSnapshots<P> {
-    pub(super) fn new(flows: &Flows<P>, dropped: Dropped, ingest: Counters, workers: usize) -> Self {
+    pub(super) fn new(flows: &FlowTable<P>, dropped: Dropped, ingest: Counters, workers: usize) -> Self {
         let workers = std::iter::repeat_with(CounterSnapshot::default).take(workers).collect();
         Self { before: CounterSnapshot::of(flows).with_dropped(dropped), ingest, workers }
     }

@@ -18,7 +18,7 @@ pub enum Overflow {
     #[default]
     Wait,
     /// When the ring of blocks has been full for 200 ms, the slowest worker skips a block and
-    /// [counts](crate::Counters::segments_dropped) its segments. For live capture. Flows are then assigned to workers by
+    /// [counts](crate::Counters::segments_dropped) its segments. For live capture. FlowTable are then assigned to workers by
     /// a hash with a random seed, so that an attacker cannot choose the worker of a flow.
     Drop,
 }

@@ -11,20 +11,20 @@ use super::render::{Output, Render};
 use super::router::EventRouter;
 use super::snapshot::Request;
 use crate::decode::LazySegment;
-use crate::flows::Flows;
+use crate::flow::FlowTable;
 use crate::limits::FRAMES_BETWEEN_REQUESTS;
 use crate::{Event, NextFrame, Protocol, Report, Source, Timestamp};
 
 /// The packet path behind decode: flows, protocol, memory, sink.
-pub(super) struct FlowPath<'a, P: Protocol, R: Render<Event<Report<P>>>, O> {
-    pub(super) flows: &'a mut Flows<P>,
+pub(super) struct SequentialPath<'a, P: Protocol, R: Render<Event<Report<P>>>, O> {
+    pub(super) flows: &'a mut FlowTable<P>,
     pub(super) router: &'a mut EventRouter<P::SharedState>,
     pub(super) render: &'a R,
     pub(super) arena: &'a mut R::Arena,
     pub(super) output: &'a mut O,
 }
 
-impl<P, R, O> SegmentHandler for FlowPath<'_, P, R, O>
+impl<P, R, O> SegmentHandler for SequentialPath<'_, P, R, O>
 where
     P: Protocol,
     R: Render<Event<Report<P>>>,
@@ -33,8 +33,8 @@ where
     #[inline(always)]
     fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()> {
         let Self { flows, router, render, arena, output } = self;
-        let outline = segment.outline();
-        flows.segment(&outline, segment, now, &mut |event| router.take(event, *render, arena, *output))
+        let meta = segment.meta();
+        flows.on_segment(&meta, segment, now, &mut |event| router.take(event, *render, arena, *output))
     }
 }
 
@@ -44,7 +44,7 @@ where
 pub(super) fn run<S, P, R, O>(
     source: &mut S,
     ingest: &mut Ingest,
-    path: &mut FlowPath<'_, P, R, O>,
+    path: &mut SequentialPath<'_, P, R, O>,
     cancel: &CancelToken,
     requests: &Receiver<Request<P>>,
 ) -> Result<(), S::Error>

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::Timestamp;
-use crate::event::SinkResult;
+use crate::SinkResult;
 
 /// Takes the text of events, in the thread that called [`Analyzer::analyze_text`](crate::Analyzer::analyze_text).
 ///

@@ -12,7 +12,7 @@ use super::render::Render;
 use super::ring::{Ring, Step};
 use super::router::{Routed, route};
 use crate::decode::LazySegment;
-use crate::flows::Flows;
+use crate::flow::FlowTable;
 use crate::limits::MAX_OUTPUT_EVENTS;
 use crate::{Block, Event, Protocol, Report, SharedState, Source, Timestamp};
 
@@ -66,7 +66,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> OutputChannel<P, R> {
 pub(super) struct Worker<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     pub(super) number: usize,
     pub(super) ingest: &'a mut Ingest,
-    pub(super) flows: Flows<P>,
+    pub(super) flows: FlowTable<P>,
     pub(super) render: &'a R,
     pub(super) channel: OutputChannel<P, R>,
     pub(super) dropped: Dropped,
@@ -74,7 +74,7 @@ pub(super) struct Worker<'a, P: Protocol, R: Render<Event<Report<P>>>> {
 
 /// What a worker leaves behind.
 pub(super) struct WorkerEnd<P: Protocol> {
-    pub(super) flows: Flows<P>,
+    pub(super) flows: FlowTable<P>,
     pub(super) dropped: Dropped,
 }
 
@@ -145,7 +145,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
 struct Share<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     /// The index in the block of the next segment.
     index: u32,
-    flows: &'a mut Flows<P>,
+    flows: &'a mut FlowTable<P>,
     render: &'a R,
     output: WorkerOutput<P, R>,
 }
@@ -155,10 +155,10 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for Share<'_, P, R
     fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()> {
         let index = self.index;
         self.index = index.saturating_add(1);
-        let outline = segment.outline();
-        if self.flows.has_partition_of(&outline.key) {
+        let meta = segment.meta();
+        if self.flows.owns_flow(&meta.key) {
             let Self { flows, render, output: WorkerOutput { events, arena, .. }, .. } = self;
-            let _ = flows.segment(&outline, segment, now, &mut |event| {
+            let _ = flows.on_segment(&meta, segment, now, &mut |event| {
                 events.push_back((index, route::<P::Event, P::SharedState, R>(event, *render, arena)));
                 ControlFlow::Continue(())
             });
@@ -169,13 +169,13 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for Share<'_, P, R
 
 /// Counts the segments of a worker's flows.
 struct Skipped<'a, P: Protocol> {
-    flows: &'a Flows<P>,
+    flows: &'a FlowTable<P>,
     segments: u64,
 }
 
 impl<P: Protocol> SegmentHandler for Skipped<'_, P> {
     fn on_segment(&mut self, segment: &impl LazySegment, _: Timestamp) -> ControlFlow<()> {
-        if self.flows.has_partition_of(&segment.outline().key) {
+        if self.flows.owns_flow(&segment.meta().key) {
             self.segments = self.segments.saturating_add(1);
         }
         ControlFlow::Continue(())

@@ -175,7 +175,7 @@ impl<S: ParserSet> Open<S> {
     /// delivered.
     #[inline]
     fn comes_next(&mut self, tcp: &TcpHeader<'_>, payload_len: usize, sender: Side) -> bool {
-        !tcp.flags.closes() && self.connection.take_next(tcp, payload_len, sender)
+        !tcp.flags.is_fin_or_rst() && self.connection.take_next(tcp, payload_len, sender)
     }
 
     /// Skips the next payload unread, if every parser lets it.
@@ -211,7 +211,7 @@ impl<S: ParserSet> Open<S> {
         feed: &mut impl FnMut(&mut S, StreamInput<'_>),
     ) -> Survey {
         let Self { connection, start, parsers, .. } = self;
-        if tcp.flags.closes() {
+        if tcp.flags.is_fin_or_rst() {
             parsers.visit(&mut Close);
         }
         connection.on_segment(tcp, payload, sender, MAX_OUT_OF_ORDER_BYTES, counters, &mut |side, data| {

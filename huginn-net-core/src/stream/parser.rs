@@ -150,7 +150,7 @@ pub enum StreamStart {
 /// If both sides may send such bytes, the side with the lower port is the server.
 pub fn first_sender<P: StreamParser>(segment: &Segment<'_>) -> Option<Side> {
     let tcp = segment.tcp()?;
-    if tcp.flags.opens() {
+    if tcp.flags.is_initial_syn() {
         return Some(Side::Client);
     }
     if segment.payload.is_empty() {

@@ -41,7 +41,7 @@ impl Protocol for Everything {
         self.segments += worker.segments;
     }
 
-    fn counted(&self) -> u64 {
+    fn counters(&self) -> u64 {
         self.segments
     }
 

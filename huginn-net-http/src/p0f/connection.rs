@@ -40,7 +40,7 @@ impl P0fConnection {
             self.is_over = true;
             return false;
         }
-        if tcp.flags.closes() {
+        if tcp.flags.is_fin_or_rst() {
             self.is_over = true;
             return true;
         }

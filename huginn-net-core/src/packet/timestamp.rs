@@ -71,7 +71,7 @@ impl Timestamp {
     pub const fn civil(self) -> (u32, u8, u8, u8, u8, u8) {
         let seconds = self.as_secs();
         let (days, second_of_day) = ((seconds / 86_400) as u32, (seconds % 86_400) as u32);
-        let CivilDate { year, month, day } = CivilDate::of_day(days);
+        let CivilDate { year, month, day } = CivilDate::from_days(days);
         let (hour, minute, second) = (second_of_day / 3_600, second_of_day / 60 % 60, second_of_day % 60);
         (year as u32, month, day, hour as u8, minute as u8, second as u8)
     }

@@ -207,14 +207,14 @@ bitflags! {
 impl TcpFlags {
     /// Whether a segment with these flags asks for a connection: SYN without ACK, FIN or RST.
     #[inline]
-    pub fn opens(self) -> bool {
+    pub fn is_initial_syn(self) -> bool {
         self & (Self::SYN | Self::ACK | Self::FIN | Self::RST) == Self::SYN
     }
 
     /// Whether a segment with these flags ends its connection: FIN or RST. Both at once, or either with SYN, is
     /// nonsense and ends nothing.
     #[inline]
-    pub fn closes(self) -> bool {
+    pub fn is_fin_or_rst(self) -> bool {
         let end = self & (Self::SYN | Self::FIN | Self::RST);
         end == Self::FIN || end == Self::RST
     }

@@ -28,7 +28,7 @@ const UDP: u64 = 17;
 impl FlowKey {
     /// The key of a segment, and whether its sender is the low end of the pair.
     #[inline]
-    pub fn of(segment: &Segment<'_>) -> (Self, bool) {
+    pub fn from_segment(segment: &Segment<'_>) -> (Self, bool) {
         let transport = match segment.transport {
             TransportHeader::Tcp(_) => TCP,
             TransportHeader::Udp(_) => UDP,
@@ -38,7 +38,7 @@ impl FlowKey {
 
     /// The key of TCP outside of tunnels, and whether its sender is the low end of the pair.
     #[inline]
-    pub(crate) fn of_tcp(addresses: Addresses, ports: (u16, u16)) -> (Self, bool) {
+    pub(crate) fn from_tcp(addresses: Addresses, ports: (u16, u16)) -> (Self, bool) {
         Self::new(addresses, ports, TCP, 0)
     }
 
@@ -131,7 +131,7 @@ mod tests {
             flow_label: 0,
             reassembled: false,
         };
-        FlowKey::of(&Segment {
+        FlowKey::from_segment(&Segment {
             ts: Timestamp::default(),
             ip,
             transport: TransportHeader::Udp(UdpHeader { src_port: ports.0, dst_port: ports.1 }),

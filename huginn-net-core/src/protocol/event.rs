@@ -25,8 +25,8 @@ impl<K> Event<K> {
         Self { ts, flow, subject, kind }
     }
 
-    pub(crate) fn of(segment: &Segment<'_>, sender: Side, subject: Side, kind: K) -> Self {
-        Self { ts: segment.ts, flow: FlowId::of(segment, sender), subject, kind }
+    pub(crate) fn from_segment(segment: &Segment<'_>, sender: Side, subject: Side, kind: K) -> Self {
+        Self { ts: segment.ts, flow: FlowId::from_segment(segment, sender), subject, kind }
     }
 
     /// The same event with another account of what was learned.
@@ -56,7 +56,7 @@ pub struct FlowId {
 
 impl FlowId {
     /// The flow of a segment that `sender` sent.
-    pub fn of(segment: &Segment<'_>, sender: Side) -> Self {
+    pub fn from_segment(segment: &Segment<'_>, sender: Side) -> Self {
         let (src_port, dst_port) = segment.transport.ports();
         let (client_port, server_port) = sender.choose((src_port, dst_port), (dst_port, src_port));
         let (client, server) = match segment.ip.addresses {

@@ -6,7 +6,7 @@ use crate::Event;
 
 /// What a [`Protocol`](crate::Protocol) remembers beyond one flow, such as who was seen at an address.
 ///
-/// Flows may be watched side by side. A memory is one, and is told in the order of the capture whoever watched: what
+/// FlowTable may be watched side by side. A memory is one, and is told in the order of the capture whoever watched: what
 /// it concludes is the same for any number of workers. A protocol that remembers nothing has the shared state `()`.
 pub trait SharedState<E> {
     /// What is reported.

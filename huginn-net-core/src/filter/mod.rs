@@ -1,8 +1,16 @@
 //! Which segments are analysed.
 
+#[cfg(feature = "libpcap")]
+mod bpf;
+
 use ipnet::IpNet;
 
 use crate::Segment;
+
+#[cfg(feature = "libpcap")]
+pub(crate) use bpf::BpfSource;
+#[cfg(feature = "libpcap")]
+pub use bpf::{Bpf, BpfError};
 
 /// A choice of segments by port and network, applied to the innermost addresses.
 ///

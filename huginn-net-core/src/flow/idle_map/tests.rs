@@ -33,10 +33,10 @@ fn a_time_stamp_far_in_the_future_keeps_no_flow_for_ever() {
     table.insert(FlowKey::numbered(1), at(1_000_000), 1);
     table.insert(FlowKey::numbered(2), at(1000), 2);
     table.expire(at(1100));
-    assert_eq!(table.counters().held, 2, "time stepped back");
+    assert_eq!(table.counters().entries, 2, "time stepped back");
     table.expire(at(1301));
     table.expire(at(1401));
-    assert_eq!((table.counters().held, table.counters().expired), (0, 2));
+    assert_eq!((table.counters().entries, table.counters().expired), (0, 2));
 }
 
 #[test]
@@ -47,11 +47,11 @@ fn the_least_recently_seen_goes_first_at_the_limit() {
     }
     table.touch(&FlowKey::numbered(0), at(3));
     table.insert(FlowKey::numbered(3), at(4), 3);
-    let held: Vec<bool> = (0..4).map(|n| table.touch(&FlowKey::numbered(n), at(5)).is_some()).collect();
-    assert_eq!(held, [true, false, true, true]);
+    let present: Vec<bool> = (0..4).map(|n| table.touch(&FlowKey::numbered(n), at(5)).is_some()).collect();
+    assert_eq!(present, [true, false, true, true]);
     assert_eq!(
         table.counters(),
-        IdleCounters { inserted: 4, evicted: 1, held: 3, ..IdleCounters::default() }
+        IdleCounters { inserted: 4, evicted: 1, entries: 3, ..IdleCounters::default() }
     );
 }
 
@@ -77,8 +77,8 @@ fn flows_that_take_up_too_much_memory_go_oldest_first() {
         table.set_buffered_bytes(slot, 100);
         table.set_buffered_bytes(slot, 300);
     }
-    let held: Vec<bool> = (0..5).map(|n| table.touch(&FlowKey::numbered(n), at(0)).is_some()).collect();
-    assert_eq!(held, [false, false, true, true, true]);
+    let present: Vec<bool> = (0..5).map(|n| table.touch(&FlowKey::numbered(n), at(0)).is_some()).collect();
+    assert_eq!(present, [false, false, true, true, true]);
     let counters = table.counters();
     assert_eq!((counters.evicted_for_memory, counters.buffered_bytes), (2, 900));
     let slot = table.touch(&FlowKey::numbered(4), at(0)).unwrap();
@@ -86,7 +86,7 @@ fn flows_that_take_up_too_much_memory_go_oldest_first() {
     assert_eq!(table.counters().buffered_bytes, 600);
     table.set_buffered_bytes(slot, 2000);
     assert_eq!(
-        (table.counters().held, table.counters().buffered_bytes),
+        (table.counters().entries, table.counters().buffered_bytes),
         (0, 0),
         "one that is too big alone goes"
     );
@@ -105,13 +105,13 @@ fn a_full_partition_takes_nothing_from_another() {
     for n in 1..4 {
         table.insert_into(0, FlowKey::numbered(n), at(1), n);
     }
-    let held: Vec<bool> = (0..4).map(|n| table.touch(&FlowKey::numbered(n), at(1)).is_some()).collect();
-    assert_eq!((held, table.counters().evicted), (vec![true, false, true, true], 1));
+    let present: Vec<bool> = (0..4).map(|n| table.touch(&FlowKey::numbered(n), at(1)).is_some()).collect();
+    assert_eq!((present, table.counters().evicted), (vec![true, false, true, true], 1));
     let slots: Vec<Slot> = (0..4).filter_map(|n| table.touch(&FlowKey::numbered(n), at(1))).collect();
     slots.iter().for_each(|slot| table.set_buffered_bytes(*slot, 600));
     assert_eq!((table.counters().evicted_for_memory, table.counters().buffered_bytes), (1, 1200));
     table.insert_into(0, FlowKey::numbered(4), at(302), 4);
-    assert_eq!((table.counters().expired, table.counters().held), (1, 2), "its own partition alone");
+    assert_eq!((table.counters().expired, table.counters().entries), (1, 2), "its own partition alone");
     table.expire(at(302));
-    assert_eq!((table.counters().expired, table.counters().held), (2, 1));
+    assert_eq!((table.counters().expired, table.counters().entries), (2, 1));
 }

@@ -1,6 +1,12 @@
 //! The trait between the engine and a fingerprinter.
 
-use crate::{Segment, SharedState, Side, Tally, Timestamp};
+mod event;
+mod shared_state;
+
+pub use event::{Event, FlowId, Sink, SinkResult, TransportKind};
+pub use shared_state::{Route, SharedState};
+
+use crate::{Segment, Side, Tally, Timestamp};
 
 /// A fingerprinter of flows, one segment at a time.
 ///
@@ -30,7 +36,7 @@ pub trait Protocol: Send + Sized {
     fn join(&mut self, _worker: Self) {}
 
     /// The counters since the protocol was made.
-    fn counted(&self) -> Self::Counters;
+    fn counters(&self) -> Self::Counters;
 
     /// The sender of a segment without a known flow, if the segment starts one; none if it deserves no place in the flow
     /// table.
