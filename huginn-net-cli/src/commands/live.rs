@@ -52,7 +52,7 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
     });
     let latency = Arc::new(Latency::new().map_err(starting("measuring"))?);
     let snapshots = analyzer.snapshot_handle();
-    snapshots.wake_with({
+    snapshots.set_waker({
         let stopper = stopper.clone();
         move || stopper.wake()
     });

@@ -3,7 +3,7 @@
 /// What decode made of every frame, and what it noticed on the way.
 ///
 /// Each packet ends in exactly one place. A packet is a frame, or one of several that an 802.11 frame carries
-/// (A-MSDU). So, at any time, `frames + aggregated` is the sum of `tcp`, `udp`, `fragments_held` and the fields
+/// (A-MSDU). So, at any time, `frames + aggregated` is the sum of `tcp`, `udp`, `fragments_buffered` and the fields
 /// from `arp` to `bad_fragment`. The other fields are notes: what they count is counted above as well.
 ///
 /// Every datagram of which a fragment was held is in the end `reassembled`, or one of `fragment_timeouts`,
@@ -22,7 +22,8 @@ pub struct DecodeCounters {
     /// UDP datagrams handed on.
     pub udp: u64,
     /// Fragments that did not complete their datagram.
-    pub fragments_held: u64,
+    #[cfg_attr(feature = "serde", serde(rename = "fragments_held"))]
+    pub fragments_buffered: u64,
 
     /// ARP and reverse ARP.
     pub arp: u64,
@@ -69,7 +70,7 @@ pub struct DecodeCounters {
 
 /// Why a packet gives no segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum SkipReason {
     /// A header does not fit in what there is.
     Short,
     BadHeader,
@@ -83,27 +84,27 @@ pub(super) enum Stop {
     LinkFragment,
     TooDeep,
     BadFragment,
-    FragmentHeld,
+    FragmentBuffered,
 }
 
 impl DecodeCounters {
     /// Counts a packet that gives no segment. `cut`: whether the snap length cut its frame.
     #[cold]
-    pub(super) fn stopped(&mut self, stop: Stop, cut: bool) {
+    pub(super) fn count_skipped(&mut self, stop: SkipReason, cut: bool) {
         let counter = match stop {
-            Stop::Short if cut => &mut self.truncated_snaplen,
-            Stop::Short | Stop::BadHeader => &mut self.bad_header,
-            Stop::Arp => &mut self.arp,
-            Stop::Icmp => &mut self.icmp,
-            Stop::OtherTransport => &mut self.other_transport,
-            Stop::UnknownEthertype => &mut self.unknown_ethertype,
-            Stop::UnknownLink => &mut self.unknown_link,
-            Stop::NotData => &mut self.not_data,
-            Stop::Encrypted => &mut self.encrypted,
-            Stop::LinkFragment => &mut self.link_fragment,
-            Stop::TooDeep => &mut self.too_deep,
-            Stop::BadFragment => &mut self.bad_fragment,
-            Stop::FragmentHeld => &mut self.fragments_held,
+            SkipReason::Short if cut => &mut self.truncated_snaplen,
+            SkipReason::Short | SkipReason::BadHeader => &mut self.bad_header,
+            SkipReason::Arp => &mut self.arp,
+            SkipReason::Icmp => &mut self.icmp,
+            SkipReason::OtherTransport => &mut self.other_transport,
+            SkipReason::UnknownEthertype => &mut self.unknown_ethertype,
+            SkipReason::UnknownLink => &mut self.unknown_link,
+            SkipReason::NotData => &mut self.not_data,
+            SkipReason::Encrypted => &mut self.encrypted,
+            SkipReason::LinkFragment => &mut self.link_fragment,
+            SkipReason::TooDeep => &mut self.too_deep,
+            SkipReason::BadFragment => &mut self.bad_fragment,
+            SkipReason::FragmentBuffered => &mut self.fragments_buffered,
         };
         add(counter, 1);
     }

@@ -33,7 +33,7 @@ pub(super) mod protocol {
 
 /// An IP header with what it carries.
 ///
-/// `H` is [`IpHeader`], or the bytes that it is read from when, and where, it is needed. A packet on the usual path
+/// `H` is [`IpHeader`], or the bytes that it is read from when, and where, it is needed. A packet on the fast path
 /// is handed from function to function, and copying a header that was just written field by field costs nearly as
 /// much as all the rest of decode: the processor waits until the fields have left its store buffer.
 #[derive(Clone, Copy, Debug)]
@@ -126,7 +126,7 @@ pub(super) fn ipv4(data: &[u8]) -> Result<IpPacket<'_, Ipv4<'_>>, DecodeError> {
         None if total_len == 0 => rest.len(),
         None => return Err(bad_field(Layer::Ipv4, 0, "Total Length", total_len.into())),
     };
-    let (payload, missing) = bound(rest, announced);
+    let (payload, missing) = bounded_payload(rest, announced);
     let flags_and_offset = u16::from_be_bytes([fixed[6], fixed[7]]);
     let fragment = (flags_and_offset & 0x3fff != 0).then(|| Fragment {
         id: u32::from(u16::from_be_bytes([fixed[4], fixed[5]])),
@@ -161,8 +161,8 @@ impl Header for Ipv4<'_> {
             addresses: Addresses::V4 { src, dst },
             ttl: fixed[8],
             traffic_class: fixed[1],
-            header_len: short(options.len().saturating_add(IPV4_HEADER)),
-            options_len: short(options.len()),
+            header_len: header_len_u16(options.len().saturating_add(IPV4_HEADER)),
+            options_len: header_len_u16(options.len()),
             id: u16::from_be_bytes([fixed[4], fixed[5]]),
             dont_fragment: fixed[6] & 0x40 != 0,
             reserved_flag: fixed[6] & 0x80 != 0,
@@ -183,7 +183,7 @@ pub(super) fn ipv6(data: &[u8]) -> Result<IpPacket<'_, Ipv6<'_>>, DecodeError> {
         0 => rest.len(),
         payload_len => usize::from(payload_len),
     };
-    let (payload, missing) = bound(rest, announced);
+    let (payload, missing) = bounded_payload(rest, announced);
     Ok(IpPacket { header, protocol: header.first[6], payload, offset: IPV6_HEADER, missing, fragment: None })
 }
 
@@ -207,7 +207,7 @@ impl Header for Ipv6<'_> {
             addresses: Addresses::V6 { src: (*src).into(), dst: (*dst).into() },
             ttl: first[7],
             traffic_class,
-            header_len: short(IPV6_HEADER),
+            header_len: header_len_u16(IPV6_HEADER),
             options_len: 0,
             id: 0,
             dont_fragment: false,
@@ -247,7 +247,7 @@ impl IpPacket<'_> {
     /// The fragment header is not counted in the header's length: the datagram does not have it once it is whole
     /// (RFC 8200, section 4.5), and one that was whole all along (an atomic fragment, RFC 6946) is treated alike.
     /// Neither is the authentication header in IPv4, where it is no option.
-    pub(super) fn behind_extensions(mut self) -> Result<Self, DecodeError> {
+    pub(super) fn skip_extensions(mut self) -> Result<Self, DecodeError> {
         for _ in 0..=MAX_EXTENSIONS {
             if !self.is_extended() {
                 return Ok(self);
@@ -277,8 +277,8 @@ impl IpPacket<'_> {
                     self.fragment = Some(Fragment { id, start, more });
                 }
             } else if !self.header.is_ipv4() {
-                self.header.header_len = self.header.header_len.saturating_add(short(len));
-                self.header.options_len = self.header.options_len.saturating_add(short(len));
+                self.header.header_len = self.header.header_len.saturating_add(header_len_u16(len));
+                self.header.options_len = self.header.options_len.saturating_add(header_len_u16(len));
             }
         }
         Err(DecodeError::TooManyExtensions { limit: MAX_EXTENSIONS })
@@ -287,7 +287,7 @@ impl IpPacket<'_> {
 
 /// The announced part of what is there, and how much is not.
 #[inline]
-pub(super) fn bound(rest: &[u8], announced: usize) -> (&[u8], u32) {
+pub(super) fn bounded_payload(rest: &[u8], announced: usize) -> (&[u8], u32) {
     match rest.get(..announced) {
         Some(payload) => (payload, 0),
         None => (rest, missing(rest, announced)),
@@ -302,7 +302,7 @@ fn missing(rest: &[u8], announced: usize) -> u32 {
 
 /// A header length: at most 2,048 bytes.
 #[inline]
-fn short(len: usize) -> u16 {
+fn header_len_u16(len: usize) -> u16 {
     u16::try_from(len).unwrap_or(u16::MAX)
 }
 

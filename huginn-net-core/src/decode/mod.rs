@@ -21,18 +21,18 @@ use std::time::Duration;
 pub use counters::DecodeCounters;
 pub use error::{DecodeError, Layer};
 
-use counters::{Stop, add};
+use counters::{SkipReason, add};
 pub(crate) use fast_path::{FastPath, LazySegment};
-use fragments::{FragmentTable, Limits, Whole};
+use fragments::{FragmentLimits, FragmentTable, ReassembledDatagram};
 use ip::{Header, IpPacket, Ipv4, Version, protocol};
 use transport::Datagram;
 
 use crate::{Frame, IpHeader, Segment, Timestamp, Truncated, TunnelLayer, TunnelPath};
 
 /// How many headers of one frame are followed, tags and tunnels and reassembled datagrams together.
-const MAX_STEPS: u8 = 64;
+const MAX_HEADERS: u8 = 64;
 
-/// Limits of decode, and what it verifies.
+/// FragmentLimits of decode, and what it verifies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeConfig {
     /// Incomplete datagrams held at most (default 4,096). At the limit the oldest goes first.
@@ -72,7 +72,7 @@ pub struct Decoder {
 impl Decoder {
     /// A decoder with these limits.
     pub fn new(config: DecodeConfig) -> Self {
-        let limits = Limits {
+        let limits = FragmentLimits {
             datagrams: config.max_fragment_datagrams,
             bytes: config.max_fragment_bytes,
             timeout: config.fragment_timeout,
@@ -91,28 +91,28 @@ impl Decoder {
     /// of that tunnel's form is a segment itself.
     #[inline]
     pub fn decode(&mut self, frame: &Frame<'_>, each: &mut impl FnMut(&Segment<'_>)) {
-        match FastPath::of(frame) {
-            Some(usual) => {
-                self.count(&usual);
-                each(&usual.segment());
+        match FastPath::from_ipv4_frame(frame) {
+            Some(fast) => {
+                self.count(&fast);
+                each(&fast.segment());
             }
-            None => self.decode_other(frame, each),
+            None => self.decode_slow(frame, each),
         }
     }
 
     /// Counts a frame as [`decode`](Self::decode) does, of which another thread makes the segment.
     #[inline(always)]
-    pub(crate) fn count(&mut self, usual: &FastPath<'_>) {
-        self.note_ip_checksum(usual.packet.header);
-        self.count_ipv6(usual);
+    pub(crate) fn count(&mut self, fast: &FastPath<'_>) {
+        self.count_ip_checksum(fast.packet.header);
+        self.count_without_ip_checksum(fast);
     }
 
     /// Counts one of IPv6, whose header has no checksum, or another of which that has been noted.
     #[inline(always)]
-    pub(crate) fn count_ipv6<H: Header>(&mut self, usual: &FastPath<'_, H>) {
+    pub(crate) fn count_without_ip_checksum<H: Header>(&mut self, fast: &FastPath<'_, H>) {
         add(&mut self.counters.frames, 1);
         add(&mut self.counters.tcp, 1);
-        self.note_payload(&usual.packet, &usual.datagram);
+        self.count_payload(&fast.packet, &fast.datagram);
     }
 
     /// What was counted since the decoder was made.
@@ -125,37 +125,39 @@ impl Decoder {
         self.fragments.clear(&mut self.counters);
     }
 
-    /// Decodes a frame of which it is known that it is not the [usual](FastPath) one.
+    /// Decodes a frame of which it is known that it is not the [fast](FastPath) one.
     #[inline(never)]
-    pub(crate) fn decode_other(&mut self, frame: &Frame<'_>, each: &mut dyn FnMut(&Segment<'_>)) {
+    pub(crate) fn decode_slow(&mut self, frame: &Frame<'_>, each: &mut dyn FnMut(&Segment<'_>)) {
         add(&mut self.counters.frames, 1);
         self.path.clear();
         let cut = u32::try_from(frame.data.len()).is_ok_and(|len| len < frame.wire_len);
-        let mut walk = Walk { ts: frame.ts, cut, steps: MAX_STEPS, each };
+        let mut context = FrameContext { ts: frame.ts, cut, headers_left: MAX_HEADERS, each };
         let outcome = match link::frame(frame, &mut self.path, cut) {
             // Most take no detour through the loop, which costs a third of the time.
-            Ok(Next::Ip(data)) => match self.packet(data, &mut walk) {
+            Ok(NextHeader::Ip(data)) => match self.ip_packet(data, &mut context) {
                 Ok(None) => return,
-                Ok(Some(next)) => self.follow(next, &mut walk),
+                Ok(Some(next)) => self.follow(next, &mut context),
                 Err(stop) => Err(stop),
             },
-            Ok(next) => self.follow(next, &mut walk),
+            Ok(next) => self.follow(next, &mut context),
             Err(stop) => Err(stop),
         };
         if let Err(stop) = outcome {
-            self.counters.stopped(stop, cut);
+            self.counters.count_skipped(stop, cut);
         }
     }
 
     /// Follows the headers to the transport. An error is the outcome of the packet, and not counted yet.
-    fn follow(&mut self, mut next: Next<'_>, walk: &mut Walk<'_>) -> Result<(), Stop> {
+    fn follow(&mut self, mut next: NextHeader<'_>, context: &mut FrameContext<'_>) -> Result<(), SkipReason> {
         loop {
-            walk.steps = walk.steps.checked_sub(1).ok_or(Stop::TooDeep)?;
+            context.headers_left = context.headers_left.checked_sub(1).ok_or(SkipReason::TooDeep)?;
             let inner = match next {
-                Next::Ip(data) => self.packet(data, walk)?,
-                Next::Whole(datagram) => self.transport(&datagram.packet(), walk)?,
-                Next::Network(ethertype, data) => Some(ethertype::payload(ethertype, data, &mut self.path)?),
-                Next::Aggregate(data) => return self.aggregate(data, walk),
+                NextHeader::Ip(data) => self.ip_packet(data, context)?,
+                NextHeader::Reassembled(datagram) => self.transport(&datagram.packet(), context)?,
+                NextHeader::Ethertype(ethertype, data) => {
+                    Some(ethertype::payload(ethertype, data, &mut self.path)?)
+                }
+                NextHeader::Aggregate(data) => return self.aggregate(data, context),
             };
             match inner {
                 Some(inner) => next = inner,
@@ -166,14 +168,18 @@ impl Decoder {
 
     /// Reads an IP packet and what is in it; see [`transport`](Self::transport).
     #[inline(never)]
-    fn packet<'a>(&mut self, data: &'a [u8], walk: &mut Walk<'_>) -> Result<Option<Next<'a>>, Stop> {
+    fn ip_packet<'a>(
+        &mut self,
+        data: &'a [u8],
+        context: &mut FrameContext<'_>,
+    ) -> Result<Option<NextHeader<'a>>, SkipReason> {
         match ip::version(data)? {
             Version::V4 => {
                 let packet = ip::ipv4(data)?;
-                self.note_ip_checksum(packet.header);
-                self.transport(&packet, walk)
+                self.count_ip_checksum(packet.header);
+                self.transport(&packet, context)
             }
-            Version::V6 => self.transport(&ip::ipv6(data)?, walk),
+            Version::V6 => self.transport(&ip::ipv6(data)?, context),
         }
     }
 
@@ -182,54 +188,54 @@ impl Decoder {
     fn transport<'a, H: Header>(
         &mut self,
         packet: &IpPacket<'a, H>,
-        walk: &mut Walk<'_>,
-    ) -> Result<Option<Next<'a>>, Stop> {
+        context: &mut FrameContext<'_>,
+    ) -> Result<Option<NextHeader<'a>>, SkipReason> {
         if packet.fragment.is_some() {
-            return self.fragment(&packet.read(), walk).map(|()| None);
+            return self.fragment(&packet.read(), context).map(|()| None);
         }
         match packet.protocol {
             protocol::TCP => {
                 let datagram = transport::tcp(packet)?;
                 add(&mut self.counters.tcp, 1);
-                self.hand_on(packet, &datagram, walk);
+                self.emit_segment(packet, &datagram, context);
             }
             protocol::UDP => {
                 let datagram = transport::udp(packet)?;
                 if let Some((layer, step)) = udp_tunnel::recognise(&datagram) {
                     if layer != TunnelLayer::Teredo {
-                        self.mark_ends(&packet.header.read());
+                        self.mix_endpoints(&packet.header.read());
                     }
-                    enter(&mut self.path, layer)?;
+                    push_layer(&mut self.path, layer)?;
                     return step.map(Some);
                 }
                 add(&mut self.counters.udp, 1);
-                self.hand_on(packet, &datagram, walk);
+                self.emit_segment(packet, &datagram, context);
             }
-            _ => return self.other(packet.read(), walk),
+            _ => return self.other_protocol(packet.read(), context),
         }
         Ok(None)
     }
 
     #[inline]
-    fn hand_on<'a, H: Header>(
+    fn emit_segment<'a, H: Header>(
         &mut self,
         packet: &IpPacket<'a, H>,
         datagram: &Datagram<'a, impl transport::Header<'a>>,
-        walk: &mut Walk<'_>,
+        context: &mut FrameContext<'_>,
     ) {
-        self.note_payload(packet, datagram);
-        (walk.each)(&segment(walk.ts, packet, datagram, &self.path));
+        self.count_payload(packet, datagram);
+        (context.each)(&segment(context.ts, packet, datagram, &self.path));
     }
 
     #[inline(always)]
-    fn note_ip_checksum(&mut self, header: Ipv4<'_>) {
+    fn count_ip_checksum(&mut self, header: Ipv4<'_>) {
         if !header.checksum_is_correct() {
             add(&mut self.counters.bad_ip_checksum, 1);
         }
     }
 
     #[inline(always)]
-    fn note_payload<'a, H: Header, T>(&mut self, packet: &IpPacket<'a, H>, datagram: &Datagram<'a, T>) {
+    fn count_payload<'a, H: Header, T>(&mut self, packet: &IpPacket<'a, H>, datagram: &Datagram<'a, T>) {
         if datagram.missing > 0 {
             add(&mut self.counters.truncated_payload, 1);
         }
@@ -240,20 +246,24 @@ impl Decoder {
 
     /// Lets the ends of a tunnel tell it from others, whose inner addresses may be the same. Not so where IPv6 crosses
     /// IPv4 (6in4, Teredo): the inner addresses are global, and an answer may come through another relay.
-    fn mark_ends(&mut self, outer: &IpHeader) {
-        self.path.mark_ends(outer.addresses);
+    fn mix_endpoints(&mut self, outer: &IpHeader) {
+        self.path.mix_endpoints(outer.addresses);
     }
 
     /// What an IP packet carries that is neither TCP nor UDP.
     #[inline(never)]
-    fn other<'a>(&mut self, packet: IpPacket<'a>, walk: &mut Walk<'_>) -> Result<Option<Next<'a>>, Stop> {
+    fn other_protocol<'a>(
+        &mut self,
+        packet: IpPacket<'a>,
+        context: &mut FrameContext<'_>,
+    ) -> Result<Option<NextHeader<'a>>, SkipReason> {
         if packet.is_extended() {
             // What is behind is no extension: this does not recur.
-            return self.transport(&packet.behind_extensions()?, walk);
+            return self.transport(&packet.skip_extensions()?, context);
         }
         let is_ipv4 = packet.header.is_ipv4();
         if !(is_ipv4 && packet.protocol == protocol::IPV6) {
-            self.mark_ends(&packet.header);
+            self.mix_endpoints(&packet.header);
         }
         let layer = match packet.protocol {
             protocol::IPV4 if is_ipv4 => TunnelLayer::IpInIp,
@@ -262,79 +272,79 @@ impl Decoder {
             protocol::IPV6 => TunnelLayer::SixInSix,
             protocol::GRE => return gre::packet(packet.payload, &mut self.path).map(Some),
             protocol::ETHERIP => return ethernet::in_ip(packet.payload, &mut self.path).map(Some),
-            protocol::MPLS_IN_IP => return Ok(Some(Next::Network(ethertype::MPLS, packet.payload))),
-            protocol::ICMP | protocol::ICMPV6 => return Err(Stop::Icmp),
-            protocol::ESP => return Err(Stop::Encrypted),
-            _ => return Err(Stop::OtherTransport),
+            protocol::MPLS_IN_IP => return Ok(Some(NextHeader::Ethertype(ethertype::MPLS, packet.payload))),
+            protocol::ICMP | protocol::ICMPV6 => return Err(SkipReason::Icmp),
+            protocol::ESP => return Err(SkipReason::Encrypted),
+            _ => return Err(SkipReason::OtherTransport),
         };
-        enter(&mut self.path, layer)?;
-        Ok(Some(Next::Ip(packet.payload)))
+        push_layer(&mut self.path, layer)?;
+        Ok(Some(NextHeader::Ip(packet.payload)))
     }
 
     /// Holds a fragment, or follows the datagram that it makes whole.
     #[inline(never)]
-    fn fragment(&mut self, packet: &IpPacket<'_>, walk: &mut Walk<'_>) -> Result<(), Stop> {
-        let datagram = self.fragments.add(walk.ts, self.path.key_word(), packet, &mut self.counters)?;
-        self.follow(Next::Whole(&datagram), walk)
+    fn fragment(&mut self, packet: &IpPacket<'_>, context: &mut FrameContext<'_>) -> Result<(), SkipReason> {
+        let datagram = self.fragments.add(context.ts, self.path.key_word(), packet, &mut self.counters)?;
+        self.follow(NextHeader::Reassembled(&datagram), context)
     }
 
     /// Follows each part of an 802.11 aggregate. The outcome of the last is that of the frame.
     #[inline(never)]
-    fn aggregate(&mut self, mut rest: &[u8], walk: &mut Walk<'_>) -> Result<(), Stop> {
-        let (path, steps) = (self.path, walk.steps);
+    fn aggregate(&mut self, mut rest: &[u8], context: &mut FrameContext<'_>) -> Result<(), SkipReason> {
+        let (path, headers_left) = (self.path, context.headers_left);
         loop {
-            let (part, behind) = wifi::part(rest)?;
-            let outcome = ethernet::llc(part).and_then(|next| self.follow(next, walk));
+            let (part, behind) = wifi::subframe(rest)?;
+            let outcome = ethernet::llc(part).and_then(|next| self.follow(next, context));
             if behind.is_empty() {
                 return outcome;
             }
             if let Err(stop) = outcome {
-                self.counters.stopped(stop, walk.cut);
+                self.counters.count_skipped(stop, context.cut);
             }
             add(&mut self.counters.aggregated, 1);
-            (self.path, walk.steps, rest) = (path, steps, behind);
+            (self.path, context.headers_left, rest) = (path, headers_left, behind);
         }
     }
 }
 
 /// What one frame's decode carries along.
-struct Walk<'w> {
+struct FrameContext<'w> {
     ts: Timestamp,
     /// Whether the snap length cut the frame.
     cut: bool,
     /// Headers that may still be followed.
-    steps: u8,
+    headers_left: u8,
     each: &'w mut dyn FnMut(&Segment<'_>),
 }
 
 /// What the bytes behind a header are.
 #[derive(Clone, Copy)]
-enum Next<'a> {
+enum NextHeader<'a> {
     /// An IP packet of either version.
     Ip(&'a [u8]),
     /// A datagram out of its fragments.
-    Whole(&'a Whole),
+    Reassembled(&'a ReassembledDatagram),
     /// What an ethertype announces.
-    Network(u16, &'a [u8]),
+    Ethertype(u16, &'a [u8]),
     /// The parts of an 802.11 aggregate.
     Aggregate(&'a [u8]),
 }
 
 /// Where one header leads.
-type Step<'a> = Result<Next<'a>, Stop>;
+type HeaderResult<'a> = Result<NextHeader<'a>, SkipReason>;
 
 /// Records a tag or tunnel.
-fn enter(path: &mut TunnelPath, layer: TunnelLayer) -> Result<(), Stop> {
-    if path.push(layer) { Ok(()) } else { Err(Stop::TooDeep) }
+fn push_layer(path: &mut TunnelPath, layer: TunnelLayer) -> Result<(), SkipReason> {
+    if path.push(layer) { Ok(()) } else { Err(SkipReason::TooDeep) }
 }
 
-impl From<Truncated> for Stop {
+impl From<Truncated> for SkipReason {
     fn from(_: Truncated) -> Self {
         Self::Short
     }
 }
 
-impl From<DecodeError> for Stop {
+impl From<DecodeError> for SkipReason {
     #[cold]
     fn from(error: DecodeError) -> Self {
         match error {
@@ -392,7 +402,7 @@ pub fn decode_ip(packet: &[u8]) -> Result<Segment<'_>, DecodeError> {
         Version::V4 => ip::ipv4(packet)?.read(),
         Version::V6 => ip::ipv6(packet)?.read(),
     };
-    let packet = packet.behind_extensions()?;
+    let packet = packet.skip_extensions()?;
     if let Some(ip::Fragment { id, start, more }) = packet.fragment {
         return Err(DecodeError::Fragment { id, start, more });
     }

@@ -1,15 +1,15 @@
 //! MPLS label stacks (RFC 3032) and what they carry, which no field tells.
 
-use super::counters::Stop;
-use super::{Next, Step, enter, ethernet, ethertype};
+use super::counters::SkipReason;
+use super::{HeaderResult, NextHeader, ethernet, ethertype, push_layer};
 use crate::{TunnelLayer, TunnelPath};
 
 /// Reads the labels down to the bottom of the stack.
-pub(super) fn stack<'a>(mut data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
+pub(super) fn stack<'a>(mut data: &'a [u8], path: &mut TunnelPath) -> HeaderResult<'a> {
     loop {
-        let Some((entry, rest)) = data.split_first_chunk() else { return Err(Stop::Short) };
+        let Some((entry, rest)) = data.split_first_chunk() else { return Err(SkipReason::Short) };
         let entry = u32::from_be_bytes(*entry);
-        enter(path, TunnelLayer::Mpls(entry >> 12))?;
+        push_layer(path, TunnelLayer::Mpls(entry >> 12))?;
         data = rest;
         if entry & 0x100 != 0 {
             return payload(data);
@@ -18,11 +18,11 @@ pub(super) fn stack<'a>(mut data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
 }
 
 /// The first nibble tells: an IP version, or that of a control word (RFC 4385, sections 3 and 5), or nothing.
-fn payload(data: &[u8]) -> Step<'_> {
+fn payload(data: &[u8]) -> HeaderResult<'_> {
     match data.first().map(|first| first >> 4) {
-        None => Err(Stop::Short),
-        Some(4 | 6) => Ok(Next::Ip(data)),
-        Some(1) => Err(Stop::NotData),
+        None => Err(SkipReason::Short),
+        Some(4 | 6) => Ok(NextHeader::Ip(data)),
+        Some(1) => Err(SkipReason::NotData),
         Some(0) if !is_frame(data) => ethernet::frame(data.get(CONTROL_WORD..).unwrap_or_default()),
         Some(_) => ethernet::frame(data),
     }

@@ -2,7 +2,7 @@
 
 use super::checksum;
 use super::error::{DecodeError, Layer};
-use super::ip::{IpPacket, bad_field, bound, protocol, truncated};
+use super::ip::{IpPacket, bad_field, bounded_payload, protocol, truncated};
 use crate::{TcpFlags, TcpHeader, TransportHeader, UdpHeader};
 
 /// What a transport header carries. `H` is what the header is read from when it is needed, as of
@@ -93,7 +93,7 @@ pub(super) fn udp<'a, H>(packet: &IpPacket<'a, H>) -> Result<Datagram<'a, UdpHea
         None if len == 0 => ip_announced,
         None => return Err(bad_field(Layer::Udp, packet.offset, "Length", len.into())),
     };
-    let (payload, missing) = bound(rest, announced);
+    let (payload, missing) = bounded_payload(rest, announced);
     let src_port = u16::from_be_bytes([header[0], header[1]]);
     let dst_port = u16::from_be_bytes([header[2], header[3]]);
     Ok(Datagram { header: UdpHeader { src_port, dst_port }, payload, missing })

@@ -1,9 +1,9 @@
 //! Tunnels in UDP. A port alone proves nothing: a datagram whose first bytes are not strictly those of the tunnel
 //! is an ordinary one.
 
-use super::counters::Stop;
+use super::counters::SkipReason;
 use super::transport::Datagram;
-use super::{Next, Step, ethertype, wifi};
+use super::{HeaderResult, NextHeader, ethertype, wifi};
 use crate::{Cursor, TunnelLayer, UdpHeader};
 
 const GTPU: u16 = 2152;
@@ -15,7 +15,7 @@ const GENEVE: u16 = 6081;
 const VXLAN_LINUX: u16 = 8472;
 
 /// A tunnel header that was recognised, with what it carries.
-pub(super) type Recognised<'a> = Option<(TunnelLayer, Step<'a>)>;
+pub(super) type Recognised<'a> = Option<(TunnelLayer, HeaderResult<'a>)>;
 
 /// Looks for a tunnel's header in a datagram from or to a tunnel's port.
 #[inline]
@@ -45,7 +45,7 @@ fn by_header<'a>(port: u16, datagram: &Datagram<'a, UdpHeader>) -> Recognised<'a
 fn vxlan(payload: &[u8]) -> Recognised<'_> {
     let [0x08, 0, 0, 0, a, b, c, 0, frame @ ..] = payload else { return None };
     let network = u32::from_be_bytes([0, *a, *b, *c]);
-    Some((TunnelLayer::Vxlan(network), Ok(Next::Network(ethertype::ETHERNET, frame))))
+    Some((TunnelLayer::Vxlan(network), Ok(NextHeader::Ethertype(ethertype::ETHERNET, frame))))
 }
 
 /// RFC 8926, section 3.4: version 0, zeros in what is reserved, options that fit, and a payload that is known.
@@ -60,8 +60,8 @@ fn geneve(payload: &[u8]) -> Recognised<'_> {
     }
     let options_len = usize::from(version_and_len & 0x3f) << 2;
     let step = match rest.get(options_len..)? {
-        _ if flags & IS_CONTROL != 0 => Err(Stop::NotData),
-        rest => Ok(Next::Network(inner, rest)),
+        _ if flags & IS_CONTROL != 0 => Err(SkipReason::NotData),
+        rest => Ok(NextHeader::Ethertype(inner, rest)),
     };
     Some((TunnelLayer::Geneve(u32::from_be_bytes([0, *a, *b, *c])), step))
 }
@@ -92,7 +92,7 @@ fn gtpu(payload: &[u8], announced: usize) -> Recognised<'_> {
         }
     }
     let packet = cursor.rest();
-    matches!(packet.first()? >> 4, 4 | 6).then_some((TunnelLayer::Gtpu(endpoint), Ok(Next::Ip(packet))))
+    matches!(packet.first()? >> 4, 4 | 6).then_some((TunnelLayer::Gtpu(endpoint), Ok(NextHeader::Ip(packet))))
 }
 
 /// RFC 5415, section 4.3: version 0, not in DTLS, zeros in what is reserved, a header that fits.
@@ -113,15 +113,15 @@ fn capwap(payload: &[u8]) -> Recognised<'_> {
     }
     let frame = payload.get(header_len..)?;
     let step = if fields & IS_KEEP_ALIVE != 0 {
-        Err(Stop::NotData)
+        Err(SkipReason::NotData)
     } else if fields & IS_FRAGMENT != 0 {
-        Err(Stop::LinkFragment)
+        Err(SkipReason::LinkFragment)
     } else if fields & IS_NATIVE == 0 {
-        Ok(Next::Network(ethertype::ETHERNET, frame))
+        Ok(NextHeader::Ethertype(ethertype::ETHERNET, frame))
     } else if fields >> 9 & 0x1f == BINDING_802_11 {
-        wifi::tunnelled(frame)
+        wifi::capwap_frame(frame)
     } else {
-        Err(Stop::UnknownEthertype)
+        Err(SkipReason::UnknownEthertype)
     };
     Some((TunnelLayer::Capwap, step))
 }
@@ -147,5 +147,5 @@ fn teredo(payload: &[u8], announced: usize) -> Recognised<'_> {
     let [first, _, _, _, high, low, ..] = packet else { return None };
     let payload_len = usize::from(u16::from_be_bytes([*high, *low]));
     let is_ipv6 = first >> 4 == 6 && payload_len.saturating_add(IPV6_HEADER) == announced;
-    is_ipv6.then_some((TunnelLayer::Teredo, Ok(Next::Ip(packet))))
+    is_ipv6.then_some((TunnelLayer::Teredo, Ok(NextHeader::Ip(packet))))
 }

@@ -84,7 +84,7 @@ impl<P: Protocol> Analyzer<P> {
     ) -> ControlFlow<()> {
         let Self { ingest, flows, router, .. } = self;
         let (render, output) = (&Map(identity), &mut ToSink(sink));
-        ingest.take(frame, &mut SequentialPath { flows, router, render, arena: &mut (), output })
+        ingest.on_frame(frame, &mut SequentialPath { flows, router, render, arena: &mut (), output })
     }
 
     /// Ends the capture: forgets flows and fragments, so that the analyzer is ready for another one. Counters and

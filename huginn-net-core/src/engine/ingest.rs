@@ -59,18 +59,22 @@ impl Ingest {
 
     /// Takes a frame and hands on its segments. Breaks when the handler does.
     #[inline(always)]
-    pub(super) fn take(&mut self, frame: &Frame<'_>, handler: &mut impl SegmentHandler) -> ControlFlow<()> {
+    pub(super) fn on_frame(
+        &mut self,
+        frame: &Frame<'_>,
+        handler: &mut impl SegmentHandler,
+    ) -> ControlFlow<()> {
         if !self.admits(frame) {
             return ControlFlow::Continue(());
         }
-        // Inlined with what the handler does, much of a usual segment is known when it is compiled.
-        match FastPath::of(frame).filter(|_| self.filter.is_empty()) {
-            Some(usual) => {
-                self.decoder.count(&usual);
-                handler.on_segment(&usual, self.clock.tick(frame.ts))
+        // Inlined with what the handler does, much of a fast segment is known when it is compiled.
+        match FastPath::from_ipv4_frame(frame).filter(|_| self.filter.is_empty()) {
+            Some(fast) => {
+                self.decoder.count(&fast);
+                handler.on_segment(&fast, self.clock.tick(frame.ts))
             }
             // A copy, so that a frame need not lie in memory unless it comes here.
-            None => self.take_slow_path(&{ *frame }, handler),
+            None => self.on_frame_slow(&{ *frame }, handler),
         }
     }
 
@@ -94,17 +98,17 @@ impl Ingest {
         }
     }
 
-    /// Takes a frame that is not usual IPv4, or that is filtered by its segments.
+    /// Takes a frame that is not fast IPv4, or that is filtered by its segments.
     #[inline(never)]
-    fn take_slow_path(&mut self, frame: &Frame<'_>, handler: &mut impl SegmentHandler) -> ControlFlow<()> {
+    fn on_frame_slow(&mut self, frame: &Frame<'_>, handler: &mut impl SegmentHandler) -> ControlFlow<()> {
         let mut outcome = ControlFlow::Continue(());
         let Self { decoder, filter, clock, segments_filtered, .. } = self;
         if filter.is_empty() {
-            if let Some(usual) = FastPath::of_ipv6(frame) {
-                decoder.count_ipv6(&usual);
-                return handler.on_segment(&usual, clock.tick(frame.ts));
+            if let Some(fast) = FastPath::from_ipv6_frame(frame) {
+                decoder.count_without_ip_checksum(&fast);
+                return handler.on_segment(&fast, clock.tick(frame.ts));
             }
-            decoder.decode_other(frame, &mut |segment| {
+            decoder.decode_slow(frame, &mut |segment| {
                 let now = clock.tick(segment.ts);
                 if outcome.is_continue() {
                     outcome = handler.on_segment(segment, now);

@@ -115,16 +115,16 @@ where
         let Self { router, render, output, .. } = self;
         match event {
             Routed::Report(rendered) => Ok(router.report(rendered, arena, *output)),
-            Routed::Update(note) => {
+            Routed::Update(update) => {
                 let mut concluded = R::Arena::default();
                 let mut guarded = Guarded::new(*output);
-                let note = || {
-                    router.note(note, &mut |event| {
+                let deliver_update = || {
+                    router.on_update(update, &mut |event| {
                         let rendered = render.render(event, &mut concluded);
                         guarded.event(rendered, &concluded)
                     })
                 };
-                match catch_unwind(AssertUnwindSafe(note)) {
+                match catch_unwind(AssertUnwindSafe(deliver_update)) {
                     Ok(outcome) => Ok(outcome),
                     Err(payload) if guarded.in_sink => resume_unwind(payload),
                     Err(payload) => Err(ThreadFailure::panicked("caller", &*payload)),

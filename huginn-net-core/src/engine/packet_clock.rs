@@ -11,24 +11,24 @@ use crate::Timestamp;
 ///
 /// - Packets a little out of order do not move it.
 /// - Where time stamps step back by more than the limit (a capture appended to a later one), it goes on from there.
-/// - Where they leap forward, it advances by just more than the limit, which ends all that was idle before: a single
+/// - Where they max_advance forward, it advances by just more than the limit, which ends all that was idle before: a single
 ///   time stamp out of the far future keeps no flow for ever.
 #[derive(Clone, Debug)]
 pub(super) struct PacketClock {
     /// Nanoseconds since the clock was made.
     now: u64,
     /// The time stamp that it shows, in nanoseconds.
-    shown: u64,
+    last_ts: u64,
     limit: u64,
     /// How far it advances at most at a packet, in nanoseconds: just more than the limit.
-    leap: u64,
+    max_advance: u64,
 }
 
 impl PacketClock {
     /// A clock for what ends when it was idle for longer than this.
     pub(super) fn new(limit: Duration) -> Self {
         let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
-        Self { now: 0, shown: 0, limit, leap: limit.saturating_add(1) }
+        Self { now: 0, last_ts: 0, limit, max_advance: limit.saturating_add(1) }
     }
 
     /// The time now, which is not that of a calendar.
@@ -41,12 +41,12 @@ impl PacketClock {
     #[inline]
     pub(super) fn tick(&mut self, ts: Timestamp) -> Timestamp {
         let ts = ts.as_nanos();
-        let ahead = ts.saturating_sub(self.shown);
+        let ahead = ts.saturating_sub(self.last_ts);
         if ahead > 0 {
-            self.now = self.now.saturating_add(ahead.min(self.leap));
-            self.shown = ts;
-        } else if self.shown.saturating_sub(ts) > self.limit {
-            self.shown = ts;
+            self.now = self.now.saturating_add(ahead.min(self.max_advance));
+            self.last_ts = ts;
+        } else if self.last_ts.saturating_sub(ts) > self.limit {
+            self.last_ts = ts;
         }
         self.now()
     }

@@ -40,17 +40,17 @@ pub(super) struct Ring<'a, S: Source> {
 }
 
 struct RingState<S: Source> {
-    filler: Filler<S>,
+    source_state: SourceState<S>,
     /// At most [`RING_BLOCKS`].
     blocks: VecDeque<Arc<Block>>,
     /// The number of the first of them.
     first: u64,
-    /// The number of the first block that no worker has begun.
-    begun: u64,
-    workers: Vec<Cursor>,
+    /// The number of the first block that no worker has next_unstarted.
+    next_unstarted: u64,
+    workers: Vec<WorkerCursor>,
     spare: Vec<Block>,
     /// Whether the source was found without further frames: then no worker fills ahead of the block that it needs.
-    waits: bool,
+    source_is_idle: bool,
     /// Since when the ring has been full, or not yet recovered from that.
     congested_since: Option<Instant>,
     /// The block at which all workers end, once no further ones are wanted.
@@ -59,7 +59,7 @@ struct RingState<S: Source> {
 
 /// How far a worker has come.
 #[derive(Default)]
-struct Cursor {
+struct WorkerCursor {
     /// The number of the block that it wants next; `None` when it is gone.
     next: Option<u64>,
     /// Blocks before that one which it is to skip.
@@ -67,11 +67,11 @@ struct Cursor {
 }
 
 /// Who fills the next block.
-enum Filler<S: Source> {
+enum SourceState<S: Source> {
     /// Whoever wants to.
-    Nobody(S),
+    Available(S),
     /// A worker is at it.
-    Busy,
+    InUse,
     /// The source has ended. The first worker that asks gets the error.
     Ended(Option<S::Error>),
 }
@@ -86,15 +86,15 @@ pub(super) enum Step<E> {
 
 impl<'a, S: Source> Ring<'a, S> {
     pub(super) fn new(source: S, workers: usize, config: RingConfig, cancel: &'a CancelToken) -> Self {
-        let cursor = || Cursor { next: Some(0), skipped: VecDeque::new() };
+        let cursor = || WorkerCursor { next: Some(0), skipped: VecDeque::new() };
         let state = RingState {
-            filler: Filler::Nobody(source),
+            source_state: SourceState::Available(source),
             blocks: VecDeque::new(),
             first: 0,
-            begun: 0,
+            next_unstarted: 0,
             workers: std::iter::repeat_with(cursor).take(workers).collect(),
             spare: Vec::new(),
-            waits: false,
+            source_is_idle: false,
             congested_since: None,
             stop_at: None,
         };
@@ -124,7 +124,7 @@ impl<'a, S: Source> Ring<'a, S> {
                 drop(state);
                 self.changed.notify_all();
                 return step;
-            } else if let Filler::Ended(error) = &mut state.filler {
+            } else if let SourceState::Ended(error) = &mut state.source_state {
                 return Step::End(error.take().map_or(Ok(()), Err));
             } else {
                 state = self.wait(state);
@@ -132,7 +132,7 @@ impl<'a, S: Source> Ring<'a, S> {
         }
     }
 
-    /// Has all workers end after the newest block that any of them has begun, so that all count the same frames.
+    /// Has all workers end after the newest block that any of them has next_unstarted, so that all count the same frames.
     pub(super) fn stop(&self) {
         self.lock().stop();
         self.changed.notify_all();
@@ -142,7 +142,7 @@ impl<'a, S: Source> Ring<'a, S> {
     pub(super) fn leave(&self, worker: usize) {
         let mut state = self.lock();
         if let Some(cursor) = state.workers.get_mut(worker) {
-            *cursor = Cursor::default();
+            *cursor = WorkerCursor::default();
         }
         state.release();
         drop(state);
@@ -153,7 +153,8 @@ impl<'a, S: Source> Ring<'a, S> {
     /// frames.
     fn fill(&self, mut source: S, mut block: Block, may_wait: bool) {
         // If the source panics, the ring ends, so that no thread waits for it.
-        let mut turn = Turn { ring: self, block: None, then: Filler::Ended(None), waits: false };
+        let mut guard =
+            FillGuard { ring: self, block: None, then: SourceState::Ended(None), source_is_idle: false };
         block.clear();
         let outcome = loop {
             let outcome = source.fill(&mut block);
@@ -162,12 +163,12 @@ impl<'a, S: Source> Ring<'a, S> {
                 break outcome;
             }
         };
-        turn.block = (!block.is_empty()).then_some(block);
-        turn.waits = matches!(outcome, Ok(Fill::Idle));
-        turn.then = match outcome {
-            Ok(Fill::More | Fill::Idle) => Filler::Nobody(source),
-            Ok(Fill::End) => Filler::Ended(None),
-            Err(error) => Filler::Ended(Some(error)),
+        guard.block = (!block.is_empty()).then_some(block);
+        guard.source_is_idle = matches!(outcome, Ok(Fill::Idle));
+        guard.then = match outcome {
+            Ok(Fill::More | Fill::Idle) => SourceState::Available(source),
+            Ok(Fill::End) => SourceState::Ended(None),
+            Err(error) => SourceState::Ended(Some(error)),
         };
     }
 
@@ -192,19 +193,19 @@ impl<'a, S: Source> Ring<'a, S> {
 }
 
 /// Ends the turn of a worker that fills a block, when it is dropped.
-struct Turn<'r, 'a, S: Source> {
+struct FillGuard<'r, 'a, S: Source> {
     ring: &'r Ring<'a, S>,
     block: Option<Block>,
-    then: Filler<S>,
-    waits: bool,
+    then: SourceState<S>,
+    source_is_idle: bool,
 }
 
-impl<S: Source> Drop for Turn<'_, '_, S> {
+impl<S: Source> Drop for FillGuard<'_, '_, S> {
     fn drop(&mut self) {
         let mut state = self.ring.lock();
         state.blocks.extend(self.block.take().map(Arc::new));
-        state.filler = std::mem::replace(&mut self.then, Filler::Busy);
-        state.waits = self.waits;
+        state.source_state = std::mem::replace(&mut self.then, SourceState::InUse);
+        state.source_is_idle = self.source_is_idle;
         drop(state);
         self.ring.changed.notify_all();
     }
@@ -213,7 +214,7 @@ impl<S: Source> Drop for Turn<'_, '_, S> {
 impl<S: Source> RingState<S> {
     fn stop(&mut self) {
         // Workers that have gone count, too.
-        self.stop_at.get_or_insert(self.begun);
+        self.stop_at.get_or_insert(self.next_unstarted);
     }
 
     /// Whether a worker has come to the block at which all end.
@@ -227,15 +228,15 @@ impl<S: Source> RingState<S> {
     fn take_source(&mut self, worker: usize) -> Option<S> {
         let cursor = self.workers.get(worker)?;
         let wanted = cursor.next?.saturating_sub(self.first);
-        let last = wanted.saturating_add(u64::from(!self.waits));
+        let last = wanted.saturating_add(u64::from(!self.source_is_idle));
         let is_ahead = self.blocks.len() as u64 <= last && cursor.skipped.is_empty();
         if !is_ahead || self.blocks.len() >= RING_BLOCKS {
             return None;
         }
-        match std::mem::replace(&mut self.filler, Filler::Busy) {
-            Filler::Nobody(source) => Some(source),
+        match std::mem::replace(&mut self.source_state, SourceState::InUse) {
+            SourceState::Available(source) => Some(source),
             other => {
-                self.filler = other;
+                self.source_state = other;
                 None
             }
         }
@@ -258,7 +259,7 @@ impl<S: Source> RingState<S> {
         let block = Arc::clone(block);
         let following = next.saturating_add(1);
         cursor.next = Some(following);
-        self.begun = self.begun.max(following);
+        self.next_unstarted = self.next_unstarted.max(following);
         self.release();
         Some(Step::Analyze(block))
     }

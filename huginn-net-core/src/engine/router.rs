@@ -35,7 +35,7 @@ pub(super) fn route<E, M: SharedState<E>, R: Render<Event<M::Report>>>(
 
 impl<M> EventRouter<M> {
     /// Routes one event to its end. Breaks when the sink does.
-    pub(super) fn take<E, R: Render<Event<M::Report>>>(
+    pub(super) fn on_event<E, R: Render<Event<M::Report>>>(
         &mut self,
         event: Event<E>,
         render: &R,
@@ -47,7 +47,7 @@ impl<M> EventRouter<M> {
     {
         let outcome = match route::<E, M, R>(event, render, arena) {
             Routed::Report(rendered) => self.report(rendered, arena, output),
-            Routed::Update(note) => self.note(note, &mut |event| {
+            Routed::Update(update) => self.on_update(update, &mut |event| {
                 let rendered = render.render(event, arena);
                 output.event(rendered, arena)
             }),
@@ -69,9 +69,9 @@ impl<M> EventRouter<M> {
     }
 
     /// Gives a note to the shared state, and what the shared state concludes to `report`. Breaks when `report` does.
-    pub(super) fn note<E>(
+    pub(super) fn on_update<E>(
         &mut self,
-        note: Event<M::Update>,
+        update: Event<M::Update>,
         report: &mut impl FnMut(Event<M::Report>) -> ControlFlow<()>,
     ) -> ControlFlow<()>
     where
@@ -79,7 +79,7 @@ impl<M> EventRouter<M> {
     {
         let mut outcome = ControlFlow::Continue(());
         let Self { shared_state, events } = self;
-        shared_state.on_update(note, &mut |event| {
+        shared_state.on_update(update, &mut |event| {
             if outcome.is_continue() {
                 *events = events.saturating_add(1);
                 outcome = report(event);

@@ -34,7 +34,7 @@ where
     fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()> {
         let Self { flows, router, render, arena, output } = self;
         let meta = segment.meta();
-        flows.on_segment(&meta, segment, now, &mut |event| router.take(event, *render, arena, *output))
+        flows.on_segment(&meta, segment, now, &mut |event| router.on_event(event, *render, arena, *output))
     }
 }
 
@@ -62,7 +62,7 @@ where
             }
             match source.next_frame()? {
                 NextFrame::Frame(frame) => {
-                    if ingest.take(&frame, path).is_break() {
+                    if ingest.on_frame(&frame, path).is_break() {
                         return Ok(());
                     }
                 }

@@ -64,20 +64,20 @@ struct Running<P: Protocol> {
 pub(super) type Request<P> = Box<dyn FnOnce(&Snapshot<'_, P>) + Send>;
 
 impl<P: Protocol> SnapshotHandle<P> {
-    /// Calls `look` in the thread of the running analysis, and waits for what it returns.
+    /// Calls `read` in the thread of the running analysis, and waits for what it returns.
     ///
     /// `None` where no analysis is running or it ends first, and when called from its own sink. While the source waits
-    /// for frames, the answer comes when it is [woken](Self::wake_with) or wakes by itself.
-    pub fn ask<R: Send + 'static>(
+    /// for frames, the answer comes when it is [woken](Self::set_waker) or wakes by itself.
+    pub fn query<R: Send + 'static>(
         &self,
-        look: impl FnOnce(&Snapshot<'_, P>) -> R + Send + 'static,
+        read: impl FnOnce(&Snapshot<'_, P>) -> R + Send + 'static,
     ) -> Option<R> {
         let requests = match &*self.0.running.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(running) if running.answered_by != thread::current().id() => running.requests.clone(),
             _ => return None,
         };
         let (answer, answered) = bounded(1);
-        let request: Request<P> = Box::new(move |snapshot| _ = answer.send(look(snapshot)));
+        let request: Request<P> = Box::new(move |snapshot| _ = answer.send(read(snapshot)));
         requests.send(request).ok()?;
         // A request that nobody takes any more is dropped with the last sender only.
         drop(requests);
@@ -88,8 +88,8 @@ impl<P: Protocol> SnapshotHandle<P> {
         answered.recv().ok()
     }
 
-    /// Sets what wakes a source that waits for frames, so that [`ask`](Self::ask) is answered at once.
-    pub fn wake_with(&self, wake: impl Fn() + Send + Sync + 'static) {
+    /// Sets what wakes a source that waits for frames, so that [`query`](Self::query) is answered at once.
+    pub fn set_waker(&self, wake: impl Fn() + Send + Sync + 'static) {
         *self.0.wake.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(wake));
     }
 

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use crate::Timestamp;
 use crate::SinkResult;
+use crate::Timestamp;
 
 /// Takes the text of events, in the thread that called [`Analyzer::analyze_text`](crate::Analyzer::analyze_text).
 ///

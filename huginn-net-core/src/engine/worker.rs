@@ -73,14 +73,14 @@ pub(super) struct Worker<'a, P: Protocol, R: Render<Event<Report<P>>>> {
 }
 
 /// What a worker leaves behind.
-pub(super) struct WorkerEnd<P: Protocol> {
+pub(super) struct WorkerResult<P: Protocol> {
     pub(super) flows: FlowTable<P>,
     pub(super) dropped: Dropped,
 }
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
     /// Analyses blocks until the ring ends.
-    pub(super) fn run<S: Source>(mut self, ring: &Ring<'_, S>) -> (WorkerEnd<P>, Result<(), S::Error>) {
+    pub(super) fn run<S: Source>(mut self, ring: &Ring<'_, S>) -> (WorkerResult<P>, Result<(), S::Error>) {
         let _leaving = LeaveOnDrop { ring, worker: self.number };
         let mut finished = None;
         let outcome = loop {
@@ -99,16 +99,16 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
         };
         self.flows.expire(self.ingest.clock.now());
         self.flows.clear();
-        (WorkerEnd { flows: self.flows, dropped: self.dropped }, outcome)
+        (WorkerResult { flows: self.flows, dropped: self.dropped }, outcome)
     }
 
     fn analyze(&mut self, block: &Block) {
         let Self { ingest, flows, render, channel, .. } = self;
         let output = channel.empty_output();
-        let mut share = Share { index: 0, flows, render: *render, output };
+        let mut share = OwnedFlows { index: 0, flows, render: *render, output };
         ingest.count_filtered(block);
         for frame in block.iter() {
-            let _ = ingest.take(&frame, &mut share);
+            let _ = ingest.on_frame(&frame, &mut share);
             if share.output.events.len() >= MAX_OUTPUT_EVENTS {
                 channel.send(std::mem::replace(&mut share.output, channel.empty_output()));
             }
@@ -120,10 +120,10 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
     /// Decodes a block, so that its frames are counted, and drops the segments of this worker's flows.
     fn skip(&mut self, block: &Block) {
         let Self { ingest, flows, dropped, channel, .. } = self;
-        let mut skipped = Skipped { flows, segments: 0 };
+        let mut skipped = DropCounter { flows, segments: 0 };
         ingest.count_filtered(block);
         for frame in block.iter() {
-            let _ = ingest.take(&frame, &mut skipped);
+            let _ = ingest.on_frame(&frame, &mut skipped);
         }
         dropped.add(Dropped { segments: skipped.segments, blocks: 1 });
         let output = channel.empty_output();
@@ -142,7 +142,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
 }
 
 /// Leads the segments of a worker's flows to the flow table.
-struct Share<'a, P: Protocol, R: Render<Event<Report<P>>>> {
+struct OwnedFlows<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     /// The index in the block of the next segment.
     index: u32,
     flows: &'a mut FlowTable<P>,
@@ -150,7 +150,7 @@ struct Share<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     output: WorkerOutput<P, R>,
 }
 
-impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for Share<'_, P, R> {
+impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for OwnedFlows<'_, P, R> {
     #[inline(always)]
     fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()> {
         let index = self.index;
@@ -168,12 +168,12 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for Share<'_, P, R
 }
 
 /// Counts the segments of a worker's flows.
-struct Skipped<'a, P: Protocol> {
+struct DropCounter<'a, P: Protocol> {
     flows: &'a FlowTable<P>,
     segments: u64,
 }
 
-impl<P: Protocol> SegmentHandler for Skipped<'_, P> {
+impl<P: Protocol> SegmentHandler for DropCounter<'_, P> {
     fn on_segment(&mut self, segment: &impl LazySegment, _: Timestamp) -> ControlFlow<()> {
         if self.flows.owns_flow(&segment.meta().key) {
             self.segments = self.segments.saturating_add(1);

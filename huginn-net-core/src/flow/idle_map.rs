@@ -84,8 +84,14 @@ struct Partition {
 }
 
 impl Partition {
-    const EMPTY: Self =
-        Self { most_recent: NONE, least_recent: NONE, len: 0, checked_at: 0, recheck_after_nanos: 0, buffered_bytes: 0 };
+    const EMPTY: Self = Self {
+        most_recent: NONE,
+        least_recent: NONE,
+        len: 0,
+        checked_at: 0,
+        recheck_after_nanos: 0,
+        buffered_bytes: 0,
+    };
 
     fn set_least_recent(&mut self, slot: u32) {
         self.least_recent = slot;
@@ -282,7 +288,8 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         let now = now.as_nanos();
         for partition_index in 0..self.partitions.len() {
             self.check_oldest(partition_index, now);
-            let mut slot = self.partitions.get(partition_index).map_or(NONE, |partition| partition.least_recent);
+            let mut slot =
+                self.partitions.get(partition_index).map_or(NONE, |partition| partition.least_recent);
             while let Some(entry) = self.entries.get(slot as usize) {
                 // Entries that moved to the front later are not idle either.
                 if now.saturating_sub(entry.moved_at) <= self.idle_nanos {
@@ -407,7 +414,8 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     #[inline(always)]
     fn find(&self, key: &K) -> Option<u32> {
         let hash = self.hash_of(key);
-        let is_match = |index_entry: &IndexEntry| index_entry.hash == hash && self.is_at(index_entry.slot, key);
+        let is_match =
+            |index_entry: &IndexEntry| index_entry.hash == hash && self.is_at(index_entry.slot, key);
         self.index.find(expand_hash(hash), is_match).map(|index_entry| index_entry.slot)
     }
 

@@ -122,7 +122,7 @@ impl TunnelPath {
             Some(slot) => {
                 *slot = layer;
                 self.len = self.len.saturating_add(1);
-                self.mark(layer.key_word());
+                self.mix_key(layer.key_word());
                 true
             }
             None => false,
@@ -135,13 +135,13 @@ impl TunnelPath {
     }
 
     /// Folds another distinction of the tunnel into its key: a word that both directions share.
-    pub(crate) fn mark(&mut self, word: u64) {
+    pub(crate) fn mix_key(&mut self, word: u64) {
         // An odd multiplier (the fractional part of the golden ratio) makes the fold depend on the order.
         self.key = (self.key ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
     }
 
     /// Tells a tunnel from others of its kind by its two ends.
-    pub(crate) fn mark_ends(&mut self, ends: Addresses) {
+    pub(crate) fn mix_endpoints(&mut self, ends: Addresses) {
         let end = |bits: u128| {
             #[expect(clippy::cast_possible_truncation, reason = "the halves of a word")]
             let halves = ((bits >> 64) as u64, bits as u64);
@@ -154,7 +154,7 @@ impl TunnelPath {
             Addresses::V6 { src, dst } => (end(src.to_bits()), end(dst.to_bits())),
         };
         // The sum does not tell who sent, and each end is mixed so that it does tell which two.
-        self.mark(one.wrapping_add(other));
+        self.mix_key(one.wrapping_add(other));
     }
 
     /// A word that tells this path from others, the same in both directions: 0 without layers.
@@ -193,12 +193,12 @@ mod tests {
     fn the_ends_of_a_tunnel_tell_it_from_others_in_both_directions() {
         let key = |one: &str, other: &str, gre_key: u64| {
             let mut path = TunnelPath::EMPTY;
-            path.mark_ends(match (one.parse().unwrap(), other.parse().unwrap()) {
+            path.mix_endpoints(match (one.parse().unwrap(), other.parse().unwrap()) {
                 (IpAddr::V4(src), IpAddr::V4(dst)) => Addresses::V4 { src, dst },
                 (IpAddr::V6(src), IpAddr::V6(dst)) => Addresses::V6 { src, dst },
                 mixed => panic!("{mixed:?}"),
             });
-            path.mark(gre_key);
+            path.mix_key(gre_key);
             assert!(path.push(TunnelLayer::Gre));
             path.key_word()
         };

@@ -18,16 +18,16 @@ pub trait SharedState<E> {
     fn route(event: E) -> Route<Self::Report, Self::Update>;
 
     /// Takes the next note, in the order of the capture. What it lets conclude goes to `report`.
-    fn on_update(&mut self, note: Event<Self::Update>, report: &mut impl FnMut(Event<Self::Report>));
+    fn on_update(&mut self, update: Event<Self::Update>, report: &mut impl FnMut(Event<Self::Report>));
 }
 
 /// Whom an event of a protocol is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Route<R, N> {
+pub enum Route<R, U> {
     /// The sink.
     Report(R),
     /// The memory.
-    Update(N),
+    Update(U),
 }
 
 impl<E: Send> SharedState<E> for () {
@@ -38,7 +38,7 @@ impl<E: Send> SharedState<E> for () {
         Route::Report(event)
     }
 
-    fn on_update(&mut self, note: Event<Infallible>, _: &mut impl FnMut(Event<E>)) {
-        match note.kind {}
+    fn on_update(&mut self, update: Event<Infallible>, _: &mut impl FnMut(Event<E>)) {
+        match update.kind {}
     }
 }

@@ -6,18 +6,18 @@ use crate::{Block, Fill, NextFrame, Source};
 #[derive(Clone, Debug)]
 pub struct FirstFrames<S> {
     source: S,
-    left: u64,
+    remaining: u64,
 }
 
 impl<S: Source> FirstFrames<S> {
     /// At most `count` frames of a source.
     pub fn new(source: S, count: u64) -> Self {
-        Self { source, left: count }
+        Self { source, remaining: count }
     }
 
     /// How many frames may still be read.
-    pub fn left(&self) -> u64 {
-        self.left
+    pub fn remaining(&self) -> u64 {
+        self.remaining
     }
 
     /// The source behind it.
@@ -31,29 +31,29 @@ impl<S: Source> Source for FirstFrames<S> {
 
     #[inline]
     fn next_frame(&mut self) -> Result<NextFrame<'_>, S::Error> {
-        let Self { source, left } = self;
-        let Some(rest) = left.checked_sub(1) else { return Ok(NextFrame::End) };
+        let Self { source, remaining } = self;
+        let Some(rest) = remaining.checked_sub(1) else { return Ok(NextFrame::End) };
         // What the source returns is passed on as it is, and not copied.
         let next = source.next_frame();
         if let Ok(NextFrame::Frame(_)) = &next {
-            *left = rest;
+            *remaining = rest;
         }
         next
     }
 
     fn fill(&mut self, block: &mut Block) -> Result<Fill, S::Error> {
-        if self.left == 0 {
+        if self.remaining == 0 {
             return Ok(Fill::End);
         }
-        block.limit_frames(self.left);
+        block.limit_frames(self.remaining);
         let outcome = self.source.fill(block);
         let count = block.frames().len() as u64;
-        match self.left.checked_sub(count) {
-            Some(left @ 1..) => self.left = left,
+        match self.remaining.checked_sub(count) {
+            Some(remaining @ 1..) => self.remaining = remaining,
             // A source that fills beyond the limit has read more than is wanted.
             _ => {
-                block.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
-                self.left = 0;
+                block.truncate(usize::try_from(self.remaining).unwrap_or(usize::MAX));
+                self.remaining = 0;
                 return Ok(Fill::End);
             }
         }
@@ -85,7 +85,7 @@ mod tests {
             assert_eq!((lent, block.frames().len() as u64), (count.min(5), count.min(5)));
             assert_eq!(read.get(), count.min(5), "a live source keeps what is not wanted");
             assert_eq!(
-                (one_by_one.left(), filling.left()),
+                (one_by_one.remaining(), filling.remaining()),
                 (count.saturating_sub(5), count.saturating_sub(5))
             );
         }

@@ -69,7 +69,7 @@ impl<S: ParserSet> StreamFlow<S> {
     ) -> Interest {
         match &mut self.state {
             State::NoData => {
-                self.initial.learn(tcp, sender);
+                self.initial.update(tcp, sender);
                 if tcp.flags.contains(TcpFlags::SYN) {
                     self.start = StreamStart::Handshake;
                 }
@@ -81,12 +81,12 @@ impl<S: ParserSet> StreamFlow<S> {
                 if first.is_acknowledged_by(tcp, payload, sender) {
                     return Interest::More;
                 }
-                let mut open = first.reopen(self.initial, self.start, new_parsers());
-                let survey = open.on_segment(tcp, payload, sender, counters, feed);
-                self.settle(open, &survey);
+                let mut open = first.resume(self.initial, self.start, new_parsers());
+                let status = open.on_segment(tcp, payload, sender, counters, feed);
+                self.set_state(open, &status);
             }
             State::Open(open) => {
-                let survey = if open.comes_next(tcp, payload.len(), sender) {
+                let status = if open.accept_in_order(tcp, payload.len(), sender) {
                     if payload.is_empty() || open.skip(sender, payload.len()) {
                         return Interest::More;
                     }
@@ -94,10 +94,10 @@ impl<S: ParserSet> StreamFlow<S> {
                 } else {
                     open.on_segment(tcp, payload, sender, counters, feed)
                 };
-                if survey.is_done() {
+                if status.is_done() {
                     (self.state, self.buffered_bytes) = (State::Done, 0);
                 } else {
-                    self.buffered_bytes = buffered_bytes(open, &survey);
+                    self.buffered_bytes = buffered_bytes(open, &status);
                 }
             }
             State::Done => {}
@@ -135,7 +135,7 @@ impl<S: ParserSet> StreamFlow<S> {
             }
         }
         let mut open = Open { connection: TcpConnection::new(initial), start, skippable: [0; 2], parsers };
-        let survey = if first.is_some() {
+        let status = if first.is_some() {
             let counters = &mut StreamCounters::default();
             open.connection.on_segment(
                 tcp,
@@ -147,26 +147,26 @@ impl<S: ParserSet> StreamFlow<S> {
             );
             let mut resume = Resume { start, sender, len: payload.len() };
             open.parsers.visit(&mut resume);
-            open.survey()
+            open.status()
         } else {
             open.on_segment(tcp, payload, sender, counters, feed)
         };
-        self.settle(open, &survey);
+        self.set_state(open, &status);
     }
 
-    fn settle(&mut self, open: Open<S>, survey: &Survey) {
-        if survey.is_done() {
+    fn set_state(&mut self, open: Open<S>, status: &ParserStatus) {
+        if status.is_done() {
             (self.state, self.buffered_bytes) = (State::Done, 0);
         } else {
-            self.buffered_bytes = buffered_bytes(&open, survey);
+            self.buffered_bytes = buffered_bytes(&open, status);
             self.state = State::Open(Box::new(open));
         }
     }
 }
 
-fn buffered_bytes<S>(open: &Open<S>, survey: &Survey) -> u32 {
+fn buffered_bytes<S>(open: &Open<S>, status: &ParserStatus) -> u32 {
     let bytes =
-        size_of::<Open<S>>().saturating_add(open.connection.buffered_bytes()).saturating_add(survey.buffered);
+        size_of::<Open<S>>().saturating_add(open.connection.buffered_bytes()).saturating_add(status.buffered);
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
@@ -174,8 +174,8 @@ impl<S: ParserSet> Open<S> {
     /// Whether the payload of a segment comes next and nothing else changes, as for most. Reassembly then counts it as
     /// delivered.
     #[inline]
-    fn comes_next(&mut self, tcp: &TcpHeader<'_>, payload_len: usize, sender: Side) -> bool {
-        !tcp.flags.is_fin_or_rst() && self.connection.take_next(tcp, payload_len, sender)
+    fn accept_in_order(&mut self, tcp: &TcpHeader<'_>, payload_len: usize, sender: Side) -> bool {
+        !tcp.flags.is_fin_or_rst() && self.connection.accept_in_order(tcp, payload_len, sender)
     }
 
     /// Skips the next payload unread, if every parser lets it.
@@ -196,10 +196,10 @@ impl<S: ParserSet> Open<S> {
         payload: &[u8],
         sender: Side,
         feed: &mut impl FnMut(&mut S, StreamInput<'_>),
-    ) -> Survey {
+    ) -> ParserStatus {
         let (data, start) = (StreamData::Bytes(payload), self.start);
         feed(&mut self.parsers, StreamInput { side: sender, data, start, is_first_segment: false });
-        self.survey()
+        self.status()
     }
 
     fn on_segment(
@@ -209,7 +209,7 @@ impl<S: ParserSet> Open<S> {
         sender: Side,
         counters: &mut StreamCounters,
         feed: &mut impl FnMut(&mut S, StreamInput<'_>),
-    ) -> Survey {
+    ) -> ParserStatus {
         let Self { connection, start, parsers, .. } = self;
         if tcp.flags.is_fin_or_rst() {
             parsers.visit(&mut Close);
@@ -217,22 +217,22 @@ impl<S: ParserSet> Open<S> {
         connection.on_segment(tcp, payload, sender, MAX_OUT_OF_ORDER_BYTES, counters, &mut |side, data| {
             feed(parsers, StreamInput { side, data, start: *start, is_first_segment: false });
         });
-        self.survey()
+        self.status()
     }
 
     /// Drops the parsers that are done, and the directions that no parser reads.
-    fn survey(&mut self) -> Survey {
-        let mut survey = Survey { reads: [false; 2], skippable: [u64::MAX; 2], buffered: 0 };
-        self.parsers.visit(&mut survey);
-        self.skippable = survey.skippable;
-        let [reads_client, reads_server] = survey.reads;
+    fn status(&mut self) -> ParserStatus {
+        let mut status = ParserStatus { reads: [false; 2], skippable: [u64::MAX; 2], buffered: 0 };
+        self.parsers.visit(&mut status);
+        self.skippable = status.skippable;
+        let [reads_client, reads_server] = status.reads;
         if !reads_client {
-            self.connection.ignore(Side::Client);
+            self.connection.stop_reading(Side::Client);
         }
         if !reads_server {
-            self.connection.ignore(Side::Server);
+            self.connection.stop_reading(Side::Server);
         }
-        survey
+        status
     }
 }
 
@@ -255,7 +255,7 @@ impl FirstSegment {
     fn new(initial: InitialSeqs, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> Option<Self> {
         let len =
             u16::try_from(payload.len()).ok().filter(|len| usize::from(*len) <= MAX_FIRST_SEGMENT_LEN)?;
-        initial.are_followed_by(tcp, sender, MAX_OUT_OF_ORDER_BYTES).then_some(Self {
+        initial.are_in_order(tcp, sender, MAX_OUT_OF_ORDER_BYTES).then_some(Self {
             seq: tcp.seq,
             ack: tcp.ack,
             flags: tcp.flags,
@@ -268,9 +268,9 @@ impl FirstSegment {
 
     /// Keeps the summaries of all parsers. False if a parser has none and reads on.
     fn take_summaries(&mut self, parsers: &mut impl ParserSet) -> bool {
-        let mut take = TakeSummaries { first: self, index: 0, are_all: true };
+        let mut take = SaveSummaries { first: self, index: 0, is_complete: true };
         parsers.visit(&mut take);
-        take.are_all && self.summarized != 0
+        take.is_complete && self.summarized != 0
     }
 
     /// Whether a segment is the receiver's acknowledgement of this one, and nothing else.
@@ -282,7 +282,7 @@ impl FirstSegment {
     }
 
     /// The connection behind this segment.
-    fn reopen<S: ParserSet>(&self, initial: InitialSeqs, start: StreamStart, mut parsers: S) -> Open<S> {
+    fn resume<S: ParserSet>(&self, initial: InitialSeqs, start: StreamStart, mut parsers: S) -> Open<S> {
         /// The parsers have read the payload; reassembly needs its length alone.
         static UNREAD: [u8; MAX_FIRST_SEGMENT_LEN] = [0; MAX_FIRST_SEGMENT_LEN];
         let Self { seq, ack, flags, len, sender, .. } = *self;
@@ -291,20 +291,20 @@ impl FirstSegment {
         let mut connection = TcpConnection::new(initial);
         let counters = &mut StreamCounters::default();
         connection.on_segment(&tcp, payload, sender, MAX_OUT_OF_ORDER_BYTES, counters, &mut |_, _| {});
-        parsers.visit(&mut PutSummaries { first: self, index: 0 });
+        parsers.visit(&mut RestoreSummaries { first: self, index: 0 });
         parsers.visit(&mut Resume { start, sender, len: payload.len() });
         Open { connection, start, skippable: [0; 2], parsers }
     }
 }
 
 /// Moves the summaries of parsers to a [`FirstSegment`].
-struct TakeSummaries<'a> {
+struct SaveSummaries<'a> {
     first: &'a mut FirstSegment,
     index: usize,
-    are_all: bool,
+    is_complete: bool,
 }
 
-impl ParserVisitor for TakeSummaries<'_> {
+impl ParserVisitor for SaveSummaries<'_> {
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
         let FirstSegment { summarized, summaries, .. } = self.first;
         match (&slot.0, summaries.get_mut(self.index)) {
@@ -313,19 +313,19 @@ impl ParserVisitor for TakeSummaries<'_> {
                 *summarized |= bit(self.index);
             }
             (SlotState::Dropped, _) => {}
-            _ => self.are_all = false,
+            _ => self.is_complete = false,
         }
         self.index = self.index.saturating_add(1);
     }
 }
 
 /// Moves the summaries of a [`FirstSegment`] to the parsers of a new set.
-struct PutSummaries<'a> {
+struct RestoreSummaries<'a> {
     first: &'a FirstSegment,
     index: usize,
 }
 
-impl ParserVisitor for PutSummaries<'_> {
+impl ParserVisitor for RestoreSummaries<'_> {
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
         let FirstSegment { summarized, summaries, .. } = self.first;
         let summary = summaries.get(self.index).filter(|_| summarized & bit(self.index) != 0);
@@ -387,7 +387,7 @@ impl ParserVisitor for Close {
 }
 
 /// The state of all parsers after a segment; drops those that are done.
-struct Survey {
+struct ParserStatus {
     /// Whether a parser reads client and server.
     reads: [bool; 2],
     /// How many of the next bytes of client and server no parser needs to read.
@@ -396,13 +396,13 @@ struct Survey {
     buffered: usize,
 }
 
-impl Survey {
+impl ParserStatus {
     fn is_done(&self) -> bool {
         self.reads == [false; 2]
     }
 }
 
-impl ParserVisitor for Survey {
+impl ParserVisitor for ParserStatus {
     #[inline]
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
         match &mut slot.0 {

@@ -156,8 +156,8 @@ pub fn first_sender<P: StreamParser>(segment: &Segment<'_>) -> Option<Side> {
     if segment.payload.is_empty() {
         return None;
     }
-    let may_be = |side| P::probe(side, segment.payload) == Probe::Certain;
+    let is_certain = |side| P::probe(side, segment.payload) == Probe::Certain;
     let [likely, other] =
         if tcp.src_port < tcp.dst_port { [Side::Server, Side::Client] } else { [Side::Client, Side::Server] };
-    [likely, other].into_iter().find(|side| may_be(*side))
+    [likely, other].into_iter().find(|side| is_certain(*side))
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use huginn_net_core::{Event, Overflow};
 
-use crate::builder;
-use crate::sources::{Overwriting, Waiting};
-use crate::traffic::syns;
+use super::builder;
+use super::sources::{Overwriting, Waiting};
+use super::traffic::syns;
 
 #[test]
 fn slow_worker_drops_blocks_and_counts_them() {
@@ -34,7 +34,7 @@ fn slow_worker_drops_blocks_and_counts_them() {
     let snapshots = analyzer.snapshot_handle();
     let mut seen = None;
     let source =
-        Waiting::new(syns(1), |_| seen = snapshots.ask(|snapshot| snapshot.counters().segments_dropped));
+        Waiting::new(syns(1), |_| seen = snapshots.query(|snapshot| snapshot.counters().segments_dropped));
     analyzer.analyze(source, &mut |_: Event<String>| {}).unwrap();
     assert_eq!(seen, Some(counters.segments_dropped));
 }

@@ -1,10 +1,4 @@
 //! From frames to segments, through the public interface.
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    reason = "in a test, a panic is a failure"
-)]
 
 mod fragments;
 mod hostile;

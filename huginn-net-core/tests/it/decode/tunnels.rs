@@ -2,8 +2,8 @@
 
 use huginn_net_core::LinkType;
 
-use crate::tunnel_vectors::{TAGS, TUNNELS};
-use crate::wire::{INNER_V4, INNER_V6, Inner, counted, decode, hex, ipv4, ipv6, udp};
+use super::tunnel_vectors::{TAGS, TUNNELS};
+use super::wire::{INNER_V4, INNER_V6, Inner, counted, decode, hex, ipv4, ipv6, udp};
 
 #[test]
 fn every_tag_and_tunnel_leads_to_the_segment() {

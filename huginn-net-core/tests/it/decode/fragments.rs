@@ -3,7 +3,7 @@
 use huginn_net_core::{DecodeConfig, DecodeCounters, Decoder, Frame, LinkType, Timestamp};
 use proptest::prelude::*;
 
-use crate::wire::{Seen, decode, hex, ipv4, ipv6, push, tcp, udp};
+use super::wire::{Seen, decode, hex, ipv4, ipv6, push, tcp, udp};
 
 /// A fragment of an IPv4 datagram: `start` in bytes.
 fn fragment4(id: u16, protocol: u8, start: usize, more: bool, payload: &[u8]) -> Vec<u8> {
@@ -100,7 +100,7 @@ proptest! {
         prop_assert_eq!(seen.len(), 1);
         prop_assert_eq!(&seen[0].payload, &payload);
         prop_assert_eq!((seen[0].is_tcp, seen[0].ip.reassembled, seen[0].payload_missing), (is_tcp, true, 0));
-        prop_assert_eq!((counters.reassembled, counters.fragments_held), (1, count as u64));
+        prop_assert_eq!((counters.reassembled, counters.fragments_buffered), (1, count as u64));
     }
 }
 
@@ -157,7 +157,7 @@ fn fragments_of_different_datagrams_stay_apart() {
         ipv4(4, &fragment4(1, 17, 16, false, tail)),
         fragment6(1, 17, 16, false, tail),
     ]);
-    assert_eq!((seen.len(), counters.fragments_held), (0, 6));
+    assert_eq!((seen.len(), counters.fragments_buffered), (0, 6));
     // IPv6 knows a datagram by its identification, whatever protocol its fragments name.
     let (seen, _) = all([fragment6(1, 17, 0, true, head), fragment6(1, 99, 16, false, tail)]);
     assert_eq!(seen.len(), 1);
@@ -253,7 +253,7 @@ fn eight_thousand_fragments_make_one_datagram() {
         .collect();
     packets.reverse();
     let (seen, counters) = all(packets);
-    assert_eq!((seen.len(), counters.fragments_held), (1, 8_125));
+    assert_eq!((seen.len(), counters.fragments_buffered), (1, 8_125));
     assert_eq!(seen[0].payload, text(65_000));
 }
 
@@ -263,7 +263,7 @@ fn a_fragment_cut_by_the_snap_length_is_not_held() {
     let mut decoder = Decoder::new(DecodeConfig::default());
     let frame = Frame { ts: Timestamp::default(), link: LinkType::RAW, data: &packet[..60], wire_len: 84 };
     assert_eq!(push(&mut decoder, &frame), []);
-    assert_eq!((decoder.counters().truncated_snaplen, decoder.counters().fragments_held), (1, 0));
+    assert_eq!((decoder.counters().truncated_snaplen, decoder.counters().fragments_buffered), (1, 0));
     assert_eq!(decode(LinkType::RAW, &packet[..60]).1.bad_header, 1);
 }
 

@@ -1,20 +1,10 @@
 //! Stream parsers on TCP connections: one reassembly for all of them, and only for sides that are read.
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::cast_possible_truncation,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test may panic"
-)]
 
-mod packet;
-
+use crate::packet::Endpoint;
 use huginn_net_core::{
     Analyzer, Event, Interest, ParserSlot, Probe, Side, StreamCounters, StreamData, StreamFlow, StreamInput,
     StreamObserver, StreamParser, StreamStart, TcpFlags, TcpHeader,
 };
-use packet::Endpoint;
 use proptest::prelude::*;
 
 const CLIENT: Endpoint = ([10, 0, 0, 1], 40_000);
@@ -210,8 +200,8 @@ fn reported(packets: &[(Endpoint, Endpoint, TcpFlags, u32, &[u8])]) -> Vec<(Side
     let mut analyzer = Analyzer::<StreamObserver<Lines>>::builder().build();
     let mut events: Vec<Event<String>> = Vec::new();
     for (source, destination, flags, seq, payload) in packets {
-        let packet = packet::tcp(*source, *destination, *flags, [*seq, 0], &[], payload);
-        assert!(analyzer.push(&packet::frame(1, &packet), &mut events).is_continue());
+        let packet = crate::packet::tcp(*source, *destination, *flags, [*seq, 0], &[], payload);
+        assert!(analyzer.push(&crate::packet::frame(1, &packet), &mut events).is_continue());
     }
     events.into_iter().map(|event| (event.subject, event.kind)).collect()
 }

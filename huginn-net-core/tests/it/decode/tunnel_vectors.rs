@@ -2,7 +2,7 @@
 
 use huginn_net_core::LinkType;
 
-use crate::wire::{Case, Inner};
+use super::wire::{Case, Inner};
 
 /// The outer bytes of tags: by scapy 2.5 (`Dot1Q`, `Dot1AD`, `MPLS`, `PPPoE`), those of the switches by hand; tshark
 /// 4.0 reads them alike, but guesses wrongly what the pseudowires carry.

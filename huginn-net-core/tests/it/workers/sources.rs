@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use huginn_net_core::{Block, Fill, Frame, FrameRecord, NextFrame, Source};
 
-use crate::traffic::Packet;
+use super::traffic::Packet;
 
 /// Lends each frame from one buffer that the next frame overwrites.
 pub(crate) struct Overwriting<'a> {

@@ -2,7 +2,7 @@
 
 use huginn_net_core::LinkType;
 
-use crate::wire::{Case, Inner};
+use super::wire::{Case, Inner};
 
 /// The outer bytes: by scapy 2.5 (`Ether`, `Dot3/LLC/SNAP`, `CookedLinux`, `HDLC`, `PPP`, `PPPoE`, `Dot11`,
 /// `RadioTap`), the others by hand from the format's own document. tshark 4.0 reads all of them alike, but NFLOG in

@@ -1,13 +1,4 @@
 //! The engine through its public API, with protocols made up for the purpose.
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::cast_possible_truncation,
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    reason = "a test may panic"
-)]
-
-mod packet;
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -18,14 +9,14 @@ use huginn_net_core::{
     TcpFlags,
 };
 
-use packet::{Endpoint, frame};
+use crate::packet::{Endpoint, frame};
 
 const CLIENT: Endpoint = ([10, 0, 0, 1], 40_000);
 const SERVER: Endpoint = ([192, 0, 2, 1], 80);
 
 /// A segment that acknowledges nothing.
 fn tcp(src: Endpoint, dst: Endpoint, flags: TcpFlags, seq: u32, payload: &[u8]) -> Vec<u8> {
-    packet::tcp(src, dst, flags, [seq, 0], &[], payload)
+    crate::packet::tcp(src, dst, flags, [seq, 0], &[], payload)
 }
 
 fn syn(seq: u32) -> Vec<u8> {

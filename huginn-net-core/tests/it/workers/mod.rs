@@ -1,19 +1,8 @@
 //! Several workers find what one finds, in the same order; they end when they should, and report what went wrong.
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::cast_possible_truncation,
-    clippy::indexing_slicing,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test may panic"
-)]
 
 mod ends;
 mod order;
 mod overflow;
-#[path = "../packet/mod.rs"]
-mod packet;
 mod snapshots;
 mod sources;
 mod traffic;
@@ -23,7 +12,7 @@ use std::num::NonZeroUsize;
 
 use huginn_net_core::{Analyzer, Builder, Counters, Event, Source};
 
-use crate::traffic::Everything;
+use traffic::Everything;
 
 fn builder(workers: usize, block_bytes: usize) -> Builder<Everything> {
     Analyzer::builder().workers(NonZeroUsize::new(workers).unwrap()).block_bytes(block_bytes)

@@ -7,9 +7,9 @@ use pnet_packet::ipv6::Ipv6Packet;
 use pnet_packet::tcp::TcpPacket;
 use proptest::prelude::*;
 
-use crate::link_vectors::CASES;
-use crate::tunnel_vectors::{TAGS, TUNNELS};
-use crate::wire::{Case, decode_cut, push};
+use super::link_vectors::CASES;
+use super::tunnel_vectors::{TAGS, TUNNELS};
+use super::wire::{Case, decode_cut, push};
 
 fn cases() -> impl Iterator<Item = &'static Case> {
     CASES.iter().chain(TAGS).chain(TUNNELS)

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use huginn_net_core::{AnalysisError, Event, Sink, Source, TcpFlags, TextSink, Timestamp};
 
-use crate::builder;
-use crate::sources::{Buffered, Ending, Endless, Overwriting, Silent, Waiting};
-use crate::traffic::{POISON, Packet, syns};
+use super::builder;
+use super::sources::{Buffered, Ending, Endless, Overwriting, Silent, Waiting};
+use super::traffic::{POISON, Packet, syns};
 
 /// Breaks at the event of this number.
 struct BreakAt(usize);
@@ -92,7 +92,7 @@ fn workers_stop_at_the_same_block() {
         let (token, snapshots) = (analyzer.cancel_token(), analyzer.snapshot_handle());
         thread::scope(|scope| {
             scope.spawn(move || {
-                let frames = || snapshots.ask(|snapshot| snapshot.counters().frames).unwrap_or_default();
+                let frames = || snapshots.query(|snapshot| snapshot.counters().frames).unwrap_or_default();
                 while frames() < 1000 {}
                 token.cancel();
             });

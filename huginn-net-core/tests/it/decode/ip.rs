@@ -5,7 +5,7 @@ use huginn_net_core::{
     TransportHeader, decode_ip,
 };
 
-use crate::wire::{Inner, counted, decode, decode_cut, hex, ipv4, ipv6, tcp, udp};
+use super::wire::{Inner, counted, decode, decode_cut, hex, ipv4, ipv6, tcp, udp};
 
 #[test]
 fn ip_length_bounds_the_payload() {
@@ -201,7 +201,7 @@ fn one_packet_by_itself() {
     for inner in [Inner::V4, Inner::V6] {
         let packet = inner.bytes();
         let segment = decode_ip(&packet).unwrap();
-        assert_eq!(crate::wire::Seen::of(&segment), inner.seen(&[]));
+        assert_eq!(super::wire::Seen::of(&segment), inner.seen(&[]));
         assert!(matches!(segment.transport, TransportHeader::Tcp(_)));
     }
 }

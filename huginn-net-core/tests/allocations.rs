@@ -1,4 +1,5 @@
-//! A packet that is not a fragment is decoded without allocating.
+//! The decoder does not allocate for packets that are not fragments. A target of its own, because the counting allocator
+//! is process-wide.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "in a test, a panic is a failure")]
 
 use allocation_counter::measure;

@@ -143,7 +143,7 @@ fn packets(counters: &DecodeCounters) -> u64 {
 /// The places of which a packet ends in exactly one.
 fn outcomes(counters: &DecodeCounters) -> u64 {
     let c = counters;
-    let handed_on = c.tcp + c.udp + c.fragments_held;
+    let handed_on = c.tcp + c.udp + c.fragments_buffered;
     let other =
         c.arp + c.icmp + c.other_transport + c.unknown_ethertype + c.unknown_link + c.not_data + c.encrypted;
     let bad = c.link_fragment + c.too_deep + c.truncated_snaplen + c.bad_header + c.bad_fragment;

@@ -2,8 +2,8 @@
 
 use huginn_net_core::LinkType;
 
-use crate::link_vectors::CASES;
-use crate::wire::{INNER_V4, INNER_V6, Inner, counted, decode, decode_cut, hex};
+use super::link_vectors::CASES;
+use super::wire::{INNER_V4, INNER_V6, Inner, counted, decode, decode_cut, hex};
 
 /// A frame of 802.11 up to the LLC header: three addresses.
 const WIFI_ADDRESSES: &str = "0200000000aa 020000000001 020000000002";

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use huginn_net_core::{Event, FlowLimits, Frames, MemoryFrames, TcpFlags};
 use proptest::prelude::*;
 
-use crate::sources::{Buffered, Ending, Overwriting};
-use crate::traffic::{Packet, arbitrary_packet, syns};
-use crate::{analyze, builder};
+use super::sources::{Buffered, Ending, Overwriting};
+use super::traffic::{Packet, arbitrary_packet, syns};
+use super::{analyze, builder};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use huginn_net_core::{Counters, Event, LinkType, SnapshotHandle, TcpFlags, TextSink, Timestamp};
 
-use crate::builder;
-use crate::sources::{Overwriting, Waiting};
-use crate::traffic::{Everything, Packet, syns};
+use super::builder;
+use super::sources::{Overwriting, Waiting};
+use super::traffic::{Everything, Packet, syns};
 
 #[test]
 fn no_event_waits_for_the_next_frame() {
@@ -54,7 +54,7 @@ impl TextSink for Recorder {
 /// Asks until so many frames and all their events are counted.
 fn counted(snapshots: &SnapshotHandle<Everything>, frames: u64) -> (Counters, u64, u32) {
     for _ in 0..10_000 {
-        let answer = snapshots.ask(|snapshot| {
+        let answer = snapshots.query(|snapshot| {
             let counters = (snapshot.counters().clone(), *snapshot.protocol_counters());
             (counters.0, counters.1, snapshot.shared_state().0.values().sum())
         });
@@ -73,7 +73,7 @@ fn snapshot_counts_all_frames_while_the_source_waits() {
     // What was analysed before counts.
     analyzer.analyze(Overwriting::new(&syns(10)), &mut |_: Event<String>| {}).unwrap();
     let snapshots = analyzer.snapshot_handle();
-    assert_eq!(snapshots.ask(|_| ()), None, "nothing runs");
+    assert_eq!(snapshots.query(|_| ()), None, "nothing runs");
     let source = Waiting::new((10..20).map(Packet::syn).collect(), |given: usize| {
         let seen = 10 + given as u64;
         let (counters, segments, syns) = counted(&snapshots, seen);
@@ -88,7 +88,7 @@ fn snapshot_counts_all_frames_while_the_source_waits() {
     assert!(recorder.batches.into_iter().eq(times), "one per frame");
     assert!(recorder.events.iter().map(|(ts, _)| ts.as_secs()).eq((10..20).flat_map(|second| [second; 2])));
     assert!(recorder.events.iter().all(|(_, text)| text == b"1: " || text == b"1 S"));
-    assert_eq!(snapshots.ask(|_| ()), None, "nothing runs any more");
+    assert_eq!(snapshots.query(|_| ()), None, "nothing runs any more");
 }
 
 /// With one worker the thread that waits is the one that answers: the source has to be woken.
@@ -97,11 +97,11 @@ fn snapshot_wakes_a_source_that_waits() {
     let analyzer = builder(1, 1).build();
     let snapshots = analyzer.snapshot_handle();
     let (wake, woken) = mpsc::channel();
-    snapshots.wake_with(move || _ = wake.send(()));
+    snapshots.set_waker(move || _ = wake.send(()));
     let asking = snapshots.clone();
     let asked = thread::spawn(move || {
         loop {
-            if let Some(frames) = asking.ask(|snapshot| snapshot.counters().frames) {
+            if let Some(frames) = asking.query(|snapshot| snapshot.counters().frames) {
                 return frames;
             }
         }
@@ -122,7 +122,7 @@ fn frames_without_segments_are_counted_while_the_source_waits() {
     let snapshots = analyzer.snapshot_handle();
     let arp = Packet { data: vec![0; 30], link: LinkType::ETHERNET, ts: Timestamp::new(1, 0, 6) };
     let source = Waiting::new(vec![arp; 3], |given: usize| {
-        let frames = || snapshots.ask(|snapshot| snapshot.counters().frames).unwrap();
+        let frames = || snapshots.query(|snapshot| snapshot.counters().frames).unwrap();
         while frames() != given as u64 {
             thread::sleep(Duration::from_millis(1));
         }
@@ -138,7 +138,7 @@ fn sink_that_asks_its_own_analysis_gets_no_answer() {
         let snapshots = analyzer.snapshot_handle();
         let mut answers = Vec::new();
         let packets = syns(3);
-        let ask = &mut |_: Event<String>| answers.push(snapshots.ask(|_| ()));
+        let ask = &mut |_: Event<String>| answers.push(snapshots.query(|_| ()));
         analyzer.analyze(Overwriting::new(&packets), ask).unwrap();
         assert_eq!(answers, [None; 6]);
     }
@@ -150,7 +150,7 @@ fn question_at_the_end_is_not_kept_waiting() {
         for _ in 0..20 {
             let mut analyzer = builder(workers, 1).build();
             let snapshots = analyzer.snapshot_handle();
-            let asking = thread::spawn(move || while snapshots.ask(|_| ()).is_none() {});
+            let asking = thread::spawn(move || while snapshots.query(|_| ()).is_none() {});
             while !asking.is_finished() {
                 analyzer.analyze(Overwriting::new(&syns(3)), &mut |_: Event<String>| {}).unwrap();
             }

@@ -46,7 +46,7 @@ impl Protocol for Everything {
     }
 
     fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
-        segment.tcp().is_none_or(|tcp| tcp.flags.opens()).then_some(Side::Client)
+        segment.tcp().is_none_or(|tcp| tcp.flags.is_initial_syn()).then_some(Side::Client)
     }
 
     fn on_segment(
@@ -60,7 +60,7 @@ impl Protocol for Everything {
         self.segments += 1;
         *flow += 1;
         emit(sender, format!("{flow}: {segment:?}"));
-        if segment.tcp().is_some_and(|tcp| tcp.flags.opens()) {
+        if segment.tcp().is_some_and(|tcp| tcp.flags.is_initial_syn()) {
             emit(sender, String::new());
         }
         Interest::More
