@@ -2,9 +2,9 @@
 
 use crate::{Addresses, IpHeader};
 
-/// A running one's complement sum, of 64 bits: what is carried out of them is added in again. The words are summed in
-/// the machine's own byte order: the sum of swapped words is the swapped sum (RFC 1071, section 2), and of a correct
-/// checksum it is all ones in either order.
+/// A running one's complement sum of 64 bits with end-around carry. It sums words in native byte order: the sum of
+/// swapped words is the swapped sum (RFC 1071, section 2), and the sum over a correct checksum is all ones in either
+/// order.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Sum(u64);
 
@@ -38,7 +38,7 @@ impl Sum {
         let (sum, is_carried) =
             u32::from_ne_bytes([a, b, c, d]).overflowing_add(u32::from_ne_bytes([e, f, g, h]));
         let sum = sum.wrapping_add(is_carried.into());
-        // Its halves on top of each other, with the carry of the lower one.
+        // Adds the two halves, with the carry of the lower one.
         sum.wrapping_add(sum.rotate_left(16)) >> 16 == 0xffff
     }
 }

@@ -5,10 +5,10 @@ use super::ethertype;
 use super::{HeaderResult, NextHeader, push_layer};
 use crate::{TunnelLayer, TunnelPath};
 
-/// Two addresses and the ethertype or length.
+/// Length of the header in bytes: two addresses and the ethertype or length.
 pub(super) const HEADER: usize = 14;
 
-/// The least ethertype: smaller values are 802.3 lengths (IEEE 802.3, clause 3.2.6).
+/// The smallest ethertype; smaller values are 802.3 lengths (IEEE 802.3, clause 3.2.6).
 const MIN_ETHERTYPE: u16 = 0x0600;
 
 /// Reads an Ethernet frame.
@@ -18,7 +18,7 @@ pub(super) fn frame(data: &[u8]) -> HeaderResult<'_> {
     type_or_length(u16::from_be_bytes([header[12], header[13]]), rest)
 }
 
-/// Reads what follows the ethertype or length field, of the frame or of a tag in it.
+/// Reads the payload after an ethertype or length field, of a frame or of a tag.
 #[inline]
 pub(super) fn type_or_length(value: u16, rest: &[u8]) -> HeaderResult<'_> {
     match value {

@@ -1,4 +1,4 @@
-//! What an ethertype announces: IP, a tag, or an encapsulation.
+//! Payloads by ethertype: IP, tags and encapsulations.
 
 use super::counters::SkipReason;
 use super::{HeaderResult, NextHeader, ethernet, mpls, ppp, push_layer};
@@ -28,7 +28,7 @@ const VN_TAG: u16 = 0x8926;
 const E_TAG: u16 = 0x893f;
 const NSH: u16 = 0x894f;
 
-/// Reads what an ethertype announces.
+/// Reads the payload of an ethertype.
 pub(super) fn payload<'a>(ethertype: u16, data: &'a [u8], path: &mut TunnelPath) -> HeaderResult<'a> {
     match ethertype {
         IPV4 | IPV6 => Ok(NextHeader::Ip(data)),
@@ -43,7 +43,7 @@ pub(super) fn payload<'a>(ethertype: u16, data: &'a [u8], path: &mut TunnelPath)
     }
 }
 
-/// Whether this is the type of a frame that an IP network has: IP, ARP or a tag before them.
+/// Whether an IP network uses this ethertype: IP, ARP or a tag before them.
 pub(super) fn is_network(ethertype: u16) -> bool {
     matches!(
         ethertype,
@@ -59,7 +59,7 @@ pub(super) fn is_network(ethertype: u16) -> bool {
     )
 }
 
-/// IEEE 802.1Q, clause 9.6. Identifier 0 means that the frame belongs to no VLAN, and is not recorded.
+/// Reads a VLAN tag (IEEE 802.1Q, clause 9.6). Identifier 0 is a priority tag without a VLAN, and is not recorded.
 fn vlan<'a>(data: &'a [u8], path: &mut TunnelPath) -> HeaderResult<'a> {
     let mut cursor = Cursor::new(data);
     let id = cursor.u16_be()? & 0x0fff;
@@ -70,7 +70,7 @@ fn vlan<'a>(data: &'a [u8], path: &mut TunnelPath) -> HeaderResult<'a> {
     ethernet::type_or_length(type_or_length, cursor.rest())
 }
 
-/// Tags by which switches remember a port or a path: they tell no two networks apart, and are stepped over.
+/// Skips tags that switches use for ports or paths. These tags do not separate networks.
 fn switch_tag(ethertype: u16, data: &[u8]) -> HeaderResult<'_> {
     let mut cursor = Cursor::new(data);
     match ethertype {

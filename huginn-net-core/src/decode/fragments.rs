@@ -1,4 +1,4 @@
-//! Datagrams of which some fragments have come (RFC 791, section 3.2; RFC 8200, section 4.5).
+//! Reassembly of IP fragments (RFC 791, section 3.2; RFC 8200, section 4.5).
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -7,10 +7,10 @@ use super::counters::{DecodeCounters, SkipReason, add};
 use super::ip::{Fragment, IpPacket};
 use crate::{Addresses, Cursor, IpHeader, Timestamp};
 
-/// The bytes that an IP length can announce.
+/// Maximum length of a datagram: the range of an IP length field, in bytes.
 const MAX_DATAGRAM: usize = 65_535;
 
-/// How many incomplete datagrams are buffered_bytes, and for how long.
+/// Limits of the fragment table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FragmentLimits {
     pub(super) datagrams: usize,
@@ -18,32 +18,32 @@ pub(super) struct FragmentLimits {
     pub(super) timeout: Duration,
 }
 
-/// Incomplete datagrams, in bounded memory and on packet time.
+/// Incomplete datagrams, with limits on number, memory and packet time.
 ///
-/// Where fragments overlap, the bytes that came first stay. A fragment that contradicts the datagram's length, as
-/// far as it is known, is left out.
+/// The first copy of overlapping bytes wins. A fragment that contradicts the known length of its datagram is
+/// rejected.
 #[derive(Clone, Debug)]
 pub(super) struct FragmentTable {
     limits: FragmentLimits,
     datagrams: HashMap<Key, Datagram>,
-    /// By the order in which they last_age: the first is the oldest.
+    /// Datagrams by the arrival of their first fragment, oldest first.
     by_age: BTreeMap<u64, Key>,
     last_age: u64,
-    /// Memory that the datagrams take, in bytes.
+    /// Memory of the datagrams, in bytes.
     buffered_bytes: usize,
 }
 
-/// What makes two fragments parts of one datagram.
+/// The identity of a fragmented datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     addresses: Addresses,
     id: u32,
-    /// IPv4 only: the identification of IPv6 is one for all protocols.
+    /// IPv4 only: an IPv6 identification is unique across protocols.
     protocol: u8,
     tunnel: u64,
 }
 
-/// A datagram that is complete, with the header of its first fragment.
+/// A complete datagram with the header of its first fragment.
 pub(super) struct ReassembledDatagram {
     header: IpHeader,
     protocol: u8,
@@ -54,24 +54,24 @@ pub(super) struct ReassembledDatagram {
 struct Datagram {
     age: u64,
     first_seen: Timestamp,
-    /// The header and the protocol that the fragment at byte 0 has.
+    /// Header and protocol of the fragment at offset 0.
     first: Option<(IpHeader, u8)>,
-    /// What came, in the order in which it came and without what had come before. Memory follows the bytes that
-    /// really came: a lone fragment at the far end of its datagram is small.
+    /// Received bytes in order of arrival, without duplicates. Memory grows with the bytes received: a single
+    /// fragment at the end of a datagram costs little.
     bytes: Vec<u8>,
-    /// Where in the datagram these bytes belong.
+    /// The datagram ranges that `bytes` covers, in the same order.
     ranges: Vec<ByteRange>,
-    /// One bit for each 8 bytes of the datagram that came: 8 bytes are the unit of fragmentation.
+    /// One bit per received unit of 8 bytes, the unit of fragmentation.
     received_units: Vec<u64>,
     /// Bits set in `received_units`.
     received_unit_count: usize,
-    /// Where the farthest fragment so far ends.
+    /// Greatest end offset of any fragment so far.
     max_end: usize,
-    /// The length of the payload: where the last fragment ends.
+    /// Length of the payload, known from the last fragment.
     len: Option<usize>,
 }
 
-/// Bytes that lie together in the datagram.
+/// A contiguous range of the datagram.
 #[derive(Clone, Debug)]
 struct ByteRange {
     start: usize,
@@ -83,7 +83,7 @@ impl FragmentTable {
         Self { limits, datagrams: HashMap::new(), by_age: BTreeMap::new(), last_age: 0, buffered_bytes: 0 }
     }
 
-    /// Takes a fragment and gives the whole datagram if this was its missing part.
+    /// Adds a fragment, and returns the datagram if it is now complete.
     pub(super) fn add(
         &mut self,
         ts: Timestamp,
@@ -130,7 +130,7 @@ impl FragmentTable {
         Err(if added { SkipReason::FragmentBuffered } else { SkipReason::BadFragment })
     }
 
-    /// Gives up what is incomplete at the end of a capture.
+    /// Discards and counts incomplete datagrams at the end of a capture.
     pub(super) fn clear(&mut self, counters: &mut DecodeCounters) {
         add(&mut counters.fragment_leftovers, self.datagrams.len() as u64);
         self.datagrams.clear();
@@ -159,18 +159,18 @@ impl FragmentTable {
     }
 }
 
-/// Whether any datagram can have this fragment: it does not end beyond what an IP length can announce, and all but
-/// the last end on a multiple of 8 bytes and hold something.
+/// Whether a fragment is valid in itself. It must end within the maximum datagram length. All fragments but the last
+/// must be non-empty and end on a multiple of 8 bytes.
 fn fits(packet: &IpPacket<'_>, fragment: Fragment) -> bool {
     let len = packet.payload.len();
-    // The length of IPv4 counts the whole header, that of IPv6 the extension headers.
+    // The IPv4 length includes the whole header, the IPv6 length only extension headers.
     let header = if packet.header.is_ipv4() { packet.header.header_len } else { packet.header.options_len };
     let end = usize::from(header).saturating_add(fragment.start.into()).saturating_add(len);
     end <= MAX_DATAGRAM && (!fragment.more || len > 0 && len & 7 == 0)
 }
 
 impl ReassembledDatagram {
-    /// The datagram as a packet.
+    /// Returns the datagram as an IP packet.
     pub(super) fn packet(&self) -> IpPacket<'_> {
         IpPacket {
             header: self.header,
@@ -198,7 +198,7 @@ impl Datagram {
         }
     }
 
-    /// Takes the bytes that are new; false if the fragment contradicts what is known.
+    /// Adds the new bytes. Returns false if the fragment contradicts earlier ones.
     fn add(&mut self, packet: &IpPacket<'_>, fragment: Fragment) -> bool {
         let start = usize::from(fragment.start);
         let end = start.saturating_add(packet.payload.len());
@@ -257,7 +257,7 @@ impl Datagram {
         Some(ReassembledDatagram { header: IpHeader { reassembled: true, ..header }, protocol, payload })
     }
 
-    /// The memory that it takes, in bytes, not counting the tables' own.
+    /// Memory of the datagram, in bytes, without the tables that refer to it.
     fn memory(&self) -> usize {
         size_of::<(Key, Self)>()
             .saturating_add(self.bytes.capacity())

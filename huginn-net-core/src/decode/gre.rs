@@ -13,11 +13,11 @@ const SEQUENCE: u16 = 0x1000;
 const ACKNOWLEDGEMENT: u16 = 0x0080;
 const VERSION: u16 = 0x0007;
 
-/// ERSPAN of type I, which has no header of its own, and II.
+/// ERSPAN type I, which has no header of its own, and type II.
 const ERSPAN: u16 = 0x88be;
 const ERSPAN_III: u16 = 0x22eb;
 
-/// Reads a GRE header and the start of what it carries.
+/// Reads a GRE header and the header that follows.
 pub(super) fn packet<'a>(data: &'a [u8], path: &mut TunnelPath) -> HeaderResult<'a> {
     let mut cursor = Cursor::new(data);
     let flags = cursor.u16_be()?;
@@ -65,7 +65,8 @@ fn skip_routes(cursor: &mut Cursor<'_>) -> Result<(), SkipReason> {
     }
 }
 
-/// Section 4.1 of RFC 2637: the key holds the payload's length and the call. An acknowledgement has no payload.
+/// Enhanced GRE (RFC 2637, section 4.1): the key holds the payload length and the call. An acknowledgement has no
+/// payload.
 fn pptp(flags: u16, mut cursor: Cursor<'_>) -> HeaderResult<'_> {
     let len = usize::from(cursor.u16_be()?);
     cursor.skip(2)?;

@@ -1,4 +1,4 @@
-//! The first bytes of a frame, by link type (the [tcpdump.org registry](https://www.tcpdump.org/linktypes.html)).
+//! Link-layer headers, by link type (the [tcpdump.org registry](https://www.tcpdump.org/linktypes.html)).
 
 use super::counters::SkipReason;
 use super::{HeaderResult, NextHeader, ethernet, ppp, wifi};
@@ -33,8 +33,8 @@ fn other<'a>(frame: &Frame<'a>, path: &mut TunnelPath, cut: bool) -> HeaderResul
     }
 }
 
-/// An address family in the byte order of the machine that captured, which is the one that makes it small.
-/// IPv6 is 24, 28 or 30 on the BSDs and macOS, and 10 on Linux.
+/// BSD loopback: an address family in the byte order of the capturing machine, which is the order that gives the
+/// smaller number. IPv6 is 24, 28 or 30 on the BSDs and macOS, and 10 on Linux.
 fn loopback(data: &[u8]) -> HeaderResult<'_> {
     let mut cursor = Cursor::new(data);
     let family = cursor.u32_le()?;
@@ -66,7 +66,7 @@ fn linux_protocol(protocol: u16, data: &[u8]) -> HeaderResult<'_> {
     if protocol == LLC { ethernet::llc(data) } else { Ok(NextHeader::Ethertype(protocol, data)) }
 }
 
-/// Netfilter log: address family, version, resource; then attributes in the byte order of the machine that captured.
+/// Netfilter log: address family, version, resource; then attributes in the byte order of the capturing machine.
 fn nflog(data: &[u8]) -> HeaderResult<'_> {
     let mut cursor = Cursor::new(data);
     let [family, version] = cursor.array()?;

@@ -1,4 +1,4 @@
-//! The one path from a frame to segments.
+//! The decoder: from a frame to TCP and UDP segments.
 
 mod checksum;
 mod counters;
@@ -29,20 +29,20 @@ use transport::Datagram;
 
 use crate::{Frame, IpHeader, Segment, Timestamp, Truncated, TunnelLayer, TunnelPath};
 
-/// How many headers of one frame are followed, tags and tunnels and reassembled datagrams together.
+/// Maximum number of headers per frame, tags, tunnels and reassembled datagrams included.
 const MAX_HEADERS: u8 = 64;
 
-/// FragmentLimits of decode, and what it verifies.
+/// Configuration of the [`Decoder`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeConfig {
-    /// Incomplete datagrams held at most (default 4,096). At the limit the oldest goes first.
+    /// Maximum number of incomplete datagrams (default 4,096). At the limit the decoder evicts the oldest.
     pub max_fragment_datagrams: usize,
-    /// Bytes of memory that incomplete datagrams take at most (default 16 MiB). At the limit the oldest goes first.
+    /// Maximum memory of incomplete datagrams, in bytes (default 16 MiB). At the limit the decoder evicts the oldest.
     pub max_fragment_bytes: usize,
-    /// How long after its first fragment a datagram may be completed, in packet time (default 30 seconds).
+    /// Reassembly timeout of a datagram, in packet time since its first fragment (default 30 seconds).
     pub fragment_timeout: Duration,
-    /// Whether TCP and UDP checksums are verified and the wrong ones counted (default false). Nothing is ever
-    /// dropped for a checksum: most of those that a machine captures of its own packets are not filled in yet.
+    /// Whether to verify and count TCP and UDP checksums (default false). Wrong checksums never drop a segment: a
+    /// machine that captures its own packets sees most of them before the network card fills the checksum in.
     pub verify_checksums: bool,
 }
 
@@ -59,8 +59,8 @@ impl Default for DecodeConfig {
 
 /// Turns frames into segments: link header, tags, tunnels, IP with its fragments, TCP and UDP.
 ///
-/// A segment borrows its bytes from the frame; nothing is copied or allocated for a packet that is not a fragment.
-/// What gives no segment is [counted](Self::counters) by reason.
+/// A segment borrows its bytes from the frame. The decoder copies and allocates only for fragments. Frames without a
+/// segment are [counted](Self::counters) by reason.
 #[derive(Clone, Debug)]
 pub struct Decoder {
     fragments: FragmentTable,
@@ -70,7 +70,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder with these limits.
+    /// Creates a decoder.
     pub fn new(config: DecodeConfig) -> Self {
         let limits = FragmentLimits {
             datagrams: config.max_fragment_datagrams,
@@ -85,10 +85,10 @@ impl Decoder {
         }
     }
 
-    /// Decodes one frame and hands its segments to `each`: none, one, or several of an 802.11 aggregate.
+    /// Decodes one frame and passes its segments to `each`: none, one, or several from an 802.11 aggregate.
     ///
-    /// In a tunnel only the innermost segment is handed on. A UDP datagram on a tunnel's port that is not strictly
-    /// of that tunnel's form is a segment itself.
+    /// A tunnel yields only its innermost segment. A UDP datagram on a tunnel's port counts as a tunnel only if its
+    /// header is strictly valid; otherwise it is a segment itself.
     #[inline]
     pub fn decode(&mut self, frame: &Frame<'_>, each: &mut impl FnMut(&Segment<'_>)) {
         match FastPath::from_ipv4_frame(frame) {
@@ -100,14 +100,14 @@ impl Decoder {
         }
     }
 
-    /// Counts a frame as [`decode`](Self::decode) does, of which another thread makes the segment.
+    /// Counts a frame of the fast path as [`decode`](Self::decode) does, without decoding the segment.
     #[inline(always)]
     pub(crate) fn count(&mut self, fast: &FastPath<'_>) {
         self.count_ip_checksum(fast.packet.header);
         self.count_without_ip_checksum(fast);
     }
 
-    /// Counts one of IPv6, whose header has no checksum, or another of which that has been noted.
+    /// Counts a frame of the fast path without its IP checksum: IPv6 has none, IPv4's is already counted.
     #[inline(always)]
     pub(crate) fn count_without_ip_checksum<H: Header>(&mut self, fast: &FastPath<'_, H>) {
         add(&mut self.counters.frames, 1);
@@ -115,17 +115,17 @@ impl Decoder {
         self.count_payload(&fast.packet, &fast.datagram);
     }
 
-    /// What was counted since the decoder was made.
+    /// Returns the counters since the decoder was created.
     pub fn counters(&self) -> &DecodeCounters {
         &self.counters
     }
 
-    /// Tells that the capture has ended: incomplete datagrams are counted and forgotten.
+    /// Ends the capture: discards and counts incomplete datagrams.
     pub fn finish(&mut self) {
         self.fragments.clear(&mut self.counters);
     }
 
-    /// Decodes a frame of which it is known that it is not the [fast](FastPath) one.
+    /// Decodes a frame that does not take the [fast path](FastPath).
     #[inline(never)]
     pub(crate) fn decode_slow(&mut self, frame: &Frame<'_>, each: &mut dyn FnMut(&Segment<'_>)) {
         add(&mut self.counters.frames, 1);
@@ -133,7 +133,7 @@ impl Decoder {
         let cut = u32::try_from(frame.data.len()).is_ok_and(|len| len < frame.wire_len);
         let mut context = FrameContext { ts: frame.ts, cut, headers_left: MAX_HEADERS, each };
         let outcome = match link::frame(frame, &mut self.path, cut) {
-            // Most take no detour through the loop, which costs a third of the time.
+            // Most frames need no loop, which would cost a third of the time.
             Ok(NextHeader::Ip(data)) => match self.ip_packet(data, &mut context) {
                 Ok(None) => return,
                 Ok(Some(next)) => self.follow(next, &mut context),
@@ -147,7 +147,7 @@ impl Decoder {
         }
     }
 
-    /// Follows the headers to the transport. An error is the outcome of the packet, and not counted yet.
+    /// Follows the headers to the transport. The caller counts the error.
     fn follow(&mut self, mut next: NextHeader<'_>, context: &mut FrameContext<'_>) -> Result<(), SkipReason> {
         loop {
             context.headers_left = context.headers_left.checked_sub(1).ok_or(SkipReason::TooDeep)?;
@@ -166,7 +166,7 @@ impl Decoder {
         }
     }
 
-    /// Reads an IP packet and what is in it; see [`transport`](Self::transport).
+    /// Decodes an IP packet; see [`transport`](Self::transport).
     #[inline(never)]
     fn ip_packet<'a>(
         &mut self,
@@ -183,7 +183,7 @@ impl Decoder {
         }
     }
 
-    /// Hands on the segment in an IP packet, or gives what the packet carries in its place.
+    /// Emits the segment of an IP packet, or returns the encapsulated header that follows.
     #[inline]
     fn transport<'a, H: Header>(
         &mut self,
@@ -244,13 +244,14 @@ impl Decoder {
         }
     }
 
-    /// Lets the ends of a tunnel tell it from others, whose inner addresses may be the same. Not so where IPv6 crosses
-    /// IPv4 (6in4, Teredo): the inner addresses are global, and an answer may come through another relay.
+    /// Mixes the tunnel endpoints into the flow key, since inner addresses may repeat across tunnels. Callers omit
+    /// this for IPv6 over IPv4 (6in4, Teredo): the inner addresses are global, and answers may come through another
+    /// relay.
     fn mix_endpoints(&mut self, outer: &IpHeader) {
         self.path.mix_endpoints(outer.addresses);
     }
 
-    /// What an IP packet carries that is neither TCP nor UDP.
+    /// Decodes an IP payload that is neither TCP nor UDP.
     #[inline(never)]
     fn other_protocol<'a>(
         &mut self,
@@ -258,7 +259,7 @@ impl Decoder {
         context: &mut FrameContext<'_>,
     ) -> Result<Option<NextHeader<'a>>, SkipReason> {
         if packet.is_extended() {
-            // What is behind is no extension: this does not recur.
+            // The next header is not an extension, so the recursion ends here.
             return self.transport(&packet.skip_extensions()?, context);
         }
         let is_ipv4 = packet.header.is_ipv4();
@@ -281,14 +282,14 @@ impl Decoder {
         Ok(Some(NextHeader::Ip(packet.payload)))
     }
 
-    /// Holds a fragment, or follows the datagram that it makes whole.
+    /// Buffers a fragment, or follows the datagram that it completes.
     #[inline(never)]
     fn fragment(&mut self, packet: &IpPacket<'_>, context: &mut FrameContext<'_>) -> Result<(), SkipReason> {
         let datagram = self.fragments.add(context.ts, self.path.key_word(), packet, &mut self.counters)?;
         self.follow(NextHeader::Reassembled(&datagram), context)
     }
 
-    /// Follows each part of an 802.11 aggregate. The outcome of the last is that of the frame.
+    /// Follows each subframe of an 802.11 aggregate. The frame's outcome is that of the last subframe.
     #[inline(never)]
     fn aggregate(&mut self, mut rest: &[u8], context: &mut FrameContext<'_>) -> Result<(), SkipReason> {
         let (path, headers_left) = (self.path, context.headers_left);
@@ -307,33 +308,33 @@ impl Decoder {
     }
 }
 
-/// What one frame's decode carries along.
+/// State of decoding one frame.
 struct FrameContext<'w> {
     ts: Timestamp,
     /// Whether the snap length cut the frame.
     cut: bool,
-    /// Headers that may still be followed.
+    /// Number of headers that may still be followed.
     headers_left: u8,
     each: &'w mut dyn FnMut(&Segment<'_>),
 }
 
-/// What the bytes behind a header are.
+/// The header that follows.
 #[derive(Clone, Copy)]
 enum NextHeader<'a> {
     /// An IP packet of either version.
     Ip(&'a [u8]),
-    /// A datagram out of its fragments.
+    /// A reassembled datagram.
     Reassembled(&'a ReassembledDatagram),
-    /// What an ethertype announces.
+    /// The payload of an ethertype.
     Ethertype(u16, &'a [u8]),
-    /// The parts of an 802.11 aggregate.
+    /// The subframes of an 802.11 aggregate.
     Aggregate(&'a [u8]),
 }
 
-/// Where one header leads.
+/// The header that follows, or why there is none.
 type HeaderResult<'a> = Result<NextHeader<'a>, SkipReason>;
 
-/// Records a tag or tunnel.
+/// Adds a tag or tunnel to the path.
 fn push_layer(path: &mut TunnelPath, layer: TunnelLayer) -> Result<(), SkipReason> {
     if path.push(layer) { Ok(()) } else { Err(SkipReason::TooDeep) }
 }
@@ -374,9 +375,9 @@ fn segment<'s, 'a: 's>(
     }
 }
 
-/// Decodes one IP packet by itself, of either version: for those who have no capture but a packet.
+/// Decodes a single IP packet of either version, without a capture.
 ///
-/// Tunnels are not followed and fragments not put together. The time of the segment is zero.
+/// Follows no tunnels and reassembles no fragments. The timestamp of the segment is zero.
 ///
 /// ```
 /// use huginn_net_core::{DecodeError, decode_ip};
@@ -395,8 +396,8 @@ fn segment<'s, 'a: 's>(
 /// ```
 ///
 /// # Errors
-/// A header that is incomplete or contradicts itself, a fragment, or a payload that is neither TCP nor UDP. A
-/// payload that is shorter than announced is no error: [`Segment::payload_missing`] says by how much.
+/// If a header is truncated or invalid, the packet is a fragment, or the payload is neither TCP nor UDP. A payload
+/// shorter than stated is no error; see [`Segment::payload_missing`].
 pub fn decode_ip(packet: &[u8]) -> Result<Segment<'_>, DecodeError> {
     let packet = match ip::version(packet)? {
         Version::V4 => ip::ipv4(packet)?.read(),
@@ -414,11 +415,11 @@ pub fn decode_ip(packet: &[u8]) -> Result<Segment<'_>, DecodeError> {
     }
 }
 
-/// The length in bytes that an IP packet states, from its first bytes; `None` if there are too few to tell, or where the length
-/// is left to the network card (segmentation offload).
+/// Reads the total length of an IP packet from its first bytes. Returns `None` if there are too few bytes, or if the
+/// field is zero (segmentation offload).
 ///
 /// # Errors
-/// A version that is neither 4 nor 6.
+/// If the version is neither 4 nor 6.
 pub fn ip_packet_len(bytes: &[u8]) -> Result<Option<usize>, DecodeError> {
     if bytes.is_empty() {
         return Ok(None);
@@ -430,7 +431,7 @@ pub fn ip_packet_len(bytes: &[u8]) -> Result<Option<usize>, DecodeError> {
     })
 }
 
-/// The length that a field holds, with that of what it does not count.
+/// Returns the value of a length field plus the header length that it does not count.
 fn stated_len(field: [u8; 2], uncounted: usize) -> Option<usize> {
     let len = usize::from(u16::from_be_bytes(field));
     (len != 0).then(|| len.saturating_add(uncounted))

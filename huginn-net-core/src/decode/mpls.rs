@@ -1,4 +1,4 @@
-//! MPLS label stacks (RFC 3032) and what they carry, which no field tells.
+//! MPLS label stacks (RFC 3032). No field states the payload type.
 
 use super::counters::SkipReason;
 use super::{HeaderResult, NextHeader, ethernet, ethertype, push_layer};
@@ -17,7 +17,8 @@ pub(super) fn stack<'a>(mut data: &'a [u8], path: &mut TunnelPath) -> HeaderResu
     }
 }
 
-/// The first nibble tells: an IP version, or that of a control word (RFC 4385, sections 3 and 5), or nothing.
+/// Guesses the payload from its first nibble: an IP version, a control word (RFC 4385, sections 3 and 5), or
+/// Ethernet.
 fn payload(data: &[u8]) -> HeaderResult<'_> {
     match data.first().map(|first| first >> 4) {
         None => Err(SkipReason::Short),
@@ -31,7 +32,8 @@ fn payload(data: &[u8]) -> HeaderResult<'_> {
 /// Bytes of a pseudowire's control word (RFC 4448, section 4.6).
 const CONTROL_WORD: usize = 4;
 
-/// Whether an Ethernet frame starts here, and not behind a control word: hardware addresses start with zeros, too.
+/// Whether an Ethernet frame starts here rather than after a control word. MAC addresses may start with zeros as
+/// well.
 fn is_frame(data: &[u8]) -> bool {
     let is_network_at = |at: usize| {
         let field = data.get(at..).and_then(|rest| rest.first_chunk());

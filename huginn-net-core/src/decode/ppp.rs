@@ -4,7 +4,7 @@ use super::counters::SkipReason;
 use super::{HeaderResult, NextHeader, ethertype, push_layer};
 use crate::{Cursor, TunnelLayer, TunnelPath};
 
-/// Reads a PPP frame, whose address and control bytes and the high byte of the protocol may be left out.
+/// Reads a PPP frame. The address and control bytes and the high byte of the protocol are optional.
 pub(super) fn frame(data: &[u8]) -> HeaderResult<'_> {
     let data = data.strip_prefix(&[0xff, 0x03]).unwrap_or(data);
     let (protocol, rest) = match data {
@@ -25,7 +25,7 @@ pub(super) fn frame(data: &[u8]) -> HeaderResult<'_> {
     }
 }
 
-/// Reads a frame of a serial line: Cisco's HDLC, which its address byte tells, or PPP.
+/// Reads a frame of a serial line: Cisco HDLC, recognised by its address byte, or PPP.
 pub(super) fn hdlc(data: &[u8]) -> HeaderResult<'_> {
     match data {
         [0x0f | 0x8f, _, high, low, rest @ ..] => {

@@ -4,7 +4,7 @@ use super::counters::SkipReason;
 use super::{HeaderResult, NextHeader, ethernet};
 use crate::{Cursor, Truncated};
 
-/// Reads a radiotap header (radiotap.org) and the frame behind it. `cut`: whether the snap length took the end.
+/// Reads a radiotap header (radiotap.org) and the frame after it. `cut`: whether the snap length cut the frame.
 pub(super) fn radiotap(data: &[u8], cut: bool) -> HeaderResult<'_> {
     let mut cursor = Cursor::new(data);
     let [version, _] = cursor.array()?;
@@ -20,12 +20,12 @@ pub(super) fn radiotap(data: &[u8], cut: bool) -> HeaderResult<'_> {
     frame(body, flags & RADIOTAP_PAD != 0)
 }
 
-/// The frame check sequence is at the end.
+/// A frame check sequence ends the frame.
 const RADIOTAP_FCS: u8 = 0x10;
 /// The 802.11 header is padded to a multiple of four bytes.
 const RADIOTAP_PAD: u8 = 0x20;
 
-/// The "flags" field: it comes behind the words that say which fields there are, and a time stamp aligned to eight.
+/// Returns the "flags" field. It follows the presence words and, if present, a timestamp aligned to eight bytes.
 fn radiotap_flags(header: &[u8]) -> Option<u8> {
     let mut cursor = Cursor::new(header);
     cursor.skip(4).ok()?;
@@ -64,8 +64,8 @@ pub(super) fn frame(data: &[u8], padded: bool) -> HeaderResult<'_> {
     after_control(control, cursor, Cursor::u16_le, padded)
 }
 
-/// The same for a frame out of a controller's tunnel, where some access points send its words with their bytes
-/// swapped. Frame control tells: that of a data frame makes sense in one order only.
+/// Reads an 802.11 frame from a CAPWAP tunnel. Some access points swap the bytes of each word; a data frame's control
+/// field is valid in only one byte order.
 pub(super) fn capwap_frame(data: &[u8]) -> HeaderResult<'_> {
     let is_data = |control| control & (control::VERSION | control::TYPE) == control::DATA;
     let mut cursor = Cursor::new(data);
@@ -113,7 +113,7 @@ fn after_control<'a>(
     if is_aggregate { Ok(NextHeader::Aggregate(cursor.rest())) } else { ethernet::llc(cursor.rest()) }
 }
 
-/// One part of an aggregate (A-MSDU, clause 9.3.2.2), and what follows it and its padding.
+/// Splits the first subframe and its padding off an aggregate (A-MSDU, clause 9.3.2.2).
 pub(super) fn subframe(data: &[u8]) -> Result<(&[u8], &[u8]), SkipReason> {
     let Some((header, rest)) = data.split_first_chunk::<{ ethernet::HEADER }>() else {
         return Err(SkipReason::Short);
@@ -122,6 +122,6 @@ pub(super) fn subframe(data: &[u8]) -> Result<(&[u8], &[u8]), SkipReason> {
     let Some((part, rest)) = rest.split_at_checked(len) else { return Ok((rest, &[])) };
     let padding = len.saturating_add(ethernet::HEADER).wrapping_neg() & 3;
     let rest = rest.get(padding..).unwrap_or_default();
-    // What could not even hold a header is padding, or a check sequence that nothing announced.
+    // Fewer bytes than a header are padding, or a check sequence that radiotap did not declare.
     Ok((part, if rest.len() < ethernet::HEADER { &[] } else { rest }))
 }

@@ -1,4 +1,4 @@
-//! Analysis in the thread of the caller: frames are analysed where their source lends them.
+//! Sequential analysis in the caller's thread, without copying frames.
 
 use std::ops::ControlFlow;
 
@@ -15,7 +15,7 @@ use crate::flow::FlowTable;
 use crate::limits::FRAMES_BETWEEN_REQUESTS;
 use crate::{Event, NextFrame, Protocol, Report, Source, Timestamp};
 
-/// The packet path behind decode: flows, protocol, memory, sink.
+/// The packet path after decoding: flow table, protocol, shared state, sink.
 pub(super) struct SequentialPath<'a, P: Protocol, R: Render<Event<Report<P>>>, O> {
     pub(super) flows: &'a mut FlowTable<P>,
     pub(super) router: &'a mut EventRouter<P::SharedState>,
@@ -38,7 +38,7 @@ where
     }
 }
 
-/// Reads a source to its end, to cancellation, or until the sink breaks; answers snapshot requests meanwhile.
+/// Analyses a source until its end, cancellation or a break of the sink, and answers snapshot requests.
 // Inlined, so that the whole packet path is compiled as one loop.
 #[inline(always)]
 pub(super) fn run<S, P, R, O>(

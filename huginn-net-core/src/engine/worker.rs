@@ -1,4 +1,4 @@
-//! A worker: decodes every frame and analyses the flows that are assigned to it.
+//! A worker thread: decodes every frame and analyses the flows in its partitions.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -16,20 +16,20 @@ use crate::flow::FlowTable;
 use crate::limits::MAX_OUTPUT_EVENTS;
 use crate::{Block, Event, Protocol, Report, SharedState, Source, Timestamp};
 
-/// What a worker found in a block, or in a part of it.
+/// The events of a worker from one block or a part of it.
 pub(super) struct WorkerOutput<P: Protocol, R: Render<Event<Report<P>>>> {
-    /// Each with the index in the block of the segment that it was found in.
+    /// Events with the block index of the segment that caused them.
     pub(super) events: VecDeque<(u32, RoutedBy<P, R>)>,
-    /// What rendered events refer to.
+    /// Memory that the rendered events share.
     pub(super) arena: R::Arena,
-    /// Set in the last output of a block.
+    /// Counters, set in the last output of a block.
     pub(super) block: Option<BlockEnd<P::Counters>>,
 }
 
-/// What a worker says with the last output of a block.
+/// State of a worker at the end of a block.
 pub(super) struct BlockEnd<C> {
     pub(super) counters: CounterSnapshot<C>,
-    /// Frames, bytes, decode and filter, from the first worker: all count the same.
+    /// Ingest counters of the first worker. All workers count the same.
     pub(super) ingest: Option<Counters>,
     pub(super) taken_at: Option<Timestamp>,
 }
@@ -45,7 +45,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Default for WorkerOutput<P, R> {
     }
 }
 
-/// The channels from a worker to the merging thread, and back for reuse.
+/// The channels between a worker and the merging thread: outputs, and empty outputs for reuse.
 pub(super) struct OutputChannel<P: Protocol, R: Render<Event<Report<P>>>> {
     pub(super) outputs: Sender<WorkerOutput<P, R>>,
     pub(super) spare: Receiver<WorkerOutput<P, R>>,
@@ -72,7 +72,7 @@ pub(super) struct Worker<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     pub(super) dropped: Dropped,
 }
 
-/// What a worker leaves behind.
+/// The result of a worker thread.
 pub(super) struct WorkerResult<P: Protocol> {
     pub(super) flows: FlowTable<P>,
     pub(super) dropped: Dropped,
@@ -117,7 +117,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
         self.send_last(output, block);
     }
 
-    /// Decodes a block, so that its frames are counted, and drops the segments of this worker's flows.
+    /// Decodes a block to count its frames, and drops the segments of this worker's flows.
     fn skip(&mut self, block: &Block) {
         let Self { ingest, flows, dropped, channel, .. } = self;
         let mut skipped = DropCounter { flows, segments: 0 };
@@ -141,9 +141,9 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
     }
 }
 
-/// Leads the segments of a worker's flows to the flow table.
+/// Passes the segments of a worker's flows to the flow table.
 struct OwnedFlows<'a, P: Protocol, R: Render<Event<Report<P>>>> {
-    /// The index in the block of the next segment.
+    /// Index of the next segment in the block.
     index: u32,
     flows: &'a mut FlowTable<P>,
     render: &'a R,
@@ -182,7 +182,7 @@ impl<P: Protocol> SegmentHandler for DropCounter<'_, P> {
     }
 }
 
-/// Takes a worker out of the ring when it ends, however it does.
+/// Removes a worker from the ring on drop, also after a panic.
 struct LeaveOnDrop<'r, 'a, S: Source> {
     ring: &'r Ring<'a, S>,
     worker: usize,

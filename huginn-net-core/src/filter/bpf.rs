@@ -1,4 +1,4 @@
-//! Filter expressions in the language of libpcap.
+//! BPF filter expressions, compiled and run by libpcap.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use pcap::{BpfProgram, Capture, Linktype};
 
 use crate::{Block, Fill, Frame, LinkType, NextFrame, Source};
 
-/// A filter expression (`pcap-filter(7)`), compiled by libpcap for each link type that occurs.
+/// A filter expression (`pcap-filter(7)`), compiled for each link type on first use.
 ///
 /// A frame of a link type that the expression cannot be compiled for (`ether host` on raw IP) does not pass.
 /// `len`, `greater` and `less` see the captured length, not that on the wire.
@@ -19,7 +19,7 @@ impl Bpf {
     /// Compiles an expression for Ethernet; other link types follow when they occur.
     ///
     /// # Errors
-    /// What libpcap says of an expression that it cannot read.
+    /// The error of libpcap if the expression is invalid.
     pub fn new(expression: impl Into<String>) -> Result<Self, BpfError> {
         let expression = expression.into();
         match compile(&expression, LinkType::ETHERNET) {
@@ -28,14 +28,14 @@ impl Bpf {
         }
     }
 
-    /// Whether the frame is to be analysed.
+    /// Whether a frame passes.
     pub fn passes(&mut self, frame: &Frame<'_>) -> bool {
-        let known = self.programs.iter().position(|(link, _)| *link == frame.link);
-        let place = known.unwrap_or_else(|| {
+        let existing = self.programs.iter().position(|(link, _)| *link == frame.link);
+        let index = existing.unwrap_or_else(|| {
             self.programs.push((frame.link, compile(&self.expression, frame.link).ok()));
             self.programs.len().saturating_sub(1)
         });
-        match self.programs.get(place) {
+        match self.programs.get(index) {
             Some((_, Some(program))) => {
                 program.filter(frame.data.get(link_header(frame.link)..).unwrap_or_default())
             }
@@ -44,14 +44,14 @@ impl Bpf {
     }
 }
 
-/// A source whose blocks hold only the frames that an expression selects.
+/// A source that removes the frames that an expression rejects from each block.
 pub(crate) struct BpfSource<'a, S> {
     source: S,
     bpf: Option<&'a mut Bpf>,
 }
 
 impl<'a, S> BpfSource<'a, S> {
-    /// A source without an expression passes all frames.
+    /// Wraps a source. Without an expression all frames pass.
     pub(crate) fn new(source: S, bpf: Option<&'a mut Bpf>) -> Self {
         Self { source, bpf }
     }
@@ -83,14 +83,15 @@ fn compile(expression: &str, link: LinkType) -> Result<BpfProgram, pcap::Error> 
     Capture::dead(Linktype(i32::from(dlt(link))))?.compile(expression, true)
 }
 
-/// The header that is taken off before the program runs. BSD loopback writes its address family in the way of the
-/// machine that captured, where libpcap asks for that of the machine that reads; the packet behind it tells the same.
+/// Length of the header that is removed before the program runs, in bytes. BSD loopback stores the address family in
+/// the byte order of the capturing machine; libpcap expects that of the reading machine. The IP version is in the
+/// packet as well.
 fn link_header(link: LinkType) -> usize {
     if matches!(link, LinkType::NULL | LinkType::LOOP) { 4 } else { 0 }
 }
 
-/// The `DLT_` number that libpcap uses inside for a `LINKTYPE_` of a file: they differ for raw IP alone among
-/// the types that are decoded here.
+/// Converts a `LINKTYPE_` of a file to the `DLT_` number of libpcap. Among the decoded types, only raw IP and
+/// loopback differ.
 fn dlt(link: LinkType) -> u16 {
     match link {
         LinkType::RAW | LinkType::RAW_OPENBSD | LinkType::NULL | LinkType::LOOP => LinkType::RAW_BSD.0,
@@ -105,7 +106,7 @@ fn dlt(link: LinkType) -> u16 {
 pub struct BpfError {
     /// The expression.
     pub expression: String,
-    /// What libpcap says.
+    /// The error of libpcap.
     pub source: pcap::Error,
 }
 

@@ -1,4 +1,4 @@
-//! Which segments are analysed.
+//! Filters by port, network and BPF expression.
 
 #[cfg(feature = "libpcap")]
 mod bpf;
@@ -12,10 +12,10 @@ pub(crate) use bpf::BpfSource;
 #[cfg(feature = "libpcap")]
 pub use bpf::{Bpf, BpfError};
 
-/// A choice of segments by port and network, applied to the innermost addresses.
+/// A filter by port and network, applied to the innermost addresses.
 ///
-/// Ports and networks are alternatives among themselves; where both are given, one of each must match. Either
-/// end of a segment may match, so both directions of a flow pass or neither does.
+/// A segment passes if it matches any of the ports and any of the networks; an empty list matches everything. Either
+/// endpoint may match, so both directions of a flow pass or neither does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     ports: Vec<u16>,
@@ -23,32 +23,32 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// A filter that lets everything pass.
+    /// Creates a filter that passes everything.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Lets segments from or to this port pass.
+    /// Passes segments from or to this port.
     #[must_use]
     pub fn port(mut self, port: u16) -> Self {
         self.ports.push(port);
         self
     }
 
-    /// Lets segments from or to this network pass.
+    /// Passes segments from or to this network.
     #[must_use]
     pub fn net(mut self, net: IpNet) -> Self {
         self.nets.push(net);
         self
     }
 
-    /// Whether it lets everything pass.
+    /// Whether the filter passes everything.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.ports.is_empty() && self.nets.is_empty()
     }
 
-    /// Whether the segment is to be analysed.
+    /// Whether a segment passes.
     #[inline]
     pub fn passes(&self, segment: &Segment<'_>) -> bool {
         let (src_port, dst_port) = segment.transport.ports();

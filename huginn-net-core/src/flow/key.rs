@@ -11,11 +11,11 @@ use crate::{Addresses, Segment, TransportHeader};
 /// tunnel is part of the key, so that equal private addresses in two tunnels stay apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowKey {
-    /// Of IPv6 an address, of IPv4 an address and its port: what is compared and hashed is then all in two words.
+    /// IPv6: an address. IPv4: an address and its port, so that two words hold all that is compared and hashed.
     low: u128,
     high: u128,
     tunnel: u64,
-    /// IP version and transport, and the ports of IPv6.
+    /// IP version and transport; for IPv6 also both ports.
     rest: u64,
 }
 
@@ -26,7 +26,7 @@ const TCP: u64 = 6;
 const UDP: u64 = 17;
 
 impl FlowKey {
-    /// The key of a segment, and whether its sender is the low end of the pair.
+    /// Returns the key of a segment, and whether its sender is the low endpoint.
     #[inline]
     pub fn from_segment(segment: &Segment<'_>) -> (Self, bool) {
         let transport = match segment.transport {
@@ -36,13 +36,13 @@ impl FlowKey {
         Self::new(segment.ip.addresses, segment.transport.ports(), transport, segment.tunnel.key_word())
     }
 
-    /// The key of TCP outside of tunnels, and whether its sender is the low end of the pair.
+    /// Returns the key of a TCP segment outside tunnels, and whether its sender is the low endpoint.
     #[inline]
     pub(crate) fn from_tcp(addresses: Addresses, ports: (u16, u16)) -> (Self, bool) {
         Self::new(addresses, ports, TCP, 0)
     }
 
-    /// Of addresses and ports, those of the sender come first.
+    /// Builds a key from addresses and ports; the sender's come first.
     #[inline]
     fn new(
         addresses: Addresses,
@@ -50,7 +50,7 @@ impl FlowKey {
         transport: u64,
         tunnel: u64,
     ) -> (Self, bool) {
-        // Which end is the lesser is for the key alone: the machine's own byte order does.
+        // Only the key uses this order, so native byte order suffices.
         match addresses {
             Addresses::V4 { src, dst } => {
                 let end = |address: Ipv4Addr, port: u16| {
@@ -70,7 +70,7 @@ impl FlowKey {
     }
 }
 
-/// The lesser end and the greater, and whether the first is the lesser.
+/// Returns the lesser endpoint, the greater one, and whether `one` is the lesser.
 #[inline]
 fn in_order<T: Ord>(one: T, other: T) -> (T, T, bool) {
     if one <= other { (one, other, true) } else { (other, one, false) }
@@ -81,7 +81,7 @@ impl Hash for FlowKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self { low, high, tunnel, rest } = *self;
         if rest & VERSION == IPV4 {
-            // All at once: nearly all flows are of IPv4 outside of tunnels.
+            // One write instead of three: nearly all flows are IPv4 outside tunnels.
             state.write_u128(high << 64 | u128::from(rest) << 48 | low);
         } else {
             state.write_u128(low);
@@ -96,7 +96,7 @@ impl Hash for FlowKey {
 
 #[cfg(test)]
 impl FlowKey {
-    /// One of 2^32 different keys.
+    /// Returns one of 2^32 distinct keys.
     pub(crate) fn numbered(n: u32) -> Self {
         Self { low: u128::from(n), high: u128::MAX, tunnel: 0, rest: 0 }
     }

@@ -1,4 +1,4 @@
-//! What a capture source hands over: one frame and its link type.
+//! Captured frames and their link types.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use crate::Timestamp;
 /// One captured link-layer frame, borrowed from its source.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// When it was captured.
+    /// Capture time.
     pub ts: Timestamp,
-    /// How its first bytes are to be read.
+    /// Link-layer type, which determines how the frame starts.
     pub link: LinkType,
     /// The captured bytes.
     pub data: &'a [u8],
-    /// How long the frame was on the wire, in bytes; more than `data` holds when a snap length cut it.
+    /// Length on the wire, in bytes; more than `data` holds if the snap length cut the frame.
     pub wire_len: u32,
 }
 
@@ -37,9 +37,9 @@ impl LinkType {
     pub const PPP_HDLC: Self = Self(50);
     /// PPPoE session packets: the six-byte PPPoE header comes first (RFC 2516).
     pub const PPP_ETHER: Self = Self(51);
-    /// Raw IP, version told by the first nibble.
+    /// Raw IP of either version; the first nibble is the version.
     pub const RAW: Self = Self(101);
-    /// Cisco's HDLC framing, or PPP, as the first byte tells.
+    /// Cisco HDLC or PPP; the first byte tells which.
     pub const CISCO_HDLC: Self = Self(104);
     /// IEEE 802.11 without a radio header.
     pub const IEEE802_11: Self = Self(105);

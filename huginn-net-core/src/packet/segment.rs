@@ -1,4 +1,4 @@
-//! What decode hands on: one TCP or UDP segment with the headers it came in.
+//! Decoded TCP segments and UDP datagrams, with their headers.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -6,7 +6,7 @@ use bitflags::bitflags;
 
 use crate::{Timestamp, TunnelPath};
 
-/// One TCP segment or UDP datagram, borrowed from its frame (or from the reassembly buffer of its fragments).
+/// One TCP segment or UDP datagram, borrowed from its frame or from the reassembly buffer of its fragments.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment<'a> {
     /// Capture time of the frame that completed it.
@@ -17,9 +17,9 @@ pub struct Segment<'a> {
     pub transport: TransportHeader<'a>,
     /// The transport payload, bounded by the IP length and by what was captured.
     pub payload: &'a [u8],
-    /// Payload bytes that the IP length announces and the capture does not hold (snap length).
+    /// Payload bytes that the IP length states and the snap length cut off.
     pub payload_missing: u32,
-    /// The tags and tunnels around the innermost IP header.
+    /// The VLAN tags and tunnels around the innermost IP header.
     pub tunnel: &'a TunnelPath,
 }
 
@@ -66,7 +66,7 @@ pub struct IpHeader {
     pub reserved_flag: bool,
     /// IPv6 flow label; 0 for IPv4.
     pub flow_label: u32,
-    /// Whether the datagram was put together from fragments.
+    /// Whether the datagram was reassembled from fragments.
     pub reassembled: bool,
 }
 
@@ -89,24 +89,24 @@ impl IpHeader {
         }
     }
 
-    /// Whether it is a header of IPv4, and not of IPv6.
+    /// Whether this is an IPv4 header.
     #[inline]
     pub fn is_ipv4(&self) -> bool {
         matches!(self.addresses, Addresses::V4 { .. })
     }
 }
 
-/// The two addresses of an IP header, which are of one version.
+/// Source and destination address of an IP header, both of the same version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Addresses {
-    /// Of IPv4.
+    /// IPv4 addresses.
     V4 {
         /// Sender.
         src: Ipv4Addr,
         /// Receiver.
         dst: Ipv4Addr,
     },
-    /// Of IPv6.
+    /// IPv6 addresses.
     V6 {
         /// Sender.
         src: Ipv6Addr,
@@ -170,7 +170,7 @@ impl TcpHeader<'_> {
     }
 }
 
-/// The fields of a UDP header that matter to an observer.
+/// The ports of a UDP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpHeader {
     /// Source port.
@@ -191,9 +191,9 @@ bitflags! {
         const RST = 0x004;
         /// Push.
         const PSH = 0x008;
-        /// The acknowledgement number counts.
+        /// The acknowledgement number is valid.
         const ACK = 0x010;
-        /// The urgent pointer counts.
+        /// The urgent pointer is valid.
         const URG = 0x020;
         /// ECN echo (RFC 3168).
         const ECE = 0x040;
@@ -205,14 +205,14 @@ bitflags! {
 }
 
 impl TcpFlags {
-    /// Whether a segment with these flags asks for a connection: SYN without ACK, FIN or RST.
+    /// Whether the flags are those of an initial SYN: SYN without ACK, FIN or RST.
     #[inline]
     pub fn is_initial_syn(self) -> bool {
         self & (Self::SYN | Self::ACK | Self::FIN | Self::RST) == Self::SYN
     }
 
-    /// Whether a segment with these flags ends its connection: FIN or RST. Both at once, or either with SYN, is
-    /// nonsense and ends nothing.
+    /// Whether the flags end a connection: FIN or RST. Both together, or either with SYN, is invalid and ends
+    /// nothing.
     #[inline]
     pub fn is_fin_or_rst(self) -> bool {
         let end = self & (Self::SYN | Self::FIN | Self::RST);

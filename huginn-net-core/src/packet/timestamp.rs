@@ -1,4 +1,4 @@
-//! Packet time, as the capture states it.
+//! Capture timestamps.
 
 use std::fmt;
 use std::str;
@@ -8,8 +8,8 @@ use crate::CivilDate;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// The moment at which a packet was captured: nanoseconds since the Unix epoch (UTC), and how many decimal
-/// digits of a second the capture really recorded.
+/// Capture time of a packet: nanoseconds since the Unix epoch (UTC), and the number of decimal digits of a second
+/// that the capture recorded.
 ///
 /// [`Display`](fmt::Display) writes RFC 3339 in UTC with exactly those digits.
 ///
@@ -26,9 +26,9 @@ pub struct Timestamp {
 }
 
 impl Timestamp {
-    /// A time from whole seconds and nanoseconds, shown with `digits` (0 to 9) decimals of a second.
+    /// Creates a timestamp that displays `digits` (0 to 9) decimals of a second.
     ///
-    /// `nanos` may exceed a second; a time past the year 2554 saturates there.
+    /// `nanos` may exceed a second. Times after the year 2554 saturate.
     pub const fn new(seconds: u64, nanos: u32, digits: u8) -> Self {
         let nanos = seconds.saturating_mul(NANOS_PER_SECOND).saturating_add(nanos as u64);
         Self { nanos, digits: if digits > 9 { 9 } else { digits } }
@@ -58,7 +58,7 @@ impl Timestamp {
         (self.nanos % NANOS_PER_SECOND) as u32
     }
 
-    /// How many decimals of a second the capture records.
+    /// Number of decimal digits of a second that the capture recorded.
     pub const fn digits(self) -> u8 {
         self.digits
     }
@@ -76,7 +76,7 @@ impl Timestamp {
         (year as u32, month, day, hour as u8, minute as u8, second as u8)
     }
 
-    /// The text that it is displayed as, in ASCII: for where bytes are wanted.
+    /// Returns the [`Display`](fmt::Display) text as ASCII bytes.
     pub fn text(self) -> impl AsRef<[u8]> {
         let (year, month, day, hour, minute, second) = self.civil();
         let [[y0, y1], [y2, y3]] = [two_digits(year / 100), two_digits(year % 100)];
@@ -101,7 +101,7 @@ impl Timestamp {
     }
 }
 
-/// By a clock of nanoseconds. A time before the Unix epoch is the epoch.
+/// Converts with nine digits. A time before the Unix epoch becomes the epoch.
 impl From<SystemTime> for Timestamp {
     fn from(time: SystemTime) -> Self {
         let since_epoch = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -115,7 +115,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// A time as text.
+/// A formatted timestamp.
 struct Text {
     bytes: [u8; 30],
     len: usize,
@@ -127,7 +127,7 @@ impl AsRef<[u8]> for Text {
     }
 }
 
-/// The digits of a number below 100.
+/// Returns the two decimal digits of a number below 100.
 fn two_digits(number: u32) -> [u8; 2] {
     [number / 10, number % 10].map(|digit| b'0'.wrapping_add(digit.to_le_bytes()[0]))
 }

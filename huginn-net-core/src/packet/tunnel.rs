@@ -1,10 +1,10 @@
-//! The tags and tunnels around a packet.
+//! VLAN tags and tunnels around a packet.
 
 use std::fmt;
 
 use crate::Addresses;
 
-/// How many layers of tags and tunnels are followed; a packet with more is counted and left.
+/// Maximum number of tags and tunnels that the decoder follows. Packets with more are counted as `too_deep`.
 pub const MAX_TUNNEL_LAYERS: usize = 8;
 
 /// One tag or tunnel header.
@@ -44,10 +44,10 @@ pub enum TunnelLayer {
 }
 
 impl TunnelLayer {
-    /// This layer as one word for the flow key.
+    /// Returns the word that this layer contributes to the flow key.
     ///
-    /// Labels that the two directions of a flow do not share (MPLS labels, GTP-U endpoint identifiers) are left
-    /// out, so that a request and its answer meet in one flow.
+    /// MPLS labels and GTP-U endpoint identifiers differ between the directions of a flow. The key omits them, so
+    /// that both directions share a flow.
     pub(crate) fn key_word(self) -> u64 {
         let (kind, id) = match self {
             Self::Vlan(id) => (1, u32::from(id)),
@@ -92,12 +92,12 @@ impl fmt::Display for TunnelLayer {
     }
 }
 
-/// The tags and tunnels around a packet, outermost first.
+/// VLAN tags and tunnels around a packet, outermost first.
 #[derive(Clone, Copy)]
 pub struct TunnelPath {
     layers: [TunnelLayer; MAX_TUNNEL_LAYERS],
     len: u8,
-    /// What tells this path from others in a flow's key; 0 without layers.
+    /// Hash of the path for the flow key; 0 without layers.
     key: u64,
 }
 
@@ -115,7 +115,7 @@ impl TunnelPath {
         self.len == 0
     }
 
-    /// Adds an inner layer; false when [`MAX_TUNNEL_LAYERS`] are already held.
+    /// Adds an inner layer. Returns false if the path already has [`MAX_TUNNEL_LAYERS`].
     #[must_use]
     pub fn push(&mut self, layer: TunnelLayer) -> bool {
         match self.layers.get_mut(usize::from(self.len)) {
@@ -134,13 +134,13 @@ impl TunnelPath {
         self.key = 0;
     }
 
-    /// Folds another distinction of the tunnel into its key: a word that both directions share.
+    /// Mixes a word that both directions share into the key.
     pub(crate) fn mix_key(&mut self, word: u64) {
         // An odd multiplier (the fractional part of the golden ratio) makes the fold depend on the order.
         self.key = (self.key ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
     }
 
-    /// Tells a tunnel from others of its kind by its two ends.
+    /// Mixes the two endpoints of a tunnel into the key.
     pub(crate) fn mix_endpoints(&mut self, ends: Addresses) {
         let end = |bits: u128| {
             #[expect(clippy::cast_possible_truncation, reason = "the halves of a word")]
@@ -153,11 +153,12 @@ impl TunnelPath {
             Addresses::V4 { src, dst } => (end(src.to_bits().into()), end(dst.to_bits().into())),
             Addresses::V6 { src, dst } => (end(src.to_bits()), end(dst.to_bits())),
         };
-        // The sum does not tell who sent, and each end is mixed so that it does tell which two.
+        // The sum is the same in both directions. Each endpoint is hashed first, so that different pairs rarely share
+        // a sum.
         self.mix_key(one.wrapping_add(other));
     }
 
-    /// A word that tells this path from others, the same in both directions: 0 without layers.
+    /// Returns the hash of this path, the same in both directions; 0 without layers.
     pub fn key_word(&self) -> u64 {
         self.key
     }

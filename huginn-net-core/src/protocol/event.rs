@@ -1,26 +1,26 @@
-//! What an analyzer reports, and to whom.
+//! Events of an analyzer, and the sinks that receive them.
 
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 
 use crate::{Addresses, Segment, Side, Timestamp, TransportHeader, TunnelPath};
 
-/// Something learned from a flow.
+/// An observation about one side of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Event<K> {
-    /// Capture time of the packet that told it.
+    /// Capture time of the packet that caused the event.
     pub ts: Timestamp,
-    /// The flow that it was seen on.
+    /// The flow of that packet.
     pub flow: FlowId,
-    /// Whom it describes.
+    /// The side that the event describes.
     pub subject: Side,
-    /// What was learned.
+    /// The observation itself.
     pub kind: K,
 }
 
 impl<K> Event<K> {
-    /// An event of a flow.
+    /// Creates an event.
     pub fn new(ts: Timestamp, flow: FlowId, subject: Side, kind: K) -> Self {
         Self { ts, flow, subject, kind }
     }
@@ -29,33 +29,33 @@ impl<K> Event<K> {
         Self { ts: segment.ts, flow: FlowId::from_segment(segment, sender), subject, kind }
     }
 
-    /// The same event with another account of what was learned.
+    /// Converts the observation and keeps the rest.
     pub fn map<T>(self, f: impl FnOnce(K) -> T) -> Event<T> {
         Event { ts: self.ts, flow: self.flow, subject: self.subject, kind: f(self.kind) }
     }
 
-    /// Address and port of whom it describes.
+    /// Returns address and port of the side that the event describes.
     pub fn subject_addr(&self) -> SocketAddr {
         self.subject.choose(self.flow.client, self.flow.server)
     }
 }
 
-/// A flow by its ends.
+/// The endpoints, transport and tunnel of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FlowId {
-    /// Who opened it.
+    /// The endpoint that started the flow.
     pub client: SocketAddr,
-    /// Who was addressed.
+    /// The other endpoint.
     pub server: SocketAddr,
-    /// What it runs over.
+    /// The transport protocol.
     pub transport: TransportKind,
-    /// The tags and tunnels around it, where there are any.
+    /// The VLAN tags and tunnels around the flow, if any.
     pub tunnel: Option<Box<TunnelPath>>,
 }
 
 impl FlowId {
-    /// The flow of a segment that `sender` sent.
+    /// Returns the flow of a segment sent by `sender`.
     pub fn from_segment(segment: &Segment<'_>, sender: Side) -> Self {
         let (src_port, dst_port) = segment.transport.ports();
         let (client_port, server_port) = sender.choose((src_port, dst_port), (dst_port, src_port));
@@ -73,7 +73,7 @@ impl FlowId {
             TransportHeader::Tcp(_) => TransportKind::Tcp,
             TransportHeader::Udp(_) => TransportKind::Udp,
         };
-        // Boxed, since there is hardly ever one and an event is moved from hand to hand.
+        // Boxed: tunnels are rare, and events are moved often.
         let tunnel = (!segment.tunnel.is_empty()).then(|| Box::new(*segment.tunnel));
         Self { client, server, transport, tunnel }
     }
@@ -98,11 +98,11 @@ impl TransportKind {
     }
 }
 
-/// Takes events as they come, and can stop the analysis.
+/// Receives events and can stop the analysis.
 ///
 /// A `Vec` is a sink, and so is a closure that takes an event, whatever it returns: see [`SinkResult`].
 pub trait Sink<E> {
-    /// Takes one event. [`ControlFlow::Break`] stops the analysis.
+    /// Receives one event. [`ControlFlow::Break`] stops the analysis.
     fn event(&mut self, event: E) -> ControlFlow<()>;
 }
 
@@ -114,20 +114,20 @@ impl<E> Sink<E> for Vec<E> {
 }
 
 impl<E, R: SinkResult, F: FnMut(E) -> R> Sink<E> for F {
-    // Inlined, so that the event is not copied on its way to the closure.
+    // Inlined, so that the event is not copied on its way into the closure.
     #[inline(always)]
     fn event(&mut self, event: E) -> ControlFlow<()> {
         self(event).into_flow()
     }
 }
 
-/// What a closure that is a [`Sink`] may return: nothing, or whether to go on.
+/// Return type of a closure that is a [`Sink`]: nothing, or whether to continue.
 pub trait SinkResult {
-    /// Whether the analysis goes on.
+    /// Converts the value; `Break` stops the analysis.
     fn into_flow(self) -> ControlFlow<()>;
 }
 
-/// Goes on.
+/// Always continues.
 impl SinkResult for () {
     #[inline(always)]
     fn into_flow(self) -> ControlFlow<()> {
@@ -150,7 +150,7 @@ impl SinkResult for bool {
     }
 }
 
-/// An error stops the analysis. The closure keeps it if the caller is to see it.
+/// An error stops the analysis. The closure must store the error if the caller needs it.
 impl<E> SinkResult for Result<(), E> {
     #[inline(always)]
     fn into_flow(self) -> ControlFlow<()> {

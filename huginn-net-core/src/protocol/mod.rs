@@ -10,16 +10,16 @@ use crate::{Segment, Side, Tally, Timestamp};
 
 /// A fingerprinter of flows, one segment at a time.
 ///
-/// The engine owns sources, decode, filter and the flow table; a protocol owns the state of each flow and its events. A
-/// protocol that reads TCP streams is a [`StreamParser`](crate::StreamParser) instead. Several protocols share the flows as
-/// fields of one protocol that forwards to each.
+/// The engine owns sources, decoding, filters and the flow table. A protocol owns the state of each flow and its
+/// events. Implement [`StreamParser`](crate::StreamParser) instead to read TCP streams. To combine protocols, write
+/// one that has them as fields and forwards to each.
 ///
 /// A parallel analysis has one protocol per worker, each with its share of the flows: the events of a flow depend on the
 /// segments of that flow alone. State across flows belongs to the [shared state](Self::SharedState).
 pub trait Protocol: Send + Sized {
     /// The state of one flow. Dropped when the flow ends, is evicted or starts anew.
     type Flow: Default + Send;
-    /// A finding.
+    /// An event of the protocol.
     type Event: Send;
     /// State across flows; `()` if there is none, and every event is reported.
     type SharedState: SharedState<Self::Event>;
@@ -35,10 +35,10 @@ pub trait Protocol: Send + Sized {
     /// Adds the counters of a [fork](Self::fork).
     fn join(&mut self, _worker: Self) {}
 
-    /// The counters since the protocol was made.
+    /// Returns the counters since the protocol was created.
     fn counters(&self) -> Self::Counters;
 
-    /// The sender of a segment without a known flow, if the segment starts one; none if it deserves no place in the flow
+    /// Returns the sender of a segment without a flow if the segment starts one. `None` keeps it out of the flow
     /// table.
     fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side>;
 
@@ -52,10 +52,10 @@ pub trait Protocol: Send + Sized {
         false
     }
 
-    /// Takes the next segment of a flow, in capture order, retransmissions included.
+    /// Analyses the next segment of a flow, in capture order, retransmissions included.
     ///
-    /// `emit` takes an event and the side that it describes. After [`Interest::Done`] no further segment of this flow
-    /// comes, until a new connection starts on the same addresses with a fresh `flow`.
+    /// `emit` takes an event and the side that it describes. After [`Interest::Done`] the engine passes no further
+    /// segment of this flow until a new connection starts on the same addresses, with a fresh `flow`.
     fn on_segment(
         &mut self,
         segment: &Segment<'_>,
@@ -73,14 +73,14 @@ pub trait Protocol: Send + Sized {
     }
 }
 
-/// What is reported of what a protocol learns.
+/// The event type that a protocol reports to the sink.
 pub type Report<P> = <<P as Protocol>::SharedState as SharedState<<P as Protocol>::Event>>::Report;
 
-/// Whether an observer wants to see more of a flow.
+/// Whether a protocol needs more segments of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
-    /// Keep the segments coming.
+    /// The protocol needs further segments.
     More,
-    /// Nothing further can be learned from this flow.
+    /// The protocol needs no further segment of this flow.
     Done,
 }

@@ -1,32 +1,32 @@
-//! The trait between the engine and what is remembered beyond one flow.
+//! State that spans flows, and the routing of events to it.
 
 use std::convert::Infallible;
 
 use crate::Event;
 
-/// What a [`Protocol`](crate::Protocol) remembers beyond one flow, such as who was seen at an address.
+/// State of a [`Protocol`](crate::Protocol) that spans flows, such as the hosts behind each address.
 ///
-/// FlowTable may be watched side by side. A memory is one, and is told in the order of the capture whoever watched: what
-/// it concludes is the same for any number of workers. A protocol that remembers nothing has the shared state `()`.
+/// Workers analyse flows in parallel. The shared state exists once and receives updates in capture order, so its
+/// conclusions are the same for any number of workers. A protocol without such state uses `()`.
 pub trait SharedState<E> {
-    /// What is reported.
+    /// An event for the sink.
     type Report: Send;
-    /// What is told to this memory.
+    /// An update for the shared state.
     type Update: Send;
 
-    /// Says whom an event of the protocol is for. Called where the flow is watched, before anything is remembered.
+    /// Routes an event of the protocol to the sink or to the shared state. Runs in the worker that analysed the flow.
     fn route(event: E) -> Route<Self::Report, Self::Update>;
 
-    /// Takes the next note, in the order of the capture. What it lets conclude goes to `report`.
+    /// Applies the next update, in capture order. Conclusions go to `report`.
     fn on_update(&mut self, update: Event<Self::Update>, report: &mut impl FnMut(Event<Self::Report>));
 }
 
-/// Whom an event of a protocol is for.
+/// The destination of a protocol event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route<R, U> {
-    /// The sink.
+    /// The event goes to the sink.
     Report(R),
-    /// The memory.
+    /// The event updates the shared state.
     Update(U),
 }
 
