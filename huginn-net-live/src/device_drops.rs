@@ -8,7 +8,7 @@ pub(crate) fn read() -> Option<String> {
 }
 
 /// What an interface dropped of what it received: for want of room, and for other reasons, all since it was made.
-pub(crate) fn of(text: &str, name: &str) -> Option<u64> {
+pub(crate) fn parse_drops(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'))?;
     // Bytes, packets, errors, dropped (with those missed), full queues.
     let mut columns = line.split_ascii_whitespace().skip(3).map(str::parse::<u64>);
@@ -25,7 +25,7 @@ pub(crate) struct DeviceDrops {
 
 impl DeviceDrops {
     /// Takes the system's count.
-    pub(crate) fn since_start(&mut self, count: u64) -> u64 {
+    pub(crate) fn add_reading(&mut self, count: u64) -> u64 {
         let more = self.last.map_or(0, |last| count.checked_sub(last).unwrap_or(count));
         self.last = Some(count);
         self.total = self.total.saturating_add(more);
@@ -48,17 +48,17 @@ Inter-|   Receive                                                |  Transmit
 
     #[test]
     fn drops_of_an_interface_are_found_by_its_name() {
-        assert_eq!(of(TEXT, "lo"), Some(0));
-        assert_eq!(of(TEXT, "eth0"), Some(23));
-        assert_eq!(of(TEXT, "eth01"), Some(9));
-        assert_eq!(of(TEXT, "eth"), None);
-        assert_eq!(of("eth0: 1 2 3 x", "eth0"), None);
+        assert_eq!(parse_drops(TEXT, "lo"), Some(0));
+        assert_eq!(parse_drops(TEXT, "eth0"), Some(23));
+        assert_eq!(parse_drops(TEXT, "eth01"), Some(9));
+        assert_eq!(parse_drops(TEXT, "eth"), None);
+        assert_eq!(parse_drops("eth0: 1 2 3 x", "eth0"), None);
     }
 
     #[test]
     fn counts_that_begin_anew_add_up() {
         let mut drops = DeviceDrops::default();
-        let totals = [100, 100, 130, 5, 7].map(|count| drops.since_start(count));
+        let totals = [100, 100, 130, 5, 7].map(|count| drops.add_reading(count));
         assert_eq!(totals, [0, 0, 30, 35, 37]);
     }
 }

@@ -19,7 +19,7 @@ pub enum LiveError {
     },
     /// An interface was named more than once; all of its frames would come as often.
     #[error("{name}: named twice")]
-    NamedTwice {
+    DuplicateInterface {
         /// The name.
         name: String,
     },
@@ -28,7 +28,7 @@ pub enum LiveError {
     AnyNeedsLibpcap,
     /// The rights to capture are missing (on Linux `CAP_NET_RAW`).
     #[error("{name}: no right to capture: {source}")]
-    Denied {
+    PermissionDenied {
         /// The interface.
         name: String,
         /// What the system says.
@@ -78,12 +78,12 @@ pub enum LiveError {
     },
     /// No interface is left that frames can come from.
     #[error("no interface is left to capture from")]
-    NoneLeft,
+    NoInterfaceLeft,
     /// Interfaces could not be listed, or waited for.
-    #[error("{doing}: {source}")]
+    #[error("{operation}: {source}")]
     System {
         /// What was tried.
-        doing: &'static str,
+        operation: &'static str,
         /// What the system says.
         source: io::Error,
     },

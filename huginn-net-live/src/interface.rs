@@ -39,7 +39,7 @@ pub fn interfaces() -> Result<Vec<Interface>, LiveError> {
     Ok(interfaces)
 }
 
-/// Adds what libpcap calls the interfaces.
+/// Adds what libpcap ffi the interfaces.
 #[cfg(feature = "libpcap")]
 fn describe(interfaces: &mut [Interface]) {
     let devices = pcap::Device::list().unwrap_or_default();
@@ -53,7 +53,7 @@ fn describe(interfaces: &mut [Interface]) {
 fn describe(_: &mut [Interface]) {}
 
 /// The interfaces, without descriptions.
-pub(crate) use list::interfaces as without_descriptions;
+pub(crate) use list::interfaces as list_without_descriptions;
 
 #[cfg(unix)]
 mod list {
@@ -70,15 +70,15 @@ mod list {
 
     pub(crate) fn interfaces() -> Result<Vec<Interface>, LiveError> {
         let entries = getifaddrs()
-            .map_err(|errno| LiveError::System { doing: "listing interfaces", source: errno.into() })?;
+            .map_err(|errno| LiveError::System { operation: "listing interfaces", source: errno.into() })?;
         let mut interfaces: Vec<Interface> = Vec::new();
         for entry in entries {
             let known = interfaces.iter().position(|interface| interface.name == entry.interface_name);
-            let place = known.unwrap_or_else(|| {
+            let index = known.unwrap_or_else(|| {
                 interfaces.push(bare(&entry));
                 interfaces.len().saturating_sub(1)
             });
-            if let Some(interface) = interfaces.get_mut(place) {
+            if let Some(interface) = interfaces.get_mut(index) {
                 add_address(interface, &entry);
             }
         }
@@ -163,7 +163,7 @@ mod list {
     #[cfg(feature = "libpcap")]
     pub(crate) fn interfaces() -> Result<Vec<Interface>, LiveError> {
         let devices = pcap::Device::list().map_err(|error| LiveError::System {
-            doing: "listing interfaces",
+            operation: "listing interfaces",
             source: std::io::Error::other(error),
         })?;
         Ok(devices.into_iter().map(interface).collect())

@@ -30,7 +30,7 @@
 mod backend;
 mod device_drops;
 mod error;
-mod frame_set;
+mod frame_batch;
 mod interface;
 mod interfaces;
 #[cfg(feature = "libpcap")]
@@ -43,7 +43,7 @@ mod queues;
 mod source;
 mod stats;
 mod stopper;
-mod waiting;
+mod poll;
 
 pub use error::LiveError;
 pub use interface::{Interface, interfaces};

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use huginn_net_core::{LinkType, Timestamp};
 use pcap::{Active, Capture, Packet, Precision};
 
-use crate::backend::{CaptureBackend, Drops, Trouble};
-use crate::frame_set::FrameSet;
+use crate::backend::{CaptureBackend, Drops, ReceiveError};
+use crate::frame_batch::FrameBatch;
 use crate::{Interface, InterfaceState, LiveError, LiveOptions};
 
 /// Frames that are taken at once at most.
-const MAX_FRAMES: usize = 64;
+const MAX_FRAMES_PER_READ: usize = 64;
 /// How long an interface that was opened is not opened anew.
-const BETWEEN_OPENINGS: Duration = Duration::from_secs(1);
+const MIN_REOPEN_INTERVAL: Duration = Duration::from_secs(1);
 
 /// An interface, captured from by libpcap.
 pub(crate) struct PcapBackend {
@@ -66,10 +66,10 @@ impl PcapBackend {
         self.last = [0; 2];
     }
 
-    /// What is told of an interface that cannot be opened anew.
+    /// What is received of an interface that cannot be opened anew.
     fn lost(&mut self, error: LiveError) -> io::Error {
         let reason = match error {
-            LiveError::Denied { source, .. } | LiveError::Open { source, .. } => source.to_string(),
+            LiveError::PermissionDenied { source, .. } | LiveError::Open { source, .. } => source.to_string(),
             error => error.to_string(),
         };
         io::Error::other(match self.failure.take() {
@@ -87,19 +87,19 @@ impl PcapBackend {
 }
 
 impl CaptureBackend for PcapBackend {
-    fn receive(&mut self, set: &mut FrameSet) -> Result<(), Trouble> {
+    fn receive(&mut self, batch: &mut FrameBatch) -> Result<(), ReceiveError> {
         let Some(capture) = &mut self.capture else { return Ok(()) };
-        set.link = self.link;
+        batch.link = self.link;
         let copy = |packet: Packet<'_>| {
-            set.push(timestamp(packet.header.ts), [packet.data], packet.header.len);
+            batch.push(timestamp(packet.header.ts), [packet.data], packet.header.len);
         };
-        match capture.dispatch(Some(MAX_FRAMES), copy) {
+        match capture.dispatch(Some(MAX_FRAMES_PER_READ), copy) {
             Ok(_) => Ok(()),
             Err(error) => {
                 // libpcap tells in words alone what it is, and mostly it is that the interface has gone.
                 self.close();
                 self.failure = Some(error);
-                Err(Trouble::Down)
+                Err(ReceiveError::Down)
             }
         }
     }
@@ -112,8 +112,8 @@ impl CaptureBackend for PcapBackend {
     fn drops(&mut self) -> Drops {
         if let Some(stats) = self.capture.as_mut().and_then(|capture| capture.stats().ok()) {
             let now = [stats.dropped, stats.if_dropped];
-            let [kernel, interface] = [0, 1].map(|place: usize| {
-                let (now, last) = (now.get(place).copied(), self.last.get(place).copied());
+            let [kernel, interface] = [0, 1].map(|index: usize| {
+                let (now, last) = (now.get(index).copied(), self.last.get(index).copied());
                 u64::from(now.unwrap_or(0).wrapping_sub(last.unwrap_or(0)))
             });
             self.last = now;
@@ -123,12 +123,12 @@ impl CaptureBackend for PcapBackend {
         self.drops
     }
 
-    fn tells_when_down(&self) -> bool {
+    fn reports_link_down(&self) -> bool {
         !self.is_listed
     }
 
     /// libpcap goes on by itself when an interface comes up again; one that was removed is opened anew.
-    fn look(&mut self, present: &[Interface]) -> io::Result<InterfaceState> {
+    fn refresh(&mut self, present: &[Interface]) -> io::Result<InterfaceState> {
         let interface = present.iter().find(|interface| interface.name == self.name);
         let is_up = match interface {
             Some(interface) => interface.is_up,
@@ -139,7 +139,7 @@ impl CaptureBackend for PcapBackend {
             None => true,
         };
         if is_up && self.capture.is_none() {
-            if self.opened_at.elapsed() < BETWEEN_OPENINGS {
+            if self.opened_at.elapsed() < MIN_REOPEN_INTERVAL {
                 return Ok(InterfaceState::Down);
             }
             match self.reopen() {
@@ -162,17 +162,17 @@ fn open(name: &str, options: &LiveOptions) -> Result<(Capture<Active>, LinkType)
             .iter()
             .any(|word| text.contains(word));
         let name = name.to_owned();
-        if is_denied { LiveError::Denied { name, source } } else { LiveError::Open { name, source } }
+        if is_denied { LiveError::PermissionDenied { name, source } } else { LiveError::Open { name, source } }
     };
     // Zero would be for ever.
-    let hold_back = i32::try_from(options.hold_back.as_millis()).unwrap_or(i32::MAX).max(1);
+    let timeout_ms = i32::try_from(options.buffer_timeout.as_millis()).unwrap_or(i32::MAX).max(1);
     let capture = Capture::from_device(name).map_err(failed)?;
     let mut capture = capture
         .promisc(options.promiscuous)
         .snaplen(i32::try_from(options.snaplen).unwrap_or(i32::MAX))
         .buffer_size(i32::try_from(options.buffer_bytes).unwrap_or(i32::MAX))
-        .immediate_mode(options.hold_back.is_zero())
-        .timeout(hold_back)
+        .immediate_mode(options.buffer_timeout.is_zero())
+        .timeout(timeout_ms)
         .precision(PRECISION)
         .open()
         .and_then(Capture::setnonblock)

@@ -19,11 +19,11 @@ pub enum NoticeKind {
     /// It was taken down, or was down at the beginning. It is waited for.
     Down,
     /// It was removed. One of its name is waited for.
-    Vanished,
+    Removed,
     /// It is captured from again.
-    Back,
+    Recovered,
     /// It is there again but cannot be opened, for want of rights perhaps. It is not tried again.
-    Lost {
+    Abandoned {
         /// What the system or libpcap says.
         reason: String,
     },
@@ -40,10 +40,10 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.interface)?;
         match &self.kind {
-            NoticeKind::Down => f.write_str("is down; waiting for it"),
-            NoticeKind::Vanished => f.write_str("has vanished; waiting for it"),
-            NoticeKind::Back => f.write_str("is back"),
-            NoticeKind::Lost { reason } => write!(f, "is back but cannot be opened: {reason}"),
+            NoticeKind::Down => f.write_str("is down; poll for it"),
+            NoticeKind::Removed => f.write_str("has vanished; poll for it"),
+            NoticeKind::Recovered => f.write_str("is back"),
+            NoticeKind::Abandoned { reason } => write!(f, "is back but cannot be opened: {reason}"),
             NoticeKind::SmallBuffer { asked, given } => {
                 write!(f, "the kernel has memory for {given} of {asked} bytes of buffer only")
             }

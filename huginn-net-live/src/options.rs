@@ -27,7 +27,7 @@ pub struct LiveOptions {
     /// For [`Backend::Packet`] less than 1 ms is 1 ms. [`Backend::Pcap`] with zero hands each frame over at once; then
     /// each takes up as much of the buffer as the longest would, on Linux mostly 64 KiB, and much fits in only with a
     /// small [`snaplen`](Self::snaplen).
-    pub hold_back: Duration,
+    pub buffer_timeout: Duration,
     /// Only frames that this expression selects, in the language of `pcap-filter(7)`; [`Backend::Pcap`] alone knows
     /// any.
     pub expression: Option<String>,
@@ -40,7 +40,7 @@ impl Default for LiveOptions {
             promiscuous: true,
             snaplen: 1 << 18,
             buffer_bytes: 32 << 20,
-            hold_back: Duration::from_millis(5),
+            buffer_timeout: Duration::from_millis(5),
             expression: None,
         }
     }

@@ -10,17 +10,17 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// What became of the frames of a [`LiveSource`](crate::LiveSource); clones share one state, and outlive the source.
 ///
-/// What is told is never older than a second, and exact when the source was stopped and has said that it is at its end.
+/// What is received is never older than a second, and exact when the source was stopped and has said that it is at its end.
 #[derive(Clone, Debug)]
 pub struct LiveStats {
-    tallies: Arc<[Arc<Tallies>]>,
+    counters: Arc<[Arc<InterfaceCounters>]>,
     /// In nanoseconds since the Unix epoch; 0 before the first frame.
     taken_at: Arc<AtomicU64>,
 }
 
 impl LiveStats {
-    pub(crate) fn new(tallies: impl Iterator<Item = Arc<Tallies>>) -> Self {
-        Self { tallies: tallies.collect(), taken_at: Arc::default() }
+    pub(crate) fn new(counters: impl Iterator<Item = Arc<InterfaceCounters>>) -> Self {
+        Self { counters: counters.collect(), taken_at: Arc::default() }
     }
 
     /// When the frames that are lent at present were taken from the system, by the clock that stamps frames.
@@ -36,7 +36,7 @@ impl LiveStats {
 
     /// The interfaces in the order in which they were named.
     pub fn interfaces(&self) -> Vec<InterfaceStats> {
-        self.tallies.iter().map(|tallies| tallies.stats()).collect()
+        self.counters.iter().map(|counters| counters.stats()).collect()
     }
 }
 
@@ -88,7 +88,7 @@ const UNKNOWN: u64 = u64::MAX;
 
 /// The counts of one interface, written by the source alone.
 #[derive(Debug)]
-pub(crate) struct Tallies {
+pub(crate) struct InterfaceCounters {
     name: String,
     received: AtomicU64,
     kernel_dropped: AtomicU64,
@@ -97,7 +97,7 @@ pub(crate) struct Tallies {
     state: AtomicU8,
 }
 
-impl Tallies {
+impl InterfaceCounters {
     pub(crate) fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),

@@ -51,7 +51,7 @@ impl Stopper {
     }
 
     /// Takes back what [`wake`](Self::wake) wrote.
-    pub(crate) fn notice_wake(&self, mut reader: &WakeFd) {
+    pub(crate) fn consume_wake(&self, mut reader: &WakeFd) {
         if self.0.woken.load(Ordering::Acquire) {
             // The byte is there, or will be in a moment.
             let _ = reader.read(&mut [0]);

@@ -1,7 +1,7 @@
 //! The backend for `AF_PACKET` sockets of Linux (`packet(7)`).
 
 mod block;
-mod calls;
+mod ffi;
 mod socket;
 
 use std::io;
@@ -10,14 +10,14 @@ use std::os::fd::{AsFd, BorrowedFd};
 use huginn_net_core::LinkType;
 
 pub use self::block::{BlockFrame, BlockFrames};
-use self::calls::{BLOCK_LEN, Ring};
+use self::ffi::{BLOCK_LEN, Ring};
 use self::socket::PacketSocket;
-use crate::backend::{CaptureBackend, Drops, Trouble};
-use crate::frame_set::FrameSet;
+use crate::backend::{CaptureBackend, Drops, ReceiveError};
+use crate::frame_batch::FrameBatch;
 use crate::{Interface, InterfaceState, LiveError, LiveOptions};
 
 /// Where a VLAN tag belongs: behind the two addresses of an Ethernet frame.
-const TAG_AT: usize = 12;
+const VLAN_TAG_OFFSET: usize = 12;
 /// The least that may be kept of a frame.
 const MIN_SNAPLEN: usize = 64;
 
@@ -38,11 +38,11 @@ impl PacketBackend {
     pub(crate) fn open(interface: &Interface, options: &LiveOptions) -> Result<(Self, usize), LiveError> {
         let name = || interface.name.clone();
         let failed = |source: io::Error| match source.kind() {
-            io::ErrorKind::PermissionDenied => LiveError::Denied { name: name(), source },
+            io::ErrorKind::PermissionDenied => LiveError::PermissionDenied { name: name(), source },
             _ => LiveError::Open { name: name(), source },
         };
         let socket = PacketSocket::new().map_err(failed)?;
-        let (ring, len) = socket.ring(options.buffer_bytes, options.hold_back).map_err(failed)?;
+        let (ring, len) = socket.ring(options.buffer_bytes, options.buffer_timeout).map_err(failed)?;
         if interface.is_loopback {
             socket.ignore_outgoing();
         }
@@ -76,22 +76,22 @@ impl PacketBackend {
 
 impl CaptureBackend for PacketBackend {
     /// Takes one block, or more where the first ones hold no frame. Frames stay where the kernel wrote them.
-    fn receive(&mut self, set: &mut FrameSet) -> Result<(), Trouble> {
-        set.link = self.link;
-        let Some(first) = self.ring.take() else {
+    fn receive(&mut self, batch: &mut FrameBatch) -> Result<(), ReceiveError> {
+        batch.link = self.link;
+        let Some(first) = self.ring.next_block() else {
             // Of errors the ring says nothing.
-            return self.socket.error().or_else(trouble);
+            return self.socket.error().or_else(receive_error);
         };
         let mut next = Some(first);
         while let Some(block) = next {
-            set.blocks = set.blocks.saturating_add(1);
+            batch.ring_blocks = batch.ring_blocks.saturating_add(1);
             for frame in BlockFrames::new(self.ring.bytes(block, BLOCK_LEN)) {
                 // The kernel hands each frame on loopback over as it is sent and as it is received.
                 if !self.is_loopback || frame.packet_type != libc::PACKET_OUTGOING {
-                    push(set, &frame, block, self.snaplen);
+                    push(batch, &frame, block, self.snaplen);
                 }
             }
-            next = if set.left() == 0 { self.ring.take() } else { None };
+            next = if batch.remaining() == 0 { self.ring.next_block() } else { None };
         }
         Ok(())
     }
@@ -101,9 +101,9 @@ impl CaptureBackend for PacketBackend {
         self.ring.bytes(start, len)
     }
 
-    fn release(&mut self, set: &mut FrameSet) {
-        for _ in 0..std::mem::take(&mut set.blocks) {
-            self.ring.give_back();
+    fn release(&mut self, batch: &mut FrameBatch) {
+        for _ in 0..std::mem::take(&mut batch.ring_blocks) {
+            self.ring.release_oldest();
         }
     }
 
@@ -116,13 +116,13 @@ impl CaptureBackend for PacketBackend {
         Drops { kernel: self.dropped, interface: None }
     }
 
-    fn tells_when_down(&self) -> bool {
+    fn reports_link_down(&self) -> bool {
         true
     }
 
     /// An interface that comes up again is captured from without further ado. One that was removed has left the socket
     /// unbound, and no other takes its place by itself.
-    fn look(&mut self, present: &[Interface]) -> io::Result<InterfaceState> {
+    fn refresh(&mut self, present: &[Interface]) -> io::Result<InterfaceState> {
         let bound = self.socket.bound().map(|(index, _)| index);
         let interface = match present.iter().find(|interface| Some(interface.index) == bound) {
             Some(interface) => interface,
@@ -139,25 +139,25 @@ impl CaptureBackend for PacketBackend {
 }
 
 /// What an error of the socket means.
-fn trouble(error: io::Error) -> Result<(), Trouble> {
+fn receive_error(error: io::Error) -> Result<(), ReceiveError> {
     match error.raw_os_error() {
-        Some(libc::ENETDOWN | libc::ENODEV | libc::ENXIO) => Err(Trouble::Down),
-        _ => Err(Trouble::Failed(error)),
+        Some(libc::ENETDOWN | libc::ENODEV | libc::ENXIO) => Err(ReceiveError::Down),
+        _ => Err(ReceiveError::Failed(error)),
     }
 }
 
 /// Adds a frame of the block at this offset of the ring, cut at the snap length. One whose VLAN tag the kernel took off is
 /// copied with the tag.
 #[inline]
-fn push(set: &mut FrameSet, frame: &BlockFrame<'_>, block: usize, snaplen: usize) {
+fn push(batch: &mut FrameBatch, frame: &BlockFrame<'_>, block: usize, snaplen: usize) {
     let data = frame.data.get(..snaplen).unwrap_or(frame.data);
-    match (frame.vlan, data.split_at_checked(TAG_AT)) {
-        (Some([tpid, tci]), Some((addresses, rest))) if set.link == LinkType::ETHERNET => {
+    match (frame.vlan, data.split_at_checked(VLAN_TAG_OFFSET)) {
+        (Some([tpid, tci]), Some((addresses, rest))) if batch.link == LinkType::ETHERNET => {
             let ([a, b], [c, d]) = (tpid.to_be_bytes(), tci.to_be_bytes());
             let tag = [a, b, c, d];
-            set.push(frame.ts, [addresses, &tag, rest], frame.wire_len.saturating_add(4));
+            batch.push(frame.ts, [addresses, &tag, rest], frame.wire_len.saturating_add(4));
         }
-        _ => set.push_in_place(frame.ts, block.saturating_add(frame.start), data.len(), frame.wire_len),
+        _ => batch.push_in_place(frame.ts, block.saturating_add(frame.start), data.len(), frame.wire_len),
     }
 }
 

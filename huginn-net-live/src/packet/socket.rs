@@ -9,7 +9,7 @@ use nix::{getsockopt_impl, setsockopt_impl, sockopt_impl};
 use pnet_datalink::NetworkInterface;
 use pnet_datalink::linux::{Config, channel};
 
-use super::calls::{BLOCK_LEN, Ring, bound_to};
+use super::ffi::{BLOCK_LEN, Ring, bound_to};
 use crate::Interface;
 
 sockopt_impl!(PacketIgnoreOutgoing, SetOnly, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, bool);
@@ -77,7 +77,7 @@ impl PacketSocket {
         getsockopt(&self.0, PacketStatistics).map_or(0, |statistics| statistics.tp_drops)
     }
 
-    /// The error that happened last, told once.
+    /// The error that happened last, received once.
     pub(super) fn error(&self) -> io::Result<()> {
         match getsockopt(&self.0, sockopt::SocketError)? {
             0 => Ok(()),

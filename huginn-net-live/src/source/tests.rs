@@ -13,13 +13,13 @@ use std::sync::mpsc;
 
 use super::*;
 use crate::backend::{CaptureBackend, Drops};
-use crate::frame_set::FrameSet;
+use crate::frame_batch::FrameBatch;
 use crate::{Interface, InterfaceState, NoticeKind};
 
-const HOLD_BACK: Duration = Duration::from_millis(50);
+const MAX_DELAY: Duration = Duration::from_millis(50);
 
-/// An interface that does as it is told.
-struct Told {
+/// An interface that does as it is received.
+struct ScriptedBackend {
     steps: VecDeque<Step>,
     /// Rings always.
     wake_fd: PipeReader,
@@ -36,19 +36,19 @@ enum Step {
     Found(io::Result<InterfaceState>),
 }
 
-impl Told {
+impl ScriptedBackend {
     /// The next step if it is such.
     fn step(&mut self, is_such: impl Fn(&Step) -> bool) -> Option<Step> {
         if is_such(self.steps.front()?) { self.steps.pop_front() } else { None }
     }
 }
 
-impl CaptureBackend for Told {
-    fn receive(&mut self, set: &mut FrameSet) -> Result<(), Trouble> {
+impl CaptureBackend for ScriptedBackend {
+    fn receive(&mut self, batch: &mut FrameBatch) -> Result<(), ReceiveError> {
         match self.step(|step| !matches!(step, Step::Found(_))) {
-            Some(Step::Frames(times)) => times.into_iter().for_each(|time| set.push_stamped(time)),
-            Some(Step::Fails(number)) => return Err(Trouble::Failed(io::Error::from_raw_os_error(number))),
-            Some(Step::Down) => return Err(Trouble::Down),
+            Some(Step::Frames(times)) => times.into_iter().for_each(|time| batch.push_stamped(time)),
+            Some(Step::Fails(number)) => return Err(ReceiveError::Failed(io::Error::from_raw_os_error(number))),
+            Some(Step::Down) => return Err(ReceiveError::Down),
             _ => {}
         }
         Ok(())
@@ -62,11 +62,11 @@ impl CaptureBackend for Told {
         Drops::default()
     }
 
-    fn tells_when_down(&self) -> bool {
+    fn reports_link_down(&self) -> bool {
         true
     }
 
-    fn look(&mut self, _: &[Interface]) -> io::Result<InterfaceState> {
+    fn refresh(&mut self, _: &[Interface]) -> io::Result<InterfaceState> {
         match self.step(|step| matches!(step, Step::Found(_))) {
             Some(Step::Found(outcome)) => outcome,
             _ => Ok(InterfaceState::Up),
@@ -79,11 +79,11 @@ fn source(interfaces: impl IntoIterator<Item = Vec<Step>>) -> LiveSource {
     let backends = interfaces.into_iter().enumerate().map(|(number, steps)| {
         let (wake_fd, mut ring) = pipe().unwrap();
         ring.write_all(&[0]).unwrap();
-        let backend: Box<dyn CaptureBackend> = Box::new(Told { steps: steps.into(), wake_fd, _ring: ring });
+        let backend: Box<dyn CaptureBackend> = Box::new(ScriptedBackend { steps: steps.into(), wake_fd, _ring: ring });
         (number.to_string(), backend)
     });
     let (stopper, wake_fd) = Stopper::new().unwrap();
-    LiveSource::of(Interfaces::from_backends(backends), HOLD_BACK, stopper, wake_fd)
+    LiveSource::of(Interfaces::from_backends(backends), MAX_DELAY, stopper, wake_fd)
 }
 
 /// The times of the next frames, so many if there are.
@@ -112,11 +112,11 @@ fn next_but_idle(source: &mut LiveSource) -> Result<(), LiveError> {
 }
 
 fn nanos_now() -> u64 {
-    Moment::now().time.as_nanos()
+    ClockReading::now().time.as_nanos()
 }
 
 #[test]
-fn frames_of_several_slotscome_in_the_order_of_their_capture() {
+fn frames_of_several_interfaces_come_in_the_order_of_their_capture() {
     let begun = nanos_now();
     let times = |range: std::ops::Range<u64>, step| range.step_by(step).map(|time| begun + time).collect();
     let mut source = source([
@@ -141,7 +141,7 @@ fn of_one_interface_no_frame_waits() {
     let mut source = source([vec![Step::Frames(times.to_vec())]]);
     assert_eq!(lend(&mut source, 3), times);
     assert!(matches!(source.next_frame(), Ok(NextFrame::Idle)));
-    assert!(begun.elapsed() < HOLD_BACK);
+    assert!(begun.elapsed() < MAX_DELAY);
 }
 
 #[test]
@@ -179,18 +179,18 @@ fn an_interface_that_vanishes_while_it_is_looked_for_is_looked_for_again() {
     let system = |number| Step::Found(Err(io::Error::from_raw_os_error(number)));
     let back = || Step::Found(Ok(InterfaceState::Up));
     for (found, want) in [
-        (vec![system(libc::ENODEV), back()], vec![NoticeKind::Vanished, NoticeKind::Back]),
+        (vec![system(libc::ENODEV), back()], vec![NoticeKind::Removed, NoticeKind::Recovered]),
         (
             vec![system(libc::ENXIO), system(libc::ENETDOWN), back()],
-            vec![NoticeKind::Vanished, NoticeKind::Back],
+            vec![NoticeKind::Removed, NoticeKind::Recovered],
         ),
     ] {
         let mut source =
             source([[vec![Step::Down], found, vec![Step::Frames(vec![7])]].into_iter().flatten().collect()]);
-        let (tell, told) = mpsc::channel();
+        let (tell, received) = mpsc::channel();
         source.on_notice(move |notice| tell.send(notice.kind.clone()).unwrap());
         assert_eq!(lend(&mut source, 1), [7]);
-        assert_eq!(told.try_iter().collect::<Vec<_>>(), want);
+        assert_eq!(received.try_iter().collect::<Vec<_>>(), want);
     }
 }
 
@@ -200,9 +200,9 @@ fn an_interface_is_lost_for_want_of_rights_and_for_frames_that_cannot_be_read() 
     for reason in reasons {
         let told_reason = reason.to_string();
         let mut source = source([vec![Step::Down, Step::Found(Err(reason))]]);
-        let (tell, told) = mpsc::channel();
+        let (tell, received) = mpsc::channel();
         source.on_notice(move |notice| tell.send(notice.kind.clone()).unwrap());
-        assert!(matches!(next_but_idle(&mut source), Err(LiveError::NoneLeft)));
-        assert_eq!(told.try_iter().collect::<Vec<_>>(), [NoticeKind::Lost { reason: told_reason }]);
+        assert!(matches!(next_but_idle(&mut source), Err(LiveError::NoInterfaceLeft)));
+        assert_eq!(received.try_iter().collect::<Vec<_>>(), [NoticeKind::Abandoned { reason: told_reason }]);
     }
 }

@@ -298,7 +298,7 @@ fn errors_say_what_is_wrong() {
         }
         assert!(matches!(LiveSource::open(NOTHING, &options(backend)), Err(LiveError::NoInterface)));
         match LiveSource::open(&["lo", "lo"], &options(backend)) {
-            Err(LiveError::NamedTwice { name }) => assert_eq!(name, "lo"),
+            Err(LiveError::DuplicateInterface { name }) => assert_eq!(name, "lo"),
             other => panic!("{other:?}"),
         }
         match (LiveSource::open(&["any"], &options(backend)), backend) {

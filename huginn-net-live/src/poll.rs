@@ -6,14 +6,14 @@ use std::time::Duration;
 use crate::interfaces::Interfaces;
 use crate::stopper::WakeFd;
 
-/// Waits until a frame may be there of an interface that is wanted, the wake_fd rings, or patience is at its end; tells whether
+/// Waits until a frame may be there of an interface that is wanted, the wake_fd rings, or timeout is at its end; tells whether
 /// it is one of the first.
 #[cfg(unix)]
 pub(crate) fn wait(
     wake_fd: &WakeFd,
     slots: &Interfaces,
-    is_wanted: impl Fn(usize) -> bool,
-    patience: Duration,
+    includes: impl Fn(usize) -> bool,
+    timeout: Duration,
 ) -> io::Result<bool> {
     use std::os::fd::AsFd;
 
@@ -21,15 +21,15 @@ pub(crate) fn wait(
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     use smallvec::SmallVec;
 
-    let wake_fds = slots.wake_fds(is_wanted);
+    let wake_fds = slots.wake_fds(includes);
     let mut wake_fds: SmallVec<[PollFd<'_>; 8]> =
         wake_fds.chain([wake_fd.as_fd()]).map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
     // Rounded up, lest the last millisecond be spent in circles.
-    let patience = patience.saturating_add(Duration::from_micros(999));
-    match poll(&mut wake_fds, PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX)) {
+    let timeout = timeout.saturating_add(Duration::from_micros(999));
+    match poll(&mut wake_fds, PollTimeout::try_from(timeout).unwrap_or(PollTimeout::MAX)) {
         Ok(count) => Ok(count > 0),
         Err(Errno::EINTR) => Ok(false),
-        // This passes, and who is told that there is something without there being any takes a breath.
+        // This passes, and who is received that there is something without there being any takes a breath.
         Err(Errno::ENOMEM | Errno::EAGAIN) => Ok(true),
         Err(errno) => Err(errno.into()),
     }
@@ -41,8 +41,8 @@ pub(crate) fn wait(
     _: &WakeFd,
     _: &Interfaces,
     _: impl Fn(usize) -> bool,
-    patience: Duration,
+    timeout: Duration,
 ) -> io::Result<bool> {
-    std::thread::sleep(patience.min(Duration::from_millis(1)));
+    std::thread::sleep(timeout.min(Duration::from_millis(1)));
     Ok(false)
 }

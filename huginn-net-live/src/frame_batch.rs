@@ -3,20 +3,20 @@
 use huginn_net_core::{Frame, LinkType, Timestamp};
 
 use crate::backend::CaptureBackend;
-use crate::queues::Moment;
+use crate::queues::ClockReading;
 
 /// Frames of one interface that were taken from the system together, and are lent one after the other.
 ///
 /// They lie in the backend's memory, or were copied into the set.
-pub(crate) struct FrameSet {
+pub(crate) struct FrameBatch {
     copied: Vec<u8>,
     records: Vec<FrameRecord>,
     lent: usize,
     pub(crate) link: LinkType,
     /// When they were taken.
-    pub(crate) taken: Moment,
+    pub(crate) received_at: ClockReading,
     /// How many blocks of its memory the backend holds for the set.
-    pub(crate) blocks: usize,
+    pub(crate) ring_blocks: usize,
 }
 
 /// Where a frame lies, and what was recorded of it.
@@ -37,10 +37,10 @@ enum Storage {
     Backend,
 }
 
-impl FrameSet {
+impl FrameBatch {
     /// A set without frames.
-    pub(crate) fn new(taken: Moment) -> Self {
-        Self { copied: Vec::new(), records: Vec::new(), lent: 0, link: LinkType::ETHERNET, taken, blocks: 0 }
+    pub(crate) fn new(received_at: ClockReading) -> Self {
+        Self { copied: Vec::new(), records: Vec::new(), lent: 0, link: LinkType::ETHERNET, received_at, ring_blocks: 0 }
     }
 
     /// Forgets the frames, and keeps the room for others and the blocks of the backend.
@@ -69,13 +69,13 @@ impl FrameSet {
 
     /// How many frames have not been lent.
     #[inline]
-    pub(crate) fn left(&self) -> usize {
+    pub(crate) fn remaining(&self) -> usize {
         self.records.len().saturating_sub(self.lent)
     }
 
     /// How many frames may be lent before the first for whose capture time this does not hold, in nanoseconds since the
     /// Unix epoch.
-    pub(crate) fn left_while(&self, holds: impl Fn(u64) -> bool) -> usize {
+    pub(crate) fn remaining_while(&self, holds: impl Fn(u64) -> bool) -> usize {
         let records = self.records.get(self.lent..).unwrap_or_default();
         records.iter().take_while(|record| holds(record.ts.as_nanos())).count()
     }
@@ -98,7 +98,7 @@ impl FrameSet {
     }
 
     /// Drops the first frame that was captured later than this, in nanoseconds since the Unix epoch, and those behind it.
-    pub(crate) fn cut_after(&mut self, nanos: u64) {
+    pub(crate) fn truncate_after(&mut self, nanos: u64) {
         if let Some(end) = self.records.iter().position(|record| record.ts.as_nanos() > nanos) {
             self.records.truncate(end);
         }

@@ -12,18 +12,18 @@ use crate::lab::{Lent, cable, end, in_namespaces, ip, lend, numbers, options, se
 /// A source whose notices go to a channel.
 fn noticed(interfaces: &[&str], options: &LiveOptions) -> (LiveSource, mpsc::Receiver<NoticeKind>) {
     let mut source = LiveSource::open(interfaces, options).unwrap();
-    let (tell, told) = mpsc::channel();
+    let (tell, received) = mpsc::channel();
     source.on_notice(move |notice| {
         assert_eq!(notice.interface, "a");
         tell.send(notice.kind.clone()).unwrap();
     });
-    (source, told)
+    (source, received)
 }
 
 /// Does this while the source is read, and expects these notices of it, each once.
 fn expect(
     source: &mut LiveSource,
-    told: &mpsc::Receiver<NoticeKind>,
+    received: &mpsc::Receiver<NoticeKind>,
     act: impl FnOnce() + Send,
     notices: &[NoticeKind],
 ) -> Vec<Lent> {
@@ -36,7 +36,7 @@ fn expect(
         let stopper = source.stopper();
         let lent = lend(source, 1);
         assert!(!stopper.is_stopped(), "nothing came");
-        assert_eq!(told.try_iter().collect::<Vec<_>>(), notices);
+        assert_eq!(received.try_iter().collect::<Vec<_>>(), notices);
         lent
     })
 }
@@ -46,7 +46,7 @@ fn expect(
 fn an_interface_that_goes_down_is_waited_for() {
     in_namespaces(|backend| {
         cable();
-        let (mut source, told) = noticed(&["a"], &options(backend));
+        let (mut source, received) = noticed(&["a"], &options(backend));
         let stats = source.stats();
         send("b", 0..1);
         assert_eq!(numbers(&lend(&mut source, 1)), [0]);
@@ -60,7 +60,7 @@ fn an_interface_that_goes_down_is_waited_for() {
                 assert_eq!(stats.interfaces()[0].state, InterfaceState::Up);
                 send("b", round..round + 1);
             };
-            let lent = expect(&mut source, &told, flap, &[NoticeKind::Down, NoticeKind::Back]);
+            let lent = expect(&mut source, &received, flap, &[NoticeKind::Down, NoticeKind::Recovered]);
             assert_eq!(numbers(&lent), [round]);
         }
         assert_eq!(stats.interfaces()[0].kernel_dropped, 0);
@@ -72,7 +72,7 @@ fn an_interface_that_goes_down_is_waited_for() {
 fn an_interface_that_vanishes_is_captured_from_when_it_returns() {
     in_namespaces(|backend| {
         cable();
-        let (mut source, told) = noticed(&["a"], &options(backend));
+        let (mut source, received) = noticed(&["a"], &options(backend));
         let stats = source.stats();
         send("b", 0..1);
         assert_eq!(numbers(&lend(&mut source, 1)), [0]);
@@ -86,7 +86,7 @@ fn an_interface_that_vanishes_is_captured_from_when_it_returns() {
                 assert_eq!(stats.interfaces()[0].state, InterfaceState::Up);
                 send("b", round..round + 1);
             };
-            let lent = expect(&mut source, &told, replace, &[NoticeKind::Vanished, NoticeKind::Back]);
+            let lent = expect(&mut source, &received, replace, &[NoticeKind::Removed, NoticeKind::Recovered]);
             assert_eq!(numbers(&lent), [round]);
         }
         let (rest, stats) = end(source);

@@ -79,7 +79,7 @@ impl Ring {
     }
 
     /// Takes the next block, if the kernel has handed it over; its offset in the ring.
-    pub(super) fn take(&mut self) -> Option<usize> {
+    pub(super) fn next_block(&mut self) -> Option<usize> {
         if self.taken >= self.len.get() {
             return None;
         }
@@ -107,12 +107,12 @@ impl Ring {
             return &[];
         }
         // SAFETY: the bytes lie within one block, which begins below `len`, a multiple of the length of a block. The block
-        // was taken, so that the kernel does not write to it until `give_back`, for which the borrow must have ended.
+        // was taken, so that the kernel does not write to it until `release_oldest`, for which the borrow must have ended.
         unsafe { slice::from_raw_parts(self.start.byte_add(offset).cast().as_ptr(), len) }
     }
 
     /// Gives the oldest block that was taken back to the kernel.
-    pub(super) fn give_back(&mut self) {
+    pub(super) fn release_oldest(&mut self) {
         let Some(taken) = self.taken.checked_sub(BLOCK_LEN) else { return };
         // What we read before is read before the kernel writes again.
         self.status(self.oldest).store(libc::TP_STATUS_KERNEL, Ordering::Release);
@@ -142,7 +142,7 @@ impl Drop for Ring {
 }
 
 /// The address of nothing.
-const NOWHERE: libc::sockaddr_ll = libc::sockaddr_ll {
+const EMPTY_ADDRESS: libc::sockaddr_ll = libc::sockaddr_ll {
     sll_family: 0,
     sll_protocol: 0,
     sll_ifindex: 0,
@@ -154,7 +154,7 @@ const NOWHERE: libc::sockaddr_ll = libc::sockaddr_ll {
 
 /// The address that a packet socket is bound to.
 pub(super) fn bound_to(socket: BorrowedFd<'_>) -> io::Result<libc::sockaddr_ll> {
-    let mut address = NOWHERE;
+    let mut address = EMPTY_ADDRESS;
     let mut len = libc::socklen_t::try_from(size_of_val(&address)).unwrap_or(0);
     // SAFETY: the kernel writes at most `len` bytes, which is the length of `address`, of which every value is valid.
     let outcome =

@@ -30,11 +30,11 @@ fn two_directions_that_were_captured_before_are_put_together_in_their_order() {
         let lent = numbers(&end(source).0);
         assert_eq!(lent.windows(2).find(|pair| pair[0] >= pair[1]), None);
         assert!(lent.len() > 1000, "{}", lent.len());
-        let told = stats.interfaces();
-        assert_eq!(told.iter().map(|told| told.received).sum::<u64>(), lent.len() as u64);
+        let received = stats.interfaces();
+        assert_eq!(received.iter().map(|received| received.received).sum::<u64>(), lent.len() as u64);
         // The queues between the two ends of the cables may overflow too, where the machine is busy.
-        let dropped = |told: &InterfaceStats| told.kernel_dropped + told.interface_dropped.unwrap();
-        assert_eq!(told.iter().map(dropped).sum::<u64>() + lent.len() as u64, u64::from(sent));
+        let dropped = |received: &InterfaceStats| received.kernel_dropped + received.interface_dropped.unwrap();
+        assert_eq!(received.iter().map(dropped).sum::<u64>() + lent.len() as u64, u64::from(sent));
     });
 }
 
