@@ -1,4 +1,4 @@
-//! The interfaces of a source: what became of them, what was lost.
+//! The interfaces of a source, with their state and counters.
 
 use std::io;
 #[cfg(unix)]
@@ -14,26 +14,26 @@ use crate::{
     Backend, Interface, InterfaceState, LiveError, LiveOptions, LiveStats, Notice, NoticeKind, interface,
 };
 
-/// What is received of notices.
+/// A handler of notices.
 pub(crate) type NoticeHandler = Box<dyn FnMut(&Notice) + Send>;
 
 /// The interfaces of a source.
 pub(crate) struct Interfaces {
     slots: Vec<InterfaceSlot>,
     stats: LiveStats,
-    /// What was not received yet.
+    /// Notices not yet reported.
     notices: Vec<Notice>,
-    tell: Option<NoticeHandler>,
+    handler: Option<NoticeHandler>,
 }
 
 /// One interface.
 struct InterfaceSlot {
     backend: Box<dyn CaptureBackend>,
     counters: Arc<InterfaceCounters>,
-    /// Frames lent when it was last looked whether there are any.
+    /// Frames lent at the last maintenance.
     last_received: u64,
     device_drops: DeviceDrops,
-    /// Whether it is given up.
+    /// Whether the source gave the interface up.
     is_abandoned: bool,
 }
 
@@ -59,7 +59,7 @@ impl Interfaces {
 
     fn of(slots: Vec<InterfaceSlot>, notices: Vec<Notice>) -> Self {
         let stats = LiveStats::new(slots.iter().map(|slot| Arc::clone(&slot.counters)));
-        let mut slots = Self { slots, stats, notices, tell: None };
+        let mut slots = Self { slots, stats, notices, handler: None };
         slots.update_drops();
         slots
     }
@@ -77,21 +77,21 @@ impl Interfaces {
         self.stats.clone()
     }
 
-    pub(crate) fn on_notice(&mut self, tell: NoticeHandler) {
-        self.tell = Some(tell);
+    pub(crate) fn on_notice(&mut self, handler: NoticeHandler) {
+        self.handler = Some(handler);
     }
 
-    /// Tells what happened; where nobody wants to know, it is forgotten.
+    /// Reports pending notices to the handler, or drops them without one.
     #[inline]
     pub(crate) fn emit_notices(&mut self) {
         for notice in self.notices.drain(..) {
-            if let Some(tell) = &mut self.tell {
-                tell(&notice);
+            if let Some(handler) = &mut self.handler {
+                handler(&notice);
             }
         }
     }
 
-    /// The backend of an interface, to lend its frames.
+    /// Returns the backend of an interface, to lend its frames.
     #[inline]
     pub(crate) fn backend_ref(&self, slot: usize) -> Option<&dyn CaptureBackend> {
         self.slots.get(slot).map(|slot| &*slot.backend)
@@ -105,7 +105,7 @@ impl Interfaces {
         self.slots.get_mut(slot).map(|slot| &mut *slot.backend)
     }
 
-    /// What becomes readable when something is there from one of the interfaces that are wanted.
+    /// Returns the file descriptors of the selected interfaces.
     #[cfg(unix)]
     pub(crate) fn wake_fds(&self, includes: impl Fn(usize) -> bool) -> impl Iterator<Item = BorrowedFd<'_>> {
         let wanted = self.slots.iter().enumerate().filter(move |(slot, _)| includes(*slot));
@@ -116,40 +116,41 @@ impl Interfaces {
         self.slots.get(slot).map(|slot| slot.counters.name().to_owned()).unwrap_or_default()
     }
 
-    /// Counts frames that were lent.
+    /// Adds lent frames to the counters.
     pub(crate) fn count(&self, slot: usize, lent: u64) {
         if let Some(slot) = self.slots.get(slot).filter(|_| lent > 0) {
             slot.counters.add_received(lent);
         }
     }
 
-    /// Counts a failure to read from an interface.
+    /// Counts a read error.
     pub(crate) fn count_error(&self, slot: usize) {
         if let Some(slot) = self.slots.get(slot) {
             slot.counters.add_read_error();
         }
     }
 
-    /// Brings the counts of what was dropped up to date.
+    /// Updates the drop counters.
     pub(crate) fn update_drops(&mut self) {
         let devices = device_drops::read();
         for slot in &mut self.slots {
             let drops = slot.backend.drops();
             slot.counters.set_kernel_dropped(drops.kernel);
-            let device = devices.as_deref().and_then(|text| device_drops::parse_drops(text, slot.counters.name()));
+            let device =
+                devices.as_deref().and_then(|text| device_drops::parse_drops(text, slot.counters.name()));
             if let Some(dropped) = device.or(drops.interface) {
                 slot.counters.set_interface_dropped(slot.device_drops.add_reading(dropped));
             }
         }
     }
 
-    /// What is to be done once a second: counts, and a look at interfaces that are not up or may not be.
+    /// Runs the maintenance: updates the counters, and checks interfaces that are or may be down.
     pub(crate) fn tick(&mut self) -> Result<(), LiveError> {
         self.update_drops();
         let mut present = None;
         for index in 0..self.slots.len() {
             if self.slots.get_mut(index).is_some_and(InterfaceSlot::needs_refresh) {
-                // Where the system does not tell, it is asked again in a second.
+                // If the system cannot list interfaces, the next maintenance tries again.
                 let present = present.get_or_insert_with(|| interface::list_without_descriptions().ok());
                 if let Some(present) = present {
                     self.refresh(index, present);
@@ -159,7 +160,7 @@ impl Interfaces {
         if self.slots.iter().all(|slot| slot.is_abandoned) { Err(LiveError::NoInterfaceLeft) } else { Ok(()) }
     }
 
-    /// Looks at an interface that has said that it is down.
+    /// Handles a backend's report that its interface is down.
     pub(crate) fn on_link_down(&mut self, index: usize) {
         if self.is_up(index) {
             match interface::list_without_descriptions() {
@@ -177,17 +178,17 @@ impl Interfaces {
         self.slots.get(index).is_some_and(|slot| slot.counters.state() == InterfaceState::Up)
     }
 
-    /// Looks for an interface among those that there are, and notes what has changed.
+    /// Refreshes the state of an interface, and records a notice if it changed.
     fn refresh(&mut self, index: usize, present: &[Interface]) {
         let Some(slot) = self.slots.get_mut(index) else { return };
         let is_gone = slot.counters.state() == InterfaceState::Gone;
         match slot.backend.refresh(present) {
             Ok(InterfaceState::Up) => self.set_state(index, InterfaceState::Up, NoticeKind::Recovered),
-            // One that was removed and is there again but not up is waited for as before.
+            // A removed interface that returned but is not up keeps its state.
             Ok(InterfaceState::Down) if is_gone => {}
             Ok(InterfaceState::Down) => self.set_state(index, InterfaceState::Down, NoticeKind::Down),
             Ok(InterfaceState::Gone) => self.set_state(index, InterfaceState::Gone, NoticeKind::Removed),
-            // It may have gone since it was listed, and come again.
+            // The interface may have been removed and added since it was listed.
             Err(error) if !is_permanent(&error) => {
                 self.set_state(index, InterfaceState::Gone, NoticeKind::Removed);
             }
@@ -199,7 +200,7 @@ impl Interfaces {
         }
     }
 
-    /// Notes the state of an interface, and says so where it is another than before.
+    /// Sets the state of an interface, and records a notice if it changed.
     fn set_state(&mut self, index: usize, state: InterfaceState, notice: NoticeKind) {
         let Some(slot) = self.slots.get(index) else { return };
         if slot.counters.state() != state {
@@ -225,26 +226,26 @@ impl InterfaceSlot {
         }
     }
 
-    /// Whether the system must be asked what became of the interface.
+    /// Whether the state of the interface must be checked with the system.
     fn needs_refresh(&mut self) -> bool {
         let received = self.counters.received();
         let is_quiet = std::mem::replace(&mut self.last_received, received) == received;
-        let is_doubtful = is_quiet && !self.backend.reports_link_down();
-        !self.is_abandoned && (is_doubtful || self.counters.state() != InterfaceState::Up)
+        let may_be_down = is_quiet && !self.backend.reports_link_down();
+        !self.is_abandoned && (may_be_down || self.counters.state() != InterfaceState::Up)
     }
 }
 
-/// Whether an interface that cannot be opened anew for this reason never can be: for want of rights, or for something that
-/// is not the system's to say.
+/// Whether a failure to reopen an interface is permanent: missing privileges, or an error that does not come from the
+/// OS.
 fn is_permanent(error: &io::Error) -> bool {
     error.raw_os_error().is_none() || error.kind() == io::ErrorKind::PermissionDenied
 }
 
-/// What libpcap ffi all interfaces of Linux as one.
+/// The name of libpcap's pseudo-device for all interfaces of Linux.
 #[cfg(target_os = "linux")]
 const ANY: &str = "any";
 
-/// Opens an interface with the backend that was chosen.
+/// Opens an interface with the selected backend.
 fn open(
     name: &str,
     options: &LiveOptions,

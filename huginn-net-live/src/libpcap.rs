@@ -1,41 +1,38 @@
-//! The backend for libpcap.
+//! The libpcap backend.
 
 use std::io;
 #[cfg(unix)]
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use huginn_net_core::{LinkType, Timestamp};
 use pcap::{Active, Capture, Packet, Precision};
 
 use crate::backend::{CaptureBackend, Drops, ReceiveError};
 use crate::frame_batch::FrameBatch;
+use crate::limits::{MAX_FRAMES_PER_READ, MIN_REOPEN_INTERVAL};
 use crate::{Interface, InterfaceState, LiveError, LiveOptions};
 
-/// Frames that are taken at once at most.
-const MAX_FRAMES_PER_READ: usize = 64;
-/// How long an interface that was opened is not opened anew.
-const MIN_REOPEN_INTERVAL: Duration = Duration::from_secs(1);
-
-/// An interface, captured from by libpcap.
+/// An interface captured with libpcap.
 pub(crate) struct PcapBackend {
     name: String,
     options: LiveOptions,
-    /// None while the interface is gone.
+    /// `None` while the interface is gone.
     capture: Option<Capture<Active>>,
     opened_at: Instant,
-    /// Why it could not be read from any longer.
+    /// The error that ended the last capture.
     failure: Option<pcap::Error>,
     link: LinkType,
-    /// Whether the system lists it; libpcap has devices of its own, such as `any`, that are always there.
+    /// Whether the system lists the interface. Pseudo-devices of libpcap, such as `any`, are always present and never
+    /// listed.
     is_listed: bool,
     drops: Drops,
-    /// What libpcap said last of what it, and the interface, dropped.
+    /// Last drop counters of libpcap: kernel and interface.
     last: [u32; 2],
 }
 
 impl PcapBackend {
-    /// Opens an interface, or another of libpcap's devices.
+    /// Opens an interface or a pseudo-device.
     pub(crate) fn open(
         name: &str,
         options: &LiveOptions,
@@ -66,7 +63,7 @@ impl PcapBackend {
         self.last = [0; 2];
     }
 
-    /// What is received of an interface that cannot be opened anew.
+    /// Builds the error of an interface that cannot be reopened.
     fn lost(&mut self, error: LiveError) -> io::Error {
         let reason = match error {
             LiveError::PermissionDenied { source, .. } | LiveError::Open { source, .. } => source.to_string(),
@@ -96,7 +93,7 @@ impl CaptureBackend for PcapBackend {
         match capture.dispatch(Some(MAX_FRAMES_PER_READ), copy) {
             Ok(_) => Ok(()),
             Err(error) => {
-                // libpcap tells in words alone what it is, and mostly it is that the interface has gone.
+                // libpcap reports errors only as text. Mostly the interface is gone.
                 self.close();
                 self.failure = Some(error);
                 Err(ReceiveError::Down)
@@ -127,7 +124,7 @@ impl CaptureBackend for PcapBackend {
         !self.is_listed
     }
 
-    /// libpcap goes on by itself when an interface comes up again; one that was removed is opened anew.
+    /// libpcap continues by itself when an interface comes up again. A removed interface must be reopened.
     fn refresh(&mut self, present: &[Interface]) -> io::Result<InterfaceState> {
         let interface = present.iter().find(|interface| interface.name == self.name);
         let is_up = match interface {
@@ -144,7 +141,7 @@ impl CaptureBackend for PcapBackend {
             }
             match self.reopen() {
                 Ok(()) => {}
-                // That it is not there any more, or not ready, is said in words too.
+                // libpcap also reports a missing or unready interface as text.
                 Err(LiveError::Open { .. }) if self.is_listed => return Ok(InterfaceState::Gone),
                 Err(error) => return Err(self.lost(error)),
             }
@@ -155,16 +152,20 @@ impl CaptureBackend for PcapBackend {
 
 fn open(name: &str, options: &LiveOptions) -> Result<(Capture<Active>, LinkType), LiveError> {
     let failed = |error: pcap::Error| {
-        // It tells in words alone: those of Linux, of the BSDs (`/dev/bpf`) and of macOS.
+        // libpcap reports missing privileges only as text: here of Linux, the BSDs (`/dev/bpf`) and macOS.
         let text = error.to_string().to_lowercase();
         let source = io::Error::other(error);
         let is_denied = ["permission", "not permitted", "denied", "eacces", "cap_net_raw", "privilege"]
             .iter()
             .any(|word| text.contains(word));
         let name = name.to_owned();
-        if is_denied { LiveError::PermissionDenied { name, source } } else { LiveError::Open { name, source } }
+        if is_denied {
+            LiveError::PermissionDenied { name, source }
+        } else {
+            LiveError::Open { name, source }
+        }
     };
-    // Zero would be for ever.
+    // Zero would mean no timeout.
     let timeout_ms = i32::try_from(options.buffer_timeout.as_millis()).unwrap_or(i32::MAX).max(1);
     let capture = Capture::from_device(name).map_err(failed)?;
     let mut capture = capture
@@ -189,10 +190,10 @@ fn open(name: &str, options: &LiveOptions) -> Result<(Capture<Active>, LinkType)
     Ok((capture, link))
 }
 
-/// What time stamps are asked for: the crate does not hand on whether another system has nanoseconds.
+/// The timestamp precision to request. The `pcap` crate does not expose whether other systems support nanoseconds.
 const PRECISION: Precision = if cfg!(target_os = "linux") { Precision::Nano } else { Precision::Micro };
 
-/// libpcap gives nanoseconds, where it was asked for them, in the place of the microseconds.
+/// Converts a timestamp. With nanosecond precision libpcap stores nanoseconds in `tv_usec`.
 fn timestamp(time: libc::timeval) -> Timestamp {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     let fraction = u32::try_from(time.tv_usec).unwrap_or(0);
@@ -203,8 +204,7 @@ fn timestamp(time: libc::timeval) -> Timestamp {
     }
 }
 
-/// The link type of frames that libpcap gives the number `dlt` inside; they differ for raw IP alone among those that are
-/// decoded.
+/// Converts a `DLT_` number of libpcap to a link type. Among the decoded types only raw IP differs.
 fn link_type(dlt: i32) -> Option<LinkType> {
     let link = LinkType(u16::try_from(dlt).ok()?);
     match link {

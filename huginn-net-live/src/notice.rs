@@ -1,37 +1,37 @@
-//! What happens to interfaces while they are captured from.
+//! Notices about interfaces during a capture.
 
 use std::fmt;
 
-/// Something that happened to an interface; see [`LiveSource::on_notice`](crate::LiveSource::on_notice).
+/// A change of an interface; see [`LiveSource::on_notice`](crate::LiveSource::on_notice).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Notice {
     /// The name of the interface.
     pub interface: String,
-    /// What happened.
+    /// The change.
     pub kind: NoticeKind,
 }
 
-/// What happened to an interface.
+/// A change of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoticeKind {
-    /// It was taken down, or was down at the beginning. It is waited for.
+    /// The interface went down, or was down at the start. The source waits for it.
     Down,
-    /// It was removed. One of its name is waited for.
+    /// The interface was removed. The source waits for one of the same name.
     Removed,
-    /// It is captured from again.
+    /// The source captures from the interface again.
     Recovered,
-    /// It is there again but cannot be opened, for want of rights perhaps. It is not tried again.
+    /// The interface returned but cannot be opened, for instance without privileges. The source does not try again.
     Abandoned {
-        /// What the system or libpcap says.
+        /// The error of the system or libpcap.
         reason: String,
     },
-    /// The kernel gave a smaller buffer than [asked for](crate::LiveOptions::buffer_bytes), for want of memory.
+    /// The kernel granted a smaller buffer than [requested](crate::LiveOptions::buffer_bytes), for lack of memory.
     SmallBuffer {
-        /// Bytes asked for.
+        /// Bytes requested.
         asked: usize,
-        /// Bytes given.
+        /// Bytes granted.
         given: usize,
     },
 }

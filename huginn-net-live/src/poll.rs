@@ -1,4 +1,4 @@
-//! Waiting for frames.
+//! Waits for frames.
 
 use std::io;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::interfaces::Interfaces;
 use crate::stopper::WakeFd;
 
-/// Waits until a frame may be there of an interface that is wanted, the wake_fd rings, or timeout is at its end; tells whether
-/// it is one of the first.
+/// Waits until a descriptor of an included interface or the wake descriptor is readable, or until the timeout.
+/// Returns whether one is readable.
 #[cfg(unix)]
 pub(crate) fn wait(
     wake_fd: &WakeFd,
@@ -24,18 +24,18 @@ pub(crate) fn wait(
     let wake_fds = slots.wake_fds(includes);
     let mut wake_fds: SmallVec<[PollFd<'_>; 8]> =
         wake_fds.chain([wake_fd.as_fd()]).map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
-    // Rounded up, lest the last millisecond be spent in circles.
+    // Rounded up to whole milliseconds, so that the last one is not spent spinning.
     let timeout = timeout.saturating_add(Duration::from_micros(999));
     match poll(&mut wake_fds, PollTimeout::try_from(timeout).unwrap_or(PollTimeout::MAX)) {
         Ok(count) => Ok(count > 0),
         Err(Errno::EINTR) => Ok(false),
-        // This passes, and who is received that there is something without there being any takes a breath.
+        // The error is transient. The caller treats this as a spurious wakeup and sleeps.
         Err(Errno::ENOMEM | Errno::EAGAIN) => Ok(true),
         Err(errno) => Err(errno.into()),
     }
 }
 
-/// Where several handles cannot be waited for at once, they are asked a thousand times a second.
+/// Without `poll`, the source polls a thousand times a second.
 #[cfg(not(unix))]
 pub(crate) fn wait(
     _: &WakeFd,

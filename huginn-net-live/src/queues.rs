@@ -1,4 +1,4 @@
-//! The frames of several interfaces, in the order in which they were captured.
+//! Merges the frames of several interfaces in timestamp order.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -7,11 +7,11 @@ use huginn_net_core::{Frame, Timestamp};
 use crate::backend::CaptureBackend;
 use crate::frame_batch::FrameBatch;
 
-/// A moment, by two clocks.
+/// One point in time on two clocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClockReading {
     pub(crate) at: Instant,
-    /// By the clock that stamps frames, which may step.
+    /// The wall clock that stamps frames; it may step.
     pub(crate) time: Timestamp,
 }
 
@@ -21,37 +21,36 @@ impl ClockReading {
     }
 }
 
-/// What was taken from the interfaces of a source and not lent yet.
+/// Received frames of each interface that were not lent yet.
 ///
-/// A frame may be lent when none that is earlier can come any more: each interface that has no frame here was looked at, in
-/// vain, when frames as early as this had to be there: so long after its capture as the system may hold frames back. Where
-/// the clock that stamps frames steps, no frame waits for longer than that since it was taken; those that were captured
-/// before it was set back go first.
+/// A frame may be lent once no earlier frame can arrive. That holds if every interface with an empty queue was read,
+/// without result, later than the frame's capture plus the maximum delay. If the wall clock steps, no frame waits
+/// longer than that delay since it was received. Frames stamped before the clock was set back are lent first.
 pub(crate) struct FrameQueues {
     queues: Vec<Queue>,
-    /// Whose frames are being lent, and how many of them may be in a row.
+    /// The interface whose frames are lent, and how many of them may follow.
     current: usize,
     ready: usize,
 }
 
-/// The frames of one interface.
+/// The queue of one interface.
 struct Queue {
     frames: FrameBatch,
-    /// Frames lent and not counted.
+    /// Frames lent since the last count.
     lent: u64,
-    /// When it was looked at last in vain.
+    /// Time of the last read that returned nothing.
     empty_at: ClockReading,
 }
 
-/// The order of frames by their times of capture. Those that were captured later than the clock now shows come first: it was
-/// set back since, and they would wait for as long.
+/// The order of frames by capture time. Frames stamped later than the current wall clock come first: the clock was
+/// set back since, and they would wait as long.
 #[derive(Clone, Copy)]
 struct MergeOrder {
     /// In nanoseconds since the Unix epoch.
     latest: u64,
 }
 
-/// The frame that is next in a queue.
+/// Capture and receive time of the first frame in a queue.
 struct NextFrameTime {
     ts: u64,
     received_at: ClockReading,
@@ -64,19 +63,19 @@ impl FrameQueues {
         Self { queues, current: 0, ready: 0 }
     }
 
-    /// How many frames may be lent in a row.
+    /// Number of frames that may be lent in a row.
     #[inline]
     pub(crate) fn ready(&self) -> usize {
         self.ready
     }
 
-    /// Whose frames may be lent.
+    /// The interface whose frames may be lent.
     #[inline]
     pub(crate) fn current(&self) -> usize {
         self.current
     }
 
-    /// Lends the next frame of those that may be, from the backend of [`turn`](Self::turn).
+    /// Lends the next ready frame, from the backend of the current interface.
     #[inline]
     pub(crate) fn lend<'a>(&'a mut self, backend: &'a dyn CaptureBackend) -> Option<Frame<'a>> {
         let queue = self.queues.get_mut(self.current)?;
@@ -85,13 +84,13 @@ impl FrameQueues {
         queue.frames.lend(backend)
     }
 
-    /// When the frame lent last was taken from the system.
+    /// Returns when the last lent frame was received from the system.
     pub(crate) fn taken_at(&self) -> Option<Timestamp> {
         self.queues.get(self.current).map(|queue| queue.frames.received_at.time)
     }
 
-    /// Finds out whose frames may be lent now, and how many; tells whether there are any. Frames may be held back by the
-    /// system for so long; `None` where no others will come.
+    /// Selects the interface whose frames may be lent, and how many. Returns whether there are any. The system may
+    /// delay frames by `max_delay`; `None` if no more will arrive.
     pub(crate) fn select(&mut self, max_delay: Option<Duration>) -> bool {
         self.ready = 0;
         let order = self.order(max_delay);
@@ -103,31 +102,31 @@ impl FrameQueues {
         self.ready > 0
     }
 
-    /// Whether an interface is to be looked at.
+    /// Whether the queue of an interface is empty, so that the interface should be read.
     pub(crate) fn needs_frames(&self, slot: usize) -> bool {
         self.queues.get(slot).is_some_and(|queue| queue.frames.remaining() == 0)
     }
 
-    /// The frames of an interface, all of which were lent.
+    /// Returns the batch of an interface if all of its frames were lent.
     pub(crate) fn drained(&mut self, slot: usize) -> Option<&mut FrameBatch> {
         self.queues.get_mut(slot).map(|queue| &mut queue.frames).filter(|frames| frames.remaining() == 0)
     }
 
-    /// Room for what is taken from an interface that is short of frames.
+    /// Returns the empty batch of an interface, to be filled.
     pub(crate) fn refill(&mut self, slot: usize) -> Option<&mut FrameBatch> {
         let frames = &mut self.queues.get_mut(slot)?.frames;
         frames.clear();
         Some(frames)
     }
 
-    /// Notes that an interface was looked at in vain.
+    /// Records that a read returned nothing.
     pub(crate) fn mark_empty(&mut self, slot: usize, moment: ClockReading) {
         if let Some(queue) = self.queues.get_mut(slot) {
             queue.empty_at = moment;
         }
     }
 
-    /// How long the next frame has to wait at most, where there is one.
+    /// Returns the longest time until the next frame may be lent.
     pub(crate) fn wait(&self, now: ClockReading, max_delay: Duration) -> Option<Duration> {
         let head = self.queues.iter().filter_map(|queue| queue.head()).min_by_key(|head| head.ts)?;
         let by_time = head.ts.saturating_add(nanos(max_delay)).saturating_sub(now.time.as_nanos());
@@ -135,12 +134,12 @@ impl FrameQueues {
         Some(by_instant.min(Duration::from_nanos(by_time)))
     }
 
-    /// The numbers of frames lent since the last call, by interface.
+    /// Returns the numbers of frames lent since the last call, by interface.
     pub(crate) fn count(&mut self) -> impl Iterator<Item = u64> {
         self.queues.iter_mut().map(|queue| std::mem::take(&mut queue.lent))
     }
 
-    /// Who is to lend next, and until which rank.
+    /// Returns the next interface, and the rank up to which its frames may be lent.
     fn next(&self, max_delay: Option<Duration>, order: MergeOrder) -> Option<(usize, u64)> {
         let mut first: Option<(usize, NextFrameTime)> = None;
         let mut until = u64::MAX;
@@ -167,7 +166,7 @@ impl FrameQueues {
         (order.rank(head.ts) <= until).then_some((slot, until))
     }
 
-    /// The order in which frames are to be lent as of now.
+    /// Returns the current order.
     fn order(&self, max_delay: Option<Duration>) -> MergeOrder {
         let moments = self.queues.iter().flat_map(|queue| [queue.empty_at, queue.frames.received_at]);
         let now = moments.max_by_key(|moment| moment.at).zip(max_delay);
@@ -178,14 +177,14 @@ impl FrameQueues {
 }
 
 impl MergeOrder {
-    /// The lower, the sooner.
+    /// Returns the rank of a capture time; lower ranks are lent first.
     fn rank(self, ts: u64) -> u64 {
         ts.wrapping_sub(self.latest).wrapping_sub(1)
     }
 }
 
 impl Queue {
-    /// The next frame.
+    /// Returns the times of the first frame.
     fn head(&self) -> Option<NextFrameTime> {
         Some(NextFrameTime { ts: self.frames.time()?, received_at: self.frames.received_at })
     }

@@ -1,4 +1,4 @@
-//! Interfaces as one source of frames.
+//! Live network interfaces as a source of frames.
 
 use std::fmt;
 use std::io;
@@ -9,76 +9,64 @@ use huginn_net_core::{Block, Fill, NextFrame, Source};
 
 use crate::backend::ReceiveError;
 use crate::interfaces::Interfaces;
+use crate::limits::{
+    COALESCE_DELAY, KERNEL_TIMER_RESOLUTION, MAINTENANCE_INTERVAL, MAX_DRAIN_TIME, MAX_SPURIOUS_WAKEUPS,
+    MIN_DELIVERY_DELAY, SPURIOUS_WAKEUP_DELAY,
+};
 use crate::queues::{ClockReading, FrameQueues};
 use crate::stopper::WakeFd;
 use crate::{Backend, LiveError, LiveOptions, LiveStats, Notice, Stopper, interface, poll};
 
-/// How often statistics are brought up to date, and interfaces that are down or gone looked for.
-const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(1);
-/// What the kernel's clock for frames that are held back is fine to, at worst.
-const KERNEL_TIMER_RESOLUTION: Duration = Duration::from_millis(10);
-/// How long a frame may be on its way from where it is stamped to where it can be taken, where it is not held back.
-const MIN_DELIVERY_DELAY: Duration = Duration::from_millis(1);
-/// How long frames are taken at most that were captured before the source was stopped: clocks may step.
-const MAX_DRAIN_TIME: Duration = Duration::from_secs(2);
-/// What comes within this time is said to come in quick succession: then as long is slept before the next look, so that many
-/// frames are taken at once. One that comes alone is taken at once.
-const COALESCE_DELAY: Duration = Duration::from_micros(500);
-/// How often in a row nothing may be there where something was announced, before the source takes a breath.
-const MAX_SPURIOUS_WAKEUPS: u32 = 8;
-/// The length of that breath.
-const SPURIOUS_WAKEUP_DELAY: Duration = Duration::from_millis(1);
-
-/// Live network interfaces as a [`Source`]: lends frames as they come, until it is [stopped](Self::stopper).
+/// Live network interfaces as a [`Source`]: lends frames as they arrive, until it is [stopped](Self::stopper).
 ///
-/// Frames are taken from the system many at once, and with [`Backend::Packet`] lent where the kernel wrote them. When none is
-/// there, the source says so ([`NextFrame::Idle`]) before it waits, for a second at most.
+/// The source receives frames in batches. With [`Backend::Packet`] it lends them where the kernel wrote them. When no
+/// frame is ready it returns [`NextFrame::Idle`], then waits in the next call, at most a second.
 ///
-/// Frames of several interfaces are lent in the order of their time stamps, for which Linux has one clock: so a tap with a
-/// backend for each direction shows connections as they were. A frame waits until none that is earlier can come from another
-/// interface: as long as the system may hold frames back (twice [`max_delay`](LiveOptions::buffer_timeout) and 20 ms; 1 ms
-/// where it does not hold them back), and no longer; meanwhile those behind it stay in the buffer of the system. A frame
-/// that comes still later is lent when it comes. Of one interface nothing waits, and frames are lent in the order in which
-/// the system has them.
+/// Frames of several interfaces are lent in timestamp order; Linux uses one clock for all interfaces. So a tap with
+/// one port per direction shows connections in order. A frame waits until no earlier frame can arrive from another
+/// interface. That takes as long as the system may buffer frames: twice
+/// [`buffer_timeout`](LiveOptions::buffer_timeout) plus 20 ms, or 1 ms without buffering. Later frames stay in the
+/// kernel's buffer meanwhile. A frame that arrives even later is lent when it arrives. With a single interface no
+/// frame waits, and the system's order is kept.
 ///
-/// Interfaces that go down or vanish are waited for, and [received of](Self::on_notice).
+/// The source waits for interfaces that go down or are removed, and reports them to [`on_notice`](Self::on_notice).
 pub struct LiveSource {
     interfaces: Interfaces,
     queues: FrameQueues,
-    /// How long after its capture a frame may be there at the latest.
+    /// Longest time between capture and delivery of a frame.
     max_delay: Duration,
     stopper: Stopper,
     wake_fd: WakeFd,
     drain: Option<Drain>,
     ended: bool,
-    /// Why there is no frame behind those at hand.
+    /// The error to return after the frames already received.
     failure: Option<LiveError>,
     next_tick: Instant,
-    /// Whether the last wait was short.
+    /// Whether the last wait was shorter than [`COALESCE_DELAY`].
     is_busy: bool,
-    /// Whether the caller was received that no frame is ready: then the next call waits.
+    /// Whether the last call returned `Idle`; the next call then waits.
     is_idle: bool,
     spurious_wakeups: u32,
 }
 
-/// The time between stop and end.
+/// The phase between the stop request and the end of the capture.
 struct Drain {
-    /// Only frames captured until this time are still lent, in nanoseconds since the Unix epoch.
+    /// Only frames captured until this time are lent, in nanoseconds since the Unix epoch.
     until: u64,
-    /// Until then frames may come that were held back.
+    /// Until then the kernel may deliver buffered frames.
     grace_end: Instant,
-    /// When it ends in any case.
+    /// The latest end.
     at: Instant,
 }
 
 impl LiveSource {
     /// Opens interfaces by their names.
     ///
-    /// Frames are captured from now on. The rights that this needs (on Linux `CAP_NET_RAW`) may be given up afterwards; without
-    /// them [`Backend::Pcap`](crate::Backend::Pcap) cannot take hold of an interface again that was removed.
+    /// Capture starts at once. The program may then drop the privileges that opening needs (on Linux `CAP_NET_RAW`).
+    /// Without them [`Backend::Pcap`](crate::Backend::Pcap) cannot reopen an interface that was removed.
     ///
     /// # Errors
-    /// [`LiveError`] tells what is wrong with which interface.
+    /// [`LiveError`] names the interface and the reason.
     pub fn open(interfaces: &[impl AsRef<str>], options: &LiveOptions) -> Result<Self, LiveError> {
         let present = interface::list_without_descriptions()?;
         let interfaces = Interfaces::open(interfaces.iter().map(AsRef::as_ref), options, &present)?;
@@ -104,22 +92,23 @@ impl LiveSource {
         }
     }
 
-    /// A handle that ends the capture from another thread.
+    /// Returns a handle that stops the capture from another thread.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
 
-    /// A handle that tells from any thread what was received and lost.
+    /// Returns a handle that reads the statistics from any thread.
     pub fn stats(&self) -> LiveStats {
         self.interfaces.stats()
     }
 
-    /// Has notices received to this function, each once, in the thread that asks for frames; it should not take long.
-    pub fn on_notice(&mut self, tell: impl FnMut(&Notice) + Send + 'static) {
-        self.interfaces.on_notice(Box::new(tell));
+    /// Sets the handler of notices. It runs once per notice in the thread that reads frames, and should return
+    /// quickly.
+    pub fn on_notice(&mut self, handler: impl FnMut(&Notice) + Send + 'static) {
+        self.interfaces.on_notice(Box::new(handler));
     }
 
-    /// Finds frames that can be lent. When there are none, it says so once, and waits in the next call.
+    /// Receives frames until some can be lent. Returns `Idle` once when there are none, and waits in the next call.
     #[cold]
     fn advance(&mut self) -> Result<Ready, LiveError> {
         self.release();
@@ -140,7 +129,7 @@ impl LiveSource {
             let is_last = grace_end.is_some_and(|grace_end| Instant::now() >= grace_end);
             let is_readable = match grace_end {
                 None => std::mem::replace(&mut waits, false) && self.wait_for_wake(),
-                // What tells of the end stays readable.
+                // The stop notification stays readable.
                 Some(_) => !is_last,
             };
             if is_last {
@@ -153,7 +142,7 @@ impl LiveSource {
             }
             if is_last {
                 self.end();
-                // Nothing waits for other interfaces any longer.
+                // No frame waits for other interfaces from here on.
                 if self.select(None) {
                     return Ok(Ready::Frames);
                 }
@@ -167,7 +156,7 @@ impl LiveSource {
         }
     }
 
-    /// Decides whose frames can be lent; whether there are any.
+    /// Selects the interface whose frames can be lent. Returns whether there is one.
     fn select(&mut self, max_delay: Option<Duration>) -> bool {
         let is_any = self.queues.select(max_delay);
         if is_any {
@@ -178,7 +167,7 @@ impl LiveSource {
         is_any
     }
 
-    /// Gives the memory of frames that were lent back to the system.
+    /// Returns the memory of lent frames to the system.
     fn release(&mut self) {
         for slot in 0..self.interfaces.len() {
             let drained = self.queues.drained(slot).filter(|frames| frames.ring_blocks > 0);
@@ -188,12 +177,12 @@ impl LiveSource {
         }
     }
 
-    /// How long frames wait for others that are earlier; `None` where none will come.
+    /// Returns how long frames wait for earlier ones; `None` if no more will arrive.
     fn reorder_delay(&self) -> Option<Duration> {
         (!self.ended && self.failure.is_none()).then_some(self.max_delay)
     }
 
-    /// Waits until something is announced, or it is time for a tick; tells whether it is the first.
+    /// Waits until a descriptor is readable or maintenance is due. Returns whether a descriptor is readable.
     fn wait_for_wake(&mut self) -> bool {
         if self.is_busy {
             thread::sleep(COALESCE_DELAY);
@@ -201,7 +190,7 @@ impl LiveSource {
         let begun = ClockReading::now();
         let until_tick = self.next_tick.saturating_duration_since(begun.at);
         let timeout = self.queues.wait(begun, self.max_delay).unwrap_or(until_tick).min(until_tick);
-        // Of interfaces that have frames here no more can be taken.
+        // Interfaces with frames in the queue are not read.
         let includes = |slot| self.queues.needs_frames(slot);
         let outcome = poll::wait(&self.wake_fd, &self.interfaces, includes, timeout);
         self.is_busy = begun.at.elapsed() < COALESCE_DELAY;
@@ -212,7 +201,7 @@ impl LiveSource {
         })
     }
 
-    /// Takes frames, without poll, from the interfaces that are short of them; whether there were any.
+    /// Receives frames from the interfaces whose queue is empty, without waiting. Returns whether there were any.
     fn receive(&mut self) -> bool {
         self.count();
         self.check_stop();
@@ -263,7 +252,7 @@ impl LiveSource {
         }
     }
 
-    /// Notes when the source was stopped. What is captured later is not wanted, and may never cease to come.
+    /// Starts the drain phase after a stop request. Frames captured later are not lent, since they might never cease.
     fn check_stop(&mut self) {
         match &self.drain {
             Some(drain) if Instant::now() >= drain.at => self.end(),
@@ -286,7 +275,7 @@ impl LiveSource {
         self.interfaces.tick()
     }
 
-    /// Whatever announces frames that are not there must not have us run in circles.
+    /// Sleeps after too many spurious wakeups, so that the source does not spin.
     fn back_off(&mut self) {
         self.spurious_wakeups = self.spurious_wakeups.saturating_add(1);
         if self.spurious_wakeups > MAX_SPURIOUS_WAKEUPS {
@@ -294,17 +283,17 @@ impl LiveSource {
         }
     }
 
-    /// Settles the counts; from now on no frame is taken.
+    /// Updates the counters for the last time. No frame is received afterwards.
     fn end(&mut self) {
         self.count();
-        // What is dropped once nobody takes any is no loss.
+        // Drops after the end are not losses.
         if !std::mem::replace(&mut self.ended, true) {
             self.interfaces.update_drops();
         }
     }
 }
 
-/// What [`LiveSource::advance`] found.
+/// Result of [`LiveSource::advance`].
 enum Ready {
     Frames,
     Idle,
@@ -314,7 +303,7 @@ enum Ready {
 impl Source for LiveSource {
     type Error = LiveError;
 
-    /// Lends the next frame where the system wrote it. After an error the capture has ended.
+    /// Lends the next frame from the kernel's buffer. The capture ends after an error.
     #[inline]
     fn next_frame(&mut self) -> Result<NextFrame<'_>, LiveError> {
         if self.queues.ready() == 0 {
@@ -329,7 +318,7 @@ impl Source for LiveSource {
         Ok(NextFrame::from_frame(lent))
     }
 
-    /// Copies the frames that are there.
+    /// Copies the frames that are ready.
     fn fill(&mut self, block: &mut Block) -> Result<Fill, LiveError> {
         while !block.is_full() {
             match self.next_frame()? {
@@ -357,16 +346,16 @@ impl fmt::Debug for LiveSource {
     }
 }
 
-/// How long after its capture a frame may be there at the latest.
+/// Returns the longest time between capture and delivery of a frame.
 fn max_delay(options: &LiveOptions) -> Duration {
     if options.backend == Backend::Pcap && options.buffer_timeout.is_zero() {
         return MIN_DELIVERY_DELAY;
     }
-    // A block of the kernel's that is begun while its clock runs is handed over when that has run once more.
+    // The kernel retires a block when its timer fires for the second time after the block's first frame.
     options.buffer_timeout.saturating_add(KERNEL_TIMER_RESOLUTION).saturating_mul(2)
 }
 
-/// Whether a call that failed so may succeed again: unless it was wrong in itself.
+/// Whether an error may be transient: all but those of an invalid call.
 fn is_transient(error: &io::Error) -> bool {
     const WRONG: [i32; 5] = [libc::EBADF, libc::EFAULT, libc::EINVAL, libc::ENOTSOCK, libc::EOPNOTSUPP];
     error.raw_os_error().is_some_and(|number| !WRONG.contains(&number))

@@ -1,5 +1,5 @@
-//! What no crate makes safe, and with it all `unsafe` of this crate: the memory that a packet socket shares with the
-//! kernel, and `getsockname(2)` for addresses as short as the kernel makes them.
+//! All `unsafe` code of this crate, for which no crate has a safe wrapper: the memory that a packet socket shares
+//! with the kernel, and `getsockname(2)` for addresses as short as the kernel makes them.
 #![allow(unsafe_code, reason = "memory that the kernel writes, and a call that takes a pointer")]
 
 use std::ffi::c_void;
@@ -15,50 +15,47 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use nix::sys::socket::setsockopt;
 use nix::{setsockopt_impl, sockopt_impl};
 
+use crate::limits::RING_BLOCK_LEN;
+
 sockopt_impl!(PacketVersion, SetOnly, libc::SOL_PACKET, libc::PACKET_VERSION, i32);
 sockopt_impl!(PacketRxRing, SetOnly, libc::SOL_PACKET, libc::PACKET_RX_RING, libc::tpacket_req3);
 
-/// The length of a block: room for several of the longest frames, of which each lies in one block, and a multiple of
-/// what any system has for a page.
+/// A ring of blocks in memory shared with the kernel (`TPACKET_V3`; `networking/packet_mmap` of the kernel's
+/// documentation).
 ///
-/// Small, since each block that is handed over for its age is used up, however little it holds.
-pub(super) const BLOCK_LEN: usize = 256 << 10;
-
-/// A ring of blocks in memory that a packet socket shares with the kernel (`TPACKET_V3`; `networking/packet_mmap` of
-/// the kernel's documentation).
-///
-/// A block belongs either to the kernel, which writes frames to it, or to us; its status tells to whom. Either gives it
-/// to the other, and takes nothing back.
+/// A block belongs either to the kernel, which writes frames to it, or to this process; its status says which. Either
+/// side hands the block to the other and never takes it back.
 pub(super) struct Ring {
     start: NonNull<c_void>,
-    /// All blocks together, in bytes.
+    /// Length of the ring in bytes.
     len: NonZeroUsize,
-    /// Where the oldest block begins that is ours, or else the one that will be ours next.
+    /// Offset of the oldest block of this process, or else of the next one to receive.
     oldest: usize,
-    /// The blocks from there on that were taken and are ours, in bytes.
+    /// Length of the blocks from there on that belong to this process, in bytes.
     taken: usize,
 }
 
-// SAFETY: the memory is the process's and not a thread's, and nothing but this value points to it.
+// SAFETY: the memory belongs to the process, not to a thread, and only this value points to it.
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Gives the socket a ring of so many blocks. A block is handed over when it is full or, where it holds any frame,
-    /// has reached this age, which is cut to milliseconds.
+    /// Creates the ring of a socket. The kernel delivers a block when it is full or, if it contains a frame, after
+    /// `max_age`, which is cut to milliseconds.
     ///
     /// # Errors
-    /// What the system says; `OutOfMemory` where fewer blocks may do. The socket then has no ring.
+    /// The error of the system; `OutOfMemory` if fewer blocks may succeed. The socket then has no ring.
     pub(super) fn new(socket: BorrowedFd<'_>, blocks: usize, max_age: Duration) -> io::Result<Self> {
         let number = |value: usize| u32::try_from(value).map_err(|_| io::ErrorKind::OutOfMemory);
-        let len = blocks.checked_mul(BLOCK_LEN).and_then(NonZeroUsize::new);
+        let len = blocks.checked_mul(RING_BLOCK_LEN).and_then(NonZeroUsize::new);
         let len = len.ok_or(io::ErrorKind::OutOfMemory)?;
-        // Zero would leave the age to the kernel, and older ones keep 16 bits.
+        // Zero would leave the timeout to the kernel; older kernels store 16 bits.
         let max_age = u16::try_from(max_age.as_millis()).unwrap_or(u16::MAX).max(1);
         let request = libc::tpacket_req3 {
-            tp_block_size: number(BLOCK_LEN)?,
+            tp_block_size: number(RING_BLOCK_LEN)?,
             tp_block_nr: number(blocks)?,
-            // Of no consequence, as frames of a block have different lengths, but that all numbers agree.
-            tp_frame_size: number(BLOCK_LEN)?,
+            // Unused with `TPACKET_V3`, whose frames have variable lengths, but the kernel checks that the numbers
+            // agree.
+            tp_frame_size: number(RING_BLOCK_LEN)?,
             tp_frame_nr: number(blocks)?,
             tp_retire_blk_tov: max_age.into(),
             tp_sizeof_priv: 0,
@@ -78,24 +75,24 @@ impl Ring {
         Ok(Self { start, len, oldest: 0, taken: 0 })
     }
 
-    /// Takes the next block, if the kernel has handed it over; its offset in the ring.
+    /// Receives the next block if the kernel has delivered it, and returns its offset in the ring.
     pub(super) fn next_block(&mut self) -> Option<usize> {
         if self.taken >= self.len.get() {
             return None;
         }
         let next = self.wrapped(self.oldest.saturating_add(self.taken));
-        // What the kernel wrote before it changed the status is seen after.
+        // Acquire: makes the kernel's writes before the status change visible.
         if self.status(next).load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
             return None;
         }
-        self.taken = self.taken.saturating_add(BLOCK_LEN);
+        self.taken = self.taken.saturating_add(RING_BLOCK_LEN);
         Some(next)
     }
 
-    /// So many bytes at this offset, if they lie in one block that was taken and not given back; otherwise none.
+    /// Returns bytes of the ring if they lie in one block that belongs to this process, otherwise an empty slice.
     #[inline]
     pub(super) fn bytes(&self, offset: usize, len: usize) -> &[u8] {
-        let in_block = offset % BLOCK_LEN;
+        let in_block = offset % RING_BLOCK_LEN;
         let block = offset.saturating_sub(in_block);
         let age = if block >= self.oldest {
             block.saturating_sub(self.oldest)
@@ -103,7 +100,7 @@ impl Ring {
             block.saturating_add(self.len.get()).saturating_sub(self.oldest)
         };
         let is_taken = block < self.len.get() && age < self.taken;
-        if !is_taken || len > BLOCK_LEN.saturating_sub(in_block) {
+        if !is_taken || len > RING_BLOCK_LEN.saturating_sub(in_block) {
             return &[];
         }
         // SAFETY: the bytes lie within one block, which begins below `len`, a multiple of the length of a block. The block
@@ -111,20 +108,20 @@ impl Ring {
         unsafe { slice::from_raw_parts(self.start.byte_add(offset).cast().as_ptr(), len) }
     }
 
-    /// Gives the oldest block that was taken back to the kernel.
+    /// Returns the oldest block to the kernel.
     pub(super) fn release_oldest(&mut self) {
-        let Some(taken) = self.taken.checked_sub(BLOCK_LEN) else { return };
-        // What we read before is read before the kernel writes again.
+        let Some(taken) = self.taken.checked_sub(RING_BLOCK_LEN) else { return };
+        // Release: completes this process's reads before the kernel writes again.
         self.status(self.oldest).store(libc::TP_STATUS_KERNEL, Ordering::Release);
-        (self.oldest, self.taken) = (self.wrapped(self.oldest.saturating_add(BLOCK_LEN)), taken);
+        (self.oldest, self.taken) = (self.wrapped(self.oldest.saturating_add(RING_BLOCK_LEN)), taken);
     }
 
-    /// An offset that may lie behind the end by less than the length of the ring.
+    /// Wraps an offset that exceeds the end by less than the length of the ring.
     fn wrapped(&self, offset: usize) -> usize {
         offset.checked_sub(self.len.get()).unwrap_or(offset)
     }
 
-    /// The status of the block that begins at this offset, which is that of a block in the ring.
+    /// Returns the status of the block at this offset, which must be that of a block in the ring.
     fn status(&self, block: usize) -> &AtomicU32 {
         let offset = block.saturating_add(offset_of!(libc::tpacket_block_desc, hdr.bh1.block_status));
         // SAFETY: `oldest`, and the offset of the block after the taken ones, are multiples of the length of a block below
@@ -141,7 +138,7 @@ impl Drop for Ring {
     }
 }
 
-/// The address of nothing.
+/// A zeroed address.
 const EMPTY_ADDRESS: libc::sockaddr_ll = libc::sockaddr_ll {
     sll_family: 0,
     sll_protocol: 0,
@@ -152,7 +149,7 @@ const EMPTY_ADDRESS: libc::sockaddr_ll = libc::sockaddr_ll {
     sll_addr: [0; 8],
 };
 
-/// The address that a packet socket is bound to.
+/// Returns the address that a packet socket is bound to.
 pub(super) fn bound_to(socket: BorrowedFd<'_>) -> io::Result<libc::sockaddr_ll> {
     let mut address = EMPTY_ADDRESS;
     let mut len = libc::socklen_t::try_from(size_of_val(&address)).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The backend for `AF_PACKET` sockets of Linux (`packet(7)`).
+//! The AF_PACKET backend of Linux (`packet(7)`).
 
 mod block;
 mod ffi;
@@ -10,18 +10,17 @@ use std::os::fd::{AsFd, BorrowedFd};
 use huginn_net_core::LinkType;
 
 pub use self::block::{BlockFrame, BlockFrames};
-use self::ffi::{BLOCK_LEN, Ring};
+use self::ffi::Ring;
 use self::socket::PacketSocket;
 use crate::backend::{CaptureBackend, Drops, ReceiveError};
 use crate::frame_batch::FrameBatch;
+use crate::limits::{MIN_SNAPLEN, RING_BLOCK_LEN};
 use crate::{Interface, InterfaceState, LiveError, LiveOptions};
 
-/// Where a VLAN tag belongs: behind the two addresses of an Ethernet frame.
+/// Offset of a VLAN tag in an Ethernet frame: after the two addresses.
 const VLAN_TAG_OFFSET: usize = 12;
-/// The least that may be kept of a frame.
-const MIN_SNAPLEN: usize = 64;
 
-/// An interface, captured from by a packet socket.
+/// An interface captured with a packet socket.
 pub(crate) struct PacketBackend {
     name: String,
     socket: PacketSocket,
@@ -34,7 +33,7 @@ pub(crate) struct PacketBackend {
 }
 
 impl PacketBackend {
-    /// Opens an interface; tells also how large a ring the kernel gave.
+    /// Opens an interface. Also returns the size of the ring that the kernel granted, in bytes.
     pub(crate) fn open(interface: &Interface, options: &LiveOptions) -> Result<(Self, usize), LiveError> {
         let name = || interface.name.clone();
         let failed = |source: io::Error| match source.kind() {
@@ -65,7 +64,7 @@ impl PacketBackend {
 
     fn rebind(&mut self, interface: &Interface) -> io::Result<()> {
         self.socket.bind(interface, self.promiscuous)?;
-        // One that has gone again meanwhile is bound to nothing.
+        // The interface may have been removed meanwhile; the socket is then unbound.
         let hardware = self.socket.bound().map(|(_, hardware)| hardware).filter(|hardware| *hardware != 0);
         let hardware = hardware.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))?;
         self.link = link_type(hardware)
@@ -75,18 +74,18 @@ impl PacketBackend {
 }
 
 impl CaptureBackend for PacketBackend {
-    /// Takes one block, or more where the first ones hold no frame. Frames stay where the kernel wrote them.
+    /// Receives one block, or more if the first ones contain no frame. Frames stay where the kernel wrote them.
     fn receive(&mut self, batch: &mut FrameBatch) -> Result<(), ReceiveError> {
         batch.link = self.link;
         let Some(first) = self.ring.next_block() else {
-            // Of errors the ring says nothing.
+            // Only the socket reports errors.
             return self.socket.error().or_else(receive_error);
         };
         let mut next = Some(first);
         while let Some(block) = next {
             batch.ring_blocks = batch.ring_blocks.saturating_add(1);
-            for frame in BlockFrames::new(self.ring.bytes(block, BLOCK_LEN)) {
-                // The kernel hands each frame on loopback over as it is sent and as it is received.
+            for frame in BlockFrames::new(self.ring.bytes(block, RING_BLOCK_LEN)) {
+                // The kernel delivers each loopback frame twice: outgoing and incoming.
                 if !self.is_loopback || frame.packet_type != libc::PACKET_OUTGOING {
                     push(batch, &frame, block, self.snaplen);
                 }
@@ -120,8 +119,8 @@ impl CaptureBackend for PacketBackend {
         true
     }
 
-    /// An interface that comes up again is captured from without further ado. One that was removed has left the socket
-    /// unbound, and no other takes its place by itself.
+    /// The kernel resumes capture on an interface that comes up again. A removed interface leaves the socket unbound,
+    /// which must then be bound again.
     fn refresh(&mut self, present: &[Interface]) -> io::Result<InterfaceState> {
         let bound = self.socket.bound().map(|(index, _)| index);
         let interface = match present.iter().find(|interface| Some(interface.index) == bound) {
@@ -138,7 +137,7 @@ impl CaptureBackend for PacketBackend {
     }
 }
 
-/// What an error of the socket means.
+/// Classifies an error of the socket.
 fn receive_error(error: io::Error) -> Result<(), ReceiveError> {
     match error.raw_os_error() {
         Some(libc::ENETDOWN | libc::ENODEV | libc::ENXIO) => Err(ReceiveError::Down),
@@ -146,8 +145,8 @@ fn receive_error(error: io::Error) -> Result<(), ReceiveError> {
     }
 }
 
-/// Adds a frame of the block at this offset of the ring, cut at the snap length. One whose VLAN tag the kernel took off is
-/// copied with the tag.
+/// Adds a frame of the block at this ring offset, cut at the snap length. A frame whose VLAN tag the kernel removed
+/// is copied with the tag restored.
 #[inline]
 fn push(batch: &mut FrameBatch, frame: &BlockFrame<'_>, block: usize, snaplen: usize) {
     let data = frame.data.get(..snaplen).unwrap_or(frame.data);
@@ -161,9 +160,9 @@ fn push(batch: &mut FrameBatch, frame: &BlockFrame<'_>, block: usize, snaplen: u
     }
 }
 
-/// How frames of an interface begin, by its `ARPHRD_` type (`linux/if_arp.h`).
+/// Returns the link type of an `ARPHRD_` type (`linux/if_arp.h`).
 ///
-/// Interfaces without a link-layer header (tunnels, PPP) hand over IP packets.
+/// Interfaces without a link-layer header (tunnels, PPP) deliver IP packets.
 fn link_type(hardware: u16) -> Option<LinkType> {
     match hardware {
         libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => Some(LinkType::ETHERNET),
@@ -182,7 +181,7 @@ fn link_type(hardware: u16) -> Option<LinkType> {
     }
 }
 
-/// IP as it is.
+/// Raw IP.
 const ARPHRD_RAWIP: u16 = 519;
 /// GRE over IPv6.
 const ARPHRD_IP6GRE: u16 = 823;

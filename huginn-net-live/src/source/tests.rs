@@ -47,7 +47,9 @@ impl CaptureBackend for ScriptedBackend {
     fn receive(&mut self, batch: &mut FrameBatch) -> Result<(), ReceiveError> {
         match self.step(|step| !matches!(step, Step::Found(_))) {
             Some(Step::Frames(times)) => times.into_iter().for_each(|time| batch.push_stamped(time)),
-            Some(Step::Fails(number)) => return Err(ReceiveError::Failed(io::Error::from_raw_os_error(number))),
+            Some(Step::Fails(number)) => {
+                return Err(ReceiveError::Failed(io::Error::from_raw_os_error(number)));
+            }
             Some(Step::Down) => return Err(ReceiveError::Down),
             _ => {}
         }
@@ -79,7 +81,8 @@ fn source(interfaces: impl IntoIterator<Item = Vec<Step>>) -> LiveSource {
     let backends = interfaces.into_iter().enumerate().map(|(number, steps)| {
         let (wake_fd, mut ring) = pipe().unwrap();
         ring.write_all(&[0]).unwrap();
-        let backend: Box<dyn CaptureBackend> = Box::new(ScriptedBackend { steps: steps.into(), wake_fd, _ring: ring });
+        let backend: Box<dyn CaptureBackend> =
+            Box::new(ScriptedBackend { steps: steps.into(), wake_fd, _ring: ring });
         (number.to_string(), backend)
     });
     let (stopper, wake_fd) = Stopper::new().unwrap();

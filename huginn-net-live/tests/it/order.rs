@@ -33,7 +33,8 @@ fn two_directions_that_were_captured_before_are_put_together_in_their_order() {
         let received = stats.interfaces();
         assert_eq!(received.iter().map(|received| received.received).sum::<u64>(), lent.len() as u64);
         // The queues between the two ends of the cables may overflow too, where the machine is busy.
-        let dropped = |received: &InterfaceStats| received.kernel_dropped + received.interface_dropped.unwrap();
+        let dropped =
+            |received: &InterfaceStats| received.kernel_dropped + received.interface_dropped.unwrap();
         assert_eq!(received.iter().map(dropped).sum::<u64>() + lent.len() as u64, u64::from(sent));
     });
 }
