@@ -1,16 +1,16 @@
-//! The time stamps of an interface.
+//! Timestamp resolution and offset of an interface.
 
 use huginn_net_core::Timestamp;
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 
-/// How an interface counts time.
+/// The clock of an interface.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     unit: Unit,
-    /// Seconds to add to every time stamp.
+    /// Seconds to add to every timestamp.
     offset: i64,
-    /// Decimals of a second that the unit amounts to.
+    /// Decimal digits of a second that the unit resolves.
     digits: u8,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct Clock {
 enum Unit {
     Micros,
     Nanos,
-    /// Any other, by how many of it a second has.
+    /// Any other unit, as the number of units per second.
     PerSecond(u128),
 }
 
@@ -29,8 +29,7 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// Sets the resolution as `if_tsresol` states it: a negative power of two if the highest bit is set, else of
-    /// ten.
+    /// Sets the resolution from `if_tsresol`: a negative power of two if the highest bit is set, else of ten.
     pub(super) fn set_resolution(&mut self, resolution: u8) {
         let exponent = resolution & 0x7f;
         let decimals;

@@ -148,7 +148,7 @@ fn pipe_is_idle_before_it_waits() {
 fn filled_blocks_hold_the_frames_of_the_capture() {
     let (file, _) = pcap(&(0..4000).map(|n| n % 701).collect::<Vec<_>>());
     let open = || CaptureReader::from_reader("a slice", Cursor::new(file.clone())).unwrap();
-    for capture in [open(), ahead(open())] {
+    for capture in [open(), read_ahead(open())] {
         let (packets, error) = filled(capture, 1 << 18);
         assert!(error.is_none());
         assert_eq!(packets, read_whole(&*file));
@@ -158,9 +158,9 @@ fn filled_blocks_hold_the_frames_of_the_capture() {
 /// Filling must not read past the end of its buffer once a frame lies in it, whatever a file says.
 #[test]
 fn filling_gives_what_reading_gives_in_odd_captures() {
-    let foreign = [section(Big), interface(Big, 1, 0, &[]), enhanced(Big, 0, 1, &[7; 20], 20)].concat();
+    let file_type = [section(Big), interface(Big, 1, 0, &[]), enhanced(Big, 0, 1, &[7; 20], 20)].concat();
     let (file, _) = pcapng();
-    fill_in_pieces(&[&file[..], &foreign].concat());
+    fill_in_pieces(&[&file[..], &file_type].concat());
     // Each too short, so that more is read for it than is there.
     let shorts = [(0x0a0d_0d0a, 12), (1, 12), (6, 12), (6, 28), (3, 12), (2, 16), (4, 8)];
     for (kind, len) in shorts {
@@ -226,8 +226,8 @@ fn filled(mut capture: CaptureReader, limit: usize) -> (Vec<Packet>, Option<Capt
 }
 
 /// Reads ahead in a thread, compressed or not.
-pub(super) fn ahead(capture: CaptureReader) -> CaptureReader {
-    CaptureReader { stream: capture.stream.read_ahead(), ..capture }
+pub(super) fn read_ahead(capture: CaptureReader) -> CaptureReader {
+    CaptureReader { stream: capture.stream.start_read_ahead(), ..capture }
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn a_reader_that_panics_ahead_is_no_end_of_the_capture() {
     let (file, ends) = pcap(&[60, 90]);
     for bytes in [&file[..], &file[..ends[0] + 20]] {
         let reader = Panicking(Cursor::new(bytes.to_vec()));
-        let (packets, error) = drain(ahead(CaptureReader::from_reader("x", reader).unwrap()));
+        let (packets, error) = drain(read_ahead(CaptureReader::from_reader("x", reader).unwrap()));
         assert!(packets.len() <= 2);
         assert!(matches!(error, Some(CaptureError::Io { .. })), "{error:?}");
     }
@@ -291,7 +291,7 @@ fn blocks_stay_as_short_as_they_are_whatever_the_frames_are() {
     let records =
         Endless { bytes: header[24..*ends.last().unwrap()].to_vec(), at: 0, most: Arc::clone(&most) };
     let reader = Cursor::new(header[..24].to_vec()).chain(records);
-    let mut capture = ahead(CaptureReader::from_reader("endless", reader).unwrap());
+    let mut capture = read_ahead(CaptureReader::from_reader("endless", reader).unwrap());
     for _ in 0..2_000 {
         assert!(capture.next_frame().unwrap().is_some());
     }
@@ -302,9 +302,9 @@ fn blocks_stay_as_short_as_they_are_whatever_the_frames_are() {
 fn a_failing_reader_is_told_from_damage() {
     let (file, ends) = pcap(&[60, 90]);
     for bytes in [gzip(&file)[..60].to_vec(), file[..ends[0] + 20].to_vec()] {
-        for read_ahead in [false, true] {
+        for is_read_ahead in [false, true] {
             let outcome = trickle(&bytes, Some(ErrorKind::ConnectionReset))
-                .map(|capture| if read_ahead { ahead(capture) } else { capture });
+                .map(|capture| if is_read_ahead { read_ahead(capture) } else { capture });
             match outcome.map_or_else(Some, |capture| drain(capture).1) {
                 Some(CaptureError::Io { name, source, .. }) => {
                     assert_eq!(name, "a pipe");

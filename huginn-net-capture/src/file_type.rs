@@ -1,8 +1,8 @@
-//! Files that are no captures, told to whoever expected one.
+//! Descriptions of files that are not captures, for error messages.
 
 use super::Compression;
 
-/// Formats that are met where a capture is expected.
+/// Formats often mistaken for captures, with their magic numbers.
 const FORMATS: [(&[u8], &str); 6] = [
     (b"\x1f\x8b", "gzip data"),
     (b"\x28\xb5\x2f\xfd", "zstd data"),
@@ -12,7 +12,7 @@ const FORMATS: [(&[u8], &str); 6] = [
     (b"snoop\0\0\0", "a snoop capture"),
 ];
 
-/// Says how a file begins, given its first uncompressed bytes.
+/// Describes the start of a file, given its first uncompressed bytes.
 pub(super) fn describe(compression: Option<Compression>, head: &[u8]) -> String {
     let whose = compression.map_or("it".to_owned(), |compression| format!("its {compression} data"));
     if let Some((_, name)) = FORMATS.iter().find(|(magic, _)| head.starts_with(magic)) {

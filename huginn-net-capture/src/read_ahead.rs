@@ -1,4 +1,4 @@
-//! Decompression in a thread of its own.
+//! Decompression in a separate thread.
 
 use std::io::{self, Read};
 use std::thread;
@@ -8,43 +8,43 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use super::Compression;
 use super::input::Input;
 
-/// Blocks that wait to be taken at most.
+/// Maximum number of decompressed blocks in the queue.
 const QUEUE_LEN: usize = 3;
 
-/// How many bytes are read at once.
+/// Bytes per block.
 const BLOCK_LEN: usize = 512 * 1024;
 
-/// Room before the bytes of a block for what is unread of those before.
-pub(super) const HEADROOM: usize = 64 * 1024;
+/// Space before the bytes of a block, for the unread rest of the block before.
+pub(super) const PREFIX_ROOM: usize = 64 * 1024;
 
-/// The next bytes, from [`HEADROOM`] to `end` of a buffer; none at the end of the input, which is told so that a thread that
-/// panics is not taken for it.
+/// Decompressed bytes, from [`PREFIX_ROOM`] to `end` of the buffer. An empty block marks the end of the input, so
+/// that a panic of the thread cannot be mistaken for it.
 pub(super) struct Block {
     pub(super) buffer: Vec<u8>,
     pub(super) end: usize,
     consumed: u64,
 }
 
-/// Why there is no next block.
+/// The error that ended the thread.
 struct Failure {
     error: io::Error,
-    /// Whether it was reading that failed, rather than decompressing what was read.
+    /// Whether reading failed, rather than decompression.
     in_reading: bool,
 }
 
-/// What joins to the thread. It ends at the end of the input, and when nobody is left to take blocks.
-pub(super) struct Ahead {
+/// A handle to the thread, which ends at the end of the input or when this handle is dropped.
+pub(super) struct ReadAhead {
     blocks: Receiver<Result<Block, Failure>>,
     spent: Sender<Vec<u8>>,
     compression: Option<Compression>,
     consumed: u64,
     failed: bool,
-    /// Whether the end, or an error, was told.
+    /// Whether the end or an error was returned.
     ended: bool,
 }
 
-impl Ahead {
-    /// Starts the thread. Gives the input back if there is none to be had.
+impl ReadAhead {
+    /// Starts the thread. Returns the input if the system cannot.
     pub(super) fn start(input: Input) -> Result<Self, Input> {
         let (compression, consumed) = (input.compression(), input.consumed());
         let (hand_over, handed_over) = bounded::<Input>(1);
@@ -58,12 +58,12 @@ impl Ahead {
         Ok(Self { blocks: filled, spent, compression, consumed, failed: false, ended: false })
     }
 
-    /// The next block. After an error, and after one without bytes, none.
+    /// Returns the next block; `None` at the end and after an error.
     pub(super) fn next(&mut self) -> io::Result<Option<Block>> {
         match self.blocks.recv() {
             Ok(Ok(block)) => {
                 self.consumed = block.consumed;
-                self.ended = block.end == HEADROOM;
+                self.ended = block.end == PREFIX_ROOM;
                 Ok((!self.ended).then_some(block))
             }
             Ok(Err(failure)) => {
@@ -78,9 +78,9 @@ impl Ahead {
         }
     }
 
-    /// Takes back a buffer that is no longer wanted.
-    pub(super) fn give_back(&self, buffer: Vec<u8>) {
-        // Where there are enough of them, it is dropped.
+    /// Returns a buffer to the thread for reuse.
+    pub(super) fn recycle(&self, buffer: Vec<u8>) {
+        // A full queue drops the buffer.
         let _ = self.spent.try_send(buffer);
     }
 
@@ -97,17 +97,17 @@ impl Ahead {
     }
 }
 
-/// Reads an input to its end, or until nobody wants more of it.
+/// Reads an input to its end, or until the receiver is dropped.
 fn read(mut input: Input, blocks: &Sender<Result<Block, Failure>>, spare: &Receiver<Vec<u8>>) {
     loop {
-        let mut buffer = spare.try_recv().unwrap_or_else(|_| vec![0; HEADROOM + BLOCK_LEN]);
-        // One that was made longer for a long frame is no longer than the others for the next.
-        buffer.resize(HEADROOM + BLOCK_LEN, 0);
-        let outcome = match input.read(buffer.get_mut(HEADROOM..).unwrap_or_default()) {
-            Ok(len) => Ok(Block { buffer, end: HEADROOM.saturating_add(len), consumed: input.consumed() }),
+        let mut buffer = spare.try_recv().unwrap_or_else(|_| vec![0; PREFIX_ROOM + BLOCK_LEN]);
+        // Restores the length of a buffer that grew for a long frame.
+        buffer.resize(PREFIX_ROOM + BLOCK_LEN, 0);
+        let outcome = match input.read(buffer.get_mut(PREFIX_ROOM..).unwrap_or_default()) {
+            Ok(len) => Ok(Block { buffer, end: PREFIX_ROOM.saturating_add(len), consumed: input.consumed() }),
             Err(error) => Err(Failure { error, in_reading: input.failed() }),
         };
-        let is_last = !matches!(&outcome, Ok(block) if block.end > HEADROOM);
+        let is_last = !matches!(&outcome, Ok(block) if block.end > PREFIX_ROOM);
         if blocks.send(outcome).is_err() || is_last {
             return;
         }
