@@ -12,7 +12,7 @@
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct DecodeCounters {
-    /// Frames taken.
+    /// Frames decoded.
     pub frames: u64,
     /// Packets after the first one of an aggregate.
     pub aggregated: u64,

@@ -12,8 +12,8 @@ use crate::Timestamp;
 /// - Packets slightly out of order do not change the clock.
 /// - If timestamps step back by more than the limit (a capture appended to a later one), the clock continues from
 ///   there.
-/// - Where they max_advance forward, it advances by just more than the limit, which ends all that was idle before: a single
-///   time stamp out of the far future keeps no flow for ever.
+/// - If timestamps jump forward, the clock advances by just more than the limit, which expires all idle flows. So one
+///   timestamp from the far future keeps no flow forever.
 #[derive(Clone, Debug)]
 pub(super) struct PacketClock {
     /// The clock's time, in nanoseconds since its creation.

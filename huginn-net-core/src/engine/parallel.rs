@@ -18,7 +18,7 @@ use crate::flow::FlowTable;
 use crate::limits::OUTPUT_QUEUE_LEN;
 use crate::{Event, Protocol, Report, Source};
 
-/// The parts of an analyzer that a parallel analysis works with.
+/// The parts of an analyzer that a parallel analysis uses.
 pub(super) struct Parts<'a, P: Protocol> {
     pub(super) ingest: &'a mut Ingest,
     pub(super) flows: &'a mut FlowTable<P>,
@@ -30,8 +30,8 @@ pub(super) struct Parts<'a, P: Protocol> {
 
 /// Analyses a source to its end, until the sink breaks, or until cancellation.
 ///
-/// All workers read the same blocks; the thread of the caller merges what they find. A thread that ends drops its ends of
-/// the channels, on which the others end.
+/// All workers read the same blocks, and the caller's thread merges their events. A thread that ends closes its
+/// channels, which ends the others.
 pub(super) fn run<P: Protocol, S: Source<Error: Send> + Send, R: Render<Event<Report<P>>>>(
     workers: usize,
     config: RingConfig,
@@ -85,7 +85,7 @@ pub(super) fn run<P: Protocol, S: Source<Error: Send> + Send, R: Render<Event<Re
     outcome
 }
 
-/// The two ends of the channels between a worker and the merging thread.
+/// Creates the channels between a worker and the merging thread.
 fn channel<P: Protocol, R: Render<Event<Report<P>>>>() -> (OutputChannel<P, R>, Lane<P, R>) {
     let (outputs, merged) = bounded(OUTPUT_QUEUE_LEN);
     let (recycled, spare) = bounded(OUTPUT_QUEUE_LEN);
@@ -103,7 +103,7 @@ impl<S: Source> Drop for StopOnDrop<'_, '_, S> {
     }
 }
 
-/// A thread, or why there is none.
+/// A thread, or why it could not be started.
 type Thread<'scope, T> = Result<ScopedJoinHandle<'scope, T>, ThreadFailure>;
 
 fn start<'scope, T: Send + 'scope>(

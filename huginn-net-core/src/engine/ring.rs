@@ -17,9 +17,9 @@ pub enum Overflow {
     /// The source waits for the slowest worker and nothing is lost. For capture files.
     #[default]
     Wait,
-    /// When the ring of blocks has been full for 200 ms, the slowest worker skips a block and
-    /// [counts](crate::Counters::segments_dropped) its segments. For live capture. FlowTable are then assigned to workers by
-    /// a hash with a random seed, so that an attacker cannot choose the worker of a flow.
+    /// If the ring has been full for 200 ms, the slowest worker skips a block and
+    /// [counts](crate::Counters::segments_dropped) its segments. For live capture. A hash with a random seed then
+    /// assigns flows to workers, so that an attacker cannot choose the worker of a flow.
     Drop,
 }
 

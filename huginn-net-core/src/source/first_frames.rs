@@ -1,8 +1,8 @@
-//! The beginning of a source.
+//! A limit on the number of frames.
 
 use crate::{Block, Fill, NextFrame, Source};
 
-/// The first frames of another source.
+/// A [`Source`] that ends after a number of frames of another source.
 #[derive(Clone, Debug)]
 pub struct FirstFrames<S> {
     source: S,
@@ -10,17 +10,17 @@ pub struct FirstFrames<S> {
 }
 
 impl<S: Source> FirstFrames<S> {
-    /// At most `count` frames of a source.
+    /// Limits a source to `count` frames.
     pub fn new(source: S, count: u64) -> Self {
         Self { source, remaining: count }
     }
 
-    /// How many frames may still be read.
+    /// Returns the number of frames that may still be read.
     pub fn remaining(&self) -> u64 {
         self.remaining
     }
 
-    /// The source behind it.
+    /// Returns the limited source.
     pub fn source(&self) -> &S {
         &self.source
     }
@@ -33,7 +33,7 @@ impl<S: Source> Source for FirstFrames<S> {
     fn next_frame(&mut self) -> Result<NextFrame<'_>, S::Error> {
         let Self { source, remaining } = self;
         let Some(rest) = remaining.checked_sub(1) else { return Ok(NextFrame::End) };
-        // What the source returns is passed on as it is, and not copied.
+        // Returns the source's result unchanged, so that the frame is not copied.
         let next = source.next_frame();
         if let Ok(NextFrame::Frame(_)) = &next {
             *remaining = rest;
@@ -50,7 +50,7 @@ impl<S: Source> Source for FirstFrames<S> {
         let count = block.frames().len() as u64;
         match self.remaining.checked_sub(count) {
             Some(remaining @ 1..) => self.remaining = remaining,
-            // A source that fills beyond the limit has read more than is wanted.
+            // Some sources fill beyond the limit of the block.
             _ => {
                 block.truncate(usize::try_from(self.remaining).unwrap_or(usize::MAX));
                 self.remaining = 0;

@@ -11,9 +11,9 @@ use crate::{Interest, Side, TcpFlags, TcpHeader};
 
 /// Reassembles one TCP connection for a set of parsers.
 ///
-/// Nothing is allocated before the first payload. A connection whose first payload every parser
-/// [summarizes](StreamParser::summarize) is remembered by the numbers of that segment until its next data. A side that no
-/// parser reads is not buffered, and the connection ends when no parser reads either side.
+/// The flow allocates nothing before the first payload. If every parser [summarizes](StreamParser::summarize) that
+/// payload, the flow stores only the numbers of its segment until more data arrives. A side that no parser reads is
+/// not buffered, and the flow ends when no parser reads either side.
 #[derive(Debug)]
 pub struct StreamFlow<S> {
     initial: InitialSeqs,
@@ -26,7 +26,7 @@ pub struct StreamFlow<S> {
 #[derive(Debug)]
 enum State<S> {
     NoData,
-    /// All that came is a segment that every parser summarized.
+    /// Only one segment with payload was seen, and every parser summarized it.
     FirstSegment(FirstSegment),
     Open(Box<Open<S>>),
     Done,
@@ -36,7 +36,7 @@ enum State<S> {
 struct Open<S> {
     connection: TcpConnection,
     start: StreamStart,
-    /// How many of the next bytes of client and server no parser needs to read.
+    /// Number of next bytes of client and server that no parser needs to read.
     skippable: [u64; 2],
     parsers: S,
 }
@@ -53,9 +53,10 @@ impl<S> Default for StreamFlow<S> {
 }
 
 impl<S: ParserSet> StreamFlow<S> {
-    /// Takes the next segment of the connection: its header and its payload [without padding](super::without_padding).
+    /// Processes the next segment of the connection: its header and its payload [without
+    /// padding](super::without_padding).
     ///
-    /// `new_parsers` makes the parsers when the first data come, and again after a summarized segment. `feed` passes data
+    /// `new_parsers` creates the parsers at the first data, and again after a summarized segment. `feed` passes data
     /// to each parser of the set with [`ParserSlot::on_data`].
     #[inline]
     pub fn on_segment(
@@ -108,13 +109,13 @@ impl<S: ParserSet> StreamFlow<S> {
         }
     }
 
-    /// The memory of the connection beside this value, in bytes.
+    /// Returns the heap memory of the connection, in bytes.
     #[inline]
     pub fn buffered_bytes(&self) -> usize {
         self.buffered_bytes as usize
     }
 
-    /// Takes the first segment with payload.
+    /// Processes the first segment with payload.
     fn open(
         &mut self,
         tcp: &TcpHeader<'_>,
@@ -171,14 +172,14 @@ fn buffered_bytes<S>(open: &Open<S>, status: &ParserStatus) -> u32 {
 }
 
 impl<S: ParserSet> Open<S> {
-    /// Whether the payload of a segment comes next and nothing else changes, as for most. Reassembly then counts it as
-    /// delivered.
+    /// Whether the segment is the next in order and changes nothing else, as most are. Reassembly then counts its
+    /// payload as delivered.
     #[inline]
     fn accept_in_order(&mut self, tcp: &TcpHeader<'_>, payload_len: usize, sender: Side) -> bool {
         !tcp.flags.is_fin_or_rst() && self.connection.accept_in_order(tcp, payload_len, sender)
     }
 
-    /// Skips the next payload unread, if every parser lets it.
+    /// Skips the next payload if every parser permits it.
     #[inline]
     fn skip(&mut self, sender: Side, payload_len: usize) -> bool {
         let [client, server] = &mut self.skippable;
@@ -189,7 +190,7 @@ impl<S: ParserSet> Open<S> {
         true
     }
 
-    /// Reads the next payload.
+    /// Feeds the next payload to the parsers.
     #[inline]
     fn on_payload(
         &mut self,
@@ -236,7 +237,7 @@ impl<S: ParserSet> Open<S> {
     }
 }
 
-/// The first segment with payload: a connection can be rebuilt from its numbers.
+/// The numbers of the first segment with payload, from which the connection can be rebuilt.
 #[derive(Clone, Copy, Debug)]
 struct FirstSegment {
     seq: u32,
@@ -273,7 +274,7 @@ impl FirstSegment {
         take.is_complete && self.summarized != 0
     }
 
-    /// Whether a segment is the receiver's acknowledgement of this one, and nothing else.
+    /// Whether a segment only acknowledges this one.
     fn is_acknowledged_by(&self, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> bool {
         const CONTROL: TcpFlags = TcpFlags::SYN.union(TcpFlags::FIN).union(TcpFlags::RST);
         let syn = u32::from(self.flags.contains(TcpFlags::SYN));
@@ -281,9 +282,9 @@ impl FirstSegment {
         sender != self.sender && payload.is_empty() && tcp.ack == end && !tcp.flags.intersects(CONTROL)
     }
 
-    /// The connection behind this segment.
+    /// Rebuilds the connection after this segment.
     fn resume<S: ParserSet>(&self, initial: InitialSeqs, start: StreamStart, mut parsers: S) -> Open<S> {
-        /// The parsers have read the payload; reassembly needs its length alone.
+        /// The parsers have read the payload; reassembly needs only its length.
         static UNREAD: [u8; MAX_FIRST_SEGMENT_LEN] = [0; MAX_FIRST_SEGMENT_LEN];
         let Self { seq, ack, flags, len, sender, .. } = *self;
         let tcp = TcpHeader { src_port: 0, dst_port: 0, seq, ack, flags, window: 0, urgent: 0, options: &[] };

@@ -1,4 +1,4 @@
-//! Where the directions of a TCP connection begin.
+//! Initial sequence numbers of a TCP connection.
 
 use super::side_mut;
 use crate::{Side, TcpFlags, TcpHeader};
@@ -7,7 +7,7 @@ use crate::{Side, TcpFlags, TcpHeader};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InitialSeq {
     pub(crate) seq: u32,
-    /// Whether a SYN of the sender announced it. Otherwise earlier bytes may come yet.
+    /// Whether it came from a SYN. Otherwise earlier bytes may follow.
     pub(crate) from_syn: bool,
 }
 
@@ -19,15 +19,15 @@ impl InitialSeq {
     }
 }
 
-/// Where client and server begin, as far as the segments before the first payload show.
+/// Initial sequence numbers of client and server, as far as the segments before the first payload show.
 ///
 /// It costs 16 bytes for each of the many connections without payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct InitialSeqs(pub(super) [Option<InitialSeq>; 2]);
 
 impl InitialSeqs {
-    /// Learns from a segment: a SYN announces where its sender begins, and the last SYN counts; an acknowledgement shows
-    /// where the other side goes on.
+    /// Updates the numbers from a segment. The last SYN of a side sets its number; an acknowledgement shows where the
+    /// other side continues.
     pub(crate) fn update(&mut self, tcp: &TcpHeader<'_>, sender: Side) {
         if tcp.flags.contains(TcpFlags::SYN) {
             *side_mut(&mut self.0, sender) = Some(InitialSeq { seq: tcp.first_byte_seq(), from_syn: true });

@@ -18,8 +18,8 @@ impl TcpConnection {
         Self { directions: initial.0.map(|initial| Some(TcpDirection::new(initial))) }
     }
 
-    /// Takes a segment of either side, and delivers the data that are now in order, with their sender. The out-of-order
-    /// buffer of a direction takes at most `window` bytes.
+    /// Processes a segment of either side, and delivers the data that is now in order with its sender. The
+    /// out-of-order buffer of a direction holds at most `window` bytes.
     pub(crate) fn on_segment(
         &mut self,
         tcp: &TcpHeader<'_>,
@@ -45,10 +45,10 @@ impl TcpConnection {
         }
     }
 
-    /// Takes a segment without looking at its payload, if [`on_segment`](Self::on_segment) would deliver exactly that
-    /// payload: it comes next, and nothing is buffered of either side. Otherwise changes nothing and returns false.
+    /// Accepts a segment without reading its payload, if [`on_segment`](Self::on_segment) would deliver exactly that
+    /// payload: it is next in order and neither side has buffered data. Otherwise changes nothing and returns false.
     ///
-    /// The caller delivers the payload, or skips it: that of a body need not be fetched from memory.
+    /// The caller delivers or skips the payload, so a skipped body is never loaded from memory.
     #[inline]
     pub(crate) fn accept_in_order(&mut self, tcp: &TcpHeader<'_>, payload_len: usize, sender: Side) -> bool {
         const PART: TcpFlags = TcpFlags::SYN.union(TcpFlags::ACK).union(TcpFlags::RST);

@@ -32,8 +32,8 @@ impl TcpDirection {
         }
     }
 
-    /// Takes the sequence number that the receiver waits for. The direction begins there if nothing else is known, or if
-    /// no byte has come and the known beginning is more than `window` bytes away.
+    /// Processes the receiver's acknowledgement number. The direction starts there if its start is unknown, or if no
+    /// byte was captured and the known start is more than `window` bytes away.
     pub(crate) fn start_at_ack(&mut self, ack: u32, window: usize) {
         let is_far = usize::try_from(self.ahead(ack)).map_or(true, |ahead| ahead > window);
         if self.initial.is_none() || is_far && self.is_empty() {
@@ -69,7 +69,7 @@ impl TcpDirection {
         self.skip_acknowledged_gaps(counters, deliver);
     }
 
-    /// Takes an acknowledgement of the receiver, which has the bytes before this sequence number.
+    /// Processes an acknowledgement: the receiver has all bytes before `ack`.
     pub(crate) fn acknowledge(
         &mut self,
         ack: u32,
@@ -131,8 +131,8 @@ impl TcpDirection {
         self.bytes.push(offset, payload, window, &mut |bytes| deliver(StreamData::Bytes(bytes)))
     }
 
-    /// Begins with this segment if no beginning is known, or only an acknowledged one: an earlier segment may be captured
-    /// after its acknowledgement.
+    /// Starts at this segment if the start is unknown or known only from an acknowledgement: an earlier segment may
+    /// be captured after its acknowledgement.
     fn start_at_segment(&mut self, seq: u32, window: usize) {
         match self.initial {
             None => self.initial = Some(InitialSeq { seq, from_syn: false }),
@@ -145,7 +145,7 @@ impl TcpDirection {
         }
     }
 
-    /// Gives up the bytes that the receiver has and the capture lacks: they do not come again.
+    /// Skips gaps that the receiver has acknowledged: their bytes will not be retransmitted.
     fn skip_acknowledged_gaps(
         &mut self,
         counters: &mut StreamCounters,
