@@ -47,7 +47,7 @@ Inter-|   Receive                                                |  Transmit
 ";
 
     #[test]
-    fn drops_of_an_interface_are_found_by_its_name() {
+    fn parses_drops_by_interface_name() {
         assert_eq!(parse_drops(TEXT, "lo"), Some(0));
         assert_eq!(parse_drops(TEXT, "eth0"), Some(23));
         assert_eq!(parse_drops(TEXT, "eth01"), Some(9));
@@ -56,7 +56,7 @@ Inter-|   Receive                                                |  Transmit
     }
 
     #[test]
-    fn counts_that_begin_anew_add_up() {
+    fn restarted_counter_adds_up() {
         let mut drops = DeviceDrops::default();
         let totals = [100, 100, 130, 5, 7].map(|count| drops.add_reading(count));
         assert_eq!(totals, [0, 0, 30, 35, 37]);

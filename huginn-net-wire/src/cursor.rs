@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_read_moves_nothing() {
+    fn failed_read_does_not_advance() {
         let mut cursor = Cursor::new(&[1, 2, 3]);
         assert_eq!(cursor.u8(), Ok(1));
         let error = Truncated { offset: 1, needed: 4, left: 2 };

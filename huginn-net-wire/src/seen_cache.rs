@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn nearly_all_slots_fill() {
+    fn fills_most_slots() {
         for capacity in [256, 1024] {
             let (mut cache, keys) = (numbers(capacity), capacity as u64 * 25 / 32);
             for number in 0..keys {

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn resolutions_and_offsets() {
+    fn applies_resolution_and_offset() {
         // Expected values by hand: ticks * 10^-n or 2^-n seconds, plus the offset.
         for (resolution, offset, ticks, want) in [
             (0, 0, 1_600_000_000, "2020-09-13T12:26:40Z"),
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn far_future_saturates() {
+    fn saturates_in_far_future() {
         let mut clock = Clock::default();
         clock.set_resolution(0);
         clock.set_offset(i64::MAX);

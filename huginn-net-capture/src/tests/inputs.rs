@@ -66,7 +66,7 @@ impl Drop for TempFile {
 }
 
 #[test]
-fn short_and_interrupted_reads_change_nothing() {
+fn short_and_interrupted_reads_are_transparent() {
     for file in [pcap(&[60, 0, 1514]).0, pcapng().0] {
         let want = read_whole(file.clone());
         for bytes in [gzip(&file), file] {
@@ -78,7 +78,7 @@ fn short_and_interrupted_reads_change_nothing() {
 }
 
 #[test]
-fn frames_come_as_soon_as_they_are_complete() {
+fn frames_are_lent_once_complete() {
     let (file, ends) = pcap(&[60, 90]);
     let (reader, mut writer) = io::pipe().unwrap();
     writer.write_all(&file[..ends[0]]).unwrap();
@@ -91,7 +91,7 @@ fn frames_come_as_soon_as_they_are_complete() {
 }
 
 #[test]
-fn fill_takes_whole_frames_and_waits_for_no_more() {
+fn fill_returns_complete_frames_without_waiting() {
     let (with_blocks, blocks) = pcapng();
     let ends_of_packets = [2, 4, 6, 9].map(|block: usize| blocks[block].0).to_vec();
     for (file, ends) in [pcap(&[60, 90, 40, 80]), (with_blocks, ends_of_packets)] {
@@ -157,7 +157,7 @@ fn filled_blocks_hold_the_frames_of_the_capture() {
 
 /// Filling must not read past the end of its buffer once a frame lies in it, whatever a file says.
 #[test]
-fn filling_gives_what_reading_gives_in_odd_captures() {
+fn fill_equals_next_frame_in_odd_captures() {
     let file_type = [section(Big), interface(Big, 1, 0, &[]), enhanced(Big, 0, 1, &[7; 20], 20)].concat();
     let (file, _) = pcapng();
     fill_in_pieces(&[&file[..], &file_type].concat());
@@ -179,7 +179,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn filling_gives_what_reading_gives_in_altered_captures(
+    fn fill_equals_next_frame_in_damaged_captures(
         ng in any::<bool>(),
         edits in vec((any::<Index>(), prop::sample::select(vec![0, 1, 3, 6, 8, 12, 16, 28, 0x0a, 0x80])), 0..8),
     ) {
@@ -256,7 +256,7 @@ impl Read for Panicking {
 }
 
 #[test]
-fn a_reader_that_panics_ahead_is_no_end_of_the_capture() {
+fn panic_in_read_ahead_is_an_error() {
     let (file, ends) = pcap(&[60, 90]);
     for bytes in [&file[..], &file[..ends[0] + 20]] {
         let reader = Panicking(Cursor::new(bytes.to_vec()));
@@ -285,7 +285,7 @@ impl Read for Endless {
 }
 
 #[test]
-fn blocks_stay_as_short_as_they_are_whatever_the_frames_are() {
+fn read_ahead_buffers_do_not_grow() {
     let (header, ends) = pcap(&(0..41).map(|n| n * 104_729 % 262_145).collect::<Vec<_>>());
     let most = Arc::new(AtomicUsize::new(0));
     let records =
@@ -299,7 +299,7 @@ fn blocks_stay_as_short_as_they_are_whatever_the_frames_are() {
 }
 
 #[test]
-fn a_failing_reader_is_told_from_damage() {
+fn read_error_differs_from_damage() {
     let (file, ends) = pcap(&[60, 90]);
     for bytes in [gzip(&file)[..60].to_vec(), file[..ends[0] + 20].to_vec()] {
         for is_read_ahead in [false, true] {
@@ -334,7 +334,7 @@ fn progress_counts_the_bytes_of_the_file() {
 }
 
 #[test]
-fn paths_that_are_no_capture_files() {
+fn rejects_paths_that_are_not_captures() {
     let directory = std::env::temp_dir();
     let error = CaptureReader::open(&directory).unwrap_err();
     assert!(matches!(&error, CaptureError::IsDirectory { .. }));

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_of_rfc_1071() {
+    fn checksum_matches_rfc_1071_example() {
         // Section 3: these words sum to ddf2, so that their checksum is 220d.
         let words = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
         assert!(Sum::default().add(&words).add(&[0x22, 0x0d]).is_correct());
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn an_odd_byte_is_the_high_half_of_a_word() {
+    fn checksum_pads_odd_byte_as_high_half() {
         for len in 0..9_u8 {
             let bytes: Vec<u8> = (1..=len).collect();
             let mut sum: u32 = bytes
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_sum_folds() {
+    fn checksum_folds_largest_sum() {
         assert!(Sum(u64::MAX).is_correct());
         assert!(Sum(0xffff).is_correct());
         assert!(!Sum(0).is_correct());

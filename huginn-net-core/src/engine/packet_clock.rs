@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn goes_forward_with_packets_and_never_back() {
+    fn clock_never_steps_back() {
         let mut clock = PacketClock::new(Duration::from_secs(300));
         let mut at = |seconds: u64| clock.tick(Timestamp::new(seconds, 0, 6)).as_nanos();
         let start = at(1_000_000);

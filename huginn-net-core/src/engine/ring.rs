@@ -302,7 +302,7 @@ mod tests {
     use crate::{Frame, Frames, LinkType, Timestamp};
 
     #[test]
-    fn ring_recovers_when_half_of_it_is_free() {
+    fn ring_recovers_when_half_empty() {
         let frame = Frame { ts: Timestamp::default(), link: LinkType::RAW, data: &[0x45], wire_len: 1 };
         let cancel = CancelToken::default();
         let config = RingConfig { block_bytes: 1, overflow: Overflow::Drop };

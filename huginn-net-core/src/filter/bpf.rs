@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn one_expression_serves_every_link_type() {
+    fn expression_compiles_for_every_link_type() {
         let mut bpf = Bpf::new("udp port 53").unwrap();
         assert!(bpf.passes(&frame(LinkType::ETHERNET, UDP_FRAME)));
         let mut loopback = vec![0, 0, 0, 2];
@@ -139,14 +139,14 @@ mod tests {
     }
 
     #[test]
-    fn an_expression_that_does_not_fit_the_link_type_selects_nothing() {
+    fn expression_rejects_frames_of_unsuitable_link_type() {
         let mut bpf = Bpf::new("ether host 01:02:03:04:05:06").unwrap();
         assert!(bpf.passes(&frame(LinkType::ETHERNET, UDP_FRAME)));
         assert!(!bpf.passes(&frame(LinkType::RAW, &UDP_FRAME[14..])));
     }
 
     #[test]
-    fn a_bad_expression_is_named() {
+    fn error_names_invalid_expression() {
         let error = Bpf::new("tcp prot 80").unwrap_err();
         assert!(error.to_string().starts_with("filter expression 'tcp prot 80': "), "{error}");
     }

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn both_directions_share_a_key_and_differ_in_sender() {
+    fn both_directions_share_key() {
         for (one, other) in
             [("10.0.0.1", "10.0.0.2"), ("2001:db8::1", "2001:db8::2"), ("10.0.0.1", "10.0.0.1")]
         {
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn tunnels_versions_and_ports_tell_flows_apart() {
+    fn key_differs_by_tunnel_version_and_port() {
         use TunnelLayer::{Gre, Gtpu, Mpls, Vlan, Vxlan};
         let plain = key("10.0.0.1", "10.0.0.2", (1, 2), &[]).0;
         let mapped = key("::a00:1", "::a00:2", (1, 2), &[]).0;

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn display_keeps_the_captures_own_digits() {
+    fn display_keeps_captured_digits() {
         // Reference: `date -u -d @N +%FT%TZ`.
         for (secs, nanos, digits, want) in [
             (0, 0, 0, "1970-01-01T00:00:00Z"),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_systems_time_is_taken_to_the_nanosecond() {
+    fn system_time_converts_to_nanoseconds() {
         let time = SystemTime::UNIX_EPOCH + Duration::new(951_782_400, 7);
         assert_eq!(Timestamp::from(time).to_string(), "2000-02-29T00:00:00.000000007Z");
         let before = SystemTime::UNIX_EPOCH - Duration::from_secs(1);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn far_future_saturates() {
+    fn saturates_in_far_future() {
         assert_eq!(Timestamp::new(u64::MAX, u32::MAX, 99).as_nanos(), u64::MAX);
         assert!(Timestamp::new(u64::MAX, 0, 6).to_string().starts_with("2554-07-21T"));
     }

@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ends_of_a_tunnel_tell_it_from_others_in_both_directions() {
+    fn key_distinguishes_tunnel_endpoints_in_both_directions() {
         let key = |one: &str, other: &str, gre_key: u64| {
             let mut path = TunnelPath::EMPTY;
             path.mix_endpoints(match (one.parse().unwrap(), other.parse().unwrap()) {

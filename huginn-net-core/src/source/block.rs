@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn block_gives_back_the_frames_it_was_given() {
+    fn block_returns_pushed_frames() {
         let mut block = Block::new(10);
         for round in 0..3 {
             block.clear();

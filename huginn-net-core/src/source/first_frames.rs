@@ -69,7 +69,7 @@ mod tests {
     use crate::{Frame, Frames, LinkType, Timestamp};
 
     #[test]
-    fn first_frames_end_after_the_count() {
+    fn first_frames_ends_after_count() {
         let frame = Frame { ts: Timestamp::default(), link: LinkType::RAW, data: &[1, 2, 3], wire_len: 3 };
         for count in [0, 1, 4, 5, 9] {
             let mut one_by_one = FirstFrames::new(Frames::new([frame; 5]), count);

@@ -51,7 +51,7 @@ mod tests {
     use crate::{LinkType, Timestamp};
 
     #[test]
-    fn memory_frames_are_lent_unchanged() {
+    fn memory_frames_lends_frames_unchanged() {
         let data = vec![7; 2000];
         let frames: Vec<_> = (0..300_usize)
             .map(|n| {

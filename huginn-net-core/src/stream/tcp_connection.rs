@@ -138,7 +138,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn are_followed_by_predicts_delivery(
+        fn are_in_order_predicts_delivery(
             handshake in prop::collection::vec((any::<bool>(), 0_u16..0x20, 95_u32..105, 95_u32..105), 0..4),
             flags in 0_u16..0x20, seq in 85_u32..115, window in 0..20_usize,
         ) {
@@ -162,7 +162,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn take_next_equals_delivery_of_payload(
+        fn accept_in_order_equals_delivery(
             handshake in prop::collection::vec((any::<bool>(), 0_u16..0x20, 95_u32..105, 95_u32..105), 0..3),
             segments in prop::collection::vec(
                 (any::<bool>(), any::<bool>(), 0_u16..0x40, -3_i32..4, -3_i32..4, 0_u8..5), 0..40),

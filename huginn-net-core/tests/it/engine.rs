@@ -161,13 +161,13 @@ impl Protocol for Both {
 }
 
 #[test]
-fn segments_of_both_directions_meet_in_one_flow() {
+fn both_directions_share_one_flow() {
     let events = run::<Numbers>(&[(0, syn(1)), (0, server_says(b"")), (0, client_says(b"x"))]);
     assert_eq!(events, [(Side::Client, 1), (Side::Server, 2), (Side::Client, 3)]);
 }
 
 #[test]
-fn a_retransmitted_syn_continues_the_flow_and_any_other_starts_it_anew() {
+fn syn_restarts_flow_unless_retransmitted() {
     let numbers =
         |packets: &[(u64, Vec<u8>)]| -> Vec<u32> { run::<Numbers>(packets).iter().map(|e| e.1).collect() };
     assert_eq!(numbers(&[(0, syn(1)), (63, syn(1)), (127, syn(1))]), [1, 2, 3], "retransmissions");
@@ -184,7 +184,7 @@ fn a_retransmitted_syn_continues_the_flow_and_any_other_starts_it_anew() {
 }
 
 #[test]
-fn a_flow_without_packets_for_the_idle_timeout_is_forgotten() {
+fn flow_expires_after_idle_timeout() {
     let forgotten = run::<Numbers>(&[(0, syn(1)), (301, client_says(b""))]);
     assert_eq!(forgotten, [(Side::Client, 1)]);
     let kept = run::<Numbers>(&[(0, syn(1)), (300, client_says(b"")), (600, client_says(b""))]);
@@ -192,7 +192,7 @@ fn a_flow_without_packets_for_the_idle_timeout_is_forgotten() {
 }
 
 #[test]
-fn an_observer_that_is_done_sees_the_next_connection_and_nothing_before() {
+fn done_protocol_sees_next_connection_only() {
     let events = run::<FirstByte>(&[
         (0, client_says(b"a")),
         (0, client_says(b"b")),
@@ -204,7 +204,7 @@ fn an_observer_that_is_done_sees_the_next_connection_and_nothing_before() {
 }
 
 #[test]
-fn the_protocol_says_who_is_who_in_a_flow_met_half_way() {
+fn protocol_decides_sides_of_midstream_flow() {
     let packets = [server_says(b"S")];
     let mut events: Vec<Event<u8>> = Vec::new();
     let mut analyzer = Analyzer::<FirstByte>::builder().build();
@@ -226,7 +226,7 @@ fn two_protocols_share_one_flow_table() {
 }
 
 #[test]
-fn a_filter_keeps_both_directions_or_neither() {
+fn filter_passes_both_directions_or_neither() {
     let other = tcp(CLIENT, ([192, 0, 2, 2], 81), TcpFlags::SYN, 1, b"");
     let packets = [syn(1), server_says(b""), other];
     let seen = |filter: Filter| {
@@ -256,7 +256,7 @@ impl<E> Sink<E> for Limited {
 }
 
 #[test]
-fn a_sink_that_breaks_stops_the_analysis() {
+fn breaking_sink_stops_analysis() {
     let packets: Vec<_> = (0..10).map(syn).collect();
     let mut analyzer = Analyzer::<Numbers>::builder().build();
     let frames = packets.iter().map(|packet| frame(0, packet));
@@ -265,7 +265,7 @@ fn a_sink_that_breaks_stops_the_analysis() {
 }
 
 #[test]
-fn a_cancelled_analysis_takes_no_further_frame() {
+fn cancelled_analysis_reads_no_further_frame() {
     let packets: Vec<_> = (0..10).map(syn).collect();
     let mut analyzer = Analyzer::<Numbers>::builder().build();
     let token = analyzer.cancel_token();
@@ -281,7 +281,7 @@ fn a_cancelled_analysis_takes_no_further_frame() {
 }
 
 #[test]
-fn flows_are_capped_and_counted_and_forgotten_between_captures() {
+fn flows_are_capped_and_cleared_between_captures() {
     let limits = FlowLimits { max_flows: 2, ..FlowLimits::default() };
     let packets: Vec<_> = (0..5).map(|n| tcp(([10, 0, 0, n], 1), SERVER, TcpFlags::SYN, 1, b"")).collect();
     let mut analyzer = Analyzer::<Numbers>::builder().flow_limits(limits).build();
@@ -352,7 +352,7 @@ impl SharedState<bool> for SynsOfClients {
 }
 
 #[test]
-fn what_is_remembered_beyond_flows_is_told_between_their_events_and_outlives_them() {
+fn shared_state_reports_in_order_and_outlives_flows() {
     let other = ([10, 0, 0, 2], 1);
     let packets = [CLIENT, (CLIENT.0, 2), other, (CLIENT.0, 3)]
         .map(|client| tcp(client, SERVER, TcpFlags::SYN, 1, b""));

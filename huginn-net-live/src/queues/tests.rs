@@ -111,7 +111,7 @@ fn coming() -> impl Strategy<Value = Coming> {
 
 proptest! {
     #[test]
-    fn frames_are_lent_in_their_order_and_in_time(mut coming in prop::collection::vec(coming(), 1..5)) {
+    fn lends_frames_in_order_within_delay(mut coming in prop::collection::vec(coming(), 1..5)) {
         let mut want: Vec<u64> = coming.iter().flatten().map(|[captured, _]| *captured).collect();
         want.sort_unstable();
         let is_alone = coming.len() == 1;
@@ -128,7 +128,7 @@ proptest! {
 }
 
 #[test]
-fn none_waits_for_a_clock_that_was_set_back() {
+fn frames_do_not_wait_after_clock_step_back() {
     // Captured an hour from now, and taken at once.
     let hour = 3_600_000;
     let mut coming = [Coming::from([[hour, 5], [hour + 1, 5]]), Coming::new()];
@@ -144,7 +144,7 @@ fn none_waits_for_a_clock_that_was_set_back() {
 }
 
 #[test]
-fn the_order_is_kept_on_either_side_of_a_step() {
+fn keeps_order_on_both_sides_of_step() {
     let hour = 3_600_000;
     let order = |mut coming: [Coming; 2]| -> Vec<u64> {
         lend_all(&mut coming, 100).iter().map(|[captured, _]| *captured).collect()
@@ -156,7 +156,7 @@ fn the_order_is_kept_on_either_side_of_a_step() {
 }
 
 #[test]
-fn it_is_told_how_long_to_wait() {
+fn wait_returns_remaining_delay() {
     let begun = Instant::now();
     let mut queues = FrameQueues::new(2, moment(begun, 0));
     assert_eq!(queues.wait(moment(begun, 20), MAX_DELAY), None);

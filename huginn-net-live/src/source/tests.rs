@@ -119,7 +119,7 @@ fn nanos_now() -> u64 {
 }
 
 #[test]
-fn frames_of_several_interfaces_come_in_the_order_of_their_capture() {
+fn merges_interfaces_in_capture_order() {
     let begun = nanos_now();
     let times = |range: std::ops::Range<u64>, step| range.step_by(step).map(|time| begun + time).collect();
     let mut source = source([
@@ -137,7 +137,7 @@ fn frames_of_several_interfaces_come_in_the_order_of_their_capture() {
 }
 
 #[test]
-fn of_one_interface_no_frame_waits() {
+fn single_interface_adds_no_delay() {
     let begun = Instant::now();
     // In the order in which the system has them.
     let times = [nanos_now(), nanos_now() + 3, nanos_now() + 1];
@@ -148,7 +148,7 @@ fn of_one_interface_no_frame_waits() {
 }
 
 #[test]
-fn frames_that_wait_are_lent_when_it_ends() {
+fn stop_lends_waiting_frames() {
     let soon = nanos_now() + 20_000_000;
     let mut stopped = source([vec![Step::Frames(vec![1, soon])], vec![]]);
     thread::sleep(Duration::from_millis(30));
@@ -170,7 +170,7 @@ fn frames_that_wait_are_lent_when_it_ends() {
 }
 
 #[test]
-fn what_may_pass_is_counted_and_tried_again() {
+fn transient_errors_are_counted_and_retried() {
     let fails = [libc::ENOMEM, libc::ENOBUFS, libc::EINTR, libc::EIO].map(Step::Fails);
     let mut source = source([fails.into_iter().chain([Step::Frames(vec![7])]).collect()]);
     assert_eq!(lend(&mut source, 1), [7]);
@@ -178,7 +178,7 @@ fn what_may_pass_is_counted_and_tried_again() {
 }
 
 #[test]
-fn an_interface_that_vanishes_while_it_is_looked_for_is_looked_for_again() {
+fn interface_removed_during_reopen_is_retried() {
     let system = |number| Step::Found(Err(io::Error::from_raw_os_error(number)));
     let back = || Step::Found(Ok(InterfaceState::Up));
     for (found, want) in [
@@ -198,7 +198,7 @@ fn an_interface_that_vanishes_while_it_is_looked_for_is_looked_for_again() {
 }
 
 #[test]
-fn an_interface_is_lost_for_want_of_rights_and_for_frames_that_cannot_be_read() {
+fn permanent_reopen_error_abandons_interface() {
     let reasons = [io::Error::from_raw_os_error(libc::EPERM), io::Error::other("hardware type 9")];
     for reason in reasons {
         let told_reason = reason.to_string();

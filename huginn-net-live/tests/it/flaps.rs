@@ -43,7 +43,7 @@ fn expect(
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
-fn an_interface_that_goes_down_is_waited_for() {
+fn waits_for_interface_that_goes_down() {
     in_namespaces(|backend| {
         cable();
         let (mut source, received) = noticed(&["a"], &options(backend));
@@ -69,7 +69,7 @@ fn an_interface_that_goes_down_is_waited_for() {
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
-fn an_interface_that_vanishes_is_captured_from_when_it_returns() {
+fn resumes_capture_when_removed_interface_returns() {
     in_namespaces(|backend| {
         cable();
         let (mut source, received) = noticed(&["a"], &options(backend));

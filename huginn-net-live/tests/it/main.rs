@@ -31,7 +31,7 @@ const NOTHING: &[&str] = &[];
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
-fn each_datagram_on_loopback_is_seen_once() {
+fn loopback_datagram_is_captured_once() {
     in_namespaces(|backend| {
         let mut source = LiveSource::open(&["lo"], &options(backend)).unwrap();
         let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -57,7 +57,7 @@ fn each_datagram_on_loopback_is_seen_once() {
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
-fn frames_of_both_directions_and_of_two_interfaces_are_seen() {
+fn captures_both_directions_on_two_interfaces() {
     in_namespaces(|backend| {
         cable();
         let mut source = LiveSource::open(&["a", "b"], &options(backend)).unwrap();
@@ -76,7 +76,7 @@ fn frames_of_both_directions_and_of_two_interfaces_are_seen() {
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
-fn source_is_idle_after_the_last_frame_that_is_there() {
+fn source_is_idle_after_last_frame() {
     in_namespaces(|backend| {
         cable();
         let mut source = LiveSource::open(&["a"], &options(backend)).unwrap();
@@ -93,7 +93,7 @@ fn source_is_idle_after_the_last_frame_that_is_there() {
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
-fn woken_source_is_idle_at_once() {
+fn woken_source_returns_idle_at_once() {
     in_namespaces(|backend| {
         let mut source = LiveSource::open(&["lo"], &options(backend)).unwrap();
         let stopper = source.stopper();
@@ -110,7 +110,7 @@ fn woken_source_is_idle_at_once() {
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
-fn a_source_that_waits_can_be_stopped() {
+fn stop_ends_waiting_source() {
     in_namespaces(|backend| {
         let mut source = LiveSource::open(&["lo"], &options(backend)).unwrap();
         let stopper = source.stopper();
@@ -127,7 +127,7 @@ fn a_source_that_waits_can_be_stopped() {
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
-fn a_stop_lends_what_was_captured_and_no_more() {
+fn stop_lends_only_earlier_frames() {
     in_namespaces(|backend| {
         cable();
         let source = LiveSource::open(&["a"], &options(backend)).unwrap();
@@ -152,7 +152,7 @@ fn a_stop_lends_what_was_captured_and_no_more() {
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
-fn what_is_received_and_what_is_dropped_is_all_that_was_sent() {
+fn received_and_dropped_equal_sent() {
     const SENT: u32 = 20_000;
     in_namespaces(|backend| {
         cable();
@@ -174,7 +174,7 @@ fn what_is_received_and_what_is_dropped_is_all_that_was_sent() {
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
-fn bursts_longer_than_a_block_of_the_ring_arrive_whole() {
+fn bursts_longer_than_ring_block_arrive_complete() {
     /// 1 MiB and more, in frames and the kernel's headers of them.
     const BURST: u32 = 700;
     in_namespaces(|backend| {
@@ -199,7 +199,7 @@ fn bursts_longer_than_a_block_of_the_ring_arrive_whole() {
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
-fn the_longest_frames_arrive_whole() {
+fn longest_frames_arrive_complete() {
     in_namespaces(|backend| {
         let mut source = LiveSource::open(&["lo"], &options(backend)).unwrap();
         let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -216,7 +216,7 @@ fn the_longest_frames_arrive_whole() {
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
-fn vlan_tags_that_the_kernel_takes_off_are_put_back() {
+fn restores_vlan_tags_removed_by_kernel() {
     in_namespaces(|backend| {
         cable();
         let mut source = LiveSource::open(&["a"], &options(backend)).unwrap();
@@ -240,7 +240,7 @@ fn vlan_tags_that_the_kernel_takes_off_are_put_back() {
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
-fn frames_are_cut_at_the_snap_length_and_keep_their_true_length() {
+fn snap_length_truncates_frames() {
     in_namespaces(|backend| {
         cable();
         let mut options = options(backend);
@@ -263,7 +263,7 @@ fn frames_are_cut_at_the_snap_length_and_keep_their_true_length() {
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
-fn a_source_that_waits_uses_no_time() {
+fn waiting_source_uses_no_cpu() {
     in_namespaces(|backend| {
         cable();
         let mut source = LiveSource::open(&["a", "b"], &options(backend)).unwrap();
@@ -288,7 +288,7 @@ fn processor_time() -> Duration {
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
-fn errors_say_what_is_wrong() {
+fn open_errors_name_the_cause() {
     in_namespaces(|backend| {
         match LiveSource::open(&["lo", "nowhere"], &options(backend)) {
             Err(LiveError::UnknownInterface { name, known }) => {

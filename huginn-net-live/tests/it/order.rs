@@ -12,7 +12,7 @@ use crate::lab::{
 /// A tap with a port for each direction, of which nothing is taken while much goes by.
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
-fn two_directions_that_were_captured_before_are_put_together_in_their_order() {
+fn merges_buffered_directions_in_order() {
     in_namespaces(|backend| {
         cable();
         other_cable();
@@ -41,7 +41,7 @@ fn two_directions_that_were_captured_before_are_put_together_in_their_order() {
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
-fn two_directions_are_put_together_in_their_order_as_they_come() {
+fn merges_live_directions_in_order() {
     in_namespaces(|backend| {
         cable();
         other_cable();
@@ -61,7 +61,7 @@ fn two_directions_are_put_together_in_their_order_as_they_come() {
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
-fn a_lone_frame_waits_for_silent_interfaces_no_longer_than_it_must() {
+fn single_frame_waits_briefly_for_silent_interfaces() {
     in_namespaces(|backend| {
         cable();
         other_cable();

@@ -13,7 +13,7 @@ fn table(max_entries: usize, idle_seconds: u64) -> IdleMap<FlowKey, u32> {
 }
 
 #[test]
-fn an_idle_flow_ends_on_packet_time_and_not_before() {
+fn entry_expires_after_idle_timeout() {
     let mut table = table(10, 300);
     let key = FlowKey::numbered(1);
     table.insert(key, at(100), 7);
@@ -28,7 +28,7 @@ fn an_idle_flow_ends_on_packet_time_and_not_before() {
 }
 
 #[test]
-fn a_time_stamp_far_in_the_future_keeps_no_flow_for_ever() {
+fn entry_from_far_future_expires() {
     let mut table = table(10, 300);
     table.insert(FlowKey::numbered(1), at(1_000_000), 1);
     table.insert(FlowKey::numbered(2), at(1000), 2);
@@ -40,7 +40,7 @@ fn a_time_stamp_far_in_the_future_keeps_no_flow_for_ever() {
 }
 
 #[test]
-fn the_least_recently_seen_goes_first_at_the_limit() {
+fn evicts_least_recently_used_at_limit() {
     let mut table = table(3, 300);
     for n in 0..3 {
         table.insert(FlowKey::numbered(n), at(u64::from(n)), n);
@@ -56,7 +56,7 @@ fn the_least_recently_seen_goes_first_at_the_limit() {
 }
 
 #[test]
-fn a_million_flows_use_no_more_entries_than_the_limit() {
+fn slab_never_exceeds_entry_limit() {
     let mut table = table(1000, 300);
     for n in 0..1_000_000 {
         table.insert(FlowKey::numbered(n), at(0), n);
@@ -66,7 +66,7 @@ fn a_million_flows_use_no_more_entries_than_the_limit() {
 }
 
 #[test]
-fn flows_that_take_up_too_much_memory_go_oldest_first() {
+fn evicts_oldest_at_memory_limit() {
     let mut table = IdleMap::new(&IdleLimits {
         max_entries: 10,
         idle_timeout: Duration::from_secs(300),
@@ -96,7 +96,7 @@ fn flows_that_take_up_too_much_memory_go_oldest_first() {
 }
 
 #[test]
-fn a_full_partition_takes_nothing_from_another() {
+fn full_partition_evicts_only_its_own_entries() {
     let idle_timeout = Duration::from_secs(300);
     let limits = IdleLimits { max_entries: 2, idle_timeout, max_buffered_bytes: 1000 };
     let mut table = IdleMap::with_partitions(&limits, 2);

@@ -73,7 +73,7 @@ fn text(len: usize) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn any_cut_in_any_order_gives_the_datagram(
+    fn reassembles_any_fragmentation_in_any_order(
         len in 1_usize..600,
         units in prop::collection::vec(1_usize..9, 1..5),
         is_ipv6: bool,
@@ -105,7 +105,7 @@ proptest! {
 }
 
 #[test]
-fn the_first_fragments_header_is_the_datagrams() {
+fn datagram_has_header_of_first_fragment() {
     let datagram = udp(5, 6, &text(40));
     let mut first = fragment4(0x0102, 17, 0, true, &datagram[..16]);
     (first[1], first[8]) = (0x10, 33);
@@ -117,7 +117,7 @@ fn the_first_fragments_header_is_the_datagrams() {
 }
 
 #[test]
-fn extension_headers_may_be_fragmented() {
+fn reassembles_fragmented_extension_headers() {
     // Hop-by-hop options in every fragment; destination options in what is fragmented (RFC 8200, section 4.5).
     let datagram = [hex("0600000000000000"), tcp(&text(20))].concat();
     let packets = cut(&datagram, &[2]).into_iter().map(|(start, more, part)| {
@@ -130,7 +130,7 @@ fn extension_headers_may_be_fragmented() {
 }
 
 #[test]
-fn where_fragments_overlap_the_first_bytes_stay() {
+fn first_copy_wins_where_fragments_overlap() {
     let datagram = udp(5, 6, &[b'a'; 24]);
     let mut forged = datagram.clone();
     forged[8..].fill(b'b');
@@ -144,7 +144,7 @@ fn where_fragments_overlap_the_first_bytes_stay() {
 }
 
 #[test]
-fn fragments_of_different_datagrams_stay_apart() {
+fn datagrams_do_not_mix_fragments() {
     let datagram = udp(5, 6, &text(24));
     let (head, tail) = datagram.split_at(16);
     let mut other_source = fragment4(1, 17, 16, false, tail);
@@ -164,7 +164,7 @@ fn fragments_of_different_datagrams_stay_apart() {
 }
 
 #[test]
-fn a_datagram_of_fragments_may_be_a_tunnel_and_hold_fragments() {
+fn reassembles_fragments_inside_fragmented_tunnel() {
     let datagram = udp(5, 6, &text(100));
     let inner: Vec<Vec<u8>> = cut(&datagram, &[6])
         .into_iter()
@@ -199,7 +199,7 @@ fn nested(depth: u32) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn fragments_within_fragments_come_to_an_end() {
+fn nested_fragments_terminate() {
     let (seen, counters) = all(nested(5));
     assert_eq!((seen.len(), counters.reassembled), (1, 5));
     let (seen, counters) = all(nested(100));
@@ -207,7 +207,7 @@ fn fragments_within_fragments_come_to_an_end() {
 }
 
 #[test]
-fn what_fits_no_datagram_is_left_out() {
+fn rejects_fragments_that_fit_no_datagram() {
     let part = text(16);
     for (what, packets) in [
         ("not a multiple of eight", vec![fragment4(1, 17, 0, true, &part[..15])]),
@@ -233,7 +233,7 @@ fn what_fits_no_datagram_is_left_out() {
 }
 
 #[test]
-fn a_contradiction_does_not_spoil_the_datagram() {
+fn contradicting_fragment_does_not_damage_datagram() {
     let datagram = udp(5, 6, &text(40));
     let (seen, counters) = all([
         fragment4(1, 17, 0, true, &datagram[..16]),
@@ -245,7 +245,7 @@ fn a_contradiction_does_not_spoil_the_datagram() {
 }
 
 #[test]
-fn eight_thousand_fragments_make_one_datagram() {
+fn reassembles_eight_thousand_fragments() {
     let datagram = udp(5, 6, &text(65_000));
     let mut packets: Vec<Vec<u8>> = cut(&datagram, &[1])
         .into_iter()
@@ -258,7 +258,7 @@ fn eight_thousand_fragments_make_one_datagram() {
 }
 
 #[test]
-fn a_fragment_cut_by_the_snap_length_is_not_held() {
+fn rejects_fragment_cut_by_snap_length() {
     let packet = fragment4(1, 17, 0, true, &text(64));
     let mut decoder = Decoder::new(DecodeConfig::default());
     let frame = Frame { ts: Timestamp::default(), link: LinkType::RAW, data: &packet[..60], wire_len: 84 };
@@ -268,7 +268,7 @@ fn a_fragment_cut_by_the_snap_length_is_not_held() {
 }
 
 #[test]
-fn time_is_the_packets() {
+fn fragment_timeout_follows_packet_time() {
     let datagram = udp(5, 6, &text(24));
     let (head, tail) = datagram.split_at(16);
     for (millis, whole) in [(29_000, 1), (31_000, 0)] {
@@ -289,7 +289,7 @@ fn time_is_the_packets() {
 }
 
 #[test]
-fn at_the_limit_the_oldest_goes() {
+fn evicts_oldest_datagram_at_limit() {
     let datagram = udp(5, 6, &text(24));
     let (head, tail) = datagram.split_at(16);
     let config = DecodeConfig { max_fragment_datagrams: 2, ..DecodeConfig::default() };
@@ -312,7 +312,7 @@ fn at_the_limit_the_oldest_goes() {
 }
 
 #[test]
-fn memory_is_bounded_by_what_came() {
+fn fragment_memory_is_bounded_by_received_bytes() {
     let config = DecodeConfig { max_fragment_bytes: 100_000, ..DecodeConfig::default() };
     let mut capture = Capture::new(config);
     // Lone fragments at the far end cost what they hold, and not what their datagrams would.
@@ -331,7 +331,7 @@ fn memory_is_bounded_by_what_came() {
 }
 
 #[test]
-fn every_datagram_ends_somewhere() {
+fn every_datagram_has_one_outcome() {
     let datagram = udp(5, 6, &text(24));
     let (head, tail) = datagram.split_at(16);
     let mut capture = Capture::new(DecodeConfig::default());

@@ -55,7 +55,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn any_bytes_of_any_link_type(
+    fn decodes_any_bytes_without_panic(
         frames in prop::collection::vec((any_link(), prop::collection::vec(any::<u8>(), 0..300), 0_u32..400), 1..8),
     ) {
         let config = DecodeConfig { verify_checksums: true, ..DecodeConfig::default() };
@@ -66,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn any_spoiled_frames(frames in prop::collection::vec(spoiled(), 1..8), cut in 0_u32..2) {
+    fn decodes_damaged_frames_without_panic(frames in prop::collection::vec(spoiled(), 1..8), cut in 0_u32..2) {
         let config = DecodeConfig { verify_checksums: true, ..DecodeConfig::default() };
         let mut decoder = Decoder::new(config);
         for (link, data) in &frames {
@@ -76,7 +76,7 @@ proptest! {
     }
 
     #[test]
-    fn headers_are_what_pnet_reads(mut packet in prop::collection::vec(any::<u8>(), 40..120), is_ipv6: bool) {
+    fn headers_equal_pnet_packet(mut packet in prop::collection::vec(any::<u8>(), 40..120), is_ipv6: bool) {
         // Make a packet of it that has a chance: version, protocol, no fragment.
         if is_ipv6 {
             packet[0] = 0x60 | packet[0] & 0x0f;

@@ -8,7 +8,7 @@ use huginn_net_core::{
 use super::wire::{Inner, counted, decode, decode_cut, hex, ipv4, ipv6, tcp, udp};
 
 #[test]
-fn ip_length_bounds_the_payload() {
+fn ip_length_bounds_payload() {
     let mut padded = Inner::V4.bytes();
     padded.extend([0; 7]);
     assert_eq!(decode(LinkType::RAW, &padded).0, [Inner::V4.seen(&[])]);
@@ -18,7 +18,7 @@ fn ip_length_bounds_the_payload() {
 }
 
 #[test]
-fn length_zero_reaches_to_the_end_of_the_frame() {
+fn zero_length_extends_to_frame_end() {
     let mut v4 = Inner::V4.bytes();
     v4[2..4].fill(0);
     assert_eq!(decode(LinkType::RAW, &v4).0, [Inner::V4.seen(&[])]);
@@ -31,7 +31,7 @@ fn length_zero_reaches_to_the_end_of_the_frame() {
 }
 
 #[test]
-fn header_fields_are_kept() {
+fn keeps_header_fields() {
     // 24 bytes of header: an option, all flags of RFC 791 but "more fragments", every field of its own.
     let mut packet = hex("46 b9 0033 0102 c000 07 06 0000 c0000201 c6336402 94040000");
     packet.extend(hex("9c40 01bb 01020304 05060708 61ff 1234 0000 4321 020405b4 616263"));
@@ -56,7 +56,7 @@ fn header_fields_are_kept() {
 }
 
 #[test]
-fn ports_and_payload_of_udp() {
+fn decodes_udp_ports_and_payload() {
     for packet in [ipv4(17, &udp(53, 1024, b"abc")), ipv6(17, &udp(53, 1024, b"abc"))] {
         let (seen, counters) = decode(LinkType::RAW, &packet);
         assert_eq!((seen[0].ports, seen[0].is_tcp, counters.udp), ((53, 1024), false, 1));
@@ -72,7 +72,7 @@ fn ports_and_payload_of_udp() {
 }
 
 #[test]
-fn a_snap_length_shortens_the_payload_and_spares_no_header() {
+fn snap_length_truncates_payload_but_not_headers() {
     for inner in [Inner::V4, Inner::V6] {
         let packet = inner.bytes();
         let wire_len = u32::try_from(packet.len()).unwrap();
@@ -96,7 +96,7 @@ fn a_snap_length_shortens_the_payload_and_spares_no_header() {
 }
 
 #[test]
-fn extension_headers_are_followed() {
+fn follows_extension_headers() {
     let tcp = tcp(b"x");
     let next_in_tcp = |header: &str| [hex(header), tcp.clone()].concat();
     for (next, headers, options_len) in [
@@ -127,7 +127,7 @@ fn extension_headers_are_followed() {
 }
 
 #[test]
-fn impossible_headers_are_counted() {
+fn counts_invalid_headers() {
     let packet = Inner::V4.bytes();
     let set = |at: usize, value: u8| {
         let mut packet = packet.clone();
@@ -152,7 +152,7 @@ fn impossible_headers_are_counted() {
 }
 
 #[test]
-fn other_protocols_are_counted() {
+fn counts_other_protocols() {
     for (packet, counter) in [
         (ipv4(1, b"\x08\0"), (|c| c.icmp) as fn(&huginn_net_core::DecodeCounters) -> u64),
         (ipv6(58, b"\x80\0"), |c| c.icmp),
@@ -168,7 +168,7 @@ fn other_protocols_are_counted() {
 }
 
 #[test]
-fn wrong_checksums_are_counted_and_nothing_else() {
+fn wrong_checksums_are_only_counted() {
     let config = DecodeConfig { verify_checksums: true, ..DecodeConfig::default() };
     let mut decoder = Decoder::new(config);
     let mut decode = |packet: &[u8]| {
@@ -197,7 +197,7 @@ fn wrong_checksums_are_counted_and_nothing_else() {
 }
 
 #[test]
-fn one_packet_by_itself() {
+fn decode_ip_decodes_single_packet() {
     for inner in [Inner::V4, Inner::V6] {
         let packet = inner.bytes();
         let segment = decode_ip(&packet).unwrap();

@@ -9,14 +9,14 @@ use super::wire::{INNER_V4, INNER_V6, Inner, counted, decode, decode_cut, hex};
 const WIFI_ADDRESSES: &str = "0200000000aa 020000000001 020000000002";
 
 #[test]
-fn every_link_type_leads_to_the_segment() {
+fn decodes_every_link_type() {
     for case in CASES {
         case.check();
     }
 }
 
 #[test]
-fn what_is_not_ip_is_counted() {
+fn counts_non_ip_frames() {
     counted(LinkType(147), "00", |c| c.unknown_link);
     let ethernet = |rest| format!("020000000002 020000000001 {rest}");
     counted(LinkType::ETHERNET, &ethernet("0806 0001080006040001"), |c| c.arp);
@@ -43,7 +43,7 @@ fn what_is_not_ip_is_counted() {
 }
 
 #[test]
-fn wifi_frames_without_a_packet_are_counted() {
+fn counts_wifi_frames_without_packet() {
     let wifi = |control: &str, rest: &str| format!("{control} 0000 {WIFI_ADDRESSES} {rest}");
     // Beacon, acknowledgement, null function, QoS null function.
     counted(LinkType::IEEE802_11, &wifi("8000", "0000"), |c| c.not_data);
@@ -60,7 +60,7 @@ fn wifi_frames_without_a_packet_are_counted() {
 }
 
 #[test]
-fn an_aggregate_gives_each_of_its_packets() {
+fn aggregate_yields_every_packet() {
     // By hand (IEEE 802.11, clause 9.3.2.2): two subframes, the first padded to a multiple of four; tshark agrees.
     let subframe = "020000000004 020000000003";
     let first = format!("{subframe} 0039 aaaa030000000800 {INNER_V4} 00");
@@ -84,7 +84,7 @@ fn an_aggregate_gives_each_of_its_packets() {
 }
 
 #[test]
-fn the_check_sequence_that_radiotap_announces_is_no_data() {
+fn strips_check_sequence_declared_by_radiotap() {
     // An IP length of zero leaves the end to the frame.
     let packet = INNER_V4.replacen("0031", "0000", 1);
     let frame =

@@ -6,14 +6,14 @@ use super::tunnel_vectors::{TAGS, TUNNELS};
 use super::wire::{INNER_V4, INNER_V6, Inner, counted, decode, hex, ipv4, ipv6, udp};
 
 #[test]
-fn every_tag_and_tunnel_leads_to_the_segment() {
+fn decodes_every_tag_and_tunnel() {
     for case in TAGS.iter().chain(TUNNELS) {
         case.check();
     }
 }
 
 #[test]
-fn tunnels_nest() {
+fn decodes_nested_tunnels() {
     let inner = [hex("0000 86dd"), hex(INNER_V6)].concat();
     let gre = [hex("020000000004 020000000003 8100 0005 0800"), ipv4(47, &inner)].concat();
     let vxlan = ipv6(17, &udp(50_000, 4789, &[hex("08000000 00002a00"), gre].concat()));
@@ -24,7 +24,7 @@ fn tunnels_nest() {
 }
 
 #[test]
-fn tunnels_end_at_a_depth() {
+fn stops_at_maximum_tunnel_depth() {
     let tags =
         |count: usize| hex(&format!("{} {} 0800 {INNER_V4}", "02".repeat(12), "8100 0001".repeat(count)));
     let (seen, _) = decode(LinkType::ETHERNET, &tags(8));
@@ -44,7 +44,7 @@ fn tunnels_end_at_a_depth() {
 }
 
 #[test]
-fn a_port_alone_makes_no_tunnel() {
+fn tunnel_port_without_header_is_segment() {
     let geneve = "0000 6558 00009900";
     let teredo = |packet: &str| format!("0001 0000 0102030405060708 00 {packet}");
     for (port, payload) in [
@@ -88,7 +88,7 @@ fn a_port_alone_makes_no_tunnel() {
 }
 
 #[test]
-fn a_tunnel_without_a_segment_is_counted() {
+fn counts_tunnels_without_segment() {
     let in_udp = |port, payload: &str| -> String {
         ipv4(17, &udp(50_000, port, &hex(payload))).iter().map(|byte| format!("{byte:02x}")).collect()
     };

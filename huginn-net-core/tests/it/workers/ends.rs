@@ -33,7 +33,7 @@ fn breaking_sink_ends_an_endless_source() {
 }
 
 #[test]
-fn closures_stop_the_analysis_by_what_they_return() {
+fn closure_result_stops_analysis() {
     let packets = syns(10);
     for workers in [1, 2] {
         let events = |sink: &mut dyn Sink<Event<String>>| {
@@ -105,7 +105,7 @@ fn workers_stop_at_the_same_block() {
 }
 
 #[test]
-fn silent_source_is_left_after_break_or_cancel() {
+fn silent_source_ends_after_break_or_cancel() {
     for workers in [1, 2, 5] {
         let source = || Silent::after(Packet::syn(1));
         let counters = builder(workers, 1 << 16).build().analyze(source(), &mut BreakAt(1)).unwrap();
@@ -126,7 +126,7 @@ fn silent_source_is_left_after_break_or_cancel() {
 
 /// The other worker has most likely read everything when the sink breaks.
 #[test]
-fn slow_worker_finishes_what_others_have_read() {
+fn slow_worker_finishes_blocks_read_by_others() {
     let packets = syns(7);
     let slow_worker = OnceLock::new();
     let slow = |event: Event<String>| {
@@ -145,7 +145,7 @@ fn slow_worker_finishes_what_others_have_read() {
 }
 
 #[test]
-fn source_error_comes_after_all_events_before_it() {
+fn source_error_follows_all_earlier_events() {
     let packets = syns(100);
     for workers in [1, 2, 5] {
         let mut events: Vec<String> = Vec::new();
@@ -257,7 +257,7 @@ fn text_sink_ends_once_however_the_analysis_ends() {
 }
 
 #[test]
-fn panicking_worker_ends_a_source_that_waits() {
+fn panicking_worker_ends_waiting_source() {
     let poison = Packet::segment(1, TcpFlags::SYN, POISON);
     let mut waits = 0;
     let source = Waiting::new(vec![poison], move |_| {

@@ -40,7 +40,7 @@ fn slow_worker_drops_blocks_and_counts_them() {
 }
 
 #[test]
-fn nothing_is_lost_where_the_source_waits() {
+fn waiting_source_loses_nothing() {
     let packets = syns(200);
     let mut events = 0;
     let counters = builder(2, 1).build().analyze(Overwriting::new(&packets), &mut |_: Event<String>| {

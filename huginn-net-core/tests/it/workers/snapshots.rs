@@ -12,7 +12,7 @@ use super::sources::{Overwriting, Waiting};
 use super::traffic::{Everything, Packet, syns};
 
 #[test]
-fn no_event_waits_for_the_next_frame() {
+fn events_arrive_before_source_waits() {
     for (workers, block_bytes) in [(1, 1), (3, 1), (3, 1 << 20)] {
         let (seen, heard) = mpsc::channel();
         let packets = (1..10).map(|client| Packet::segment(client, TcpFlags::SYN, b"")).collect();
@@ -68,7 +68,7 @@ fn counted(snapshots: &SnapshotHandle<Everything>, frames: u64) -> (Counters, u6
 }
 
 #[test]
-fn snapshot_counts_all_frames_while_the_source_waits() {
+fn snapshot_counts_all_frames_while_source_waits() {
     let mut analyzer = builder(3, 1 << 20).build();
     // What was analysed before counts.
     analyzer.analyze(Overwriting::new(&syns(10)), &mut |_: Event<String>| {}).unwrap();
@@ -93,7 +93,7 @@ fn snapshot_counts_all_frames_while_the_source_waits() {
 
 /// With one worker the thread that waits is the one that answers: the source has to be woken.
 #[test]
-fn snapshot_wakes_a_source_that_waits() {
+fn snapshot_wakes_waiting_source() {
     let analyzer = builder(1, 1).build();
     let snapshots = analyzer.snapshot_handle();
     let (wake, woken) = mpsc::channel();
@@ -117,7 +117,7 @@ fn snapshot_wakes_a_source_that_waits() {
 }
 
 #[test]
-fn frames_without_segments_are_counted_while_the_source_waits() {
+fn frames_without_segments_are_counted_while_idle() {
     let mut analyzer = builder(2, 1 << 20).build();
     let snapshots = analyzer.snapshot_handle();
     let arp = Packet { data: vec![0; 30], link: LinkType::ETHERNET, ts: Timestamp::new(1, 0, 6) };
@@ -132,7 +132,7 @@ fn frames_without_segments_are_counted_while_the_source_waits() {
 }
 
 #[test]
-fn sink_that_asks_its_own_analysis_gets_no_answer() {
+fn query_from_own_sink_returns_none() {
     for workers in [1, 2] {
         let mut analyzer = builder(workers, 1).build();
         let snapshots = analyzer.snapshot_handle();
@@ -145,7 +145,7 @@ fn sink_that_asks_its_own_analysis_gets_no_answer() {
 }
 
 #[test]
-fn question_at_the_end_is_not_kept_waiting() {
+fn query_at_end_does_not_block() {
     for workers in [1, 2] {
         for _ in 0..20 {
             let mut analyzer = builder(workers, 1).build();
