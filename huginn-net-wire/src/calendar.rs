@@ -23,10 +23,10 @@ pub struct CivilDate {
 }
 
 impl CivilDate {
-    /// The last day that [`from_days`](Self::from_days) takes: 9999-12-31.
+    /// The last day that [`from_days`](Self::from_days) supports: 9999-12-31.
     pub const LAST_DAY: u32 = 2_932_896;
 
-    /// The date of a day, counted from 1970-01-01, which is 0; that of [`LAST_DAY`](Self::LAST_DAY) for a later one.
+    /// Converts days since 1970-01-01 to a date. Later days saturate at [`LAST_DAY`](Self::LAST_DAY).
     #[expect(
         clippy::arithmetic_side_effects,
         clippy::cast_possible_truncation,
@@ -47,7 +47,8 @@ impl CivilDate {
         Self { year: year as u16, month: month as u8, day: day as u8 }
     }
 
-    /// Days from 1970-01-01, less than 0 before it. A day beyond the end of its month counts into the next one.
+    /// Returns the days since 1970-01-01, negative before it. A day after the end of its month counts into the next
+    /// one.
     #[expect(clippy::arithmetic_side_effects, reason = "years have 16 bits, months and days 8")]
     pub const fn days_since_epoch(self) -> i64 {
         // A year begins on 1 March.

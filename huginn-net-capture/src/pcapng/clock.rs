@@ -42,7 +42,7 @@ impl Clock {
                 _ => Unit::PerSecond(10_u128.saturating_pow(decimals.min(38))),
             };
         } else {
-            // log10(2), rounded up: as many digits as tell two neighbouring time stamps apart.
+            // log10(2), rounded up: enough digits to distinguish adjacent timestamps.
             decimals = u32::from(exponent).saturating_mul(30_103).div_ceil(100_000);
             self.unit = Unit::PerSecond(2_u128.saturating_pow(u32::from(exponent)));
         }

@@ -79,7 +79,7 @@ impl<P: Protocol> SnapshotHandle<P> {
         let (answer, answered) = bounded(1);
         let request: Request<P> = Box::new(move |snapshot| _ = answer.send(read(snapshot)));
         requests.send(request).ok()?;
-        // A request that nobody takes any more is dropped with the last sender only.
+        // An unanswered request is dropped only with the last sender.
         drop(requests);
         let wake = self.0.wake.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(wake) = wake {

@@ -245,7 +245,7 @@ fn filter_passes_both_directions_or_neither() {
     assert_eq!(seen(Filter::new().net("2001:db8::/32".parse().unwrap())), 0);
 }
 
-/// Takes so many events and breaks.
+/// Accepts this many events, then breaks.
 struct Limited(usize);
 
 impl<E> Sink<E> for Limited {
@@ -295,7 +295,7 @@ fn flows_are_capped_and_cleared_between_captures() {
     assert_eq!(analyzer.counters().flows.active, 0);
 }
 
-/// Notes every SYN; what is remembered is how many each client sent.
+/// Reports every SYN; the shared state counts SYNs per client.
 #[derive(Default)]
 struct Syns;
 

@@ -16,11 +16,11 @@ use super::*;
 use crate::backend::{Drops, ReceiveError};
 use crate::{Interface, InterfaceState};
 
-/// Frames that are held back are so for so long at most.
+/// Maximum delivery delay.
 const MAX_DELAY: Duration = Duration::from_millis(10);
-/// Frames that are taken at once.
+/// Frames per batch.
 const AT_ONCE: usize = 3;
-/// What the clock that stamps frames showed at the beginning.
+/// Wall clock at the start, in milliseconds.
 const EPOCH: u64 = 1_700_000_000_000;
 
 /// A backend whose frames were all copied.
@@ -53,10 +53,10 @@ fn moment(begun: Instant, millis: u64) -> ClockReading {
     ClockReading { at: begun + Duration::from_millis(millis), time }
 }
 
-/// What is to come of an interface: when each frame is captured, and when it can be received_at, in milliseconds.
+/// The frames of an interface: capture time and delivery time, in milliseconds.
 type Coming = VecDeque<[u64; 2]>;
 
-/// Takes and lends frames for so many milliseconds as the program does; what was lent: when it was captured, and when lent.
+/// Simulates the source for this many milliseconds. Returns capture time and lending time of each frame.
 fn lend_all(coming: &mut [Coming], millis: u64) -> Vec<[u64; 2]> {
     let begun = Instant::now();
     let mut queues = FrameQueues::new(coming.len(), moment(begun, 0));
@@ -96,7 +96,7 @@ fn lend_all(coming: &mut [Coming], millis: u64) -> Vec<[u64; 2]> {
     lent
 }
 
-/// Frames of an interface: the gaps between their captures, and how long each is held back; none overtakes another.
+/// Generates the frames of an interface from the gaps between captures and the delivery delays, in order.
 fn coming() -> impl Strategy<Value = Coming> {
     prop::collection::vec((0..15_u64, 0..=10_u64), 0..30).prop_map(|frames| {
         let (mut captured, mut there) = (0, 0);
@@ -166,7 +166,7 @@ fn wait_returns_remaining_delay() {
     for (now, want) in [(17, 8), (25, 0), (99, 0)] {
         assert_eq!(queues.wait(moment(begun, now), MAX_DELAY), Some(Duration::from_millis(want)));
     }
-    // Since it was taken it waits no longer than that, whatever the clock says that stamps frames.
+    // The frame waits no longer than that since it was received, whatever the wall clock shows.
     assert!(!queues.select(Some(MAX_DELAY)));
     queues.mark_empty(0, ClockReading { at: begun + Duration::from_millis(27), ..moment(begun, 0) });
     assert!(queues.select(Some(MAX_DELAY)));

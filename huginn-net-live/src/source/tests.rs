@@ -18,10 +18,10 @@ use crate::{Interface, InterfaceState, NoticeKind};
 
 const MAX_DELAY: Duration = Duration::from_millis(50);
 
-/// An interface that does as it is received.
+/// A backend that follows a script.
 struct ScriptedBackend {
     steps: VecDeque<Step>,
-    /// Rings always.
+    /// Always readable.
     wake_fd: PipeReader,
     _ring: PipeWriter,
 }
@@ -32,7 +32,7 @@ enum Step {
     Nothing,
     Fails(i32),
     Down,
-    /// What is found out when it is looked for.
+    /// The result of a refresh.
     Found(io::Result<InterfaceState>),
 }
 
@@ -76,7 +76,7 @@ impl CaptureBackend for ScriptedBackend {
     }
 }
 
-/// A source of interfaces, of which the first is called `0`.
+/// Creates a source of interfaces named `0`, `1` and so on.
 fn source(interfaces: impl IntoIterator<Item = Vec<Step>>) -> LiveSource {
     let backends = interfaces.into_iter().enumerate().map(|(number, steps)| {
         let (wake_fd, mut ring) = pipe().unwrap();
@@ -89,7 +89,7 @@ fn source(interfaces: impl IntoIterator<Item = Vec<Step>>) -> LiveSource {
     LiveSource::of(Interfaces::from_backends(backends), MAX_DELAY, stopper, wake_fd)
 }
 
-/// The times of the next frames, so many if there are.
+/// Reads up to `count` frames and returns their times.
 fn lend(source: &mut LiveSource, count: usize) -> Vec<u64> {
     let mut times = Vec::new();
     while times.len() < count {

@@ -68,7 +68,7 @@ pub(crate) fn options(backend: Backend) -> LiveOptions {
     options
 }
 
-/// An Ethernet frame with an IPv4 packet with a UDP datagram, of which this number is the payload.
+/// Builds an Ethernet frame with a UDP datagram whose payload is this number.
 pub(crate) fn frame(number: u32) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
     frame.extend([0x45, 0, 0, 32, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2]);
@@ -115,7 +115,7 @@ impl Lent {
     }
 }
 
-/// The next frames, so many if they come within ten seconds.
+/// Reads this many frames, or those that arrive within ten seconds.
 pub(crate) fn lend(source: &mut LiveSource, count: usize) -> Vec<Lent> {
     let (done, is_done) = mpsc::channel::<()>();
     let stopper = source.stopper();

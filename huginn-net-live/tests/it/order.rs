@@ -9,7 +9,7 @@ use crate::lab::{
     cable, end, frame, in_namespaces, is_idle, lend, numbers, options, other_cable, send, sender,
 };
 
-/// A tap with a port for each direction, of which nothing is taken while much goes by.
+/// A tap with one port per direction, read only after all traffic was sent.
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
 fn merges_buffered_directions_in_order() {

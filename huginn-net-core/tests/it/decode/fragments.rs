@@ -22,7 +22,7 @@ fn fragment6(id: u32, next: u8, start: usize, more: bool, payload: &[u8]) -> Vec
     ipv6(44, &[header, payload.to_vec()].concat())
 }
 
-/// A payload cut after every so many units of 8 bytes, each part with its place: (start, more, part).
+/// Splits a payload into fragments of this many units of 8 bytes: (start, more, bytes).
 fn cut(payload: &[u8], units: &[usize]) -> Vec<(usize, bool, Vec<u8>)> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -323,7 +323,7 @@ fn fragment_memory_is_bounded_by_received_bytes() {
     for id in 100..200 {
         capture.push(&fragment4(id, 17, 0, true, &text(8_000)));
     }
-    // Ten at most are held of the large ones.
+    // At most ten of the large ones fit.
     capture.decoder.finish();
     let counters = capture.counters();
     assert!(counters.fragment_leftovers <= 12 && counters.fragment_leftovers > 5, "{counters:?}");
@@ -340,6 +340,6 @@ fn every_datagram_has_one_outcome() {
     capture.push(&fragment4(2, 17, 0, true, head));
     capture.decoder.finish();
     assert_eq!((capture.counters().reassembled, capture.counters().fragment_leftovers), (1, 1));
-    // It is ready for another capture, and what belonged to the last is forgotten.
+    // The decoder is ready for another capture, without state of the last one.
     assert_eq!(capture.push(&fragment4(2, 17, 16, false, tail)).len(), 0);
 }

@@ -188,7 +188,7 @@ fn wrong_checksums_are_only_counted() {
     assert_eq!(decode(&changed(&v4, 8)), (1, 1, 0));
     assert_eq!(decode(&changed(&v4, 48)), (1, 1, 1));
     assert_eq!(decode(&changed(&v6, 64)), (1, 1, 2));
-    // What is not whole cannot be told; neither can a UDP datagram without a checksum.
+    // Neither truncated payloads nor UDP datagrams without a checksum can be verified.
     assert_eq!(decode(&changed(&v6, 64)[..66]), (1, 1, 2));
     let mut datagram = ipv6(17, &udp(53, 1024, b"abc"));
     assert_eq!(decode(&datagram), (1, 1, 2));

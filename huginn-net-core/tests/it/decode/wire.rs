@@ -140,7 +140,7 @@ fn packets(counters: &DecodeCounters) -> u64 {
     counters.frames + counters.aggregated
 }
 
-/// The places of which a packet ends in exactly one.
+/// Checks that every packet has exactly one outcome.
 fn outcomes(counters: &DecodeCounters) -> u64 {
     let c = counters;
     let handed_on = c.tcp + c.udp + c.fragments_buffered;

@@ -215,7 +215,7 @@ fn sink_panic_reaches_the_caller_from_one_worker() {
         .analyze(Endless(Packet::syn(1)), &mut |_: Event<String>| -> () { panic!("enough") });
 }
 
-/// Counts the ends that it is told of, and the events since the last batch end.
+/// Counts calls of `end`, and events since the last batch end.
 #[derive(Default)]
 struct Ends {
     ends: u32,

@@ -1,4 +1,4 @@
-//! Several workers find what one finds, in the same order; they end when they should, and report what went wrong.
+//! Parallel analysis: equal events in equal order for any number of workers, termination, and errors.
 
 mod ends;
 mod order;

@@ -51,7 +51,7 @@ impl TextSink for Recorder {
     }
 }
 
-/// Asks until so many frames and all their events are counted.
+/// Queries until this many frames and all their events are counted.
 fn counted(snapshots: &SnapshotHandle<Everything>, frames: u64) -> (Counters, u64, u32) {
     for _ in 0..10_000 {
         let answer = snapshots.query(|snapshot| {
