@@ -26,7 +26,7 @@ pub struct Truncated {
     pub offset: usize,
     /// Bytes needed.
     pub needed: usize,
-    /// Returns the number of bytes left.
+    /// Bytes left.
     pub left: usize,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Cursor<'a> {
         self.len.saturating_sub(self.rest.len())
     }
 
-    /// Bytes left.
+    /// Returns the number of bytes left.
     pub const fn remaining(&self) -> usize {
         self.rest.len()
     }
