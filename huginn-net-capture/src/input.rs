@@ -5,10 +5,8 @@ use std::io::{self, BufReader, Cursor, ErrorKind, Read};
 use flate2::bufread::MultiGzDecoder;
 
 use super::Compression;
+use super::limits::COMPRESSED_READ_LEN;
 use super::zstd::ZstdDecoder;
-
-/// Bytes of compressed data per read.
-const COMPRESSED_LEN: usize = 64 * 1024;
 
 /// A reader of uncompressed bytes.
 pub(super) enum Input {
@@ -28,10 +26,10 @@ impl Input {
         Ok(match compression {
             None => Self::Plain(raw),
             Some(Compression::Gzip) => {
-                Self::Gzip(Box::new(MultiGzDecoder::new(BufReader::with_capacity(COMPRESSED_LEN, raw))))
+                Self::Gzip(Box::new(MultiGzDecoder::new(BufReader::with_capacity(COMPRESSED_READ_LEN, raw))))
             }
             Some(Compression::Zstd) => {
-                Self::Zstd(Box::new(ZstdDecoder::new(BufReader::with_capacity(COMPRESSED_LEN, raw))))
+                Self::Zstd(Box::new(ZstdDecoder::new(BufReader::with_capacity(COMPRESSED_READ_LEN, raw))))
             }
         })
     }

@@ -4,6 +4,7 @@ mod byte_order;
 mod error;
 mod file_type;
 mod input;
+mod limits;
 mod pcap;
 mod pcapng;
 mod read_ahead;
@@ -27,9 +28,6 @@ use input::Input;
 use pcap::Pcap;
 use pcapng::Pcapng;
 use stream::Stream;
-
-/// Maximum frame length in bytes: libpcap's maximum snap length, which no capture tool exceeds.
-const MAX_FRAME_LEN: usize = 262_144;
 
 /// Reads a capture file and lends its frames one by one.
 ///

@@ -1,9 +1,10 @@
 //! The classic pcap format.
 
+use super::Record;
 use super::byte_order::ByteOrder;
 use super::error::{Defect, Part, ReadError};
+use super::limits::MAX_FRAME_LEN;
 use super::stream::Stream;
-use super::{MAX_FRAME_LEN, Record};
 use huginn_net_core::{Cursor, LinkType, Timestamp};
 
 const FILE_HEADER_LEN: usize = 24;

@@ -7,15 +7,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::Compression;
 use super::input::Input;
-
-/// Maximum number of decompressed blocks in the queue.
-const QUEUE_LEN: usize = 3;
-
-/// Bytes per block.
-const BLOCK_LEN: usize = 512 * 1024;
-
-/// Space before the bytes of a block, for the unread rest of the block before.
-pub(super) const PREFIX_ROOM: usize = 64 * 1024;
+use super::limits::{PREFIX_ROOM, READ_AHEAD_BLOCK_LEN, READ_AHEAD_BLOCKS};
 
 /// Decompressed bytes, from [`PREFIX_ROOM`] to `end` of the buffer. An empty block marks the end of the input, so
 /// that a panic of the thread cannot be mistaken for it.
@@ -48,8 +40,8 @@ impl ReadAhead {
     pub(super) fn start(input: Input) -> Result<Self, Input> {
         let (compression, consumed) = (input.compression(), input.consumed());
         let (hand_over, handed_over) = bounded::<Input>(1);
-        let (blocks, filled) = bounded(QUEUE_LEN);
-        let (spent, spare) = bounded(QUEUE_LEN);
+        let (blocks, filled) = bounded(READ_AHEAD_BLOCKS);
+        let (spent, spare) = bounded(READ_AHEAD_BLOCKS);
         let run = move || handed_over.recv().map_or((), |input| read(input, &blocks, &spare));
         match thread::Builder::new().name("huginn-ahead".into()).spawn(run) {
             Ok(_) => hand_over.send(input).map_err(|unsent| unsent.into_inner())?,
@@ -100,9 +92,9 @@ impl ReadAhead {
 /// Reads an input to its end, or until the receiver is dropped.
 fn read(mut input: Input, blocks: &Sender<Result<Block, Failure>>, spare: &Receiver<Vec<u8>>) {
     loop {
-        let mut buffer = spare.try_recv().unwrap_or_else(|_| vec![0; PREFIX_ROOM + BLOCK_LEN]);
+        let mut buffer = spare.try_recv().unwrap_or_else(|_| vec![0; PREFIX_ROOM + READ_AHEAD_BLOCK_LEN]);
         // Restores the length of a buffer that grew for a long frame.
-        buffer.resize(PREFIX_ROOM + BLOCK_LEN, 0);
+        buffer.resize(PREFIX_ROOM + READ_AHEAD_BLOCK_LEN, 0);
         let outcome = match input.read(buffer.get_mut(PREFIX_ROOM..).unwrap_or_default()) {
             Ok(len) => Ok(Block { buffer, end: PREFIX_ROOM.saturating_add(len), consumed: input.consumed() }),
             Err(error) => Err(Failure { error, in_reading: input.failed() }),

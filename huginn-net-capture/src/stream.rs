@@ -4,13 +4,8 @@ use std::io::{self, Read};
 
 use super::Compression;
 use super::input::Input;
-use super::read_ahead::{Block, PREFIX_ROOM, ReadAhead};
-
-/// Initial buffer length in bytes; measured, see `docs/decisions/002-capture-file-reader.md`.
-const BUFFER_LEN: usize = 256 * 1024;
-
-/// Maximum buffer length per read, in bytes.
-const MAX_BUFFER_LEN: usize = 1 << 20;
+use super::limits::{BUFFER_LEN, MAX_BUFFER_LEN, PREFIX_ROOM};
+use super::read_ahead::{Block, ReadAhead};
 
 /// The capture's bytes in order. Those from `start` to `end` of the buffer were read and not yet consumed.
 pub(super) struct Stream {

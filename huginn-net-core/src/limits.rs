@@ -55,3 +55,12 @@ pub(crate) const MAX_RESUMABLE_PARSERS: usize = 8;
 /// Smallest IP total length that fills an Ethernet frame without padding, in bytes: the minimum payload of an Ethernet
 /// frame (IEEE 802.3, clause 4A.4.2: 64 bytes less header and checksum).
 pub(crate) const MIN_ETHERNET_PAYLOAD_LEN: usize = 46;
+
+/// Maximum number of headers per frame, tags, tunnels and reassembled datagrams included.
+pub(crate) const MAX_HEADERS: u8 = 64;
+
+/// Maximum number of IPv6 extension headers per packet.
+pub(crate) const MAX_EXTENSIONS: usize = 16;
+
+/// Maximum length of a datagram: the range of an IP length field, in bytes.
+pub(crate) const MAX_DATAGRAM_LEN: usize = 65_535;

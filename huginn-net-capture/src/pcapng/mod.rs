@@ -3,10 +3,11 @@
 mod clock;
 mod interface;
 
+use super::Record;
 use super::byte_order::ByteOrder;
 use super::error::{Defect, Part, ReadError};
+use super::limits::{MAX_BUFFERED_BLOCK_LEN, MAX_FRAME_LEN, MAX_INTERFACES};
 use super::stream::Stream;
-use super::{MAX_FRAME_LEN, Record};
 use huginn_net_core::{Cursor, Timestamp};
 use interface::Interface;
 
@@ -27,12 +28,6 @@ const BLOCK_HEADER_LEN: usize = 8;
 const BLOCK_TRAILER_LEN: usize = 4;
 const MIN_BLOCK_LEN: usize = 12;
 const MIN_SECTION_HEADER_LEN: usize = 28;
-
-/// Maximum length of a buffered block in bytes: the longest frame and its options. Other blocks are skipped, whatever
-/// their length.
-const MAX_BUFFERED_BLOCK_LEN: usize = 1 << 20;
-/// Maximum number of interfaces per section, which is all that the obsolete packet block can number.
-const MAX_INTERFACES: usize = 1 << 16;
 
 /// Whether the first bytes are those of a pcapng file.
 pub(super) fn probe(head: &[u8]) -> bool {

@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use super::counters::{DecodeCounters, SkipReason, add};
 use super::ip::{Fragment, IpPacket};
+use crate::limits::MAX_DATAGRAM_LEN;
 use crate::{Addresses, Cursor, IpHeader, Timestamp};
-
-/// Maximum length of a datagram: the range of an IP length field, in bytes.
-const MAX_DATAGRAM: usize = 65_535;
 
 /// Limits of the fragment table.
 #[derive(Clone, Copy, Debug)]
@@ -166,7 +164,7 @@ fn fits(packet: &IpPacket<'_>, fragment: Fragment) -> bool {
     // The IPv4 length includes the whole header, the IPv6 length only extension headers.
     let header = if packet.header.is_ipv4() { packet.header.header_len } else { packet.header.options_len };
     let end = usize::from(header).saturating_add(fragment.start.into()).saturating_add(len);
-    end <= MAX_DATAGRAM && (!fragment.more || len > 0 && len & 7 == 0)
+    end <= MAX_DATAGRAM_LEN && (!fragment.more || len > 0 && len & 7 == 0)
 }
 
 impl ReassembledDatagram {

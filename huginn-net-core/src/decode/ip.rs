@@ -4,10 +4,8 @@ use std::net::Ipv4Addr;
 
 use super::checksum::Sum;
 use super::error::{DecodeError, Layer};
+use crate::limits::MAX_EXTENSIONS;
 use crate::{Addresses, IpHeader};
-
-/// Maximum number of IPv6 extension headers per packet.
-const MAX_EXTENSIONS: usize = 16;
 
 /// Numbers of IANA's registry "Protocol Numbers".
 pub(super) mod protocol {

@@ -27,10 +27,8 @@ use fragments::{FragmentLimits, FragmentTable, ReassembledDatagram};
 use ip::{Header, IpPacket, Ipv4, Version, protocol};
 use transport::Datagram;
 
+use crate::limits::MAX_HEADERS;
 use crate::{Frame, IpHeader, Segment, Timestamp, Truncated, TunnelLayer, TunnelPath};
-
-/// Maximum number of headers per frame, tags, tunnels and reassembled datagrams included.
-const MAX_HEADERS: u8 = 64;
 
 /// Configuration of the [`Decoder`].
 #[derive(Clone, Debug, PartialEq, Eq)]
