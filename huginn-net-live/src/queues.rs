@@ -143,10 +143,12 @@ impl FrameQueues {
     fn next(&self, max_delay: Option<Duration>, order: MergeOrder) -> Option<(usize, u64)> {
         let mut first: Option<(usize, NextFrameTime)> = None;
         let mut until = u64::MAX;
-        let mut known: Option<ClockReading> = None;
+        let mut last_empty: Option<ClockReading> = None;
         for (slot, queue) in self.queues.iter().enumerate() {
             let Some(head) = queue.head() else {
-                known = known.filter(|known| known.at <= queue.empty_at.at).or(Some(queue.empty_at));
+                last_empty = last_empty
+                    .filter(|last_empty| last_empty.at <= queue.empty_at.at)
+                    .or(Some(queue.empty_at));
                 continue;
             };
             let rank = order.rank(head.ts);
@@ -157,9 +159,10 @@ impl FrameQueues {
             until = until.min(other);
         }
         let (slot, head) = first?;
-        if let (Some(known), Some(max_delay)) = (known, max_delay) {
-            if known.at.checked_duration_since(head.received_at.at).is_none_or(|since| since < max_delay) {
-                let is_there = known.time.as_nanos().saturating_sub(nanos(max_delay));
+        if let (Some(last_empty), Some(max_delay)) = (last_empty, max_delay) {
+            if last_empty.at.checked_duration_since(head.received_at.at).is_none_or(|since| since < max_delay)
+            {
+                let is_there = last_empty.time.as_nanos().saturating_sub(nanos(max_delay));
                 until = until.min(order.rank(is_there));
             }
         }

@@ -292,16 +292,16 @@ impl Decoder {
     fn aggregate(&mut self, mut rest: &[u8], context: &mut FrameContext<'_>) -> Result<(), SkipReason> {
         let (path, headers_left) = (self.path, context.headers_left);
         loop {
-            let (part, behind) = wifi::subframe(rest)?;
+            let (part, after) = wifi::subframe(rest)?;
             let outcome = ethernet::llc(part).and_then(|next| self.follow(next, context));
-            if behind.is_empty() {
+            if after.is_empty() {
                 return outcome;
             }
             if let Err(stop) = outcome {
                 self.counters.count_skipped(stop, context.cut);
             }
             add(&mut self.counters.aggregated, 1);
-            (self.path, context.headers_left, rest) = (path, headers_left, behind);
+            (self.path, context.headers_left, rest) = (path, headers_left, after);
         }
     }
 }

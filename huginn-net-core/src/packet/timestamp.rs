@@ -94,8 +94,8 @@ impl Timestamp {
             0 => 19,
             digits => usize::from(digits).saturating_add(20),
         };
-        if let Some(place) = bytes.get_mut(end) {
-            *place = b'Z';
+        if let Some(byte) = bytes.get_mut(end) {
+            *byte = b'Z';
         }
         Text { bytes, len: end.saturating_add(1) }
     }
