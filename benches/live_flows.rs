@@ -38,7 +38,7 @@ pub(crate) fn measure<P: Protocol>(bench: &mut Bench, builder: impl Fn() -> Buil
                     let _ = analyzer.push(black_box(&frame), &mut sink);
                 }
                 let counters = analyzer.counters();
-                assert_eq!((counters.flows.held, counters.segments_without_flow), (u64::from(flows), 0));
+                assert_eq!((counters.flows.active, counters.segments_without_flow), (u64::from(flows), 0));
                 counters.events - before
             };
             (PACKETS as usize, pass)

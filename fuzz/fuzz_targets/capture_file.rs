@@ -1,4 +1,4 @@
-//! Any bytes as a capture file: every frame is read, the end is reached, and an error is the last thing said.
+//! Reads any bytes as a capture file: reading ends, and an error is the last result.
 #![no_main]
 
 use std::io::Cursor;

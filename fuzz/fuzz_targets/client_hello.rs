@@ -1,5 +1,5 @@
-//! Any bytes as a handshake message of each transport, and as the records of a stream: each hello has its fingerprints,
-//! whose texts read back, and is the same hello once it is owned.
+//! Parses any bytes as a handshake message of each transport and as TLS records: each hello has fingerprints whose
+//! texts parse back, and owned hellos equal borrowed ones.
 #![no_main]
 
 use huginn_net_tls::{ClientHello, Ja4, Ja4Form, Ja4Raw, Parsed, ServerHello, Transport};

@@ -1,4 +1,4 @@
-//! Any bytes as a signature database; one that is accepted can be asked.
+//! Parses any bytes as a signature database, and queries those that are accepted.
 #![no_main]
 
 use huginn_net_db::Database;

@@ -1,5 +1,5 @@
-//! Frames of any link type to one decoder: two bytes of link type, then frames behind two bytes of length each
-//! (little-endian), so that fragments can meet.
+//! Decodes frames of any link type with one decoder. The input is two bytes of link type, then frames with two bytes
+//! of length before each (little-endian), so that fragments can be reassembled.
 #![no_main]
 
 use huginn_net_core::{DecodeConfig, Decoder, Frame, LinkType, Timestamp};
@@ -11,9 +11,9 @@ fuzz_target!(|data: &[u8]| {
     let config = DecodeConfig { verify_checksums: true, ..DecodeConfig::default() };
     let mut decoder = Decoder::new(config);
     let mut seconds = 0;
-    while let Some((len, behind)) = rest.split_first_chunk() {
-        let (frame, behind) = behind.split_at(behind.len().min(u16::from_le_bytes(*len).into()));
-        rest = behind;
+    while let Some((len, after)) = rest.split_first_chunk() {
+        let (frame, after) = after.split_at(after.len().min(u16::from_le_bytes(*len).into()));
+        rest = after;
         seconds += 1;
         let ts = Timestamp::new(seconds, 0, 6);
         let wire_len = frame.len() as u32;

@@ -1,5 +1,5 @@
-//! Any bytes as a capture file through the whole analyzer, with profiles of hosts: a second run on the same analyzer and
-//! runs with several workers report the same.
+//! Analyses any bytes as a capture file, with host profiles: a second run and runs with several workers report the
+//! same.
 #![no_main]
 
 use std::io::Cursor;
@@ -10,7 +10,7 @@ use huginn_net::p0f::P0fLine;
 use huginn_net::{CaptureReader, Event, HuginnNet, Observers, Scope};
 use libfuzzer_sys::fuzz_target;
 
-/// Numbers of workers that are compared with one, and the size of their blocks: one frame, or a few.
+/// Worker counts to compare with one worker, and their block sizes: one frame, or a few.
 const PARALLEL: [(NonZeroUsize, usize); 2] =
     [(NonZeroUsize::new(2).unwrap(), 1), (NonZeroUsize::new(3).unwrap(), 1 << 10)];
 
@@ -27,7 +27,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// All that the analyzer reports of a capture.
+/// Returns all that the analyzer reports about a capture.
 fn lines(analyzer: &mut HuginnNet, data: &[u8]) -> Vec<String> {
     analyzer.shared_state_mut().clear();
     let mut lines = Vec::new();
@@ -43,7 +43,7 @@ fn lines(analyzer: &mut HuginnNet, data: &[u8]) -> Vec<String> {
     lines
 }
 
-/// Both formats of an event.
+/// Renders an event in both formats.
 fn line(event: &Event) -> String {
     let p0f = P0fLine::of(event).map(|line| line.to_string());
     p0f.unwrap_or_default() + &JsonEvent { event, file: None }.to_string()

@@ -1,11 +1,11 @@
-//! Any bytes as both sides of an HTTP/1 connection: what is held stays bounded.
+//! Feeds any bytes as both sides of an HTTP/1 connection: buffers stay bounded.
 #![no_main]
 
 use huginn_net_http::Role;
 use huginn_net_http::http1::{Http1Connection, Http1Counters};
 use libfuzzer_sys::fuzz_target;
 
-// Pieces, each behind a byte that tells its side (the low bit), whether bytes are missing before it (the next) and its
+// Each piece follows a byte with its side (lowest bit), whether bytes are missing before it (next bit), and its
 // length.
 fuzz_target!(|data: &[u8]| {
     let (mut connection, mut counters) = (Http1Connection::new(), Http1Counters::default());

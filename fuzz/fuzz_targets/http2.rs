@@ -1,5 +1,5 @@
-//! Any bytes as one side of an HTTP/2 connection, the first byte telling how they are cut: cuts change nothing, and what
-//! is held stays bounded.
+//! Feeds any bytes as one side of an HTTP/2 connection, in pieces of the length in the first byte: segmentation
+//! changes nothing, and buffers stay bounded.
 #![no_main]
 
 use huginn_net_http::http2::{Http2Event, Http2Reader, PREFACE};

@@ -1,4 +1,4 @@
-//! Any text as a JA4 and as one with its lists in full: what is read is written as it was, and what is not tells where.
+//! Parses any text as JA4 and as raw JA4: accepted text is written back unchanged, and errors name the position.
 #![no_main]
 
 use huginn_net_tls::{Ja4, Ja4Head, Ja4ParseError, Ja4Raw};

@@ -1,4 +1,4 @@
-//! Any bytes as p0f's queries and answers: what is read is written alike.
+//! Parses any bytes as queries and answers of the p0f socket: accepted bytes are written back unchanged.
 #![no_main]
 
 use huginn_net::p0f::{P0fAnswer, P0fQuery};

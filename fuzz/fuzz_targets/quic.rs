@@ -1,5 +1,5 @@
-//! Datagrams of a QUIC client, each behind two bytes of length (little-endian), the highest bit of which says that the
-//! bytes are no datagram but the frames of an Initial packet, which is then protected as RFC 9001 has it.
+//! Feeds datagrams of a QUIC client, with two bytes of length before each (little-endian). If the highest bit is set,
+//! the bytes are frames of an Initial packet, which the target then protects (RFC 9001).
 #![no_main]
 
 use aes::Aes128Enc;
@@ -17,10 +17,10 @@ const FRAMES: u16 = 0x8000;
 fuzz_target!(|data: &[u8]| {
     let mut initials = ClientInitials::new();
     let (mut rest, mut number) = (data, 0);
-    while let Some((len, behind)) = rest.split_first_chunk() {
+    while let Some((len, after)) = rest.split_first_chunk() {
         let len = u16::from_le_bytes(*len);
-        let (bytes, behind) = behind.split_at(behind.len().min(usize::from(len & !FRAMES)));
-        rest = behind;
+        let (bytes, after) = after.split_at(after.len().min(usize::from(len & !FRAMES)));
+        rest = after;
         let sealed;
         let datagram = if len & FRAMES == 0 {
             bytes

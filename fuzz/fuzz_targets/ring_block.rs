@@ -1,4 +1,4 @@
-//! Blocks of a packet socket's ring: no bytes make them panic or loop, and frames lie within the block.
+//! Parses any bytes as a ring block of a packet socket: terminates without panic, and frames lie within the block.
 #![no_main]
 
 use huginn_net_live::{BlockFrame, BlockFrames};

@@ -1,5 +1,6 @@
-//! The length of pieces, then any bytes as what an SSH client or server sends: pieces give the messages that the whole
-//! gives, buffers stay within their limit, each message is the same once it is owned, and its fingerprints fit its text.
+//! Feeds any bytes as the stream of an SSH client or server, in pieces of the length in the first byte. Pieces yield
+//! the same messages as the whole, buffers stay within their limit, owned messages equal borrowed ones, and HASSH
+//! fits its text.
 #![no_main]
 
 use huginn_net_ssh::{

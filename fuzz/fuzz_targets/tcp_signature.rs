@@ -1,4 +1,4 @@
-//! Any bytes as an IP packet; the signature of a SYN or SYN+ACK reads back from its text.
+//! Parses any bytes as an IP packet: the signature of a SYN or SYN+ACK parses back from its text.
 #![no_main]
 
 use huginn_net_tcp::TcpSignature;

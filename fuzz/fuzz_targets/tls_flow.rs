@@ -1,12 +1,13 @@
-//! Segments and datagrams of both sides of one connection: eight bytes (what it is; sequence and acknowledgement number,
-//! length of the payload, little-endian), then the payload. What is held stays within its limit, every packet is taken.
+//! Feeds segments and datagrams of both sides of one connection. Eight bytes precede each payload: kind, sequence and
+//! acknowledgement number, and payload length (little-endian). Buffers stay within their limit, and every packet is
+//! counted.
 #![no_main]
 
 use huginn_net_core::{Event, FlowLimits, Frame, LinkType, Timestamp};
 use huginn_net_tls::{HuginnNetTls, TlsEvent};
 use libfuzzer_sys::fuzz_target;
 
-const MAX_HELD: usize = 64 << 10;
+const MAX_BUFFERED_BYTES: usize = 64 << 10;
 
 const BY_SERVER: u8 = 1;
 const UDP: u8 = 2;
@@ -14,15 +15,15 @@ const UDP: u8 = 2;
 const FIRST: [u32; 2] = [0xffff_f000, 7];
 
 fuzz_target!(|data: &[u8]| {
-    let limits = FlowLimits { max_buffered_bytes: MAX_HELD, ..FlowLimits::default() };
+    let limits = FlowLimits { max_buffered_bytes: MAX_BUFFERED_BYTES, ..FlowLimits::default() };
     let mut analyzer = HuginnNetTls::builder().flow_limits(limits).build();
     let (mut rest, mut packets) = (data, 0);
-    while let Some((&[what, flags, seq_0, seq_1, ack_0, ack_1, len_0, len_1], behind)) =
+    while let Some((&[what, flags, seq_0, seq_1, ack_0, ack_1, len_0, len_1], after)) =
         rest.split_first_chunk()
     {
         let len = usize::from(u16::from_le_bytes([len_0, len_1]));
-        let (payload, behind) = behind.split_at(behind.len().min(len));
-        rest = behind;
+        let (payload, after) = after.split_at(after.len().min(len));
+        rest = after;
         packets += 1;
         let numbers = [u16::from_le_bytes([seq_0, seq_1]), u16::from_le_bytes([ack_0, ack_1])];
         let packet = packet(what, flags, numbers, payload);
@@ -33,8 +34,8 @@ fuzz_target!(|data: &[u8]| {
             TlsEvent::Server(server) => assert_eq!(server.hello.ja3s_hash(), server.hello.ja3s().hash()),
             _ => {}
         });
-        let held = analyzer.counters().flows.buffered_bytes;
-        assert!(held <= MAX_HELD as u64, "{held} bytes held");
+        let buffered = analyzer.counters().flows.buffered_bytes;
+        assert!(buffered <= MAX_BUFFERED_BYTES as u64, "{buffered} bytes buffered");
     }
     let counters = analyzer.counters();
     assert_eq!(counters.frames, packets);

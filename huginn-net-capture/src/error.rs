@@ -1,18 +1,18 @@
-//! What can be wrong with a capture file.
+//! Errors of capture files.
 
 use std::fmt;
 use std::io;
 
-use super::foreign;
+use super::file_type;
 use huginn_net_core::Truncated;
 
-/// How many bytes of a foreign file an error keeps.
+/// Bytes of an unknown file that an error keeps.
 pub(super) const HEAD_LEN: usize = 16;
 
-/// Why a capture cannot be read, or not any further.
+/// Error of reading a capture.
 ///
-/// `packet` is the number, from 1, of the packet that could not be had; `offset` is where its record or block, or
-/// the one in its way, begins in the uncompressed capture.
+/// `packet` is the number, from 1, of the packet that could not be read. `offset` is the start of its record or
+/// block, or of the damaged one before it, in the uncompressed capture.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CaptureError {
@@ -24,56 +24,56 @@ pub enum CaptureError {
         /// The reason.
         source: io::Error,
     },
-    /// The path is that of a directory.
+    /// The path is a directory.
     #[error("{name}: is a directory, not a capture file")]
     IsDirectory {
         /// The path.
         name: String,
     },
-    /// There is not one byte.
+    /// The input is empty.
     #[error("{name}: is empty")]
     Empty {
-        /// What the capture is called.
+        /// The name of the capture.
         name: String,
     },
-    /// The first bytes are those of no capture format.
-    #[error("{name}: is not a capture file: {}", foreign::describe(*.compression, .head))]
+    /// The input has no known capture format.
+    #[error("{name}: is not a capture file: {}", file_type::describe(*.compression, .head))]
     NotACapture {
-        /// What the capture is called.
+        /// The name of the capture.
         name: String,
         /// How it was compressed.
         compression: Option<Compression>,
         /// The first uncompressed bytes, 16 at most.
         head: Vec<u8>,
     },
-    /// The capture is cut, or says what cannot be.
+    /// The capture is truncated or invalid.
     #[error("{name}: packet {packet} at byte {offset}: {defect}")]
     Damaged {
-        /// What the capture is called.
+        /// The name of the capture.
         name: String,
-        /// The packet that could not be had.
+        /// The packet that could not be read.
         packet: u64,
-        /// Where its record or block begins.
+        /// Offset of its record or block.
         offset: u64,
         /// What is wrong.
         defect: Defect,
     },
-    /// Decompression failed; what could be decompressed before has been used, but for up to 32 KiB where the data
-    /// are not cut but wrong.
+    /// Decompression failed. All data before the error was used, except up to 32 KiB if the data is corrupt rather
+    /// than truncated.
     #[error(
         "{name}: packet {packet} at byte {offset}: \
          {compression} data cannot be decompressed past byte {reached}: {source}"
     )]
     Decompress {
-        /// What the capture is called.
+        /// The name of the capture.
         name: String,
-        /// The packet that could not be had.
+        /// The packet that could not be read.
         packet: u64,
-        /// Where its record or block begins.
+        /// Offset of its record or block.
         offset: u64,
         /// How the capture is compressed.
         compression: Compression,
-        /// How many bytes could be decompressed.
+        /// Number of bytes decompressed.
         reached: u64,
         /// The reason.
         source: io::Error,
@@ -81,32 +81,32 @@ pub enum CaptureError {
     /// Reading failed.
     #[error("{name}: packet {packet} at byte {offset}: cannot be read: {source}")]
     Io {
-        /// What the capture is called.
+        /// The name of the capture.
         name: String,
-        /// The packet that could not be had.
+        /// The packet that could not be read.
         packet: u64,
-        /// Where its record or block begins.
+        /// Offset of its record or block.
         offset: u64,
         /// The reason.
         source: io::Error,
     },
 }
 
-/// What is wrong with a record or block.
+/// A defect of a record or block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Defect {
-    /// The capture ends within it.
+    /// The capture ends within the record or block.
     #[error("{part} is cut: {needed} bytes needed, {left} left")]
     Cut {
-        /// What is incomplete.
+        /// The truncated part.
         part: Part,
         /// Its length in bytes.
         needed: u64,
-        /// How many of them there are.
+        /// Bytes available.
         left: u64,
     },
-    /// The version of the format is not known.
+    /// The format version is not supported.
     #[error("format version {major}.{minor} is not supported")]
     Version {
         /// Major version.
@@ -114,20 +114,20 @@ pub enum Defect {
         /// Minor version.
         minor: u16,
     },
-    /// A frame is longer than any capture tool makes it.
+    /// The frame length exceeds the maximum.
     #[error("frame of {len} bytes is longer than the greatest possible, {max}")]
     FrameLength {
         /// The stated length in bytes.
         len: u32,
-        /// The greatest accepted.
+        /// The maximum.
         max: usize,
     },
-    /// A pcapng packet block is too short for the frame that it announces.
+    /// The frame does not fit in its pcapng packet block.
     #[error("frame of {len} bytes does not fit its block, which has room for {room}")]
     FrameBeyondBlock {
         /// The stated length of the frame in bytes.
         len: u32,
-        /// What the block has room for.
+        /// Space in the block, in bytes.
         room: usize,
     },
     /// A pcapng block is shorter than its fixed fields.
@@ -138,12 +138,12 @@ pub enum Defect {
         /// The least for its type.
         min: usize,
     },
-    /// A pcapng block that must be held in memory is too long for that.
+    /// A pcapng block that must be buffered is too long.
     #[error("block of {len} bytes is longer than the greatest accepted, {max}")]
     BlockTooLong {
         /// The stated length in bytes.
         len: u32,
-        /// The greatest accepted.
+        /// The maximum.
         max: usize,
     },
     /// The two lengths of a pcapng block differ.
@@ -186,7 +186,7 @@ pub enum Defect {
     },
 }
 
-/// A piece of a capture file.
+/// A part of a capture file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Part {
@@ -202,7 +202,7 @@ pub enum Part {
     Block,
 }
 
-/// What a capture is compressed with.
+/// A compression format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compression {
@@ -213,10 +213,10 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// How many bytes [`probe`](Self::probe) wants to see.
+    /// Bytes that [`probe`](Self::probe) needs.
     pub(super) const PROBE_LEN: u64 = 4;
 
-    /// Tells the compression by the first bytes.
+    /// Detects the compression by the first bytes.
     pub(super) fn probe(head: &[u8]) -> Option<Self> {
         match head {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
@@ -254,26 +254,26 @@ impl Defect {
     }
 }
 
-/// Why reading ends; the reader adds where.
-pub(super) enum Stop {
+/// An error without its position, which the reader adds.
+pub(super) enum ReadError {
     Defect(Defect),
     Read(io::Error),
 }
 
-impl From<Defect> for Stop {
+impl From<Defect> for ReadError {
     fn from(defect: Defect) -> Self {
         Self::Defect(defect)
     }
 }
 
-impl From<io::Error> for Stop {
+impl From<io::Error> for ReadError {
     fn from(error: io::Error) -> Self {
         Self::Read(error)
     }
 }
 
-impl From<Truncated> for Stop {
-    /// Lengths are checked before fields are read; should one be too short all the same, its block is.
+impl From<Truncated> for ReadError {
+    /// Callers check lengths before they read fields, so this conversion should not be reached.
     fn from(truncated: Truncated) -> Self {
         Self::Defect(Defect::cut(Part::Block, truncated.needed, truncated.left))
     }

@@ -1,14 +1,12 @@
-//! The bytes that a capture is made of, decompressed on the way.
+//! The input of a capture, with decompression.
 
 use std::io::{self, BufReader, Cursor, ErrorKind, Read};
 
 use flate2::bufread::MultiGzDecoder;
 
 use super::Compression;
+use super::limits::COMPRESSED_READ_LEN;
 use super::zstd::ZstdDecoder;
-
-/// How many compressed bytes are read at once.
-const COMPRESSED_LEN: usize = 64 * 1024;
 
 /// A reader of uncompressed bytes.
 pub(super) enum Input {
@@ -18,7 +16,7 @@ pub(super) enum Input {
 }
 
 impl Input {
-    /// Looks at the first bytes to find out what they are compressed with, if anything.
+    /// Detects the compression by the first bytes.
     pub(super) fn new(reader: Box<dyn Read + Send>) -> io::Result<Self> {
         let mut raw = Raw { head: Cursor::default(), reader, consumed: 0, failed: false };
         let mut head = Vec::new();
@@ -28,10 +26,10 @@ impl Input {
         Ok(match compression {
             None => Self::Plain(raw),
             Some(Compression::Gzip) => {
-                Self::Gzip(Box::new(MultiGzDecoder::new(BufReader::with_capacity(COMPRESSED_LEN, raw))))
+                Self::Gzip(Box::new(MultiGzDecoder::new(BufReader::with_capacity(COMPRESSED_READ_LEN, raw))))
             }
             Some(Compression::Zstd) => {
-                Self::Zstd(Box::new(ZstdDecoder::new(BufReader::with_capacity(COMPRESSED_LEN, raw))))
+                Self::Zstd(Box::new(ZstdDecoder::new(BufReader::with_capacity(COMPRESSED_READ_LEN, raw))))
             }
         })
     }
@@ -44,12 +42,12 @@ impl Input {
         }
     }
 
-    /// Bytes read so far, before decompression.
+    /// Returns the bytes read so far, before decompression.
     pub(super) fn consumed(&self) -> u64 {
         self.raw().consumed
     }
 
-    /// Whether it was reading that failed, rather than decompressing what was read.
+    /// Whether reading failed, rather than decompression.
     pub(super) fn failed(&self) -> bool {
         self.raw().failed
     }
@@ -73,9 +71,9 @@ impl Read for Input {
     }
 }
 
-/// The bytes as they come, counted.
+/// The raw input, with a byte counter.
 pub(super) struct Raw {
-    /// What was read to look at, and is to be read again.
+    /// Bytes read for detection, to be read again.
     head: Cursor<Vec<u8>>,
     reader: Box<dyn Read + Send>,
     consumed: u64,

@@ -1,12 +1,13 @@
 //! Capture files: pcap and pcapng, plain or compressed, from a path or any reader.
 
-mod ahead;
 mod byte_order;
 mod error;
-mod foreign;
+mod file_type;
 mod input;
+mod limits;
 mod pcap;
 mod pcapng;
+mod read_ahead;
 mod stream;
 mod zstd;
 
@@ -21,19 +22,16 @@ use std::path::Path;
 
 pub use error::{CaptureError, Compression, Defect, Part};
 
-use error::Stop;
+use error::ReadError;
 use huginn_net_core::{Block, Fill, Frame, FrameRecord, LinkType, NextFrame, Source, Timestamp};
 use input::Input;
 use pcap::Pcap;
 use pcapng::Pcapng;
 use stream::Stream;
 
-/// The longest frame that is accepted, in bytes: libpcap's maximum snap length, which no capture tool exceeds.
-const MAX_FRAME_LEN: usize = 262_144;
-
-/// Lends the frames of a capture file, one after the other.
+/// Reads a capture file and lends its frames one by one.
 ///
-/// The format is told by content, never by name:
+/// The reader detects the format by content, never by name:
 /// - pcap with times in microseconds or nanoseconds, in either byte order, and the variant with 24-byte record
 ///   headers of Alexey Kuznetzov's patched libpcap
 ///   ([the format](https://datatracker.ietf.org/doc/draft-ietf-opsawg-pcap/));
@@ -42,12 +40,11 @@ const MAX_FRAME_LEN: usize = 262_144;
 ///   ([the format](https://datatracker.ietf.org/doc/draft-ietf-opsawg-pcapng/));
 /// - each of them compressed by gzip (RFC 1952) or Zstandard (RFC 8878), in any number of members or frames.
 ///
-/// Frames borrow from one buffer of 256 KiB, which grows to 1 MiB at most for longer records; from several where a thread
-/// [decompresses ahead](Self::decompress_ahead). A decompressor adds its window: 32 KiB for gzip, what the file demands and at most
+/// Frames borrow from one buffer of 256 KiB, which grows to at most 1 MiB for longer records, or from several buffers
+/// if a thread [decompresses ahead](Self::decompress_ahead). A decompressor adds its window: 32 KiB for gzip, up to
 /// 128 MiB for Zstandard.
 ///
-/// A damaged capture lends all that precedes the damage, then says what is wrong in exactly one error, and has
-/// ended after that.
+/// A damaged capture yields all frames before the damage, then exactly one error, then its end.
 ///
 /// ```
 /// use huginn_net_capture::CaptureReader;
@@ -73,7 +70,7 @@ pub struct CaptureReader {
     packets: u64,
     input_len: Option<u64>,
     ended: bool,
-    /// Whether the caller was told that no frame is ready.
+    /// Whether the last call returned `Idle`.
     is_idle: bool,
 }
 
@@ -82,22 +79,22 @@ enum Format {
     Pcapng(Pcapng),
 }
 
-/// Where a record at the stream's start holds its frame, and what it says of it.
+/// Layout and metadata of the record at the start of the stream.
 struct Record {
     ts: Timestamp,
     link: LinkType,
     wire_len: u32,
-    /// Length of the whole record, headers and padding included; all of it is in the stream's buffer.
+    /// Length of the record with headers and padding, all of which is buffered.
     len: usize,
     /// The frame within the record.
     data: Range<usize>,
 }
 
 impl CaptureReader {
-    /// Opens a capture file. A named pipe will do as well.
+    /// Opens a capture file or a named pipe.
     ///
     /// # Errors
-    /// If the path cannot be opened or is a directory, and those of [`from_reader`](Self::from_reader).
+    /// If the path cannot be opened or is a directory, and the errors of [`from_reader`](Self::from_reader).
     pub fn open(path: impl AsRef<Path>) -> Result<Self, CaptureError> {
         let path = path.as_ref();
         let name = path.display().to_string();
@@ -113,12 +110,12 @@ impl CaptureReader {
         }
     }
 
-    /// Reads a capture from any stream of bytes; `name` is what errors call it.
+    /// Reads a capture from any reader. Errors call it `name`.
     ///
-    /// The reader is asked for large pieces and needs no buffer of its own.
+    /// The capture is read in large chunks, so `reader` needs no buffer.
     ///
     /// # Errors
-    /// If the stream is empty, does not begin like a capture, or cannot be read or decompressed so far.
+    /// If the input is empty, has no capture format, or cannot be read or decompressed.
     pub fn from_reader(
         name: impl Into<String>,
         reader: impl Read + Send + 'static,
@@ -134,28 +131,28 @@ impl CaptureReader {
                 Ok(Self { name, stream, format, packets: 0, input_len: None, ended: false, is_idle: false })
             }
             Ok(None) => Err(not_a_capture(name, &stream)),
-            Err(stop) => Err(locate(stop, name, 1, &stream)),
+            Err(error) => Err(error_at(error, name, 1, &stream)),
         }
     }
 
-    /// Decompresses in a thread of its own: up to 4 blocks of 512 KiB ahead, in 8 buffers at most, of twice that each where
-    /// frames are long. A capture that is not [compressed](Self::compression) stays as it is, and so does one for which
-    /// the system gives no thread.
+    /// Decompresses in a separate thread, up to 4 blocks of 512 KiB ahead. It uses at most 8 buffers, each of up to
+    /// twice that length if frames are long. Has no effect on a capture that is not [compressed](Self::compression),
+    /// or if the system cannot start a thread.
     ///
-    /// It pays if another processor is idle. Use it for files: nothing joins the thread, and a thread that reads a pipe stays
-    /// until the pipe has bytes or an end.
+    /// Useful if another core is idle. Use it for files only: nothing joins the thread, and a thread that reads a
+    /// pipe lives until the pipe has data or ends.
     #[must_use]
     pub fn decompress_ahead(self) -> Self {
         if self.compression().is_none() {
             return self;
         }
-        Self { stream: self.stream.read_ahead(), ..self }
+        Self { stream: self.stream.start_read_ahead(), ..self }
     }
 
-    /// The next frame, or `None` at the end and after an error.
+    /// Lends the next frame. Returns `None` at the end and after an error.
     ///
     /// # Errors
-    /// If the capture is damaged or cut, or cannot be read or decompressed any further.
+    /// If the capture is damaged or truncated, or cannot be read or decompressed.
     #[inline]
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         let Some(record) = self.next_record()? else { return Ok(None) };
@@ -163,7 +160,7 @@ impl CaptureReader {
         Ok(Some(Frame { ts: record.ts, link: record.link, data, wire_len: record.wire_len }))
     }
 
-    /// Finds the next record with a frame, which then begins at the stream's start.
+    /// Reads the next record with a frame, which then lies at the start of the stream.
     #[inline]
     fn next_record(&mut self) -> Result<Option<Record>, CaptureError> {
         if self.ended {
@@ -182,14 +179,14 @@ impl CaptureReader {
                 self.ended = true;
                 Ok(None)
             }
-            Err(stop) => {
+            Err(error) => {
                 self.ended = true;
-                Err(locate(stop, self.name.clone(), self.packets.saturating_add(1), &self.stream))
+                Err(error_at(error, self.name.clone(), self.packets.saturating_add(1), &self.stream))
             }
         }
     }
 
-    /// Adds the records of the frames that lie whole in the stream's buffer, at least one if there is any.
+    /// Adds the records of all frames that are completely buffered, at least one if there is any.
     fn fill_records(&mut self, block: &mut Block) -> Result<Fill, CaptureError> {
         loop {
             let Some(Record { ts, link, wire_len, len, data }) = self.next_record()? else {
@@ -200,7 +197,7 @@ impl CaptureReader {
             block.push_record(FrameRecord { ts, start, len: offset(data.len()), wire_len, link });
             self.stream.take(len);
             if !self.has_whole_frame() {
-                // What is not a regular file may have to be waited for.
+                // Anything but a regular file may have to wait.
                 return Ok(if self.input_len.is_some() { Fill::More } else { Fill::Idle });
             }
             if block.is_full() {
@@ -209,33 +206,33 @@ impl CaptureReader {
         }
     }
 
-    /// Whether the stream's buffer holds the whole next frame.
+    /// Whether the next frame is completely buffered.
     #[inline]
     fn has_whole_frame(&self) -> bool {
         let unread = self.stream.unread();
         match &self.format {
-            Format::Pcap(pcap) => pcap.begins_with_frame(unread),
-            Format::Pcapng(pcapng) => pcapng.begins_with_frame(unread),
+            Format::Pcap(pcap) => pcap.has_whole_frame(unread),
+            Format::Pcapng(pcapng) => pcapng.has_whole_frame(unread),
         }
     }
 
-    /// How many frames were lent so far.
+    /// Returns the number of frames lent so far.
     pub fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// What the input is compressed with, if anything.
+    /// Returns the compression of the input, if any.
     pub fn compression(&self) -> Option<Compression> {
         self.stream.compression()
     }
 
-    /// How many bytes of the input were read so far, before decompression. Bytes that were
-    /// [decompressed ahead](Self::decompress_ahead) count when their frames are read.
+    /// Returns the number of input bytes read so far, before decompression. Bytes that were [decompressed
+    /// ahead](Self::decompress_ahead) count when their frames are read.
     pub fn consumed(&self) -> u64 {
         self.stream.consumed()
     }
 
-    /// The length of the input in bytes, before decompression, where it is a regular file.
+    /// Returns the length of the input in bytes, before decompression, if it is a regular file.
     pub fn input_len(&self) -> Option<u64> {
         self.input_len
     }
@@ -244,7 +241,7 @@ impl CaptureReader {
 impl Source for CaptureReader {
     type Error = CaptureError;
 
-    /// A capture that is not a regular file is idle before it reads on.
+    /// Returns `Idle` before it waits for input that is not a regular file.
     #[inline]
     fn next_frame(&mut self) -> Result<NextFrame<'_>, CaptureError> {
         let may_wait = self.input_len.is_none() && !self.ended && !self.has_whole_frame();
@@ -252,13 +249,13 @@ impl Source for CaptureReader {
         if self.is_idle {
             return Ok(NextFrame::Idle);
         }
-        // Not by way of an `Option`, so that the frame is written once.
+        // Without an `Option`, so that the frame is written once.
         let Some(record) = self.next_record()? else { return Ok(NextFrame::End) };
         let data = self.stream.take(record.len).get(record.data).unwrap_or_default();
         Ok(NextFrame::Frame(Frame { ts: record.ts, link: record.link, data, wire_len: record.wire_len }))
     }
 
-    /// Hands over the read buffer: no frame is copied.
+    /// Moves the read buffer into the block without copying frames.
     fn fill(&mut self, block: &mut Block) -> Result<Fill, CaptureError> {
         let outcome = self.fill_records(block);
         let fresh = block.swap_buffer(Vec::new());
@@ -281,8 +278,8 @@ impl fmt::Debug for CaptureReader {
 }
 
 impl Format {
-    /// Tells the format by the first bytes; `None` if they are of none.
-    fn probe(stream: &mut Stream) -> Result<Option<Self>, Stop> {
+    /// Detects the format by the first bytes; `None` if it is unknown.
+    fn probe(stream: &mut Stream) -> Result<Option<Self>, ReadError> {
         let head = stream.ensure(pcapng::PROBE_LEN)?;
         if pcapng::probe(head) {
             return Ok(Some(Self::Pcapng(Pcapng::new())));
@@ -300,12 +297,12 @@ fn not_a_capture(name: String, stream: &Stream) -> CaptureError {
     CaptureError::NotACapture { name, compression: stream.compression(), head }
 }
 
-/// Completes an error with its place.
-fn locate(stop: Stop, name: String, packet: u64, stream: &Stream) -> CaptureError {
+/// Adds the position to an error.
+fn error_at(error: ReadError, name: String, packet: u64, stream: &Stream) -> CaptureError {
     let offset = stream.mark();
-    match stop {
-        Stop::Defect(defect) => CaptureError::Damaged { name, packet, offset, defect },
-        Stop::Read(source) => match stream.compression() {
+    match error {
+        ReadError::Defect(defect) => CaptureError::Damaged { name, packet, offset, defect },
+        ReadError::Read(source) => match stream.compression() {
             Some(compression) if !stream.failed() => CaptureError::Decompress {
                 name,
                 packet,

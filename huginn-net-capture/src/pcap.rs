@@ -1,26 +1,27 @@
 //! The classic pcap format.
 
+use super::Record;
 use super::byte_order::ByteOrder;
-use super::error::{Defect, Part, Stop};
+use super::error::{Defect, Part, ReadError};
+use super::limits::MAX_FRAME_LEN;
 use super::stream::Stream;
-use super::{MAX_FRAME_LEN, Record};
 use huginn_net_core::{Cursor, LinkType, Timestamp};
 
 const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;
-/// With an interface index, a protocol and a packet type behind the usual fields.
+/// Length of a record header of the modified format, which adds interface index, protocol and packet type.
 const MODIFIED_RECORD_HEADER_LEN: usize = 24;
 
 const MAGIC_MICROS: u32 = 0xa1b2_c3d4;
 const MAGIC_NANOS: u32 = 0xa1b2_3c4d;
 const MAGIC_MODIFIED: u32 = 0xa1b2_cd34;
 
-/// Where a record header says how much was captured, in all dialects.
+/// Offset of the captured length in a record header of every variant.
 const CAPTURED_LEN_OFFSET: usize = 8;
 
 const MICROS_PER_SECOND: u32 = 1_000_000;
 
-/// What the file header says of all records.
+/// The properties of all records, from the file header.
 #[derive(Debug)]
 pub(super) struct Pcap {
     order: ByteOrder,
@@ -31,7 +32,7 @@ pub(super) struct Pcap {
 
 impl Pcap {
     /// Reads the file header; `None` if the first bytes are no magic number of this format.
-    pub(super) fn open(stream: &mut Stream) -> Result<Option<Self>, Stop> {
+    pub(super) fn open(stream: &mut Stream) -> Result<Option<Self>, ReadError> {
         let mut head = Cursor::new(stream.ensure(FILE_HEADER_LEN)?);
         let left = head.remaining();
         let Ok(magic) = head.u32_be() else { return Ok(None) };
@@ -40,22 +41,22 @@ impl Pcap {
             return Err(Defect::cut(Part::FileHeader, FILE_HEADER_LEN, left).into());
         }
         let (major, minor) = (order.u16(&mut head)?, order.u16(&mut head)?);
-        // Older ones swap the two lengths of a record; nothing has written them since 1996.
+        // Older versions swap the two lengths of a record; no tool has written them since 1996.
         if major != 2 || minor < 3 {
             return Err(Defect::Version { major, minor }.into());
         }
-        // Time zone, accuracy and snap length: the first two are always 0, and the last is no promise.
+        // Time zone and accuracy are always 0, and records may exceed the snap length.
         head.skip(12)?;
-        // The upper half tells of the frame check sequence.
+        // The upper half describes the frame check sequence.
         let [_, _, high, low] = order.u32(&mut head)?.to_be_bytes();
         let link = LinkType(u16::from_be_bytes([high, low]));
         stream.take(FILE_HEADER_LEN);
         Ok(Some(Self { order, nanos, record_header_len, link }))
     }
 
-    /// Finds the next record.
+    /// Reads the next record.
     #[inline]
-    pub(super) fn next(&self, stream: &mut Stream) -> Result<Option<Record>, Stop> {
+    pub(super) fn next(&self, stream: &mut Stream) -> Result<Option<Record>, ReadError> {
         stream.set_mark();
         let header_len = self.record_header_len;
         let unread = stream.ensure(header_len)?;
@@ -91,9 +92,9 @@ impl Pcap {
         }))
     }
 
-    /// Whether a whole record comes first.
+    /// Whether the first record is complete.
     #[inline]
-    pub(super) fn begins_with_frame(&self, unread: &[u8]) -> bool {
+    pub(super) fn has_whole_frame(&self, unread: &[u8]) -> bool {
         let mut head = Cursor::new(unread);
         let len = head.skip(CAPTURED_LEN_OFFSET).and_then(|()| self.order.u32(&mut head));
         len.is_ok_and(|len| unread.len() >= self.record_header_len.saturating_add(len as usize))
@@ -105,14 +106,14 @@ impl Pcap {
         if self.nanos {
             return Timestamp::new(seconds, fraction, 9);
         }
-        // Some writers leave a second or more in the fraction.
+        // Some writers store a second or more in the fraction.
         let seconds = seconds.saturating_add(u64::from(fraction / MICROS_PER_SECOND));
         Timestamp::new(seconds, (fraction % MICROS_PER_SECOND).saturating_mul(1000), 6)
     }
 }
 
-/// Byte order, whether times are in nanoseconds, and length of a record header, by the magic number (as read
-/// with the most significant byte first).
+/// Returns byte order, whether timestamps are in nanoseconds, and the length of a record header, by magic number
+/// (read with the most significant byte first).
 fn dialect(magic: u32) -> Option<(ByteOrder, bool, usize)> {
     let (order, magic) = match magic.to_be_bytes() {
         [0xa1, ..] => (ByteOrder::Big, magic),

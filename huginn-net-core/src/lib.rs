@@ -1,8 +1,8 @@
-//! Packet decode, flows and the engine under the Huginn-Net passive fingerprinters.
+//! Packet decoding, flow tracking and the analysis engine of the Huginn-Net passive fingerprinters.
 //!
-//! A [`Source`] lends [`Frame`]s, a [`Decoder`] turns them into [`Segment`]s, and an [`Analyzer`] leads those
-//! past its [`Filter`] and flow table to a [`Protocol`], whose events go to a [`Sink`]. Fingerprints are computed
-//! by the protocols; this crate knows none.
+//! A [`Source`] lends [`Frame`]s and a [`Decoder`] turns them into [`Segment`]s. An [`Analyzer`] filters the
+//! segments, assigns them to flows and runs a [`Protocol`] on each flow. The events go to a [`Sink`]. Protocols
+//! compute fingerprints; this crate contains none.
 //!
 //! ```
 //! use huginn_net_core::{Analyzer, Event, Frame, Interest, LinkType, Protocol, Segment, Side, Timestamp};
@@ -23,7 +23,7 @@
 //!         Self
 //!     }
 //!
-//!     fn counted(&self) {}
+//!     fn counters(&self) {}
 //!
 //!     fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
 //!         segment.tcp().is_none().then_some(Side::Client)
@@ -55,54 +55,43 @@
 //! assert_eq!(events[0].flow.client.to_string(), "192.0.2.1:53");
 //! ```
 
-#[cfg(feature = "libpcap")]
-mod bpf;
 mod decode;
 mod engine;
-mod event;
 mod filter;
-mod flow_key;
-mod flows;
-mod frame;
-mod idle_map;
+mod flow;
 mod limits;
+mod packet;
 mod protocol;
-mod segment;
 #[cfg(feature = "serde")]
 mod serialize;
-mod shared_state;
 mod source;
 mod stream;
 mod tally;
-mod timestamp;
-mod tunnel;
 
-#[cfg(feature = "libpcap")]
-pub use bpf::{Bpf, BpfError};
 pub use decode::{DecodeConfig, DecodeCounters, DecodeError, Decoder, Layer, decode_ip, ip_packet_len};
 pub use engine::{
     AnalysisError, Analyzer, Builder, CancelToken, Counters, Overflow, Snapshot, SnapshotHandle, TextSink,
 };
-pub use event::{Event, FlowId, Sink, SinkResult, TransportKind};
 pub use filter::Filter;
-pub use flow_key::FlowKey;
-pub use flows::{FlowCounters, FlowLimits};
-pub use frame::{Frame, LinkType};
+#[cfg(feature = "libpcap")]
+pub use filter::{Bpf, BpfError};
+pub use flow::{FlowCounters, FlowKey, FlowLimits, IdleCounters, IdleLimits, IdleMap, Slot};
 #[cfg(feature = "serde")]
 #[doc(hidden)]
 pub use huginn_net_wire::serialize_as_text;
 pub use huginn_net_wire::{CivilDate, Cursor, Escaped, Parsed, Reassembler, Side, Truncated};
-pub use idle_map::{IdleCounters, IdleLimits, IdleMap, Slot};
 /// Networks in CIDR notation, for [`Filter`].
 pub use ipnet::IpNet;
-pub use protocol::{Interest, Protocol, Report};
-pub use segment::{Addresses, IpHeader, Segment, TcpFlags, TcpHeader, TransportHeader, UdpHeader};
-pub use shared_state::{Route, SharedState};
+pub use packet::{
+    Addresses, Frame, IpHeader, LinkType, MAX_TUNNEL_LAYERS, Segment, TcpFlags, TcpHeader, Timestamp,
+    TransportHeader, TunnelLayer, TunnelPath, UdpHeader,
+};
+pub use protocol::{
+    Event, FlowId, Interest, Protocol, Report, Route, SharedState, Sink, SinkResult, TransportKind,
+};
 pub use source::{Block, Fill, FirstFrames, FrameRecord, Frames, MemoryFrames, NextFrame, Source};
 pub use stream::{
     ParserSet, ParserSlot, ParserVisitor, Probe, StreamCounters, StreamData, StreamFlow, StreamInput,
     StreamObserver, StreamObserverCounters, StreamParser, StreamStart, first_sender, without_padding,
 };
 pub use tally::Tally;
-pub use timestamp::Timestamp;
-pub use tunnel::{MAX_TUNNEL_LAYERS, TunnelLayer, TunnelPath};

@@ -2,43 +2,43 @@
 
 use std::time::Duration;
 
-/// Bytes of captured frames in a block, unless [`Builder::block_bytes`](crate::Builder::block_bytes) says otherwise: a
-/// block and what its analysis touches fit in a core's second-level cache, and filling one costs few system calls.
+/// Default bytes of captured frames per block; see [`Builder::block_bytes`](crate::Builder::block_bytes). A block and
+/// its analysis fit in a core's L2 cache, and filling one costs few system calls.
 pub(crate) const BLOCK_BYTES: usize = 512 << 10;
 
-/// Frames in a block at most, so that the records of very short frames take no more memory than the frames.
+/// Maximum number of frames per block, so that the records of very short frames take no more memory than the frames.
 pub(crate) const MAX_BLOCK_FRAMES: usize = 1 << 14;
 
-/// Blocks in the ring at most: how far the fastest worker runs ahead of the slowest.
+/// Maximum number of blocks in the ring: the lead of the fastest worker over the slowest.
 pub(crate) const RING_BLOCKS: usize = 8;
 
-/// Ring length down to which a congested ring recovers, in blocks.
+/// Ring length, in blocks, at which a congested ring has recovered.
 pub(crate) const RING_RECOVERED_BLOCKS: usize = RING_BLOCKS / 2;
 
-/// How long the ring may stay congested before the slowest worker skips a block of a live capture. Meanwhile the kernel's
-/// buffer keeps what arrives.
+/// How long the ring may stay full before the slowest worker skips a block of a live capture. Meanwhile the kernel
+/// buffers frames.
 pub(crate) const RING_CONGESTED_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Outputs of one worker that wait to be merged at most.
+/// Queue depth for the outputs of one worker.
 pub(crate) const OUTPUT_QUEUE_LEN: usize = 2 * RING_BLOCKS;
 
-/// Events and updates in one output of a worker at most, so that the merging thread starts before the block is done.
+/// Events and updates in an output after which a worker sends it, so that merging starts before the block is done.
 pub(crate) const MAX_OUTPUT_EVENTS: usize = 256;
 
-/// Partitions of the flow table at most. Each has its part of the limits and belongs to one worker, so that which flow is
-/// evicted does not depend on the number of workers; more than workers, so that these get equal parts.
+/// Maximum number of partitions of the flow table. Each has its part of the limits and belongs to one worker, so
+/// evictions do not depend on the number of workers. It exceeds usual worker counts, so that workers get equal parts.
 pub(crate) const MAX_FLOW_PARTITIONS: usize = 64;
 
-/// Flows that a partition of the flow table holds at least, so that a small table is not divided into tiny ones.
+/// Minimum capacity of a partition in flows, so that a small table is not split into tiny partitions.
 pub(crate) const MIN_PARTITION_FLOWS: usize = 1024;
 
-/// Frames between two looks at snapshot requests in sequential analysis.
+/// Frames between two checks for snapshot requests in sequential analysis.
 pub(crate) const FRAMES_BETWEEN_REQUESTS: u32 = 256;
 
 /// Frames between a prefetch and its use: about the latency of main memory at 10 to 20 ns a frame.
 pub(crate) const PREFETCH_DISTANCE: usize = 16;
 
-/// Bytes from a prefetch to the next one of the same frame: the length of a cache line, across which most headers reach.
+/// Distance between two prefetches of one frame in bytes: a cache line. Most headers span two lines.
 pub(crate) const CACHE_LINE_LEN: usize = 64;
 
 /// Out-of-order bytes buffered per TCP direction, overhead included (128 KiB): twice the largest unscaled window, so a
@@ -55,3 +55,12 @@ pub(crate) const MAX_RESUMABLE_PARSERS: usize = 8;
 /// Smallest IP total length that fills an Ethernet frame without padding, in bytes: the minimum payload of an Ethernet
 /// frame (IEEE 802.3, clause 4A.4.2: 64 bytes less header and checksum).
 pub(crate) const MIN_ETHERNET_PAYLOAD_LEN: usize = 46;
+
+/// Maximum number of headers per frame, tags, tunnels and reassembled datagrams included.
+pub(crate) const MAX_HEADERS: u8 = 64;
+
+/// Maximum number of IPv6 extension headers per packet.
+pub(crate) const MAX_EXTENSIONS: usize = 16;
+
+/// Maximum length of a datagram: the range of an IP length field, in bytes.
+pub(crate) const MAX_DATAGRAM_LEN: usize = 65_535;

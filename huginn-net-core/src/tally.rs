@@ -1,12 +1,12 @@
-//! Counters that add up.
+//! Counters that can be summed.
 
-/// Counters of which there may be several, such as one a worker, whose sum is asked for.
+/// Counters that can be summed, such as the counters of several workers.
 pub trait Tally {
-    /// Adds what another counted.
+    /// Adds the counts of `other`.
     fn add(&mut self, other: &Self);
 }
 
-/// Nothing was counted.
+/// No counters.
 impl Tally for () {
     fn add(&mut self, (): &()) {}
 }

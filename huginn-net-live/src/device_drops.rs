@@ -1,22 +1,22 @@
-//! What interfaces and their drivers dropped.
+//! Drop counters of interfaces and their drivers.
 
-/// The counts of all interfaces of the network namespace of this thread, where they can be read (`proc_net_dev(5)`).
+/// Reads the counters of all interfaces in this thread's network namespace, if available (`proc_net_dev(5)`).
 ///
-/// Unlike `sysfs`, which shows those of the namespace in which it was mounted.
+/// `sysfs` would show the namespace in which it was mounted.
 pub(crate) fn read() -> Option<String> {
     if cfg!(target_os = "linux") { std::fs::read_to_string("/proc/thread-self/net/dev").ok() } else { None }
 }
 
-/// What an interface dropped of what it received: for want of room, and for other reasons, all since it was made.
-pub(crate) fn of(text: &str, name: &str) -> Option<u64> {
+/// Parses the receive drops of an interface since it was created: frames dropped and frames lost in a full queue.
+pub(crate) fn parse_drops(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'))?;
-    // Bytes, packets, errors, dropped (with those missed), full queues.
+    // Columns: bytes, packets, errors, dropped (missed ones included), FIFO overruns.
     let mut columns = line.split_ascii_whitespace().skip(3).map(str::parse::<u64>);
     let (dropped, full) = (columns.next()?.ok()?, columns.next()?.ok()?);
     Some(dropped.saturating_add(full))
 }
 
-/// A count of the system's, which begins anew when its interface does, as a count since we began.
+/// Converts a system counter that restarts with its interface to a total since the capture started.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DeviceDrops {
     last: Option<u64>,
@@ -24,8 +24,8 @@ pub(crate) struct DeviceDrops {
 }
 
 impl DeviceDrops {
-    /// Takes the system's count.
-    pub(crate) fn since_start(&mut self, count: u64) -> u64 {
+    /// Adds a reading of the counter, and returns the total.
+    pub(crate) fn add_reading(&mut self, count: u64) -> u64 {
         let more = self.last.map_or(0, |last| count.checked_sub(last).unwrap_or(count));
         self.last = Some(count);
         self.total = self.total.saturating_add(more);
@@ -47,18 +47,18 @@ Inter-|   Receive                                                |  Transmit
 ";
 
     #[test]
-    fn drops_of_an_interface_are_found_by_its_name() {
-        assert_eq!(of(TEXT, "lo"), Some(0));
-        assert_eq!(of(TEXT, "eth0"), Some(23));
-        assert_eq!(of(TEXT, "eth01"), Some(9));
-        assert_eq!(of(TEXT, "eth"), None);
-        assert_eq!(of("eth0: 1 2 3 x", "eth0"), None);
+    fn parses_drops_by_interface_name() {
+        assert_eq!(parse_drops(TEXT, "lo"), Some(0));
+        assert_eq!(parse_drops(TEXT, "eth0"), Some(23));
+        assert_eq!(parse_drops(TEXT, "eth01"), Some(9));
+        assert_eq!(parse_drops(TEXT, "eth"), None);
+        assert_eq!(parse_drops("eth0: 1 2 3 x", "eth0"), None);
     }
 
     #[test]
-    fn counts_that_begin_anew_add_up() {
+    fn restarted_counter_adds_up() {
         let mut drops = DeviceDrops::default();
-        let totals = [100, 100, 130, 5, 7].map(|count| drops.since_start(count));
+        let totals = [100, 100, 130, 5, 7].map(|count| drops.add_reading(count));
         assert_eq!(totals, [0, 0, 30, 35, 37]);
     }
 }

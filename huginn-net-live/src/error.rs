@@ -1,37 +1,37 @@
-//! What can be wrong with a live capture.
+//! Errors of live captures.
 
 use std::io;
 
-/// Why interfaces cannot be captured from, or not any longer.
+/// Error of a live capture.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LiveError {
     /// No interface was named.
     #[error("no interface to capture from")]
     NoInterface,
-    /// There is no interface of this name.
+    /// No interface of this name exists.
     #[error("{name}: there is no such interface; there are: {}", .known.join(", "))]
     UnknownInterface {
         /// The name.
         name: String,
-        /// The names that there are.
+        /// The names of all interfaces.
         known: Vec<String>,
     },
-    /// An interface was named more than once; all of its frames would come as often.
+    /// An interface was named more than once, which would duplicate its frames.
     #[error("{name}: named twice")]
-    NamedTwice {
+    DuplicateInterface {
         /// The name.
         name: String,
     },
-    /// The interface `any`, which is all of them, was named to the backend that does not know it.
+    /// The pseudo-device `any` needs the libpcap backend.
     #[error("'any' is no interface: the backend of libpcap alone knows it")]
     AnyNeedsLibpcap,
-    /// The rights to capture are missing (on Linux `CAP_NET_RAW`).
+    /// The program lacks the privileges to capture (on Linux `CAP_NET_RAW`).
     #[error("{name}: no right to capture: {source}")]
-    Denied {
+    PermissionDenied {
         /// The interface.
         name: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// The interface could not be opened for another reason.
@@ -39,10 +39,10 @@ pub enum LiveError {
     Open {
         /// The interface.
         name: String,
-        /// What the system or libpcap says.
+        /// The error of the system or libpcap.
         source: io::Error,
     },
-    /// The interface has frames that begin in a way that is not known.
+    /// The link type of the interface is not supported.
     #[error("{name}: frames of hardware type {hardware} cannot be read")]
     UnknownLinkType {
         /// The interface.
@@ -50,41 +50,41 @@ pub enum LiveError {
         /// The type: an `ARPHRD_` number of Linux, or with libpcap a `DLT_` number.
         hardware: i32,
     },
-    /// The backend is not in this build, or not for this system.
+    /// This build or system does not have the backend.
     #[error("this build has no such backend: {}", if cfg!(feature = "libpcap") {
         "AF_PACKET is Linux's"
     } else {
         "it was built without libpcap: install libpcap-dev and build with `--features libpcap`"
     })]
     NoBackend,
-    /// A filter expression was given to the backend that knows none.
+    /// The backend does not support filter expressions.
     #[error("filter expressions need the backend of libpcap")]
     ExpressionNeedsLibpcap,
-    /// The filter expression is wrong.
+    /// The filter expression is invalid.
     #[error("filter expression '{expression}': {reason}")]
     Expression {
         /// The expression.
         expression: String,
-        /// What libpcap says.
+        /// The error of libpcap.
         reason: String,
     },
-    /// Reading from an interface failed for good.
+    /// Reading from an interface failed permanently.
     #[error("{name}: cannot be read any longer: {source}")]
     Receive {
         /// The interface.
         name: String,
-        /// What the system or libpcap says.
+        /// The error of the system or libpcap.
         source: io::Error,
     },
-    /// No interface is left that frames can come from.
+    /// All interfaces are lost.
     #[error("no interface is left to capture from")]
-    NoneLeft,
-    /// Interfaces could not be listed, or waited for.
-    #[error("{doing}: {source}")]
+    NoInterfaceLeft,
+    /// A system call failed while listing or waiting for interfaces.
+    #[error("{operation}: {source}")]
     System {
-        /// What was tried.
-        doing: &'static str,
-        /// What the system says.
+        /// The operation that failed.
+        operation: &'static str,
+        /// The error of the system.
         source: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! The network interfaces that there are.
+//! Lists network interfaces.
 
 use huginn_net_core::IpNet;
 
@@ -8,30 +8,30 @@ use crate::LiveError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Interface {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The number that the system gives it; 0 where it tells none.
+    /// The interface index; 0 if the system has none.
     pub index: u32,
-    /// What it is, in words, where libpcap knows any.
+    /// A description, if libpcap has one.
     pub description: Option<String>,
-    /// Its hardware address (MAC), where it has one of six bytes.
+    /// The MAC address, if the interface has one of six bytes.
     pub mac: Option<[u8; 6]>,
-    /// Its addresses, each with the length of its network's prefix.
+    /// The IP addresses with their prefix lengths.
     pub addresses: Vec<IpNet>,
-    /// The longest packet that it sends, in bytes without the link-layer header, where the system tells.
+    /// The MTU in bytes, if known.
     pub mtu: Option<u32>,
-    /// Whether it was put into operation.
+    /// Whether the interface is administratively up (`IFF_UP`).
     pub is_up: bool,
-    /// Whether it is ready: it is up and, as far as it tells, connected.
+    /// Whether the interface is up and has a carrier (`IFF_RUNNING`).
     pub is_running: bool,
-    /// Whether it leads back to this machine.
+    /// Whether this is a loopback interface.
     pub is_loopback: bool,
 }
 
-/// The interfaces of this machine, or of the network namespace of this thread, by their index.
+/// Lists the interfaces of this thread's network namespace, by index.
 ///
 /// # Errors
-/// [`LiveError::System`] where the system does not tell, [`LiveError::NoBackend`] where this build cannot ask it.
+/// [`LiveError::System`] if the system call fails, [`LiveError::NoBackend`] if this build cannot list interfaces.
 pub fn interfaces() -> Result<Vec<Interface>, LiveError> {
     let mut interfaces = list::interfaces()?;
     describe(&mut interfaces);
@@ -39,7 +39,7 @@ pub fn interfaces() -> Result<Vec<Interface>, LiveError> {
     Ok(interfaces)
 }
 
-/// Adds what libpcap calls the interfaces.
+/// Adds libpcap's descriptions.
 #[cfg(feature = "libpcap")]
 fn describe(interfaces: &mut [Interface]) {
     let devices = pcap::Device::list().unwrap_or_default();
@@ -52,8 +52,8 @@ fn describe(interfaces: &mut [Interface]) {
 #[cfg(not(feature = "libpcap"))]
 fn describe(_: &mut [Interface]) {}
 
-/// The interfaces, without descriptions.
-pub(crate) use list::interfaces as without_descriptions;
+/// Lists the interfaces without descriptions.
+pub(crate) use list::interfaces as list_without_descriptions;
 
 #[cfg(unix)]
 mod list {
@@ -70,15 +70,15 @@ mod list {
 
     pub(crate) fn interfaces() -> Result<Vec<Interface>, LiveError> {
         let entries = getifaddrs()
-            .map_err(|errno| LiveError::System { doing: "listing interfaces", source: errno.into() })?;
+            .map_err(|errno| LiveError::System { operation: "listing interfaces", source: errno.into() })?;
         let mut interfaces: Vec<Interface> = Vec::new();
         for entry in entries {
-            let known = interfaces.iter().position(|interface| interface.name == entry.interface_name);
-            let place = known.unwrap_or_else(|| {
-                interfaces.push(bare(&entry));
+            let existing = interfaces.iter().position(|interface| interface.name == entry.interface_name);
+            let index = existing.unwrap_or_else(|| {
+                interfaces.push(without_addresses(&entry));
                 interfaces.len().saturating_sub(1)
             });
-            if let Some(interface) = interfaces.get_mut(place) {
+            if let Some(interface) = interfaces.get_mut(index) {
                 add_address(interface, &entry);
             }
         }
@@ -88,7 +88,7 @@ mod list {
         Ok(interfaces)
     }
 
-    fn bare(entry: &InterfaceAddress) -> Interface {
+    fn without_addresses(entry: &InterfaceAddress) -> Interface {
         let has = |flag| entry.flags.contains(flag);
         Interface {
             name: entry.interface_name.clone(),
@@ -129,7 +129,7 @@ mod list {
         v4.or_else(|| address.as_sockaddr_in6().map(|address| IpAddr::V6(address.ip())))
     }
 
-    /// The bits that are set in a mask; all that the address has where there is none.
+    /// Counts the bits of a mask; without a mask, the bits of the address.
     fn prefix_len(mask: Option<IpAddr>, ip: IpAddr) -> u8 {
         let bits = match (mask, ip) {
             (Some(IpAddr::V4(mask)), _) => mask.to_bits().count_ones(),
@@ -140,7 +140,7 @@ mod list {
         u8::try_from(bits).unwrap_or(u8::MAX)
     }
 
-    /// `sysfs` shows the interfaces of the network namespace in which it was mounted, which may be another's.
+    /// Reads the MTU from `sysfs`, which may belong to another network namespace; the index tells.
     fn mtu(interface: &Interface) -> Option<u32> {
         let value = |name| {
             let text = fs::read_to_string(format!("/sys/class/net/{}/{name}", interface.name)).ok()?;
@@ -163,7 +163,7 @@ mod list {
     #[cfg(feature = "libpcap")]
     pub(crate) fn interfaces() -> Result<Vec<Interface>, LiveError> {
         let devices = pcap::Device::list().map_err(|error| LiveError::System {
-            doing: "listing interfaces",
+            operation: "listing interfaces",
             source: std::io::Error::other(error),
         })?;
         Ok(devices.into_iter().map(interface).collect())

@@ -1,4 +1,4 @@
-//! The interfaces of a source: what became of them, what was lost.
+//! The interfaces of a source, with their state and counters.
 
 use std::io;
 #[cfg(unix)]
@@ -9,32 +9,32 @@ use crate::device_drops::{self, DeviceDrops};
 use huginn_net_core::Timestamp;
 
 use crate::backend::CaptureBackend;
-use crate::stats::Tallies;
+use crate::stats::InterfaceCounters;
 use crate::{
     Backend, Interface, InterfaceState, LiveError, LiveOptions, LiveStats, Notice, NoticeKind, interface,
 };
 
-/// What is told of notices.
-pub(crate) type Tell = Box<dyn FnMut(&Notice) + Send>;
+/// A handler of notices.
+pub(crate) type NoticeHandler = Box<dyn FnMut(&Notice) + Send>;
 
 /// The interfaces of a source.
 pub(crate) struct Interfaces {
     slots: Vec<InterfaceSlot>,
     stats: LiveStats,
-    /// What was not told yet.
+    /// Notices not yet reported.
     notices: Vec<Notice>,
-    tell: Option<Tell>,
+    handler: Option<NoticeHandler>,
 }
 
 /// One interface.
 struct InterfaceSlot {
     backend: Box<dyn CaptureBackend>,
-    tallies: Arc<Tallies>,
-    /// Frames lent when it was last looked whether there are any.
-    received_before: u64,
+    counters: Arc<InterfaceCounters>,
+    /// Frames lent at the last maintenance.
+    last_received: u64,
     device_drops: DeviceDrops,
-    /// Whether it is given up.
-    is_lost: bool,
+    /// Whether the source gave the interface up.
+    is_abandoned: bool,
 }
 
 impl Interfaces {
@@ -46,8 +46,8 @@ impl Interfaces {
         let mut notices = Vec::new();
         let mut slots: Vec<InterfaceSlot> = Vec::new();
         for name in names {
-            if slots.iter().any(|slot| slot.tallies.name() == name) {
-                return Err(LiveError::NamedTwice { name: name.to_owned() });
+            if slots.iter().any(|slot| slot.counters.name() == name) {
+                return Err(LiveError::DuplicateInterface { name: name.to_owned() });
             }
             slots.push(InterfaceSlot::new(name, open(name, options, present, &mut notices)?));
         }
@@ -58,9 +58,9 @@ impl Interfaces {
     }
 
     fn of(slots: Vec<InterfaceSlot>, notices: Vec<Notice>) -> Self {
-        let stats = LiveStats::new(slots.iter().map(|slot| Arc::clone(&slot.tallies)));
-        let mut slots = Self { slots, stats, notices, tell: None };
-        slots.count_drops();
+        let stats = LiveStats::new(slots.iter().map(|slot| Arc::clone(&slot.counters)));
+        let mut slots = Self { slots, stats, notices, handler: None };
+        slots.update_drops();
         slots
     }
 
@@ -77,23 +77,23 @@ impl Interfaces {
         self.stats.clone()
     }
 
-    pub(crate) fn on_notice(&mut self, tell: Tell) {
-        self.tell = Some(tell);
+    pub(crate) fn on_notice(&mut self, handler: NoticeHandler) {
+        self.handler = Some(handler);
     }
 
-    /// Tells what happened; where nobody wants to know, it is forgotten.
+    /// Reports pending notices to the handler, or drops them without one.
     #[inline]
-    pub(crate) fn tell(&mut self) {
+    pub(crate) fn emit_notices(&mut self) {
         for notice in self.notices.drain(..) {
-            if let Some(tell) = &mut self.tell {
-                tell(&notice);
+            if let Some(handler) = &mut self.handler {
+                handler(&notice);
             }
         }
     }
 
-    /// The backend of an interface, to lend its frames.
+    /// Returns the backend of an interface, to lend its frames.
     #[inline]
-    pub(crate) fn lending(&self, slot: usize) -> Option<&dyn CaptureBackend> {
+    pub(crate) fn backend_ref(&self, slot: usize) -> Option<&dyn CaptureBackend> {
         self.slots.get(slot).map(|slot| &*slot.backend)
     }
 
@@ -105,111 +105,112 @@ impl Interfaces {
         self.slots.get_mut(slot).map(|slot| &mut *slot.backend)
     }
 
-    /// What becomes readable when something is there from one of the interfaces that are wanted.
+    /// Returns the file descriptors of the selected interfaces.
     #[cfg(unix)]
-    pub(crate) fn wake_fds(&self, is_wanted: impl Fn(usize) -> bool) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let wanted = self.slots.iter().enumerate().filter(move |(slot, _)| is_wanted(*slot));
+    pub(crate) fn wake_fds(&self, includes: impl Fn(usize) -> bool) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let wanted = self.slots.iter().enumerate().filter(move |(slot, _)| includes(*slot));
         wanted.filter_map(|(_, slot)| slot.backend.wake_fd())
     }
 
     pub(crate) fn name(&self, slot: usize) -> String {
-        self.slots.get(slot).map(|slot| slot.tallies.name().to_owned()).unwrap_or_default()
+        self.slots.get(slot).map(|slot| slot.counters.name().to_owned()).unwrap_or_default()
     }
 
-    /// Counts frames that were lent.
+    /// Adds lent frames to the counters.
     pub(crate) fn count(&self, slot: usize, lent: u64) {
         if let Some(slot) = self.slots.get(slot).filter(|_| lent > 0) {
-            slot.tallies.add_received(lent);
+            slot.counters.add_received(lent);
         }
     }
 
-    /// Counts a failure to read from an interface.
+    /// Counts a read error.
     pub(crate) fn count_error(&self, slot: usize) {
         if let Some(slot) = self.slots.get(slot) {
-            slot.tallies.add_read_error();
+            slot.counters.add_read_error();
         }
     }
 
-    /// Brings the counts of what was dropped up to date.
-    pub(crate) fn count_drops(&mut self) {
+    /// Updates the drop counters.
+    pub(crate) fn update_drops(&mut self) {
         let devices = device_drops::read();
         for slot in &mut self.slots {
             let drops = slot.backend.drops();
-            slot.tallies.set_kernel_dropped(drops.kernel);
-            let device = devices.as_deref().and_then(|text| device_drops::of(text, slot.tallies.name()));
+            slot.counters.set_kernel_dropped(drops.kernel);
+            let device =
+                devices.as_deref().and_then(|text| device_drops::parse_drops(text, slot.counters.name()));
             if let Some(dropped) = device.or(drops.interface) {
-                slot.tallies.set_interface_dropped(slot.device_drops.since_start(dropped));
+                slot.counters.set_interface_dropped(slot.device_drops.add_reading(dropped));
             }
         }
     }
 
-    /// What is to be done once a second: counts, and a look at interfaces that are not up or may not be.
+    /// Runs the maintenance: updates the counters, and checks interfaces that are or may be down.
     pub(crate) fn tick(&mut self) -> Result<(), LiveError> {
-        self.count_drops();
+        self.update_drops();
         let mut present = None;
-        for place in 0..self.slots.len() {
-            if self.slots.get_mut(place).is_some_and(InterfaceSlot::is_to_be_looked_for) {
-                // Where the system does not tell, it is asked again in a second.
-                let present = present.get_or_insert_with(|| interface::without_descriptions().ok());
+        for index in 0..self.slots.len() {
+            if self.slots.get_mut(index).is_some_and(InterfaceSlot::needs_refresh) {
+                // If the system cannot list interfaces, the next maintenance tries again.
+                let present = present.get_or_insert_with(|| interface::list_without_descriptions().ok());
                 if let Some(present) = present {
-                    self.look(place, present);
+                    self.refresh(index, present);
                 }
             }
         }
-        if self.slots.iter().all(|slot| slot.is_lost) { Err(LiveError::NoneLeft) } else { Ok(()) }
+        if self.slots.iter().all(|slot| slot.is_abandoned) { Err(LiveError::NoInterfaceLeft) } else { Ok(()) }
     }
 
-    /// Looks at an interface that has said that it is down.
-    pub(crate) fn went_down(&mut self, place: usize) {
-        if self.is_up(place) {
-            match interface::without_descriptions() {
-                Ok(present) => self.look(place, &present),
-                Err(_) => self.change(place, InterfaceState::Down, NoticeKind::Down),
+    /// Handles a backend's report that its interface is down.
+    pub(crate) fn on_link_down(&mut self, index: usize) {
+        if self.is_up(index) {
+            match interface::list_without_descriptions() {
+                Ok(present) => self.refresh(index, &present),
+                Err(_) => self.set_state(index, InterfaceState::Down, NoticeKind::Down),
             }
-            if self.is_up(place) {
-                self.notice(place, NoticeKind::Down);
-                self.notice(place, NoticeKind::Back);
+            if self.is_up(index) {
+                self.notice(index, NoticeKind::Down);
+                self.notice(index, NoticeKind::Recovered);
             }
         }
     }
 
-    fn is_up(&self, place: usize) -> bool {
-        self.slots.get(place).is_some_and(|slot| slot.tallies.state() == InterfaceState::Up)
+    fn is_up(&self, index: usize) -> bool {
+        self.slots.get(index).is_some_and(|slot| slot.counters.state() == InterfaceState::Up)
     }
 
-    /// Looks for an interface among those that there are, and notes what has changed.
-    fn look(&mut self, place: usize, present: &[Interface]) {
-        let Some(slot) = self.slots.get_mut(place) else { return };
-        let is_gone = slot.tallies.state() == InterfaceState::Gone;
-        match slot.backend.look(present) {
-            Ok(InterfaceState::Up) => self.change(place, InterfaceState::Up, NoticeKind::Back),
-            // One that was removed and is there again but not up is waited for as before.
+    /// Refreshes the state of an interface, and records a notice if it changed.
+    fn refresh(&mut self, index: usize, present: &[Interface]) {
+        let Some(slot) = self.slots.get_mut(index) else { return };
+        let is_gone = slot.counters.state() == InterfaceState::Gone;
+        match slot.backend.refresh(present) {
+            Ok(InterfaceState::Up) => self.set_state(index, InterfaceState::Up, NoticeKind::Recovered),
+            // A removed interface that returned but is not up keeps its state.
             Ok(InterfaceState::Down) if is_gone => {}
-            Ok(InterfaceState::Down) => self.change(place, InterfaceState::Down, NoticeKind::Down),
-            Ok(InterfaceState::Gone) => self.change(place, InterfaceState::Gone, NoticeKind::Vanished),
-            // It may have gone since it was listed, and come again.
-            Err(error) if !is_for_good(&error) => {
-                self.change(place, InterfaceState::Gone, NoticeKind::Vanished);
+            Ok(InterfaceState::Down) => self.set_state(index, InterfaceState::Down, NoticeKind::Down),
+            Ok(InterfaceState::Gone) => self.set_state(index, InterfaceState::Gone, NoticeKind::Removed),
+            // The interface may have been removed and added since it was listed.
+            Err(error) if !is_permanent(&error) => {
+                self.set_state(index, InterfaceState::Gone, NoticeKind::Removed);
             }
             Err(error) => {
-                slot.is_lost = true;
-                slot.tallies.set_state(InterfaceState::Gone);
-                self.notice(place, NoticeKind::Lost { reason: error.to_string() });
+                slot.is_abandoned = true;
+                slot.counters.set_state(InterfaceState::Gone);
+                self.notice(index, NoticeKind::Abandoned { reason: error.to_string() });
             }
         }
     }
 
-    /// Notes the state of an interface, and says so where it is another than before.
-    fn change(&mut self, place: usize, state: InterfaceState, notice: NoticeKind) {
-        let Some(slot) = self.slots.get(place) else { return };
-        if slot.tallies.state() != state {
-            slot.tallies.set_state(state);
-            self.notice(place, notice);
+    /// Sets the state of an interface, and records a notice if it changed.
+    fn set_state(&mut self, index: usize, state: InterfaceState, notice: NoticeKind) {
+        let Some(slot) = self.slots.get(index) else { return };
+        if slot.counters.state() != state {
+            slot.counters.set_state(state);
+            self.notice(index, notice);
         }
     }
 
-    fn notice(&mut self, place: usize, kind: NoticeKind) {
-        let interface = self.name(place);
+    fn notice(&mut self, index: usize, kind: NoticeKind) {
+        let interface = self.name(index);
         self.notices.push(Notice { interface, kind });
     }
 }
@@ -218,33 +219,33 @@ impl InterfaceSlot {
     fn new(name: &str, backend: Box<dyn CaptureBackend>) -> Self {
         Self {
             backend,
-            tallies: Arc::new(Tallies::new(name)),
-            received_before: 0,
+            counters: Arc::new(InterfaceCounters::new(name)),
+            last_received: 0,
             device_drops: DeviceDrops::default(),
-            is_lost: false,
+            is_abandoned: false,
         }
     }
 
-    /// Whether the system must be asked what became of the interface.
-    fn is_to_be_looked_for(&mut self) -> bool {
-        let received = self.tallies.received();
-        let is_quiet = std::mem::replace(&mut self.received_before, received) == received;
-        let is_doubtful = is_quiet && !self.backend.tells_when_down();
-        !self.is_lost && (is_doubtful || self.tallies.state() != InterfaceState::Up)
+    /// Whether the state of the interface must be checked with the system.
+    fn needs_refresh(&mut self) -> bool {
+        let received = self.counters.received();
+        let is_quiet = std::mem::replace(&mut self.last_received, received) == received;
+        let may_be_down = is_quiet && !self.backend.reports_link_down();
+        !self.is_abandoned && (may_be_down || self.counters.state() != InterfaceState::Up)
     }
 }
 
-/// Whether an interface that cannot be opened anew for this reason never can be: for want of rights, or for something that
-/// is not the system's to say.
-fn is_for_good(error: &io::Error) -> bool {
+/// Whether a failure to reopen an interface is permanent: missing privileges, or an error that does not come from the
+/// OS.
+fn is_permanent(error: &io::Error) -> bool {
     error.raw_os_error().is_none() || error.kind() == io::ErrorKind::PermissionDenied
 }
 
-/// What libpcap calls all interfaces of Linux as one.
+/// The name of libpcap's pseudo-device for all interfaces of Linux.
 #[cfg(target_os = "linux")]
 const ANY: &str = "any";
 
-/// Opens an interface with the backend that was chosen.
+/// Opens an interface with the selected backend.
 fn open(
     name: &str,
     options: &LiveOptions,

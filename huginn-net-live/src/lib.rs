@@ -1,14 +1,14 @@
 //! Live network interfaces as sources of frames for the Huginn-Net passive fingerprinters.
 //!
 //! A [`LiveSource`] captures from one or several interfaces and is a [`Source`](huginn_net_core::Source) for any analyzer.
-//! On Linux it needs no system library ([`Backend::Packet`]); with the feature `libpcap` it captures with that on every
-//! system that it knows ([`Backend::Pcap`]), and takes filter expressions. [`interfaces`] says what there is to capture
-//! from.
+//! On Linux it captures with AF_PACKET sockets and needs no system library ([`Backend::Packet`]). With the feature
+//! `libpcap` it captures with libpcap on every system that libpcap supports ([`Backend::Pcap`]), and accepts filter
+//! expressions. [`interfaces`] lists the interfaces.
 //!
-//! Nothing is lost silently: [`LiveStats`] tells, from any thread, what was received, what the kernel dropped and what the
-//! interface dropped. Interfaces that go down or vanish are waited for, and [`Notice`]s tell of it.
+//! [`LiveStats`] counts, for any thread, the frames received, dropped by the kernel and dropped by the interface. The
+//! source waits for interfaces that go down or are removed, and reports them with [`Notice`]s.
 //!
-//! To capture is a matter of rights: on Linux of `CAP_NET_RAW`, which can be given up when the source is open.
+//! Capturing needs privileges, on Linux `CAP_NET_RAW`, which the program may drop once the source is open.
 //!
 //! ```no_run
 //! use huginn_net::{Event, HuginnNet};
@@ -30,26 +30,27 @@
 mod backend;
 mod device_drops;
 mod error;
-mod frame_set;
+mod frame_batch;
 mod interface;
 mod interfaces;
 #[cfg(feature = "libpcap")]
 mod libpcap;
+mod limits;
 mod notice;
 mod options;
 #[cfg(target_os = "linux")]
 mod packet;
+mod poll;
 mod queues;
 mod source;
 mod stats;
 mod stopper;
-mod waiting;
 
 pub use error::LiveError;
 pub use interface::{Interface, interfaces};
 pub use notice::{Notice, NoticeKind};
 pub use options::{Backend, LiveOptions};
-/// For the fuzz target.
+/// Public for the fuzz target `ring_block` only.
 #[cfg(target_os = "linux")]
 #[doc(hidden)]
 pub use packet::{BlockFrame, BlockFrames};

@@ -1,41 +1,38 @@
-//! The backend for libpcap.
+//! The libpcap backend.
 
 use std::io;
 #[cfg(unix)]
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use huginn_net_core::{LinkType, Timestamp};
 use pcap::{Active, Capture, Packet, Precision};
 
-use crate::backend::{CaptureBackend, Drops, Trouble};
-use crate::frame_set::FrameSet;
+use crate::backend::{CaptureBackend, Drops, ReceiveError};
+use crate::frame_batch::FrameBatch;
+use crate::limits::{MAX_FRAMES_PER_READ, MIN_REOPEN_INTERVAL};
 use crate::{Interface, InterfaceState, LiveError, LiveOptions};
 
-/// Frames that are taken at once at most.
-const MAX_FRAMES: usize = 64;
-/// How long an interface that was opened is not opened anew.
-const BETWEEN_OPENINGS: Duration = Duration::from_secs(1);
-
-/// An interface, captured from by libpcap.
+/// An interface captured with libpcap.
 pub(crate) struct PcapBackend {
     name: String,
     options: LiveOptions,
-    /// None while the interface is gone.
+    /// `None` while the interface is gone.
     capture: Option<Capture<Active>>,
     opened_at: Instant,
-    /// Why it could not be read from any longer.
+    /// The error that ended the last capture.
     failure: Option<pcap::Error>,
     link: LinkType,
-    /// Whether the system lists it; libpcap has devices of its own, such as `any`, that are always there.
+    /// Whether the system lists the interface. Pseudo-devices of libpcap, such as `any`, are always present and never
+    /// listed.
     is_listed: bool,
     drops: Drops,
-    /// What libpcap said last of what it, and the interface, dropped.
+    /// Last drop counters of libpcap: kernel and interface.
     last: [u32; 2],
 }
 
 impl PcapBackend {
-    /// Opens an interface, or another of libpcap's devices.
+    /// Opens an interface or a pseudo-device.
     pub(crate) fn open(
         name: &str,
         options: &LiveOptions,
@@ -66,10 +63,10 @@ impl PcapBackend {
         self.last = [0; 2];
     }
 
-    /// What is told of an interface that cannot be opened anew.
+    /// Builds the error of an interface that cannot be reopened.
     fn lost(&mut self, error: LiveError) -> io::Error {
         let reason = match error {
-            LiveError::Denied { source, .. } | LiveError::Open { source, .. } => source.to_string(),
+            LiveError::PermissionDenied { source, .. } | LiveError::Open { source, .. } => source.to_string(),
             error => error.to_string(),
         };
         io::Error::other(match self.failure.take() {
@@ -87,19 +84,19 @@ impl PcapBackend {
 }
 
 impl CaptureBackend for PcapBackend {
-    fn receive(&mut self, set: &mut FrameSet) -> Result<(), Trouble> {
+    fn receive(&mut self, batch: &mut FrameBatch) -> Result<(), ReceiveError> {
         let Some(capture) = &mut self.capture else { return Ok(()) };
-        set.link = self.link;
+        batch.link = self.link;
         let copy = |packet: Packet<'_>| {
-            set.push(timestamp(packet.header.ts), [packet.data], packet.header.len);
+            batch.push(timestamp(packet.header.ts), [packet.data], packet.header.len);
         };
-        match capture.dispatch(Some(MAX_FRAMES), copy) {
+        match capture.dispatch(Some(MAX_FRAMES_PER_READ), copy) {
             Ok(_) => Ok(()),
             Err(error) => {
-                // libpcap tells in words alone what it is, and mostly it is that the interface has gone.
+                // libpcap reports errors only as text. Mostly the interface is gone.
                 self.close();
                 self.failure = Some(error);
-                Err(Trouble::Down)
+                Err(ReceiveError::Down)
             }
         }
     }
@@ -112,8 +109,8 @@ impl CaptureBackend for PcapBackend {
     fn drops(&mut self) -> Drops {
         if let Some(stats) = self.capture.as_mut().and_then(|capture| capture.stats().ok()) {
             let now = [stats.dropped, stats.if_dropped];
-            let [kernel, interface] = [0, 1].map(|place: usize| {
-                let (now, last) = (now.get(place).copied(), self.last.get(place).copied());
+            let [kernel, interface] = [0, 1].map(|index: usize| {
+                let (now, last) = (now.get(index).copied(), self.last.get(index).copied());
                 u64::from(now.unwrap_or(0).wrapping_sub(last.unwrap_or(0)))
             });
             self.last = now;
@@ -123,12 +120,12 @@ impl CaptureBackend for PcapBackend {
         self.drops
     }
 
-    fn tells_when_down(&self) -> bool {
+    fn reports_link_down(&self) -> bool {
         !self.is_listed
     }
 
-    /// libpcap goes on by itself when an interface comes up again; one that was removed is opened anew.
-    fn look(&mut self, present: &[Interface]) -> io::Result<InterfaceState> {
+    /// libpcap continues by itself when an interface comes up again. A removed interface must be reopened.
+    fn refresh(&mut self, present: &[Interface]) -> io::Result<InterfaceState> {
         let interface = present.iter().find(|interface| interface.name == self.name);
         let is_up = match interface {
             Some(interface) => interface.is_up,
@@ -139,12 +136,12 @@ impl CaptureBackend for PcapBackend {
             None => true,
         };
         if is_up && self.capture.is_none() {
-            if self.opened_at.elapsed() < BETWEEN_OPENINGS {
+            if self.opened_at.elapsed() < MIN_REOPEN_INTERVAL {
                 return Ok(InterfaceState::Down);
             }
             match self.reopen() {
                 Ok(()) => {}
-                // That it is not there any more, or not ready, is said in words too.
+                // libpcap also reports a missing or unready interface as text.
                 Err(LiveError::Open { .. }) if self.is_listed => return Ok(InterfaceState::Gone),
                 Err(error) => return Err(self.lost(error)),
             }
@@ -155,24 +152,28 @@ impl CaptureBackend for PcapBackend {
 
 fn open(name: &str, options: &LiveOptions) -> Result<(Capture<Active>, LinkType), LiveError> {
     let failed = |error: pcap::Error| {
-        // It tells in words alone: those of Linux, of the BSDs (`/dev/bpf`) and of macOS.
+        // libpcap reports missing privileges only as text: here of Linux, the BSDs (`/dev/bpf`) and macOS.
         let text = error.to_string().to_lowercase();
         let source = io::Error::other(error);
         let is_denied = ["permission", "not permitted", "denied", "eacces", "cap_net_raw", "privilege"]
             .iter()
             .any(|word| text.contains(word));
         let name = name.to_owned();
-        if is_denied { LiveError::Denied { name, source } } else { LiveError::Open { name, source } }
+        if is_denied {
+            LiveError::PermissionDenied { name, source }
+        } else {
+            LiveError::Open { name, source }
+        }
     };
-    // Zero would be for ever.
-    let hold_back = i32::try_from(options.hold_back.as_millis()).unwrap_or(i32::MAX).max(1);
+    // Zero would mean no timeout.
+    let timeout_ms = i32::try_from(options.buffer_timeout.as_millis()).unwrap_or(i32::MAX).max(1);
     let capture = Capture::from_device(name).map_err(failed)?;
     let mut capture = capture
         .promisc(options.promiscuous)
         .snaplen(i32::try_from(options.snaplen).unwrap_or(i32::MAX))
         .buffer_size(i32::try_from(options.buffer_bytes).unwrap_or(i32::MAX))
-        .immediate_mode(options.hold_back.is_zero())
-        .timeout(hold_back)
+        .immediate_mode(options.buffer_timeout.is_zero())
+        .timeout(timeout_ms)
         .precision(PRECISION)
         .open()
         .and_then(Capture::setnonblock)
@@ -189,10 +190,10 @@ fn open(name: &str, options: &LiveOptions) -> Result<(Capture<Active>, LinkType)
     Ok((capture, link))
 }
 
-/// What time stamps are asked for: the crate does not hand on whether another system has nanoseconds.
+/// The timestamp precision to request. The `pcap` crate does not expose whether other systems support nanoseconds.
 const PRECISION: Precision = if cfg!(target_os = "linux") { Precision::Nano } else { Precision::Micro };
 
-/// libpcap gives nanoseconds, where it was asked for them, in the place of the microseconds.
+/// Converts a timestamp. With nanosecond precision libpcap stores nanoseconds in `tv_usec`.
 fn timestamp(time: libc::timeval) -> Timestamp {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     let fraction = u32::try_from(time.tv_usec).unwrap_or(0);
@@ -203,8 +204,7 @@ fn timestamp(time: libc::timeval) -> Timestamp {
     }
 }
 
-/// The link type of frames that libpcap gives the number `dlt` inside; they differ for raw IP alone among those that are
-/// decoded.
+/// Converts a `DLT_` number of libpcap to a link type. Among the decoded types only raw IP differs.
 fn link_type(dlt: i32) -> Option<LinkType> {
     let link = LinkType(u16::try_from(dlt).ok()?);
     match link {

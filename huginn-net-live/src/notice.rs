@@ -1,37 +1,37 @@
-//! What happens to interfaces while they are captured from.
+//! Notices about interfaces during a capture.
 
 use std::fmt;
 
-/// Something that happened to an interface; see [`LiveSource::on_notice`](crate::LiveSource::on_notice).
+/// A change of an interface; see [`LiveSource::on_notice`](crate::LiveSource::on_notice).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Notice {
     /// The name of the interface.
     pub interface: String,
-    /// What happened.
+    /// The change.
     pub kind: NoticeKind,
 }
 
-/// What happened to an interface.
+/// A change of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoticeKind {
-    /// It was taken down, or was down at the beginning. It is waited for.
+    /// The interface went down, or was down at the start. The source waits for it.
     Down,
-    /// It was removed. One of its name is waited for.
-    Vanished,
-    /// It is captured from again.
-    Back,
-    /// It is there again but cannot be opened, for want of rights perhaps. It is not tried again.
-    Lost {
-        /// What the system or libpcap says.
+    /// The interface was removed. The source waits for one of the same name.
+    Removed,
+    /// The source captures from the interface again.
+    Recovered,
+    /// The interface returned but cannot be opened, for instance without privileges. The source does not try again.
+    Abandoned {
+        /// The error of the system or libpcap.
         reason: String,
     },
-    /// The kernel gave a smaller buffer than [asked for](crate::LiveOptions::buffer_bytes), for want of memory.
+    /// The kernel granted a smaller buffer than [requested](crate::LiveOptions::buffer_bytes), for lack of memory.
     SmallBuffer {
-        /// Bytes asked for.
+        /// Bytes requested.
         asked: usize,
-        /// Bytes given.
+        /// Bytes granted.
         given: usize,
     },
 }
@@ -40,10 +40,10 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.interface)?;
         match &self.kind {
-            NoticeKind::Down => f.write_str("is down; waiting for it"),
-            NoticeKind::Vanished => f.write_str("has vanished; waiting for it"),
-            NoticeKind::Back => f.write_str("is back"),
-            NoticeKind::Lost { reason } => write!(f, "is back but cannot be opened: {reason}"),
+            NoticeKind::Down => f.write_str("is down; poll for it"),
+            NoticeKind::Removed => f.write_str("has vanished; poll for it"),
+            NoticeKind::Recovered => f.write_str("is back"),
+            NoticeKind::Abandoned { reason } => write!(f, "is back but cannot be opened: {reason}"),
             NoticeKind::SmallBuffer { asked, given } => {
                 write!(f, "the kernel has memory for {given} of {asked} bytes of buffer only")
             }

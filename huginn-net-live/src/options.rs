@@ -1,35 +1,34 @@
-//! How interfaces are captured from.
+//! Options of a live capture.
 
 use std::time::Duration;
 
-/// How interfaces are captured from; see [`LiveSource::open`](crate::LiveSource::open).
+/// Options of a live capture; see [`LiveSource::open`](crate::LiveSource::open).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LiveOptions {
-    /// What captures.
+    /// The capture mechanism.
     pub backend: Backend,
-    /// Whether the interface is asked to receive also what is sent to others (default yes).
+    /// Whether to capture in promiscuous mode (default true).
     pub promiscuous: bool,
-    /// How many bytes of a frame are kept (default 262,144, all of any frame but those of IPv6 jumbograms); 64 at least.
+    /// Snap length in bytes (default 262,144, more than any frame but an IPv6 jumbogram); at least 64.
     pub snaplen: u32,
-    /// How many bytes of frames the kernel holds for each interface until they are read (default 32 MiB). It allocates
-    /// them when the interface is opened.
+    /// Size of the kernel's capture buffer per interface, in bytes (default 32 MiB). The kernel allocates it when the
+    /// interface is opened.
     ///
-    /// [`Backend::Packet`] rounds it up to blocks of 256 KiB, two at least; a frame takes up some 85 bytes more than it
-    /// is long.
+    /// [`Backend::Packet`] rounds it up to blocks of 256 KiB, at least two. A frame takes about 85 bytes more than
+    /// its length.
     pub buffer_bytes: usize,
-    /// How long the kernel may collect frames before it hands them over (default 5 ms), in whole milliseconds.
+    /// How long the kernel may buffer frames before it delivers them (default 5 ms), in whole milliseconds.
     ///
-    /// So it hands over many at once, packed densely. On Linux each time takes up a block of the buffer, mostly of 256
-    /// KiB, however little came: frames that come singly fill the buffer of 32 MiB in 128 times as long. What is held
-    /// back is handed over within twice the time, which older kernels round up to a tick of their clock, 1 to 10 ms.
+    /// A batch of frames is packed densely. On Linux each delivery uses up a block of the buffer, mostly 256 KiB,
+    /// however few frames it contains: isolated frames fill a buffer of 32 MiB in 128 times this timeout. Buffered
+    /// frames are delivered within twice the timeout; older kernels round it up to a timer tick of 1 to 10 ms.
     ///
-    /// For [`Backend::Packet`] less than 1 ms is 1 ms. [`Backend::Pcap`] with zero hands each frame over at once; then
-    /// each takes up as much of the buffer as the longest would, on Linux mostly 64 KiB, and much fits in only with a
-    /// small [`snaplen`](Self::snaplen).
-    pub hold_back: Duration,
-    /// Only frames that this expression selects, in the language of `pcap-filter(7)`; [`Backend::Pcap`] alone knows
-    /// any.
+    /// [`Backend::Packet`] uses at least 1 ms. [`Backend::Pcap`] with zero delivers each frame at once (immediate
+    /// mode). Each frame then takes as much of the buffer as the longest one would, on Linux mostly 64 KiB, so reduce
+    /// [`snaplen`](Self::snaplen) as well.
+    pub buffer_timeout: Duration,
+    /// Filter expression in the language of `pcap-filter(7)`; [`Backend::Pcap`] only.
     pub expression: Option<String>,
 }
 
@@ -40,7 +39,7 @@ impl Default for LiveOptions {
             promiscuous: true,
             snaplen: 1 << 18,
             buffer_bytes: 32 << 20,
-            hold_back: Duration::from_millis(5),
+            buffer_timeout: Duration::from_millis(5),
             expression: None,
         }
     }
@@ -50,9 +49,9 @@ impl Default for LiveOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Backend {
-    /// `AF_PACKET` sockets (`packet(7)`) of Linux, without a system library.
+    /// `AF_PACKET` sockets (`packet(7)`) of Linux; needs no system library.
     Packet,
-    /// libpcap, on every system that it knows; needs the feature `libpcap`.
+    /// libpcap, on every system that it supports; needs the feature `libpcap`.
     Pcap,
 }
 

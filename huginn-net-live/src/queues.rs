@@ -1,153 +1,154 @@
-//! The frames of several interfaces, in the order in which they were captured.
+//! Merges the frames of several interfaces in timestamp order.
 
 use std::time::{Duration, Instant, SystemTime};
 
 use huginn_net_core::{Frame, Timestamp};
 
 use crate::backend::CaptureBackend;
-use crate::frame_set::FrameSet;
+use crate::frame_batch::FrameBatch;
 
-/// A moment, by two clocks.
+/// One point in time on two clocks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Moment {
+pub(crate) struct ClockReading {
     pub(crate) at: Instant,
-    /// By the clock that stamps frames, which may step.
+    /// The wall clock that stamps frames; it may step.
     pub(crate) time: Timestamp,
 }
 
-impl Moment {
+impl ClockReading {
     pub(crate) fn now() -> Self {
         Self { at: Instant::now(), time: SystemTime::now().into() }
     }
 }
 
-/// What was taken from the interfaces of a source and not lent yet.
+/// Received frames of each interface that were not lent yet.
 ///
-/// A frame may be lent when none that is earlier can come any more: each interface that has no frame here was looked at, in
-/// vain, when frames as early as this had to be there: so long after its capture as the system may hold frames back. Where
-/// the clock that stamps frames steps, no frame waits for longer than that since it was taken; those that were captured
-/// before it was set back go first.
-pub(crate) struct Queues {
+/// A frame may be lent once no earlier frame can arrive. That holds if every interface with an empty queue was read,
+/// without result, later than the frame's capture plus the maximum delay. If the wall clock steps, no frame waits
+/// longer than that delay since it was received. Frames stamped before the clock was set back are lent first.
+pub(crate) struct FrameQueues {
     queues: Vec<Queue>,
-    /// Whose frames are being lent, and how many of them may be in a row.
-    turn: usize,
-    free: usize,
+    /// The interface whose frames are lent, and how many of them may follow.
+    current: usize,
+    ready: usize,
 }
 
-/// The frames of one interface.
+/// The queue of one interface.
 struct Queue {
-    frames: FrameSet,
-    /// Frames lent and not counted.
+    frames: FrameBatch,
+    /// Frames lent since the last count.
     lent: u64,
-    /// When it was looked at last in vain.
-    looked_at: Moment,
+    /// Time of the last read that returned nothing.
+    empty_at: ClockReading,
 }
 
-/// The order of frames by their times of capture. Those that were captured later than the clock now shows come first: it was
-/// set back since, and they would wait for as long.
+/// The order of frames by capture time. Frames stamped later than the current wall clock come first: the clock was
+/// set back since, and they would wait as long.
 #[derive(Clone, Copy)]
-struct Order {
+struct MergeOrder {
     /// In nanoseconds since the Unix epoch.
     latest: u64,
 }
 
-/// The frame that is next in a queue.
-struct Head {
+/// Capture and receive time of the first frame in a queue.
+struct NextFrameTime {
     ts: u64,
-    taken: Moment,
+    received_at: ClockReading,
 }
 
-impl Queues {
-    pub(crate) fn new(len: usize, now: Moment) -> Self {
-        let queue = || Queue { frames: FrameSet::new(now), lent: 0, looked_at: now };
+impl FrameQueues {
+    pub(crate) fn new(len: usize, now: ClockReading) -> Self {
+        let queue = || Queue { frames: FrameBatch::new(now), lent: 0, empty_at: now };
         let queues = std::iter::repeat_with(queue).take(len).collect();
-        Self { queues, turn: 0, free: 0 }
+        Self { queues, current: 0, ready: 0 }
     }
 
-    /// How many frames may be lent in a row.
+    /// Number of frames that may be lent in a row.
     #[inline]
-    pub(crate) fn free(&self) -> usize {
-        self.free
+    pub(crate) fn ready(&self) -> usize {
+        self.ready
     }
 
-    /// Whose frames may be lent.
+    /// The interface whose frames may be lent.
     #[inline]
-    pub(crate) fn turn(&self) -> usize {
-        self.turn
+    pub(crate) fn current(&self) -> usize {
+        self.current
     }
 
-    /// Lends the next frame of those that may be, from the backend of [`turn`](Self::turn).
+    /// Lends the next ready frame, from the backend of the current interface.
     #[inline]
     pub(crate) fn lend<'a>(&'a mut self, backend: &'a dyn CaptureBackend) -> Option<Frame<'a>> {
-        let queue = self.queues.get_mut(self.turn)?;
-        self.free = self.free.saturating_sub(1);
+        let queue = self.queues.get_mut(self.current)?;
+        self.ready = self.ready.saturating_sub(1);
         queue.lent = queue.lent.saturating_add(1);
         queue.frames.lend(backend)
     }
 
-    /// When the frame lent last was taken from the system.
+    /// Returns when the last lent frame was received from the system.
     pub(crate) fn taken_at(&self) -> Option<Timestamp> {
-        self.queues.get(self.turn).map(|queue| queue.frames.taken.time)
+        self.queues.get(self.current).map(|queue| queue.frames.received_at.time)
     }
 
-    /// Finds out whose frames may be lent now, and how many; tells whether there are any. Frames may be held back by the
-    /// system for so long; `None` where no others will come.
-    pub(crate) fn choose(&mut self, hold_back: Option<Duration>) -> bool {
-        self.free = 0;
-        let order = self.order(hold_back);
-        if let Some((turn, until)) = self.next(hold_back, order) {
+    /// Selects the interface whose frames may be lent, and how many. Returns whether there are any. The system may
+    /// delay frames by `max_delay`; `None` if no more will arrive.
+    pub(crate) fn select(&mut self, max_delay: Option<Duration>) -> bool {
+        self.ready = 0;
+        let order = self.order(max_delay);
+        if let Some((current, until)) = self.next(max_delay, order) {
             let is_free = |ts| order.rank(ts) <= until;
-            self.turn = turn;
-            self.free = self.queues.get(turn).map_or(0, |queue| queue.frames.left_while(is_free));
+            self.current = current;
+            self.ready = self.queues.get(current).map_or(0, |queue| queue.frames.remaining_while(is_free));
         }
-        self.free > 0
+        self.ready > 0
     }
 
-    /// Whether an interface is to be looked at.
-    pub(crate) fn is_short(&self, slot: usize) -> bool {
-        self.queues.get(slot).is_some_and(|queue| queue.frames.left() == 0)
+    /// Whether the queue of an interface is empty, so that the interface should be read.
+    pub(crate) fn needs_frames(&self, slot: usize) -> bool {
+        self.queues.get(slot).is_some_and(|queue| queue.frames.remaining() == 0)
     }
 
-    /// The frames of an interface, all of which were lent.
-    pub(crate) fn finished(&mut self, slot: usize) -> Option<&mut FrameSet> {
-        self.queues.get_mut(slot).map(|queue| &mut queue.frames).filter(|frames| frames.left() == 0)
+    /// Returns the batch of an interface if all of its frames were lent.
+    pub(crate) fn drained(&mut self, slot: usize) -> Option<&mut FrameBatch> {
+        self.queues.get_mut(slot).map(|queue| &mut queue.frames).filter(|frames| frames.remaining() == 0)
     }
 
-    /// Room for what is taken from an interface that is short of frames.
-    pub(crate) fn room(&mut self, slot: usize) -> Option<&mut FrameSet> {
+    /// Returns the empty batch of an interface, to be filled.
+    pub(crate) fn refill(&mut self, slot: usize) -> Option<&mut FrameBatch> {
         let frames = &mut self.queues.get_mut(slot)?.frames;
         frames.clear();
         Some(frames)
     }
 
-    /// Notes that an interface was looked at in vain.
-    pub(crate) fn looked_in_vain(&mut self, slot: usize, moment: Moment) {
+    /// Records that a read returned nothing.
+    pub(crate) fn mark_empty(&mut self, slot: usize, moment: ClockReading) {
         if let Some(queue) = self.queues.get_mut(slot) {
-            queue.looked_at = moment;
+            queue.empty_at = moment;
         }
     }
 
-    /// How long the next frame has to wait at most, where there is one.
-    pub(crate) fn wait(&self, now: Moment, hold_back: Duration) -> Option<Duration> {
+    /// Returns the longest time until the next frame may be lent.
+    pub(crate) fn wait(&self, now: ClockReading, max_delay: Duration) -> Option<Duration> {
         let head = self.queues.iter().filter_map(|queue| queue.head()).min_by_key(|head| head.ts)?;
-        let by_time = head.ts.saturating_add(nanos(hold_back)).saturating_sub(now.time.as_nanos());
-        let by_instant = hold_back.saturating_sub(now.at.duration_since(head.taken.at));
+        let by_time = head.ts.saturating_add(nanos(max_delay)).saturating_sub(now.time.as_nanos());
+        let by_instant = max_delay.saturating_sub(now.at.duration_since(head.received_at.at));
         Some(by_instant.min(Duration::from_nanos(by_time)))
     }
 
-    /// The numbers of frames lent since the last call, by interface.
+    /// Returns the numbers of frames lent since the last call, by interface.
     pub(crate) fn count(&mut self) -> impl Iterator<Item = u64> {
         self.queues.iter_mut().map(|queue| std::mem::take(&mut queue.lent))
     }
 
-    /// Who is to lend next, and until which rank.
-    fn next(&self, hold_back: Option<Duration>, order: Order) -> Option<(usize, u64)> {
-        let mut first: Option<(usize, Head)> = None;
+    /// Returns the next interface, and the rank up to which its frames may be lent.
+    fn next(&self, max_delay: Option<Duration>, order: MergeOrder) -> Option<(usize, u64)> {
+        let mut first: Option<(usize, NextFrameTime)> = None;
         let mut until = u64::MAX;
-        let mut known: Option<Moment> = None;
+        let mut last_empty: Option<ClockReading> = None;
         for (slot, queue) in self.queues.iter().enumerate() {
             let Some(head) = queue.head() else {
-                known = known.filter(|known| known.at <= queue.looked_at.at).or(Some(queue.looked_at));
+                last_empty = last_empty
+                    .filter(|last_empty| last_empty.at <= queue.empty_at.at)
+                    .or(Some(queue.empty_at));
                 continue;
             };
             let rank = order.rank(head.ts);
@@ -158,36 +159,37 @@ impl Queues {
             until = until.min(other);
         }
         let (slot, head) = first?;
-        if let (Some(known), Some(hold_back)) = (known, hold_back) {
-            if known.at.checked_duration_since(head.taken.at).is_none_or(|since| since < hold_back) {
-                let is_there = known.time.as_nanos().saturating_sub(nanos(hold_back));
+        if let (Some(last_empty), Some(max_delay)) = (last_empty, max_delay) {
+            if last_empty.at.checked_duration_since(head.received_at.at).is_none_or(|since| since < max_delay)
+            {
+                let is_there = last_empty.time.as_nanos().saturating_sub(nanos(max_delay));
                 until = until.min(order.rank(is_there));
             }
         }
         (order.rank(head.ts) <= until).then_some((slot, until))
     }
 
-    /// The order in which frames are to be lent as of now.
-    fn order(&self, hold_back: Option<Duration>) -> Order {
-        let moments = self.queues.iter().flat_map(|queue| [queue.looked_at, queue.frames.taken]);
-        let now = moments.max_by_key(|moment| moment.at).zip(hold_back);
+    /// Returns the current order.
+    fn order(&self, max_delay: Option<Duration>) -> MergeOrder {
+        let moments = self.queues.iter().flat_map(|queue| [queue.empty_at, queue.frames.received_at]);
+        let now = moments.max_by_key(|moment| moment.at).zip(max_delay);
         let latest =
-            now.map_or(u64::MAX, |(now, hold_back)| now.time.as_nanos().saturating_add(nanos(hold_back)));
-        Order { latest }
+            now.map_or(u64::MAX, |(now, max_delay)| now.time.as_nanos().saturating_add(nanos(max_delay)));
+        MergeOrder { latest }
     }
 }
 
-impl Order {
-    /// The lower, the sooner.
+impl MergeOrder {
+    /// Returns the rank of a capture time; lower ranks are lent first.
     fn rank(self, ts: u64) -> u64 {
         ts.wrapping_sub(self.latest).wrapping_sub(1)
     }
 }
 
 impl Queue {
-    /// The next frame.
-    fn head(&self) -> Option<Head> {
-        Some(Head { ts: self.frames.time()?, taken: self.frames.taken })
+    /// Returns the times of the first frame.
+    fn head(&self) -> Option<NextFrameTime> {
+        Some(NextFrameTime { ts: self.frames.time()?, received_at: self.frames.received_at })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Interfaces as one source of frames.
+//! Live network interfaces as a source of frames.
 
 use std::fmt;
 use std::io;
@@ -7,125 +7,114 @@ use std::time::{Duration, Instant};
 
 use huginn_net_core::{Block, Fill, NextFrame, Source};
 
-use crate::backend::Trouble;
+use crate::backend::ReceiveError;
 use crate::interfaces::Interfaces;
-use crate::queues::{Moment, Queues};
+use crate::limits::{
+    COALESCE_DELAY, KERNEL_TIMER_RESOLUTION, MAINTENANCE_INTERVAL, MAX_DRAIN_TIME, MAX_SPURIOUS_WAKEUPS,
+    MIN_DELIVERY_DELAY, SPURIOUS_WAKEUP_DELAY,
+};
+use crate::queues::{ClockReading, FrameQueues};
 use crate::stopper::WakeFd;
-use crate::{Backend, LiveError, LiveOptions, LiveStats, Notice, Stopper, interface, waiting};
+use crate::{Backend, LiveError, LiveOptions, LiveStats, Notice, Stopper, interface, poll};
 
-/// How often statistics are brought up to date, and interfaces that are down or gone looked for.
-const TICK: Duration = Duration::from_secs(1);
-/// What the kernel's clock for frames that are held back is fine to, at worst.
-const KERNEL_TICK: Duration = Duration::from_millis(10);
-/// How long a frame may be on its way from where it is stamped to where it can be taken, where it is not held back.
-const ON_THE_WAY: Duration = Duration::from_millis(1);
-/// How long frames are taken at most that were captured before the source was stopped: clocks may step.
-const MAX_ENDING: Duration = Duration::from_secs(2);
-/// What comes within this time is said to come in quick succession: then as long is slept before the next look, so that many
-/// frames are taken at once. One that comes alone is taken at once.
-const QUICK: Duration = Duration::from_micros(500);
-/// How often in a row nothing may be there where something was announced, before the source takes a breath.
-const MAX_FALSE_ALARMS: u32 = 8;
-/// The length of that breath.
-const BREATH: Duration = Duration::from_millis(1);
-
-/// Live network interfaces as a [`Source`]: lends frames as they come, until it is [stopped](Self::stopper).
+/// Live network interfaces as a [`Source`]: lends frames as they arrive, until it is [stopped](Self::stopper).
 ///
-/// Frames are taken from the system many at once, and with [`Backend::Packet`] lent where the kernel wrote them. When none is
-/// there, the source says so ([`NextFrame::Idle`]) before it waits, for a second at most.
+/// The source receives frames in batches. With [`Backend::Packet`] it lends them where the kernel wrote them. When no
+/// frame is ready it returns [`NextFrame::Idle`], then waits in the next call, at most a second.
 ///
-/// Frames of several interfaces are lent in the order of their time stamps, for which Linux has one clock: so a tap with a
-/// backend for each direction shows connections as they were. A frame waits until none that is earlier can come from another
-/// interface: as long as the system may hold frames back (twice [`hold_back`](LiveOptions::hold_back) and 20 ms; 1 ms
-/// where it does not hold them back), and no longer; meanwhile those behind it stay in the buffer of the system. A frame
-/// that comes still later is lent when it comes. Of one interface nothing waits, and frames are lent in the order in which
-/// the system has them.
+/// Frames of several interfaces are lent in timestamp order; Linux uses one clock for all interfaces. So a tap with
+/// one port per direction shows connections in order. A frame waits until no earlier frame can arrive from another
+/// interface. That takes as long as the system may buffer frames: twice
+/// [`buffer_timeout`](LiveOptions::buffer_timeout) plus 20 ms, or 1 ms without buffering. Later frames stay in the
+/// kernel's buffer meanwhile. A frame that arrives even later is lent when it arrives. With a single interface no
+/// frame waits, and the system's order is kept.
 ///
-/// Interfaces that go down or vanish are waited for, and [told of](Self::on_notice).
+/// The source waits for interfaces that go down or are removed, and reports them to [`on_notice`](Self::on_notice).
 pub struct LiveSource {
-    slots: Interfaces,
-    queues: Queues,
-    /// How long after its capture a frame may be there at the latest.
-    hold_back: Duration,
+    interfaces: Interfaces,
+    queues: FrameQueues,
+    /// Longest time between capture and delivery of a frame.
+    max_delay: Duration,
     stopper: Stopper,
     wake_fd: WakeFd,
-    ending: Option<Ending>,
+    drain: Option<Drain>,
     ended: bool,
-    /// Why there is no frame behind those at hand.
+    /// The error to return after the frames already received.
     failure: Option<LiveError>,
     next_tick: Instant,
-    /// Whether the last wait was short.
-    is_quick: bool,
-    /// Whether the caller was told that no frame is ready: then the next call waits.
+    /// Whether the last wait was shorter than [`COALESCE_DELAY`].
+    is_busy: bool,
+    /// Whether the last call returned `Idle`; the next call then waits.
     is_idle: bool,
-    false_alarms: u32,
+    spurious_wakeups: u32,
 }
 
-/// The time between stop and end.
-struct Ending {
-    /// Only frames captured until this time are still lent, in nanoseconds since the Unix epoch.
+/// The phase between the stop request and the end of the capture.
+struct Drain {
+    /// Only frames captured until this time are lent, in nanoseconds since the Unix epoch.
     until: u64,
-    /// Until then frames may come that were held back.
-    linger: Instant,
-    /// When it ends in any case.
+    /// Until then the kernel may deliver buffered frames.
+    grace_end: Instant,
+    /// The latest end.
     at: Instant,
 }
 
 impl LiveSource {
     /// Opens interfaces by their names.
     ///
-    /// Frames are captured from now on. The rights that this needs (on Linux `CAP_NET_RAW`) may be given up afterwards; without
-    /// them [`Backend::Pcap`](crate::Backend::Pcap) cannot take hold of an interface again that was removed.
+    /// Capture starts at once. The program may then drop the privileges that opening needs (on Linux `CAP_NET_RAW`).
+    /// Without them [`Backend::Pcap`](crate::Backend::Pcap) cannot reopen an interface that was removed.
     ///
     /// # Errors
-    /// [`LiveError`] tells what is wrong with which interface.
+    /// [`LiveError`] names the interface and the reason.
     pub fn open(interfaces: &[impl AsRef<str>], options: &LiveOptions) -> Result<Self, LiveError> {
-        let present = interface::without_descriptions()?;
-        let slots = Interfaces::open(interfaces.iter().map(AsRef::as_ref), options, &present)?;
+        let present = interface::list_without_descriptions()?;
+        let interfaces = Interfaces::open(interfaces.iter().map(AsRef::as_ref), options, &present)?;
         let (stopper, wake_fd) = Stopper::new()
-            .map_err(|source| LiveError::System { doing: "making a pair of sockets", source })?;
-        Ok(Self::of(slots, hold_back(options), stopper, wake_fd))
+            .map_err(|source| LiveError::System { operation: "making a pair of sockets", source })?;
+        Ok(Self::of(interfaces, max_delay(options), stopper, wake_fd))
     }
 
-    fn of(slots: Interfaces, hold_back: Duration, stopper: Stopper, wake_fd: WakeFd) -> Self {
+    fn of(interfaces: Interfaces, max_delay: Duration, stopper: Stopper, wake_fd: WakeFd) -> Self {
         Self {
-            queues: Queues::new(slots.len(), Moment::now()),
-            slots,
-            hold_back,
+            queues: FrameQueues::new(interfaces.len(), ClockReading::now()),
+            interfaces,
+            max_delay,
             stopper,
             wake_fd,
-            ending: None,
+            drain: None,
             ended: false,
             failure: None,
             next_tick: Instant::now(),
-            is_quick: false,
+            is_busy: false,
             is_idle: false,
-            false_alarms: 0,
+            spurious_wakeups: 0,
         }
     }
 
-    /// A handle that ends the capture from another thread.
+    /// Returns a handle that stops the capture from another thread.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
 
-    /// A handle that tells from any thread what was received and lost.
+    /// Returns a handle that reads the statistics from any thread.
     pub fn stats(&self) -> LiveStats {
-        self.slots.stats()
+        self.interfaces.stats()
     }
 
-    /// Has notices told to this function, each once, in the thread that asks for frames; it should not take long.
-    pub fn on_notice(&mut self, tell: impl FnMut(&Notice) + Send + 'static) {
-        self.slots.on_notice(Box::new(tell));
+    /// Sets the handler of notices. It runs once per notice in the thread that reads frames, and should return
+    /// quickly.
+    pub fn on_notice(&mut self, handler: impl FnMut(&Notice) + Send + 'static) {
+        self.interfaces.on_notice(Box::new(handler));
     }
 
-    /// Finds frames that can be lent. When there are none, it says so once, and waits in the next call.
+    /// Receives frames until some can be lent. Returns `Idle` once when there are none, and waits in the next call.
     #[cold]
     fn advance(&mut self) -> Result<Ready, LiveError> {
         self.release();
         let mut waits = std::mem::replace(&mut self.is_idle, false);
         loop {
-            if self.choose(self.patience()) {
+            if self.select(self.reorder_delay()) {
                 return Ok(Ready::Frames);
             }
             if let Some(failure) = self.failure.take() {
@@ -136,122 +125,122 @@ impl LiveSource {
                 self.count();
                 return Ok(Ready::End);
             }
-            let linger = self.ending.as_ref().map(|ending| ending.linger);
-            let is_last = linger.is_some_and(|linger| Instant::now() >= linger);
-            let is_announced = match linger {
+            let grace_end = self.drain.as_ref().map(|drain| drain.grace_end);
+            let is_last = grace_end.is_some_and(|grace_end| Instant::now() >= grace_end);
+            let is_readable = match grace_end {
                 None => std::mem::replace(&mut waits, false) && self.wait_for_wake(),
-                // What tells of the end stays readable.
+                // The stop notification stays readable.
                 Some(_) => !is_last,
             };
             if is_last {
-                self.hold_back = Duration::ZERO;
+                self.max_delay = Duration::ZERO;
             }
-            let has_taken = self.take();
-            if self.choose(self.patience()) {
-                self.false_alarms = 0;
+            let has_taken = self.receive();
+            if self.select(self.reorder_delay()) {
+                self.spurious_wakeups = 0;
                 return Ok(Ready::Frames);
             }
             if is_last {
                 self.end();
-                // Nothing waits for other interfaces any longer.
-                if self.choose(None) {
+                // No frame waits for other interfaces from here on.
+                if self.select(None) {
                     return Ok(Ready::Frames);
                 }
-            } else if is_announced && !has_taken {
-                self.take_breath();
+            } else if is_readable && !has_taken {
+                self.back_off();
             }
-            if self.failure.is_none() && !self.ended && self.ending.is_none() {
+            if self.failure.is_none() && !self.ended && self.drain.is_none() {
                 self.is_idle = true;
                 return Ok(Ready::Idle);
             }
         }
     }
 
-    /// Decides whose frames can be lent; whether there are any.
-    fn choose(&mut self, hold_back: Option<Duration>) -> bool {
-        let is_any = self.queues.choose(hold_back);
+    /// Selects the interface whose frames can be lent. Returns whether there is one.
+    fn select(&mut self, max_delay: Option<Duration>) -> bool {
+        let is_any = self.queues.select(max_delay);
         if is_any {
             if let Some(taken_at) = self.queues.taken_at() {
-                self.slots.set_taken_at(taken_at);
+                self.interfaces.set_taken_at(taken_at);
             }
         }
         is_any
     }
 
-    /// Gives the memory of frames that were lent back to the system.
+    /// Returns the memory of lent frames to the system.
     fn release(&mut self) {
-        for slot in 0..self.slots.len() {
-            let finished = self.queues.finished(slot).filter(|frames| frames.blocks > 0);
-            if let (Some(frames), Some(backend)) = (finished, self.slots.backend(slot)) {
+        for slot in 0..self.interfaces.len() {
+            let drained = self.queues.drained(slot).filter(|frames| frames.ring_blocks > 0);
+            if let (Some(frames), Some(backend)) = (drained, self.interfaces.backend(slot)) {
                 backend.release(frames);
             }
         }
     }
 
-    /// How long frames wait for others that are earlier; `None` where none will come.
-    fn patience(&self) -> Option<Duration> {
-        (!self.ended && self.failure.is_none()).then_some(self.hold_back)
+    /// Returns how long frames wait for earlier ones; `None` if no more will arrive.
+    fn reorder_delay(&self) -> Option<Duration> {
+        (!self.ended && self.failure.is_none()).then_some(self.max_delay)
     }
 
-    /// Waits until something is announced, or it is time for a tick; tells whether it is the first.
+    /// Waits until a descriptor is readable or maintenance is due. Returns whether a descriptor is readable.
     fn wait_for_wake(&mut self) -> bool {
-        if self.is_quick {
-            thread::sleep(QUICK);
+        if self.is_busy {
+            thread::sleep(COALESCE_DELAY);
         }
-        let begun = Moment::now();
+        let begun = ClockReading::now();
         let until_tick = self.next_tick.saturating_duration_since(begun.at);
-        let patience = self.queues.wait(begun, self.hold_back).unwrap_or(until_tick).min(until_tick);
-        // Of interfaces that have frames here no more can be taken.
-        let is_wanted = |slot| self.queues.is_short(slot);
-        let outcome = waiting::wait(&self.wake_fd, &self.slots, is_wanted, patience);
-        self.is_quick = begun.at.elapsed() < QUICK;
-        self.stopper.notice_wake(&self.wake_fd);
+        let timeout = self.queues.wait(begun, self.max_delay).unwrap_or(until_tick).min(until_tick);
+        // Interfaces with frames in the queue are not read.
+        let includes = |slot| self.queues.needs_frames(slot);
+        let outcome = poll::wait(&self.wake_fd, &self.interfaces, includes, timeout);
+        self.is_busy = begun.at.elapsed() < COALESCE_DELAY;
+        self.stopper.consume_wake(&self.wake_fd);
         outcome.unwrap_or_else(|source| {
-            self.failure = Some(LiveError::System { doing: "waiting for frames", source });
+            self.failure = Some(LiveError::System { operation: "poll for frames", source });
             false
         })
     }
 
-    /// Takes frames, without waiting, from the interfaces that are short of them; whether there were any.
-    fn take(&mut self) -> bool {
+    /// Receives frames from the interfaces whose queue is empty, without waiting. Returns whether there were any.
+    fn receive(&mut self) -> bool {
         self.count();
-        self.see_to_the_end();
+        self.check_stop();
         if self.ended || self.failure.is_some() {
             return false;
         }
-        let moment = Moment::now();
+        let moment = ClockReading::now();
         self.failure = self.tick(moment.at).err();
         let mut has_taken = false;
-        for slot in 0..self.slots.len() {
-            if self.queues.is_short(slot) {
-                has_taken |= self.take_from(slot, moment);
+        for slot in 0..self.interfaces.len() {
+            if self.queues.needs_frames(slot) {
+                has_taken |= self.receive_from(slot, moment);
             }
         }
-        self.slots.tell();
+        self.interfaces.emit_notices();
         has_taken
     }
 
-    fn take_from(&mut self, slot: usize, moment: Moment) -> bool {
-        let (Some(backend), Some(set)) = (self.slots.backend(slot), self.queues.room(slot)) else {
+    fn receive_from(&mut self, slot: usize, moment: ClockReading) -> bool {
+        let (Some(backend), Some(batch)) = (self.interfaces.backend(slot), self.queues.refill(slot)) else {
             return false;
         };
-        let outcome = backend.receive(set);
-        if set.left() > 0 {
-            set.taken = Moment::now();
-            if let Some(ending) = &self.ending {
-                set.cut_after(ending.until);
+        let outcome = backend.receive(batch);
+        if batch.remaining() > 0 {
+            batch.received_at = ClockReading::now();
+            if let Some(drain) = &self.drain {
+                batch.truncate_after(drain.until);
             }
         }
-        let has_taken = set.left() > 0;
+        let has_taken = batch.remaining() > 0;
         if !has_taken {
-            self.queues.looked_in_vain(slot, moment);
+            self.queues.mark_empty(slot, moment);
         }
         match outcome {
             Ok(()) => {}
-            Err(Trouble::Down) => self.slots.went_down(slot),
-            Err(Trouble::Failed(source)) if may_pass(&source) => self.slots.count_error(slot),
-            Err(Trouble::Failed(source)) => {
-                self.failure = Some(LiveError::Receive { name: self.slots.name(slot), source });
+            Err(ReceiveError::Down) => self.interfaces.on_link_down(slot),
+            Err(ReceiveError::Failed(source)) if is_transient(&source) => self.interfaces.count_error(slot),
+            Err(ReceiveError::Failed(source)) => {
+                self.failure = Some(LiveError::Receive { name: self.interfaces.name(slot), source });
             }
         }
         has_taken
@@ -259,20 +248,20 @@ impl LiveSource {
 
     fn count(&mut self) {
         for (slot, lent) in self.queues.count().enumerate() {
-            self.slots.count(slot, lent);
+            self.interfaces.count(slot, lent);
         }
     }
 
-    /// Notes when the source was stopped. What is captured later is not wanted, and may never cease to come.
-    fn see_to_the_end(&mut self) {
-        match &self.ending {
-            Some(ending) if Instant::now() >= ending.at => self.end(),
+    /// Starts the drain phase after a stop request. Frames captured later are not lent, since they might never cease.
+    fn check_stop(&mut self) {
+        match &self.drain {
+            Some(drain) if Instant::now() >= drain.at => self.end(),
             Some(_) => {}
             None if self.stopper.is_stopped() => {
-                let begun = Moment::now();
-                let linger = begun.at.checked_add(self.hold_back).unwrap_or(begun.at);
-                let at = linger.checked_add(MAX_ENDING).unwrap_or(linger);
-                self.ending = Some(Ending { until: begun.time.as_nanos(), linger, at });
+                let begun = ClockReading::now();
+                let grace_end = begun.at.checked_add(self.max_delay).unwrap_or(begun.at);
+                let at = grace_end.checked_add(MAX_DRAIN_TIME).unwrap_or(grace_end);
+                self.drain = Some(Drain { until: begun.time.as_nanos(), grace_end, at });
             }
             None => {}
         }
@@ -282,29 +271,29 @@ impl LiveSource {
         if now < self.next_tick {
             return Ok(());
         }
-        self.next_tick = now.checked_add(TICK).unwrap_or(now);
-        self.slots.tick()
+        self.next_tick = now.checked_add(MAINTENANCE_INTERVAL).unwrap_or(now);
+        self.interfaces.tick()
     }
 
-    /// Whatever announces frames that are not there must not have us run in circles.
-    fn take_breath(&mut self) {
-        self.false_alarms = self.false_alarms.saturating_add(1);
-        if self.false_alarms > MAX_FALSE_ALARMS {
-            thread::sleep(BREATH);
+    /// Sleeps after too many spurious wakeups, so that the source does not spin.
+    fn back_off(&mut self) {
+        self.spurious_wakeups = self.spurious_wakeups.saturating_add(1);
+        if self.spurious_wakeups > MAX_SPURIOUS_WAKEUPS {
+            thread::sleep(SPURIOUS_WAKEUP_DELAY);
         }
     }
 
-    /// Settles the counts; from now on no frame is taken.
+    /// Updates the counters for the last time. No frame is received afterwards.
     fn end(&mut self) {
         self.count();
-        // What is dropped once nobody takes any is no loss.
+        // Drops after the end are not losses.
         if !std::mem::replace(&mut self.ended, true) {
-            self.slots.count_drops();
+            self.interfaces.update_drops();
         }
     }
 }
 
-/// What [`LiveSource::advance`] found.
+/// Result of [`LiveSource::advance`].
 enum Ready {
     Frames,
     Idle,
@@ -314,22 +303,22 @@ enum Ready {
 impl Source for LiveSource {
     type Error = LiveError;
 
-    /// Lends the next frame where the system wrote it. After an error the capture has ended.
+    /// Lends the next frame from the kernel's buffer. The capture ends after an error.
     #[inline]
     fn next_frame(&mut self) -> Result<NextFrame<'_>, LiveError> {
-        if self.queues.free() == 0 {
+        if self.queues.ready() == 0 {
             match self.advance()? {
                 Ready::Frames => {}
                 Ready::Idle => return Ok(NextFrame::Idle),
                 Ready::End => return Ok(NextFrame::End),
             }
         }
-        let Self { queues, slots, .. } = self;
-        let lent = slots.lending(queues.turn()).and_then(|backend| queues.lend(backend));
+        let Self { queues, interfaces, .. } = self;
+        let lent = interfaces.backend_ref(queues.current()).and_then(|backend| queues.lend(backend));
         Ok(NextFrame::from_frame(lent))
     }
 
-    /// Copies the frames that are there.
+    /// Copies the frames that are ready.
     fn fill(&mut self, block: &mut Block) -> Result<Fill, LiveError> {
         while !block.is_full() {
             match self.next_frame()? {
@@ -357,17 +346,17 @@ impl fmt::Debug for LiveSource {
     }
 }
 
-/// How long after its capture a frame may be there at the latest.
-fn hold_back(options: &LiveOptions) -> Duration {
-    if options.backend == Backend::Pcap && options.hold_back.is_zero() {
-        return ON_THE_WAY;
+/// Returns the longest time between capture and delivery of a frame.
+fn max_delay(options: &LiveOptions) -> Duration {
+    if options.backend == Backend::Pcap && options.buffer_timeout.is_zero() {
+        return MIN_DELIVERY_DELAY;
     }
-    // A block of the kernel's that is begun while its clock runs is handed over when that has run once more.
-    options.hold_back.saturating_add(KERNEL_TICK).saturating_mul(2)
+    // The kernel retires a block when its timer fires for the second time after the block's first frame.
+    options.buffer_timeout.saturating_add(KERNEL_TIMER_RESOLUTION).saturating_mul(2)
 }
 
-/// Whether a call that failed so may succeed again: unless it was wrong in itself.
-fn may_pass(error: &io::Error) -> bool {
+/// Whether an error may be transient: all but those of an invalid call.
+fn is_transient(error: &io::Error) -> bool {
     const WRONG: [i32; 5] = [libc::EBADF, libc::EFAULT, libc::EINVAL, libc::ENOTSOCK, libc::EOPNOTSUPP];
     error.raw_os_error().is_some_and(|number| !WRONG.contains(&number))
 }

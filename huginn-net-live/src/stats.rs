@@ -1,4 +1,4 @@
-//! What was received and what was lost, readable from any thread.
+//! Statistics of a live capture, readable from any thread.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,22 +8,22 @@ use huginn_net_core::Timestamp;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// What became of the frames of a [`LiveSource`](crate::LiveSource); clones share one state, and outlive the source.
+/// Statistics of a [`LiveSource`](crate::LiveSource). Clones share one state and outlive the source.
 ///
-/// What is told is never older than a second, and exact when the source was stopped and has said that it is at its end.
+/// The numbers are at most a second old, and exact once the source was stopped and has ended.
 #[derive(Clone, Debug)]
 pub struct LiveStats {
-    tallies: Arc<[Arc<Tallies>]>,
+    counters: Arc<[Arc<InterfaceCounters>]>,
     /// In nanoseconds since the Unix epoch; 0 before the first frame.
     taken_at: Arc<AtomicU64>,
 }
 
 impl LiveStats {
-    pub(crate) fn new(tallies: impl Iterator<Item = Arc<Tallies>>) -> Self {
-        Self { tallies: tallies.collect(), taken_at: Arc::default() }
+    pub(crate) fn new(counters: impl Iterator<Item = Arc<InterfaceCounters>>) -> Self {
+        Self { counters: counters.collect(), taken_at: Arc::default() }
     }
 
-    /// When the frames that are lent at present were taken from the system, by the clock that stamps frames.
+    /// Returns when the frames being lent were received from the system, by the wall clock that stamps frames.
     pub fn taken_at(&self) -> Option<Timestamp> {
         let nanos = self.taken_at.load(Ordering::Relaxed);
         let fraction = u32::try_from(nanos % NANOS_PER_SECOND).unwrap_or(0);
@@ -34,42 +34,42 @@ impl LiveStats {
         self.taken_at.store(taken_at.as_nanos(), Ordering::Relaxed);
     }
 
-    /// The interfaces in the order in which they were named.
+    /// Returns the statistics of each interface, in the order in which they were named.
     pub fn interfaces(&self) -> Vec<InterfaceStats> {
-        self.tallies.iter().map(|tallies| tallies.stats()).collect()
+        self.counters.iter().map(|counters| counters.stats()).collect()
     }
 }
 
-/// What became of the frames of one interface.
+/// Statistics of one interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct InterfaceStats {
     /// The name of the interface.
     pub name: String,
-    /// Frames lent. With those that the kernel dropped they are all that came since it was opened, or all that passed the
-    /// filter expression.
+    /// Frames lent. Together with `kernel_dropped` these are all frames since the interface was opened, or all that
+    /// passed the filter expression.
     pub received: u64,
     /// Frames that the kernel dropped because its buffer was full.
     pub kernel_dropped: u64,
-    /// Frames that the interface or its driver dropped since it was opened, as far as the system tells.
+    /// Frames dropped by the interface or its driver since it was opened; `None` if unknown.
     pub interface_dropped: Option<u64>,
-    /// How often it could not be read from, for want of memory perhaps, and was tried again.
+    /// Read errors after which the source tried again, such as lack of memory.
     pub read_errors: u64,
-    /// Whether frames can come.
+    /// The state of the interface.
     pub state: InterfaceState,
 }
 
-/// Whether frames can come from an interface.
+/// The state of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum InterfaceState {
-    /// It is up, as far as is known.
+    /// The interface is up, as far as known.
     Up,
-    /// It is down.
+    /// The interface is down.
     Down,
-    /// There is none of its name, or none that may be opened.
+    /// No interface of this name exists, or it cannot be opened.
     Gone,
 }
 
@@ -83,12 +83,12 @@ impl fmt::Display for InterfaceState {
     }
 }
 
-/// Stands for a number that is not known.
+/// Marks an unknown number.
 const UNKNOWN: u64 = u64::MAX;
 
-/// The counts of one interface, written by the source alone.
+/// Counters of one interface, written by the source only.
 #[derive(Debug)]
-pub(crate) struct Tallies {
+pub(crate) struct InterfaceCounters {
     name: String,
     received: AtomicU64,
     kernel_dropped: AtomicU64,
@@ -97,7 +97,7 @@ pub(crate) struct Tallies {
     state: AtomicU8,
 }
 
-impl Tallies {
+impl InterfaceCounters {
     pub(crate) fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),

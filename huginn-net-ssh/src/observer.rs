@@ -120,7 +120,7 @@ impl Protocol for SshObserver {
         self.counters.add(&worker.counters);
     }
 
-    fn counted(&self) -> Self::Counters {
+    fn counters(&self) -> Self::Counters {
         self.counters
     }
 

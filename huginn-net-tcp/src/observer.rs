@@ -99,7 +99,7 @@ impl Protocol for TcpObserver {
         *self
     }
 
-    fn counted(&self) {}
+    fn counters(&self) {}
 
     fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
         let handshake = Handshake::from_flags(segment.tcp()?.flags)?;
@@ -130,7 +130,7 @@ impl Protocol for TcpObserver {
         } else {
             match Handshake::from_flags(tcp.flags) {
                 Some(handshake) => on_handshake(handshake, segment, tcp, sender, flow, emit),
-                None if tcp.flags.closes() => flow.phase = Phase::Closed,
+                None if tcp.flags.is_fin_or_rst() => flow.phase = Phase::Closed,
                 None => {}
             }
         }

@@ -156,7 +156,7 @@ impl Protocol for TlsObserver {
         self.counters.add(&worker.counters);
     }
 
-    fn counted(&self) -> Self::Counters {
+    fn counters(&self) -> Self::Counters {
         self.counters
     }
 

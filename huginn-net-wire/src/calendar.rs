@@ -10,7 +10,7 @@ const EPOCH: u32 = 719_468;
 ///
 /// let date = CivilDate { year: 2024, month: 2, day: 29 };
 /// assert_eq!(date.days_since_epoch(), 19_782);
-/// assert_eq!(CivilDate::of_day(19_782), date);
+/// assert_eq!(CivilDate::from_days(19_782), date);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CivilDate {
@@ -23,17 +23,17 @@ pub struct CivilDate {
 }
 
 impl CivilDate {
-    /// The last day that [`of_day`](Self::of_day) takes: 9999-12-31.
+    /// The last day that [`from_days`](Self::from_days) supports: 9999-12-31.
     pub const LAST_DAY: u32 = 2_932_896;
 
-    /// The date of a day, counted from 1970-01-01, which is 0; that of [`LAST_DAY`](Self::LAST_DAY) for a later one.
+    /// Converts days since 1970-01-01 to a date. Later days saturate at [`LAST_DAY`](Self::LAST_DAY).
     #[expect(
         clippy::arithmetic_side_effects,
         clippy::cast_possible_truncation,
         reason = "days end in the year 9999: every step fits, every remainder its type"
     )]
     #[inline]
-    pub const fn of_day(days: u32) -> Self {
+    pub const fn from_days(days: u32) -> Self {
         // Eras of 400 years that start on 1 March, so that the leap day is the last of its year.
         let shifted = if days < Self::LAST_DAY { days } else { Self::LAST_DAY } + EPOCH;
         let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
@@ -47,7 +47,8 @@ impl CivilDate {
         Self { year: year as u16, month: month as u8, day: day as u8 }
     }
 
-    /// Days from 1970-01-01, less than 0 before it. A day beyond the end of its month counts into the next one.
+    /// Returns the days since 1970-01-01, negative before it. A day after the end of its month counts into the next
+    /// one.
     #[expect(clippy::arithmetic_side_effects, reason = "years have 16 bits, months and days 8")]
     pub const fn days_since_epoch(self) -> i64 {
         // A year begins on 1 March.
@@ -75,8 +76,8 @@ mod tests {
             assert_eq!(CivilDate { year, month, day }.days_since_epoch(), days);
         }
         for day in 0..=CivilDate::LAST_DAY {
-            assert_eq!(CivilDate::of_day(day).days_since_epoch(), i64::from(day));
+            assert_eq!(CivilDate::from_days(day).days_since_epoch(), i64::from(day));
         }
-        assert_eq!(CivilDate::of_day(u32::MAX), CivilDate { year: 9999, month: 12, day: 31 });
+        assert_eq!(CivilDate::from_days(u32::MAX), CivilDate { year: 9999, month: 12, day: 31 });
     }
 }

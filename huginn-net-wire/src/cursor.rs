@@ -1,6 +1,6 @@
 //! A bounds-checked reader of wire bytes.
 
-/// Walks forward over bytes; every read is checked and a failed one moves nothing.
+/// Reads bytes in order with bounds checks. A failed read does not advance the cursor.
 ///
 /// ```
 /// use huginn_net_wire::Cursor;
@@ -14,34 +14,34 @@
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
-    /// How many bytes there were at the start.
+    /// Length of the input.
     len: usize,
 }
 
-/// Bytes ended before what was to be read.
+/// Error of a read beyond the end of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("truncated at offset {offset}: {needed} bytes needed, {left} left")]
 pub struct Truncated {
-    /// Where the read began, in bytes from the cursor's start.
+    /// Offset of the read from the start of the input, in bytes.
     pub offset: usize,
-    /// How many bytes it needed.
+    /// Bytes needed.
     pub needed: usize,
-    /// How many there were.
+    /// Bytes left.
     pub left: usize,
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at the first of these bytes.
+    /// Creates a cursor at the first byte.
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes, len: bytes.len() }
     }
 
-    /// Bytes read so far.
+    /// Returns the number of bytes read so far.
     pub const fn position(&self) -> usize {
         self.len.saturating_sub(self.rest.len())
     }
 
-    /// Bytes left.
+    /// Returns the number of bytes left.
     pub const fn remaining(&self) -> usize {
         self.rest.len()
     }
@@ -51,12 +51,12 @@ impl<'a> Cursor<'a> {
         self.rest.is_empty()
     }
 
-    /// All that is left, without moving.
+    /// Returns the bytes left, without advancing.
     pub const fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// The next byte, without moving.
+    /// Returns the next byte, without advancing.
     pub fn peek(&self) -> Option<u8> {
         self.rest.first().copied()
     }
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_read_moves_nothing() {
+    fn failed_read_does_not_advance() {
         let mut cursor = Cursor::new(&[1, 2, 3]);
         assert_eq!(cursor.u8(), Ok(1));
         let error = Truncated { offset: 1, needed: 4, left: 2 };

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str;
 
-/// Displays bytes as text, losing nothing: UTF-8 as it stands, any other byte as `\xNN`, and `\` as `\x5c` where it
-/// would be taken for such an escape. The alternate form, `{:#}`, which is safe to show on a terminal, escapes control
-/// characters and those that turn the direction of text too.
+/// Displays bytes as text without loss: valid UTF-8 unchanged, any other byte as `\xNN`, and `\` as `\x5c` if it
+/// would start such an escape. The alternate form, `{:#}`, also escapes control characters and bidirectional
+/// controls, so that the text is safe on a terminal.
 ///
 /// ```
 /// use huginn_net_wire::Escaped;
@@ -44,13 +44,13 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// Whether a terminal takes a character for more than text: a control, or what turns the direction of the text around it
-/// (Unicode Standard Annex 9, section 2).
+/// Whether a terminal would interpret a character: a control character or a bidirectional control (Unicode Standard
+/// Annex 9, section 2).
 fn disturbs(character: char) -> bool {
     character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether text begins as an escape does.
+/// Whether text starts with an escape.
 fn is_escape(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.next() == Some(b'\\')

@@ -1,18 +1,18 @@
-//! What a parser read.
+//! The result of parsing bytes.
 
-/// A value that was read from the first of some bytes.
+/// A parsed value, and the number of bytes that it consumed.
 ///
-/// Parsers from bytes return `Ok(None)` while more bytes are needed, and an error where no further bytes could help.
+/// Parsers return `Ok(None)` if they need more bytes, and an error if no further bytes could help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parsed<T> {
     /// The value.
     pub value: T,
-    /// How many bytes it took. Those behind them were not looked at.
+    /// Number of bytes consumed. The parser did not read any bytes after them.
     pub consumed: usize,
 }
 
 impl<T> Parsed<T> {
-    /// A value that took so many bytes.
+    /// Creates a result.
     pub const fn new(value: T, consumed: usize) -> Self {
         Self { value, consumed }
     }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-/// Bytes that a buffered chunk costs beside its data: its share of a tree node, and the waste of an allocation.
+/// Overhead of a buffered chunk in bytes: its share of a tree node and of an allocation.
 const CHUNK_OVERHEAD: usize = 64;
 
 /// Reassembles a byte stream from chunks: TCP segments, QUIC CRYPTO frames, fragments of a message.
 ///
-/// A chunk in order is delivered at once and never copied. A chunk that comes too early is buffered. The first copy of a
-/// byte counts when it comes twice. Time is linear in the bytes pushed, times the logarithm of the chunks buffered.
+/// A chunk in order is delivered at once without a copy. An out-of-order chunk is buffered. The first copy of a byte
+/// wins. Time is linear in the bytes pushed, times the logarithm of the chunks buffered.
 ///
 /// ```
 /// use huginn_net_wire::Reassembler;
@@ -23,7 +23,7 @@ const CHUNK_OVERHEAD: usize = 64;
 #[derive(Debug, Default)]
 pub struct Reassembler {
     position: u64,
-    /// Chunks that came too early, by offset: beyond the position, and without overlaps.
+    /// Out-of-order chunks by offset, after the position and without overlaps.
     buffered: BTreeMap<u64, Box<[u8]>>,
     buffered_bytes: usize,
 }
@@ -44,7 +44,7 @@ impl Reassembler {
         self.buffered_bytes
     }
 
-    /// Takes the chunk that begins at `offset`, and delivers the bytes that are now in order, in one call or several.
+    /// Adds the chunk at `offset`, and delivers the bytes that are now in order, in one call or several.
     ///
     /// Returns false if the buffer refused the chunk or a part of it: the chunk reaches `window` bytes or more beyond the
     /// [position](Self::position), or more than `window` bytes would be [buffered](Self::buffered_bytes). The stream stays
@@ -68,19 +68,19 @@ impl Reassembler {
         true
     }
 
-    /// Advances the position over bytes that nobody reads. The buffer must be empty.
+    /// Advances the position over bytes that the caller does not read. The buffer must be empty.
     pub fn skip(&mut self, len: usize) {
         self.position = self.position.saturating_add(len as u64);
     }
 
-    /// The offset of the first buffered chunk.
+    /// Returns the offset of the first buffered chunk.
     pub fn first_buffered(&self) -> Option<u64> {
         self.buffered.first_key_value().map(|(&offset, _)| offset)
     }
 
-    /// Gives up the bytes missing before the first buffered chunk, and delivers the bytes behind them.
+    /// Skips the gap before the first buffered chunk, and delivers the bytes after it.
     ///
-    /// Returns the number of bytes given up; 0 if nothing is buffered.
+    /// Returns the length of the gap; 0 if nothing is buffered.
     pub fn skip_gap(&mut self, deliver: &mut (impl FnMut(&[u8]) + ?Sized)) -> u64 {
         let Some(first) = self.first_buffered() else { return 0 };
         let gap = first.saturating_sub(self.position);
@@ -96,7 +96,7 @@ impl Reassembler {
         }
     }
 
-    /// Delivers bytes at the position, and the buffered chunks that join on. A buffered chunk wins over `bytes`.
+    /// Delivers bytes at the position, and the buffered chunks that follow them. A buffered chunk wins over `bytes`.
     fn advance_through_buffer(&mut self, mut bytes: &[u8], deliver: &mut (impl FnMut(&[u8]) + ?Sized)) {
         while let Some(next) = self.buffered.first_entry() {
             let gap = next.key().saturating_sub(self.position);
@@ -113,7 +113,7 @@ impl Reassembler {
         self.advance(bytes, deliver);
     }
 
-    /// Buffers the bytes of a chunk beyond the position that are not buffered yet.
+    /// Buffers the bytes of an out-of-order chunk that are not buffered yet.
     fn buffer(&mut self, offset: u64, bytes: &[u8], window: usize) -> bool {
         let ahead = usize::try_from(offset.saturating_sub(self.position)).unwrap_or(usize::MAX);
         let room = window.saturating_sub(ahead).min(bytes.len());
@@ -144,7 +144,7 @@ impl Reassembler {
     }
 }
 
-/// The part of a chunk at or after `position`; none if it ends there or before.
+/// Returns the part of a chunk at or after `position`, if any.
 fn from(offset: u64, bytes: &[u8], position: u64) -> Option<(u64, &[u8])> {
     let old = usize::try_from(position.saturating_sub(offset)).ok()?;
     let rest = bytes.get(old..)?;
@@ -221,7 +221,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a byte array that remembers which byte was written first.
+        /// Compares with a byte array that keeps the first copy of each byte.
         #[test]
         fn any_order_gives_first_copy_of_bytes(
             chunks in prop::collection::vec((0_u64..60, prop::collection::vec(any::<u8>(), 0..20)), 0..40)

@@ -7,7 +7,7 @@ use std::thread::LocalKey;
 
 use foldhash::fast::RandomState;
 
-/// Slots that may hold a key.
+/// Number of slots that a key may occupy.
 const WAYS: usize = 4;
 /// Capacity limit: 16 bits of a hash choose a slot.
 const MAX_CAPACITY: usize = 1 << 16;
@@ -35,9 +35,9 @@ const MAX_CAPACITY: usize = 1 << 16;
 /// ```
 pub struct SeenCache<K: ToOwned + ?Sized, V> {
     hasher: RandomState,
-    /// By slot: the hash of the key stored there. Most misses read nothing else.
+    /// Hash of the stored key, by slot. Most misses read nothing else.
     stored: Box<[u64]>,
-    /// By slot: the hash of a key that missed.
+    /// Hash of a key that missed, by slot.
     missed: Box<[u64]>,
     entries: Box<[Option<Entry<K, V>>]>,
     /// The number of misses, which rotates through a key's slots.
@@ -68,11 +68,11 @@ impl<K: Eq + Hash + ToOwned + ?Sized, V: Clone> SeenCache<K, V> {
     /// Returns `None`, too, while the thread ends and where `compute` itself reaches the same cache.
     #[inline]
     pub fn recall(
-        of_thread: &'static LocalKey<RefCell<Self>>,
+        thread_local: &'static LocalKey<RefCell<Self>>,
         key: &K,
         compute: impl FnOnce() -> V,
     ) -> Option<V> {
-        of_thread.try_with(|cache| cache.try_borrow_mut().ok()?.get_or_admit(key, compute)).ok()?
+        thread_local.try_with(|cache| cache.try_borrow_mut().ok()?.get_or_admit(key, compute)).ok()?
     }
 
     /// Returns the value of a key that missed before, and computes it if it is not stored. Returns `None` for other keys.
@@ -91,7 +91,7 @@ impl<K: Eq + Hash + ToOwned + ?Sized, V: Clone> SeenCache<K, V> {
         self.miss(hash, key, compute)
     }
 
-    /// Notes the first miss of a key, and admits the key at its second.
+    /// Records the first miss of a key, and admits the key at its second.
     #[inline(never)]
     fn miss(&mut self, hash: u64, key: &K, compute: impl FnOnce() -> V) -> Option<V> {
         let slots = self.slots(hash);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn nearly_all_slots_fill() {
+    fn fills_most_slots() {
         for capacity in [256, 1024] {
             let (mut cache, keys) = (numbers(capacity), capacity as u64 * 25 / 32);
             for number in 0..keys {

@@ -204,7 +204,7 @@ impl Protocol for Observers {
         self.counters.add(&worker.counters);
     }
 
-    fn counted(&self) -> ProtocolCounters {
+    fn counters(&self) -> ProtocolCounters {
         self.counters()
     }
 

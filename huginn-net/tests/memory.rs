@@ -33,7 +33,7 @@ fn four_million_flows_of_one_packet_fit_in_256_mib() {
         let _ = analyzer.push(&Frame { ts, link: LinkType::RAW, data: &packet, wire_len: 44 }, &mut sink);
     }
     let flows = analyzer.counters().flows;
-    assert_eq!((flows.opened, flows.evicted + flows.held), (4_000_000, 4_000_000));
+    assert_eq!((flows.opened, flows.evicted + flows.active), (4_000_000, 4_000_000));
     assert_eq!(events, 8_000_000, "an event for each SYN and each MTU");
     assert!(peak() < 256 << 10, "{} KiB", peak());
 }

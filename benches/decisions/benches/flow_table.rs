@@ -35,7 +35,7 @@ fn key(n: u32) -> FlowKey {
         flow_label: 0,
         reassembled: false,
     };
-    FlowKey::of(&Segment {
+    FlowKey::from_segment(&Segment {
         ts: Timestamp::default(),
         ip,
         transport: TransportHeader::Udp(UdpHeader { src_port: 40_000, dst_port: 443 }),

@@ -54,7 +54,7 @@ fn main() {
         receivers.push(("libpcap, 32 MiB", |stop| live(stop, &options(Backend::Pcap, 32 << 20))));
         receivers.push(("libpcap, 32 MiB, at once", |stop| {
             let mut options = options(Backend::Pcap, 32 << 20);
-            options.hold_back = Duration::ZERO;
+            options.buffer_timeout = Duration::ZERO;
             live(stop, &options)
         }));
     }

@@ -1,16 +1,16 @@
-//! The time stamps of an interface.
+//! Timestamp resolution and offset of an interface.
 
 use huginn_net_core::Timestamp;
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 
-/// How an interface counts time.
+/// The clock of an interface.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     unit: Unit,
-    /// Seconds to add to every time stamp.
+    /// Seconds to add to every timestamp.
     offset: i64,
-    /// Decimals of a second that the unit amounts to.
+    /// Decimal digits of a second that the unit resolves.
     digits: u8,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct Clock {
 enum Unit {
     Micros,
     Nanos,
-    /// Any other, by how many of it a second has.
+    /// Any other unit, as the number of units per second.
     PerSecond(u128),
 }
 
@@ -29,8 +29,7 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// Sets the resolution as `if_tsresol` states it: a negative power of two if the highest bit is set, else of
-    /// ten.
+    /// Sets the resolution from `if_tsresol`: a negative power of two if the highest bit is set, else of ten.
     pub(super) fn set_resolution(&mut self, resolution: u8) {
         let exponent = resolution & 0x7f;
         let decimals;
@@ -43,7 +42,7 @@ impl Clock {
                 _ => Unit::PerSecond(10_u128.saturating_pow(decimals.min(38))),
             };
         } else {
-            // log10(2), rounded up: as many digits as tell two neighbouring time stamps apart.
+            // log10(2), rounded up: enough digits to distinguish adjacent timestamps.
             decimals = u32::from(exponent).saturating_mul(30_103).div_ceil(100_000);
             self.unit = Unit::PerSecond(2_u128.saturating_pow(u32::from(exponent)));
         }
@@ -87,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn resolutions_and_offsets() {
+    fn applies_resolution_and_offset() {
         // Expected values by hand: ticks * 10^-n or 2^-n seconds, plus the offset.
         for (resolution, offset, ticks, want) in [
             (0, 0, 1_600_000_000, "2020-09-13T12:26:40Z"),
@@ -116,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn far_future_saturates() {
+    fn saturates_in_far_future() {
         let mut clock = Clock::default();
         clock.set_resolution(0);
         clock.set_offset(i64::MAX);

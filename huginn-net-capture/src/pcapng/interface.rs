@@ -1,7 +1,7 @@
 //! Interface description blocks.
 
 use crate::byte_order::ByteOrder;
-use crate::error::{Defect, Stop};
+use crate::error::{Defect, ReadError};
 use crate::pcapng::clock::Clock;
 use huginn_net_core::{Cursor, LinkType};
 
@@ -20,7 +20,7 @@ pub(super) struct Interface {
 
 impl Interface {
     /// Reads the body of a block.
-    pub(super) fn parse(order: ByteOrder, body: &[u8]) -> Result<Self, Stop> {
+    pub(super) fn parse(order: ByteOrder, body: &[u8]) -> Result<Self, ReadError> {
         let mut body = Cursor::new(body);
         let link = LinkType(order.u16(&mut body)?);
         let _reserved = order.u16(&mut body)?;

@@ -3,14 +3,15 @@
 mod clock;
 mod interface;
 
+use super::Record;
 use super::byte_order::ByteOrder;
-use super::error::{Defect, Part, Stop};
+use super::error::{Defect, Part, ReadError};
+use super::limits::{MAX_BUFFERED_BLOCK_LEN, MAX_FRAME_LEN, MAX_INTERFACES};
 use super::stream::Stream;
-use super::{MAX_FRAME_LEN, Record};
 use huginn_net_core::{Cursor, Timestamp};
 use interface::Interface;
 
-/// How many bytes [`probe`] wants to see.
+/// Bytes that [`probe`] needs.
 pub(super) const PROBE_LEN: usize = 12;
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
@@ -21,44 +22,38 @@ const ENHANCED_PACKET: u32 = 6;
 
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
-/// Type and length before the body of a block.
+/// Length of block type and block length before the body, in bytes.
 const BLOCK_HEADER_LEN: usize = 8;
-/// The length once more, behind the body.
+/// Length of the repeated block length after the body, in bytes.
 const BLOCK_TRAILER_LEN: usize = 4;
 const MIN_BLOCK_LEN: usize = 12;
 const MIN_SECTION_HEADER_LEN: usize = 28;
 
-/// The longest block that is held in memory: a frame of the greatest length, and its options. Other blocks are
-/// read past, whatever their length.
-const MAX_HELD_BLOCK_LEN: usize = 1 << 20;
-/// How many interfaces a section may describe; the obsolete packet block cannot number more.
-const MAX_INTERFACES: usize = 1 << 16;
-
-/// Whether a file that begins so is of this format.
+/// Whether the first bytes are those of a pcapng file.
 pub(super) fn probe(head: &[u8]) -> bool {
     let mut head = Cursor::new(head);
     if head.u32_be() != Ok(SECTION_HEADER) {
         return false;
     }
     let _length = head.u32_be();
-    // A file that ends before the byte-order magic is cut, not foreign.
+    // A file that ends before the byte-order magic is a truncated pcapng file.
     head.u32_be().map_or(true, |magic| byte_order(magic).is_some())
 }
 
-/// The state of the section that is being read.
+/// The state of the current section.
 #[derive(Debug)]
 pub(super) struct Pcapng {
     order: ByteOrder,
     interfaces: Vec<Interface>,
-    /// Time of the latest packet, for packets that come without one.
+    /// Timestamp of the last packet, for simple packets without one.
     latest: Timestamp,
 }
 
-/// A block at the stream's start.
+/// The block at the start of the stream.
 struct Block {
     kind: u32,
-    /// The length as stated.
-    stated: u32,
+    /// The length in the block header.
+    stated_len: u32,
     /// The length as [stored](stored_len).
     len: usize,
 }
@@ -68,13 +63,13 @@ impl Pcapng {
         Self { order: ByteOrder::Little, interfaces: Vec::new(), latest: Timestamp::default() }
     }
 
-    /// Finds the next packet.
+    /// Reads the next packet.
     #[inline]
-    pub(super) fn next(&mut self, stream: &mut Stream) -> Result<Option<Record>, Stop> {
+    pub(super) fn next(&mut self, stream: &mut Stream) -> Result<Option<Record>, ReadError> {
         while let Some(block) = self.begin_block(stream)? {
             match block.kind {
                 ENHANCED_PACKET | OBSOLETE_PACKET | SIMPLE_PACKET => {
-                    let body = self.hold(&block, stream)?;
+                    let body = self.buffer_block(&block, stream)?;
                     let mut record = match block.kind {
                         ENHANCED_PACKET => self.enhanced_packet(body),
                         OBSOLETE_PACKET => self.obsolete_packet(body),
@@ -85,7 +80,7 @@ impl Pcapng {
                     return Ok(Some(record));
                 }
                 INTERFACE_DESCRIPTION => {
-                    let interface = Interface::parse(self.order, self.hold(&block, stream)?)?;
+                    let interface = Interface::parse(self.order, self.buffer_block(&block, stream)?)?;
                     if self.interfaces.len() >= MAX_INTERFACES {
                         return Err(Defect::TooManyInterfaces { max: MAX_INTERFACES }.into());
                     }
@@ -98,23 +93,23 @@ impl Pcapng {
         Ok(None)
     }
 
-    /// Whether a whole packet comes first, or after other blocks that are whole: then nothing more is read for it, or for the
-    /// error that one of them makes.
+    /// Whether a complete packet is buffered, possibly after other complete blocks. Reading it, or the error of a
+    /// block before it, then needs no further input.
     #[inline]
-    pub(crate) fn begins_with_frame(&self, mut unread: &[u8]) -> bool {
+    pub(crate) fn has_whole_frame(&self, mut unread: &[u8]) -> bool {
         let mut order = self.order;
-        while let Some((kind, behind)) = whole_block(&mut order, unread) {
+        while let Some((kind, rest)) = whole_block(&mut order, unread) {
             if matches!(kind, ENHANCED_PACKET | OBSOLETE_PACKET | SIMPLE_PACKET) {
                 return true;
             }
-            unread = behind;
+            unread = rest;
         }
         false
     }
 
-    /// Reads type and length of the next block, and of a section header also what all else depends on.
+    /// Reads type and length of the next block, and the byte order of a section header.
     #[inline]
-    fn begin_block(&mut self, stream: &mut Stream) -> Result<Option<Block>, Stop> {
+    fn begin_block(&mut self, stream: &mut Stream) -> Result<Option<Block>, ReadError> {
         stream.set_mark();
         let mut head = Cursor::new(stream.ensure(MIN_BLOCK_LEN)?);
         let left = head.remaining();
@@ -131,16 +126,16 @@ impl Pcapng {
         }
         let mut head = Cursor::new(stream.unread());
         head.skip(4)?;
-        let stated = self.order.u32(&mut head)?;
+        let stated_len = self.order.u32(&mut head)?;
         let min = min_len(kind);
-        if (stated as usize) < min {
-            return Err(Defect::BlockLength { len: stated, min }.into());
+        if (stated_len as usize) < min {
+            return Err(Defect::BlockLength { len: stated_len, min }.into());
         }
-        Ok(Some(Block { kind, stated, len: stored_len(stated) }))
+        Ok(Some(Block { kind, stated_len, len: stored_len(stated_len) }))
     }
 
     #[cold]
-    fn begin_section(&mut self, stream: &mut Stream) -> Result<(), Stop> {
+    fn begin_section(&mut self, stream: &mut Stream) -> Result<(), ReadError> {
         let mut head = Cursor::new(stream.ensure(MIN_SECTION_HEADER_LEN)?);
         let left = head.remaining();
         if left < MIN_SECTION_HEADER_LEN {
@@ -157,11 +152,11 @@ impl Pcapng {
         Ok(())
     }
 
-    /// Brings a whole block into the buffer and lends its body.
+    /// Buffers a whole block and returns its body.
     #[inline]
-    fn hold<'s>(&self, block: &Block, stream: &'s mut Stream) -> Result<&'s [u8], Stop> {
-        if block.len > MAX_HELD_BLOCK_LEN {
-            return Err(Defect::BlockTooLong { len: block.stated, max: MAX_HELD_BLOCK_LEN }.into());
+    fn buffer_block<'s>(&self, block: &Block, stream: &'s mut Stream) -> Result<&'s [u8], ReadError> {
+        if block.len > MAX_BUFFERED_BLOCK_LEN {
+            return Err(Defect::BlockTooLong { len: block.stated_len, max: MAX_BUFFERED_BLOCK_LEN }.into());
         }
         let mut bytes = Cursor::new(stream.ensure(block.len)?);
         if bytes.remaining() < block.len {
@@ -174,9 +169,9 @@ impl Pcapng {
         Ok(body)
     }
 
-    /// Passes over a block of no concern.
+    /// Skips a block.
     #[cold]
-    fn skip(&self, block: &Block, stream: &mut Stream) -> Result<(), Stop> {
+    fn skip(&self, block: &Block, stream: &mut Stream) -> Result<(), ReadError> {
         let before_trailer = block.len.saturating_sub(BLOCK_TRAILER_LEN) as u64;
         let skipped = stream.skip(before_trailer)?;
         let mut trailer = Cursor::new(stream.ensure(BLOCK_TRAILER_LEN)?);
@@ -191,22 +186,22 @@ impl Pcapng {
 
     #[inline]
     fn check_trailer(&self, block: &Block, trailer: u32) -> Result<(), Defect> {
-        if trailer == block.stated || trailer as usize == block.len {
+        if trailer == block.stated_len || trailer as usize == block.len {
             Ok(())
         } else {
-            Err(Defect::BlockTrailer { len: block.stated, trailer })
+            Err(Defect::BlockTrailer { len: block.stated_len, trailer })
         }
     }
 
     #[inline]
-    fn enhanced_packet(&self, body: &[u8]) -> Result<Record, Stop> {
+    fn enhanced_packet(&self, body: &[u8]) -> Result<Record, ReadError> {
         let mut body = Cursor::new(body);
         let id = self.order.u32(&mut body)?;
         self.timed_packet(id, body)
     }
 
     #[cold]
-    fn obsolete_packet(&self, body: &[u8]) -> Result<Record, Stop> {
+    fn obsolete_packet(&self, body: &[u8]) -> Result<Record, ReadError> {
         let mut body = Cursor::new(body);
         let id = self.order.u16(&mut body)?;
         let _drops = self.order.u16(&mut body)?;
@@ -215,7 +210,7 @@ impl Pcapng {
 
     /// The fields that the enhanced and the obsolete block have in common.
     #[inline]
-    fn timed_packet(&self, id: u32, mut body: Cursor<'_>) -> Result<Record, Stop> {
+    fn timed_packet(&self, id: u32, mut body: Cursor<'_>) -> Result<Record, ReadError> {
         let interface = self.interface(id)?;
         let high = self.order.u32(&mut body)?;
         let low = self.order.u32(&mut body)?;
@@ -226,7 +221,7 @@ impl Pcapng {
     }
 
     #[cold]
-    fn simple_packet(&self, body: &[u8]) -> Result<Record, Stop> {
+    fn simple_packet(&self, body: &[u8]) -> Result<Record, ReadError> {
         let mut body = Cursor::new(body);
         let interface = self.interface(0)?;
         let original = self.order.u32(&mut body)?;
@@ -238,7 +233,7 @@ impl Pcapng {
         self.interfaces.get(id as usize).ok_or(Defect::UnknownInterface { id, known: self.interfaces.len() })
     }
 
-    /// A record whose data are the first `captured` bytes of the rest of its body; its length is left open.
+    /// Builds a record whose frame is the first `captured` bytes of the rest of the body. The caller sets its length.
     #[inline]
     fn record(
         &self,
@@ -247,7 +242,7 @@ impl Pcapng {
         captured: u32,
         original: u32,
         body: &Cursor<'_>,
-    ) -> Result<Record, Stop> {
+    ) -> Result<Record, ReadError> {
         let data_len = captured as usize;
         if data_len > body.remaining() {
             return Err(Defect::FrameBeyondBlock { len: captured, room: body.remaining() }.into());
@@ -266,8 +261,8 @@ impl Pcapng {
     }
 }
 
-/// The type of the block that comes first, and what is behind it, if that is whole and as long as it should be. A section header
-/// tells the byte order.
+/// Splits off the first block if it is complete and long enough, and returns its type and the rest. A section header
+/// sets the byte order.
 #[inline]
 fn whole_block<'a>(order: &mut ByteOrder, unread: &'a [u8]) -> Option<(u32, &'a [u8])> {
     let mut head = Cursor::new(unread);
@@ -276,18 +271,18 @@ fn whole_block<'a>(order: &mut ByteOrder, unread: &'a [u8]) -> Option<(u32, &'a 
         let magic = unread.get(BLOCK_HEADER_LEN..)?.first_chunk()?;
         *order = byte_order(u32::from_be_bytes(*magic))?;
     }
-    let stated = order.u32(&mut head).ok()?;
-    let (_, behind) = unread.split_at_checked(stored_len(stated))?;
-    (stated as usize >= min_len(kind)).then_some((kind, behind))
+    let stated_len = order.u32(&mut head).ok()?;
+    let (_, rest) = unread.split_at_checked(stored_len(stated_len))?;
+    (stated_len as usize >= min_len(kind)).then_some((kind, rest))
 }
 
-/// A multiple of four, to which readers round what some writers state.
+/// Rounds a length up to a multiple of four, as readers do for writers that omit the padding.
 #[inline]
-fn stored_len(stated: u32) -> usize {
-    (stated as usize).saturating_add(3) & !3
+fn stored_len(stated_len: u32) -> usize {
+    (stated_len as usize).saturating_add(3) & !3
 }
 
-/// The length of a block of this type that has no options and no data.
+/// Returns the minimum length of a block of this type: no options, no data.
 #[inline]
 fn min_len(kind: u32) -> usize {
     match kind {
@@ -299,7 +294,7 @@ fn min_len(kind: u32) -> usize {
     }
 }
 
-/// The byte order in which this value, read with the most significant byte first, is the byte-order magic.
+/// Returns the byte order that `magic` indicates, read with the most significant byte first.
 fn byte_order(magic: u32) -> Option<ByteOrder> {
     if magic == BYTE_ORDER_MAGIC {
         Some(ByteOrder::Big)

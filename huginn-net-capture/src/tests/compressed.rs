@@ -46,7 +46,7 @@ fn is_decompress_error(error: &CaptureError, of: Compression) -> bool {
 }
 
 #[test]
-fn compression_changes_nothing() {
+fn compression_is_transparent() {
     for file in [pcap(&[60, 0, 1514, 90]).0, pcapng().0] {
         let want = read_whole(file.clone());
         let (head, tail) = file.split_at(file.len() / 3);
@@ -65,7 +65,7 @@ fn compression_changes_nothing() {
 }
 
 #[test]
-fn gzip_cut_anywhere_gives_what_precedes_the_cut() {
+fn truncated_gzip_yields_preceding_frames() {
     let (file, ends) = pcap(&[60, 0, 90, 7]);
     let members: Vec<_> = pieces(&file, &ends).into_iter().map(gzip).collect();
     let whole = read_whole(members.concat());
@@ -73,7 +73,7 @@ fn gzip_cut_anywhere_gives_what_precedes_the_cut() {
 }
 
 #[test]
-fn zstd_cut_anywhere_gives_what_precedes_the_cut() {
+fn truncated_zstd_yields_preceding_frames() {
     let (file, ends) = pcap(&[60, 0, 90, 7]);
     let frames: Vec<_> = pieces(&file, &ends).into_iter().map(|piece| zstd_raw(&[piece])).collect();
     let whole = read_whole(frames.concat());
@@ -98,7 +98,7 @@ fn cut_anywhere(parts: &[Vec<u8>], whole: &[super::Packet], compression: Compres
 }
 
 #[test]
-fn blocks_before_a_cut_are_not_lost_in_the_window() {
+fn truncated_zstd_releases_window() {
     let (file, ends) = pcap(&[60, 0, 90, 7]);
     let blocks = pieces(&file, &ends);
     let frame = zstd_raw(&blocks);
@@ -132,7 +132,7 @@ fn wrong_checksums_are_reported_after_all_packets() {
 }
 
 #[test]
-fn zstd_that_demands_too_much_memory_is_refused() {
+fn refuses_zstd_window_above_limit() {
     // Window descriptor: 2^(10 + 18) bytes, 256 MiB (section 3.1.1.1.2), in the first frame and in a later one.
     let wide = [0x28, 0xb5, 0x2f, 0xfd, 0, 18 << 3, 1, 0, 0];
     let (file, ends) = pcap(&[60, 90]);
@@ -144,7 +144,7 @@ fn zstd_that_demands_too_much_memory_is_refused() {
 }
 
 #[test]
-fn a_zstd_block_cannot_grow_beyond_its_greatest_size() {
+fn zstd_block_size_is_bounded() {
     // 33,512 sequences that each repeat the last four bytes, zeros, for 131,074 bytes: one literal, the number of
     // sequences (section 3.1.1.3.2.1), one code for all literal lengths, offsets and match lengths, and the extra
     // bits of each match length.

@@ -9,7 +9,7 @@ use super::{read, read_whole};
 use crate::CaptureError;
 
 #[test]
-fn pcap_cut_anywhere_gives_what_precedes_the_cut() {
+fn truncated_pcap_yields_preceding_frames() {
     let (file, ends) = pcap(&[60, 0, 1, 90]);
     let whole = read_whole(file.clone());
     for cut in 0..file.len() {
@@ -30,7 +30,7 @@ fn pcap_cut_anywhere_gives_what_precedes_the_cut() {
 }
 
 #[test]
-fn pcapng_cut_anywhere_gives_what_precedes_the_cut() {
+fn truncated_pcapng_yields_preceding_frames() {
     let (file, ends) = pcapng();
     let whole = read_whole(file.clone());
     for cut in 0..file.len() {
@@ -101,14 +101,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn any_bytes_end(beginning in beginnings(), rest in vec(any::<u8>(), 0..400)) {
+    fn reads_any_bytes_to_an_end(beginning in beginnings(), rest in vec(any::<u8>(), 0..400)) {
         let bytes = [beginning, rest].concat();
         let (packets, _) = read(bytes.clone());
         prop_assert!(packets.len() <= bytes.len());
     }
 
     #[test]
-    fn altered_captures_end(
+    fn reads_damaged_captures_to_an_end(
         ng in any::<bool>(),
         edits in vec((any::<Index>(), any::<u8>()), 1..8),
         cut in any::<Index>(),
@@ -125,7 +125,7 @@ proptest! {
     }
 
     #[test]
-    fn pcap_gives_back_what_was_written(lengths in vec(0_usize..3000, 0..40)) {
+    fn pcap_round_trips(lengths in vec(0_usize..3000, 0..40)) {
         let (file, _) = pcap(&lengths);
         let seen: Vec<_> = read_whole(file).iter().map(|packet| packet.data.len()).collect();
         prop_assert_eq!(seen, lengths);

@@ -66,7 +66,7 @@ impl Drop for TempFile {
 }
 
 #[test]
-fn short_and_interrupted_reads_change_nothing() {
+fn short_and_interrupted_reads_are_transparent() {
     for file in [pcap(&[60, 0, 1514]).0, pcapng().0] {
         let want = read_whole(file.clone());
         for bytes in [gzip(&file), file] {
@@ -78,7 +78,7 @@ fn short_and_interrupted_reads_change_nothing() {
 }
 
 #[test]
-fn frames_come_as_soon_as_they_are_complete() {
+fn frames_are_lent_once_complete() {
     let (file, ends) = pcap(&[60, 90]);
     let (reader, mut writer) = io::pipe().unwrap();
     writer.write_all(&file[..ends[0]]).unwrap();
@@ -91,7 +91,7 @@ fn frames_come_as_soon_as_they_are_complete() {
 }
 
 #[test]
-fn fill_takes_whole_frames_and_waits_for_no_more() {
+fn fill_returns_complete_frames_without_waiting() {
     let (with_blocks, blocks) = pcapng();
     let ends_of_packets = [2, 4, 6, 9].map(|block: usize| blocks[block].0).to_vec();
     for (file, ends) in [pcap(&[60, 90, 40, 80]), (with_blocks, ends_of_packets)] {
@@ -148,7 +148,7 @@ fn pipe_is_idle_before_it_waits() {
 fn filled_blocks_hold_the_frames_of_the_capture() {
     let (file, _) = pcap(&(0..4000).map(|n| n % 701).collect::<Vec<_>>());
     let open = || CaptureReader::from_reader("a slice", Cursor::new(file.clone())).unwrap();
-    for capture in [open(), ahead(open())] {
+    for capture in [open(), read_ahead(open())] {
         let (packets, error) = filled(capture, 1 << 18);
         assert!(error.is_none());
         assert_eq!(packets, read_whole(&*file));
@@ -157,10 +157,10 @@ fn filled_blocks_hold_the_frames_of_the_capture() {
 
 /// Filling must not read past the end of its buffer once a frame lies in it, whatever a file says.
 #[test]
-fn filling_gives_what_reading_gives_in_odd_captures() {
-    let foreign = [section(Big), interface(Big, 1, 0, &[]), enhanced(Big, 0, 1, &[7; 20], 20)].concat();
+fn fill_equals_next_frame_in_odd_captures() {
+    let file_type = [section(Big), interface(Big, 1, 0, &[]), enhanced(Big, 0, 1, &[7; 20], 20)].concat();
     let (file, _) = pcapng();
-    fill_in_pieces(&[&file[..], &foreign].concat());
+    fill_in_pieces(&[&file[..], &file_type].concat());
     // Each too short, so that more is read for it than is there.
     let shorts = [(0x0a0d_0d0a, 12), (1, 12), (6, 12), (6, 28), (3, 12), (2, 16), (4, 8)];
     for (kind, len) in shorts {
@@ -179,7 +179,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn filling_gives_what_reading_gives_in_altered_captures(
+    fn fill_equals_next_frame_in_damaged_captures(
         ng in any::<bool>(),
         edits in vec((any::<Index>(), prop::sample::select(vec![0, 1, 3, 6, 8, 12, 16, 28, 0x0a, 0x80])), 0..8),
     ) {
@@ -226,8 +226,8 @@ fn filled(mut capture: CaptureReader, limit: usize) -> (Vec<Packet>, Option<Capt
 }
 
 /// Reads ahead in a thread, compressed or not.
-pub(super) fn ahead(capture: CaptureReader) -> CaptureReader {
-    CaptureReader { stream: capture.stream.read_ahead(), ..capture }
+pub(super) fn read_ahead(capture: CaptureReader) -> CaptureReader {
+    CaptureReader { stream: capture.stream.start_read_ahead(), ..capture }
 }
 
 #[test]
@@ -256,11 +256,11 @@ impl Read for Panicking {
 }
 
 #[test]
-fn a_reader_that_panics_ahead_is_no_end_of_the_capture() {
+fn panic_in_read_ahead_is_an_error() {
     let (file, ends) = pcap(&[60, 90]);
     for bytes in [&file[..], &file[..ends[0] + 20]] {
         let reader = Panicking(Cursor::new(bytes.to_vec()));
-        let (packets, error) = drain(ahead(CaptureReader::from_reader("x", reader).unwrap()));
+        let (packets, error) = drain(read_ahead(CaptureReader::from_reader("x", reader).unwrap()));
         assert!(packets.len() <= 2);
         assert!(matches!(error, Some(CaptureError::Io { .. })), "{error:?}");
     }
@@ -285,13 +285,13 @@ impl Read for Endless {
 }
 
 #[test]
-fn blocks_stay_as_short_as_they_are_whatever_the_frames_are() {
+fn read_ahead_buffers_do_not_grow() {
     let (header, ends) = pcap(&(0..41).map(|n| n * 104_729 % 262_145).collect::<Vec<_>>());
     let most = Arc::new(AtomicUsize::new(0));
     let records =
         Endless { bytes: header[24..*ends.last().unwrap()].to_vec(), at: 0, most: Arc::clone(&most) };
     let reader = Cursor::new(header[..24].to_vec()).chain(records);
-    let mut capture = ahead(CaptureReader::from_reader("endless", reader).unwrap());
+    let mut capture = read_ahead(CaptureReader::from_reader("endless", reader).unwrap());
     for _ in 0..2_000 {
         assert!(capture.next_frame().unwrap().is_some());
     }
@@ -299,12 +299,12 @@ fn blocks_stay_as_short_as_they_are_whatever_the_frames_are() {
 }
 
 #[test]
-fn a_failing_reader_is_told_from_damage() {
+fn read_error_differs_from_damage() {
     let (file, ends) = pcap(&[60, 90]);
     for bytes in [gzip(&file)[..60].to_vec(), file[..ends[0] + 20].to_vec()] {
-        for read_ahead in [false, true] {
+        for is_read_ahead in [false, true] {
             let outcome = trickle(&bytes, Some(ErrorKind::ConnectionReset))
-                .map(|capture| if read_ahead { ahead(capture) } else { capture });
+                .map(|capture| if is_read_ahead { read_ahead(capture) } else { capture });
             match outcome.map_or_else(Some, |capture| drain(capture).1) {
                 Some(CaptureError::Io { name, source, .. }) => {
                     assert_eq!(name, "a pipe");
@@ -334,7 +334,7 @@ fn progress_counts_the_bytes_of_the_file() {
 }
 
 #[test]
-fn paths_that_are_no_capture_files() {
+fn rejects_paths_that_are_not_captures() {
     let directory = std::env::temp_dir();
     let error = CaptureReader::open(&directory).unwrap_err();
     assert!(matches!(&error, CaptureError::IsDirectory { .. }));

@@ -38,8 +38,8 @@ fn read(bytes: impl Into<Vec<u8>>) -> (Vec<Packet>, Option<CaptureError>) {
     match open() {
         Ok(capture) => {
             let (packets, error) = drain(capture);
-            let (ahead, error_ahead) = drain(inputs::ahead(open().unwrap()));
-            assert_eq!(ahead, packets);
+            let (read_ahead, error_ahead) = drain(inputs::read_ahead(open().unwrap()));
+            assert_eq!(read_ahead, packets);
             assert_eq!(format!("{error_ahead:?}"), format!("{error:?}"));
             (packets, error)
         }

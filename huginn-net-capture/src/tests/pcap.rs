@@ -10,7 +10,7 @@ const NANOS: u32 = 0xa1b2_3c4d;
 const MODIFIED: u32 = 0xa1b2_cd34;
 
 #[test]
-fn every_magic_number_in_both_byte_orders() {
+fn reads_every_magic_number_and_byte_order() {
     for order in [Little, Big] {
         for (magic, first, second) in [
             (MICROS, "2020-09-13T12:26:40.000007Z", "2020-09-13T12:26:41.999999Z"),
@@ -45,7 +45,7 @@ fn link_type_is_the_lower_half_of_its_field() {
 }
 
 #[test]
-fn odd_records_are_read_as_they_are_meant() {
+fn reads_unusual_records() {
     let file = [
         pcap_header(Little, MICROS, 1),
         pcap_record(Little, 1, 0, b"", 0),
@@ -73,7 +73,7 @@ fn odd_records_are_read_as_they_are_meant() {
 }
 
 #[test]
-fn a_capture_without_packets_is_fine() {
+fn accepts_capture_without_packets() {
     assert_eq!(read_whole(pcap_header(Big, NANOS, 1)), []);
 }
 

@@ -46,7 +46,7 @@ fn interfaces_have_their_own_link_type_and_clock() {
 }
 
 #[test]
-fn sections_start_anew_and_may_change_the_byte_order() {
+fn new_section_resets_interfaces_and_byte_order() {
     let first = capture(Little, &[enhanced(Little, 0, 1, b"ab", 2)]);
     let second =
         [section(Big), interface(Big, RAW, 0, &[option(Big, 9, &[9])]), enhanced(Big, 0, 2, b"cd", 2)];
@@ -65,7 +65,7 @@ fn sections_start_anew_and_may_change_the_byte_order() {
 }
 
 #[test]
-fn simple_packets_take_time_from_before_and_snap_length_from_the_interface() {
+fn simple_packet_uses_last_time_and_snap_length() {
     let file = [
         section(Big),
         interface(Big, RAW, 4, &[]),
@@ -95,7 +95,7 @@ fn obsolete_packet_blocks_are_packets() {
 }
 
 #[test]
-fn what_is_of_no_concern_is_read_past() {
+fn skips_other_blocks() {
     let with_options = {
         let fixed = Bytes::new(Little).u32s(&[0, 0, 7, 3, 3]).raw(b"abc").padded();
         let options = [option(Little, 1, b"a comment"), option(Little, 2, &[0; 4]), option(Little, 0, b"")];
@@ -118,7 +118,7 @@ fn what_is_of_no_concern_is_read_past() {
 }
 
 #[test]
-fn odd_blocks_are_read_as_they_are_meant() {
+fn reads_unusual_blocks() {
     let more_captured_than_sent = enhanced(Little, 0, 1, &[9; 60], 40);
     // A length that leaves the padding out, though it is there.
     let mut unaligned = enhanced(Little, 0, 2, &[9; 61], 61);

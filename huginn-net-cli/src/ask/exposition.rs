@@ -223,7 +223,7 @@ mod tests {
         let mut counters = LiveCounters::default();
         counters.analysed.engine.frames = 7;
         counters.analysed.engine.decode.arp = 3;
-        counters.analysed.engine.flows.held = 2;
+        counters.analysed.engine.flows.active = 2;
         let eth0 =
             CaptureCounters { received: 9, kernel_dropped: 2, state: "up".into(), ..Default::default() };
         counters.capture.insert("eth0".into(), eth0);

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
     });
     let latency = Arc::new(Latency::new().map_err(starting("measuring"))?);
     let snapshots = analyzer.snapshot_handle();
-    snapshots.wake_with({
+    snapshots.set_waker({
         let stopper = stopper.clone();
         move || stopper.wake()
     });
@@ -149,11 +149,11 @@ fn open(args: &LiveArguments) -> Result<(HuginnNet, LiveSource), Failure> {
     options.buffer_bytes = usize::try_from(args.capture.buffer).unwrap_or(usize::MAX).saturating_mul(1 << 20);
     options.expression = by_kernel;
     if args.capture.immediate_mode {
-        options.hold_back = Duration::ZERO;
+        options.buffer_timeout = Duration::ZERO;
     }
     match LiveSource::open(&args.interfaces, &options) {
         Ok(source) => Ok((analyzer, source)),
-        Err(source @ LiveError::Denied { .. }) => {
+        Err(source @ LiveError::PermissionDenied { .. }) => {
             Err(Failure::NoRights { source, fix: privileges::how_to_get_rights() })
         }
         Err(error) => Err(error.into()),

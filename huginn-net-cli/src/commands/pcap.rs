@@ -53,7 +53,7 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
                     &mut |text: &[u8]| lines.write(text),
                 )
             };
-            left = source.left();
+            left = source.remaining();
             outcome
         });
         events.check()?;

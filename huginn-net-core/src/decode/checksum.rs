@@ -2,9 +2,9 @@
 
 use crate::{Addresses, IpHeader};
 
-/// A running one's complement sum, of 64 bits: what is carried out of them is added in again. The words are summed in
-/// the machine's own byte order: the sum of swapped words is the swapped sum (RFC 1071, section 2), and of a correct
-/// checksum it is all ones in either order.
+/// A running one's complement sum of 64 bits with end-around carry. It sums words in native byte order: the sum of
+/// swapped words is the swapped sum (RFC 1071, section 2), and the sum over a correct checksum is all ones in either
+/// order.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Sum(u64);
 
@@ -38,7 +38,7 @@ impl Sum {
         let (sum, is_carried) =
             u32::from_ne_bytes([a, b, c, d]).overflowing_add(u32::from_ne_bytes([e, f, g, h]));
         let sum = sum.wrapping_add(is_carried.into());
-        // Its halves on top of each other, with the carry of the lower one.
+        // Adds the two halves, with the carry of the lower one.
         sum.wrapping_add(sum.rotate_left(16)) >> 16 == 0xffff
     }
 }
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_of_rfc_1071() {
+    fn checksum_matches_rfc_1071_example() {
         // Section 3: these words sum to ddf2, so that their checksum is 220d.
         let words = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
         assert!(Sum::default().add(&words).add(&[0x22, 0x0d]).is_correct());
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn an_odd_byte_is_the_high_half_of_a_word() {
+    fn checksum_pads_odd_byte_as_high_half() {
         for len in 0..9_u8 {
             let bytes: Vec<u8> = (1..=len).collect();
             let mut sum: u32 = bytes
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_sum_folds() {
+    fn checksum_folds_largest_sum() {
         assert!(Sum(u64::MAX).is_correct());
         assert!(Sum(0xffff).is_correct());
         assert!(!Sum(0).is_correct());

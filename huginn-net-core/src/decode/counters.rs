@@ -1,28 +1,29 @@
-//! What became of the frames.
+//! Counters of the decoder.
 
-/// What decode made of every frame, and what it noticed on the way.
+/// Counters of the decoder: one outcome per packet, and additional observations.
 ///
-/// Each packet ends in exactly one place. A packet is a frame, or one of several that an 802.11 frame carries
-/// (A-MSDU). So, at any time, `frames + aggregated` is the sum of `tcp`, `udp`, `fragments_held` and the fields
-/// from `arp` to `bad_fragment`. The other fields are notes: what they count is counted above as well.
+/// Each packet has exactly one outcome. A packet is a frame, or one of several in an 802.11 aggregate (A-MSDU). So
+/// `frames + aggregated` always equals the sum of `tcp`, `udp`, `fragments_buffered` and the fields from `arp` to
+/// `bad_fragment`. The other fields count packets that have such an outcome as well.
 ///
-/// Every datagram of which a fragment was held is in the end `reassembled`, or one of `fragment_timeouts`,
-/// `fragment_evictions` and `fragment_leftovers`.
+/// Every datagram with a buffered fragment ends as `reassembled`, `fragment_timeouts`, `fragment_evictions` or
+/// `fragment_leftovers`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct DecodeCounters {
-    /// Frames taken.
+    /// Frames decoded.
     pub frames: u64,
-    /// Packets beyond the first of frames that carry several.
+    /// Packets after the first one of an aggregate.
     pub aggregated: u64,
 
-    /// TCP segments handed on.
+    /// TCP segments emitted.
     pub tcp: u64,
-    /// UDP datagrams handed on.
+    /// UDP datagrams emitted.
     pub udp: u64,
     /// Fragments that did not complete their datagram.
-    pub fragments_held: u64,
+    #[cfg_attr(feature = "serde", serde(rename = "fragments_held"))]
+    pub fragments_buffered: u64,
 
     /// ARP and reverse ARP.
     pub arp: u64,
@@ -32,21 +33,21 @@ pub struct DecodeCounters {
     pub other_transport: u64,
     /// Network protocols other than IP: an unknown ethertype, LLC address, address family or PPP protocol.
     pub unknown_ethertype: u64,
-    /// Frames of a link type that is not known.
+    /// Frames of an unknown link type.
     pub unknown_link: u64,
     /// Management, control and keep-alive frames of a link or tunnel, which carry no packet.
     pub not_data: u64,
     /// Encrypted below the transport layer: protected 802.11 frames, ESP.
     pub encrypted: u64,
-    /// Parts of a packet that a link or tunnel cut up on its own (802.11, CAPWAP): they are not put together.
+    /// Link-layer fragments (802.11, CAPWAP), which the decoder does not reassemble.
     pub link_fragment: u64,
-    /// More tags and tunnels, or headers in all, than are followed.
+    /// Packets with more tags, tunnels or headers than the decoder follows.
     pub too_deep: u64,
-    /// The capture's snap length cut a header.
+    /// Headers cut by the snap length.
     pub truncated_snaplen: u64,
-    /// A header that contradicts itself or does not fit in its packet.
+    /// Headers that are invalid or do not fit in their packet.
     pub bad_header: u64,
-    /// Fragments that cannot be part of any datagram, or contradict those of theirs.
+    /// Fragments that are invalid or contradict others of their datagram.
     pub bad_fragment: u64,
 
     /// Segments whose payload the snap length cut.
@@ -57,20 +58,20 @@ pub struct DecodeCounters {
     ///
     /// [`DecodeConfig::verify_checksums`]: crate::DecodeConfig::verify_checksums
     pub bad_transport_checksum: u64,
-    /// Datagrams put together from fragments.
+    /// Datagrams reassembled from fragments.
     pub reassembled: u64,
-    /// Datagrams given up because their fragments did not come in time.
+    /// Datagrams discarded at the reassembly timeout.
     pub fragment_timeouts: u64,
-    /// Datagrams given up because too many were incomplete.
+    /// Datagrams evicted at the limit of incomplete datagrams or of their memory.
     pub fragment_evictions: u64,
-    /// Datagrams that were incomplete at the end of the capture.
+    /// Datagrams still incomplete at the end of the capture.
     pub fragment_leftovers: u64,
 }
 
-/// Why a packet gives no segment.
+/// Why a packet yields no segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
-    /// A header does not fit in what there is.
+pub(super) enum SkipReason {
+    /// A header extends beyond the available bytes.
     Short,
     BadHeader,
     Arp,
@@ -83,27 +84,27 @@ pub(super) enum Stop {
     LinkFragment,
     TooDeep,
     BadFragment,
-    FragmentHeld,
+    FragmentBuffered,
 }
 
 impl DecodeCounters {
-    /// Counts a packet that gives no segment. `cut`: whether the snap length cut its frame.
+    /// Counts a packet without a segment. `cut`: whether the snap length cut its frame.
     #[cold]
-    pub(super) fn stopped(&mut self, stop: Stop, cut: bool) {
+    pub(super) fn count_skipped(&mut self, stop: SkipReason, cut: bool) {
         let counter = match stop {
-            Stop::Short if cut => &mut self.truncated_snaplen,
-            Stop::Short | Stop::BadHeader => &mut self.bad_header,
-            Stop::Arp => &mut self.arp,
-            Stop::Icmp => &mut self.icmp,
-            Stop::OtherTransport => &mut self.other_transport,
-            Stop::UnknownEthertype => &mut self.unknown_ethertype,
-            Stop::UnknownLink => &mut self.unknown_link,
-            Stop::NotData => &mut self.not_data,
-            Stop::Encrypted => &mut self.encrypted,
-            Stop::LinkFragment => &mut self.link_fragment,
-            Stop::TooDeep => &mut self.too_deep,
-            Stop::BadFragment => &mut self.bad_fragment,
-            Stop::FragmentHeld => &mut self.fragments_held,
+            SkipReason::Short if cut => &mut self.truncated_snaplen,
+            SkipReason::Short | SkipReason::BadHeader => &mut self.bad_header,
+            SkipReason::Arp => &mut self.arp,
+            SkipReason::Icmp => &mut self.icmp,
+            SkipReason::OtherTransport => &mut self.other_transport,
+            SkipReason::UnknownEthertype => &mut self.unknown_ethertype,
+            SkipReason::UnknownLink => &mut self.unknown_link,
+            SkipReason::NotData => &mut self.not_data,
+            SkipReason::Encrypted => &mut self.encrypted,
+            SkipReason::LinkFragment => &mut self.link_fragment,
+            SkipReason::TooDeep => &mut self.too_deep,
+            SkipReason::BadFragment => &mut self.bad_fragment,
+            SkipReason::FragmentBuffered => &mut self.fragments_buffered,
         };
         add(counter, 1);
     }

@@ -1,8 +1,8 @@
-//! Why one IP packet could not be decoded.
+//! Errors of [`decode_ip`](crate::decode_ip).
 
 use std::fmt;
 
-/// Why [`decode_ip`](crate::decode_ip) found no segment in a packet.
+/// Error of [`decode_ip`](crate::decode_ip).
 ///
 /// Offsets are in bytes from the start of the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -11,39 +11,39 @@ pub enum DecodeError {
     /// The packet ends within a header.
     #[error("{layer} header at offset {offset}: {needed} bytes needed, {had} there")]
     Truncated {
-        /// Whose header it is.
+        /// The layer of the header.
         layer: Layer,
-        /// Where the header starts.
+        /// Offset of the header.
         offset: usize,
-        /// Bytes that the header takes.
+        /// Length of the header, in bytes.
         needed: usize,
-        /// Bytes that are there.
+        /// Bytes available.
         had: usize,
     },
-    /// A header field holds a value that cannot be.
+    /// A header field has an invalid value.
     #[error("{layer} header at offset {offset}: {field} cannot be {value}")]
     BadField {
-        /// Whose header it is.
+        /// The layer of the header.
         layer: Layer,
-        /// Where the header starts.
+        /// Offset of the header.
         offset: usize,
-        /// The field, by its name in the RFC.
+        /// The name of the field in the RFC.
         field: &'static str,
-        /// What it holds.
+        /// The value of the field.
         value: u32,
     },
-    /// More IPv6 extension headers than are followed.
+    /// The packet has more IPv6 extension headers than the decoder follows.
     #[error("more than {limit} IPv6 extension headers")]
     TooManyExtensions {
-        /// How many are followed.
+        /// The maximum.
         limit: usize,
     },
-    /// The packet is one fragment of a datagram.
+    /// The packet is a fragment.
     #[error("fragment at byte {start} of its datagram, id {id:#x}")]
     Fragment {
         /// The datagram's identification.
         id: u32,
-        /// Where the fragment belongs in the datagram's payload, in bytes.
+        /// Offset of the fragment in the datagram's payload, in bytes.
         start: u16,
         /// Whether more fragments follow it.
         more: bool,

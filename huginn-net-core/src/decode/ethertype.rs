@@ -1,7 +1,7 @@
-//! What an ethertype announces: IP, a tag, or an encapsulation.
+//! Payloads by ethertype: IP, tags and encapsulations.
 
-use super::counters::Stop;
-use super::{Next, Step, enter, ethernet, mpls, ppp};
+use super::counters::SkipReason;
+use super::{HeaderResult, NextHeader, ethernet, mpls, ppp, push_layer};
 use crate::{Cursor, TunnelLayer, TunnelPath};
 
 pub(super) const IPV4: u16 = 0x0800;
@@ -28,22 +28,22 @@ const VN_TAG: u16 = 0x8926;
 const E_TAG: u16 = 0x893f;
 const NSH: u16 = 0x894f;
 
-/// Reads what an ethertype announces.
-pub(super) fn payload<'a>(ethertype: u16, data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
+/// Reads the payload of an ethertype.
+pub(super) fn payload<'a>(ethertype: u16, data: &'a [u8], path: &mut TunnelPath) -> HeaderResult<'a> {
     match ethertype {
-        IPV4 | IPV6 => Ok(Next::Ip(data)),
+        IPV4 | IPV6 => Ok(NextHeader::Ip(data)),
         VLAN | PROVIDER_VLAN | QINQ_9100 | QINQ_9200 => vlan(data, path),
         MPLS | MPLS_MULTICAST => mpls::stack(data, path),
         PPPOE_SESSION => ppp::pppoe(data, path),
         ETHERNET => ethernet::frame(data),
-        ARP | REVERSE_ARP => Err(Stop::Arp),
-        PPPOE_DISCOVERY => Err(Stop::NotData),
+        ARP | REVERSE_ARP => Err(SkipReason::Arp),
+        PPPOE_DISCOVERY => Err(SkipReason::NotData),
         NSH => service_header(data),
         other => switch_tag(other, data),
     }
 }
 
-/// Whether this is the type of a frame that an IP network has: IP, ARP or a tag before them.
+/// Whether an IP network uses this ethertype: IP, ARP or a tag before them.
 pub(super) fn is_network(ethertype: u16) -> bool {
     matches!(
         ethertype,
@@ -59,19 +59,19 @@ pub(super) fn is_network(ethertype: u16) -> bool {
     )
 }
 
-/// IEEE 802.1Q, clause 9.6. Identifier 0 means that the frame belongs to no VLAN, and is not recorded.
-fn vlan<'a>(data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
+/// Reads a VLAN tag (IEEE 802.1Q, clause 9.6). Identifier 0 is a priority tag without a VLAN, and is not recorded.
+fn vlan<'a>(data: &'a [u8], path: &mut TunnelPath) -> HeaderResult<'a> {
     let mut cursor = Cursor::new(data);
     let id = cursor.u16_be()? & 0x0fff;
     let type_or_length = cursor.u16_be()?;
     if id != 0 {
-        enter(path, TunnelLayer::Vlan(id))?;
+        push_layer(path, TunnelLayer::Vlan(id))?;
     }
     ethernet::type_or_length(type_or_length, cursor.rest())
 }
 
-/// Tags by which switches remember a port or a path: they tell no two networks apart, and are stepped over.
-fn switch_tag(ethertype: u16, data: &[u8]) -> Step<'_> {
+/// Skips tags that switches use for ports or paths. These tags do not separate networks.
+fn switch_tag(ethertype: u16, data: &[u8]) -> HeaderResult<'_> {
     let mut cursor = Cursor::new(data);
     match ethertype {
         // The service tag of IEEE 802.1ah; then a frame without preamble.
@@ -83,31 +83,31 @@ fn switch_tag(ethertype: u16, data: &[u8]) -> Step<'_> {
         VN_TAG => return after_tag(cursor, 4),
         // IEEE 802.1BR, clause 7.5.
         E_TAG => return after_tag(cursor, 6),
-        _ => return Err(Stop::UnknownEthertype),
+        _ => return Err(SkipReason::UnknownEthertype),
     }
     ethernet::frame(cursor.rest())
 }
 
-fn after_tag(mut cursor: Cursor<'_>, len: usize) -> Step<'_> {
+fn after_tag(mut cursor: Cursor<'_>, len: usize) -> HeaderResult<'_> {
     cursor.skip(len)?;
     let type_or_length = cursor.u16_be()?;
     ethernet::type_or_length(type_or_length, cursor.rest())
 }
 
 /// The network service header (RFC 8300, section 2).
-fn service_header(data: &[u8]) -> Step<'_> {
+fn service_header(data: &[u8]) -> HeaderResult<'_> {
     let mut cursor = Cursor::new(data);
     let flags_and_len = cursor.u16_be()?;
     cursor.skip(1)?;
     let protocol = cursor.u8()?;
     let (is_oam, len) = (flags_and_len & 0x2000 != 0, usize::from(flags_and_len & 0x3f) << 2);
-    let Some(rest) = data.get(len.max(4)..) else { return Err(Stop::Short) };
+    let Some(rest) = data.get(len.max(4)..) else { return Err(SkipReason::Short) };
     match protocol {
-        _ if is_oam => Err(Stop::NotData),
-        1 | 2 => Ok(Next::Ip(rest)),
-        3 => Ok(Next::Network(ETHERNET, rest)),
-        4 => Ok(Next::Network(NSH, rest)),
-        5 => Ok(Next::Network(MPLS, rest)),
-        _ => Err(Stop::UnknownEthertype),
+        _ if is_oam => Err(SkipReason::NotData),
+        1 | 2 => Ok(NextHeader::Ip(rest)),
+        3 => Ok(NextHeader::Ethertype(ETHERNET, rest)),
+        4 => Ok(NextHeader::Ethertype(NSH, rest)),
+        5 => Ok(NextHeader::Ethertype(MPLS, rest)),
+        _ => Err(SkipReason::UnknownEthertype),
     }
 }

@@ -1,13 +1,13 @@
-//! What nearly every frame is: TCP in IP without options or extensions, whole, in Ethernet without tags. It takes a way
-//! of its own, which is short enough to be inlined with what is done with the segment.
+//! The fast path of the decoder: an unfragmented TCP segment in IPv4 without options, or IPv6 without extension
+//! headers, in an untagged Ethernet frame. The code is short enough to be inlined into the analysis of the segment.
 
 use super::ip::{self, Header, IpPacket, Ipv4, Ipv6, protocol};
 use super::transport::{self, Datagram, Tcp};
 use super::{ethernet, ethertype};
-use crate::flows::Outline;
+use crate::flow::SegmentMeta;
 use crate::{FlowKey, Frame, LinkType, Segment, TcpFlags, Timestamp, TunnelPath};
 
-/// The parts of such a frame.
+/// The parsed headers of a frame that takes the fast path.
 #[derive(Clone, Copy)]
 pub(crate) struct FastPath<'a, H = Ipv4<'a>> {
     ts: Timestamp,
@@ -15,21 +15,21 @@ pub(crate) struct FastPath<'a, H = Ipv4<'a>> {
     pub(super) datagram: Datagram<'a, Tcp<'a>>,
 }
 
-/// What a segment can be made of, once it is wanted.
+/// A segment whose headers are decoded on demand.
 pub(crate) trait LazySegment {
-    /// What is looked at before the segment is made.
-    fn outline(&self) -> Outline;
+    /// Returns the fields that the flow lookup needs.
+    fn meta(&self) -> SegmentMeta;
 
-    /// The segment.
+    /// Decodes all headers.
     fn segment(&self) -> Segment<'_>;
 }
 
 impl LazySegment for Segment<'_> {
     #[inline(always)]
-    fn outline(&self) -> Outline {
+    fn meta(&self) -> SegmentMeta {
         let flags = self.tcp().map_or(TcpFlags::empty(), |tcp| tcp.flags);
-        let (key, sender_is_low) = FlowKey::of(self);
-        Outline { key, sender_is_low, ts: self.ts, flags }
+        let (key, sender_is_low) = FlowKey::from_segment(self);
+        SegmentMeta { key, sender_is_low, ts: self.ts, flags }
     }
 
     #[inline(always)]
@@ -39,27 +39,27 @@ impl LazySegment for Segment<'_> {
 }
 
 impl<'a> FastPath<'a> {
-    /// The parts of a frame, if it is such a one with IPv4.
+    /// Parses a frame if it takes the fast path with IPv4.
     #[inline(always)]
-    pub(crate) fn of(frame: &Frame<'a>) -> Option<Self> {
-        let data = network(frame, ethertype::IPV4).filter(|data| data.first() == Some(&0x45))?;
-        Self::of_packet(frame.ts, ip::ipv4(data).ok()?)
+    pub(crate) fn from_ipv4_frame(frame: &Frame<'a>) -> Option<Self> {
+        let data = ethernet_payload(frame, ethertype::IPV4).filter(|data| data.first() == Some(&0x45))?;
+        Self::from_packet(frame.ts, ip::ipv4(data).ok()?)
     }
 }
 
 impl<'a> FastPath<'a, Ipv6<'a>> {
-    /// The parts of a frame, if it is such a one with IPv6.
+    /// Parses a frame if it takes the fast path with IPv6.
     #[inline(always)]
-    pub(crate) fn of_ipv6(frame: &Frame<'a>) -> Option<Self> {
-        let data = network(frame, ethertype::IPV6)
+    pub(crate) fn from_ipv6_frame(frame: &Frame<'a>) -> Option<Self> {
+        let data = ethernet_payload(frame, ethertype::IPV6)
             .filter(|data| data.first().is_some_and(|first| first >> 4 == 6))?;
-        Self::of_packet(frame.ts, ip::ipv6(data).ok()?)
+        Self::from_packet(frame.ts, ip::ipv6(data).ok()?)
     }
 }
 
 impl<'a, H: Header> FastPath<'a, H> {
     #[inline(always)]
-    fn of_packet(ts: Timestamp, packet: IpPacket<'a, H>) -> Option<Self> {
+    fn from_packet(ts: Timestamp, packet: IpPacket<'a, H>) -> Option<Self> {
         if packet.protocol != protocol::TCP || packet.fragment.is_some() {
             return None;
         }
@@ -67,18 +67,18 @@ impl<'a, H: Header> FastPath<'a, H> {
         Some(Self { ts, packet, datagram })
     }
 
-    /// The key of its flow, and whether its sender is the low end of it.
+    /// Returns the flow key, and whether the sender is the low endpoint.
     #[inline(always)]
     pub(crate) fn key(&self) -> (FlowKey, bool) {
-        FlowKey::of_tcp(self.packet.header.read().addresses, self.datagram.header.ports())
+        FlowKey::from_tcp(self.packet.header.read().addresses, self.datagram.header.ports())
     }
 }
 
 impl<H: Header> LazySegment for FastPath<'_, H> {
     #[inline(always)]
-    fn outline(&self) -> Outline {
+    fn meta(&self) -> SegmentMeta {
         let (key, sender_is_low) = self.key();
-        Outline { key, sender_is_low, ts: self.ts, flags: self.datagram.header.flags() }
+        SegmentMeta { key, sender_is_low, ts: self.ts, flags: self.datagram.header.flags() }
     }
 
     #[inline(always)]
@@ -87,9 +87,9 @@ impl<H: Header> LazySegment for FastPath<'_, H> {
     }
 }
 
-/// What an Ethernet frame without tags holds, if it is of this ethertype.
+/// Returns the payload of an untagged Ethernet frame with this ethertype.
 #[inline(always)]
-fn network<'a>(frame: &Frame<'a>, wanted: u16) -> Option<&'a [u8]> {
+fn ethernet_payload<'a>(frame: &Frame<'a>, wanted: u16) -> Option<&'a [u8]> {
     let (header, data) = frame.data.split_first_chunk::<{ ethernet::HEADER }>()?;
     let [.., high, low] = *header;
     (frame.link == LinkType::ETHERNET && u16::from_be_bytes([high, low]) == wanted).then_some(data)
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use crate::{DecodeConfig, Decoder};
 
-    /// TCP in IPv4 or IPv6 in Ethernet, with so many bytes of options and payload.
+    /// Builds an Ethernet frame with a TCP segment that has this many bytes of options and payload.
     fn frame(is_ipv6: bool, options: usize, payload: usize) -> Vec<u8> {
         let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
         let [high, low] = ((20 + options + payload) as u16).to_be_bytes();
@@ -126,22 +126,22 @@ mod tests {
     }
 
     #[test]
-    fn most_frames_are_usual() {
+    fn fast_path_accepts_plain_tcp() {
         let packet = frame(false, 12, 100);
         let frame_of =
             |data| Frame { ts: Timestamp::default(), link: LinkType::ETHERNET, data, wire_len: 200 };
-        assert!(FastPath::of(&frame_of(&packet)).is_some());
-        assert!(FastPath::of_ipv6(&frame_of(&packet)).is_none());
-        assert!(FastPath::of(&Frame { link: LinkType::RAW, ..frame_of(&packet) }).is_none());
+        assert!(FastPath::from_ipv4_frame(&frame_of(&packet)).is_some());
+        assert!(FastPath::from_ipv6_frame(&frame_of(&packet)).is_none());
+        assert!(FastPath::from_ipv4_frame(&Frame { link: LinkType::RAW, ..frame_of(&packet) }).is_none());
         let packet = frame(true, 12, 100);
-        assert!(FastPath::of_ipv6(&frame_of(&packet)).is_some());
-        assert!(FastPath::of(&frame_of(&packet)).is_none());
+        assert!(FastPath::from_ipv6_frame(&frame_of(&packet)).is_some());
+        assert!(FastPath::from_ipv4_frame(&frame_of(&packet)).is_none());
     }
 
     proptest! {
-        /// The short way and the long way make the same of a frame, whatever is wrong with it.
+        /// The fast path and the slow path give the same result for any frame, damaged ones included.
         #[test]
-        fn a_usual_frame_is_decoded_as_any_other(
+        fn fast_path_equals_slow_path(
             is_ipv6: bool,
             options in (0..11_usize).prop_map(|words| words * 4),
             payload in 0..80_usize,
@@ -151,40 +151,40 @@ mod tests {
         ) {
             let mut packet = frame(is_ipv6, options, payload);
             packet.resize(packet.len() + padding, 0);
-            for (place, value) in changes {
-                let place = place % packet.len();
-                packet[place] = value;
+            for (index, value) in changes {
+                let index = index % packet.len();
+                packet[index] = value;
             }
             let wire_len = packet.len() as u32;
             packet.truncate(packet.len().saturating_sub(cut.saturating_sub(150)));
             let frame = Frame { ts: Timestamp::new(1, 2, 6), link: LinkType::ETHERNET, data: &packet, wire_len };
-            let told = |segment: &Segment<'_>| (format!("{segment:?}"), FlowKey::of(segment).0);
-            let (mut long, mut segments) = (decoder(), Vec::new());
-            long.decode_other(&frame, &mut |segment| segments.push(told(segment)));
+            let describe = |segment: &Segment<'_>| (format!("{segment:?}"), FlowKey::from_segment(segment).0);
+            let (mut slow, mut segments) = (decoder(), Vec::new());
+            slow.decode_slow(&frame, &mut |segment| segments.push(describe(segment)));
             let mut counted = decoder();
-            let tell = |usual: &dyn LazySegment| {
-                let (segment, outline) = (usual.segment(), usual.outline());
+            let check = |fast: &dyn LazySegment| {
+                let (segment, meta) = (fast.segment(), fast.meta());
                 let flags = segment.tcp().map(|tcp| tcp.flags);
-                let (key, sender_is_low) = FlowKey::of(&segment);
-                assert_eq!(outline, Outline { key, sender_is_low, ts: segment.ts, flags: flags.unwrap() });
-                assert_eq!(outline, segment.outline());
-                told(&segment)
+                let (key, sender_is_low) = FlowKey::from_segment(&segment);
+                assert_eq!(meta, SegmentMeta { key, sender_is_low, ts: segment.ts, flags: flags.unwrap() });
+                assert_eq!(meta, segment.meta());
+                describe(&segment)
             };
-            let made = if let Some(usual) = FastPath::of(&frame) {
-                let (mut short, mut decoded) = (decoder(), Vec::new());
-                short.decode(&frame, &mut |segment| decoded.push(told(segment)));
+            let from_fast_path = if let Some(fast) = FastPath::from_ipv4_frame(&frame) {
+                let (mut header_len_u16, mut decoded) = (decoder(), Vec::new());
+                header_len_u16.decode(&frame, &mut |segment| decoded.push(describe(segment)));
                 prop_assert_eq!(&decoded, &segments);
-                prop_assert_eq!(short.counters(), long.counters());
-                counted.count(&usual);
-                tell(&usual)
-            } else if let Some(usual) = FastPath::of_ipv6(&frame) {
-                counted.count_ipv6(&usual);
-                tell(&usual)
+                prop_assert_eq!(header_len_u16.counters(), slow.counters());
+                counted.count(&fast);
+                check(&fast)
+            } else if let Some(fast) = FastPath::from_ipv6_frame(&frame) {
+                counted.count_without_ip_checksum(&fast);
+                check(&fast)
             } else {
                 return Ok(());
             };
-            prop_assert_eq!(vec![made], segments);
-            prop_assert_eq!(counted.counters(), long.counters());
+            prop_assert_eq!(vec![from_fast_path], segments);
+            prop_assert_eq!(counted.counters(), slow.counters());
         }
     }
 }

@@ -1,50 +1,48 @@
-//! Datagrams of which some fragments have come (RFC 791, section 3.2; RFC 8200, section 4.5).
+//! Reassembly of IP fragments (RFC 791, section 3.2; RFC 8200, section 4.5).
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use super::counters::{DecodeCounters, Stop, add};
+use super::counters::{DecodeCounters, SkipReason, add};
 use super::ip::{Fragment, IpPacket};
+use crate::limits::MAX_DATAGRAM_LEN;
 use crate::{Addresses, Cursor, IpHeader, Timestamp};
 
-/// The bytes that an IP length can announce.
-const MAX_DATAGRAM: usize = 65_535;
-
-/// How many incomplete datagrams are held, and for how long.
+/// Limits of the fragment table.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct FragmentLimits {
     pub(super) datagrams: usize,
     pub(super) bytes: usize,
     pub(super) timeout: Duration,
 }
 
-/// Incomplete datagrams, in bounded memory and on packet time.
+/// Incomplete datagrams, with limits on number, memory and packet time.
 ///
-/// Where fragments overlap, the bytes that came first stay. A fragment that contradicts the datagram's length, as
-/// far as it is known, is left out.
+/// The first copy of overlapping bytes wins. A fragment that contradicts the known length of its datagram is
+/// rejected.
 #[derive(Clone, Debug)]
 pub(super) struct FragmentTable {
-    limits: Limits,
+    limits: FragmentLimits,
     datagrams: HashMap<Key, Datagram>,
-    /// By the order in which they began: the first is the oldest.
+    /// Datagrams by the arrival of their first fragment, oldest first.
     by_age: BTreeMap<u64, Key>,
-    began: u64,
-    /// Memory that the datagrams take, in bytes.
-    held: usize,
+    last_age: u64,
+    /// Memory of the datagrams, in bytes.
+    buffered_bytes: usize,
 }
 
-/// What makes two fragments parts of one datagram.
+/// The identity of a fragmented datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     addresses: Addresses,
     id: u32,
-    /// IPv4 only: the identification of IPv6 is one for all protocols.
+    /// IPv4 only: an IPv6 identification is unique across protocols.
     protocol: u8,
     tunnel: u64,
 }
 
-/// A datagram that is complete, with the header of its first fragment.
-pub(super) struct Whole {
+/// A complete datagram with the header of its first fragment.
+pub(super) struct ReassembledDatagram {
     header: IpHeader,
     protocol: u8,
     payload: Vec<u8>,
@@ -54,50 +52,50 @@ pub(super) struct Whole {
 struct Datagram {
     age: u64,
     first_seen: Timestamp,
-    /// The header and the protocol that the fragment at byte 0 has.
+    /// Header and protocol of the fragment at offset 0.
     first: Option<(IpHeader, u8)>,
-    /// What came, in the order in which it came and without what had come before. Memory follows the bytes that
-    /// really came: a lone fragment at the far end of its datagram is small.
+    /// Received bytes in order of arrival, without duplicates. Memory grows with the bytes received: a single
+    /// fragment at the end of a datagram costs little.
     bytes: Vec<u8>,
-    /// Where in the datagram these bytes belong.
-    runs: Vec<Run>,
-    /// One bit for each 8 bytes of the datagram that came: 8 bytes are the unit of fragmentation.
-    units: Vec<u64>,
-    /// Bits set in `units`.
-    units_held: usize,
-    /// Where the farthest fragment so far ends.
-    reach: usize,
-    /// The length of the payload: where the last fragment ends.
+    /// The datagram ranges that `bytes` covers, in the same order.
+    ranges: Vec<ByteRange>,
+    /// One bit per received unit of 8 bytes, the unit of fragmentation.
+    received_units: Vec<u64>,
+    /// Bits set in `received_units`.
+    received_unit_count: usize,
+    /// Greatest end offset of any fragment so far.
+    max_end: usize,
+    /// Length of the payload, known from the last fragment.
     len: Option<usize>,
 }
 
-/// Bytes that lie together in the datagram.
+/// A contiguous range of the datagram.
 #[derive(Clone, Debug)]
-struct Run {
+struct ByteRange {
     start: usize,
     len: usize,
 }
 
 impl FragmentTable {
-    pub(super) fn new(limits: Limits) -> Self {
-        Self { limits, datagrams: HashMap::new(), by_age: BTreeMap::new(), began: 0, held: 0 }
+    pub(super) fn new(limits: FragmentLimits) -> Self {
+        Self { limits, datagrams: HashMap::new(), by_age: BTreeMap::new(), last_age: 0, buffered_bytes: 0 }
     }
 
-    /// Takes a fragment and gives the whole datagram if this was its missing part.
+    /// Adds a fragment, and returns the datagram if it is now complete.
     pub(super) fn add(
         &mut self,
         ts: Timestamp,
         tunnel: u64,
         packet: &IpPacket<'_>,
         counters: &mut DecodeCounters,
-    ) -> Result<Whole, Stop> {
+    ) -> Result<ReassembledDatagram, SkipReason> {
         self.expire(ts, counters);
-        let Some(fragment) = packet.fragment else { return Err(Stop::BadFragment) };
+        let Some(fragment) = packet.fragment else { return Err(SkipReason::BadFragment) };
         if packet.missing > 0 {
-            return Err(Stop::Short);
+            return Err(SkipReason::Short);
         }
         if !fits(packet, fragment) {
-            return Err(Stop::BadFragment);
+            return Err(SkipReason::BadFragment);
         }
         let is_ipv4 = packet.header.is_ipv4();
         let key = Key {
@@ -107,35 +105,35 @@ impl FragmentTable {
             tunnel,
         };
         let datagram = self.datagrams.entry(key).or_insert_with(|| {
-            self.began = self.began.wrapping_add(1);
-            self.by_age.insert(self.began, key);
-            let datagram = Datagram::new(self.began, ts);
-            self.held = self.held.saturating_add(datagram.memory());
+            self.last_age = self.last_age.wrapping_add(1);
+            self.by_age.insert(self.last_age, key);
+            let datagram = Datagram::new(self.last_age, ts);
+            self.buffered_bytes = self.buffered_bytes.saturating_add(datagram.memory());
             datagram
         });
         let before = datagram.memory();
         let added = datagram.add(packet, fragment);
-        self.held = self.held.saturating_sub(before).saturating_add(datagram.memory());
+        self.buffered_bytes = self.buffered_bytes.saturating_sub(before).saturating_add(datagram.memory());
         if datagram.is_complete() {
-            if let Some(whole) = self.remove(&key).and_then(Datagram::whole) {
+            if let Some(whole) = self.remove(&key).and_then(Datagram::reassemble) {
                 add(&mut counters.reassembled, 1);
                 return Ok(whole);
             }
         }
-        while self.datagrams.len() > self.limits.datagrams || self.held > self.limits.bytes {
+        while self.datagrams.len() > self.limits.datagrams || self.buffered_bytes > self.limits.bytes {
             let Some(oldest) = self.by_age.first_entry().map(|entry| *entry.get()) else { break };
             self.remove(&oldest);
             add(&mut counters.fragment_evictions, 1);
         }
-        Err(if added { Stop::FragmentHeld } else { Stop::BadFragment })
+        Err(if added { SkipReason::FragmentBuffered } else { SkipReason::BadFragment })
     }
 
-    /// Gives up what is incomplete at the end of a capture.
+    /// Discards and counts incomplete datagrams at the end of a capture.
     pub(super) fn clear(&mut self, counters: &mut DecodeCounters) {
         add(&mut counters.fragment_leftovers, self.datagrams.len() as u64);
         self.datagrams.clear();
         self.by_age.clear();
-        self.held = 0;
+        self.buffered_bytes = 0;
     }
 
     fn expire(&mut self, now: Timestamp, counters: &mut DecodeCounters) {
@@ -154,23 +152,23 @@ impl FragmentTable {
     fn remove(&mut self, key: &Key) -> Option<Datagram> {
         let datagram = self.datagrams.remove(key)?;
         self.by_age.remove(&datagram.age);
-        self.held = self.held.saturating_sub(datagram.memory());
+        self.buffered_bytes = self.buffered_bytes.saturating_sub(datagram.memory());
         Some(datagram)
     }
 }
 
-/// Whether any datagram can have this fragment: it does not end beyond what an IP length can announce, and all but
-/// the last end on a multiple of 8 bytes and hold something.
+/// Whether a fragment is valid in itself. It must end within the maximum datagram length. All fragments but the last
+/// must be non-empty and end on a multiple of 8 bytes.
 fn fits(packet: &IpPacket<'_>, fragment: Fragment) -> bool {
     let len = packet.payload.len();
-    // The length of IPv4 counts the whole header, that of IPv6 the extension headers.
+    // The IPv4 length includes the whole header, the IPv6 length only extension headers.
     let header = if packet.header.is_ipv4() { packet.header.header_len } else { packet.header.options_len };
     let end = usize::from(header).saturating_add(fragment.start.into()).saturating_add(len);
-    end <= MAX_DATAGRAM && (!fragment.more || len > 0 && len & 7 == 0)
+    end <= MAX_DATAGRAM_LEN && (!fragment.more || len > 0 && len & 7 == 0)
 }
 
-impl Whole {
-    /// The datagram as a packet.
+impl ReassembledDatagram {
+    /// Returns the datagram as an IP packet.
     pub(super) fn packet(&self) -> IpPacket<'_> {
         IpPacket {
             header: self.header,
@@ -190,15 +188,15 @@ impl Datagram {
             first_seen,
             first: None,
             bytes: Vec::new(),
-            runs: Vec::new(),
-            units: Vec::new(),
-            units_held: 0,
-            reach: 0,
+            ranges: Vec::new(),
+            received_units: Vec::new(),
+            received_unit_count: 0,
+            max_end: 0,
             len: None,
         }
     }
 
-    /// Takes the bytes that are new; false if the fragment contradicts what is known.
+    /// Adds the new bytes. Returns false if the fragment contradicts earlier ones.
     fn add(&mut self, packet: &IpPacket<'_>, fragment: Fragment) -> bool {
         let start = usize::from(fragment.start);
         let end = start.saturating_add(packet.payload.len());
@@ -206,7 +204,7 @@ impl Datagram {
             Some(len) if fragment.more => end > len,
             Some(len) => end != len,
             None if fragment.more => false,
-            None => self.reach > end,
+            None => self.max_end > end,
         };
         if contradicts {
             return false;
@@ -217,8 +215,8 @@ impl Datagram {
         if fragment.start == 0 && self.first.is_none() {
             self.first = Some((packet.header, packet.protocol));
         }
-        self.reach = self.reach.max(end);
-        self.units.resize(self.reach.div_ceil(8).div_ceil(64), 0);
+        self.max_end = self.max_end.max(end);
+        self.received_units.resize(self.max_end.div_ceil(8).div_ceil(64), 0);
         for (unit, bytes) in (start >> 3..).zip(packet.payload.chunks(8)) {
             self.add_unit(unit, bytes);
         }
@@ -227,41 +225,41 @@ impl Datagram {
 
     fn add_unit(&mut self, unit: usize, bytes: &[u8]) {
         let bit = 1 << (unit & 63);
-        match self.units.get_mut(unit >> 6) {
+        match self.received_units.get_mut(unit >> 6) {
             Some(word) if *word & bit == 0 => *word |= bit,
             _ => return,
         }
-        self.units_held = self.units_held.saturating_add(1);
+        self.received_unit_count = self.received_unit_count.saturating_add(1);
         self.bytes.extend_from_slice(bytes);
         let start = unit << 3;
-        match self.runs.last_mut() {
+        match self.ranges.last_mut() {
             Some(run) if run.start.saturating_add(run.len) == start => {
                 run.len = run.len.saturating_add(bytes.len())
             }
-            _ => self.runs.push(Run { start, len: bytes.len() }),
+            _ => self.ranges.push(ByteRange { start, len: bytes.len() }),
         }
     }
 
     fn is_complete(&self) -> bool {
-        self.len.is_some_and(|len| self.units_held == len.div_ceil(8))
+        self.len.is_some_and(|len| self.received_unit_count == len.div_ceil(8))
     }
 
-    fn whole(self) -> Option<Whole> {
+    fn reassemble(self) -> Option<ReassembledDatagram> {
         let (header, protocol) = self.first?;
         let mut payload = vec![0; self.len?];
         let mut bytes = Cursor::new(&self.bytes);
-        for run in &self.runs {
+        for run in &self.ranges {
             let source = bytes.take(run.len).ok()?;
             payload.get_mut(run.start..)?.get_mut(..run.len)?.copy_from_slice(source);
         }
-        Some(Whole { header: IpHeader { reassembled: true, ..header }, protocol, payload })
+        Some(ReassembledDatagram { header: IpHeader { reassembled: true, ..header }, protocol, payload })
     }
 
-    /// The memory that it takes, in bytes, not counting the tables' own.
+    /// Memory of the datagram, in bytes, without the tables that refer to it.
     fn memory(&self) -> usize {
         size_of::<(Key, Self)>()
             .saturating_add(self.bytes.capacity())
-            .saturating_add(self.runs.capacity().saturating_mul(size_of::<Run>()))
-            .saturating_add(self.units.capacity().saturating_mul(size_of::<u64>()))
+            .saturating_add(self.ranges.capacity().saturating_mul(size_of::<ByteRange>()))
+            .saturating_add(self.received_units.capacity().saturating_mul(size_of::<u64>()))
     }
 }

@@ -4,10 +4,8 @@ use std::net::Ipv4Addr;
 
 use super::checksum::Sum;
 use super::error::{DecodeError, Layer};
+use crate::limits::MAX_EXTENSIONS;
 use crate::{Addresses, IpHeader};
-
-/// How many IPv6 extension headers are followed.
-const MAX_EXTENSIONS: usize = 16;
 
 /// Numbers of IANA's registry "Protocol Numbers".
 pub(super) mod protocol {
@@ -31,27 +29,27 @@ pub(super) mod protocol {
     pub(crate) const SHIM6: u8 = 140;
 }
 
-/// An IP header with what it carries.
+/// An IP packet: header and payload.
 ///
-/// `H` is [`IpHeader`], or the bytes that it is read from when, and where, it is needed. A packet on the usual path
-/// is handed from function to function, and copying a header that was just written field by field costs nearly as
-/// much as all the rest of decode: the processor waits until the fields have left its store buffer.
+/// `H` is [`IpHeader`], or the raw bytes that it is read from on demand. On the fast path a packet passes through
+/// several functions. Copying a header right after writing its fields costs nearly as much as the rest of decoding,
+/// because the loads wait for the store buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IpPacket<'a, H = IpHeader> {
     pub(super) header: H,
-    /// What the payload is.
+    /// IP protocol number of the payload.
     pub(super) protocol: u8,
-    /// What comes after the headers, bounded by the IP length and by what was captured.
+    /// Bytes after the headers, bounded by the IP length and by the captured length.
     pub(super) payload: &'a [u8],
-    /// Where the payload starts, in bytes from the start of the packet.
+    /// Offset of the payload in the packet, in bytes.
     pub(super) offset: usize,
-    /// Payload bytes that the IP length announces and the capture does not hold.
+    /// Payload bytes that the IP length states and the capture lacks.
     pub(super) missing: u32,
-    /// Set if the payload is but a fragment.
+    /// Set if the payload is a fragment.
     pub(super) fragment: Option<Fragment>,
 }
 
-/// Where an [`IpHeader`] comes from.
+/// A value that an [`IpHeader`] can be read from.
 pub(crate) trait Header: Copy {
     fn read(self) -> IpHeader;
 }
@@ -80,7 +78,7 @@ pub(crate) struct Ipv6<'a> {
 pub(super) const IPV4_HEADER: usize = 20;
 pub(super) const IPV6_HEADER: usize = 40;
 
-/// Which part of a datagram's payload a fragment holds.
+/// The position of a fragment in its datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fragment {
     pub(super) id: u32,
@@ -95,7 +93,7 @@ pub(super) enum Version {
     V6,
 }
 
-/// The version that the first nibble tells.
+/// Reads the version from the first nibble.
 #[inline]
 pub(super) fn version(data: &[u8]) -> Result<Version, DecodeError> {
     match data.first().map(|first| first >> 4) {
@@ -120,13 +118,13 @@ pub(super) fn ipv4(data: &[u8]) -> Result<IpPacket<'_, Ipv4<'_>>, DecodeError> {
         return Err(truncated(Layer::Ipv4, 0, header_len, data.len()));
     };
     let total_len = u16::from_be_bytes([fixed[2], fixed[3]]);
-    let announced = match usize::from(total_len).checked_sub(header_len) {
-        Some(announced) => announced,
-        // Left to the network card, which cuts what is larger than a packet (segmentation offload).
+    let stated_len = match usize::from(total_len).checked_sub(header_len) {
+        Some(stated_len) => stated_len,
+        // Zero with segmentation offload: the network card sets the length of each packet.
         None if total_len == 0 => rest.len(),
         None => return Err(bad_field(Layer::Ipv4, 0, "Total Length", total_len.into())),
     };
-    let (payload, missing) = bound(rest, announced);
+    let (payload, missing) = bounded_payload(rest, stated_len);
     let flags_and_offset = u16::from_be_bytes([fixed[6], fixed[7]]);
     let fragment = (flags_and_offset & 0x3fff != 0).then(|| Fragment {
         id: u32::from(u16::from_be_bytes([fixed[4], fixed[5]])),
@@ -138,9 +136,9 @@ pub(super) fn ipv4(data: &[u8]) -> Result<IpPacket<'_, Ipv4<'_>>, DecodeError> {
 }
 
 impl Ipv4<'_> {
-    /// Sender and receiver.
+    /// Returns the source and destination address.
     #[inline]
-    pub(super) fn ends(self) -> (Ipv4Addr, Ipv4Addr) {
+    pub(super) fn addresses(self) -> (Ipv4Addr, Ipv4Addr) {
         let [.., a, b, c, d, e, f, g, h] = *self.fixed;
         (Ipv4Addr::new(a, b, c, d), Ipv4Addr::new(e, f, g, h))
     }
@@ -156,13 +154,13 @@ impl Header for Ipv4<'_> {
     #[inline]
     fn read(self) -> IpHeader {
         let Self { fixed, options } = self;
-        let (src, dst) = self.ends();
+        let (src, dst) = self.addresses();
         IpHeader {
             addresses: Addresses::V4 { src, dst },
             ttl: fixed[8],
             traffic_class: fixed[1],
-            header_len: short(options.len().saturating_add(IPV4_HEADER)),
-            options_len: short(options.len()),
+            header_len: header_len_u16(options.len().saturating_add(IPV4_HEADER)),
+            options_len: header_len_u16(options.len()),
             id: u16::from_be_bytes([fixed[4], fixed[5]]),
             dont_fragment: fixed[6] & 0x40 != 0,
             reserved_flag: fixed[6] & 0x80 != 0,
@@ -178,12 +176,12 @@ pub(super) fn ipv6(data: &[u8]) -> Result<IpPacket<'_, Ipv6<'_>>, DecodeError> {
     let Some((header, rest)) = Ipv6::split(data) else {
         return Err(truncated(Layer::Ipv6, 0, IPV6_HEADER, data.len()));
     };
-    let announced = match u16::from_be_bytes([header.first[4], header.first[5]]) {
-        // As in IPv4: left to the network card.
+    let stated_len = match u16::from_be_bytes([header.first[4], header.first[5]]) {
+        // Zero with segmentation offload, as in IPv4.
         0 => rest.len(),
         payload_len => usize::from(payload_len),
     };
-    let (payload, missing) = bound(rest, announced);
+    let (payload, missing) = bounded_payload(rest, stated_len);
     Ok(IpPacket { header, protocol: header.first[6], payload, offset: IPV6_HEADER, missing, fragment: None })
 }
 
@@ -207,7 +205,7 @@ impl Header for Ipv6<'_> {
             addresses: Addresses::V6 { src: (*src).into(), dst: (*dst).into() },
             ttl: first[7],
             traffic_class,
-            header_len: short(IPV6_HEADER),
+            header_len: header_len_u16(IPV6_HEADER),
             options_len: 0,
             id: 0,
             dont_fragment: false,
@@ -219,7 +217,7 @@ impl Header for Ipv6<'_> {
 }
 
 impl<'a, H: Header> IpPacket<'a, H> {
-    /// The packet with its header read.
+    /// Reads the header.
     pub(super) fn read(self) -> IpPacket<'a> {
         let Self { header, protocol, payload, offset, missing, fragment } = self;
         IpPacket { header: header.read(), protocol, payload, offset, missing, fragment }
@@ -242,12 +240,12 @@ impl IpPacket<'_> {
             }
     }
 
-    /// The packet behind its extension headers: at the transport, or at the part of it that a fragment holds.
+    /// Skips the extension headers up to the transport header or a fragment of the payload.
     ///
-    /// The fragment header is not counted in the header's length: the datagram does not have it once it is whole
-    /// (RFC 8200, section 4.5), and one that was whole all along (an atomic fragment, RFC 6946) is treated alike.
-    /// Neither is the authentication header in IPv4, where it is no option.
-    pub(super) fn behind_extensions(mut self) -> Result<Self, DecodeError> {
+    /// The header length excludes the fragment header, which a reassembled datagram does not have (RFC 8200, section
+    /// 4.5). Atomic fragments (RFC 6946) are treated alike. In IPv4 it also excludes the authentication header, which
+    /// is not an option.
+    pub(super) fn skip_extensions(mut self) -> Result<Self, DecodeError> {
         for _ in 0..=MAX_EXTENSIONS {
             if !self.is_extended() {
                 return Ok(self);
@@ -277,32 +275,32 @@ impl IpPacket<'_> {
                     self.fragment = Some(Fragment { id, start, more });
                 }
             } else if !self.header.is_ipv4() {
-                self.header.header_len = self.header.header_len.saturating_add(short(len));
-                self.header.options_len = self.header.options_len.saturating_add(short(len));
+                self.header.header_len = self.header.header_len.saturating_add(header_len_u16(len));
+                self.header.options_len = self.header.options_len.saturating_add(header_len_u16(len));
             }
         }
         Err(DecodeError::TooManyExtensions { limit: MAX_EXTENSIONS })
     }
 }
 
-/// The announced part of what is there, and how much is not.
+/// Returns the captured part of a payload with the stated length, and the number of missing bytes.
 #[inline]
-pub(super) fn bound(rest: &[u8], announced: usize) -> (&[u8], u32) {
-    match rest.get(..announced) {
+pub(super) fn bounded_payload(rest: &[u8], stated_len: usize) -> (&[u8], u32) {
+    match rest.get(..stated_len) {
         Some(payload) => (payload, 0),
-        None => (rest, missing(rest, announced)),
+        None => (rest, missing(rest, stated_len)),
     }
 }
 
-/// Apart, so that nothing is computed where nothing is missing.
+/// A cold function: most payloads are complete.
 #[cold]
-fn missing(rest: &[u8], announced: usize) -> u32 {
-    u32::try_from(announced.saturating_sub(rest.len())).unwrap_or(u32::MAX)
+fn missing(rest: &[u8], stated_len: usize) -> u32 {
+    u32::try_from(stated_len.saturating_sub(rest.len())).unwrap_or(u32::MAX)
 }
 
 /// A header length: at most 2,048 bytes.
 #[inline]
-fn short(len: usize) -> u16 {
+fn header_len_u16(len: usize) -> u16 {
     u16::try_from(len).unwrap_or(u16::MAX)
 }
 

@@ -1,12 +1,12 @@
-//! The first bytes of a frame, by link type (the [tcpdump.org registry](https://www.tcpdump.org/linktypes.html)).
+//! Link-layer headers, by link type (the [tcpdump.org registry](https://www.tcpdump.org/linktypes.html)).
 
-use super::counters::Stop;
-use super::{Next, Step, ethernet, ppp, wifi};
+use super::counters::SkipReason;
+use super::{HeaderResult, NextHeader, ethernet, ppp, wifi};
 use crate::{Cursor, Frame, LinkType, TunnelPath};
 
 /// Reads the link-layer header of a frame.
 #[inline]
-pub(super) fn frame<'a>(frame: &Frame<'a>, path: &mut TunnelPath, cut: bool) -> Step<'a> {
+pub(super) fn frame<'a>(frame: &Frame<'a>, path: &mut TunnelPath, cut: bool) -> HeaderResult<'a> {
     match frame.link {
         LinkType::ETHERNET => ethernet::frame(frame.data),
         _ => other(frame, path, cut),
@@ -14,11 +14,11 @@ pub(super) fn frame<'a>(frame: &Frame<'a>, path: &mut TunnelPath, cut: bool) -> 
 }
 
 #[inline(never)]
-fn other<'a>(frame: &Frame<'a>, path: &mut TunnelPath, cut: bool) -> Step<'a> {
+fn other<'a>(frame: &Frame<'a>, path: &mut TunnelPath, cut: bool) -> HeaderResult<'a> {
     let data = frame.data;
     match frame.link {
         LinkType::RAW_BSD | LinkType::RAW_OPENBSD | LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 => {
-            Ok(Next::Ip(data))
+            Ok(NextHeader::Ip(data))
         }
         LinkType::NULL | LinkType::LOOP => loopback(data),
         LinkType::LINUX_SLL => cooked(data),
@@ -29,23 +29,23 @@ fn other<'a>(frame: &Frame<'a>, path: &mut TunnelPath, cut: bool) -> Step<'a> {
         LinkType::IEEE802_11 => wifi::frame(data, false),
         LinkType::IEEE802_11_RADIOTAP => wifi::radiotap(data, cut),
         LinkType::NFLOG => nflog(data),
-        _ => Err(Stop::UnknownLink),
+        _ => Err(SkipReason::UnknownLink),
     }
 }
 
-/// An address family in the byte order of the machine that captured, which is the one that makes it small.
-/// IPv6 is 24, 28 or 30 on the BSDs and macOS, and 10 on Linux.
-fn loopback(data: &[u8]) -> Step<'_> {
+/// BSD loopback: an address family in the byte order of the capturing machine, which is the order that gives the
+/// smaller number. IPv6 is 24, 28 or 30 on the BSDs and macOS, and 10 on Linux.
+fn loopback(data: &[u8]) -> HeaderResult<'_> {
     let mut cursor = Cursor::new(data);
     let family = cursor.u32_le()?;
     match family.min(family.swap_bytes()) {
-        2 | 10 | 24 | 28 | 30 => Ok(Next::Ip(cursor.rest())),
-        _ => Err(Stop::UnknownEthertype),
+        2 | 10 | 24 | 28 | 30 => Ok(NextHeader::Ip(cursor.rest())),
+        _ => Err(SkipReason::UnknownEthertype),
     }
 }
 
 /// Linux cooked capture: packet type, ARPHRD type, address length, address, protocol.
-fn cooked(data: &[u8]) -> Step<'_> {
+fn cooked(data: &[u8]) -> HeaderResult<'_> {
     let mut cursor = Cursor::new(data);
     cursor.skip(14)?;
     let protocol = cursor.u16_be()?;
@@ -53,43 +53,43 @@ fn cooked(data: &[u8]) -> Step<'_> {
 }
 
 /// Linux cooked capture, version 2: protocol, reserved, interface, ARPHRD type, packet type, address length, address.
-fn cooked_2(data: &[u8]) -> Step<'_> {
+fn cooked_2(data: &[u8]) -> HeaderResult<'_> {
     let mut cursor = Cursor::new(data);
     let protocol = cursor.u16_be()?;
     cursor.skip(18)?;
     linux_protocol(protocol, cursor.rest())
 }
 
-fn linux_protocol(protocol: u16, data: &[u8]) -> Step<'_> {
+fn linux_protocol(protocol: u16, data: &[u8]) -> HeaderResult<'_> {
     /// `ETH_P_802_2` of `linux/if_ether.h`: there is no type, but an LLC header.
     const LLC: u16 = 4;
-    if protocol == LLC { ethernet::llc(data) } else { Ok(Next::Network(protocol, data)) }
+    if protocol == LLC { ethernet::llc(data) } else { Ok(NextHeader::Ethertype(protocol, data)) }
 }
 
-/// Netfilter log: address family, version, resource; then attributes in the byte order of the machine that captured.
-fn nflog(data: &[u8]) -> Step<'_> {
+/// Netfilter log: address family, version, resource; then attributes in the byte order of the capturing machine.
+fn nflog(data: &[u8]) -> HeaderResult<'_> {
     let mut cursor = Cursor::new(data);
     let [family, version] = cursor.array()?;
     cursor.skip(2)?;
     match (family, version) {
         (2 | 10, 0) => {}
-        (_, 0) => return Err(Stop::UnknownEthertype),
-        _ => return Err(Stop::BadHeader),
+        (_, 0) => return Err(SkipReason::UnknownEthertype),
+        _ => return Err(SkipReason::BadHeader),
     }
     let payload = nflog_payload(cursor, Cursor::u16_le).or_else(|_| nflog_payload(cursor, Cursor::u16_be));
-    payload.map(Next::Ip)
+    payload.map(NextHeader::Ip)
 }
 
 fn nflog_payload<'a>(
     mut cursor: Cursor<'a>,
     word: impl Fn(&mut Cursor<'a>) -> Result<u16, crate::Truncated>,
-) -> Result<&'a [u8], Stop> {
+) -> Result<&'a [u8], SkipReason> {
     const HEADER: usize = 4;
     const PAYLOAD: u16 = 9;
     loop {
         let len = usize::from(word(&mut cursor)?);
         let kind = word(&mut cursor)?;
-        let Some(len) = len.checked_sub(HEADER) else { return Err(Stop::BadHeader) };
+        let Some(len) = len.checked_sub(HEADER) else { return Err(SkipReason::BadHeader) };
         if kind == PAYLOAD {
             let rest = cursor.rest();
             return Ok(rest.get(..len).unwrap_or(rest));

@@ -1,4 +1,4 @@
-//! The one path from a frame to segments.
+//! The decoder: from a frame to TCP and UDP segments.
 
 mod checksum;
 mod counters;
@@ -21,28 +21,26 @@ use std::time::Duration;
 pub use counters::DecodeCounters;
 pub use error::{DecodeError, Layer};
 
-use counters::{Stop, add};
+use counters::{SkipReason, add};
 pub(crate) use fast_path::{FastPath, LazySegment};
-use fragments::{FragmentTable, Limits, Whole};
+use fragments::{FragmentLimits, FragmentTable, ReassembledDatagram};
 use ip::{Header, IpPacket, Ipv4, Version, protocol};
 use transport::Datagram;
 
+use crate::limits::MAX_HEADERS;
 use crate::{Frame, IpHeader, Segment, Timestamp, Truncated, TunnelLayer, TunnelPath};
 
-/// How many headers of one frame are followed, tags and tunnels and reassembled datagrams together.
-const MAX_STEPS: u8 = 64;
-
-/// Limits of decode, and what it verifies.
+/// Configuration of the [`Decoder`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeConfig {
-    /// Incomplete datagrams held at most (default 4,096). At the limit the oldest goes first.
+    /// Maximum number of incomplete datagrams (default 4,096). At the limit the decoder evicts the oldest.
     pub max_fragment_datagrams: usize,
-    /// Bytes of memory that incomplete datagrams take at most (default 16 MiB). At the limit the oldest goes first.
+    /// Maximum memory of incomplete datagrams, in bytes (default 16 MiB). At the limit the decoder evicts the oldest.
     pub max_fragment_bytes: usize,
-    /// How long after its first fragment a datagram may be completed, in packet time (default 30 seconds).
+    /// Reassembly timeout of a datagram, in packet time since its first fragment (default 30 seconds).
     pub fragment_timeout: Duration,
-    /// Whether TCP and UDP checksums are verified and the wrong ones counted (default false). Nothing is ever
-    /// dropped for a checksum: most of those that a machine captures of its own packets are not filled in yet.
+    /// Whether to verify and count TCP and UDP checksums (default false). Wrong checksums never drop a segment: a
+    /// machine that captures its own packets sees most of them before the network card fills the checksum in.
     pub verify_checksums: bool,
 }
 
@@ -59,8 +57,8 @@ impl Default for DecodeConfig {
 
 /// Turns frames into segments: link header, tags, tunnels, IP with its fragments, TCP and UDP.
 ///
-/// A segment borrows its bytes from the frame; nothing is copied or allocated for a packet that is not a fragment.
-/// What gives no segment is [counted](Self::counters) by reason.
+/// A segment borrows its bytes from the frame. The decoder copies and allocates only for fragments. Frames without a
+/// segment are [counted](Self::counters) by reason.
 #[derive(Clone, Debug)]
 pub struct Decoder {
     fragments: FragmentTable,
@@ -70,9 +68,9 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder with these limits.
+    /// Creates a decoder.
     pub fn new(config: DecodeConfig) -> Self {
-        let limits = Limits {
+        let limits = FragmentLimits {
             datagrams: config.max_fragment_datagrams,
             bytes: config.max_fragment_bytes,
             timeout: config.fragment_timeout,
@@ -85,77 +83,79 @@ impl Decoder {
         }
     }
 
-    /// Decodes one frame and hands its segments to `each`: none, one, or several of an 802.11 aggregate.
+    /// Decodes one frame and passes its segments to `each`: none, one, or several from an 802.11 aggregate.
     ///
-    /// In a tunnel only the innermost segment is handed on. A UDP datagram on a tunnel's port that is not strictly
-    /// of that tunnel's form is a segment itself.
+    /// A tunnel yields only its innermost segment. A UDP datagram on a tunnel's port counts as a tunnel only if its
+    /// header is strictly valid; otherwise it is a segment itself.
     #[inline]
     pub fn decode(&mut self, frame: &Frame<'_>, each: &mut impl FnMut(&Segment<'_>)) {
-        match FastPath::of(frame) {
-            Some(usual) => {
-                self.count(&usual);
-                each(&usual.segment());
+        match FastPath::from_ipv4_frame(frame) {
+            Some(fast) => {
+                self.count(&fast);
+                each(&fast.segment());
             }
-            None => self.decode_other(frame, each),
+            None => self.decode_slow(frame, each),
         }
     }
 
-    /// Counts a frame as [`decode`](Self::decode) does, of which another thread makes the segment.
+    /// Counts a frame of the fast path as [`decode`](Self::decode) does, without decoding the segment.
     #[inline(always)]
-    pub(crate) fn count(&mut self, usual: &FastPath<'_>) {
-        self.note_ip_checksum(usual.packet.header);
-        self.count_ipv6(usual);
+    pub(crate) fn count(&mut self, fast: &FastPath<'_>) {
+        self.count_ip_checksum(fast.packet.header);
+        self.count_without_ip_checksum(fast);
     }
 
-    /// Counts one of IPv6, whose header has no checksum, or another of which that has been noted.
+    /// Counts a frame of the fast path without its IP checksum: IPv6 has none, IPv4's is already counted.
     #[inline(always)]
-    pub(crate) fn count_ipv6<H: Header>(&mut self, usual: &FastPath<'_, H>) {
+    pub(crate) fn count_without_ip_checksum<H: Header>(&mut self, fast: &FastPath<'_, H>) {
         add(&mut self.counters.frames, 1);
         add(&mut self.counters.tcp, 1);
-        self.note_payload(&usual.packet, &usual.datagram);
+        self.count_payload(&fast.packet, &fast.datagram);
     }
 
-    /// What was counted since the decoder was made.
+    /// Returns the counters since the decoder was created.
     pub fn counters(&self) -> &DecodeCounters {
         &self.counters
     }
 
-    /// Tells that the capture has ended: incomplete datagrams are counted and forgotten.
+    /// Ends the capture: discards and counts incomplete datagrams.
     pub fn finish(&mut self) {
         self.fragments.clear(&mut self.counters);
     }
 
-    /// Decodes a frame of which it is known that it is not the [usual](FastPath) one.
+    /// Decodes a frame that does not take the [fast path](FastPath).
     #[inline(never)]
-    pub(crate) fn decode_other(&mut self, frame: &Frame<'_>, each: &mut dyn FnMut(&Segment<'_>)) {
+    pub(crate) fn decode_slow(&mut self, frame: &Frame<'_>, each: &mut dyn FnMut(&Segment<'_>)) {
         add(&mut self.counters.frames, 1);
         self.path.clear();
         let cut = u32::try_from(frame.data.len()).is_ok_and(|len| len < frame.wire_len);
-        let mut walk = Walk { ts: frame.ts, cut, steps: MAX_STEPS, each };
+        let mut context = FrameContext { ts: frame.ts, cut, headers_left: MAX_HEADERS, each };
         let outcome = match link::frame(frame, &mut self.path, cut) {
-            // Most take no detour through the loop, which costs a third of the time.
-            Ok(Next::Ip(data)) => match self.packet(data, &mut walk) {
+            // Most frames need no loop, which would cost a third of the time.
+            Ok(NextHeader::Ip(data)) => match self.ip_packet(data, &mut context) {
                 Ok(None) => return,
-                Ok(Some(next)) => self.follow(next, &mut walk),
+                Ok(Some(next)) => self.follow(next, &mut context),
                 Err(stop) => Err(stop),
             },
-            Ok(next) => self.follow(next, &mut walk),
+            Ok(next) => self.follow(next, &mut context),
             Err(stop) => Err(stop),
         };
         if let Err(stop) = outcome {
-            self.counters.stopped(stop, cut);
+            self.counters.count_skipped(stop, cut);
         }
     }
 
-    /// Follows the headers to the transport. An error is the outcome of the packet, and not counted yet.
-    fn follow(&mut self, mut next: Next<'_>, walk: &mut Walk<'_>) -> Result<(), Stop> {
+    /// Follows the headers to the transport. The caller counts the error.
+    fn follow(&mut self, mut next: NextHeader<'_>, context: &mut FrameContext<'_>) -> Result<(), SkipReason> {
         loop {
-            walk.steps = walk.steps.checked_sub(1).ok_or(Stop::TooDeep)?;
+            context.headers_left = context.headers_left.checked_sub(1).ok_or(SkipReason::TooDeep)?;
             let inner = match next {
-                Next::Ip(data) => self.packet(data, walk)?,
-                Next::Whole(datagram) => self.transport(&datagram.packet(), walk)?,
-                Next::Network(ethertype, data) => Some(ethertype::payload(ethertype, data, &mut self.path)?),
-                Next::Aggregate(data) => return self.aggregate(data, walk),
+                NextHeader::Ip(data) => self.ip_packet(data, context)?,
+                NextHeader::Reassembled(datagram) => self.transport(&datagram.packet(), context)?,
+                NextHeader::Ethertype(ethertype, data) => {
+                    Some(ethertype::payload(ethertype, data, &mut self.path)?)
+                }
+                NextHeader::Aggregate(data) => return self.aggregate(data, context),
             };
             match inner {
                 Some(inner) => next = inner,
@@ -164,72 +164,76 @@ impl Decoder {
         }
     }
 
-    /// Reads an IP packet and what is in it; see [`transport`](Self::transport).
+    /// Decodes an IP packet; see [`transport`](Self::transport).
     #[inline(never)]
-    fn packet<'a>(&mut self, data: &'a [u8], walk: &mut Walk<'_>) -> Result<Option<Next<'a>>, Stop> {
+    fn ip_packet<'a>(
+        &mut self,
+        data: &'a [u8],
+        context: &mut FrameContext<'_>,
+    ) -> Result<Option<NextHeader<'a>>, SkipReason> {
         match ip::version(data)? {
             Version::V4 => {
                 let packet = ip::ipv4(data)?;
-                self.note_ip_checksum(packet.header);
-                self.transport(&packet, walk)
+                self.count_ip_checksum(packet.header);
+                self.transport(&packet, context)
             }
-            Version::V6 => self.transport(&ip::ipv6(data)?, walk),
+            Version::V6 => self.transport(&ip::ipv6(data)?, context),
         }
     }
 
-    /// Hands on the segment in an IP packet, or gives what the packet carries in its place.
+    /// Emits the segment of an IP packet, or returns the encapsulated header that follows.
     #[inline]
     fn transport<'a, H: Header>(
         &mut self,
         packet: &IpPacket<'a, H>,
-        walk: &mut Walk<'_>,
-    ) -> Result<Option<Next<'a>>, Stop> {
+        context: &mut FrameContext<'_>,
+    ) -> Result<Option<NextHeader<'a>>, SkipReason> {
         if packet.fragment.is_some() {
-            return self.fragment(&packet.read(), walk).map(|()| None);
+            return self.fragment(&packet.read(), context).map(|()| None);
         }
         match packet.protocol {
             protocol::TCP => {
                 let datagram = transport::tcp(packet)?;
                 add(&mut self.counters.tcp, 1);
-                self.hand_on(packet, &datagram, walk);
+                self.emit_segment(packet, &datagram, context);
             }
             protocol::UDP => {
                 let datagram = transport::udp(packet)?;
                 if let Some((layer, step)) = udp_tunnel::recognise(&datagram) {
                     if layer != TunnelLayer::Teredo {
-                        self.mark_ends(&packet.header.read());
+                        self.mix_endpoints(&packet.header.read());
                     }
-                    enter(&mut self.path, layer)?;
+                    push_layer(&mut self.path, layer)?;
                     return step.map(Some);
                 }
                 add(&mut self.counters.udp, 1);
-                self.hand_on(packet, &datagram, walk);
+                self.emit_segment(packet, &datagram, context);
             }
-            _ => return self.other(packet.read(), walk),
+            _ => return self.other_protocol(packet.read(), context),
         }
         Ok(None)
     }
 
     #[inline]
-    fn hand_on<'a, H: Header>(
+    fn emit_segment<'a, H: Header>(
         &mut self,
         packet: &IpPacket<'a, H>,
         datagram: &Datagram<'a, impl transport::Header<'a>>,
-        walk: &mut Walk<'_>,
+        context: &mut FrameContext<'_>,
     ) {
-        self.note_payload(packet, datagram);
-        (walk.each)(&segment(walk.ts, packet, datagram, &self.path));
+        self.count_payload(packet, datagram);
+        (context.each)(&segment(context.ts, packet, datagram, &self.path));
     }
 
     #[inline(always)]
-    fn note_ip_checksum(&mut self, header: Ipv4<'_>) {
+    fn count_ip_checksum(&mut self, header: Ipv4<'_>) {
         if !header.checksum_is_correct() {
             add(&mut self.counters.bad_ip_checksum, 1);
         }
     }
 
     #[inline(always)]
-    fn note_payload<'a, H: Header, T>(&mut self, packet: &IpPacket<'a, H>, datagram: &Datagram<'a, T>) {
+    fn count_payload<'a, H: Header, T>(&mut self, packet: &IpPacket<'a, H>, datagram: &Datagram<'a, T>) {
         if datagram.missing > 0 {
             add(&mut self.counters.truncated_payload, 1);
         }
@@ -238,22 +242,27 @@ impl Decoder {
         }
     }
 
-    /// Lets the ends of a tunnel tell it from others, whose inner addresses may be the same. Not so where IPv6 crosses
-    /// IPv4 (6in4, Teredo): the inner addresses are global, and an answer may come through another relay.
-    fn mark_ends(&mut self, outer: &IpHeader) {
-        self.path.mark_ends(outer.addresses);
+    /// Mixes the tunnel endpoints into the flow key, since inner addresses may repeat across tunnels. Callers omit
+    /// this for IPv6 over IPv4 (6in4, Teredo): the inner addresses are global, and answers may come through another
+    /// relay.
+    fn mix_endpoints(&mut self, outer: &IpHeader) {
+        self.path.mix_endpoints(outer.addresses);
     }
 
-    /// What an IP packet carries that is neither TCP nor UDP.
+    /// Decodes an IP payload that is neither TCP nor UDP.
     #[inline(never)]
-    fn other<'a>(&mut self, packet: IpPacket<'a>, walk: &mut Walk<'_>) -> Result<Option<Next<'a>>, Stop> {
+    fn other_protocol<'a>(
+        &mut self,
+        packet: IpPacket<'a>,
+        context: &mut FrameContext<'_>,
+    ) -> Result<Option<NextHeader<'a>>, SkipReason> {
         if packet.is_extended() {
-            // What is behind is no extension: this does not recur.
-            return self.transport(&packet.behind_extensions()?, walk);
+            // The next header is not an extension, so the recursion ends here.
+            return self.transport(&packet.skip_extensions()?, context);
         }
         let is_ipv4 = packet.header.is_ipv4();
         if !(is_ipv4 && packet.protocol == protocol::IPV6) {
-            self.mark_ends(&packet.header);
+            self.mix_endpoints(&packet.header);
         }
         let layer = match packet.protocol {
             protocol::IPV4 if is_ipv4 => TunnelLayer::IpInIp,
@@ -262,79 +271,79 @@ impl Decoder {
             protocol::IPV6 => TunnelLayer::SixInSix,
             protocol::GRE => return gre::packet(packet.payload, &mut self.path).map(Some),
             protocol::ETHERIP => return ethernet::in_ip(packet.payload, &mut self.path).map(Some),
-            protocol::MPLS_IN_IP => return Ok(Some(Next::Network(ethertype::MPLS, packet.payload))),
-            protocol::ICMP | protocol::ICMPV6 => return Err(Stop::Icmp),
-            protocol::ESP => return Err(Stop::Encrypted),
-            _ => return Err(Stop::OtherTransport),
+            protocol::MPLS_IN_IP => return Ok(Some(NextHeader::Ethertype(ethertype::MPLS, packet.payload))),
+            protocol::ICMP | protocol::ICMPV6 => return Err(SkipReason::Icmp),
+            protocol::ESP => return Err(SkipReason::Encrypted),
+            _ => return Err(SkipReason::OtherTransport),
         };
-        enter(&mut self.path, layer)?;
-        Ok(Some(Next::Ip(packet.payload)))
+        push_layer(&mut self.path, layer)?;
+        Ok(Some(NextHeader::Ip(packet.payload)))
     }
 
-    /// Holds a fragment, or follows the datagram that it makes whole.
+    /// Buffers a fragment, or follows the datagram that it completes.
     #[inline(never)]
-    fn fragment(&mut self, packet: &IpPacket<'_>, walk: &mut Walk<'_>) -> Result<(), Stop> {
-        let datagram = self.fragments.add(walk.ts, self.path.key_word(), packet, &mut self.counters)?;
-        self.follow(Next::Whole(&datagram), walk)
+    fn fragment(&mut self, packet: &IpPacket<'_>, context: &mut FrameContext<'_>) -> Result<(), SkipReason> {
+        let datagram = self.fragments.add(context.ts, self.path.key_word(), packet, &mut self.counters)?;
+        self.follow(NextHeader::Reassembled(&datagram), context)
     }
 
-    /// Follows each part of an 802.11 aggregate. The outcome of the last is that of the frame.
+    /// Follows each subframe of an 802.11 aggregate. The frame's outcome is that of the last subframe.
     #[inline(never)]
-    fn aggregate(&mut self, mut rest: &[u8], walk: &mut Walk<'_>) -> Result<(), Stop> {
-        let (path, steps) = (self.path, walk.steps);
+    fn aggregate(&mut self, mut rest: &[u8], context: &mut FrameContext<'_>) -> Result<(), SkipReason> {
+        let (path, headers_left) = (self.path, context.headers_left);
         loop {
-            let (part, behind) = wifi::part(rest)?;
-            let outcome = ethernet::llc(part).and_then(|next| self.follow(next, walk));
-            if behind.is_empty() {
+            let (part, after) = wifi::subframe(rest)?;
+            let outcome = ethernet::llc(part).and_then(|next| self.follow(next, context));
+            if after.is_empty() {
                 return outcome;
             }
             if let Err(stop) = outcome {
-                self.counters.stopped(stop, walk.cut);
+                self.counters.count_skipped(stop, context.cut);
             }
             add(&mut self.counters.aggregated, 1);
-            (self.path, walk.steps, rest) = (path, steps, behind);
+            (self.path, context.headers_left, rest) = (path, headers_left, after);
         }
     }
 }
 
-/// What one frame's decode carries along.
-struct Walk<'w> {
+/// State of decoding one frame.
+struct FrameContext<'w> {
     ts: Timestamp,
     /// Whether the snap length cut the frame.
     cut: bool,
-    /// Headers that may still be followed.
-    steps: u8,
+    /// Number of headers that may still be followed.
+    headers_left: u8,
     each: &'w mut dyn FnMut(&Segment<'_>),
 }
 
-/// What the bytes behind a header are.
+/// The header that follows.
 #[derive(Clone, Copy)]
-enum Next<'a> {
+enum NextHeader<'a> {
     /// An IP packet of either version.
     Ip(&'a [u8]),
-    /// A datagram out of its fragments.
-    Whole(&'a Whole),
-    /// What an ethertype announces.
-    Network(u16, &'a [u8]),
-    /// The parts of an 802.11 aggregate.
+    /// A reassembled datagram.
+    Reassembled(&'a ReassembledDatagram),
+    /// The payload of an ethertype.
+    Ethertype(u16, &'a [u8]),
+    /// The subframes of an 802.11 aggregate.
     Aggregate(&'a [u8]),
 }
 
-/// Where one header leads.
-type Step<'a> = Result<Next<'a>, Stop>;
+/// The header that follows, or why there is none.
+type HeaderResult<'a> = Result<NextHeader<'a>, SkipReason>;
 
-/// Records a tag or tunnel.
-fn enter(path: &mut TunnelPath, layer: TunnelLayer) -> Result<(), Stop> {
-    if path.push(layer) { Ok(()) } else { Err(Stop::TooDeep) }
+/// Adds a tag or tunnel to the path.
+fn push_layer(path: &mut TunnelPath, layer: TunnelLayer) -> Result<(), SkipReason> {
+    if path.push(layer) { Ok(()) } else { Err(SkipReason::TooDeep) }
 }
 
-impl From<Truncated> for Stop {
+impl From<Truncated> for SkipReason {
     fn from(_: Truncated) -> Self {
         Self::Short
     }
 }
 
-impl From<DecodeError> for Stop {
+impl From<DecodeError> for SkipReason {
     #[cold]
     fn from(error: DecodeError) -> Self {
         match error {
@@ -364,9 +373,9 @@ fn segment<'s, 'a: 's>(
     }
 }
 
-/// Decodes one IP packet by itself, of either version: for those who have no capture but a packet.
+/// Decodes a single IP packet of either version, without a capture.
 ///
-/// Tunnels are not followed and fragments not put together. The time of the segment is zero.
+/// Follows no tunnels and reassembles no fragments. The timestamp of the segment is zero.
 ///
 /// ```
 /// use huginn_net_core::{DecodeError, decode_ip};
@@ -385,14 +394,14 @@ fn segment<'s, 'a: 's>(
 /// ```
 ///
 /// # Errors
-/// A header that is incomplete or contradicts itself, a fragment, or a payload that is neither TCP nor UDP. A
-/// payload that is shorter than announced is no error: [`Segment::payload_missing`] says by how much.
+/// If a header is truncated or invalid, the packet is a fragment, or the payload is neither TCP nor UDP. A payload
+/// shorter than stated is no error; see [`Segment::payload_missing`].
 pub fn decode_ip(packet: &[u8]) -> Result<Segment<'_>, DecodeError> {
     let packet = match ip::version(packet)? {
         Version::V4 => ip::ipv4(packet)?.read(),
         Version::V6 => ip::ipv6(packet)?.read(),
     };
-    let packet = packet.behind_extensions()?;
+    let packet = packet.skip_extensions()?;
     if let Some(ip::Fragment { id, start, more }) = packet.fragment {
         return Err(DecodeError::Fragment { id, start, more });
     }
@@ -404,11 +413,11 @@ pub fn decode_ip(packet: &[u8]) -> Result<Segment<'_>, DecodeError> {
     }
 }
 
-/// The length in bytes that an IP packet states, from its first bytes; `None` if there are too few to tell, or where the length
-/// is left to the network card (segmentation offload).
+/// Reads the total length of an IP packet from its first bytes. Returns `None` if there are too few bytes, or if the
+/// field is zero (segmentation offload).
 ///
 /// # Errors
-/// A version that is neither 4 nor 6.
+/// If the version is neither 4 nor 6.
 pub fn ip_packet_len(bytes: &[u8]) -> Result<Option<usize>, DecodeError> {
     if bytes.is_empty() {
         return Ok(None);
@@ -420,7 +429,7 @@ pub fn ip_packet_len(bytes: &[u8]) -> Result<Option<usize>, DecodeError> {
     })
 }
 
-/// The length that a field holds, with that of what it does not count.
+/// Returns the value of a length field plus the header length that it does not count.
 fn stated_len(field: [u8; 2], uncounted: usize) -> Option<usize> {
     let len = usize::from(u16::from_be_bytes(field));
     (len != 0).then(|| len.saturating_add(uncounted))

@@ -1,15 +1,15 @@
-//! MPLS label stacks (RFC 3032) and what they carry, which no field tells.
+//! MPLS label stacks (RFC 3032). No field states the payload type.
 
-use super::counters::Stop;
-use super::{Next, Step, enter, ethernet, ethertype};
+use super::counters::SkipReason;
+use super::{HeaderResult, NextHeader, ethernet, ethertype, push_layer};
 use crate::{TunnelLayer, TunnelPath};
 
 /// Reads the labels down to the bottom of the stack.
-pub(super) fn stack<'a>(mut data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
+pub(super) fn stack<'a>(mut data: &'a [u8], path: &mut TunnelPath) -> HeaderResult<'a> {
     loop {
-        let Some((entry, rest)) = data.split_first_chunk() else { return Err(Stop::Short) };
+        let Some((entry, rest)) = data.split_first_chunk() else { return Err(SkipReason::Short) };
         let entry = u32::from_be_bytes(*entry);
-        enter(path, TunnelLayer::Mpls(entry >> 12))?;
+        push_layer(path, TunnelLayer::Mpls(entry >> 12))?;
         data = rest;
         if entry & 0x100 != 0 {
             return payload(data);
@@ -17,12 +17,13 @@ pub(super) fn stack<'a>(mut data: &'a [u8], path: &mut TunnelPath) -> Step<'a> {
     }
 }
 
-/// The first nibble tells: an IP version, or that of a control word (RFC 4385, sections 3 and 5), or nothing.
-fn payload(data: &[u8]) -> Step<'_> {
+/// Guesses the payload from its first nibble: an IP version, a control word (RFC 4385, sections 3 and 5), or
+/// Ethernet.
+fn payload(data: &[u8]) -> HeaderResult<'_> {
     match data.first().map(|first| first >> 4) {
-        None => Err(Stop::Short),
-        Some(4 | 6) => Ok(Next::Ip(data)),
-        Some(1) => Err(Stop::NotData),
+        None => Err(SkipReason::Short),
+        Some(4 | 6) => Ok(NextHeader::Ip(data)),
+        Some(1) => Err(SkipReason::NotData),
         Some(0) if !is_frame(data) => ethernet::frame(data.get(CONTROL_WORD..).unwrap_or_default()),
         Some(_) => ethernet::frame(data),
     }
@@ -31,7 +32,8 @@ fn payload(data: &[u8]) -> Step<'_> {
 /// Bytes of a pseudowire's control word (RFC 4448, section 4.6).
 const CONTROL_WORD: usize = 4;
 
-/// Whether an Ethernet frame starts here, and not behind a control word: hardware addresses start with zeros, too.
+/// Whether an Ethernet frame starts here rather than after a control word. MAC addresses may start with zeros as
+/// well.
 fn is_frame(data: &[u8]) -> bool {
     let is_network_at = |at: usize| {
         let field = data.get(at..).and_then(|rest| rest.first_chunk());

@@ -2,20 +2,19 @@
 
 use super::checksum;
 use super::error::{DecodeError, Layer};
-use super::ip::{IpPacket, bad_field, bound, protocol, truncated};
+use super::ip::{IpPacket, bad_field, bounded_payload, protocol, truncated};
 use crate::{TcpFlags, TcpHeader, TransportHeader, UdpHeader};
 
-/// What a transport header carries. `H` is what the header is read from when it is needed, as of
-/// [`IpPacket`](super::ip::IpPacket).
+/// A transport header and its payload. `H` is read on demand, as in [`IpPacket`](super::ip::IpPacket).
 #[derive(Clone, Copy)]
 pub(super) struct Datagram<'a, H> {
     pub(super) header: H,
     pub(super) payload: &'a [u8],
-    /// Payload bytes that were announced and not captured.
+    /// Payload bytes that the length states and the capture lacks.
     pub(super) missing: u32,
 }
 
-/// Where a [`TransportHeader`] comes from.
+/// A value that a [`TransportHeader`] can be read from.
 pub(super) trait Header<'a>: Copy {
     fn read(self) -> TransportHeader<'a>;
 }
@@ -85,15 +84,15 @@ pub(super) fn udp<'a, H>(packet: &IpPacket<'a, H>) -> Result<Datagram<'a, UdpHea
     let Some((header, rest)) = packet.payload.split_first_chunk::<UDP_HEADER>() else {
         return Err(truncated(Layer::Udp, packet.offset, UDP_HEADER, packet.payload.len()));
     };
-    let ip_announced = rest.len().saturating_add(usize::try_from(packet.missing).unwrap_or(usize::MAX));
+    let ip_stated_len = rest.len().saturating_add(usize::try_from(packet.missing).unwrap_or(usize::MAX));
     let len = u16::from_be_bytes([header[4], header[5]]);
-    let announced = match usize::from(len).checked_sub(UDP_HEADER) {
-        Some(announced) => announced.min(ip_announced),
-        // A datagram too long for the field (RFC 2675), or left to the network card.
-        None if len == 0 => ip_announced,
+    let stated_len = match usize::from(len).checked_sub(UDP_HEADER) {
+        Some(stated_len) => stated_len.min(ip_stated_len),
+        // Zero for a datagram longer than the field allows (RFC 2675), or with segmentation offload.
+        None if len == 0 => ip_stated_len,
         None => return Err(bad_field(Layer::Udp, packet.offset, "Length", len.into())),
     };
-    let (payload, missing) = bound(rest, announced);
+    let (payload, missing) = bounded_payload(rest, stated_len);
     let src_port = u16::from_be_bytes([header[0], header[1]]);
     let dst_port = u16::from_be_bytes([header[2], header[3]]);
     Ok(Datagram { header: UdpHeader { src_port, dst_port }, payload, missing })
@@ -106,9 +105,8 @@ impl Header<'_> for UdpHeader {
     }
 }
 
-/// Whether the transport checksum is right, or cannot be told: the payload is incomplete, UDP carries none, or IP
-/// has options. One of these may be a source route, and then the sum covers the final destination (RFC 8200,
-/// section 8.1).
+/// Whether the transport checksum is correct or cannot be verified: the payload is incomplete, UDP has none, or IP
+/// has options. With a source route the sum covers the final destination (RFC 8200, section 8.1).
 pub(super) fn checksum_is_correct(packet: &IpPacket<'_>) -> bool {
     let data = packet.payload;
     if packet.missing > 0 || packet.header.options_len > 0 {

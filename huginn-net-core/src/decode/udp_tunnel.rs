@@ -1,9 +1,9 @@
-//! Tunnels in UDP. A port alone proves nothing: a datagram whose first bytes are not strictly those of the tunnel
-//! is an ordinary one.
+//! Tunnels over UDP. A port alone proves nothing: a datagram without a strictly valid tunnel header is an ordinary
+//! segment.
 
-use super::counters::Stop;
+use super::counters::SkipReason;
 use super::transport::Datagram;
-use super::{Next, Step, ethertype, wifi};
+use super::{HeaderResult, NextHeader, ethertype, wifi};
 use crate::{Cursor, TunnelLayer, UdpHeader};
 
 const GTPU: u16 = 2152;
@@ -11,13 +11,13 @@ const TEREDO: u16 = 3544;
 const VXLAN: u16 = 4789;
 const CAPWAP_DATA: u16 = 5247;
 const GENEVE: u16 = 6081;
-/// VXLAN as Linux had it before the port was assigned.
+/// The VXLAN port of Linux before IANA assigned one.
 const VXLAN_LINUX: u16 = 8472;
 
-/// A tunnel header that was recognised, with what it carries.
-pub(super) type Recognised<'a> = Option<(TunnelLayer, Step<'a>)>;
+/// A recognised tunnel with its payload.
+pub(super) type Recognised<'a> = Option<(TunnelLayer, HeaderResult<'a>)>;
 
-/// Looks for a tunnel's header in a datagram from or to a tunnel's port.
+/// Recognises a tunnel header in a datagram from or to a tunnel's port.
 #[inline]
 pub(super) fn recognise<'a>(datagram: &Datagram<'a, UdpHeader>) -> Recognised<'a> {
     let by_port = |port| match port {
@@ -30,25 +30,25 @@ pub(super) fn recognise<'a>(datagram: &Datagram<'a, UdpHeader>) -> Recognised<'a
 #[inline(never)]
 fn by_header<'a>(port: u16, datagram: &Datagram<'a, UdpHeader>) -> Recognised<'a> {
     let payload = datagram.payload;
-    // The length of the whole payload, of which only a part may have been captured.
-    let announced = payload.len().saturating_add(usize::try_from(datagram.missing).unwrap_or(usize::MAX));
+    // Length of the whole payload; the snap length may have cut it.
+    let stated_len = payload.len().saturating_add(usize::try_from(datagram.missing).unwrap_or(usize::MAX));
     match port {
-        GTPU => gtpu(payload, announced),
-        TEREDO => teredo(payload, announced),
+        GTPU => gtpu(payload, stated_len),
+        TEREDO => teredo(payload, stated_len),
         CAPWAP_DATA => capwap(payload),
         GENEVE => geneve(payload),
         _ => vxlan(payload),
     }
 }
 
-/// RFC 7348, section 5: the I flag alone, and zeros in what is reserved.
+/// VXLAN (RFC 7348, section 5): only the I flag set, reserved fields zero.
 fn vxlan(payload: &[u8]) -> Recognised<'_> {
     let [0x08, 0, 0, 0, a, b, c, 0, frame @ ..] = payload else { return None };
     let network = u32::from_be_bytes([0, *a, *b, *c]);
-    Some((TunnelLayer::Vxlan(network), Ok(Next::Network(ethertype::ETHERNET, frame))))
+    Some((TunnelLayer::Vxlan(network), Ok(NextHeader::Ethertype(ethertype::ETHERNET, frame))))
 }
 
-/// RFC 8926, section 3.4: version 0, zeros in what is reserved, options that fit, and a payload that is known.
+/// Geneve (RFC 8926, section 3.4): version 0, reserved fields zero, options that fit, a known payload type.
 fn geneve(payload: &[u8]) -> Recognised<'_> {
     const RESERVED: u8 = 0x3f;
     const IS_CONTROL: u8 = 0x80;
@@ -60,14 +60,14 @@ fn geneve(payload: &[u8]) -> Recognised<'_> {
     }
     let options_len = usize::from(version_and_len & 0x3f) << 2;
     let step = match rest.get(options_len..)? {
-        _ if flags & IS_CONTROL != 0 => Err(Stop::NotData),
-        rest => Ok(Next::Network(inner, rest)),
+        _ if flags & IS_CONTROL != 0 => Err(SkipReason::NotData),
+        rest => Ok(NextHeader::Ethertype(inner, rest)),
     };
     Some((TunnelLayer::Geneve(u32::from_be_bytes([0, *a, *b, *c])), step))
 }
 
-/// 3GPP TS 29.281, section 5: version 1, GTP and not GTP', a G-PDU that fits, with an IP packet in it.
-fn gtpu(payload: &[u8], announced: usize) -> Recognised<'_> {
+/// GTP-U (3GPP TS 29.281, section 5): version 1, GTP rather than GTP', a G-PDU that fits, an IP packet inside.
+fn gtpu(payload: &[u8], stated_len: usize) -> Recognised<'_> {
     const HEADER: usize = 8;
     const G_PDU: u8 = 255;
     const OPTIONAL_FIELDS: u8 = 0x07;
@@ -76,7 +76,7 @@ fn gtpu(payload: &[u8], announced: usize) -> Recognised<'_> {
     let [flags, kind] = cursor.array().ok()?;
     let len = usize::from(cursor.u16_be().ok()?);
     let endpoint = cursor.u32_be().ok()?;
-    if flags & 0xf8 != 0x30 || kind != G_PDU || len.saturating_add(HEADER) > announced {
+    if flags & 0xf8 != 0x30 || kind != G_PDU || len.saturating_add(HEADER) > stated_len {
         return None;
     }
     let rest = cursor.rest();
@@ -85,17 +85,17 @@ fn gtpu(payload: &[u8], announced: usize) -> Recognised<'_> {
         cursor.skip(3).ok()?;
         let mut next = cursor.u8().ok()?;
         while next != 0 && flags & EXTENSION != 0 {
-            // Counted in fours of bytes, the length and the next type included (section 5.2.1).
+            // The length counts units of four bytes, including the length and the next type (section 5.2.1).
             let len = usize::from(cursor.u8().ok()?) << 2;
             cursor.skip(len.checked_sub(2)?).ok()?;
             next = cursor.u8().ok()?;
         }
     }
     let packet = cursor.rest();
-    matches!(packet.first()? >> 4, 4 | 6).then_some((TunnelLayer::Gtpu(endpoint), Ok(Next::Ip(packet))))
+    matches!(packet.first()? >> 4, 4 | 6).then_some((TunnelLayer::Gtpu(endpoint), Ok(NextHeader::Ip(packet))))
 }
 
-/// RFC 5415, section 4.3: version 0, not in DTLS, zeros in what is reserved, a header that fits.
+/// CAPWAP (RFC 5415, section 4.3): version 0, no DTLS, reserved fields zero, a header that fits.
 fn capwap(payload: &[u8]) -> Recognised<'_> {
     const IS_NATIVE: u32 = 0x100;
     const IS_FRAGMENT: u32 = 0x80;
@@ -113,22 +113,22 @@ fn capwap(payload: &[u8]) -> Recognised<'_> {
     }
     let frame = payload.get(header_len..)?;
     let step = if fields & IS_KEEP_ALIVE != 0 {
-        Err(Stop::NotData)
+        Err(SkipReason::NotData)
     } else if fields & IS_FRAGMENT != 0 {
-        Err(Stop::LinkFragment)
+        Err(SkipReason::LinkFragment)
     } else if fields & IS_NATIVE == 0 {
-        Ok(Next::Network(ethertype::ETHERNET, frame))
+        Ok(NextHeader::Ethertype(ethertype::ETHERNET, frame))
     } else if fields >> 9 & 0x1f == BINDING_802_11 {
-        wifi::tunnelled(frame)
+        wifi::capwap_frame(frame)
     } else {
-        Err(Stop::UnknownEthertype)
+        Err(SkipReason::UnknownEthertype)
     };
     Some((TunnelLayer::Capwap, step))
 }
 
-/// RFC 4380, section 5.1.1: an authentication header, an origin indication, both or neither; then IPv6 up to the
-/// very end of the datagram.
-fn teredo(payload: &[u8], announced: usize) -> Recognised<'_> {
+/// Teredo (RFC 4380, section 5.1.1): an optional authentication header, an optional origin indication, then IPv6 that
+/// fills the datagram exactly.
+fn teredo(payload: &[u8], stated_len: usize) -> Recognised<'_> {
     const IPV6_HEADER: usize = 40;
     let mut cursor = Cursor::new(payload);
     if payload.starts_with(&[0, 1]) {
@@ -143,9 +143,9 @@ fn teredo(payload: &[u8], announced: usize) -> Recognised<'_> {
         cursor.skip(8).ok()?;
     }
     let packet = cursor.rest();
-    let announced = announced.saturating_sub(cursor.position());
+    let stated_len = stated_len.saturating_sub(cursor.position());
     let [first, _, _, _, high, low, ..] = packet else { return None };
     let payload_len = usize::from(u16::from_be_bytes([*high, *low]));
-    let is_ipv6 = first >> 4 == 6 && payload_len.saturating_add(IPV6_HEADER) == announced;
-    is_ipv6.then_some((TunnelLayer::Teredo, Ok(Next::Ip(packet))))
+    let is_ipv6 = first >> 4 == 6 && payload_len.saturating_add(IPV6_HEADER) == stated_len;
+    is_ipv6.then_some((TunnelLayer::Teredo, Ok(NextHeader::Ip(packet))))
 }

@@ -1,17 +1,17 @@
 //! IEEE 802.11 data frames, with and without a radiotap header.
 
-use super::counters::Stop;
-use super::{Next, Step, ethernet};
+use super::counters::SkipReason;
+use super::{HeaderResult, NextHeader, ethernet};
 use crate::{Cursor, Truncated};
 
-/// Reads a radiotap header (radiotap.org) and the frame behind it. `cut`: whether the snap length took the end.
-pub(super) fn radiotap(data: &[u8], cut: bool) -> Step<'_> {
+/// Reads a radiotap header (radiotap.org) and the frame after it. `cut`: whether the snap length cut the frame.
+pub(super) fn radiotap(data: &[u8], cut: bool) -> HeaderResult<'_> {
     let mut cursor = Cursor::new(data);
     let [version, _] = cursor.array()?;
     let len = usize::from(cursor.u16_le()?);
-    let Some((header, mut body)) = data.split_at_checked(len) else { return Err(Stop::Short) };
+    let Some((header, mut body)) = data.split_at_checked(len) else { return Err(SkipReason::Short) };
     if version != 0 {
-        return Err(Stop::BadHeader);
+        return Err(SkipReason::BadHeader);
     }
     let flags = radiotap_flags(header).unwrap_or(0);
     if flags & RADIOTAP_FCS != 0 && !cut {
@@ -20,12 +20,12 @@ pub(super) fn radiotap(data: &[u8], cut: bool) -> Step<'_> {
     frame(body, flags & RADIOTAP_PAD != 0)
 }
 
-/// The frame check sequence is at the end.
+/// A frame check sequence ends the frame.
 const RADIOTAP_FCS: u8 = 0x10;
 /// The 802.11 header is padded to a multiple of four bytes.
 const RADIOTAP_PAD: u8 = 0x20;
 
-/// The "flags" field: it comes behind the words that say which fields there are, and a time stamp aligned to eight.
+/// Returns the "flags" field. It follows the presence words and, if present, a timestamp aligned to eight bytes.
 fn radiotap_flags(header: &[u8]) -> Option<u8> {
     let mut cursor = Cursor::new(header);
     cursor.skip(4).ok()?;
@@ -58,35 +58,35 @@ mod control {
 }
 
 /// Reads an 802.11 frame. `padded`: whether its header is padded to a multiple of four bytes.
-pub(super) fn frame(data: &[u8], padded: bool) -> Step<'_> {
+pub(super) fn frame(data: &[u8], padded: bool) -> HeaderResult<'_> {
     let mut cursor = Cursor::new(data);
     let control = cursor.u16_le()?;
-    behind_control(control, cursor, Cursor::u16_le, padded)
+    after_control(control, cursor, Cursor::u16_le, padded)
 }
 
-/// The same for a frame out of a controller's tunnel, where some access points send its words with their bytes
-/// swapped. Frame control tells: that of a data frame makes sense in one order only.
-pub(super) fn tunnelled(data: &[u8]) -> Step<'_> {
+/// Reads an 802.11 frame from a CAPWAP tunnel. Some access points swap the bytes of each word; a data frame's control
+/// field is valid in only one byte order.
+pub(super) fn capwap_frame(data: &[u8]) -> HeaderResult<'_> {
     let is_data = |control| control & (control::VERSION | control::TYPE) == control::DATA;
     let mut cursor = Cursor::new(data);
     let control = cursor.u16_le()?;
     if !is_data(control) && is_data(control.swap_bytes()) {
-        return behind_control(control.swap_bytes(), cursor, Cursor::u16_be, false);
+        return after_control(control.swap_bytes(), cursor, Cursor::u16_be, false);
     }
-    behind_control(control, cursor, Cursor::u16_le, false)
+    after_control(control, cursor, Cursor::u16_le, false)
 }
 
-fn behind_control<'a>(
+fn after_control<'a>(
     control: u16,
     mut cursor: Cursor<'a>,
     word: fn(&mut Cursor<'a>) -> Result<u16, Truncated>,
     padded: bool,
-) -> Step<'a> {
+) -> HeaderResult<'a> {
     if control & control::VERSION != 0 {
-        return Err(Stop::BadHeader);
+        return Err(SkipReason::BadHeader);
     }
     if control & control::TYPE != control::DATA || control & control::NO_DATA != 0 {
-        return Err(Stop::NotData);
+        return Err(SkipReason::NotData);
     }
     // Duration and three addresses.
     cursor.skip(20)?;
@@ -102,26 +102,26 @@ fn behind_control<'a>(
         }
     }
     if control & control::PROTECTED != 0 {
-        return Err(Stop::Encrypted);
+        return Err(SkipReason::Encrypted);
     }
     if control & control::MORE_FRAGMENTS != 0 || sequence & 0x000f != 0 {
-        return Err(Stop::LinkFragment);
+        return Err(SkipReason::LinkFragment);
     }
     if padded {
         cursor.skip(cursor.position().wrapping_neg() & 3)?;
     }
-    if is_aggregate { Ok(Next::Aggregate(cursor.rest())) } else { ethernet::llc(cursor.rest()) }
+    if is_aggregate { Ok(NextHeader::Aggregate(cursor.rest())) } else { ethernet::llc(cursor.rest()) }
 }
 
-/// One part of an aggregate (A-MSDU, clause 9.3.2.2), and what follows it and its padding.
-pub(super) fn part(data: &[u8]) -> Result<(&[u8], &[u8]), Stop> {
+/// Splits the first subframe and its padding off an aggregate (A-MSDU, clause 9.3.2.2).
+pub(super) fn subframe(data: &[u8]) -> Result<(&[u8], &[u8]), SkipReason> {
     let Some((header, rest)) = data.split_first_chunk::<{ ethernet::HEADER }>() else {
-        return Err(Stop::Short);
+        return Err(SkipReason::Short);
     };
     let len = usize::from(u16::from_be_bytes([header[12], header[13]]));
     let Some((part, rest)) = rest.split_at_checked(len) else { return Ok((rest, &[])) };
     let padding = len.saturating_add(ethernet::HEADER).wrapping_neg() & 3;
     let rest = rest.get(padding..).unwrap_or_default();
-    // What could not even hold a header is padding, or a check sequence that nothing announced.
+    // Fewer bytes than a header are padding, or a check sequence that radiotap did not declare.
     Ok((part, if rest.len() < ethernet::HEADER { &[] } else { rest }))
 }

@@ -1,32 +1,32 @@
-//! Why an analysis ended early.
+//! Errors of an analysis.
 
 use std::any::Any;
 
-/// Why [`Analyzer::analyze`](crate::Analyzer::analyze) ended early. What came before has been reported.
+/// Error of [`Analyzer::analyze`](crate::Analyzer::analyze). Events before the error were reported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnalysisError<E> {
-    /// The source has none of the frames that should follow.
+    /// The source failed.
     #[error(transparent)]
     Source(#[from] E),
     /// A thread of a parallel analysis panicked, or could not be started.
     #[error("thread '{name}': {message}")]
     Thread {
-        /// Which it was.
+        /// The name of the thread.
         name: &'static str,
-        /// What it panicked with, or why it could not be started.
+        /// The panic message, or why the thread could not be started.
         message: String,
     },
 }
 
-/// A thread that ended otherwise than it should.
+/// A thread that panicked or could not be started.
 pub(super) struct ThreadFailure {
     pub(super) name: &'static str,
     pub(super) message: String,
 }
 
 impl ThreadFailure {
-    /// The failure that a panic is.
+    /// Converts a panic.
     pub(super) fn panicked(name: &'static str, payload: &(dyn Any + Send)) -> Self {
         let text = payload.downcast_ref::<&str>().copied();
         let message = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

@@ -1,4 +1,4 @@
-//! The analyzer: what it is built from, and how it is run.
+//! The analyzer and its builder.
 
 use std::convert::identity;
 use std::fmt;
@@ -14,22 +14,22 @@ use super::parallel::{self, Parts};
 use super::render::{Map, Output, Render, Text, ToSink, ToTextSink};
 use super::ring::{Overflow, RingConfig};
 use super::router::EventRouter;
-use super::sequential::{self, FlowPath};
+use super::sequential::{self, SequentialPath};
 use super::{AnalysisError, SnapshotHandle, TextSink};
-use crate::flows::{FlowPartitions, Flows};
+use crate::flow::{FlowPartitions, FlowTable};
 use crate::limits::BLOCK_BYTES;
 use crate::{
     DecodeConfig, DecodeCounters, Decoder, Event, Filter, FlowCounters, FlowLimits, Frame, Protocol, Report,
     Sink, Source,
 };
 
-/// Runs a [`Protocol`] over frames: decode, filter, flow table, protocol, memory, sink.
+/// Runs a [`Protocol`] over frames: decoder, filter, flow table, protocol, shared state, sink.
 ///
-/// It does no I/O and reads no clock: time is that of the packets. It starts threads only for several
-/// [workers](Builder::workers); they have ended when [`analyze`](Self::analyze) returns.
+/// The analyzer does no I/O and reads no clock: time is packet time. It starts threads only for several
+/// [workers](Builder::workers), which have ended when [`analyze`](Self::analyze) returns.
 pub struct Analyzer<P: Protocol> {
     ingest: Ingest,
-    flows: Flows<P>,
+    flows: FlowTable<P>,
     router: EventRouter<P::SharedState>,
     workers: NonZeroUsize,
     ring: RingConfig,
@@ -38,7 +38,7 @@ pub struct Analyzer<P: Protocol> {
     snapshots: SnapshotHandle<P>,
 }
 
-/// What an analyzer is built from; see [`Analyzer::builder`].
+/// Configures an [`Analyzer`]; see [`Analyzer::builder`].
 #[derive(Debug)]
 #[must_use]
 pub struct Builder<P> {
@@ -53,14 +53,14 @@ pub struct Builder<P> {
 }
 
 impl<P: Protocol + Default> Analyzer<P> {
-    /// Begins an analyzer with the protocol's default settings.
+    /// Returns a builder with the protocol's default settings.
     pub fn builder() -> Builder<P> {
         Self::builder_with(P::default())
     }
 }
 
 impl<P: Protocol> Analyzer<P> {
-    /// Begins an analyzer of this protocol.
+    /// Returns a builder with this protocol.
     pub fn builder_with(protocol: P) -> Builder<P> {
         Builder {
             protocol,
@@ -74,7 +74,7 @@ impl<P: Protocol> Analyzer<P> {
         }
     }
 
-    /// Analyses one frame in the thread of the caller. Its events go to the sink at once.
+    /// Analyses one frame in the caller's thread and passes its events to the sink.
     ///
     /// Breaks when the sink does; the frame is then only partly analysed.
     pub fn push(
@@ -84,11 +84,11 @@ impl<P: Protocol> Analyzer<P> {
     ) -> ControlFlow<()> {
         let Self { ingest, flows, router, .. } = self;
         let (render, output) = (&Map(identity), &mut ToSink(sink));
-        ingest.take(frame, &mut FlowPath { flows, router, render, arena: &mut (), output })
+        ingest.on_frame(frame, &mut SequentialPath { flows, router, render, arena: &mut (), output })
     }
 
-    /// Ends the capture: forgets flows and fragments, so that the analyzer is ready for another one. Counters and
-    /// [shared state](Self::shared_state) are kept.
+    /// Ends the capture: removes flows and fragments, so that the analyzer is ready for another capture. Keeps
+    /// counters and [shared state](Self::shared_state).
     pub fn finish(&mut self) {
         self.ingest.decoder.finish();
         self.flows.expire(self.ingest.clock.now());
@@ -112,10 +112,10 @@ impl<P: Protocol> Analyzer<P> {
         self.analyze_map(source, identity, sink)
     }
 
-    /// [Analyses](Self::analyze) a source, and gives the sink what `map` makes of each event.
+    /// [Analyses](Self::analyze) a source and passes `map`'s result for each event to the sink.
     ///
-    /// With several workers `map` runs in the worker that found the event, so that slow work is shared, and in the thread
-    /// of the caller for events that the shared state concludes.
+    /// With several workers `map` runs in the worker that found the event, so that slow work is shared, and in the
+    /// caller's thread for conclusions of the shared state.
     ///
     /// # Errors
     /// Those of [`analyze`](Self::analyze). With several workers, a panic of `map` is one of them.
@@ -128,7 +128,7 @@ impl<P: Protocol> Analyzer<P> {
         self.run(source, &Map(map), &mut ToSink(sink))
     }
 
-    /// [Analyses](Self::analyze) a source, and gives the sink the text that `write` appends for each event.
+    /// [Analyses](Self::analyze) a source and passes the text that `write` appends for each event to the sink.
     ///
     /// `write` runs where [`analyze_map`](Self::analyze_map) runs `map`. Texts of many events share one buffer, which
     /// costs less than a `String` each.
@@ -168,7 +168,7 @@ impl<P: Protocol> Analyzer<P> {
         let Self { ingest, flows, router, cancel, snapshots, .. } = self;
         let accepted = snapshots.accept();
         let arena = &mut R::Arena::default();
-        let mut path = FlowPath { flows, router, render, arena, output };
+        let mut path = SequentialPath { flows, router, render, arena, output };
         let outcome = sequential::run(&mut source, ingest, &mut path, cancel, &accepted.requests);
         path.output.end();
         outcome.map_err(AnalysisError::Source)
@@ -180,7 +180,7 @@ impl<P: Protocol> Analyzer<P> {
         render: &R,
         output: &mut impl Output<R::Rendered, R::Arena>,
     ) -> Result<(), AnalysisError<S::Error>> {
-        // Workers start without flows: those of frames pushed before end here.
+        // Workers start with empty flow tables: flows of earlier `push` calls end here.
         self.flows.clear();
         let Self { ingest, flows, router, workers, ring, dropped, cancel, snapshots } = self;
         let accepted = snapshots.accept();
@@ -189,17 +189,17 @@ impl<P: Protocol> Analyzer<P> {
         parallel::run(workers, *ring, parts, source, render, output)
     }
 
-    /// A handle that takes snapshots of a running analysis from another thread.
+    /// Returns a handle that takes snapshots of a running analysis from another thread.
     pub fn snapshot_handle(&self) -> SnapshotHandle<P> {
         self.snapshots.clone()
     }
 
-    /// A handle that stops a running [`analyze`](Self::analyze) from another thread.
+    /// Returns a handle that stops a running [`analyze`](Self::analyze) from another thread.
     pub fn cancel_token(&self) -> CancelToken {
         self.cancel.clone()
     }
 
-    /// What was counted since the analyzer was built.
+    /// Returns the counters since the analyzer was built.
     pub fn counters(&self) -> Counters {
         Counters {
             segments_dropped: self.dropped.segments,
@@ -211,17 +211,17 @@ impl<P: Protocol> Analyzer<P> {
         }
     }
 
-    /// The protocol.
+    /// Returns the protocol.
     pub fn protocol(&self) -> &P {
         self.flows.protocol()
     }
 
-    /// What is remembered beyond flows.
+    /// Returns the state that spans flows.
     pub fn shared_state(&self) -> &P::SharedState {
         &self.router.shared_state
     }
 
-    /// What is remembered beyond flows, to be changed: a memory may be emptied before another capture.
+    /// Returns the state that spans flows, for instance to clear it before another capture.
     pub fn shared_state_mut(&mut self) -> &mut P::SharedState {
         &mut self.router.shared_state
     }
@@ -234,19 +234,19 @@ impl<P: Protocol> fmt::Debug for Analyzer<P> {
 }
 
 impl<P: Protocol> Builder<P> {
-    /// Sets the caps of decode.
+    /// Sets the configuration of the decoder.
     pub fn decode(mut self, config: DecodeConfig) -> Self {
         self.decode = config;
         self
     }
 
-    /// Sets the caps of the flow table.
+    /// Sets the limits of the flow table.
     pub fn flow_limits(mut self, limits: FlowLimits) -> Self {
         self.flows = limits;
         self
     }
 
-    /// Analyses only the segments that pass.
+    /// Analyses only the segments that pass the filter.
     pub fn filter(mut self, filter: Filter) -> Self {
         self.filter = filter;
         self
@@ -259,33 +259,34 @@ impl<P: Protocol> Builder<P> {
         self
     }
 
-    /// Sets the number of worker threads of [`Analyzer::analyze`] (default 1: everything runs in the thread of the
-    /// caller, and frames are not copied).
+    /// Sets the number of workers of [`Analyzer::analyze`] (default 1: everything runs in the caller's thread, and
+    /// frames are not copied).
     ///
-    /// With two or more, workers share a ring of [blocks](crate::Block). Whichever worker is ahead fills the next block;
-    /// each decodes every frame and analyses the flows that the hash of their [key](crate::FlowKey) assigns to it; the
-    /// thread of the caller merges the events. More workers than processors only add work.
+    /// Two or more workers are threads that share a ring of [blocks](crate::Block). The worker that is ahead fills
+    /// the next block. Each worker decodes every frame and analyses the flows that the hash of their
+    /// [key](crate::FlowKey) assigns to it. The caller's thread merges the events. More workers than cores only add
+    /// work.
     ///
-    /// Events given to the sink by value are freed by the caller: where there are many, threads wait for each other in
+    /// The caller's thread frees events that the sink receives by value. With many events, threads then contend in
     /// the allocator. [`Analyzer::analyze_map`] and [`Analyzer::analyze_text`] avoid that.
     pub fn workers(mut self, workers: NonZeroUsize) -> Self {
         self.workers = workers;
         self
     }
 
-    /// Sets how many bytes of frames a block holds (default 512 KiB). Only several workers use blocks.
+    /// Sets the size of a block in bytes (default 512 KiB). Only several workers use blocks.
     pub fn block_bytes(mut self, bytes: usize) -> Self {
         self.ring.block_bytes = bytes;
         self
     }
 
-    /// Sets what happens when a worker cannot keep up. With one worker nothing is ever dropped here.
+    /// Sets the policy for a worker that cannot keep up. A single worker never drops frames.
     pub fn overflow(mut self, overflow: Overflow) -> Self {
         self.ring.overflow = overflow;
         self
     }
 
-    /// The analyzer.
+    /// Builds the analyzer.
     pub fn build(self) -> Analyzer<P> {
         let clock = PacketClock::new(self.flows.idle_timeout);
         let partitions = FlowPartitions::new(&self.flows, self.ring.overflow == Overflow::Drop);
@@ -298,7 +299,7 @@ impl<P: Protocol> Builder<P> {
         Analyzer {
             router: EventRouter { shared_state: self.protocol.shared_state(), events: 0 },
             ingest,
-            flows: Flows::new(self.protocol, self.flows, partitions),
+            flows: FlowTable::new(self.protocol, self.flows, partitions),
             workers: self.workers,
             ring: self.ring,
             dropped: Dropped::default(),
@@ -308,12 +309,12 @@ impl<P: Protocol> Builder<P> {
     }
 }
 
-/// Stops an analysis from outside; clones share one state.
+/// Stops an analysis from another thread; clones share one state.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
 
 impl CancelToken {
-    /// Ends the analysis before its next frame, for good.
+    /// Stops the analysis before its next frame, for good.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -323,30 +324,30 @@ impl CancelToken {
     }
 }
 
-/// What an analyzer counted.
+/// Counters of an analyzer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Counters {
-    /// Frames taken.
+    /// Frames read.
     pub frames: u64,
     /// Captured bytes in them.
     pub bytes: u64,
-    /// Frames that the filter expression left out.
+    /// Frames that the filter expression rejected.
     pub frames_filtered: u64,
-    /// What decode made of them.
+    /// Counters of the decoder.
     pub decode: DecodeCounters,
-    /// Segments that the filter by port and network left out.
+    /// Segments that the filter by port and network rejected.
     pub segments_filtered: u64,
-    /// Segments that a worker left out because it could not keep up; only with [`Overflow::Drop`].
+    /// Segments that a slow worker dropped; only with [`Overflow::Drop`].
     pub segments_dropped: u64,
-    /// Blocks that they were in, counted for each worker.
+    /// Blocks that a worker skipped, counted per worker.
     #[cfg_attr(feature = "serde", serde(rename = "batches_dropped"))]
     pub blocks_dropped: u64,
-    /// Segments of flows whose beginning was not seen, and which start none.
+    /// Segments that belong to no flow and start none, mostly of connections older than the capture.
     pub segments_without_flow: u64,
-    /// What became of the flows.
+    /// Counters of the flow table.
     pub flows: FlowCounters,
-    /// Events handed to the sink.
+    /// Events passed to the sink.
     pub events: u64,
 }

@@ -1,11 +1,11 @@
-//! The counters of an analysis while its threads run.
+//! Counters of a running analysis.
 
 use super::router::EventRouter;
 use super::{Counters, Snapshot};
-use crate::flows::Flows;
+use crate::flow::FlowTable;
 use crate::{FlowCounters, Protocol, Tally};
 
-/// The counters of the flows of one thread.
+/// Counters of one thread's flows.
 pub(super) struct CounterSnapshot<C> {
     flows: FlowCounters,
     segments_without_flow: u64,
@@ -38,24 +38,24 @@ impl<C: Default> Default for CounterSnapshot<C> {
 }
 
 impl<C: Default + Tally> CounterSnapshot<C> {
-    /// The counters of these flows.
-    pub(super) fn of<P: Protocol<Counters = C>>(flows: &Flows<P>) -> Self {
+    /// Reads the counters of a flow table.
+    pub(super) fn of<P: Protocol<Counters = C>>(flows: &FlowTable<P>) -> Self {
         Self {
             flows: flows.counters(),
             segments_without_flow: flows.segments_without_flow(),
             segments_dropped: 0,
             blocks_dropped: 0,
-            protocol: flows.protocol().counted(),
+            protocol: flows.protocol().counters(),
         }
     }
 
-    /// The same, with the segments and blocks that their worker dropped.
+    /// Adds the segments and blocks that the worker dropped.
     pub(super) fn with_dropped(self, dropped: Dropped) -> Self {
         let Dropped { segments, blocks } = dropped;
         Self { segments_dropped: segments, blocks_dropped: blocks, ..self }
     }
 
-    /// The snapshot of an analysis with these flows.
+    /// Combines the counters with those of ingest and router.
     pub(super) fn snapshot<P: Protocol<Counters = C>>(
         self,
         ingest: Counters,
@@ -77,12 +77,12 @@ impl<C: Default + Tally> CounterSnapshot<C> {
     }
 }
 
-/// What a worker that could not keep up left out.
+/// Segments and blocks that a slow worker dropped.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Dropped {
-    /// Segments of its flows.
+    /// Dropped segments of the worker's flows.
     pub(super) segments: u64,
-    /// Blocks that they were in.
+    /// Blocks that the worker skipped.
     pub(super) blocks: u64,
 }
 
@@ -93,23 +93,23 @@ impl Dropped {
     }
 }
 
-/// The newest counters of each thread.
+/// The latest counters of each thread.
 pub(super) struct CounterSnapshots<P: Protocol> {
-    /// Of what was analysed before the threads started.
+    /// Counters from before the threads started.
     before: CounterSnapshot<P::Counters>,
-    /// Frames, bytes, decode and filter.
+    /// Counters of frames, bytes, decoder and filters.
     pub(super) ingest: Counters,
-    /// The workers', in their order.
+    /// Counters of each worker.
     pub(super) workers: Vec<CounterSnapshot<P::Counters>>,
 }
 
 impl<P: Protocol> CounterSnapshots<P> {
-    pub(super) fn new(flows: &Flows<P>, dropped: Dropped, ingest: Counters, workers: usize) -> Self {
+    pub(super) fn new(flows: &FlowTable<P>, dropped: Dropped, ingest: Counters, workers: usize) -> Self {
         let workers = std::iter::repeat_with(CounterSnapshot::default).take(workers).collect();
         Self { before: CounterSnapshot::of(flows).with_dropped(dropped), ingest, workers }
     }
 
-    /// All of them together.
+    /// Sums the counters of all threads.
     pub(super) fn snapshot<'a>(&self, router: &'a EventRouter<P::SharedState>) -> Snapshot<'a, P> {
         let mut sum = CounterSnapshot::default();
         for snapshot in self.workers.iter().chain([&self.before]) {

@@ -1,4 +1,4 @@
-//! The first half of the packet path: from frames to the segments that are analysed.
+//! The first half of the packet path: counting, filtering and decoding frames.
 
 use std::ops::ControlFlow;
 
@@ -7,9 +7,9 @@ use super::packet_clock::PacketClock;
 use crate::decode::{FastPath, LazySegment};
 use crate::{Block, Decoder, Filter, Frame, Timestamp};
 
-/// Decodes and filters frames, and keeps packet time.
+/// Counts, filters and decodes frames, and advances packet time.
 pub(super) struct Ingest {
-    /// Apart from `bytes`: compilers take twice as long to count both at once.
+    /// Kept apart from `bytes`: compilers merge adjacent counters into a form that takes twice as long.
     frames: u64,
     pub(super) decoder: Decoder,
     filter: Filter,
@@ -21,9 +21,9 @@ pub(super) struct Ingest {
     segments_filtered: u64,
 }
 
-/// Takes the segments that pass the filter.
+/// Receives the segments that pass the filter.
 pub(super) trait SegmentHandler {
-    /// Takes a segment, with the packet time. Breaks where no further one is wanted.
+    /// Receives a segment with its packet time. A break stops the analysis.
     fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()>;
 }
 
@@ -42,7 +42,7 @@ impl Ingest {
         }
     }
 
-    /// A copy in the same state, without a filter expression.
+    /// Copies the state, without the filter expression.
     pub(super) fn fork(&self) -> Self {
         Self {
             frames: self.frames,
@@ -57,20 +57,24 @@ impl Ingest {
         }
     }
 
-    /// Takes a frame and hands on its segments. Breaks when the handler does.
+    /// Decodes a frame and passes its segments to `handler`. Breaks when the handler does.
     #[inline(always)]
-    pub(super) fn take(&mut self, frame: &Frame<'_>, handler: &mut impl SegmentHandler) -> ControlFlow<()> {
-        if !self.admits(frame) {
+    pub(super) fn on_frame(
+        &mut self,
+        frame: &Frame<'_>,
+        handler: &mut impl SegmentHandler,
+    ) -> ControlFlow<()> {
+        if !self.count_and_filter(frame) {
             return ControlFlow::Continue(());
         }
-        // Inlined with what the handler does, much of a usual segment is known when it is compiled.
-        match FastPath::of(frame).filter(|_| self.filter.is_empty()) {
-            Some(usual) => {
-                self.decoder.count(&usual);
-                handler.on_segment(&usual, self.clock.tick(frame.ts))
+        // Inlined together with the handler, so that the compiler knows most properties of a fast-path segment.
+        match FastPath::from_ipv4_frame(frame).filter(|_| self.filter.is_empty()) {
+            Some(fast) => {
+                self.decoder.count(&fast);
+                handler.on_segment(&fast, self.clock.tick(frame.ts))
             }
-            // A copy, so that a frame need not lie in memory unless it comes here.
-            None => self.take_slow_path(&{ *frame }, handler),
+            // The copy keeps the frame in registers on the fast path.
+            None => self.on_frame_slow(&{ *frame }, handler),
         }
     }
 
@@ -82,7 +86,7 @@ impl Ingest {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// The counters of frames, bytes, decode and filter.
+    /// Returns the counters of frames, bytes, decoder and filters.
     pub(super) fn counters(&self) -> Counters {
         Counters {
             frames: self.frames,
@@ -94,17 +98,17 @@ impl Ingest {
         }
     }
 
-    /// Takes a frame that is not usual IPv4, or that is filtered by its segments.
+    /// Handles a frame that is not fast-path IPv4, or whose segments need filtering.
     #[inline(never)]
-    fn take_slow_path(&mut self, frame: &Frame<'_>, handler: &mut impl SegmentHandler) -> ControlFlow<()> {
+    fn on_frame_slow(&mut self, frame: &Frame<'_>, handler: &mut impl SegmentHandler) -> ControlFlow<()> {
         let mut outcome = ControlFlow::Continue(());
         let Self { decoder, filter, clock, segments_filtered, .. } = self;
         if filter.is_empty() {
-            if let Some(usual) = FastPath::of_ipv6(frame) {
-                decoder.count_ipv6(&usual);
-                return handler.on_segment(&usual, clock.tick(frame.ts));
+            if let Some(fast) = FastPath::from_ipv6_frame(frame) {
+                decoder.count_without_ip_checksum(&fast);
+                return handler.on_segment(&fast, clock.tick(frame.ts));
             }
-            decoder.decode_other(frame, &mut |segment| {
+            decoder.decode_slow(frame, &mut |segment| {
                 let now = clock.tick(segment.ts);
                 if outcome.is_continue() {
                     outcome = handler.on_segment(segment, now);
@@ -125,9 +129,9 @@ impl Ingest {
         outcome
     }
 
-    /// Counts a frame; whether it is to be decoded.
+    /// Counts a frame. Returns whether it passes the filter expression.
     #[inline]
-    fn admits(&mut self, frame: &Frame<'_>) -> bool {
+    fn count_and_filter(&mut self, frame: &Frame<'_>) -> bool {
         self.frames = self.frames.wrapping_add(1);
         self.bytes = self.bytes.wrapping_add(frame.data.len() as u64);
         #[cfg(feature = "libpcap")]

@@ -1,4 +1,4 @@
-//! Merges the outputs of workers into the order of the capture, in the thread of the caller.
+//! Merges the outputs of workers in capture order, in the caller's thread.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -14,14 +14,14 @@ use super::snapshot::Request;
 use super::worker::{RoutedBy, WorkerOutput};
 use crate::{Event, Protocol, Report};
 
-/// The channels from one worker to the merging thread, and back for reuse.
+/// The channels between one worker and the merging thread: outputs, and empty outputs for reuse.
 pub(super) struct Lane<P: Protocol, R: Render<Event<Report<P>>>> {
     pub(super) outputs: Receiver<WorkerOutput<P, R>>,
     pub(super) spare: Sender<WorkerOutput<P, R>>,
 }
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> Lane<P, R> {
-    /// Replaces an output with the next one of the same block. Breaks where the worker is gone.
+    /// Replaces an output with the next one of the same block. Breaks if the worker has ended.
     fn next_part(&self, output: &mut WorkerOutput<P, R>) -> ControlFlow<()> {
         let Ok(next) = self.outputs.recv() else { return ControlFlow::Break(()) };
         self.recycle(std::mem::replace(output, next));
@@ -32,7 +32,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Lane<P, R> {
         R::clear(&mut output.arena);
         output.events.clear();
         output.block = None;
-        // If there are enough of them, it is freed.
+        // A full channel drops the output.
         let _ = self.spare.try_send(output);
     }
 }
@@ -61,7 +61,7 @@ where
         while let Some(first) = self.next_block(&lanes) {
             outputs.push(first);
             for lane in lanes.iter().skip(1) {
-                // A worker that is gone ends the analysis; its thread says why.
+                // A missing worker ends the analysis; joining its thread gives the reason.
                 let Ok(output) = lane.outputs.recv() else { return Ok(()) };
                 outputs.push(output);
             }
@@ -75,8 +75,7 @@ where
         Ok(())
     }
 
-    /// Delivers the events of one block, then brings the counters up to date. Breaks when the sink does, or when a worker
-    /// is gone.
+    /// Delivers the events of one block, then updates the counters. Breaks when the sink does or a worker has ended.
     fn merge(
         &mut self,
         lanes: &[Lane<P, R>],
@@ -107,7 +106,7 @@ where
         Ok(self.output.batch_end(taken_at))
     }
 
-    /// Gives an event to the sink or to the shared state. Breaks when the sink does.
+    /// Passes an event to the sink or to the shared state. Breaks when the sink does.
     fn deliver(&mut self, event: RoutedBy<P, R>, arena: &R::Arena) -> Result<ControlFlow<()>, ThreadFailure> {
         if self.cancel.is_cancelled() {
             return Ok(ControlFlow::Break(()));
@@ -115,16 +114,16 @@ where
         let Self { router, render, output, .. } = self;
         match event {
             Routed::Report(rendered) => Ok(router.report(rendered, arena, *output)),
-            Routed::Update(note) => {
+            Routed::Update(update) => {
                 let mut concluded = R::Arena::default();
                 let mut guarded = Guarded::new(*output);
-                let note = || {
-                    router.note(note, &mut |event| {
+                let deliver_update = || {
+                    router.on_update(update, &mut |event| {
                         let rendered = render.render(event, &mut concluded);
                         guarded.event(rendered, &concluded)
                     })
                 };
-                match catch_unwind(AssertUnwindSafe(note)) {
+                match catch_unwind(AssertUnwindSafe(deliver_update)) {
                     Ok(outcome) => Ok(outcome),
                     Err(payload) if guarded.in_sink => resume_unwind(payload),
                     Err(payload) => Err(ThreadFailure::panicked("caller", &*payload)),
@@ -133,7 +132,7 @@ where
         }
     }
 
-    /// Waits for the first worker's first output of the next block, and answers snapshot requests meanwhile.
+    /// Waits for the first worker's output of the next block, and answers snapshot requests meanwhile.
     fn next_block(&self, lanes: &[Lane<P, R>]) -> Option<WorkerOutput<P, R>> {
         let outputs = &lanes.first()?.outputs;
         loop {
@@ -145,7 +144,7 @@ where
     }
 }
 
-/// Takes the event that comes first in the block, with the arena that it refers to.
+/// Removes the event with the lowest segment index, and returns it with its arena.
 fn take_first<P: Protocol, R: Render<Event<Report<P>>>>(
     outputs: &mut [WorkerOutput<P, R>],
 ) -> Option<(RoutedBy<P, R>, &R::Arena)> {

@@ -1,52 +1,53 @@
-//! Packet time that only goes forward.
+//! Monotonic packet time.
 
 use std::time::Duration;
 
 use crate::Timestamp;
 
-/// Tells how long flows have been idle, on a time that never steps back whatever the time stamps of packets do.
+/// A clock driven by packet timestamps that never steps back. The flow table measures idle time with it.
 ///
-/// What has happened to a flow at a moment then depends on that moment and its own packets alone, not on those of
-/// other flows in between: it is the same for any number of workers.
+/// The state of a flow then depends only on packet time and its own packets, not on packets of other flows in
+/// between. So it is the same for any number of workers.
 ///
-/// - Packets a little out of order do not move it.
-/// - Where time stamps step back by more than the limit (a capture appended to a later one), it goes on from there.
-/// - Where they leap forward, it advances by just more than the limit, which ends all that was idle before: a single
-///   time stamp out of the far future keeps no flow for ever.
+/// - Packets slightly out of order do not change the clock.
+/// - If timestamps step back by more than the limit (a capture appended to a later one), the clock continues from
+///   there.
+/// - If timestamps jump forward, the clock advances by just more than the limit, which expires all idle flows. So one
+///   timestamp from the far future keeps no flow forever.
 #[derive(Clone, Debug)]
 pub(super) struct PacketClock {
-    /// Nanoseconds since the clock was made.
+    /// The clock's time, in nanoseconds since its creation.
     now: u64,
-    /// The time stamp that it shows, in nanoseconds.
-    shown: u64,
+    /// The timestamp that corresponds to `now`, in nanoseconds.
+    last_ts: u64,
     limit: u64,
-    /// How far it advances at most at a packet, in nanoseconds: just more than the limit.
-    leap: u64,
+    /// Greatest advance per packet, in nanoseconds: just more than the limit.
+    max_advance: u64,
 }
 
 impl PacketClock {
-    /// A clock for what ends when it was idle for longer than this.
+    /// Creates a clock for this idle timeout.
     pub(super) fn new(limit: Duration) -> Self {
         let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
-        Self { now: 0, shown: 0, limit, leap: limit.saturating_add(1) }
+        Self { now: 0, last_ts: 0, limit, max_advance: limit.saturating_add(1) }
     }
 
-    /// The time now, which is not that of a calendar.
+    /// Returns the clock's time, which is unrelated to calendar time.
     #[inline]
     pub(super) fn now(&self) -> Timestamp {
         Timestamp::from_nanos(self.now)
     }
 
-    /// The time at a packet.
+    /// Advances the clock to a packet and returns its time.
     #[inline]
     pub(super) fn tick(&mut self, ts: Timestamp) -> Timestamp {
         let ts = ts.as_nanos();
-        let ahead = ts.saturating_sub(self.shown);
+        let ahead = ts.saturating_sub(self.last_ts);
         if ahead > 0 {
-            self.now = self.now.saturating_add(ahead.min(self.leap));
-            self.shown = ts;
-        } else if self.shown.saturating_sub(ts) > self.limit {
-            self.shown = ts;
+            self.now = self.now.saturating_add(ahead.min(self.max_advance));
+            self.last_ts = ts;
+        } else if self.last_ts.saturating_sub(ts) > self.limit {
+            self.last_ts = ts;
         }
         self.now()
     }
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn goes_forward_with_packets_and_never_back() {
+    fn clock_never_steps_back() {
         let mut clock = PacketClock::new(Duration::from_secs(300));
         let mut at = |seconds: u64| clock.tick(Timestamp::new(seconds, 0, 6)).as_nanos();
         let start = at(1_000_000);

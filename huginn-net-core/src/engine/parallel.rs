@@ -14,14 +14,14 @@ use super::router::EventRouter;
 use super::snapshot::Request;
 use super::worker::{OutputChannel, Worker};
 use super::{AnalysisError, CancelToken};
-use crate::flows::Flows;
+use crate::flow::FlowTable;
 use crate::limits::OUTPUT_QUEUE_LEN;
 use crate::{Event, Protocol, Report, Source};
 
-/// The parts of an analyzer that a parallel analysis works with.
+/// The parts of an analyzer that a parallel analysis uses.
 pub(super) struct Parts<'a, P: Protocol> {
     pub(super) ingest: &'a mut Ingest,
-    pub(super) flows: &'a mut Flows<P>,
+    pub(super) flows: &'a mut FlowTable<P>,
     pub(super) router: &'a mut EventRouter<P::SharedState>,
     pub(super) dropped: &'a mut Dropped,
     pub(super) cancel: &'a CancelToken,
@@ -30,8 +30,8 @@ pub(super) struct Parts<'a, P: Protocol> {
 
 /// Analyses a source to its end, until the sink breaks, or until cancellation.
 ///
-/// All workers read the same blocks; the thread of the caller merges what they find. A thread that ends drops its ends of
-/// the channels, on which the others end.
+/// All workers read the same blocks, and the caller's thread merges their events. A thread that ends closes its
+/// channels, which ends the others.
 pub(super) fn run<P: Protocol, S: Source<Error: Send> + Send, R: Render<Event<Report<P>>>>(
     workers: usize,
     config: RingConfig,
@@ -44,7 +44,7 @@ pub(super) fn run<P: Protocol, S: Source<Error: Send> + Send, R: Render<Event<Re
     #[cfg(feature = "libpcap")]
     let mut bpf = ingest.bpf.take();
     #[cfg(feature = "libpcap")]
-    let source = crate::bpf::BpfSource::new(source, bpf.as_mut());
+    let source = crate::filter::BpfSource::new(source, bpf.as_mut());
     let ring = Ring::new(source, workers, config, cancel);
     let snapshots = CounterSnapshots::new(flows, *dropped, ingest.counters(), workers);
     // All workers count the same frames: the counters of the first one are kept.
@@ -54,9 +54,9 @@ pub(super) fn run<P: Protocol, S: Source<Error: Send> + Send, R: Render<Event<Re
         for (number, ingest) in std::iter::once(&mut *ingest).chain(&mut others).enumerate() {
             let (channel, lane) = channel();
             lanes.push(lane);
-            let (ring, share) = (&ring, flows.share(number, workers));
+            let (ring, share) = (&ring, flows.for_worker(number, workers));
             threads.push(start(scope, "worker", move || {
-                let (flows, dropped) = (share.into_flows(), Dropped::default());
+                let (flows, dropped) = (share.into_table(), Dropped::default());
                 Worker { number, ingest, flows, render, channel, dropped }.run(ring)
             }));
         }
@@ -85,7 +85,7 @@ pub(super) fn run<P: Protocol, S: Source<Error: Send> + Send, R: Render<Event<Re
     outcome
 }
 
-/// The two ends of the channels between a worker and the merging thread.
+/// Creates the channels between a worker and the merging thread.
 fn channel<P: Protocol, R: Render<Event<Report<P>>>>() -> (OutputChannel<P, R>, Lane<P, R>) {
     let (outputs, merged) = bounded(OUTPUT_QUEUE_LEN);
     let (recycled, spare) = bounded(OUTPUT_QUEUE_LEN);
@@ -103,7 +103,7 @@ impl<S: Source> Drop for StopOnDrop<'_, '_, S> {
     }
 }
 
-/// A thread, or why there is none.
+/// A thread, or why it could not be started.
 type Thread<'scope, T> = Result<ScopedJoinHandle<'scope, T>, ThreadFailure>;
 
 fn start<'scope, T: Send + 'scope>(

@@ -1,26 +1,26 @@
-//! How an event becomes what the sink takes.
+//! Rendering: converts events to the values or texts that a sink receives.
 
 use std::ops::{ControlFlow, Range};
 
 use super::TextSink;
 use crate::{Event, Sink, Timestamp};
 
-/// Turns events into what the sink takes, in the thread that found them.
+/// Renders events in the thread that found them.
 pub(super) trait Render<E>: Sync {
-    /// What an event becomes.
+    /// A rendered event.
     type Rendered: Send;
     /// Memory that several rendered events share, such as their text.
     type Arena: Default + Send;
 
     fn render(&self, event: E, arena: &mut Self::Arena) -> Self::Rendered;
 
-    /// Empties the arena once its events are delivered.
+    /// Empties the arena after its events were delivered.
     fn clear(arena: &mut Self::Arena);
 }
 
-/// Takes rendered events in the thread of the caller.
+/// Receives rendered events in the caller's thread.
 pub(super) trait Output<R, A> {
-    /// Takes an event, with the arena that it refers to. A break stops the analysis.
+    /// Receives an event with its arena. A break stops the analysis.
     fn event(&mut self, rendered: R, arena: &A) -> ControlFlow<()>;
 
     /// See [`TextSink::batch_end`].
@@ -47,7 +47,7 @@ impl<E, T: Send, F: Fn(E) -> T + Sync> Render<E> for Map<F> {
     fn clear((): &mut ()) {}
 }
 
-/// Gives values to a sink.
+/// Passes values to a sink.
 pub(super) struct ToSink<'a, K: ?Sized>(pub(super) &'a mut K);
 
 impl<T, K: Sink<T> + ?Sized> Output<T, ()> for ToSink<'_, K> {
@@ -76,7 +76,7 @@ impl<K: Send, F: Fn(&Event<K>, &mut Vec<u8>) + Sync> Render<Event<K>> for Text<F
     }
 }
 
-/// Gives texts to a text sink.
+/// Passes texts to a text sink.
 pub(super) struct ToTextSink<'a, K: ?Sized>(pub(super) &'a mut K);
 
 impl<K: TextSink + ?Sized> Output<(Timestamp, Range<usize>), Vec<u8>> for ToTextSink<'_, K> {
@@ -94,10 +94,10 @@ impl<K: TextSink + ?Sized> Output<(Timestamp, Range<usize>), Vec<u8>> for ToText
     }
 }
 
-/// Passes events on, and knows whether the sink is at work: a panic then is the sink's.
+/// Records whether the sink is running, so that a panic can be attributed to it.
 pub(super) struct Guarded<'a, O> {
     output: &'a mut O,
-    /// Whether the sink has been given an event and has not returned.
+    /// Whether the sink is running.
     pub(super) in_sink: bool,
 }
 

@@ -1,7 +1,7 @@
-//! A ring of blocks that workers fill in turn and all of them read.
+//! A ring of frame blocks: workers take turns to fill blocks, and every worker reads every block.
 //!
-//! Whichever worker is ahead fills the next block, so that the others find it ready. A worker that is `RING_BLOCKS` ahead
-//! of the slowest waits.
+//! The worker that is ahead fills the next block, so that the others find it ready. A worker that is `RING_BLOCKS`
+//! ahead of the slowest one waits.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,19 +11,19 @@ use super::CancelToken;
 use crate::limits::{RING_BLOCKS, RING_CONGESTED_TIMEOUT, RING_RECOVERED_BLOCKS};
 use crate::{Block, Fill, Source};
 
-/// What happens when a worker cannot keep up.
+/// The policy for a worker that cannot keep up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overflow {
-    /// The source waits for it: nothing is lost. For capture files.
+    /// The source waits for the slowest worker and nothing is lost. For capture files.
     #[default]
     Wait,
-    /// When the ring of blocks has been full for 200 ms, the slowest worker skips a block and
-    /// [counts](crate::Counters::segments_dropped) its segments. For live capture. Flows are then assigned to workers by
-    /// a hash with a random seed, so that an attacker cannot choose the worker of a flow.
+    /// If the ring has been full for 200 ms, the slowest worker skips a block and
+    /// [counts](crate::Counters::segments_dropped) its segments. For live capture. A hash with a random seed then
+    /// assigns flows to workers, so that an attacker cannot choose the worker of a flow.
     Drop,
 }
 
-/// How the ring is set up.
+/// Configuration of the ring.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RingConfig {
     /// Bytes at which a block is full.
@@ -40,43 +40,43 @@ pub(super) struct Ring<'a, S: Source> {
 }
 
 struct RingState<S: Source> {
-    filler: Filler<S>,
+    source_state: SourceState<S>,
     /// At most [`RING_BLOCKS`].
     blocks: VecDeque<Arc<Block>>,
-    /// The number of the first of them.
+    /// The number of the first block in `blocks`.
     first: u64,
-    /// The number of the first block that no worker has begun.
-    begun: u64,
-    workers: Vec<Cursor>,
+    /// The number of the first block that no worker has started.
+    next_unstarted: u64,
+    workers: Vec<WorkerCursor>,
     spare: Vec<Block>,
-    /// Whether the source was found without further frames: then no worker fills ahead of the block that it needs.
-    waits: bool,
-    /// Since when the ring has been full, or not yet recovered from that.
+    /// Whether the source was idle at the last fill. Workers then fill no block ahead of need.
+    source_is_idle: bool,
+    /// When the ring became full; `None` once it has recovered.
     congested_since: Option<Instant>,
-    /// The block at which all workers end, once no further ones are wanted.
+    /// The block before which all workers stop, once the analysis ends.
     stop_at: Option<u64>,
 }
 
-/// How far a worker has come.
+/// The position of a worker in the ring.
 #[derive(Default)]
-struct Cursor {
-    /// The number of the block that it wants next; `None` when it is gone.
+struct WorkerCursor {
+    /// The number of the next block; `None` once the worker has left.
     next: Option<u64>,
-    /// Blocks before that one which it is to skip.
+    /// Earlier blocks that the worker must skip.
     skipped: VecDeque<Arc<Block>>,
 }
 
-/// Who fills the next block.
-enum Filler<S: Source> {
-    /// Whoever wants to.
-    Nobody(S),
-    /// A worker is at it.
-    Busy,
-    /// The source has ended. The first worker that asks gets the error.
+/// The source of frames, and who uses it.
+enum SourceState<S: Source> {
+    /// The next worker may fill a block.
+    Available(S),
+    /// A worker is filling a block.
+    InUse,
+    /// The source has ended. The first worker to notice receives the error.
     Ended(Option<S::Error>),
 }
 
-/// What a worker is to do next.
+/// The next task of a worker.
 pub(super) enum Step<E> {
     Analyze(Arc<Block>),
     /// Count the segments of this block as dropped.
@@ -86,24 +86,24 @@ pub(super) enum Step<E> {
 
 impl<'a, S: Source> Ring<'a, S> {
     pub(super) fn new(source: S, workers: usize, config: RingConfig, cancel: &'a CancelToken) -> Self {
-        let cursor = || Cursor { next: Some(0), skipped: VecDeque::new() };
+        let cursor = || WorkerCursor { next: Some(0), skipped: VecDeque::new() };
         let state = RingState {
-            filler: Filler::Nobody(source),
+            source_state: SourceState::Available(source),
             blocks: VecDeque::new(),
             first: 0,
-            begun: 0,
+            next_unstarted: 0,
             workers: std::iter::repeat_with(cursor).take(workers).collect(),
             spare: Vec::new(),
-            waits: false,
+            source_is_idle: false,
             congested_since: None,
             stop_at: None,
         };
         Self { state: Mutex::new(state), changed: Condvar::new(), config, cancel }
     }
 
-    /// The next step of a worker that has finished a block, or none so far.
+    /// Returns the next task of a worker, and takes back the block that it finished.
     pub(super) fn next(&self, worker: usize, finished: Option<Arc<Block>>) -> Step<S::Error> {
-        // The last worker that lets go of a block gets it back.
+        // The last worker to drop a block gets its memory back.
         let spare = finished.and_then(Arc::into_inner);
         let mut state = self.lock();
         state.spare.extend(spare);
@@ -124,7 +124,7 @@ impl<'a, S: Source> Ring<'a, S> {
                 drop(state);
                 self.changed.notify_all();
                 return step;
-            } else if let Filler::Ended(error) = &mut state.filler {
+            } else if let SourceState::Ended(error) = &mut state.source_state {
                 return Step::End(error.take().map_or(Ok(()), Err));
             } else {
                 state = self.wait(state);
@@ -132,28 +132,29 @@ impl<'a, S: Source> Ring<'a, S> {
         }
     }
 
-    /// Has all workers end after the newest block that any of them has begun, so that all count the same frames.
+    /// Stops all workers after the newest block that any of them has started, so that all count the same frames.
     pub(super) fn stop(&self) {
         self.lock().stop();
         self.changed.notify_all();
     }
 
-    /// Takes a worker out of the ring, so that no thread waits for it.
+    /// Removes a worker from the ring, so that no thread waits for it.
     pub(super) fn leave(&self, worker: usize) {
         let mut state = self.lock();
         if let Some(cursor) = state.workers.get_mut(worker) {
-            *cursor = Cursor::default();
+            *cursor = WorkerCursor::default();
         }
         state.release();
         drop(state);
         self.changed.notify_all();
     }
 
-    /// Fills a block, and puts block and source into the ring. A worker that has a block to analyse does not wait for
-    /// frames.
+    /// Fills a block and returns block and source to the ring. `may_wait` is false for a worker that has a block to
+    /// analyse.
     fn fill(&self, mut source: S, mut block: Block, may_wait: bool) {
-        // If the source panics, the ring ends, so that no thread waits for it.
-        let mut turn = Turn { ring: self, block: None, then: Filler::Ended(None), waits: false };
+        // If the source panics, the guard ends the ring, so that no thread waits for it.
+        let mut guard =
+            FillGuard { ring: self, block: None, then: SourceState::Ended(None), source_is_idle: false };
         block.clear();
         let outcome = loop {
             let outcome = source.fill(&mut block);
@@ -162,16 +163,16 @@ impl<'a, S: Source> Ring<'a, S> {
                 break outcome;
             }
         };
-        turn.block = (!block.is_empty()).then_some(block);
-        turn.waits = matches!(outcome, Ok(Fill::Idle));
-        turn.then = match outcome {
-            Ok(Fill::More | Fill::Idle) => Filler::Nobody(source),
-            Ok(Fill::End) => Filler::Ended(None),
-            Err(error) => Filler::Ended(Some(error)),
+        guard.block = (!block.is_empty()).then_some(block);
+        guard.source_is_idle = matches!(outcome, Ok(Fill::Idle));
+        guard.then = match outcome {
+            Ok(Fill::More | Fill::Idle) => SourceState::Available(source),
+            Ok(Fill::End) => SourceState::Ended(None),
+            Err(error) => SourceState::Ended(Some(error)),
         };
     }
 
-    /// Waits until the ring changes, or until the slowest worker may be told to skip a block.
+    /// Waits until the ring changes, or until the slowest worker must skip a block.
     fn wait<'s>(&self, mut state: MutexGuard<'s, RingState<S>>) -> MutexGuard<'s, RingState<S>> {
         let Some(left) = (self.config.overflow == Overflow::Drop).then(|| state.congestion()).flatten()
         else {
@@ -186,25 +187,25 @@ impl<'a, S: Source> Ring<'a, S> {
     }
 
     fn lock(&self) -> MutexGuard<'_, RingState<S>> {
-        // Nothing that is done with it panics half-way.
+        // No code panics while it holds the lock, so a poisoned state is still consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Ends the turn of a worker that fills a block, when it is dropped.
-struct Turn<'r, 'a, S: Source> {
+/// Returns block and source to the ring on drop.
+struct FillGuard<'r, 'a, S: Source> {
     ring: &'r Ring<'a, S>,
     block: Option<Block>,
-    then: Filler<S>,
-    waits: bool,
+    then: SourceState<S>,
+    source_is_idle: bool,
 }
 
-impl<S: Source> Drop for Turn<'_, '_, S> {
+impl<S: Source> Drop for FillGuard<'_, '_, S> {
     fn drop(&mut self) {
         let mut state = self.ring.lock();
         state.blocks.extend(self.block.take().map(Arc::new));
-        state.filler = std::mem::replace(&mut self.then, Filler::Busy);
-        state.waits = self.waits;
+        state.source_state = std::mem::replace(&mut self.then, SourceState::InUse);
+        state.source_is_idle = self.source_is_idle;
         drop(state);
         self.ring.changed.notify_all();
     }
@@ -212,42 +213,42 @@ impl<S: Source> Drop for Turn<'_, '_, S> {
 
 impl<S: Source> RingState<S> {
     fn stop(&mut self) {
-        // Workers that have gone count, too.
-        self.stop_at.get_or_insert(self.begun);
+        // Blocks started by workers that have left count, too.
+        self.stop_at.get_or_insert(self.next_unstarted);
     }
 
-    /// Whether a worker has come to the block at which all end.
+    /// Whether a worker has reached the block before which all stop.
     fn is_stopped(&self, worker: usize) -> bool {
         let cursor = self.workers.get(worker).filter(|cursor| cursor.skipped.is_empty());
         self.stop_at.is_some_and(|stop_at| cursor.is_some_and(|cursor| cursor.next >= Some(stop_at)))
     }
 
-    /// The source, if this worker is ahead and there is room: the block that it wants is missing or, where the source does
-    /// not wait, the last one.
+    /// Takes the source if this worker is ahead and the ring has room. The worker is ahead if its next block is
+    /// missing or, unless the source is idle, the last one in the ring.
     fn take_source(&mut self, worker: usize) -> Option<S> {
         let cursor = self.workers.get(worker)?;
         let wanted = cursor.next?.saturating_sub(self.first);
-        let last = wanted.saturating_add(u64::from(!self.waits));
+        let last = wanted.saturating_add(u64::from(!self.source_is_idle));
         let is_ahead = self.blocks.len() as u64 <= last && cursor.skipped.is_empty();
         if !is_ahead || self.blocks.len() >= RING_BLOCKS {
             return None;
         }
-        match std::mem::replace(&mut self.filler, Filler::Busy) {
-            Filler::Nobody(source) => Some(source),
+        match std::mem::replace(&mut self.source_state, SourceState::InUse) {
+            SourceState::Available(source) => Some(source),
             other => {
-                self.filler = other;
+                self.source_state = other;
                 None
             }
         }
     }
 
-    /// Whether the block that a worker wants is there.
+    /// Whether the next block of a worker is in the ring.
     fn has_block(&self, worker: usize) -> bool {
         let next = self.workers.get(worker).and_then(|cursor| cursor.next);
         next.is_some_and(|next| next.saturating_sub(self.first) < self.blocks.len() as u64)
     }
 
-    /// The block that a worker is to skip or to analyse, if there is one.
+    /// Takes the next block that a worker must skip or analyse.
     fn take_block(&mut self, worker: usize) -> Option<Step<S::Error>> {
         let cursor = self.workers.get_mut(worker)?;
         if let Some(block) = cursor.skipped.pop_front() {
@@ -258,7 +259,7 @@ impl<S: Source> RingState<S> {
         let block = Arc::clone(block);
         let following = next.saturating_add(1);
         cursor.next = Some(following);
-        self.begun = self.begun.max(following);
+        self.next_unstarted = self.next_unstarted.max(following);
         self.release();
         Some(Step::Analyze(block))
     }
@@ -274,7 +275,7 @@ impl<S: Source> RingState<S> {
         }
     }
 
-    /// How long until a block may be skipped, if the ring is full.
+    /// Returns the time until a block may be skipped, if the ring is full.
     fn congestion(&mut self) -> Option<Duration> {
         if self.blocks.len() < RING_BLOCKS {
             return None;
@@ -283,7 +284,7 @@ impl<S: Source> RingState<S> {
         Some(RING_CONGESTED_TIMEOUT.saturating_sub(since.elapsed()))
     }
 
-    /// Has the workers that have not taken the first block skip it.
+    /// Makes the workers that have not taken the first block skip it.
     fn skip_first(&mut self) {
         let Some(block) = self.blocks.pop_front() else { return };
         let first = self.first;
@@ -301,7 +302,7 @@ mod tests {
     use crate::{Frame, Frames, LinkType, Timestamp};
 
     #[test]
-    fn ring_recovers_when_half_of_it_is_free() {
+    fn ring_recovers_when_half_empty() {
         let frame = Frame { ts: Timestamp::default(), link: LinkType::RAW, data: &[0x45], wire_len: 1 };
         let cancel = CancelToken::default();
         let config = RingConfig { block_bytes: 1, overflow: Overflow::Drop };

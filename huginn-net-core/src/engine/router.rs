@@ -1,17 +1,17 @@
-//! Where the events of a protocol go: to the sink, or to the shared state that spans flows.
+//! Routes the events of a protocol to the sink or to the shared state.
 
 use std::ops::ControlFlow;
 
 use super::render::{Output, Render};
 use crate::{Event, Route, SharedState};
 
-/// The memory that spans flows, and the number of events reported.
+/// The shared state, and the number of events reported.
 pub(super) struct EventRouter<M> {
     pub(super) shared_state: M,
     pub(super) events: u64,
 }
 
-/// An event of a flow, rendered where the flow is analysed.
+/// A routed event; reports are rendered where the flow is analysed.
 pub(super) enum Routed<R, N> {
     /// For the sink.
     Report(R),
@@ -19,7 +19,7 @@ pub(super) enum Routed<R, N> {
     Update(Event<N>),
 }
 
-/// Decides where an event goes, and renders it if that is the sink.
+/// Routes an event, and renders it if it goes to the sink.
 #[inline(always)]
 pub(super) fn route<E, M: SharedState<E>, R: Render<Event<M::Report>>>(
     event: Event<E>,
@@ -34,8 +34,8 @@ pub(super) fn route<E, M: SharedState<E>, R: Render<Event<M::Report>>>(
 }
 
 impl<M> EventRouter<M> {
-    /// Routes one event to its end. Breaks when the sink does.
-    pub(super) fn take<E, R: Render<Event<M::Report>>>(
+    /// Routes one event and delivers it. Breaks when the sink does.
+    pub(super) fn on_event<E, R: Render<Event<M::Report>>>(
         &mut self,
         event: Event<E>,
         render: &R,
@@ -47,7 +47,7 @@ impl<M> EventRouter<M> {
     {
         let outcome = match route::<E, M, R>(event, render, arena) {
             Routed::Report(rendered) => self.report(rendered, arena, output),
-            Routed::Update(note) => self.note(note, &mut |event| {
+            Routed::Update(update) => self.on_update(update, &mut |event| {
                 let rendered = render.render(event, arena);
                 output.event(rendered, arena)
             }),
@@ -56,7 +56,7 @@ impl<M> EventRouter<M> {
         outcome
     }
 
-    /// Gives a rendered event to the sink. Breaks when the sink does.
+    /// Passes a rendered event to the sink. Breaks when the sink does.
     #[inline]
     pub(super) fn report<R, A>(
         &mut self,
@@ -68,10 +68,10 @@ impl<M> EventRouter<M> {
         output.event(rendered, arena)
     }
 
-    /// Gives a note to the shared state, and what the shared state concludes to `report`. Breaks when `report` does.
-    pub(super) fn note<E>(
+    /// Applies an update to the shared state, and passes its conclusions to `report`. Breaks when `report` does.
+    pub(super) fn on_update<E>(
         &mut self,
-        note: Event<M::Update>,
+        update: Event<M::Update>,
         report: &mut impl FnMut(Event<M::Report>) -> ControlFlow<()>,
     ) -> ControlFlow<()>
     where
@@ -79,7 +79,7 @@ impl<M> EventRouter<M> {
     {
         let mut outcome = ControlFlow::Continue(());
         let Self { shared_state, events } = self;
-        shared_state.on_update(note, &mut |event| {
+        shared_state.on_update(update, &mut |event| {
             if outcome.is_continue() {
                 *events = events.saturating_add(1);
                 outcome = report(event);

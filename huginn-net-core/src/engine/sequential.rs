@@ -1,4 +1,4 @@
-//! Analysis in the thread of the caller: frames are analysed where their source lends them.
+//! Sequential analysis in the caller's thread, without copying frames.
 
 use std::ops::ControlFlow;
 
@@ -11,20 +11,20 @@ use super::render::{Output, Render};
 use super::router::EventRouter;
 use super::snapshot::Request;
 use crate::decode::LazySegment;
-use crate::flows::Flows;
+use crate::flow::FlowTable;
 use crate::limits::FRAMES_BETWEEN_REQUESTS;
 use crate::{Event, NextFrame, Protocol, Report, Source, Timestamp};
 
-/// The packet path behind decode: flows, protocol, memory, sink.
-pub(super) struct FlowPath<'a, P: Protocol, R: Render<Event<Report<P>>>, O> {
-    pub(super) flows: &'a mut Flows<P>,
+/// The packet path after decoding: flow table, protocol, shared state, sink.
+pub(super) struct SequentialPath<'a, P: Protocol, R: Render<Event<Report<P>>>, O> {
+    pub(super) flows: &'a mut FlowTable<P>,
     pub(super) router: &'a mut EventRouter<P::SharedState>,
     pub(super) render: &'a R,
     pub(super) arena: &'a mut R::Arena,
     pub(super) output: &'a mut O,
 }
 
-impl<P, R, O> SegmentHandler for FlowPath<'_, P, R, O>
+impl<P, R, O> SegmentHandler for SequentialPath<'_, P, R, O>
 where
     P: Protocol,
     R: Render<Event<Report<P>>>,
@@ -33,18 +33,18 @@ where
     #[inline(always)]
     fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()> {
         let Self { flows, router, render, arena, output } = self;
-        let outline = segment.outline();
-        flows.segment(&outline, segment, now, &mut |event| router.take(event, *render, arena, *output))
+        let meta = segment.meta();
+        flows.on_segment(&meta, segment, now, &mut |event| router.on_event(event, *render, arena, *output))
     }
 }
 
-/// Reads a source to its end, to cancellation, or until the sink breaks; answers snapshot requests meanwhile.
+/// Analyses a source until its end, cancellation or a break of the sink, and answers snapshot requests.
 // Inlined, so that the whole packet path is compiled as one loop.
 #[inline(always)]
 pub(super) fn run<S, P, R, O>(
     source: &mut S,
     ingest: &mut Ingest,
-    path: &mut FlowPath<'_, P, R, O>,
+    path: &mut SequentialPath<'_, P, R, O>,
     cancel: &CancelToken,
     requests: &Receiver<Request<P>>,
 ) -> Result<(), S::Error>
@@ -62,7 +62,7 @@ where
             }
             match source.next_frame()? {
                 NextFrame::Frame(frame) => {
-                    if ingest.take(&frame, path).is_break() {
+                    if ingest.on_frame(&frame, path).is_break() {
                         return Ok(());
                     }
                 }

@@ -1,4 +1,4 @@
-//! Questions to a running analysis from other threads.
+//! Snapshots of a running analysis, taken from other threads.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use super::Counters;
 use crate::Protocol;
 
-/// The state of a running analysis between two frames, or with several workers between two blocks.
+/// The state of a running analysis, between two frames or, with several workers, between two blocks.
 pub struct Snapshot<'a, P: Protocol> {
     pub(super) shared_state: &'a P::SharedState,
     pub(super) counters: Counters,
@@ -17,17 +17,17 @@ pub struct Snapshot<'a, P: Protocol> {
 }
 
 impl<P: Protocol> Snapshot<'_, P> {
-    /// What is remembered beyond flows.
+    /// Returns the state that spans flows.
     pub fn shared_state(&self) -> &P::SharedState {
         self.shared_state
     }
 
-    /// What was counted so far: frames, segments, flows, events.
+    /// Returns the engine's counters: frames, segments, flows, events.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// What the protocol counted so far.
+    /// Returns the protocol's counters.
     pub fn protocol_counters(&self) -> &P::Counters {
         &self.protocol_counters
     }
@@ -39,47 +39,47 @@ impl<P: Protocol> fmt::Debug for Snapshot<'_, P> {
     }
 }
 
-/// Takes [snapshots](Snapshot) of a running analysis from other threads; clones ask the same analyzer.
+/// Takes [snapshots](Snapshot) of a running analysis from other threads. Clones refer to the same analyzer.
 ///
 /// See [`Analyzer::snapshot_handle`](crate::Analyzer::snapshot_handle).
 pub struct SnapshotHandle<P: Protocol>(Arc<Shared<P>>);
 
-/// What the clones of a handle share with the analyzer.
+/// State that the clones of a handle share with the analyzer.
 struct Shared<P: Protocol> {
-    /// Absent while no analysis runs.
+    /// `None` while no analysis runs.
     running: Mutex<Option<Running<P>>>,
-    /// Wakes a source that waits.
+    /// Wakes a waiting source.
     wake: Mutex<Option<Wake>>,
 }
 
 type Wake = Arc<dyn Fn() + Send + Sync>;
 
-/// Where requests of a running analysis go in, and the thread that answers them.
+/// The request channel of a running analysis, and the thread that answers.
 struct Running<P: Protocol> {
     requests: Sender<Request<P>>,
     answered_by: ThreadId,
 }
 
-/// A question.
+/// A snapshot request.
 pub(super) type Request<P> = Box<dyn FnOnce(&Snapshot<'_, P>) + Send>;
 
 impl<P: Protocol> SnapshotHandle<P> {
-    /// Calls `look` in the thread of the running analysis, and waits for what it returns.
+    /// Calls `read` in the thread of the running analysis, and waits for its result.
     ///
-    /// `None` where no analysis is running or it ends first, and when called from its own sink. While the source waits
-    /// for frames, the answer comes when it is [woken](Self::wake_with) or wakes by itself.
-    pub fn ask<R: Send + 'static>(
+    /// Returns `None` if no analysis is running, if it ends first, or when called from its own sink. If the source
+    /// waits for frames, the answer comes once the source wakes; see [`set_waker`](Self::set_waker).
+    pub fn query<R: Send + 'static>(
         &self,
-        look: impl FnOnce(&Snapshot<'_, P>) -> R + Send + 'static,
+        read: impl FnOnce(&Snapshot<'_, P>) -> R + Send + 'static,
     ) -> Option<R> {
         let requests = match &*self.0.running.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(running) if running.answered_by != thread::current().id() => running.requests.clone(),
             _ => return None,
         };
         let (answer, answered) = bounded(1);
-        let request: Request<P> = Box::new(move |snapshot| _ = answer.send(look(snapshot)));
+        let request: Request<P> = Box::new(move |snapshot| _ = answer.send(read(snapshot)));
         requests.send(request).ok()?;
-        // A request that nobody takes any more is dropped with the last sender only.
+        // An unanswered request is dropped only with the last sender.
         drop(requests);
         let wake = self.0.wake.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(wake) = wake {
@@ -88,12 +88,12 @@ impl<P: Protocol> SnapshotHandle<P> {
         answered.recv().ok()
     }
 
-    /// Sets what wakes a source that waits for frames, so that [`ask`](Self::ask) is answered at once.
-    pub fn wake_with(&self, wake: impl Fn() + Send + Sync + 'static) {
+    /// Sets the function that wakes a waiting source, so that [`query`](Self::query) is answered at once.
+    pub fn set_waker(&self, wake: impl Fn() + Send + Sync + 'static) {
         *self.0.wake.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(wake));
     }
 
-    /// Accepts requests until the result is dropped.
+    /// Accepts requests until the returned value is dropped.
     pub(super) fn accept(&self) -> Requests<'_, P> {
         let (sender, requests) = bounded(1);
         let running = Running { requests: sender, answered_by: thread::current().id() };

@@ -1,27 +1,27 @@
-//! Who takes events as text.
+//! Sinks for events as text.
 
 use std::ops::ControlFlow;
 
+use crate::SinkResult;
 use crate::Timestamp;
-use crate::event::SinkResult;
 
-/// Takes the text of events, in the thread that called [`Analyzer::analyze_text`](crate::Analyzer::analyze_text).
+/// Receives the text of events in the thread that called [`Analyzer::analyze_text`](crate::Analyzer::analyze_text).
 ///
-/// A closure that takes the text as `&[u8]` is a text sink.
+/// A closure that takes `&[u8]` is a text sink.
 pub trait TextSink {
-    /// Takes the text of one event, and the capture time of its packet. [`ControlFlow::Break`] stops the analysis.
+    /// Receives the text of one event, and the capture time of its packet. [`ControlFlow::Break`] stops the analysis.
     fn event(&mut self, ts: Timestamp, text: &[u8]) -> ControlFlow<()>;
 
-    /// Is called when all events of the frames taken so far have come: after each block, before the source waits, and
-    /// every few hundred frames. [`ControlFlow::Break`] stops the analysis.
+    /// Called after all events of the frames so far: after each block, before the source waits, and every few hundred
+    /// frames. [`ControlFlow::Break`] stops the analysis.
     ///
     /// With several workers, `taken_at` is [when the source took](crate::Block::taken_at) the block.
     fn batch_end(&mut self, _taken_at: Option<Timestamp>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
-    /// Is called once, after the last event, for whatever reason the analysis ends. A source that waits should be told
-    /// to stop: the analysis ends when it has.
+    /// Called once after the last event, however the analysis ends. It should stop a waiting source: the analysis
+    /// ends only when the source returns.
     fn end(&mut self) {}
 }
 

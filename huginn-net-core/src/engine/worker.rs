@@ -1,4 +1,4 @@
-//! A worker: decodes every frame and analyses the flows that are assigned to it.
+//! A worker thread: decodes every frame and analyses the flows in its partitions.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -12,24 +12,24 @@ use super::render::Render;
 use super::ring::{Ring, Step};
 use super::router::{Routed, route};
 use crate::decode::LazySegment;
-use crate::flows::Flows;
+use crate::flow::FlowTable;
 use crate::limits::MAX_OUTPUT_EVENTS;
 use crate::{Block, Event, Protocol, Report, SharedState, Source, Timestamp};
 
-/// What a worker found in a block, or in a part of it.
+/// The events of a worker from one block or a part of it.
 pub(super) struct WorkerOutput<P: Protocol, R: Render<Event<Report<P>>>> {
-    /// Each with the index in the block of the segment that it was found in.
+    /// Events with the block index of the segment that caused them.
     pub(super) events: VecDeque<(u32, RoutedBy<P, R>)>,
-    /// What rendered events refer to.
+    /// Memory that the rendered events share.
     pub(super) arena: R::Arena,
-    /// Set in the last output of a block.
+    /// Counters, set in the last output of a block.
     pub(super) block: Option<BlockEnd<P::Counters>>,
 }
 
-/// What a worker says with the last output of a block.
+/// State of a worker at the end of a block.
 pub(super) struct BlockEnd<C> {
     pub(super) counters: CounterSnapshot<C>,
-    /// Frames, bytes, decode and filter, from the first worker: all count the same.
+    /// Ingest counters of the first worker. All workers count the same.
     pub(super) ingest: Option<Counters>,
     pub(super) taken_at: Option<Timestamp>,
 }
@@ -45,7 +45,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Default for WorkerOutput<P, R> {
     }
 }
 
-/// The channels from a worker to the merging thread, and back for reuse.
+/// The channels between a worker and the merging thread: outputs, and empty outputs for reuse.
 pub(super) struct OutputChannel<P: Protocol, R: Render<Event<Report<P>>>> {
     pub(super) outputs: Sender<WorkerOutput<P, R>>,
     pub(super) spare: Receiver<WorkerOutput<P, R>>,
@@ -66,21 +66,21 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> OutputChannel<P, R> {
 pub(super) struct Worker<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     pub(super) number: usize,
     pub(super) ingest: &'a mut Ingest,
-    pub(super) flows: Flows<P>,
+    pub(super) flows: FlowTable<P>,
     pub(super) render: &'a R,
     pub(super) channel: OutputChannel<P, R>,
     pub(super) dropped: Dropped,
 }
 
-/// What a worker leaves behind.
-pub(super) struct WorkerEnd<P: Protocol> {
-    pub(super) flows: Flows<P>,
+/// The result of a worker thread.
+pub(super) struct WorkerResult<P: Protocol> {
+    pub(super) flows: FlowTable<P>,
     pub(super) dropped: Dropped,
 }
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
     /// Analyses blocks until the ring ends.
-    pub(super) fn run<S: Source>(mut self, ring: &Ring<'_, S>) -> (WorkerEnd<P>, Result<(), S::Error>) {
+    pub(super) fn run<S: Source>(mut self, ring: &Ring<'_, S>) -> (WorkerResult<P>, Result<(), S::Error>) {
         let _leaving = LeaveOnDrop { ring, worker: self.number };
         let mut finished = None;
         let outcome = loop {
@@ -99,16 +99,16 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
         };
         self.flows.expire(self.ingest.clock.now());
         self.flows.clear();
-        (WorkerEnd { flows: self.flows, dropped: self.dropped }, outcome)
+        (WorkerResult { flows: self.flows, dropped: self.dropped }, outcome)
     }
 
     fn analyze(&mut self, block: &Block) {
         let Self { ingest, flows, render, channel, .. } = self;
         let output = channel.empty_output();
-        let mut share = Share { index: 0, flows, render: *render, output };
+        let mut share = OwnedFlows { index: 0, flows, render: *render, output };
         ingest.count_filtered(block);
         for frame in block.iter() {
-            let _ = ingest.take(&frame, &mut share);
+            let _ = ingest.on_frame(&frame, &mut share);
             if share.output.events.len() >= MAX_OUTPUT_EVENTS {
                 channel.send(std::mem::replace(&mut share.output, channel.empty_output()));
             }
@@ -117,13 +117,13 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
         self.send_last(output, block);
     }
 
-    /// Decodes a block, so that its frames are counted, and drops the segments of this worker's flows.
+    /// Decodes a block to count its frames, and drops the segments of this worker's flows.
     fn skip(&mut self, block: &Block) {
         let Self { ingest, flows, dropped, channel, .. } = self;
-        let mut skipped = Skipped { flows, segments: 0 };
+        let mut skipped = DropCounter { flows, segments: 0 };
         ingest.count_filtered(block);
         for frame in block.iter() {
-            let _ = ingest.take(&frame, &mut skipped);
+            let _ = ingest.on_frame(&frame, &mut skipped);
         }
         dropped.add(Dropped { segments: skipped.segments, blocks: 1 });
         let output = channel.empty_output();
@@ -141,24 +141,24 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
     }
 }
 
-/// Leads the segments of a worker's flows to the flow table.
-struct Share<'a, P: Protocol, R: Render<Event<Report<P>>>> {
-    /// The index in the block of the next segment.
+/// Passes the segments of a worker's flows to the flow table.
+struct OwnedFlows<'a, P: Protocol, R: Render<Event<Report<P>>>> {
+    /// Index of the next segment in the block.
     index: u32,
-    flows: &'a mut Flows<P>,
+    flows: &'a mut FlowTable<P>,
     render: &'a R,
     output: WorkerOutput<P, R>,
 }
 
-impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for Share<'_, P, R> {
+impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for OwnedFlows<'_, P, R> {
     #[inline(always)]
     fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()> {
         let index = self.index;
         self.index = index.saturating_add(1);
-        let outline = segment.outline();
-        if self.flows.has_partition_of(&outline.key) {
+        let meta = segment.meta();
+        if self.flows.owns_flow(&meta.key) {
             let Self { flows, render, output: WorkerOutput { events, arena, .. }, .. } = self;
-            let _ = flows.segment(&outline, segment, now, &mut |event| {
+            let _ = flows.on_segment(&meta, segment, now, &mut |event| {
                 events.push_back((index, route::<P::Event, P::SharedState, R>(event, *render, arena)));
                 ControlFlow::Continue(())
             });
@@ -168,21 +168,21 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for Share<'_, P, R
 }
 
 /// Counts the segments of a worker's flows.
-struct Skipped<'a, P: Protocol> {
-    flows: &'a Flows<P>,
+struct DropCounter<'a, P: Protocol> {
+    flows: &'a FlowTable<P>,
     segments: u64,
 }
 
-impl<P: Protocol> SegmentHandler for Skipped<'_, P> {
+impl<P: Protocol> SegmentHandler for DropCounter<'_, P> {
     fn on_segment(&mut self, segment: &impl LazySegment, _: Timestamp) -> ControlFlow<()> {
-        if self.flows.has_partition_of(&segment.outline().key) {
+        if self.flows.owns_flow(&segment.meta().key) {
             self.segments = self.segments.saturating_add(1);
         }
         ControlFlow::Continue(())
     }
 }
 
-/// Takes a worker out of the ring when it ends, however it does.
+/// Removes a worker from the ring on drop, also after a panic.
 struct LeaveOnDrop<'r, 'a, S: Source> {
     ring: &'r Ring<'a, S>,
     worker: usize,

@@ -1,47 +1,47 @@
-//! Many frames in one buffer.
+//! Blocks of frames in one buffer.
 
 use super::prefetch;
 use crate::limits::{MAX_BLOCK_FRAMES, PREFETCH_DISTANCE};
 use crate::{Frame, LinkType, Timestamp};
 
-/// Frames that lie in one buffer: what a [`Source`](crate::Source) fills and several workers read.
+/// A block of frames in one buffer, filled by a [`Source`](crate::Source) and read by several workers.
 #[derive(Debug)]
 pub struct Block {
-    /// The first `len` bytes belong to frames; what follows is room.
+    /// The first `len` bytes contain frames; the rest is spare.
     bytes: Vec<u8>,
     len: usize,
     frames: Vec<FrameRecord>,
     taken_at: Option<Timestamp>,
     limit: usize,
     max_frames: usize,
-    /// Frames that a filter expression removed, and the bytes captured of them.
+    /// Number of frames that a filter expression removed, and their captured bytes.
     filtered: (u64, u64),
 }
 
-/// Where a frame lies in the buffer of its [`Block`], and what was recorded of it.
+/// Location and metadata of a frame in the buffer of its [`Block`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameRecord {
-    /// When the frame was captured.
+    /// Capture time.
     pub ts: Timestamp,
     /// Offset of its first byte in the buffer.
     pub start: u32,
     /// Captured bytes.
     pub len: u32,
-    /// How long the frame was on the wire, in bytes.
+    /// Length on the wire, in bytes.
     pub wire_len: u32,
-    /// How its first bytes are to be read.
+    /// Link-layer type.
     pub link: LinkType,
 }
 
 impl Block {
-    /// An empty block that is full at `limit` bytes, at least one.
+    /// Creates an empty block that is full at `limit` bytes, at least one.
     pub fn new(limit: usize) -> Self {
         Self {
             bytes: Vec::new(),
             len: 0,
             frames: Vec::new(),
             taken_at: None,
-            // A block that is full from the start could never be filled.
+            // A limit of zero would make the block full at once.
             limit: limit.max(1),
             max_frames: MAX_BLOCK_FRAMES,
             filtered: (0, 0),
@@ -55,12 +55,12 @@ impl Block {
         self.max_frames = MAX_BLOCK_FRAMES;
     }
 
-    /// Makes the block full at this number of frames, until it is cleared.
+    /// Limits the number of frames until the block is cleared.
     pub(crate) fn limit_frames(&mut self, count: u64) {
         self.max_frames = usize::try_from(count).unwrap_or(usize::MAX).min(MAX_BLOCK_FRAMES);
     }
 
-    /// The number of bytes at which the block is full. One frame more may exceed it.
+    /// Returns the number of bytes at which the block is full. The last frame may exceed it.
     pub fn limit(&self) -> usize {
         self.limit
     }
@@ -83,14 +83,14 @@ impl Block {
         self.frames.push(FrameRecord { ts, start, len, wire_len, link });
     }
 
-    /// Adds the record of a frame that lies in a buffer which [`swap_buffer`](Self::swap_buffer) hands over afterwards.
+    /// Adds the record of a frame in a buffer that [`swap_buffer`](Self::swap_buffer) hands over afterwards.
     #[inline]
     pub fn push_record(&mut self, record: FrameRecord) {
         self.frames.push(record);
     }
 
-    /// Takes the buffer in which the [recorded](Self::push_record) frames lie, and gives back the block's own, whose
-    /// content is arbitrary.
+    /// Replaces the buffer by the one that contains the [recorded](Self::push_record) frames. Returns the old buffer,
+    /// whose content is arbitrary.
     pub fn swap_buffer(&mut self, buffer: Vec<u8>) -> Vec<u8> {
         self.len = buffer.len();
         std::mem::replace(&mut self.bytes, buffer)
@@ -101,7 +101,7 @@ impl Block {
         self.frames.truncate(count);
     }
 
-    /// Keeps the frames for which this holds, and counts the others as filtered.
+    /// Removes and counts the frames that `passes` rejects.
     #[cfg(feature = "libpcap")]
     pub(crate) fn filter(&mut self, mut passes: impl FnMut(&Frame<'_>) -> bool) {
         let Self { bytes, frames, filtered, .. } = self;
@@ -116,7 +116,7 @@ impl Block {
         });
     }
 
-    /// How many frames a filter expression removed, and the bytes captured of them.
+    /// Returns the number of frames that a filter expression removed, and their captured bytes.
     pub(crate) fn filtered(&self) -> (u64, u64) {
         self.filtered
     }
@@ -126,22 +126,22 @@ impl Block {
         self.frames.is_empty() && self.filtered.0 == 0
     }
 
-    /// The records of the frames, in their order.
+    /// Returns the records of the frames in order.
     pub fn frames(&self) -> &[FrameRecord] {
         &self.frames
     }
 
-    /// When the source took the first of the frames from whoever captured it, by the clock that stamps frames.
+    /// Returns when the source received the first frame from the capture mechanism, by the clock that stamps frames.
     pub fn taken_at(&self) -> Option<Timestamp> {
         self.taken_at
     }
 
-    /// Sets when the source took the first of the frames.
+    /// Sets when the source received the first frame.
     pub fn set_taken_at(&mut self, taken_at: Option<Timestamp>) {
         self.taken_at = taken_at;
     }
 
-    /// The frames, in their order. Each prefetches the one 16 positions behind it.
+    /// Iterates over the frames in order. Each step prefetches the frame 16 positions ahead.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = Frame<'_>> {
         self.frames.iter().enumerate().map(|(index, record)| {
@@ -154,7 +154,7 @@ impl Block {
 }
 
 impl FrameRecord {
-    /// The frame. One that does not lie in these bytes is empty.
+    /// Returns the frame; an empty one if its range exceeds the buffer.
     #[inline]
     fn frame<'a>(&self, bytes: &'a [u8]) -> Frame<'a> {
         let Self { ts, start, len, wire_len, link } = *self;
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn block_gives_back_the_frames_it_was_given() {
+    fn block_returns_pushed_frames() {
         let mut block = Block::new(10);
         for round in 0..3 {
             block.clear();

@@ -1,26 +1,26 @@
-//! The beginning of a source.
+//! A limit on the number of frames.
 
 use crate::{Block, Fill, NextFrame, Source};
 
-/// The first frames of another source.
+/// A [`Source`] that ends after a number of frames of another source.
 #[derive(Clone, Debug)]
 pub struct FirstFrames<S> {
     source: S,
-    left: u64,
+    remaining: u64,
 }
 
 impl<S: Source> FirstFrames<S> {
-    /// At most `count` frames of a source.
+    /// Limits a source to `count` frames.
     pub fn new(source: S, count: u64) -> Self {
-        Self { source, left: count }
+        Self { source, remaining: count }
     }
 
-    /// How many frames may still be read.
-    pub fn left(&self) -> u64 {
-        self.left
+    /// Returns the number of frames that may still be read.
+    pub fn remaining(&self) -> u64 {
+        self.remaining
     }
 
-    /// The source behind it.
+    /// Returns the limited source.
     pub fn source(&self) -> &S {
         &self.source
     }
@@ -31,29 +31,29 @@ impl<S: Source> Source for FirstFrames<S> {
 
     #[inline]
     fn next_frame(&mut self) -> Result<NextFrame<'_>, S::Error> {
-        let Self { source, left } = self;
-        let Some(rest) = left.checked_sub(1) else { return Ok(NextFrame::End) };
-        // What the source returns is passed on as it is, and not copied.
+        let Self { source, remaining } = self;
+        let Some(rest) = remaining.checked_sub(1) else { return Ok(NextFrame::End) };
+        // Returns the source's result unchanged, so that the frame is not copied.
         let next = source.next_frame();
         if let Ok(NextFrame::Frame(_)) = &next {
-            *left = rest;
+            *remaining = rest;
         }
         next
     }
 
     fn fill(&mut self, block: &mut Block) -> Result<Fill, S::Error> {
-        if self.left == 0 {
+        if self.remaining == 0 {
             return Ok(Fill::End);
         }
-        block.limit_frames(self.left);
+        block.limit_frames(self.remaining);
         let outcome = self.source.fill(block);
         let count = block.frames().len() as u64;
-        match self.left.checked_sub(count) {
-            Some(left @ 1..) => self.left = left,
-            // A source that fills beyond the limit has read more than is wanted.
+        match self.remaining.checked_sub(count) {
+            Some(remaining @ 1..) => self.remaining = remaining,
+            // Some sources fill beyond the limit of the block.
             _ => {
-                block.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
-                self.left = 0;
+                block.truncate(usize::try_from(self.remaining).unwrap_or(usize::MAX));
+                self.remaining = 0;
                 return Ok(Fill::End);
             }
         }
@@ -69,7 +69,7 @@ mod tests {
     use crate::{Frame, Frames, LinkType, Timestamp};
 
     #[test]
-    fn first_frames_end_after_the_count() {
+    fn first_frames_ends_after_count() {
         let frame = Frame { ts: Timestamp::default(), link: LinkType::RAW, data: &[1, 2, 3], wire_len: 3 };
         for count in [0, 1, 4, 5, 9] {
             let mut one_by_one = FirstFrames::new(Frames::new([frame; 5]), count);
@@ -85,7 +85,7 @@ mod tests {
             assert_eq!((lent, block.frames().len() as u64), (count.min(5), count.min(5)));
             assert_eq!(read.get(), count.min(5), "a live source keeps what is not wanted");
             assert_eq!(
-                (one_by_one.left(), filling.left()),
+                (one_by_one.remaining(), filling.remaining()),
                 (count.saturating_sub(5), count.saturating_sub(5))
             );
         }

@@ -13,7 +13,7 @@ pub struct Frames<'a, I> {
 }
 
 impl<'a, I: Iterator<Item = Frame<'a>>> Frames<'a, I> {
-    /// A source of the frames that the iterator yields.
+    /// Creates a source from an iterator of frames.
     pub fn new(frames: impl IntoIterator<Item = Frame<'a>, IntoIter = I>) -> Self {
         Self { frames: frames.into_iter(), lifetime: PhantomData }
     }

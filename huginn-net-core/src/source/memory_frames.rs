@@ -9,8 +9,8 @@ use crate::{Frame, NextFrame, Source};
 
 /// A slice of frames as a [`Source`] that prefetches the frame 16 positions ahead.
 ///
-/// A cache miss stalls the core for longer than it takes to analyse most frames. Prefetching works on x86 and on 64-bit
-/// ARM; elsewhere frames are lent without.
+/// A cache miss stalls the core for longer than the analysis of most frames takes. Prefetching works on x86 and
+/// 64-bit ARM; on other targets it has no effect.
 ///
 /// ```
 /// use huginn_net_core::{Frame, LinkType, MemoryFrames, NextFrame, Source, Timestamp};
@@ -27,7 +27,7 @@ pub struct MemoryFrames<'a> {
 }
 
 impl<'a> MemoryFrames<'a> {
-    /// A source of these frames.
+    /// Creates a source of these frames.
     pub fn new(frames: &'a [Frame<'a>]) -> Self {
         Self { frames: frames.iter() }
     }
@@ -51,7 +51,7 @@ mod tests {
     use crate::{LinkType, Timestamp};
 
     #[test]
-    fn memory_frames_are_lent_unchanged() {
+    fn memory_frames_lends_frames_unchanged() {
         let data = vec![7; 2000];
         let frames: Vec<_> = (0..300_usize)
             .map(|n| {

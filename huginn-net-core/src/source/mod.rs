@@ -1,4 +1,4 @@
-//! Where frames come from.
+//! Sources of frames.
 
 mod block;
 mod first_frames;
@@ -15,10 +15,10 @@ use prefetch_index::prefetch_index;
 use crate::Frame;
 use crate::limits::CACHE_LINE_LEN;
 
-/// Supplies the frames of a capture, in their order.
+/// Supplies the frames of a capture in order.
 ///
-/// [`next_frame`](Self::next_frame) lends one frame at a time: analysis in one thread copies nothing.
-/// [`fill`](Self::fill) puts many frames into a [`Block`], which several workers share.
+/// [`next_frame`](Self::next_frame) lends one frame at a time, which sequential analysis does not copy.
+/// [`fill`](Self::fill) collects frames in a [`Block`] for several workers.
 ///
 /// ```
 /// use huginn_net_core::{Frame, LinkType, NextFrame, Source, Timestamp};
@@ -40,22 +40,22 @@ use crate::limits::CACHE_LINE_LEN;
 /// }
 /// ```
 pub trait Source {
-    /// Why no further frame can be read.
+    /// The error that ends the source.
     type Error;
 
     /// Lends the next frame.
     ///
-    /// A source that waits for frames first returns [`NextFrame::Idle`] once when none is ready, so that the caller can
-    /// finish its work, and waits in the next call.
+    /// If no frame is ready, a waiting source first returns [`NextFrame::Idle`], so that the caller can finish its
+    /// work. It waits in the next call.
     ///
     /// # Errors
-    /// Why the source ends early. After an error, and after [`NextFrame::End`], every call returns the end.
+    /// The error that ends the source. Every call after an error or [`NextFrame::End`] returns the end.
     fn next_frame(&mut self) -> Result<NextFrame<'_>, Self::Error>;
 
     /// Appends frames to an empty block until the block is full or the source would wait.
     ///
-    /// By default it copies the frames that [`next_frame`](Self::next_frame) lends. A source that reads into memory of
-    /// its own may hand that over instead: see [`Block::swap_buffer`].
+    /// The default implementation copies the frames of [`next_frame`](Self::next_frame). A source with its own buffer
+    /// can hand it over instead: see [`Block::swap_buffer`].
     ///
     /// # Errors
     /// Those of [`next_frame`](Self::next_frame). Frames before the error are in the block.
@@ -71,7 +71,7 @@ pub trait Source {
     }
 }
 
-/// What [`Source::next_frame`] found.
+/// Result of [`Source::next_frame`].
 #[derive(Clone, Copy, Debug)]
 pub enum NextFrame<'a> {
     /// The next frame.
@@ -83,16 +83,16 @@ pub enum NextFrame<'a> {
 }
 
 impl<'a> NextFrame<'a> {
-    /// The frame, or `None` at the end, of a source that never waits.
+    /// Converts the result of a source that never waits; `None` is the end.
     pub fn from_frame(frame: Option<Frame<'a>>) -> Self {
         frame.map_or(Self::End, Self::Frame)
     }
 }
 
-/// Why [`Source::fill`] returned.
+/// Result of [`Source::fill`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
-    /// The block is full, or holds all that one read gave; more frames may follow.
+    /// The block is full or contains all of one read; more frames may follow.
     More,
     /// No further frame is ready; the block may be empty.
     Idle,

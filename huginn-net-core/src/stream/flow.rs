@@ -11,9 +11,9 @@ use crate::{Interest, Side, TcpFlags, TcpHeader};
 
 /// Reassembles one TCP connection for a set of parsers.
 ///
-/// Nothing is allocated before the first payload. A connection whose first payload every parser
-/// [summarizes](StreamParser::summarize) is remembered by the numbers of that segment until its next data. A side that no
-/// parser reads is not buffered, and the connection ends when no parser reads either side.
+/// The flow allocates nothing before the first payload. If every parser [summarizes](StreamParser::summarize) that
+/// payload, the flow stores only the numbers of its segment until more data arrives. A side that no parser reads is
+/// not buffered, and the flow ends when no parser reads either side.
 #[derive(Debug)]
 pub struct StreamFlow<S> {
     initial: InitialSeqs,
@@ -26,7 +26,7 @@ pub struct StreamFlow<S> {
 #[derive(Debug)]
 enum State<S> {
     NoData,
-    /// All that came is a segment that every parser summarized.
+    /// Only one segment with payload was seen, and every parser summarized it.
     FirstSegment(FirstSegment),
     Open(Box<Open<S>>),
     Done,
@@ -36,7 +36,7 @@ enum State<S> {
 struct Open<S> {
     connection: TcpConnection,
     start: StreamStart,
-    /// How many of the next bytes of client and server no parser needs to read.
+    /// Number of next bytes of client and server that no parser needs to read.
     skippable: [u64; 2],
     parsers: S,
 }
@@ -53,9 +53,10 @@ impl<S> Default for StreamFlow<S> {
 }
 
 impl<S: ParserSet> StreamFlow<S> {
-    /// Takes the next segment of the connection: its header and its payload [without padding](super::without_padding).
+    /// Processes the next segment of the connection: its header and its payload [without
+    /// padding](super::without_padding).
     ///
-    /// `new_parsers` makes the parsers when the first data come, and again after a summarized segment. `feed` passes data
+    /// `new_parsers` creates the parsers at the first data, and again after a summarized segment. `feed` passes data
     /// to each parser of the set with [`ParserSlot::on_data`].
     #[inline]
     pub fn on_segment(
@@ -69,7 +70,7 @@ impl<S: ParserSet> StreamFlow<S> {
     ) -> Interest {
         match &mut self.state {
             State::NoData => {
-                self.initial.learn(tcp, sender);
+                self.initial.update(tcp, sender);
                 if tcp.flags.contains(TcpFlags::SYN) {
                     self.start = StreamStart::Handshake;
                 }
@@ -81,12 +82,12 @@ impl<S: ParserSet> StreamFlow<S> {
                 if first.is_acknowledged_by(tcp, payload, sender) {
                     return Interest::More;
                 }
-                let mut open = first.reopen(self.initial, self.start, new_parsers());
-                let survey = open.on_segment(tcp, payload, sender, counters, feed);
-                self.settle(open, &survey);
+                let mut open = first.resume(self.initial, self.start, new_parsers());
+                let status = open.on_segment(tcp, payload, sender, counters, feed);
+                self.set_state(open, &status);
             }
             State::Open(open) => {
-                let survey = if open.comes_next(tcp, payload.len(), sender) {
+                let status = if open.accept_in_order(tcp, payload.len(), sender) {
                     if payload.is_empty() || open.skip(sender, payload.len()) {
                         return Interest::More;
                     }
@@ -94,10 +95,10 @@ impl<S: ParserSet> StreamFlow<S> {
                 } else {
                     open.on_segment(tcp, payload, sender, counters, feed)
                 };
-                if survey.is_done() {
+                if status.is_done() {
                     (self.state, self.buffered_bytes) = (State::Done, 0);
                 } else {
-                    self.buffered_bytes = buffered_bytes(open, &survey);
+                    self.buffered_bytes = buffered_bytes(open, &status);
                 }
             }
             State::Done => {}
@@ -108,13 +109,13 @@ impl<S: ParserSet> StreamFlow<S> {
         }
     }
 
-    /// The memory of the connection beside this value, in bytes.
+    /// Returns the heap memory of the connection, in bytes.
     #[inline]
     pub fn buffered_bytes(&self) -> usize {
         self.buffered_bytes as usize
     }
 
-    /// Takes the first segment with payload.
+    /// Processes the first segment with payload.
     fn open(
         &mut self,
         tcp: &TcpHeader<'_>,
@@ -135,7 +136,7 @@ impl<S: ParserSet> StreamFlow<S> {
             }
         }
         let mut open = Open { connection: TcpConnection::new(initial), start, skippable: [0; 2], parsers };
-        let survey = if first.is_some() {
+        let status = if first.is_some() {
             let counters = &mut StreamCounters::default();
             open.connection.on_segment(
                 tcp,
@@ -147,38 +148,38 @@ impl<S: ParserSet> StreamFlow<S> {
             );
             let mut resume = Resume { start, sender, len: payload.len() };
             open.parsers.visit(&mut resume);
-            open.survey()
+            open.status()
         } else {
             open.on_segment(tcp, payload, sender, counters, feed)
         };
-        self.settle(open, &survey);
+        self.set_state(open, &status);
     }
 
-    fn settle(&mut self, open: Open<S>, survey: &Survey) {
-        if survey.is_done() {
+    fn set_state(&mut self, open: Open<S>, status: &ParserStatus) {
+        if status.is_done() {
             (self.state, self.buffered_bytes) = (State::Done, 0);
         } else {
-            self.buffered_bytes = buffered_bytes(&open, survey);
+            self.buffered_bytes = buffered_bytes(&open, status);
             self.state = State::Open(Box::new(open));
         }
     }
 }
 
-fn buffered_bytes<S>(open: &Open<S>, survey: &Survey) -> u32 {
+fn buffered_bytes<S>(open: &Open<S>, status: &ParserStatus) -> u32 {
     let bytes =
-        size_of::<Open<S>>().saturating_add(open.connection.buffered_bytes()).saturating_add(survey.buffered);
+        size_of::<Open<S>>().saturating_add(open.connection.buffered_bytes()).saturating_add(status.buffered);
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 impl<S: ParserSet> Open<S> {
-    /// Whether the payload of a segment comes next and nothing else changes, as for most. Reassembly then counts it as
-    /// delivered.
+    /// Whether the segment is the next in order and changes nothing else, as most are. Reassembly then counts its
+    /// payload as delivered.
     #[inline]
-    fn comes_next(&mut self, tcp: &TcpHeader<'_>, payload_len: usize, sender: Side) -> bool {
-        !tcp.flags.closes() && self.connection.take_next(tcp, payload_len, sender)
+    fn accept_in_order(&mut self, tcp: &TcpHeader<'_>, payload_len: usize, sender: Side) -> bool {
+        !tcp.flags.is_fin_or_rst() && self.connection.accept_in_order(tcp, payload_len, sender)
     }
 
-    /// Skips the next payload unread, if every parser lets it.
+    /// Skips the next payload if every parser permits it.
     #[inline]
     fn skip(&mut self, sender: Side, payload_len: usize) -> bool {
         let [client, server] = &mut self.skippable;
@@ -189,17 +190,17 @@ impl<S: ParserSet> Open<S> {
         true
     }
 
-    /// Reads the next payload.
+    /// Feeds the next payload to the parsers.
     #[inline]
     fn on_payload(
         &mut self,
         payload: &[u8],
         sender: Side,
         feed: &mut impl FnMut(&mut S, StreamInput<'_>),
-    ) -> Survey {
+    ) -> ParserStatus {
         let (data, start) = (StreamData::Bytes(payload), self.start);
         feed(&mut self.parsers, StreamInput { side: sender, data, start, is_first_segment: false });
-        self.survey()
+        self.status()
     }
 
     fn on_segment(
@@ -209,34 +210,34 @@ impl<S: ParserSet> Open<S> {
         sender: Side,
         counters: &mut StreamCounters,
         feed: &mut impl FnMut(&mut S, StreamInput<'_>),
-    ) -> Survey {
+    ) -> ParserStatus {
         let Self { connection, start, parsers, .. } = self;
-        if tcp.flags.closes() {
+        if tcp.flags.is_fin_or_rst() {
             parsers.visit(&mut Close);
         }
         connection.on_segment(tcp, payload, sender, MAX_OUT_OF_ORDER_BYTES, counters, &mut |side, data| {
             feed(parsers, StreamInput { side, data, start: *start, is_first_segment: false });
         });
-        self.survey()
+        self.status()
     }
 
     /// Drops the parsers that are done, and the directions that no parser reads.
-    fn survey(&mut self) -> Survey {
-        let mut survey = Survey { reads: [false; 2], skippable: [u64::MAX; 2], buffered: 0 };
-        self.parsers.visit(&mut survey);
-        self.skippable = survey.skippable;
-        let [reads_client, reads_server] = survey.reads;
+    fn status(&mut self) -> ParserStatus {
+        let mut status = ParserStatus { reads: [false; 2], skippable: [u64::MAX; 2], buffered: 0 };
+        self.parsers.visit(&mut status);
+        self.skippable = status.skippable;
+        let [reads_client, reads_server] = status.reads;
         if !reads_client {
-            self.connection.ignore(Side::Client);
+            self.connection.stop_reading(Side::Client);
         }
         if !reads_server {
-            self.connection.ignore(Side::Server);
+            self.connection.stop_reading(Side::Server);
         }
-        survey
+        status
     }
 }
 
-/// The first segment with payload: a connection can be rebuilt from its numbers.
+/// The numbers of the first segment with payload, from which the connection can be rebuilt.
 #[derive(Clone, Copy, Debug)]
 struct FirstSegment {
     seq: u32,
@@ -255,7 +256,7 @@ impl FirstSegment {
     fn new(initial: InitialSeqs, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> Option<Self> {
         let len =
             u16::try_from(payload.len()).ok().filter(|len| usize::from(*len) <= MAX_FIRST_SEGMENT_LEN)?;
-        initial.are_followed_by(tcp, sender, MAX_OUT_OF_ORDER_BYTES).then_some(Self {
+        initial.are_in_order(tcp, sender, MAX_OUT_OF_ORDER_BYTES).then_some(Self {
             seq: tcp.seq,
             ack: tcp.ack,
             flags: tcp.flags,
@@ -268,12 +269,12 @@ impl FirstSegment {
 
     /// Keeps the summaries of all parsers. False if a parser has none and reads on.
     fn take_summaries(&mut self, parsers: &mut impl ParserSet) -> bool {
-        let mut take = TakeSummaries { first: self, index: 0, are_all: true };
+        let mut take = SaveSummaries { first: self, index: 0, is_complete: true };
         parsers.visit(&mut take);
-        take.are_all && self.summarized != 0
+        take.is_complete && self.summarized != 0
     }
 
-    /// Whether a segment is the receiver's acknowledgement of this one, and nothing else.
+    /// Whether a segment only acknowledges this one.
     fn is_acknowledged_by(&self, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> bool {
         const CONTROL: TcpFlags = TcpFlags::SYN.union(TcpFlags::FIN).union(TcpFlags::RST);
         let syn = u32::from(self.flags.contains(TcpFlags::SYN));
@@ -281,9 +282,9 @@ impl FirstSegment {
         sender != self.sender && payload.is_empty() && tcp.ack == end && !tcp.flags.intersects(CONTROL)
     }
 
-    /// The connection behind this segment.
-    fn reopen<S: ParserSet>(&self, initial: InitialSeqs, start: StreamStart, mut parsers: S) -> Open<S> {
-        /// The parsers have read the payload; reassembly needs its length alone.
+    /// Rebuilds the connection after this segment.
+    fn resume<S: ParserSet>(&self, initial: InitialSeqs, start: StreamStart, mut parsers: S) -> Open<S> {
+        /// The parsers have read the payload; reassembly needs only its length.
         static UNREAD: [u8; MAX_FIRST_SEGMENT_LEN] = [0; MAX_FIRST_SEGMENT_LEN];
         let Self { seq, ack, flags, len, sender, .. } = *self;
         let tcp = TcpHeader { src_port: 0, dst_port: 0, seq, ack, flags, window: 0, urgent: 0, options: &[] };
@@ -291,20 +292,20 @@ impl FirstSegment {
         let mut connection = TcpConnection::new(initial);
         let counters = &mut StreamCounters::default();
         connection.on_segment(&tcp, payload, sender, MAX_OUT_OF_ORDER_BYTES, counters, &mut |_, _| {});
-        parsers.visit(&mut PutSummaries { first: self, index: 0 });
+        parsers.visit(&mut RestoreSummaries { first: self, index: 0 });
         parsers.visit(&mut Resume { start, sender, len: payload.len() });
         Open { connection, start, skippable: [0; 2], parsers }
     }
 }
 
 /// Moves the summaries of parsers to a [`FirstSegment`].
-struct TakeSummaries<'a> {
+struct SaveSummaries<'a> {
     first: &'a mut FirstSegment,
     index: usize,
-    are_all: bool,
+    is_complete: bool,
 }
 
-impl ParserVisitor for TakeSummaries<'_> {
+impl ParserVisitor for SaveSummaries<'_> {
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
         let FirstSegment { summarized, summaries, .. } = self.first;
         match (&slot.0, summaries.get_mut(self.index)) {
@@ -313,19 +314,19 @@ impl ParserVisitor for TakeSummaries<'_> {
                 *summarized |= bit(self.index);
             }
             (SlotState::Dropped, _) => {}
-            _ => self.are_all = false,
+            _ => self.is_complete = false,
         }
         self.index = self.index.saturating_add(1);
     }
 }
 
 /// Moves the summaries of a [`FirstSegment`] to the parsers of a new set.
-struct PutSummaries<'a> {
+struct RestoreSummaries<'a> {
     first: &'a FirstSegment,
     index: usize,
 }
 
-impl ParserVisitor for PutSummaries<'_> {
+impl ParserVisitor for RestoreSummaries<'_> {
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
         let FirstSegment { summarized, summaries, .. } = self.first;
         let summary = summaries.get(self.index).filter(|_| summarized & bit(self.index) != 0);
@@ -387,7 +388,7 @@ impl ParserVisitor for Close {
 }
 
 /// The state of all parsers after a segment; drops those that are done.
-struct Survey {
+struct ParserStatus {
     /// Whether a parser reads client and server.
     reads: [bool; 2],
     /// How many of the next bytes of client and server no parser needs to read.
@@ -396,13 +397,13 @@ struct Survey {
     buffered: usize,
 }
 
-impl Survey {
+impl ParserStatus {
     fn is_done(&self) -> bool {
         self.reads == [false; 2]
     }
 }
 
-impl ParserVisitor for Survey {
+impl ParserVisitor for ParserStatus {
     #[inline]
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
         match &mut slot.0 {

@@ -1,48 +1,48 @@
-//! Where the directions of a TCP connection begin.
+//! Initial sequence numbers of a TCP connection.
 
-use super::pick;
+use super::side_mut;
 use crate::{Side, TcpFlags, TcpHeader};
 
 /// The sequence number of the first byte of a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InitialSeq {
     pub(crate) seq: u32,
-    /// Whether a SYN of the sender announced it. Otherwise earlier bytes may come yet.
+    /// Whether it came from a SYN. Otherwise earlier bytes may follow.
     pub(crate) from_syn: bool,
 }
 
 impl InitialSeq {
     /// Whether the direction may begin at `seq` instead: up to `window` bytes earlier, unless a SYN announced its beginning.
-    pub(crate) fn may_be(self, seq: u32, window: usize) -> bool {
+    pub(crate) fn may_start_at(self, seq: u32, window: usize) -> bool {
         let back = self.seq.wrapping_sub(seq).cast_signed();
         !self.from_syn && back > 0 && usize::try_from(back).is_ok_and(|back| back <= window)
     }
 }
 
-/// Where client and server begin, as far as the segments before the first payload show.
+/// Initial sequence numbers of client and server, as far as the segments before the first payload show.
 ///
 /// It costs 16 bytes for each of the many connections without payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct InitialSeqs(pub(super) [Option<InitialSeq>; 2]);
 
 impl InitialSeqs {
-    /// Learns from a segment: a SYN announces where its sender begins, and the last SYN counts; an acknowledgement shows
-    /// where the other side goes on.
-    pub(crate) fn learn(&mut self, tcp: &TcpHeader<'_>, sender: Side) {
+    /// Updates the numbers from a segment. The last SYN of a side sets its number; an acknowledgement shows where the
+    /// other side continues.
+    pub(crate) fn update(&mut self, tcp: &TcpHeader<'_>, sender: Side) {
         if tcp.flags.contains(TcpFlags::SYN) {
-            *pick(&mut self.0, sender) = Some(InitialSeq { seq: tcp.first_byte_seq(), from_syn: true });
+            *side_mut(&mut self.0, sender) = Some(InitialSeq { seq: tcp.first_byte_seq(), from_syn: true });
         }
         if tcp.flags.contains(TcpFlags::ACK) {
-            pick(&mut self.0, sender.peer()).get_or_insert(InitialSeq { seq: tcp.ack, from_syn: false });
+            side_mut(&mut self.0, sender.peer()).get_or_insert(InitialSeq { seq: tcp.ack, from_syn: false });
         }
     }
 
     /// Whether a new [`TcpConnection`](super::TcpConnection) would deliver the payload of this segment at once and whole:
     /// nothing is missing before it, and none of it is old.
-    pub(crate) fn are_followed_by(mut self, tcp: &TcpHeader<'_>, sender: Side, window: usize) -> bool {
+    pub(crate) fn are_in_order(mut self, tcp: &TcpHeader<'_>, sender: Side, window: usize) -> bool {
         let seq = tcp.first_byte_seq();
         tcp.flags.contains(TcpFlags::SYN)
-            || pick(&mut self.0, sender)
-                .is_none_or(|initial| initial.seq == seq || initial.may_be(seq, window))
+            || side_mut(&mut self.0, sender)
+                .is_none_or(|initial| initial.seq == seq || initial.may_start_at(seq, window))
     }
 }

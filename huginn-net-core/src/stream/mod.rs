@@ -24,6 +24,6 @@ pub use parser_slot::{ParserSlot, StreamInput};
 use crate::Side;
 use tcp_connection::TcpConnection;
 
-fn pick<T>([client, server]: &mut [T; 2], side: Side) -> &mut T {
+fn side_mut<T>([client, server]: &mut [T; 2], side: Side) -> &mut T {
     side.choose(client, server)
 }

@@ -61,7 +61,7 @@ impl<P: StreamParser> Protocol for StreamObserver<P> {
         self.counters.add(&worker.counters);
     }
 
-    fn counted(&self) -> Self::Counters {
+    fn counters(&self) -> Self::Counters {
         self.counters
     }
 

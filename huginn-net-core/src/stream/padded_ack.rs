@@ -1,18 +1,19 @@
-//! Ethernet padding that a sensor took for payload.
+//! Removal of Ethernet padding that the IP length counts as payload.
 
 use crate::limits::MIN_ETHERNET_PAYLOAD_LEN;
 use crate::{Segment, TcpFlags};
 
-/// The payload of a segment, without Ethernet padding that the IP length counts.
+/// Returns the payload of a segment without Ethernet padding that the IP length counts.
 ///
-/// Some network cards and sensors count the padding of a minimum Ethernet frame (46 bytes behind the Ethernet header, IEEE
-/// 802.3) into the IP total length. A pure ACK then seems to carry a few zero bytes, at the place of the next byte of its
-/// sender. As the first copy of a byte counts, they would hide the start of a ClientHello or a request. nDPI ignores
-/// such bytes, too.
+/// Some network cards and sensors count the padding of a minimum Ethernet frame (46 bytes after the Ethernet header,
+/// IEEE 802.3) into the IP total length. A pure ACK then seems to carry a few zero bytes at the sender's next
+/// sequence number. Since the first copy of a byte wins, they would hide the start of a ClientHello or a request.
+/// nDPI ignores such bytes, too.
 ///
-/// A segment is such an ACK if its IPv4 packet is exactly 46 bytes long, its payload is all zeros, and ACK is set without
-/// SYN, FIN, RST, PSH or URG. A one-byte keep-alive probe of zero has a shorter packet. IPv6 headers leave no room for
-/// padding. Data that look so are lost: the end of a message has PSH set, and its middle is rarely so short.
+/// A segment is a padded ACK if its IPv4 packet is exactly 46 bytes long, its payload is all zeros, and ACK is set
+/// without SYN, FIN, RST, PSH or URG. A keep-alive probe with one zero byte has a shorter packet. IPv6 headers leave
+/// no room for padding. Real data of this form is lost, which is rare: the end of a message has PSH set, and its
+/// middle is rarely so short.
 #[inline]
 pub fn without_padding<'a>(segment: &Segment<'a>) -> &'a [u8] {
     const MAX_PADDING: usize = 6;

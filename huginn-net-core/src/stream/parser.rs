@@ -7,8 +7,8 @@ use crate::{Segment, Side, Tally};
 
 /// Parses the byte stream of one TCP connection.
 ///
-/// The value is the state of one connection. The stream layer makes it with the first data of the connection, feeds it the
-/// data of both sides in order, and drops it once it reads neither side.
+/// A value is the state of one connection. The stream layer creates it at the first data, feeds it the data of both
+/// sides in order, and drops it once it reads neither side.
 ///
 /// ```
 /// use huginn_net_core::{Analyzer, Probe, Side, StreamData, StreamObserver, StreamParser, StreamStart};
@@ -56,7 +56,7 @@ use crate::{Segment, Side, Tally};
 /// # let _ = analyzer;
 /// ```
 pub trait StreamParser: Sized + Send {
-    /// A finding.
+    /// An event of the parser.
     type Event: Send;
     /// Counters of the parser, summed over all connections.
     type Counters: Copy + Default + fmt::Debug + PartialEq + Send + Tally;
@@ -67,10 +67,10 @@ pub trait StreamParser: Sized + Send {
     /// the side for which the probe is certain. Must be cheap: it runs for every segment without a known flow.
     fn probe(sender: Side, first: &[u8]) -> Probe;
 
-    /// Makes the state of a connection whose first data follow.
+    /// Creates the state of a connection before its first data.
     fn new(start: StreamStart) -> Self;
 
-    /// Takes the next data of a side. `emit` takes an event and the side that it describes.
+    /// Parses the next data of a side. `emit` takes an event and the side that it describes.
     ///
     /// Only sides that the parser [reads](Self::reads) are delivered.
     fn on_data(
@@ -85,28 +85,28 @@ pub trait StreamParser: Sized + Send {
     /// neither side is done, and is dropped.
     fn reads(&self, side: Side) -> bool;
 
-    /// Takes notice of a FIN or RST of either side, before the payload of the same segment.
+    /// Handles a FIN or RST of either side, before the payload of the same segment.
     fn on_close(&mut self) {}
 
-    /// The number of bytes, from the next one of a side on, whose values do not matter, such as the rest of a body. The
-    /// stream layer may [skip](Self::skip) them instead of reading them.
+    /// Returns the number of next bytes of a side whose values do not matter, such as the rest of a body. The stream
+    /// layer may [skip](Self::skip) them.
     #[inline]
     fn skippable(&self, _side: Side) -> u64 {
         0
     }
 
-    /// Takes that many [skippable](Self::skippable) bytes as read: so many fewer are left to skip.
+    /// Skips `len` of the [skippable](Self::skippable) bytes.
     #[inline]
     fn skip(&mut self, _side: Side, _len: u64) {}
 
-    /// The heap memory of the parser, in bytes.
+    /// Returns the heap memory of the parser, in bytes.
     fn buffered_bytes(&self) -> usize;
 
-    /// Reads the first data of a connection, if they are all of a segment and leave the parser in a state that one byte
-    /// describes; otherwise does nothing.
+    /// Parses the first data of a connection, if one segment contains them and one byte can describe the resulting
+    /// state; otherwise does nothing.
     ///
-    /// An optimisation: a connection on which all parsers agree is remembered without memory of its own until its next
-    /// data. [`resume`](Self::resume) gets the byte back.
+    /// An optimisation: if all parsers of a connection return a summary, the connection needs no heap memory until
+    /// its next data. [`resume`](Self::resume) receives the byte.
     #[inline]
     fn summarize(
         _sender: Side,
@@ -118,46 +118,46 @@ pub trait StreamParser: Sized + Send {
         None
     }
 
-    /// Restores the state behind first data that were [summarized](Self::summarize) in this byte.
+    /// Restores the state after first data that were [summarized](Self::summarize) in this byte.
     fn resume(start: StreamStart, _sender: Side, _first_len: usize, _summary: u8) -> Self {
         Self::new(start)
     }
 }
 
-/// The judgement of a parser on first bytes.
+/// A parser's verdict on first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Probe {
     /// The protocol of the parser begins with these bytes.
     Certain,
-    /// More data decide.
+    /// The parser needs more data.
     Unsure,
     /// The connection holds nothing for the parser.
     NotForUs,
 }
 
-/// How much of the beginning of a connection was seen.
+/// How a connection starts in the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamStart {
-    /// Its SYN or SYN+ACK: the first data are its first.
+    /// With SYN or SYN+ACK: the first data captured is the first of the connection.
     Handshake,
-    /// Neither: data may have come before.
+    /// Without either: earlier data may be missing.
     Midstream,
 }
 
-/// The sender of a segment, if a connection that the parser reads begins with it: a SYN, or first bytes of which the
-/// parser is certain.
+/// Returns the sender of a segment that starts a connection for the parser: a SYN, or first bytes with
+/// [`Probe::Certain`].
 ///
 /// If both sides may send such bytes, the side with the lower port is the server.
 pub fn first_sender<P: StreamParser>(segment: &Segment<'_>) -> Option<Side> {
     let tcp = segment.tcp()?;
-    if tcp.flags.opens() {
+    if tcp.flags.is_initial_syn() {
         return Some(Side::Client);
     }
     if segment.payload.is_empty() {
         return None;
     }
-    let may_be = |side| P::probe(side, segment.payload) == Probe::Certain;
+    let is_certain = |side| P::probe(side, segment.payload) == Probe::Certain;
     let [likely, other] =
         if tcp.src_port < tcp.dst_port { [Side::Server, Side::Client] } else { [Side::Client, Side::Server] };
-    [likely, other].into_iter().find(|side| may_be(*side))
+    [likely, other].into_iter().find(|side| is_certain(*side))
 }

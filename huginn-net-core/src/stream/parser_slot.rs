@@ -1,4 +1,4 @@
-//! The place of one parser in a set.
+//! The slot of one parser in a set.
 
 use super::{Probe, StreamData, StreamParser, StreamStart};
 use crate::Side;

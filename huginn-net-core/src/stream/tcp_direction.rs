@@ -26,15 +26,15 @@ impl TcpDirection {
     ///
     /// The last SYN before the first byte counts: a server that keeps no state answers a retransmitted SYN with another
     /// sequence number (RFC 4987, section 3.6).
-    pub(crate) fn begin_at(&mut self, seq: u32) {
+    pub(crate) fn set_initial_seq(&mut self, seq: u32) {
         if self.is_empty() {
             (self.initial, self.acknowledged) = (Some(InitialSeq { seq, from_syn: true }), 0);
         }
     }
 
-    /// Takes the sequence number that the receiver waits for. The direction begins there if nothing else is known, or if
-    /// no byte has come and the known beginning is more than `window` bytes away.
-    pub(crate) fn begin_where_awaited(&mut self, ack: u32, window: usize) {
+    /// Processes the receiver's acknowledgement number. The direction starts there if its start is unknown, or if no
+    /// byte was captured and the known start is more than `window` bytes away.
+    pub(crate) fn start_at_ack(&mut self, ack: u32, window: usize) {
         let is_far = usize::try_from(self.ahead(ack)).map_or(true, |ahead| ahead > window);
         if self.initial.is_none() || is_far && self.is_empty() {
             (self.initial, self.acknowledged) = (Some(InitialSeq { seq: ack, from_syn: false }), 0);
@@ -66,10 +66,10 @@ impl TcpDirection {
             self.skip_gap(counters, deliver);
             let _ = self.insert(tcp, payload, window, deliver);
         }
-        self.skip_lost(counters, deliver);
+        self.skip_acknowledged_gaps(counters, deliver);
     }
 
-    /// Takes an acknowledgement of the receiver, which has the bytes before this sequence number.
+    /// Processes an acknowledgement: the receiver has all bytes before `ack`.
     pub(crate) fn acknowledge(
         &mut self,
         ack: u32,
@@ -77,18 +77,18 @@ impl TcpDirection {
         deliver: &mut impl FnMut(StreamData<'_>),
     ) {
         if self.initial.is_some() {
-            self.note_acknowledged(ack);
-            self.skip_lost(counters, deliver);
+            self.record_ack(ack);
+            self.skip_acknowledged_gaps(counters, deliver);
         }
     }
 
     /// Whether the next byte to be delivered has this sequence number, and nothing is buffered.
     #[inline]
-    pub(crate) fn continues_with(&self, seq: u32) -> bool {
+    pub(crate) fn is_next(&self, seq: u32) -> bool {
         self.initial.is_some() && self.bytes.buffered_bytes() == 0 && self.ahead(seq) == 0
     }
 
-    /// Skips payload that [continues](Self::continues_with) the direction.
+    /// Skips payload that [continues](Self::is_next) the direction.
     #[inline]
     pub(crate) fn skip(&mut self, len: usize) {
         self.bytes.skip(len);
@@ -97,16 +97,16 @@ impl TcpDirection {
     /// Takes an acknowledgement, as [`acknowledge`](Self::acknowledge) does, if it delivers nothing; returns whether it
     /// was taken.
     #[inline]
-    pub(crate) fn takes_plain_acknowledgement(&mut self, ack: u32) -> bool {
+    pub(crate) fn accept_pure_ack(&mut self, ack: u32) -> bool {
         if self.initial.is_none() || self.bytes.position() == 0 || self.bytes.buffered_bytes() != 0 {
             return false;
         }
-        self.note_acknowledged(ack);
+        self.record_ack(ack);
         true
     }
 
     #[inline]
-    fn note_acknowledged(&mut self, ack: u32) {
+    fn record_ack(&mut self, ack: u32) {
         let ahead = u64::try_from(self.ahead(ack)).unwrap_or(0);
         self.acknowledged = self.acknowledged.max(self.bytes.position().saturating_add(ahead));
     }
@@ -119,7 +119,7 @@ impl TcpDirection {
         deliver: &mut impl FnMut(StreamData<'_>),
     ) -> bool {
         let seq = tcp.first_byte_seq();
-        self.begin_before(seq, window);
+        self.start_at_segment(seq, window);
         let position = self.bytes.position();
         let (offset, payload) = match self.ahead(seq) {
             ahead @ 0.. => (position.saturating_add(u64::from(ahead.unsigned_abs())), payload),
@@ -131,12 +131,12 @@ impl TcpDirection {
         self.bytes.push(offset, payload, window, &mut |bytes| deliver(StreamData::Bytes(bytes)))
     }
 
-    /// Begins with this segment if no beginning is known, or only an acknowledged one: an earlier segment may be captured
-    /// after its acknowledgement.
-    fn begin_before(&mut self, seq: u32, window: usize) {
+    /// Starts at this segment if the start is unknown or known only from an acknowledgement: an earlier segment may
+    /// be captured after its acknowledgement.
+    fn start_at_segment(&mut self, seq: u32, window: usize) {
         match self.initial {
             None => self.initial = Some(InitialSeq { seq, from_syn: false }),
-            Some(initial) if self.is_empty() && initial.may_be(seq, window) => {
+            Some(initial) if self.is_empty() && initial.may_start_at(seq, window) => {
                 self.acknowledged =
                     self.acknowledged.saturating_add(u64::from(self.ahead(seq).unsigned_abs()));
                 self.initial = Some(InitialSeq { seq, from_syn: false });
@@ -145,8 +145,12 @@ impl TcpDirection {
         }
     }
 
-    /// Gives up the bytes that the receiver has and the capture lacks: they do not come again.
-    fn skip_lost(&mut self, counters: &mut StreamCounters, deliver: &mut impl FnMut(StreamData<'_>)) {
+    /// Skips gaps that the receiver has acknowledged: their bytes will not be retransmitted.
+    fn skip_acknowledged_gaps(
+        &mut self,
+        counters: &mut StreamCounters,
+        deliver: &mut impl FnMut(StreamData<'_>),
+    ) {
         while self.bytes.first_buffered().is_some_and(|first| first <= self.acknowledged) {
             self.skip_gap(counters, deliver);
         }
@@ -180,13 +184,13 @@ mod tests {
 
     /// A stream and what it delivered, `|` for a gap.
     #[derive(Default)]
-    struct Shown {
+    struct Harness {
         stream: TcpDirection,
         text: String,
         counters: StreamCounters,
     }
 
-    impl Shown {
+    impl Harness {
         fn segment(&mut self, seq: u32, flags: TcpFlags, payload: &[u8]) {
             let tcp = TcpHeader {
                 src_port: 1,
@@ -217,7 +221,7 @@ mod tests {
 
     #[test]
     fn accepts_wrapped_sequence_numbers_and_data_on_syn() {
-        let mut shown = Shown::default();
+        let mut shown = Harness::default();
         shown.segment(u32::MAX - 4, TcpFlags::SYN, b"abc");
         shown.segment(1, TcpFlags::ACK, b"fg");
         shown.segment(u32::MAX - 2, TcpFlags::ACK, b"?cde");
@@ -227,8 +231,8 @@ mod tests {
 
     #[test]
     fn gives_up_acknowledged_gaps() {
-        let mut shown = Shown::default();
-        shown.stream.begin_at(u32::MAX);
+        let mut shown = Harness::default();
+        shown.stream.set_initial_seq(u32::MAX);
         shown.acknowledge(9);
         shown.segment(10, TcpFlags::ACK, b"abc");
         assert_eq!(shown.text, "", "the byte at 9 may be on its way");
@@ -244,8 +248,8 @@ mod tests {
 
     #[test]
     fn gives_up_gap_when_buffer_is_full() {
-        let mut shown = Shown::default();
-        shown.stream.begin_at(0);
+        let mut shown = Harness::default();
+        shown.stream.set_initial_seq(0);
         for n in 0..40_u32 {
             shown.segment(10 + n * 20, TcpFlags::ACK, b"0123456789");
         }

@@ -15,18 +15,18 @@ pub struct P0fConnection {
     is_answered: bool,
     /// The progress in the first request and the first response.
     heads: [HeadProgress; 2],
-    has_switched_protocols: bool,
+    is_over: bool,
 }
 
 impl P0fConnection {
     /// Whether p0f still follows the connection.
     pub fn is_followed(&self) -> bool {
-        !self.has_switched_protocols
+        !self.is_over
     }
 
     /// Handles the next segment. Returns whether p0f processes it after the handshake, as it does for timestamps.
     pub fn accepts(&mut self, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> bool {
-        if self.has_switched_protocols {
+        if self.is_over {
             return false;
         }
         let [client, server] = &mut self.next;
@@ -37,11 +37,11 @@ impl P0fConnection {
             return false;
         }
         if !self.is_answered {
-            self.has_switched_protocols = true;
+            self.is_over = true;
             return false;
         }
-        if tcp.flags.closes() {
-            self.has_switched_protocols = true;
+        if tcp.flags.is_fin_or_rst() {
+            self.is_over = true;
             return true;
         }
         if tcp.seq != *next {
@@ -58,7 +58,7 @@ impl P0fConnection {
         }
         let [request, response] = &mut self.heads;
         let is_asked = request.is_whole();
-        self.has_switched_protocols |= match sender {
+        self.is_over |= match sender {
             Side::Client => !is_asked && !request.keeps_reading(bytes, sender),
             Side::Server => !is_asked || !response.keeps_reading(bytes, sender) || response.is_whole(),
         };

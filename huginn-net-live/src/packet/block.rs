@@ -1,44 +1,45 @@
-//! Blocks of a ring, as the kernel writes frames to them.
+//! Parser of ring blocks as the kernel writes them.
 
 use std::mem::offset_of;
 
 use huginn_net_core::Timestamp;
 use libc::{sockaddr_ll, tpacket_block_desc, tpacket3_hdr};
 
-/// What headers of frames are aligned to (`TPACKET_ALIGNMENT`): so far behind a header the address begins.
+/// Alignment of the fields of a frame (`TPACKET_ALIGNMENT`): the address starts at the first multiple after the
+/// header.
 const ALIGNMENT: usize = 16;
 
-/// The frames of a block (`struct tpacket_block_desc` of `linux/if_packet.h`, in `TPACKET_V3`), in their order.
+/// Iterator over the frames of a block (`struct tpacket_block_desc` of `linux/if_packet.h`, in `TPACKET_V3`).
 ///
-/// What does not fit into the block ends them.
+/// A frame that exceeds the block ends the iteration.
 #[derive(Clone, Debug)]
 pub struct BlockFrames<'a> {
     block: &'a [u8],
-    /// Where the header of the next frame begins.
+    /// Offset of the next frame's header.
     next: usize,
-    /// Frames from there on.
+    /// Number of frames from there on.
     left: u32,
 }
 
 /// A frame of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockFrame<'a> {
-    /// When it was captured.
+    /// Capture time.
     pub ts: Timestamp,
-    /// Its bytes.
+    /// The captured bytes.
     pub data: &'a [u8],
-    /// Offset of its bytes in the block.
+    /// Offset of the bytes in the block.
     pub start: usize,
-    /// How long it was, in bytes, without the tag.
+    /// Length on the wire without the VLAN tag, in bytes.
     pub wire_len: u32,
-    /// The VLAN tag that was taken off the frame: ethertype (TPID) and tag (TCI), as IEEE 802.1Q has them.
+    /// The VLAN tag that the kernel removed: TPID and TCI (IEEE 802.1Q).
     pub vlan: Option<[u16; 2]>,
     /// `PACKET_HOST`, `PACKET_OUTGOING` and so on (`packet(7)`).
     pub packet_type: u8,
 }
 
 impl<'a> BlockFrames<'a> {
-    /// All frames of a block.
+    /// Iterates over the frames of a block.
     pub fn new(block: &'a [u8]) -> Self {
         let number = |place| u32_at(block, place).unwrap_or(0);
         let next = offset(number(offset_of!(tpacket_block_desc, hdr.bh1.offset_to_first_pkt)));
@@ -55,7 +56,7 @@ impl<'a> Iterator for BlockFrames<'a> {
         let (next, left) = (self.next, std::mem::take(&mut self.left).checked_sub(1)?);
         let header = self.block.get(next..)?;
         let frame = frame(header, next)?;
-        // Frames do not lie in each other, so that no bytes make more of them than there is room for.
+        // Frames must not overlap, so that no input yields more frames than fit.
         let step = offset(u32_at(header, offset_of!(tpacket3_hdr, tp_next_offset))?);
         if step >= size_of::<tpacket3_hdr>() {
             (self.next, self.left) = (next.saturating_add(step), left);
@@ -64,8 +65,8 @@ impl<'a> Iterator for BlockFrames<'a> {
     }
 }
 
-/// Reads a frame behind its header (`struct tpacket3_hdr`), which the address of its sender follows
-/// (`struct sockaddr_ll`). The header begins at this offset of the block.
+/// Parses a frame header (`struct tpacket3_hdr`), the sender address after it (`struct sockaddr_ll`) and the frame.
+/// `at` is the offset of the header in the block.
 #[inline]
 fn frame(header: &[u8], at: usize) -> Option<BlockFrame<'_>> {
     const ADDRESS: usize = size_of::<tpacket3_hdr>().next_multiple_of(ALIGNMENT);
@@ -88,7 +89,7 @@ fn frame(header: &[u8], at: usize) -> Option<BlockFrame<'_>> {
     })
 }
 
-/// Kernels before 3.14 say nothing of the ethertype.
+/// Returns the removed VLAN tag. Kernels before 3.14 do not report the TPID.
 #[inline]
 fn vlan(status: u32, tci: u32, tpid: u16) -> Option<[u16; 2]> {
     const DOT1Q: u16 = 0x8100;

@@ -1,7 +1,7 @@
-//! The backend for `AF_PACKET` sockets of Linux (`packet(7)`).
+//! The AF_PACKET backend of Linux (`packet(7)`).
 
 mod block;
-mod calls;
+mod ffi;
 mod socket;
 
 use std::io;
@@ -10,18 +10,17 @@ use std::os::fd::{AsFd, BorrowedFd};
 use huginn_net_core::LinkType;
 
 pub use self::block::{BlockFrame, BlockFrames};
-use self::calls::{BLOCK_LEN, Ring};
+use self::ffi::Ring;
 use self::socket::PacketSocket;
-use crate::backend::{CaptureBackend, Drops, Trouble};
-use crate::frame_set::FrameSet;
+use crate::backend::{CaptureBackend, Drops, ReceiveError};
+use crate::frame_batch::FrameBatch;
+use crate::limits::{MIN_SNAPLEN, RING_BLOCK_LEN};
 use crate::{Interface, InterfaceState, LiveError, LiveOptions};
 
-/// Where a VLAN tag belongs: behind the two addresses of an Ethernet frame.
-const TAG_AT: usize = 12;
-/// The least that may be kept of a frame.
-const MIN_SNAPLEN: usize = 64;
+/// Offset of a VLAN tag in an Ethernet frame: after the two addresses.
+const VLAN_TAG_OFFSET: usize = 12;
 
-/// An interface, captured from by a packet socket.
+/// An interface captured with a packet socket.
 pub(crate) struct PacketBackend {
     name: String,
     socket: PacketSocket,
@@ -34,15 +33,15 @@ pub(crate) struct PacketBackend {
 }
 
 impl PacketBackend {
-    /// Opens an interface; tells also how large a ring the kernel gave.
+    /// Opens an interface. Also returns the size of the ring that the kernel granted, in bytes.
     pub(crate) fn open(interface: &Interface, options: &LiveOptions) -> Result<(Self, usize), LiveError> {
         let name = || interface.name.clone();
         let failed = |source: io::Error| match source.kind() {
-            io::ErrorKind::PermissionDenied => LiveError::Denied { name: name(), source },
+            io::ErrorKind::PermissionDenied => LiveError::PermissionDenied { name: name(), source },
             _ => LiveError::Open { name: name(), source },
         };
         let socket = PacketSocket::new().map_err(failed)?;
-        let (ring, len) = socket.ring(options.buffer_bytes, options.hold_back).map_err(failed)?;
+        let (ring, len) = socket.ring(options.buffer_bytes, options.buffer_timeout).map_err(failed)?;
         if interface.is_loopback {
             socket.ignore_outgoing();
         }
@@ -65,7 +64,7 @@ impl PacketBackend {
 
     fn rebind(&mut self, interface: &Interface) -> io::Result<()> {
         self.socket.bind(interface, self.promiscuous)?;
-        // One that has gone again meanwhile is bound to nothing.
+        // The interface may have been removed meanwhile; the socket is then unbound.
         let hardware = self.socket.bound().map(|(_, hardware)| hardware).filter(|hardware| *hardware != 0);
         let hardware = hardware.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))?;
         self.link = link_type(hardware)
@@ -75,23 +74,23 @@ impl PacketBackend {
 }
 
 impl CaptureBackend for PacketBackend {
-    /// Takes one block, or more where the first ones hold no frame. Frames stay where the kernel wrote them.
-    fn receive(&mut self, set: &mut FrameSet) -> Result<(), Trouble> {
-        set.link = self.link;
-        let Some(first) = self.ring.take() else {
-            // Of errors the ring says nothing.
-            return self.socket.error().or_else(trouble);
+    /// Receives one block, or more if the first ones contain no frame. Frames stay where the kernel wrote them.
+    fn receive(&mut self, batch: &mut FrameBatch) -> Result<(), ReceiveError> {
+        batch.link = self.link;
+        let Some(first) = self.ring.next_block() else {
+            // Only the socket reports errors.
+            return self.socket.error().or_else(receive_error);
         };
         let mut next = Some(first);
         while let Some(block) = next {
-            set.blocks = set.blocks.saturating_add(1);
-            for frame in BlockFrames::new(self.ring.bytes(block, BLOCK_LEN)) {
-                // The kernel hands each frame on loopback over as it is sent and as it is received.
+            batch.ring_blocks = batch.ring_blocks.saturating_add(1);
+            for frame in BlockFrames::new(self.ring.bytes(block, RING_BLOCK_LEN)) {
+                // The kernel delivers each loopback frame twice: outgoing and incoming.
                 if !self.is_loopback || frame.packet_type != libc::PACKET_OUTGOING {
-                    push(set, &frame, block, self.snaplen);
+                    push(batch, &frame, block, self.snaplen);
                 }
             }
-            next = if set.left() == 0 { self.ring.take() } else { None };
+            next = if batch.remaining() == 0 { self.ring.next_block() } else { None };
         }
         Ok(())
     }
@@ -101,9 +100,9 @@ impl CaptureBackend for PacketBackend {
         self.ring.bytes(start, len)
     }
 
-    fn release(&mut self, set: &mut FrameSet) {
-        for _ in 0..std::mem::take(&mut set.blocks) {
-            self.ring.give_back();
+    fn release(&mut self, batch: &mut FrameBatch) {
+        for _ in 0..std::mem::take(&mut batch.ring_blocks) {
+            self.ring.release_oldest();
         }
     }
 
@@ -116,13 +115,13 @@ impl CaptureBackend for PacketBackend {
         Drops { kernel: self.dropped, interface: None }
     }
 
-    fn tells_when_down(&self) -> bool {
+    fn reports_link_down(&self) -> bool {
         true
     }
 
-    /// An interface that comes up again is captured from without further ado. One that was removed has left the socket
-    /// unbound, and no other takes its place by itself.
-    fn look(&mut self, present: &[Interface]) -> io::Result<InterfaceState> {
+    /// The kernel resumes capture on an interface that comes up again. A removed interface leaves the socket unbound,
+    /// which must then be bound again.
+    fn refresh(&mut self, present: &[Interface]) -> io::Result<InterfaceState> {
         let bound = self.socket.bound().map(|(index, _)| index);
         let interface = match present.iter().find(|interface| Some(interface.index) == bound) {
             Some(interface) => interface,
@@ -138,32 +137,32 @@ impl CaptureBackend for PacketBackend {
     }
 }
 
-/// What an error of the socket means.
-fn trouble(error: io::Error) -> Result<(), Trouble> {
+/// Classifies an error of the socket.
+fn receive_error(error: io::Error) -> Result<(), ReceiveError> {
     match error.raw_os_error() {
-        Some(libc::ENETDOWN | libc::ENODEV | libc::ENXIO) => Err(Trouble::Down),
-        _ => Err(Trouble::Failed(error)),
+        Some(libc::ENETDOWN | libc::ENODEV | libc::ENXIO) => Err(ReceiveError::Down),
+        _ => Err(ReceiveError::Failed(error)),
     }
 }
 
-/// Adds a frame of the block at this offset of the ring, cut at the snap length. One whose VLAN tag the kernel took off is
-/// copied with the tag.
+/// Adds a frame of the block at this ring offset, cut at the snap length. A frame whose VLAN tag the kernel removed
+/// is copied with the tag restored.
 #[inline]
-fn push(set: &mut FrameSet, frame: &BlockFrame<'_>, block: usize, snaplen: usize) {
+fn push(batch: &mut FrameBatch, frame: &BlockFrame<'_>, block: usize, snaplen: usize) {
     let data = frame.data.get(..snaplen).unwrap_or(frame.data);
-    match (frame.vlan, data.split_at_checked(TAG_AT)) {
-        (Some([tpid, tci]), Some((addresses, rest))) if set.link == LinkType::ETHERNET => {
+    match (frame.vlan, data.split_at_checked(VLAN_TAG_OFFSET)) {
+        (Some([tpid, tci]), Some((addresses, rest))) if batch.link == LinkType::ETHERNET => {
             let ([a, b], [c, d]) = (tpid.to_be_bytes(), tci.to_be_bytes());
             let tag = [a, b, c, d];
-            set.push(frame.ts, [addresses, &tag, rest], frame.wire_len.saturating_add(4));
+            batch.push(frame.ts, [addresses, &tag, rest], frame.wire_len.saturating_add(4));
         }
-        _ => set.push_in_place(frame.ts, block.saturating_add(frame.start), data.len(), frame.wire_len),
+        _ => batch.push_in_place(frame.ts, block.saturating_add(frame.start), data.len(), frame.wire_len),
     }
 }
 
-/// How frames of an interface begin, by its `ARPHRD_` type (`linux/if_arp.h`).
+/// Returns the link type of an `ARPHRD_` type (`linux/if_arp.h`).
 ///
-/// Interfaces without a link-layer header (tunnels, PPP) hand over IP packets.
+/// Interfaces without a link-layer header (tunnels, PPP) deliver IP packets.
 fn link_type(hardware: u16) -> Option<LinkType> {
     match hardware {
         libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => Some(LinkType::ETHERNET),
@@ -182,7 +181,7 @@ fn link_type(hardware: u16) -> Option<LinkType> {
     }
 }
 
-/// IP as it is.
+/// Raw IP.
 const ARPHRD_RAWIP: u16 = 519;
 /// GRE over IPv6.
 const ARPHRD_IP6GRE: u16 = 823;

@@ -9,45 +9,46 @@ use nix::{getsockopt_impl, setsockopt_impl, sockopt_impl};
 use pnet_datalink::NetworkInterface;
 use pnet_datalink::linux::{Config, channel};
 
-use super::calls::{BLOCK_LEN, Ring, bound_to};
+use super::ffi::{Ring, bound_to};
 use crate::Interface;
+use crate::limits::{MIN_RING_BLOCKS, RING_BLOCK_LEN};
 
 sockopt_impl!(PacketIgnoreOutgoing, SetOnly, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, bool);
 sockopt_impl!(PacketStatistics, GetOnly, libc::SOL_PACKET, libc::PACKET_STATISTICS, libc::tpacket_stats_v3);
 
-/// A socket for whole frames.
+/// A socket for link-layer frames.
 pub(super) struct PacketSocket(OwnedFd);
 
 impl PacketSocket {
-    /// A socket that receives nothing before it is [bound](Self::bind).
+    /// Creates a socket that receives nothing until it is [bound](Self::bind).
     pub(super) fn new() -> io::Result<Self> {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
         Ok(Self(socket(AddressFamily::Packet, SockType::Raw, flags, None)?))
     }
 
-    /// Gives the socket a ring of so many bytes, or of as many as the system has; tells how many these are.
+    /// Creates the ring of the socket with this size, or less if the system lacks memory. Returns the size granted.
     pub(super) fn ring(&self, bytes: usize, max_age: Duration) -> io::Result<(Ring, usize)> {
-        let mut blocks = bytes.div_ceil(BLOCK_LEN).max(MIN_BLOCKS);
+        let mut blocks = bytes.div_ceil(RING_BLOCK_LEN).max(MIN_RING_BLOCKS);
         loop {
             match Ring::new(self.0.as_fd(), blocks, max_age) {
-                Ok(ring) => return Ok((ring, blocks.saturating_mul(BLOCK_LEN))),
-                Err(error) if error.kind() == io::ErrorKind::OutOfMemory && blocks > MIN_BLOCKS => {
-                    blocks = (blocks / 2).max(MIN_BLOCKS);
+                Ok(ring) => return Ok((ring, blocks.saturating_mul(RING_BLOCK_LEN))),
+                Err(error) if error.kind() == io::ErrorKind::OutOfMemory && blocks > MIN_RING_BLOCKS => {
+                    blocks = (blocks / 2).max(MIN_RING_BLOCKS);
                 }
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Leaves out what is sent, where the kernel can (since Linux 4.20).
+    /// Ignores outgoing frames, if the kernel supports it (since Linux 4.20).
     pub(super) fn ignore_outgoing(&self) {
         let _ = setsockopt(&self.0, PacketIgnoreOutgoing, &true);
     }
 
-    /// Binds to an interface. This needs no rights, and may be done again.
+    /// Binds to an interface. Needs no privileges, and may be repeated.
     pub(super) fn bind(&self, interface: &Interface, promiscuous: bool) -> io::Result<()> {
         let config = Config {
-            // It is closed by who gets it, whatever happens.
+            // The receiver closes the descriptor in any case.
             socket_fd: Some(self.0.try_clone()?.into_raw_fd()),
             promiscuous,
             read_buffer_size: 0,
@@ -65,19 +66,18 @@ impl PacketSocket {
         channel(&interface, config).map(drop)
     }
 
-    /// The index of the interface that it is bound to, and the type of that (`ARPHRD_` of `linux/if_arp.h`); none where
-    /// there is no such interface any more.
+    /// Returns index and type (`ARPHRD_` of `linux/if_arp.h`) of the bound interface; `None` if it no longer exists.
     pub(super) fn bound(&self) -> Option<(u32, u16)> {
         let address = bound_to(self.0.as_fd()).ok()?;
         Some((u32::try_from(address.sll_ifindex).ok()?, address.sll_hatype))
     }
 
-    /// How many frames were dropped for want of room since the last call.
+    /// Returns the number of frames dropped since the last call because the ring was full.
     pub(super) fn dropped(&self) -> u32 {
         getsockopt(&self.0, PacketStatistics).map_or(0, |statistics| statistics.tp_drops)
     }
 
-    /// The error that happened last, told once.
+    /// Returns and clears the last error of the socket.
     pub(super) fn error(&self) -> io::Result<()> {
         match getsockopt(&self.0, sockopt::SocketError)? {
             0 => Ok(()),
@@ -91,6 +91,3 @@ impl AsFd for PacketSocket {
         self.0.as_fd()
     }
 }
-
-/// One to be written while the other is read.
-const MIN_BLOCKS: usize = 2;

@@ -13,21 +13,21 @@ use std::os::fd::BorrowedFd;
 use proptest::prelude::*;
 
 use super::*;
-use crate::backend::{Drops, Trouble};
+use crate::backend::{Drops, ReceiveError};
 use crate::{Interface, InterfaceState};
 
-/// Frames that are held back are so for so long at most.
-const HOLD_BACK: Duration = Duration::from_millis(10);
-/// Frames that are taken at once.
+/// Maximum delivery delay.
+const MAX_DELAY: Duration = Duration::from_millis(10);
+/// Frames per batch.
 const AT_ONCE: usize = 3;
-/// What the clock that stamps frames showed at the beginning.
+/// Wall clock at the start, in milliseconds.
 const EPOCH: u64 = 1_700_000_000_000;
 
 /// A backend whose frames were all copied.
 struct Copies;
 
 impl CaptureBackend for Copies {
-    fn receive(&mut self, _: &mut FrameSet) -> Result<(), Trouble> {
+    fn receive(&mut self, _: &mut FrameBatch) -> Result<(), ReceiveError> {
         Ok(())
     }
 
@@ -39,52 +39,52 @@ impl CaptureBackend for Copies {
         Drops::default()
     }
 
-    fn tells_when_down(&self) -> bool {
+    fn reports_link_down(&self) -> bool {
         true
     }
 
-    fn look(&mut self, _: &[Interface]) -> io::Result<InterfaceState> {
+    fn refresh(&mut self, _: &[Interface]) -> io::Result<InterfaceState> {
         Ok(InterfaceState::Up)
     }
 }
 
-fn moment(begun: Instant, millis: u64) -> Moment {
+fn moment(begun: Instant, millis: u64) -> ClockReading {
     let time = Timestamp::new((EPOCH + millis) / 1000, ((EPOCH + millis) % 1000) as u32 * 1_000_000, 9);
-    Moment { at: begun + Duration::from_millis(millis), time }
+    ClockReading { at: begun + Duration::from_millis(millis), time }
 }
 
-/// What is to come of an interface: when each frame is captured, and when it can be taken, in milliseconds.
+/// The frames of an interface: capture time and delivery time, in milliseconds.
 type Coming = VecDeque<[u64; 2]>;
 
-/// Takes and lends frames for so many milliseconds as the program does; what was lent: when it was captured, and when lent.
+/// Simulates the source for this many milliseconds. Returns capture time and lending time of each frame.
 fn lend_all(coming: &mut [Coming], millis: u64) -> Vec<[u64; 2]> {
     let begun = Instant::now();
-    let mut queues = Queues::new(coming.len(), moment(begun, 0));
+    let mut queues = FrameQueues::new(coming.len(), moment(begun, 0));
     let mut lent = Vec::new();
     for now in 0..millis {
         loop {
             let mut has_taken = false;
             for (slot, coming) in coming.iter_mut().enumerate() {
-                if !queues.is_short(slot) {
+                if !queues.needs_frames(slot) {
                     continue;
                 }
-                let set = queues.room(slot).unwrap();
+                let batch = queues.refill(slot).unwrap();
                 for _ in 0..AT_ONCE {
                     let Some([captured, _]) = coming.front().copied().filter(|[_, there]| *there <= now)
                     else {
                         break;
                     };
                     coming.pop_front();
-                    set.push_stamped((EPOCH + captured) * 1_000_000);
-                    set.taken = moment(begun, now);
+                    batch.push_stamped((EPOCH + captured) * 1_000_000);
+                    batch.received_at = moment(begun, now);
                     has_taken = true;
                 }
-                if set.left() == 0 {
-                    queues.looked_in_vain(slot, moment(begun, now));
+                if batch.remaining() == 0 {
+                    queues.mark_empty(slot, moment(begun, now));
                 }
             }
-            let may_lend = queues.choose(Some(HOLD_BACK));
-            while queues.free() > 0 {
+            let may_lend = queues.select(Some(MAX_DELAY));
+            while queues.ready() > 0 {
                 let frame = queues.lend(&Copies).unwrap();
                 lent.push([frame.ts.as_millis() - EPOCH, now]);
             }
@@ -96,22 +96,22 @@ fn lend_all(coming: &mut [Coming], millis: u64) -> Vec<[u64; 2]> {
     lent
 }
 
-/// Frames of an interface: the gaps between their captures, and how long each is held back; none overtakes another.
+/// Generates the frames of an interface from the gaps between captures and the delivery delays, in order.
 fn coming() -> impl Strategy<Value = Coming> {
     prop::collection::vec((0..15_u64, 0..=10_u64), 0..30).prop_map(|frames| {
         let (mut captured, mut there) = (0, 0);
-        let place = |(gap, held)| {
+        let index = |(gap, held)| {
             captured += gap;
             there = there.max(captured + held);
             [captured, there]
         };
-        frames.into_iter().map(place).collect()
+        frames.into_iter().map(index).collect()
     })
 }
 
 proptest! {
     #[test]
-    fn frames_are_lent_in_their_order_and_in_time(mut coming in prop::collection::vec(coming(), 1..5)) {
+    fn lends_frames_in_order_within_delay(mut coming in prop::collection::vec(coming(), 1..5)) {
         let mut want: Vec<u64> = coming.iter().flatten().map(|[captured, _]| *captured).collect();
         want.sort_unstable();
         let is_alone = coming.len() == 1;
@@ -128,7 +128,7 @@ proptest! {
 }
 
 #[test]
-fn none_waits_for_a_clock_that_was_set_back() {
+fn frames_do_not_wait_after_clock_step_back() {
     // Captured an hour from now, and taken at once.
     let hour = 3_600_000;
     let mut coming = [Coming::from([[hour, 5], [hour + 1, 5]]), Coming::new()];
@@ -144,7 +144,7 @@ fn none_waits_for_a_clock_that_was_set_back() {
 }
 
 #[test]
-fn the_order_is_kept_on_either_side_of_a_step() {
+fn keeps_order_on_both_sides_of_step() {
     let hour = 3_600_000;
     let order = |mut coming: [Coming; 2]| -> Vec<u64> {
         lend_all(&mut coming, 100).iter().map(|[captured, _]| *captured).collect()
@@ -156,18 +156,18 @@ fn the_order_is_kept_on_either_side_of_a_step() {
 }
 
 #[test]
-fn it_is_told_how_long_to_wait() {
+fn wait_returns_remaining_delay() {
     let begun = Instant::now();
-    let mut queues = Queues::new(2, moment(begun, 0));
-    assert_eq!(queues.wait(moment(begun, 20), HOLD_BACK), None);
-    let set = queues.room(1).unwrap();
-    set.push_stamped((EPOCH + 15) * 1_000_000);
-    set.taken = moment(begun, 17);
+    let mut queues = FrameQueues::new(2, moment(begun, 0));
+    assert_eq!(queues.wait(moment(begun, 20), MAX_DELAY), None);
+    let batch = queues.refill(1).unwrap();
+    batch.push_stamped((EPOCH + 15) * 1_000_000);
+    batch.received_at = moment(begun, 17);
     for (now, want) in [(17, 8), (25, 0), (99, 0)] {
-        assert_eq!(queues.wait(moment(begun, now), HOLD_BACK), Some(Duration::from_millis(want)));
+        assert_eq!(queues.wait(moment(begun, now), MAX_DELAY), Some(Duration::from_millis(want)));
     }
-    // Since it was taken it waits no longer than that, whatever the clock says that stamps frames.
-    assert!(!queues.choose(Some(HOLD_BACK)));
-    queues.looked_in_vain(0, Moment { at: begun + Duration::from_millis(27), ..moment(begun, 0) });
-    assert!(queues.choose(Some(HOLD_BACK)));
+    // The frame waits no longer than that since it was received, whatever the wall clock shows.
+    assert!(!queues.select(Some(MAX_DELAY)));
+    queues.mark_empty(0, ClockReading { at: begun + Duration::from_millis(27), ..moment(begun, 0) });
+    assert!(queues.select(Some(MAX_DELAY)));
 }

@@ -13,15 +13,15 @@ use std::sync::mpsc;
 
 use super::*;
 use crate::backend::{CaptureBackend, Drops};
-use crate::frame_set::FrameSet;
+use crate::frame_batch::FrameBatch;
 use crate::{Interface, InterfaceState, NoticeKind};
 
-const HOLD_BACK: Duration = Duration::from_millis(50);
+const MAX_DELAY: Duration = Duration::from_millis(50);
 
-/// An interface that does as it is told.
-struct Told {
+/// A backend that follows a script.
+struct ScriptedBackend {
     steps: VecDeque<Step>,
-    /// Rings always.
+    /// Always readable.
     wake_fd: PipeReader,
     _ring: PipeWriter,
 }
@@ -32,23 +32,25 @@ enum Step {
     Nothing,
     Fails(i32),
     Down,
-    /// What is found out when it is looked for.
+    /// The result of a refresh.
     Found(io::Result<InterfaceState>),
 }
 
-impl Told {
+impl ScriptedBackend {
     /// The next step if it is such.
     fn step(&mut self, is_such: impl Fn(&Step) -> bool) -> Option<Step> {
         if is_such(self.steps.front()?) { self.steps.pop_front() } else { None }
     }
 }
 
-impl CaptureBackend for Told {
-    fn receive(&mut self, set: &mut FrameSet) -> Result<(), Trouble> {
+impl CaptureBackend for ScriptedBackend {
+    fn receive(&mut self, batch: &mut FrameBatch) -> Result<(), ReceiveError> {
         match self.step(|step| !matches!(step, Step::Found(_))) {
-            Some(Step::Frames(times)) => times.into_iter().for_each(|time| set.push_stamped(time)),
-            Some(Step::Fails(number)) => return Err(Trouble::Failed(io::Error::from_raw_os_error(number))),
-            Some(Step::Down) => return Err(Trouble::Down),
+            Some(Step::Frames(times)) => times.into_iter().for_each(|time| batch.push_stamped(time)),
+            Some(Step::Fails(number)) => {
+                return Err(ReceiveError::Failed(io::Error::from_raw_os_error(number)));
+            }
+            Some(Step::Down) => return Err(ReceiveError::Down),
             _ => {}
         }
         Ok(())
@@ -62,11 +64,11 @@ impl CaptureBackend for Told {
         Drops::default()
     }
 
-    fn tells_when_down(&self) -> bool {
+    fn reports_link_down(&self) -> bool {
         true
     }
 
-    fn look(&mut self, _: &[Interface]) -> io::Result<InterfaceState> {
+    fn refresh(&mut self, _: &[Interface]) -> io::Result<InterfaceState> {
         match self.step(|step| matches!(step, Step::Found(_))) {
             Some(Step::Found(outcome)) => outcome,
             _ => Ok(InterfaceState::Up),
@@ -74,19 +76,20 @@ impl CaptureBackend for Told {
     }
 }
 
-/// A source of interfaces, of which the first is called `0`.
+/// Creates a source of interfaces named `0`, `1` and so on.
 fn source(interfaces: impl IntoIterator<Item = Vec<Step>>) -> LiveSource {
     let backends = interfaces.into_iter().enumerate().map(|(number, steps)| {
         let (wake_fd, mut ring) = pipe().unwrap();
         ring.write_all(&[0]).unwrap();
-        let backend: Box<dyn CaptureBackend> = Box::new(Told { steps: steps.into(), wake_fd, _ring: ring });
+        let backend: Box<dyn CaptureBackend> =
+            Box::new(ScriptedBackend { steps: steps.into(), wake_fd, _ring: ring });
         (number.to_string(), backend)
     });
     let (stopper, wake_fd) = Stopper::new().unwrap();
-    LiveSource::of(Interfaces::from_backends(backends), HOLD_BACK, stopper, wake_fd)
+    LiveSource::of(Interfaces::from_backends(backends), MAX_DELAY, stopper, wake_fd)
 }
 
-/// The times of the next frames, so many if there are.
+/// Reads up to `count` frames and returns their times.
 fn lend(source: &mut LiveSource, count: usize) -> Vec<u64> {
     let mut times = Vec::new();
     while times.len() < count {
@@ -112,11 +115,11 @@ fn next_but_idle(source: &mut LiveSource) -> Result<(), LiveError> {
 }
 
 fn nanos_now() -> u64 {
-    Moment::now().time.as_nanos()
+    ClockReading::now().time.as_nanos()
 }
 
 #[test]
-fn frames_of_several_slotscome_in_the_order_of_their_capture() {
+fn merges_interfaces_in_capture_order() {
     let begun = nanos_now();
     let times = |range: std::ops::Range<u64>, step| range.step_by(step).map(|time| begun + time).collect();
     let mut source = source([
@@ -134,18 +137,18 @@ fn frames_of_several_slotscome_in_the_order_of_their_capture() {
 }
 
 #[test]
-fn of_one_interface_no_frame_waits() {
+fn single_interface_adds_no_delay() {
     let begun = Instant::now();
     // In the order in which the system has them.
     let times = [nanos_now(), nanos_now() + 3, nanos_now() + 1];
     let mut source = source([vec![Step::Frames(times.to_vec())]]);
     assert_eq!(lend(&mut source, 3), times);
     assert!(matches!(source.next_frame(), Ok(NextFrame::Idle)));
-    assert!(begun.elapsed() < HOLD_BACK);
+    assert!(begun.elapsed() < MAX_DELAY);
 }
 
 #[test]
-fn frames_that_wait_are_lent_when_it_ends() {
+fn stop_lends_waiting_frames() {
     let soon = nanos_now() + 20_000_000;
     let mut stopped = source([vec![Step::Frames(vec![1, soon])], vec![]]);
     thread::sleep(Duration::from_millis(30));
@@ -167,7 +170,7 @@ fn frames_that_wait_are_lent_when_it_ends() {
 }
 
 #[test]
-fn what_may_pass_is_counted_and_tried_again() {
+fn transient_errors_are_counted_and_retried() {
     let fails = [libc::ENOMEM, libc::ENOBUFS, libc::EINTR, libc::EIO].map(Step::Fails);
     let mut source = source([fails.into_iter().chain([Step::Frames(vec![7])]).collect()]);
     assert_eq!(lend(&mut source, 1), [7]);
@@ -175,34 +178,34 @@ fn what_may_pass_is_counted_and_tried_again() {
 }
 
 #[test]
-fn an_interface_that_vanishes_while_it_is_looked_for_is_looked_for_again() {
+fn interface_removed_during_reopen_is_retried() {
     let system = |number| Step::Found(Err(io::Error::from_raw_os_error(number)));
     let back = || Step::Found(Ok(InterfaceState::Up));
     for (found, want) in [
-        (vec![system(libc::ENODEV), back()], vec![NoticeKind::Vanished, NoticeKind::Back]),
+        (vec![system(libc::ENODEV), back()], vec![NoticeKind::Removed, NoticeKind::Recovered]),
         (
             vec![system(libc::ENXIO), system(libc::ENETDOWN), back()],
-            vec![NoticeKind::Vanished, NoticeKind::Back],
+            vec![NoticeKind::Removed, NoticeKind::Recovered],
         ),
     ] {
         let mut source =
             source([[vec![Step::Down], found, vec![Step::Frames(vec![7])]].into_iter().flatten().collect()]);
-        let (tell, told) = mpsc::channel();
+        let (tell, received) = mpsc::channel();
         source.on_notice(move |notice| tell.send(notice.kind.clone()).unwrap());
         assert_eq!(lend(&mut source, 1), [7]);
-        assert_eq!(told.try_iter().collect::<Vec<_>>(), want);
+        assert_eq!(received.try_iter().collect::<Vec<_>>(), want);
     }
 }
 
 #[test]
-fn an_interface_is_lost_for_want_of_rights_and_for_frames_that_cannot_be_read() {
+fn permanent_reopen_error_abandons_interface() {
     let reasons = [io::Error::from_raw_os_error(libc::EPERM), io::Error::other("hardware type 9")];
     for reason in reasons {
         let told_reason = reason.to_string();
         let mut source = source([vec![Step::Down, Step::Found(Err(reason))]]);
-        let (tell, told) = mpsc::channel();
+        let (tell, received) = mpsc::channel();
         source.on_notice(move |notice| tell.send(notice.kind.clone()).unwrap());
-        assert!(matches!(next_but_idle(&mut source), Err(LiveError::NoneLeft)));
-        assert_eq!(told.try_iter().collect::<Vec<_>>(), [NoticeKind::Lost { reason: told_reason }]);
+        assert!(matches!(next_but_idle(&mut source), Err(LiveError::NoInterfaceLeft)));
+        assert_eq!(received.try_iter().collect::<Vec<_>>(), [NoticeKind::Abandoned { reason: told_reason }]);
     }
 }

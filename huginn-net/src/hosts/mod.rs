@@ -173,7 +173,7 @@ impl Hosts {
             expired: map.expired,
             evicted: map.evicted,
             evicted_for_memory: map.evicted_for_memory,
-            held: map.held,
+            held: map.entries,
             buffered_bytes: map.buffered_bytes,
             ..self.counters
         }
@@ -210,7 +210,7 @@ impl Hosts {
 
     /// Forgets every host; the counters stay.
     pub fn clear(&mut self) {
-        self.counters.cleared = self.counters.cleared.saturating_add(self.map.counters().held);
+        self.counters.cleared = self.counters.cleared.saturating_add(self.map.counters().entries);
         self.map.clear();
         self.tunneled.clear();
     }

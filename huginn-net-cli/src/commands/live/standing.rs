@@ -47,7 +47,7 @@ impl Standing {
         &self,
         look: impl FnOnce(&Hosts) -> R + Send + 'static,
     ) -> Option<R> {
-        self.snapshots.ask(move |snapshot| look(snapshot.shared_state()))
+        self.snapshots.query(move |snapshot| look(snapshot.shared_state()))
     }
 
     /// Takes what was counted in the end.
@@ -61,7 +61,7 @@ impl Standing {
 
     /// What the analysis counted so far.
     fn analysed(&self) -> Analysed {
-        let told = self.snapshots.ask(|snapshot| Analysed {
+        let told = self.snapshots.query(|snapshot| Analysed {
             engine: snapshot.counters().clone(),
             protocols: *snapshot.protocol_counters(),
             hosts: snapshot.shared_state().counters(),

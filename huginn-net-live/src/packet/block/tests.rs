@@ -84,7 +84,7 @@ fn given_frame() -> impl Strategy<Value = Given> {
 }
 
 #[test]
-fn tags_are_read() {
+fn reads_vlan_tags() {
     // TP_STATUS_USER 1, TP_STATUS_VLAN_VALID 0x10, TP_STATUS_VLAN_TPID_VALID 0x40 of linux/if_packet.h.
     for (status, tci, tpid, want) in [
         (0x51, 0x2005, 0x88a8, Some([0x88a8, 0x2005])),
@@ -101,7 +101,7 @@ fn tags_are_read() {
 }
 
 #[test]
-fn no_more_frames_are_read_than_there_are() {
+fn reads_no_more_frames_than_present() {
     let frames = [given(b"one", 0, 0, 0), given(b"two", 0, 0, 0)];
     let mut bytes = block(&frames);
     for count in [0, 1, 2, 3, u32::MAX] {
@@ -111,7 +111,7 @@ fn no_more_frames_are_read_than_there_are() {
 }
 
 #[test]
-fn impossible_places_end_the_frames() {
+fn invalid_offsets_end_iteration() {
     let frames = [given(b"one", 0, 0, 0), given(b"two", 0, 0, 0)];
     let first = BLOCK_HEADER;
     // Of the first frame; the next frame; the data, and its length.
@@ -135,7 +135,7 @@ fn impossible_places_end_the_frames() {
 
 proptest! {
     #[test]
-    fn frames_are_read_as_they_were_written(frames in prop::collection::vec(given_frame(), 0..8)) {
+    fn block_frames_round_trip(frames in prop::collection::vec(given_frame(), 0..8)) {
         let bytes = block(&frames);
         let read: Vec<_> = BlockFrames::new(&bytes).collect();
         prop_assert_eq!(read.len(), frames.len());
@@ -145,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic_or_go_in_circles(bytes in prop::collection::vec(any::<u8>(), 0..512)) {
+    fn any_bytes_terminate_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..512)) {
         prop_assert!(BlockFrames::new(&bytes).count() <= bytes.len() / HEADER);
     }
 

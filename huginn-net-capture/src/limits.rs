@@ -1,0 +1,30 @@
+//! Limits and tuning constants of this crate, each with its unit and its reason.
+
+/// Maximum frame length in bytes: libpcap's maximum snap length, which no capture tool exceeds.
+pub(crate) const MAX_FRAME_LEN: usize = 262_144;
+
+/// Initial buffer length in bytes; measured, see `docs/decisions/002-capture-file-reader.md`.
+pub(crate) const BUFFER_LEN: usize = 256 * 1024;
+
+/// Maximum length in bytes of a buffer that blocks of frames ask for, which bounds the memory of the reader.
+pub(crate) const MAX_BUFFER_LEN: usize = 1 << 20;
+
+/// Bytes of compressed data per read: large, so that there are few system calls.
+pub(crate) const COMPRESSED_READ_LEN: usize = 64 * 1024;
+
+/// Maximum number of decompressed blocks in the queue: a few, so that neither thread waits for the other at each block.
+pub(crate) const READ_AHEAD_BLOCKS: usize = 3;
+
+/// Bytes per decompressed block: large, so that hand-overs between threads are rare.
+pub(crate) const READ_AHEAD_BLOCK_LEN: usize = 512 * 1024;
+
+/// Space in bytes before a decompressed block, for the unread rest of the block before it: longer than most records, so
+/// that those are not copied twice.
+pub(crate) const PREFIX_ROOM: usize = 64 * 1024;
+
+/// Maximum length of a buffered block in bytes: the longest frame and its options. Other blocks are skipped, whatever
+/// their length.
+pub(crate) const MAX_BUFFERED_BLOCK_LEN: usize = 1 << 20;
+
+/// Maximum number of interfaces per section, which is all that the obsolete packet block can number.
+pub(crate) const MAX_INTERFACES: usize = 1 << 16;

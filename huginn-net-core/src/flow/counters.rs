@@ -1,0 +1,28 @@
+//! Counters of the flow table.
+
+use crate::tally;
+
+/// Counters of the flow table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct FlowCounters {
+    /// Flows started, including restarts on a 4-tuple that was still in the table.
+    pub opened: u64,
+    /// Flows started on a 4-tuple that was still in the table.
+    pub restarted: u64,
+    /// Flows removed after the idle timeout.
+    pub expired: u64,
+    /// Flows evicted because the table was full.
+    pub evicted: u64,
+    /// Flows evicted because all flows together exceeded the memory limit.
+    pub evicted_for_memory: u64,
+    /// Flows in the table now.
+    #[cfg_attr(feature = "serde", serde(rename = "held"))]
+    pub active: u64,
+    /// Heap memory of these flows beside their table entries, in bytes.
+    #[cfg_attr(feature = "serde", serde(rename = "held_bytes"))]
+    pub buffered_bytes: u64,
+}
+
+tally!(FlowCounters { opened, restarted, expired, evicted, evicted_for_memory, active, buffered_bytes });

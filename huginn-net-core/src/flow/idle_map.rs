@@ -1,0 +1,498 @@
+//! A hash map with idle timeouts, an entry limit and a memory limit, all on packet time.
+
+use std::hash::{BuildHasher, Hash};
+use std::time::Duration;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+use crate::Timestamp;
+
+/// Limits of an [`IdleMap`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleLimits {
+    /// Maximum number of entries. At the limit the map evicts the entry that was idle for longest, to within 1/256 of
+    /// the idle timeout, at most a second.
+    pub max_entries: usize,
+    /// Idle timeout, in packet time. The map removes an entry that was not touched for longer.
+    pub idle_timeout: Duration,
+    /// Maximum heap memory of all values beside the map's own, in bytes. At the limit the map evicts the entry that
+    /// was idle for longest, with the same tolerance.
+    pub max_buffered_bytes: usize,
+}
+
+/// Counters of an [`IdleMap`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IdleCounters {
+    /// Entries inserted.
+    pub inserted: u64,
+    /// Entries removed after the idle timeout.
+    pub expired: u64,
+    /// Entries evicted because the map was full.
+    pub evicted: u64,
+    /// Entries evicted because all values together exceeded the memory limit.
+    pub evicted_for_memory: u64,
+    /// Entries in the map now.
+    pub entries: u64,
+    /// Heap memory of these entries beside the map's own, in bytes.
+    pub buffered_bytes: u64,
+}
+
+/// A hash map that removes idle entries and evicts the least recently used ones at its limits.
+///
+/// A hash index points into a slab of entries. A doubly linked list orders the entries by last use. Insertion
+/// allocates nothing once the slab has reached its working size.
+///
+/// Each partition has its own list and an equal part of the limits, so evictions in one partition do not depend on
+/// the others.
+///
+/// A touch moves an entry to the front of the list only if its last move is older than 1/256 of the idle timeout (at
+/// most a second). So touching a busy entry writes to no other entry. Lookups never return an entry beyond its idle
+/// timeout, although such an entry may occupy memory that much longer. Eviction order is exact to within the same
+/// interval.
+#[derive(Debug)]
+pub struct IdleMap<K, V> {
+    index: HashTable<IndexEntry>,
+    hasher: RandomState,
+    entries: Vec<Entry<K, V>>,
+    free_head: u32,
+    /// The slot touched last, or `NONE` if its entry was removed.
+    last_touched: u32,
+    partitions: Box<[Partition]>,
+    /// Maximum number of entries in a partition.
+    capacity: u32,
+    idle_nanos: u64,
+    /// Minimum time between two moves of an entry to the front of its list.
+    reorder_interval_nanos: u64,
+    /// Maximum heap memory of the values in a partition, in bytes.
+    max_buffered_bytes: usize,
+    counters: IdleCounters,
+}
+
+/// The LRU list of a partition, with its size.
+#[derive(Clone, Copy, Debug)]
+struct Partition {
+    most_recent: u32,
+    least_recent: u32,
+    len: u32,
+    /// Time of the last check for idle entries.
+    checked_at: u64,
+    /// No entry can expire within this time after that check.
+    recheck_after_nanos: u64,
+    buffered_bytes: usize,
+}
+
+impl Partition {
+    const EMPTY: Self = Self {
+        most_recent: NONE,
+        least_recent: NONE,
+        len: 0,
+        checked_at: 0,
+        recheck_after_nanos: 0,
+        buffered_bytes: 0,
+    };
+
+    fn set_least_recent(&mut self, slot: u32) {
+        self.least_recent = slot;
+        self.force_recheck();
+    }
+
+    /// Makes the next call check for idle entries.
+    fn force_recheck(&mut self) {
+        self.recheck_after_nanos = 0;
+    }
+}
+
+/// A slot and 32 bits of its key's hash. The hash bits let a lookup reject other entries without reading them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct IndexEntry {
+    slot: u32,
+    hash: u32,
+}
+
+impl IndexEntry {
+    /// Returns the 64-bit hash for the hash table.
+    fn expand_hash(&self) -> u64 {
+        expand_hash(self.hash)
+    }
+}
+
+/// Repeats the hash in both halves: the hash table selects groups by the low bits and tags by the high bits.
+const fn expand_hash(hash: u32) -> u64 {
+    (hash as u64) << 32 | hash as u64
+}
+
+/// The fields that a touch needs come first, so that they share one or two cache lines.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Entry<K, V> {
+    pub(crate) key: K,
+    last_seen: u64,
+    /// Time of the last move to the front of the list: `last_seen` or a little before.
+    moved_at: u64,
+    /// Heap memory of the value, in bytes.
+    buffered_bytes: u32,
+    /// The next older entry in the list.
+    older: u32,
+    /// The next newer entry in the list; for a free slot, the next free slot.
+    newer: u32,
+    partition: u32,
+    /// `None` in a free slot.
+    value: Option<V>,
+}
+
+/// The slot of an entry in an [`IdleMap`], valid until the map changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot(u32);
+
+/// The end of a list, and an invalid slot.
+const NONE: u32 = u32::MAX;
+
+/// Maximum number of entries per check that are refreshed because packet time stepped back. The limit bounds the cost
+/// of a capture whose time steps back repeatedly.
+const MAX_REFRESHES_PER_CHECK: u32 = 4;
+
+/// Upper bound of the interval between two moves to the front: one second.
+const MAX_REORDER_INTERVAL_NANOS: u64 = 1_000_000_000;
+
+impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
+    /// Creates an empty map with one partition.
+    pub fn new(limits: &IdleLimits) -> Self {
+        Self::with_partitions(limits, 1)
+    }
+
+    /// Creates an empty map with this number of partitions. The limits apply to each partition.
+    pub(crate) fn with_partitions(limits: &IdleLimits, partitions: usize) -> Self {
+        let idle_nanos = u64::try_from(limits.idle_timeout.as_nanos()).unwrap_or(u64::MAX);
+        Self {
+            index: HashTable::new(),
+            hasher: RandomState::default(),
+            entries: Vec::new(),
+            free_head: NONE,
+            last_touched: NONE,
+            partitions: vec![Partition::EMPTY; partitions].into(),
+            capacity: u32::try_from(limits.max_entries).unwrap_or(NONE).clamp(1, NONE.saturating_sub(1)),
+            idle_nanos,
+            reorder_interval_nanos: (idle_nanos >> 8).min(MAX_REORDER_INTERVAL_NANOS),
+            max_buffered_bytes: limits.max_buffered_bytes,
+            counters: IdleCounters::default(),
+        }
+    }
+
+    /// Returns the counters since the map was created.
+    pub fn counters(&self) -> IdleCounters {
+        let buffered_bytes = self.partitions.iter().map(|partition| partition.buffered_bytes as u64).sum();
+        IdleCounters { entries: self.index.len() as u64, buffered_bytes, ..self.counters }
+    }
+
+    /// Returns the value in a slot.
+    #[inline]
+    pub fn get_mut(&mut self, slot: Slot) -> Option<&mut V> {
+        self.entries.get_mut(slot.0 as usize)?.value.as_mut()
+    }
+
+    /// Returns the value of `key` without counting it as seen, even if it went idle since [`expire`](Self::expire).
+    pub fn peek(&self, key: &K) -> Option<&V> {
+        self.entries.get(self.find(key)? as usize)?.value.as_ref()
+    }
+
+    /// Returns the entries in arbitrary order, including entries that went idle since [`expire`](Self::expire).
+    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+        self.entries.iter().filter_map(|entry| Some((&entry.key, entry.value.as_ref()?)))
+    }
+
+    /// Sets the heap memory of a value. At the limit the map evicts the least recently used entries.
+    #[inline]
+    pub fn set_buffered_bytes(&mut self, slot: Slot, bytes: usize) {
+        let Some(entry) = self.entries.get_mut(slot.0 as usize) else { return };
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        if entry.buffered_bytes == bytes {
+            return;
+        }
+        let before = std::mem::replace(&mut entry.buffered_bytes, bytes) as usize;
+        let partition_index = entry.partition;
+        let Some(partition) = self.partitions.get_mut(partition_index as usize) else { return };
+        partition.buffered_bytes =
+            partition.buffered_bytes.saturating_sub(before).saturating_add(bytes as usize);
+        if partition.buffered_bytes > self.max_buffered_bytes {
+            self.make_room_in_memory(partition_index);
+        }
+    }
+
+    #[cold]
+    fn make_room_in_memory(&mut self, partition_index: u32) {
+        while let Some(partition) = self.partitions.get(partition_index as usize) {
+            if partition.buffered_bytes <= self.max_buffered_bytes || partition.least_recent == NONE {
+                return;
+            }
+            self.remove(partition.least_recent);
+            self.counters.evicted_for_memory = self.counters.evicted_for_memory.saturating_add(1);
+        }
+    }
+
+    /// Removes every entry and keeps the counters.
+    pub fn clear(&mut self) {
+        self.index.clear();
+        self.entries.clear();
+        (self.free_head, self.last_touched) = (NONE, NONE);
+        self.partitions.fill(Partition::EMPTY);
+    }
+
+    /// Removes the idle entries at the end of each list. [`touch`](Self::touch) does not find the remaining idle
+    /// entries either; a later call removes them.
+    ///
+    /// If time stepped back by more than the idle timeout, an entry becomes idle from now on, so no entry is lost and
+    /// none stays forever.
+    pub fn expire(&mut self, now: Timestamp) {
+        (0..self.partitions.len()).for_each(|partition| self.expire_partition(partition, now.as_nanos()));
+    }
+
+    /// Does the same as [`expire`](Self::expire) for one partition.
+    #[inline]
+    fn expire_partition(&mut self, partition_index: usize, now: u64) {
+        let Some(partition) = self.partitions.get(partition_index) else { return };
+        if now.wrapping_sub(partition.checked_at) >= partition.recheck_after_nanos {
+            self.check_oldest(partition_index, now);
+        }
+    }
+
+    /// Removes idle entries from the end of the list and computes the time of the next check. Unless time steps back,
+    /// the entry at the end cannot exceed its idle timeout earlier, however often it is touched.
+    #[inline(never)]
+    fn check_oldest(&mut self, partition_index: usize, now: u64) {
+        let mut refreshes = 0;
+        while let Some(partition) = self.partitions.get_mut(partition_index) {
+            partition.force_recheck();
+            let least_recent = partition.least_recent;
+            let Some(entry) = self.entries.get(least_recent as usize) else { return };
+            if now.abs_diff(entry.last_seen) <= self.idle_nanos {
+                let idle_at = entry.last_seen.min(now).saturating_add(self.idle_nanos);
+                partition.checked_at = now;
+                partition.recheck_after_nanos = idle_at.saturating_sub(now).saturating_add(1);
+                return;
+            }
+            if entry.last_seen < now {
+                self.remove_idle(least_recent);
+            } else if refreshes < MAX_REFRESHES_PER_CHECK {
+                refreshes = refreshes.saturating_add(1);
+                self.move_to_front(least_recent, now);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Removes all idle entries, unless time stepped back before. The engine calls it at the end of a capture.
+    pub fn expire_all(&mut self, now: Timestamp) {
+        let now = now.as_nanos();
+        for partition_index in 0..self.partitions.len() {
+            self.check_oldest(partition_index, now);
+            let mut slot =
+                self.partitions.get(partition_index).map_or(NONE, |partition| partition.least_recent);
+            while let Some(entry) = self.entries.get(slot as usize) {
+                // Entries that moved to the front later are not idle either.
+                if now.saturating_sub(entry.moved_at) <= self.idle_nanos {
+                    break;
+                }
+                let (newer, is_idle) = (entry.newer, now.saturating_sub(entry.last_seen) > self.idle_nanos);
+                if is_idle {
+                    self.remove_idle(slot);
+                }
+                slot = newer;
+            }
+        }
+    }
+
+    /// Returns the slot of `key` and marks it as most recently used.
+    #[inline(always)]
+    pub fn touch(&mut self, key: &K, now: Timestamp) -> Option<Slot> {
+        self.touch_mut(key, now).map(|(slot, _)| slot)
+    }
+
+    /// Does the same as [`touch`](Self::touch) and also returns the value.
+    #[inline(always)]
+    pub fn touch_mut(&mut self, key: &K, now: Timestamp) -> Option<(Slot, &mut V)> {
+        let now = now.as_nanos();
+        // Packets of one flow often arrive in runs.
+        let slot = if self.is_last_touched(key, now) { self.last_touched } else { self.find_live(key, now)? };
+        let entry = self.entries.get_mut(slot as usize)?;
+        entry.last_seen = now;
+        Some((Slot(slot), entry.value.as_mut()?))
+    }
+
+    /// Inserts a value whose key [`touch`](Self::touch) did not find, after it removed idle entries. At the limit the
+    /// map evicts the least recently used entry.
+    ///
+    /// Returns `None` only if the map has 2^32 entries.
+    pub fn insert(&mut self, key: K, now: Timestamp, value: V) -> Option<Slot> {
+        self.insert_into(0, key, now, value)
+    }
+
+    /// Inserts into a partition as [`insert`](Self::insert) does. Also returns `None` if the partition does not
+    /// exist.
+    pub(crate) fn insert_into(&mut self, partition: usize, key: K, now: Timestamp, value: V) -> Option<Slot> {
+        let partition_index = u32::try_from(partition).ok()?;
+        let now = now.as_nanos();
+        self.expire_partition(partition, now);
+        self.make_room(partition)?;
+        self.counters.inserted = self.counters.inserted.saturating_add(1);
+        let (older, newer) = (NONE, NONE);
+        self.insert_entry(Entry {
+            key,
+            last_seen: now,
+            moved_at: now,
+            buffered_bytes: 0,
+            older,
+            newer,
+            partition: partition_index,
+            value: Some(value),
+        })
+    }
+
+    /// Stores an entry in a free slot and puts it at the front of the list.
+    #[inline(always)]
+    fn insert_entry(&mut self, entry: Entry<K, V>) -> Option<Slot> {
+        let hash = self.hash_of(&entry.key);
+        let slot = self.free_head;
+        let slot = match self.entries.get_mut(slot as usize) {
+            Some(free) => {
+                self.free_head = free.newer;
+                *free = entry;
+                slot
+            }
+            None => {
+                let slot = u32::try_from(self.entries.len()).ok()?;
+                self.entries.push(entry);
+                slot
+            }
+        };
+        let index_entry = IndexEntry { slot, hash };
+        self.index.insert_unique(index_entry.expand_hash(), index_entry, IndexEntry::expand_hash);
+        self.link_most_recent(slot);
+        self.last_touched = slot;
+        Some(Slot(slot))
+    }
+
+    /// Evicts the least recently used entry of a full partition. Returns `None` if the partition does not exist.
+    fn make_room(&mut self, partition: usize) -> Option<()> {
+        let partition = self.partitions.get(partition)?;
+        if partition.len >= self.capacity {
+            self.remove(partition.least_recent);
+            self.counters.evicted = self.counters.evicted.saturating_add(1);
+        }
+        Some(())
+    }
+
+    /// Whether the entry touched last has this key and needs no move to the front.
+    #[inline(always)]
+    fn is_last_touched(&self, key: &K, now: u64) -> bool {
+        self.entries.get(self.last_touched as usize).is_some_and(|entry| {
+            entry.key == *key
+                && now.saturating_sub(entry.last_seen) <= self.idle_nanos
+                && now.abs_diff(entry.moved_at) <= self.reorder_interval_nanos
+        })
+    }
+
+    /// Returns the slot of `key` unless its idle timeout passed, and moves the entry to the front if its interval has
+    /// passed.
+    #[inline(always)]
+    fn find_live(&mut self, key: &K, now: u64) -> Option<u32> {
+        let slot = self.find(key)?;
+        self.last_touched = slot;
+        let entry = self.entries.get(slot as usize)?;
+        if now.saturating_sub(entry.last_seen) > self.idle_nanos {
+            self.remove_idle(slot);
+            return None;
+        }
+        if now.abs_diff(entry.moved_at) > self.reorder_interval_nanos {
+            self.move_to_front(slot, now);
+        }
+        Some(slot)
+    }
+
+    #[inline(always)]
+    fn find(&self, key: &K) -> Option<u32> {
+        let hash = self.hash_of(key);
+        let is_match =
+            |index_entry: &IndexEntry| index_entry.hash == hash && self.is_at(index_entry.slot, key);
+        self.index.find(expand_hash(hash), is_match).map(|index_entry| index_entry.slot)
+    }
+
+    #[inline(always)]
+    fn is_at(&self, slot: u32, key: &K) -> bool {
+        self.entries.get(slot as usize).is_some_and(|entry| entry.key == *key)
+    }
+
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "a part of the hash")]
+    fn hash_of(&self, key: &K) -> u32 {
+        self.hasher.hash_one(key) as u32
+    }
+
+    /// Moves an entry to the front of its list.
+    #[inline(never)]
+    fn move_to_front(&mut self, slot: u32, now: u64) {
+        self.unlink(slot);
+        self.link_most_recent(slot);
+        if let Some(entry) = self.entries.get_mut(slot as usize) {
+            (entry.last_seen, entry.moved_at) = (now, now);
+        }
+    }
+
+    #[cold]
+    fn remove_idle(&mut self, slot: u32) {
+        self.remove(slot);
+        self.counters.expired = self.counters.expired.saturating_add(1);
+    }
+
+    fn remove(&mut self, slot: u32) {
+        let Some(entry) = self.entries.get(slot as usize) else { return };
+        let target = IndexEntry { slot, hash: self.hash_of(&entry.key) };
+        if let Ok(found) = self.index.find_entry(target.expand_hash(), |index_entry| *index_entry == target) {
+            found.remove();
+        }
+        self.unlink(slot);
+        if self.last_touched == slot {
+            self.last_touched = NONE;
+        }
+        let Some(entry) = self.entries.get_mut(slot as usize) else { return };
+        entry.value = None;
+        entry.newer = self.free_head;
+        self.free_head = slot;
+        let freed = std::mem::take(&mut entry.buffered_bytes) as usize;
+        if let Some(partition) = self.partitions.get_mut(entry.partition as usize) {
+            partition.buffered_bytes = partition.buffered_bytes.saturating_sub(freed);
+        }
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        let Some(entry) = self.entries.get(slot as usize) else { return };
+        let Some(partition) = self.partitions.get_mut(entry.partition as usize) else { return };
+        let (older, newer) = (entry.older, entry.newer);
+        partition.len = partition.len.saturating_sub(1);
+        match self.entries.get_mut(newer as usize) {
+            Some(entry) => entry.older = older,
+            None => partition.most_recent = older,
+        }
+        match self.entries.get_mut(older as usize) {
+            Some(entry) => entry.newer = newer,
+            None => partition.set_least_recent(newer),
+        }
+    }
+
+    fn link_most_recent(&mut self, slot: u32) {
+        let Some(entry) = self.entries.get_mut(slot as usize) else { return };
+        let Some(partition) = self.partitions.get_mut(entry.partition as usize) else { return };
+        let most_recent = std::mem::replace(&mut partition.most_recent, slot);
+        (entry.older, entry.newer) = (most_recent, NONE);
+        partition.len = partition.len.saturating_add(1);
+        match self.entries.get_mut(most_recent as usize) {
+            Some(entry) => entry.newer = slot,
+            None => partition.set_least_recent(slot),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

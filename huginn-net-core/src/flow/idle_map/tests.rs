@@ -1,0 +1,117 @@
+#![allow(clippy::arithmetic_side_effects)]
+
+use super::*;
+use crate::FlowKey;
+
+fn at(seconds: u64) -> Timestamp {
+    Timestamp::new(seconds, 0, 0)
+}
+
+fn table(max_entries: usize, idle_seconds: u64) -> IdleMap<FlowKey, u32> {
+    let idle_timeout = Duration::from_secs(idle_seconds);
+    IdleMap::new(&IdleLimits { max_entries, idle_timeout, max_buffered_bytes: usize::MAX })
+}
+
+#[test]
+fn entry_expires_after_idle_timeout() {
+    let mut table = table(10, 300);
+    let key = FlowKey::numbered(1);
+    table.insert(key, at(100), 7);
+    table.expire(at(400));
+    assert_eq!((table.peek(&key), table.peek(&FlowKey::numbered(2))), (Some(&7), None));
+    assert!(table.touch(&key, at(400)).is_some());
+    table.expire(at(700));
+    assert!(table.touch(&key, at(700)).is_some(), "touching renews");
+    table.expire(at(1001));
+    assert!(table.touch(&key, at(1001)).is_none());
+    assert_eq!((table.peek(&key), table.counters().expired), (None, 1), "peeking renews nothing");
+}
+
+#[test]
+fn entry_from_far_future_expires() {
+    let mut table = table(10, 300);
+    table.insert(FlowKey::numbered(1), at(1_000_000), 1);
+    table.insert(FlowKey::numbered(2), at(1000), 2);
+    table.expire(at(1100));
+    assert_eq!(table.counters().entries, 2, "time stepped back");
+    table.expire(at(1301));
+    table.expire(at(1401));
+    assert_eq!((table.counters().entries, table.counters().expired), (0, 2));
+}
+
+#[test]
+fn evicts_least_recently_used_at_limit() {
+    let mut table = table(3, 300);
+    for n in 0..3 {
+        table.insert(FlowKey::numbered(n), at(u64::from(n)), n);
+    }
+    table.touch(&FlowKey::numbered(0), at(3));
+    table.insert(FlowKey::numbered(3), at(4), 3);
+    let present: Vec<bool> = (0..4).map(|n| table.touch(&FlowKey::numbered(n), at(5)).is_some()).collect();
+    assert_eq!(present, [true, false, true, true]);
+    assert_eq!(
+        table.counters(),
+        IdleCounters { inserted: 4, evicted: 1, entries: 3, ..IdleCounters::default() }
+    );
+}
+
+#[test]
+fn slab_never_exceeds_entry_limit() {
+    let mut table = table(1000, 300);
+    for n in 0..1_000_000 {
+        table.insert(FlowKey::numbered(n), at(0), n);
+    }
+    assert_eq!(table.entries.len(), 1000);
+    assert_eq!(table.counters().evicted, 999_000);
+}
+
+#[test]
+fn evicts_oldest_at_memory_limit() {
+    let mut table = IdleMap::new(&IdleLimits {
+        max_entries: 10,
+        idle_timeout: Duration::from_secs(300),
+        max_buffered_bytes: 1000,
+    });
+    for n in 0..5 {
+        let slot = table.insert(FlowKey::numbered(n), at(0), n).unwrap();
+        table.set_buffered_bytes(slot, 100);
+        table.set_buffered_bytes(slot, 300);
+    }
+    let present: Vec<bool> = (0..5).map(|n| table.touch(&FlowKey::numbered(n), at(0)).is_some()).collect();
+    assert_eq!(present, [false, false, true, true, true]);
+    let counters = table.counters();
+    assert_eq!((counters.evicted_for_memory, counters.buffered_bytes), (2, 900));
+    let slot = table.touch(&FlowKey::numbered(4), at(0)).unwrap();
+    table.set_buffered_bytes(slot, 0);
+    assert_eq!(table.counters().buffered_bytes, 600);
+    table.set_buffered_bytes(slot, 2000);
+    assert_eq!(
+        (table.counters().entries, table.counters().buffered_bytes),
+        (0, 0),
+        "one that is too big alone goes"
+    );
+    table.insert(FlowKey::numbered(9), at(0), 9);
+    table.clear();
+    assert_eq!(table.counters().buffered_bytes, 0);
+}
+
+#[test]
+fn full_partition_evicts_only_its_own_entries() {
+    let idle_timeout = Duration::from_secs(300);
+    let limits = IdleLimits { max_entries: 2, idle_timeout, max_buffered_bytes: 1000 };
+    let mut table = IdleMap::with_partitions(&limits, 2);
+    assert_eq!(table.insert_into(2, FlowKey::numbered(9), at(0), 9), None, "there is no such partition");
+    table.insert_into(1, FlowKey::numbered(0), at(0), 0);
+    for n in 1..4 {
+        table.insert_into(0, FlowKey::numbered(n), at(1), n);
+    }
+    let present: Vec<bool> = (0..4).map(|n| table.touch(&FlowKey::numbered(n), at(1)).is_some()).collect();
+    assert_eq!((present, table.counters().evicted), (vec![true, false, true, true], 1));
+    let slots: Vec<Slot> = (0..4).filter_map(|n| table.touch(&FlowKey::numbered(n), at(1))).collect();
+    slots.iter().for_each(|slot| table.set_buffered_bytes(*slot, 600));
+    assert_eq!((table.counters().evicted_for_memory, table.counters().buffered_bytes), (1, 1200));
+    table.insert_into(0, FlowKey::numbered(4), at(302), 4);
+    assert_eq!((table.counters().expired, table.counters().entries), (1, 2), "its own partition alone");
+    table.expire(at(302));
+    assert_eq!((table.counters().expired, table.counters().entries), (2, 1));
+}

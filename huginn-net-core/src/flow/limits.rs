@@ -1,0 +1,51 @@
+//! The limits of the flow table.
+
+use std::time::Duration;
+
+use super::IdleLimits;
+
+/// Limits of the flow table: number of flows, timeouts and memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowLimits {
+    /// Maximum number of flows (default 524,288). At the limit the table evicts the flow that was idle for longest, to
+    /// within a second.
+    pub max_flows: usize,
+    /// Idle timeout of a flow, in packet time (default 5 minutes).
+    pub idle_timeout: Duration,
+    /// How long a repeated SYN counts as a retransmission, in packet time (default 130 seconds, twice the longest
+    /// retransmission timeout of Linux). A later SYN starts a new flow.
+    pub syn_lifetime: Duration,
+    /// Maximum heap memory of all flows beside their table entries, in bytes (default 256 MiB): buffered parts of
+    /// messages. At the limit the table evicts the flow that was idle for longest, to within a second.
+    pub max_buffered_bytes: usize,
+}
+
+impl Default for FlowLimits {
+    fn default() -> Self {
+        Self {
+            max_flows: 1 << 19,
+            idle_timeout: Duration::from_secs(300),
+            syn_lifetime: Duration::from_secs(130),
+            max_buffered_bytes: 256 << 20,
+        }
+    }
+}
+
+impl FlowLimits {
+    pub(super) fn idle_limits(&self) -> IdleLimits {
+        IdleLimits {
+            max_entries: self.max_flows,
+            idle_timeout: self.idle_timeout,
+            max_buffered_bytes: self.max_buffered_bytes,
+        }
+    }
+
+    /// The limits of each of `partitions` partitions.
+    pub(super) fn per_partition(self, partitions: usize) -> Self {
+        Self {
+            max_flows: self.max_flows.div_ceil(partitions.max(1)),
+            max_buffered_bytes: self.max_buffered_bytes.div_ceil(partitions.max(1)),
+            ..self
+        }
+    }
+}

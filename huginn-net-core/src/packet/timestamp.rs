@@ -1,0 +1,168 @@
+//! Capture timestamps.
+
+use std::fmt;
+use std::str;
+use std::time::SystemTime;
+
+use crate::CivilDate;
+
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+/// Capture time of a packet: nanoseconds since the Unix epoch (UTC), and the number of decimal digits of a second
+/// that the capture recorded.
+///
+/// [`Display`](fmt::Display) writes RFC 3339 in UTC with exactly those digits.
+///
+/// ```
+/// use huginn_net_core::Timestamp;
+///
+/// let ts = Timestamp::new(1_600_000_000, 123_456_000, 6);
+/// assert_eq!(ts.to_string(), "2020-09-13T12:26:40.123456Z");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Timestamp {
+    nanos: u64,
+    digits: u8,
+}
+
+impl Timestamp {
+    /// Creates a timestamp that displays `digits` (0 to 9) decimals of a second.
+    ///
+    /// `nanos` may exceed a second. Times after the year 2554 saturate.
+    pub const fn new(seconds: u64, nanos: u32, digits: u8) -> Self {
+        let nanos = seconds.saturating_mul(NANOS_PER_SECOND).saturating_add(nanos as u64);
+        Self { nanos, digits: if digits > 9 { 9 } else { digits } }
+    }
+
+    pub(crate) const fn from_nanos(nanos: u64) -> Self {
+        Self { nanos, digits: 9 }
+    }
+
+    /// Nanoseconds since the Unix epoch.
+    pub const fn as_nanos(self) -> u64 {
+        self.nanos
+    }
+
+    /// Whole milliseconds since the Unix epoch.
+    pub const fn as_millis(self) -> u64 {
+        self.nanos / 1_000_000
+    }
+
+    /// Whole seconds since the Unix epoch.
+    pub const fn as_secs(self) -> u64 {
+        self.nanos / NANOS_PER_SECOND
+    }
+
+    /// The part below a second, in nanoseconds.
+    pub const fn subsec_nanos(self) -> u32 {
+        (self.nanos % NANOS_PER_SECOND) as u32
+    }
+
+    /// Number of decimal digits of a second that the capture recorded.
+    pub const fn digits(self) -> u8 {
+        self.digits
+    }
+
+    /// The civil date and time of day in UTC: `(year, month, day, hour, minute, second)`.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "64-bit nanoseconds end in the year 2554: every number fits"
+    )]
+    pub const fn civil(self) -> (u32, u8, u8, u8, u8, u8) {
+        let seconds = self.as_secs();
+        let (days, second_of_day) = ((seconds / 86_400) as u32, (seconds % 86_400) as u32);
+        let CivilDate { year, month, day } = CivilDate::from_days(days);
+        let (hour, minute, second) = (second_of_day / 3_600, second_of_day / 60 % 60, second_of_day % 60);
+        (year as u32, month, day, hour as u8, minute as u8, second as u8)
+    }
+
+    /// Returns the [`Display`](fmt::Display) text as ASCII bytes.
+    pub fn text(self) -> impl AsRef<[u8]> {
+        let (year, month, day, hour, minute, second) = self.civil();
+        let [[y0, y1], [y2, y3]] = [two_digits(year / 100), two_digits(year % 100)];
+        let [[o0, o1], [d0, d1]] = [month, day].map(|number| two_digits(number.into()));
+        let [[h0, h1], [m0, m1], [s0, s1]] = [hour, minute, second].map(|number| two_digits(number.into()));
+        let nanos = self.subsec_nanos();
+        let [[f1, f2], [f3, f4], [f5, f6], [f7, f8]] =
+            [nanos / 1_000_000 % 100, nanos / 10_000 % 100, nanos / 100 % 100, nanos % 100].map(two_digits);
+        let [_, f0] = two_digits(nanos / 100_000_000);
+        let mut bytes = [
+            y0, y1, y2, y3, b'-', o0, o1, b'-', d0, d1, b'T', h0, h1, b':', m0, m1, b':', s0, s1, b'.', f0,
+            f1, f2, f3, f4, f5, f6, f7, f8, b'Z',
+        ];
+        let end = match self.digits {
+            0 => 19,
+            digits => usize::from(digits).saturating_add(20),
+        };
+        if let Some(byte) = bytes.get_mut(end) {
+            *byte = b'Z';
+        }
+        Text { bytes, len: end.saturating_add(1) }
+    }
+}
+
+/// Converts with nine digits. A time before the Unix epoch becomes the epoch.
+impl From<SystemTime> for Timestamp {
+    fn from(time: SystemTime) -> Self {
+        let since_epoch = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Self::new(since_epoch.as_secs(), since_epoch.subsec_nanos(), 9)
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(str::from_utf8(self.text().as_ref()).map_err(|_| fmt::Error)?)
+    }
+}
+
+/// A formatted timestamp.
+struct Text {
+    bytes: [u8; 30],
+    len: usize,
+}
+
+impl AsRef<[u8]> for Text {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+}
+
+/// Returns the two decimal digits of a number below 100.
+fn two_digits(number: u32) -> [u8; 2] {
+    [number / 10, number % 10].map(|digit| b'0'.wrapping_add(digit.to_le_bytes()[0]))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn display_keeps_captured_digits() {
+        // Reference: `date -u -d @N +%FT%TZ`.
+        for (secs, nanos, digits, want) in [
+            (0, 0, 0, "1970-01-01T00:00:00Z"),
+            (951_782_400, 0, 6, "2000-02-29T00:00:00.000000Z"),
+            (4_102_444_799, 999_999_999, 9, "2099-12-31T23:59:59.999999999Z"),
+            (4_107_542_400, 500_000_000, 1, "2100-03-01T00:00:00.5Z"),
+            (1_709_251_199, 0, 3, "2024-02-29T23:59:59.000Z"),
+        ] {
+            assert_eq!(Timestamp::new(secs, nanos, digits).to_string(), want);
+        }
+    }
+
+    #[test]
+    fn system_time_converts_to_nanoseconds() {
+        let time = SystemTime::UNIX_EPOCH + Duration::new(951_782_400, 7);
+        assert_eq!(Timestamp::from(time).to_string(), "2000-02-29T00:00:00.000000007Z");
+        let before = SystemTime::UNIX_EPOCH - Duration::from_secs(1);
+        assert_eq!(Timestamp::from(before).as_nanos(), 0);
+    }
+
+    #[test]
+    fn saturates_in_far_future() {
+        assert_eq!(Timestamp::new(u64::MAX, u32::MAX, 99).as_nanos(), u64::MAX);
+        assert!(Timestamp::new(u64::MAX, 0, 6).to_string().starts_with("2554-07-21T"));
+    }
+}

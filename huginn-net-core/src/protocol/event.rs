@@ -1,0 +1,159 @@
+//! Events of an analyzer, and the sinks that receive them.
+
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+
+use crate::{Addresses, Segment, Side, Timestamp, TransportHeader, TunnelPath};
+
+/// An observation about one side of a flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Event<K> {
+    /// Capture time of the packet that caused the event.
+    pub ts: Timestamp,
+    /// The flow of that packet.
+    pub flow: FlowId,
+    /// The side that the event describes.
+    pub subject: Side,
+    /// The observation itself.
+    pub kind: K,
+}
+
+impl<K> Event<K> {
+    /// Creates an event.
+    pub fn new(ts: Timestamp, flow: FlowId, subject: Side, kind: K) -> Self {
+        Self { ts, flow, subject, kind }
+    }
+
+    pub(crate) fn from_segment(segment: &Segment<'_>, sender: Side, subject: Side, kind: K) -> Self {
+        Self { ts: segment.ts, flow: FlowId::from_segment(segment, sender), subject, kind }
+    }
+
+    /// Converts the observation and keeps the rest.
+    pub fn map<T>(self, f: impl FnOnce(K) -> T) -> Event<T> {
+        Event { ts: self.ts, flow: self.flow, subject: self.subject, kind: f(self.kind) }
+    }
+
+    /// Returns address and port of the side that the event describes.
+    pub fn subject_addr(&self) -> SocketAddr {
+        self.subject.choose(self.flow.client, self.flow.server)
+    }
+}
+
+/// The endpoints, transport and tunnel of a flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FlowId {
+    /// The endpoint that started the flow.
+    pub client: SocketAddr,
+    /// The other endpoint.
+    pub server: SocketAddr,
+    /// The transport protocol.
+    pub transport: TransportKind,
+    /// The VLAN tags and tunnels around the flow, if any.
+    pub tunnel: Option<Box<TunnelPath>>,
+}
+
+impl FlowId {
+    /// Returns the flow of a segment sent by `sender`.
+    pub fn from_segment(segment: &Segment<'_>, sender: Side) -> Self {
+        let (src_port, dst_port) = segment.transport.ports();
+        let (client_port, server_port) = sender.choose((src_port, dst_port), (dst_port, src_port));
+        let (client, server) = match segment.ip.addresses {
+            Addresses::V4 { src, dst } => {
+                let (client, server) = sender.choose((src, dst), (dst, src));
+                ((client, client_port).into(), (server, server_port).into())
+            }
+            Addresses::V6 { src, dst } => {
+                let (client, server) = sender.choose((src, dst), (dst, src));
+                ((client, client_port).into(), (server, server_port).into())
+            }
+        };
+        let transport = match segment.transport {
+            TransportHeader::Tcp(_) => TransportKind::Tcp,
+            TransportHeader::Udp(_) => TransportKind::Udp,
+        };
+        // Boxed: tunnels are rare, and events are moved often.
+        let tunnel = (!segment.tunnel.is_empty()).then(|| Box::new(*segment.tunnel));
+        Self { client, server, transport, tunnel }
+    }
+}
+
+/// A transport protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TransportKind {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+impl TransportKind {
+    /// The protocol number in an IP header (IANA).
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Tcp => 6,
+            Self::Udp => 17,
+        }
+    }
+}
+
+/// Receives events and can stop the analysis.
+///
+/// A `Vec` is a sink, and so is a closure that takes an event, whatever it returns: see [`SinkResult`].
+pub trait Sink<E> {
+    /// Receives one event. [`ControlFlow::Break`] stops the analysis.
+    fn event(&mut self, event: E) -> ControlFlow<()>;
+}
+
+impl<E> Sink<E> for Vec<E> {
+    fn event(&mut self, event: E) -> ControlFlow<()> {
+        self.push(event);
+        ControlFlow::Continue(())
+    }
+}
+
+impl<E, R: SinkResult, F: FnMut(E) -> R> Sink<E> for F {
+    // Inlined, so that the event is not copied on its way into the closure.
+    #[inline(always)]
+    fn event(&mut self, event: E) -> ControlFlow<()> {
+        self(event).into_flow()
+    }
+}
+
+/// Return type of a closure that is a [`Sink`]: nothing, or whether to continue.
+pub trait SinkResult {
+    /// Converts the value; `Break` stops the analysis.
+    fn into_flow(self) -> ControlFlow<()>;
+}
+
+/// Always continues.
+impl SinkResult for () {
+    #[inline(always)]
+    fn into_flow(self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+impl SinkResult for ControlFlow<()> {
+    #[inline(always)]
+    fn into_flow(self) -> ControlFlow<()> {
+        self
+    }
+}
+
+/// `false` stops the analysis.
+impl SinkResult for bool {
+    #[inline(always)]
+    fn into_flow(self) -> ControlFlow<()> {
+        if self { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+}
+
+/// An error stops the analysis. The closure must store the error if the caller needs it.
+impl<E> SinkResult for Result<(), E> {
+    #[inline(always)]
+    fn into_flow(self) -> ControlFlow<()> {
+        if self.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+}

@@ -1,0 +1,86 @@
+//! The trait between the engine and a fingerprinter.
+
+mod event;
+mod shared_state;
+
+pub use event::{Event, FlowId, Sink, SinkResult, TransportKind};
+pub use shared_state::{Route, SharedState};
+
+use crate::{Segment, Side, Tally, Timestamp};
+
+/// A fingerprinter of flows, one segment at a time.
+///
+/// The engine owns sources, decoding, filters and the flow table. A protocol owns the state of each flow and its
+/// events. Implement [`StreamParser`](crate::StreamParser) instead to read TCP streams. To combine protocols, write
+/// one that has them as fields and forwards to each.
+///
+/// A parallel analysis has one protocol per worker, each with its share of the flows: the events of a flow depend on the
+/// segments of that flow alone. State across flows belongs to the [shared state](Self::SharedState).
+pub trait Protocol: Send + Sized {
+    /// The state of one flow. Dropped when the flow ends, is evicted or starts anew.
+    type Flow: Default + Send;
+    /// An event of the protocol.
+    type Event: Send;
+    /// State across flows; `()` if there is none, and every event is reported.
+    type SharedState: SharedState<Self::Event>;
+    /// Counters beside the engine's own; `()` if there are none.
+    type Counters: Default + Send + Tally;
+
+    /// An empty shared state.
+    fn shared_state(&self) -> Self::SharedState;
+
+    /// A protocol with the same settings and empty counters, for a worker.
+    fn fork(&self) -> Self;
+
+    /// Adds the counters of a [fork](Self::fork).
+    fn join(&mut self, _worker: Self) {}
+
+    /// Returns the counters since the protocol was created.
+    fn counters(&self) -> Self::Counters;
+
+    /// Returns the sender of a segment without a flow if the segment starts one. `None` keeps it out of the flow
+    /// table.
+    fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side>;
+
+    /// Whether a segment of a flow can be skipped unread, judged by its time and sender alone: TCP without SYN, FIN and RST,
+    /// or UDP. [`on_segment`](Self::on_segment) would emit nothing and change nothing, [`buffered_bytes`](
+    /// Self::buffered_bytes) included. The engine then does not call it, and mostly does not read the rest of the headers.
+    ///
+    /// An optimisation; false is always correct.
+    #[inline]
+    fn can_skip(&self, _ts: Timestamp, _sender: Side, _flow: &Self::Flow) -> bool {
+        false
+    }
+
+    /// Analyses the next segment of a flow, in capture order, retransmissions included.
+    ///
+    /// `emit` takes an event and the side that it describes. After [`Interest::Done`] the engine passes no further
+    /// segment of this flow until a new connection starts on the same addresses, with a fresh `flow`.
+    fn on_segment(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        flow: &mut Self::Flow,
+        emit: &mut impl FnMut(Side, Self::Event),
+    ) -> Interest;
+
+    /// The memory of a flow beside `Flow` itself, in bytes, such as buffered parts of messages.
+    ///
+    /// The engine adds it up, and evicts the flows that were idle for longest when the sum exceeds
+    /// [`FlowLimits::max_buffered_bytes`](crate::FlowLimits::max_buffered_bytes).
+    fn buffered_bytes(_flow: &Self::Flow) -> usize {
+        0
+    }
+}
+
+/// The event type that a protocol reports to the sink.
+pub type Report<P> = <<P as Protocol>::SharedState as SharedState<<P as Protocol>::Event>>::Report;
+
+/// Whether a protocol needs more segments of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// The protocol needs further segments.
+    More,
+    /// The protocol needs no further segment of this flow.
+    Done,
+}

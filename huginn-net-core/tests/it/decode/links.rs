@@ -1,0 +1,99 @@
+//! Link types: the segment comes out whatever the first bytes are.
+
+use huginn_net_core::LinkType;
+
+use super::link_vectors::CASES;
+use super::wire::{INNER_V4, INNER_V6, Inner, counted, decode, decode_cut, hex};
+
+/// A frame of 802.11 up to the LLC header: three addresses.
+const WIFI_ADDRESSES: &str = "0200000000aa 020000000001 020000000002";
+
+#[test]
+fn decodes_every_link_type() {
+    for case in CASES {
+        case.check();
+    }
+}
+
+#[test]
+fn counts_non_ip_frames() {
+    counted(LinkType(147), "00", |c| c.unknown_link);
+    let ethernet = |rest| format!("020000000002 020000000001 {rest}");
+    counted(LinkType::ETHERNET, &ethernet("0806 0001080006040001"), |c| c.arp);
+    counted(LinkType::ETHERNET, &ethernet("8035 0001"), |c| c.arp);
+    counted(LinkType::ETHERNET, &ethernet("88cc 0207"), |c| c.unknown_ethertype);
+    counted(LinkType::ETHERNET, &ethernet("8863 11090000"), |c| c.not_data);
+    // Spanning tree; Cisco's protocols behind SNAP; IPX without LLC.
+    counted(LinkType::ETHERNET, &ethernet("0026 424203 0000"), |c| c.unknown_ethertype);
+    counted(LinkType::ETHERNET, &ethernet("0010 aaaa03 00000c 2000 02b4"), |c| c.unknown_ethertype);
+    counted(LinkType::ETHERNET, &ethernet("0022 ffff 0022"), |c| c.unknown_ethertype);
+    // Between the longest length and the least ethertype there is nothing.
+    counted(LinkType::ETHERNET, &ethernet("05ff 45"), |c| c.bad_header);
+    counted(LinkType::NULL, "07000000 45", |c| c.unknown_ethertype);
+    counted(LinkType::LINUX_SLL, "0000 0338 0000 0000000000000000 0000", |c| c.unknown_ethertype);
+    counted(LinkType::PPP, "ff03 c021 0101", |c| c.not_data);
+    counted(LinkType::PPP, "ff03 8021 0101", |c| c.not_data);
+    counted(LinkType::PPP, "ff03 002d 0101", |c| c.unknown_ethertype);
+    counted(LinkType::PPP, "ff03 0053 0101", |c| c.encrypted);
+    counted(LinkType::PPP_ETHER, "1109 0000 0000", |c| c.not_data);
+    counted(LinkType::PPP_ETHER, "2100 0000 0000", |c| c.bad_header);
+    counted(LinkType::NFLOG, "0700 0000 05000900 00", |c| c.unknown_ethertype);
+    counted(LinkType::NFLOG, "0201 0000", |c| c.bad_header);
+    counted(LinkType::NFLOG, "0200 0000 0000 0000", |c| c.bad_header);
+}
+
+#[test]
+fn counts_wifi_frames_without_packet() {
+    let wifi = |control: &str, rest: &str| format!("{control} 0000 {WIFI_ADDRESSES} {rest}");
+    // Beacon, acknowledgement, null function, QoS null function.
+    counted(LinkType::IEEE802_11, &wifi("8000", "0000"), |c| c.not_data);
+    counted(LinkType::IEEE802_11, "d400 0000 020000000001", |c| c.not_data);
+    counted(LinkType::IEEE802_11, &wifi("4801", "0000"), |c| c.not_data);
+    counted(LinkType::IEEE802_11, &wifi("c801", "0000 0000"), |c| c.not_data);
+    counted(LinkType::IEEE802_11, &wifi("0841", "0000 0011223344556677"), |c| c.encrypted);
+    // More fragments; fragment number 1.
+    counted(LinkType::IEEE802_11, &wifi("0805", "0000 aaaa030000000800"), |c| c.link_fragment);
+    counted(LinkType::IEEE802_11, &wifi("0801", "0100 aaaa030000000800"), |c| c.link_fragment);
+    counted(LinkType::IEEE802_11, &wifi("0901", "0000"), |c| c.bad_header);
+    counted(LinkType::IEEE802_11_RADIOTAP, "01000800 00000000 0800", |c| c.bad_header);
+    counted(LinkType::IEEE802_11_RADIOTAP, "00000900 00000000", |c| c.bad_header);
+}
+
+#[test]
+fn aggregate_yields_every_packet() {
+    // By hand (IEEE 802.11, clause 9.3.2.2): two subframes, the first padded to a multiple of four; tshark agrees.
+    let subframe = "020000000004 020000000003";
+    let first = format!("{subframe} 0039 aaaa030000000800 {INNER_V4} 00");
+    let second = format!("{subframe} 004d aaaa0300000086dd {INNER_V6}");
+    let arp = format!("{subframe} 000a aaaa030000000806 0001");
+    let frame = |parts: &[&str]| hex(&format!("8801 0000 {WIFI_ADDRESSES} 0000 8000 {}", parts.concat()));
+    let both = [Inner::V4.seen(&[]), Inner::V6.seen(&[])];
+
+    let (seen, counters) = decode(LinkType::IEEE802_11, &frame(&[&first, &second]));
+    assert_eq!(seen, both);
+    assert_eq!((counters.frames, counters.aggregated, counters.tcp), (1, 1, 2));
+
+    let (seen, counters) = decode(LinkType::IEEE802_11, &frame(&[&first, &arp, &second, "00deadbeef"]));
+    assert_eq!(seen, both);
+    assert_eq!((counters.aggregated, counters.tcp, counters.arp), (2, 2, 1));
+
+    // A subframe longer than the frame ends with it.
+    let (seen, counters) = decode(LinkType::IEEE802_11, &frame(&[&first, "020000000004 020000000003 ffff"]));
+    assert_eq!(seen, [Inner::V4.seen(&[])]);
+    assert_eq!((counters.aggregated, counters.tcp, counters.bad_header), (1, 1, 1));
+}
+
+#[test]
+fn strips_check_sequence_declared_by_radiotap() {
+    // An IP length of zero leaves the end to the frame.
+    let packet = INNER_V4.replacen("0031", "0000", 1);
+    let frame =
+        format!("00000900 02000000 10 0801 0000 {WIFI_ADDRESSES} 0000 aaaa030000000800 {packet} 11223344");
+    let frame = hex(&frame);
+    let (seen, _) = decode(LinkType::IEEE802_11_RADIOTAP, &frame);
+    assert_eq!(seen[0].payload, b"hello");
+    // It went with the end of the frame if the snap length took that.
+    let wire_len = u32::try_from(frame.len()).unwrap();
+    let (seen, _) = decode_cut(LinkType::IEEE802_11_RADIOTAP, &frame[..frame.len() - 4], wire_len);
+    assert_eq!(seen[0].payload, b"hello");
+}

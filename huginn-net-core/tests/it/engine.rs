@@ -1,0 +1,367 @@
+//! The engine through its public API, with protocols made up for the purpose.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::ops::ControlFlow;
+
+use huginn_net_core::{
+    Analyzer, Event, Filter, FlowLimits, Frames, Interest, Protocol, Route, Segment, SharedState, Side, Sink,
+    TcpFlags,
+};
+
+use crate::packet::{Endpoint, frame};
+
+const CLIENT: Endpoint = ([10, 0, 0, 1], 40_000);
+const SERVER: Endpoint = ([192, 0, 2, 1], 80);
+
+/// A segment that acknowledges nothing.
+fn tcp(src: Endpoint, dst: Endpoint, flags: TcpFlags, seq: u32, payload: &[u8]) -> Vec<u8> {
+    crate::packet::tcp(src, dst, flags, [seq, 0], &[], payload)
+}
+
+fn syn(seq: u32) -> Vec<u8> {
+    tcp(CLIENT, SERVER, TcpFlags::SYN, seq, b"")
+}
+
+fn client_says(payload: &[u8]) -> Vec<u8> {
+    tcp(CLIENT, SERVER, TcpFlags::ACK, 1, payload)
+}
+
+fn server_says(payload: &[u8]) -> Vec<u8> {
+    tcp(SERVER, CLIENT, TcpFlags::ACK, 1, payload)
+}
+
+fn run<P: Protocol<SharedState = ()> + Default>(packets: &[(u64, Vec<u8>)]) -> Vec<(Side, P::Event)> {
+    let mut analyzer = Analyzer::<P>::builder().build();
+    let mut events: Vec<Event<P::Event>> = Vec::new();
+    let frames = packets.iter().map(|(seconds, packet)| frame(*seconds, packet));
+    let counters = analyzer.analyze(Frames::new(frames), &mut events).unwrap();
+    assert_eq!(counters.events, events.len() as u64);
+    assert_eq!(counters.frames, packets.len() as u64);
+    events.into_iter().map(|event| (event.subject, event.kind)).collect()
+}
+
+/// Numbers the segments of each flow that begins with a SYN.
+#[derive(Default)]
+struct Numbers;
+
+impl Protocol for Numbers {
+    type Flow = u32;
+    type Event = u32;
+    type SharedState = ();
+    type Counters = ();
+
+    fn shared_state(&self) {}
+
+    fn fork(&self) -> Self {
+        Self
+    }
+
+    fn counters(&self) {}
+
+    fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
+        segment.tcp().is_some_and(|tcp| tcp.flags == TcpFlags::SYN).then_some(Side::Client)
+    }
+
+    fn on_segment(
+        &mut self,
+        _: &Segment<'_>,
+        sender: Side,
+        flow: &mut u32,
+        emit: &mut impl FnMut(Side, u32),
+    ) -> Interest {
+        *flow += 1;
+        emit(sender, *flow);
+        Interest::More
+    }
+}
+
+/// Reports the first payload byte of a flow and wants no more, wherever the flow is picked up.
+#[derive(Default)]
+struct FirstByte;
+
+impl Protocol for FirstByte {
+    type Flow = ();
+    type Event = u8;
+    type SharedState = ();
+    type Counters = ();
+
+    fn shared_state(&self) {}
+
+    fn fork(&self) -> Self {
+        Self
+    }
+
+    fn counters(&self) {}
+
+    fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
+        Some(if segment.payload.first() == Some(&b'S') { Side::Server } else { Side::Client })
+    }
+
+    fn on_segment(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        (): &mut (),
+        emit: &mut impl FnMut(Side, u8),
+    ) -> Interest {
+        match segment.payload.first() {
+            Some(byte) => {
+                emit(sender, *byte);
+                Interest::Done
+            }
+            None => Interest::More,
+        }
+    }
+}
+
+/// Two protocols that know nothing of each other over one table.
+#[derive(Default)]
+struct Both(Numbers, FirstByte);
+
+#[derive(Debug, PartialEq)]
+enum Either {
+    Number(u32),
+    Byte(u8),
+}
+
+impl Protocol for Both {
+    type Flow = (u32, Option<()>);
+    type Event = Either;
+    type SharedState = ();
+    type Counters = ();
+
+    fn shared_state(&self) {}
+
+    fn fork(&self) -> Self {
+        Self::default()
+    }
+
+    fn counters(&self) {}
+
+    fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
+        self.0.starts_flow(segment).or_else(|| self.1.starts_flow(segment))
+    }
+
+    fn on_segment(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        (numbers, byte_done): &mut Self::Flow,
+        emit: &mut impl FnMut(Side, Either),
+    ) -> Interest {
+        let more = self.0.on_segment(segment, sender, numbers, &mut |side, n| emit(side, Either::Number(n)));
+        if byte_done.is_none() {
+            let interest =
+                self.1.on_segment(segment, sender, &mut (), &mut |side, b| emit(side, Either::Byte(b)));
+            *byte_done = (interest == Interest::Done).then_some(());
+        }
+        more
+    }
+}
+
+#[test]
+fn both_directions_share_one_flow() {
+    let events = run::<Numbers>(&[(0, syn(1)), (0, server_says(b"")), (0, client_says(b"x"))]);
+    assert_eq!(events, [(Side::Client, 1), (Side::Server, 2), (Side::Client, 3)]);
+}
+
+#[test]
+fn syn_restarts_flow_unless_retransmitted() {
+    let numbers =
+        |packets: &[(u64, Vec<u8>)]| -> Vec<u32> { run::<Numbers>(packets).iter().map(|e| e.1).collect() };
+    assert_eq!(numbers(&[(0, syn(1)), (63, syn(1)), (127, syn(1))]), [1, 2, 3], "retransmissions");
+    assert_eq!(numbers(&[(0, syn(1)), (3, syn(2))]), [1, 1], "another sequence number");
+    assert_eq!(numbers(&[(0, syn(1)), (131, syn(1))]), [1, 1], "too late for a retransmission");
+    let backwards = tcp(SERVER, CLIENT, TcpFlags::SYN, 1, b"");
+    assert_eq!(numbers(&[(0, syn(1)), (0, backwards)]), [1, 1], "from the other side");
+    for end in [TcpFlags::FIN | TcpFlags::ACK, TcpFlags::RST | TcpFlags::ACK] {
+        let end = tcp(SERVER, CLIENT, end, 1, b"");
+        assert_eq!(numbers(&[(0, syn(1)), (0, end), (1, syn(1))]), [1, 2, 1], "after the end");
+    }
+    let nonsense = tcp(SERVER, CLIENT, TcpFlags::RST | TcpFlags::FIN, 1, b"");
+    assert_eq!(numbers(&[(0, syn(1)), (0, nonsense), (1, syn(1))]), [1, 2, 3], "no end");
+}
+
+#[test]
+fn flow_expires_after_idle_timeout() {
+    let forgotten = run::<Numbers>(&[(0, syn(1)), (301, client_says(b""))]);
+    assert_eq!(forgotten, [(Side::Client, 1)]);
+    let kept = run::<Numbers>(&[(0, syn(1)), (300, client_says(b"")), (600, client_says(b""))]);
+    assert_eq!(kept.len(), 3);
+}
+
+#[test]
+fn done_protocol_sees_next_connection_only() {
+    let events = run::<FirstByte>(&[
+        (0, client_says(b"a")),
+        (0, client_says(b"b")),
+        (0, server_says(b"c")),
+        (0, syn(7)),
+        (0, client_says(b"d")),
+    ]);
+    assert_eq!(events, [(Side::Client, b'a'), (Side::Client, b'd')]);
+}
+
+#[test]
+fn protocol_decides_sides_of_midstream_flow() {
+    let packets = [server_says(b"S")];
+    let mut events: Vec<Event<u8>> = Vec::new();
+    let mut analyzer = Analyzer::<FirstByte>::builder().build();
+    analyzer.analyze(Frames::new(packets.iter().map(|packet| frame(0, packet))), &mut events).unwrap();
+    let flow = &events[0].flow;
+    assert_eq!(
+        (events[0].subject, flow.client.port(), flow.server.port()),
+        (Side::Server, CLIENT.1, SERVER.1)
+    );
+    assert_eq!(events[0].subject_addr(), flow.server);
+    assert_eq!(flow.server.ip(), Ipv4Addr::from(SERVER.0));
+}
+
+#[test]
+fn two_protocols_share_one_flow_table() {
+    let events = run::<Both>(&[(0, syn(1)), (0, server_says(b"S")), (0, client_says(b"x"))]);
+    let kinds: Vec<Either> = events.into_iter().map(|(_, kind)| kind).collect();
+    assert_eq!(kinds, [Either::Number(1), Either::Number(2), Either::Byte(b'S'), Either::Number(3)]);
+}
+
+#[test]
+fn filter_passes_both_directions_or_neither() {
+    let other = tcp(CLIENT, ([192, 0, 2, 2], 81), TcpFlags::SYN, 1, b"");
+    let packets = [syn(1), server_says(b""), other];
+    let seen = |filter: Filter| {
+        let mut analyzer = Analyzer::<Numbers>::builder().filter(filter).build();
+        let mut events: Vec<Event<u32>> = Vec::new();
+        let frames = packets.iter().map(|packet| frame(0, packet));
+        let counters = analyzer.analyze(Frames::new(frames), &mut events).unwrap();
+        assert_eq!(counters.segments_filtered, 3 - events.len() as u64);
+        events.len()
+    };
+    assert_eq!(seen(Filter::new()), 3);
+    assert_eq!(seen(Filter::new().port(80)), 2);
+    assert_eq!(seen(Filter::new().port(80).port(81)), 3);
+    assert_eq!(seen(Filter::new().net("192.0.2.2/32".parse().unwrap())), 1);
+    assert_eq!(seen(Filter::new().net("10.0.0.0/8".parse().unwrap()).port(9)), 0);
+    assert_eq!(seen(Filter::new().net("2001:db8::/32".parse().unwrap())), 0);
+}
+
+/// Accepts this many events, then breaks.
+struct Limited(usize);
+
+impl<E> Sink<E> for Limited {
+    fn event(&mut self, _: E) -> ControlFlow<()> {
+        self.0 -= 1;
+        if self.0 == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+#[test]
+fn breaking_sink_stops_analysis() {
+    let packets: Vec<_> = (0..10).map(syn).collect();
+    let mut analyzer = Analyzer::<Numbers>::builder().build();
+    let frames = packets.iter().map(|packet| frame(0, packet));
+    let counters = analyzer.analyze(Frames::new(frames), &mut Limited(4)).unwrap();
+    assert_eq!((counters.frames, counters.events), (4, 4));
+}
+
+#[test]
+fn cancelled_analysis_reads_no_further_frame() {
+    let packets: Vec<_> = (0..10).map(syn).collect();
+    let mut analyzer = Analyzer::<Numbers>::builder().build();
+    let token = analyzer.cancel_token();
+    let mut seen = 0;
+    let frames = packets.iter().map(|packet| frame(0, packet));
+    let counters = analyzer.analyze(Frames::new(frames), &mut |_: Event<u32>| {
+        seen += 1;
+        if seen == 3 {
+            token.cancel();
+        }
+    });
+    assert_eq!(counters.unwrap().frames, 3);
+}
+
+#[test]
+fn flows_are_capped_and_cleared_between_captures() {
+    let limits = FlowLimits { max_flows: 2, ..FlowLimits::default() };
+    let packets: Vec<_> = (0..5).map(|n| tcp(([10, 0, 0, n], 1), SERVER, TcpFlags::SYN, 1, b"")).collect();
+    let mut analyzer = Analyzer::<Numbers>::builder().flow_limits(limits).build();
+    let mut events: Vec<Event<u32>> = Vec::new();
+    for packet in &packets {
+        let _ = analyzer.push(&frame(0, packet), &mut events);
+    }
+    let flows = analyzer.counters().flows;
+    assert_eq!((flows.opened, flows.evicted, flows.active), (5, 3, 2));
+    analyzer.finish();
+    assert_eq!(analyzer.counters().flows.active, 0);
+}
+
+/// Reports every SYN; the shared state counts SYNs per client.
+#[derive(Default)]
+struct Syns;
+
+#[derive(Default)]
+struct SynsOfClients(HashMap<IpAddr, u32>);
+
+impl Protocol for Syns {
+    type Flow = ();
+    type Event = bool;
+    type SharedState = SynsOfClients;
+    type Counters = ();
+
+    fn shared_state(&self) -> SynsOfClients {
+        SynsOfClients::default()
+    }
+
+    fn fork(&self) -> Self {
+        Self
+    }
+
+    fn counters(&self) {}
+
+    fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
+        Numbers.starts_flow(segment)
+    }
+
+    fn on_segment(
+        &mut self,
+        _: &Segment<'_>,
+        sender: Side,
+        (): &mut (),
+        emit: &mut impl FnMut(Side, bool),
+    ) -> Interest {
+        emit(sender, false);
+        emit(sender, true);
+        Interest::Done
+    }
+}
+
+impl SharedState<bool> for SynsOfClients {
+    type Report = u32;
+    type Update = ();
+
+    fn route(noted: bool) -> Route<u32, ()> {
+        if noted { Route::Update(()) } else { Route::Report(0) }
+    }
+
+    fn on_update(&mut self, note: Event<()>, report: &mut impl FnMut(Event<u32>)) {
+        let count = self.0.entry(note.subject_addr().ip()).or_default();
+        *count += 1;
+        let count = *count;
+        report(note.map(|()| count));
+    }
+}
+
+#[test]
+fn shared_state_reports_in_order_and_outlives_flows() {
+    let other = ([10, 0, 0, 2], 1);
+    let packets = [CLIENT, (CLIENT.0, 2), other, (CLIENT.0, 3)]
+        .map(|client| tcp(client, SERVER, TcpFlags::SYN, 1, b""));
+    let mut analyzer = Analyzer::<Syns>::builder().build();
+    let mut events: Vec<Event<u32>> = Vec::new();
+    let counters = analyzer.analyze(Frames::new(packets.iter().map(|packet| frame(0, packet))), &mut events);
+    assert_eq!(events.iter().map(|event| event.kind).collect::<Vec<_>>(), [0, 1, 0, 2, 0, 1, 0, 3]);
+    assert_eq!(counters.unwrap().events, 8);
+    assert_eq!(analyzer.shared_state().0.len(), 2);
+    assert!(analyzer.push(&frame(0, &packets[0]), &mut Limited(1)).is_break());
+    assert_eq!(analyzer.shared_state().0[&IpAddr::from(CLIENT.0)], 3, "nothing is remembered past the break");
+}

@@ -1,0 +1,118 @@
+//! The same events in the same order.
+
+use std::ops::ControlFlow;
+
+use huginn_net_core::{Event, FlowLimits, Frames, MemoryFrames, TcpFlags};
+use proptest::prelude::*;
+
+use super::sources::{Buffered, Ending, Overwriting};
+use super::traffic::{Packet, arbitrary_packet, syns};
+use super::{analyze, builder};
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn events_are_the_same_for_any_number_of_workers(
+        packets in prop::collection::vec(arbitrary_packet(), 0..200),
+        workers in prop::sample::select(vec![2_usize, 3, 4, 5, 8, 17]),
+        block_bytes in prop::sample::select(vec![0, 1, 64, 500, 4096, 1 << 20]),
+    ) {
+        let packets = packets.concat();
+        let frames: Vec<_> = packets.iter().map(Packet::frame).collect();
+        let want = analyze(builder(1, block_bytes), MemoryFrames::new(&frames));
+        let several = || builder(workers, block_bytes);
+        prop_assert!(analyze(several(), MemoryFrames::new(&frames)) == want);
+        prop_assert!(analyze(several(), Frames::new(frames.iter().copied())) == want);
+        prop_assert!(analyze(several(), Overwriting::new(&packets)) == want);
+        prop_assert!(analyze(several(), Buffered::new(&packets, Ending::End)) == want);
+    }
+
+    #[test]
+    fn evictions_are_the_same_for_any_number_of_workers(
+        packets in prop::collection::vec(arbitrary_packet(), 0..300),
+        workers in 2_usize..9,
+        max_flows in 1_usize..6,
+    ) {
+        let packets = packets.concat();
+        let limits = FlowLimits { max_flows, ..FlowLimits::default() };
+        let want = analyze(builder(1, 500).flow_limits(limits), Overwriting::new(&packets));
+        let several = analyze(builder(workers, 500).flow_limits(limits), Overwriting::new(&packets));
+        prop_assert!(several == want);
+    }
+}
+
+/// One worker finds far more events in the block than fit in one output.
+#[test]
+fn long_outputs_are_merged_in_parts() {
+    let mut packets = syns(9000);
+    for packet in &mut packets[500..8900] {
+        packet.data.clone_from(&Packet::syn(1).data);
+    }
+    let want = analyze(builder(1, 1 << 20), Overwriting::new(&packets));
+    assert!(analyze(builder(5, 1 << 20), Overwriting::new(&packets)) == want);
+    assert!(analyze(builder(5, 1 << 20), Buffered::new(&packets, Ending::End)) == want);
+}
+
+#[test]
+fn map_is_applied_to_reports_and_conclusions() {
+    for workers in [1, 3] {
+        let packets = syns(20);
+        let mut lengths: Vec<usize> = Vec::new();
+        let source = Overwriting::new(&packets);
+        builder(workers, 100).build().analyze_map(source, |event| event.kind.len(), &mut lengths).unwrap();
+        assert_eq!(lengths.len(), 40);
+        assert!(lengths.chunks(2).all(|pair| pair[0] > 100 && pair[1] == "1 SYNs".len()));
+    }
+}
+
+#[test]
+fn texts_arrive_one_per_event_in_order() {
+    let packets = syns(300);
+    let texts = |workers: usize| {
+        let mut texts = Vec::new();
+        let write = |event: &Event<String>, text: &mut Vec<u8>| text.extend(event.kind.bytes().take(40));
+        let mut take = |text: &[u8]| {
+            texts.push(text.to_vec());
+            if texts.len() < 500 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let source = Overwriting::new(&packets);
+        let counters = builder(workers, 1000).build().analyze_text(source, write, &mut take).unwrap();
+        assert_eq!(counters.events, 500);
+        texts
+    };
+    let want = texts(1);
+    assert_eq!((want.len(), want[0].len(), want[499].as_slice()), (500, 40, &b"1 SYNs"[..]));
+    assert_eq!(texts(3), want);
+}
+
+#[test]
+fn empty_source_gives_nothing() {
+    for workers in [1, 8] {
+        let (events, counters, _) = analyze(builder(workers, 1), Overwriting::new(&[]));
+        assert_eq!((events.len(), counters.frames), (0, 0));
+    }
+}
+
+#[test]
+fn worker_count_is_not_capped() {
+    let packets = syns(300);
+    let (events, counters, _) = analyze(builder(200, 1), Overwriting::new(&packets));
+    assert_eq!((events.len(), counters.frames), (600, 300));
+}
+
+#[test]
+fn analyzer_is_reusable_and_keeps_memory() {
+    let packets = [Packet::syn(1), Packet::segment(1, TcpFlags::ACK, b"more")];
+    for workers in [1, 2] {
+        let mut analyzer = builder(workers, 1).build();
+        let mut events: Vec<Event<String>> = Vec::new();
+        for n in 1..4 {
+            let counters = analyzer.analyze(Overwriting::new(&packets), &mut events).unwrap();
+            assert_eq!((counters.frames, counters.events, counters.flows.opened), (2 * n, 3 * n, n));
+            assert_eq!(analyzer.protocol().segments, 2 * n);
+            assert!(events.last().unwrap().kind.starts_with("2:"), "its flows are new");
+        }
+        assert_eq!(events[7].kind, "3 SYNs");
+    }
+}

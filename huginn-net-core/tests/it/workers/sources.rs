@@ -1,0 +1,181 @@
+//! Sources of packets.
+
+use std::convert::Infallible;
+use std::slice;
+use std::thread;
+use std::time::Duration;
+
+use huginn_net_core::{Block, Fill, Frame, FrameRecord, NextFrame, Source};
+
+use super::traffic::Packet;
+
+/// Lends each frame from one buffer that the next frame overwrites.
+pub(crate) struct Overwriting<'a> {
+    packets: slice::Iter<'a, Packet>,
+    current: Vec<u8>,
+}
+
+impl<'a> Overwriting<'a> {
+    pub(crate) fn new(packets: &'a [Packet]) -> Self {
+        Self { packets: packets.iter(), current: Vec::new() }
+    }
+}
+
+impl Source for Overwriting<'_> {
+    type Error = Infallible;
+
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, Infallible> {
+        let Some(packet) = self.packets.next() else { return Ok(NextFrame::End) };
+        self.current.clear();
+        self.current.extend_from_slice(&packet.data);
+        Ok(NextFrame::Frame(Frame { data: &self.current, ..packet.frame() }))
+    }
+}
+
+/// How a [`Buffered`] source ends.
+#[derive(Clone, Copy)]
+pub(crate) enum Ending {
+    End,
+    Error(&'static str),
+    Panic(&'static str),
+    /// The packets begin again.
+    Again,
+}
+
+/// Fills blocks by handing over its buffer, as a capture file does.
+#[derive(Clone)]
+pub(crate) struct Buffered<'a> {
+    packets: &'a [Packet],
+    next: usize,
+    ending: Ending,
+}
+
+impl<'a> Buffered<'a> {
+    /// Longer than any frame of the tests, and than some 17 SYNs.
+    const BUFFER_LEN: usize = 700;
+
+    pub(crate) fn new(packets: &'a [Packet], ending: Ending) -> Self {
+        Self { packets, next: 0, ending }
+    }
+
+    fn next_packet(&mut self) -> Result<Option<&'a Packet>, &'static str> {
+        if self.next == self.packets.len() {
+            match self.ending {
+                Ending::End => return Ok(None),
+                Ending::Error(error) => return Err(error),
+                Ending::Panic(message) => panic!("{message}"),
+                Ending::Again => self.next = 0,
+            }
+        }
+        self.next += 1;
+        Ok(Some(&self.packets[self.next - 1]))
+    }
+}
+
+impl Source for Buffered<'_> {
+    type Error = &'static str;
+
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, &'static str> {
+        Ok(NextFrame::from_frame(self.next_packet()?.map(Packet::frame)))
+    }
+
+    fn fill(&mut self, block: &mut Block) -> Result<Fill, &'static str> {
+        let mut buffer = Vec::new();
+        let outcome = loop {
+            match self.next_packet() {
+                Ok(Some(packet)) => {
+                    let Frame { ts, link, data, wire_len } = packet.frame();
+                    let start = buffer.len() as u32;
+                    buffer.extend_from_slice(data);
+                    let len = data.len() as u32;
+                    block.push_record(FrameRecord { ts, start, len, wire_len, link });
+                }
+                Ok(None) => break Ok(Fill::End),
+                Err(error) => break Err(error),
+            }
+            if buffer.len() >= block.limit().min(Self::BUFFER_LEN) {
+                break Ok(Fill::More);
+            }
+        };
+        block.swap_buffer(buffer);
+        outcome
+    }
+}
+
+/// Calls a function before each packet and before the end, after it has returned idle once.
+pub(crate) struct Waiting<F> {
+    pub(crate) packets: Vec<Packet>,
+    pub(crate) given: usize,
+    pub(crate) is_idle: bool,
+    /// Takes the number of packets given so far.
+    pub(crate) wait: F,
+}
+
+impl<F: FnMut(usize)> Waiting<F> {
+    pub(crate) fn new(packets: Vec<Packet>, wait: F) -> Self {
+        Self { packets, given: 0, is_idle: false, wait }
+    }
+}
+
+impl<F: FnMut(usize)> Source for Waiting<F> {
+    type Error = Infallible;
+
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, Infallible> {
+        self.is_idle = !self.is_idle;
+        if self.is_idle {
+            return Ok(NextFrame::Idle);
+        }
+        (self.wait)(self.given);
+        self.given += 1;
+        Ok(NextFrame::from_frame(self.packets.get(self.given - 1).map(Packet::frame)))
+    }
+
+    fn fill(&mut self, block: &mut Block) -> Result<Fill, Infallible> {
+        while !block.is_full() {
+            match self.next_frame()? {
+                NextFrame::Frame(frame) => {
+                    block.push(&frame);
+                    block.set_taken_at(block.taken_at().or(Some(frame.ts)));
+                }
+                NextFrame::Idle => return Ok(Fill::Idle),
+                NextFrame::End => return Ok(Fill::End),
+            }
+        }
+        Ok(Fill::More)
+    }
+}
+
+/// A frame, then nothing for ever.
+pub(crate) struct Silent {
+    packet: Packet,
+    is_lent: bool,
+}
+
+impl Silent {
+    pub(crate) fn after(packet: Packet) -> Self {
+        Self { packet, is_lent: false }
+    }
+}
+
+impl Source for Silent {
+    type Error = Infallible;
+
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, Infallible> {
+        if !std::mem::replace(&mut self.is_lent, true) {
+            return Ok(NextFrame::Frame(self.packet.frame()));
+        }
+        thread::sleep(Duration::from_millis(1));
+        Ok(NextFrame::Idle)
+    }
+}
+
+/// The same frame for ever.
+pub(crate) struct Endless(pub(crate) Packet);
+
+impl Source for Endless {
+    type Error = Infallible;
+
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, Infallible> {
+        Ok(NextFrame::Frame(self.0.frame()))
+    }
+}

@@ -1,0 +1,119 @@
+//! Batches of received frames.
+
+use huginn_net_core::{Frame, LinkType, Timestamp};
+
+use crate::backend::CaptureBackend;
+use crate::queues::ClockReading;
+
+/// Frames of one interface that were received together.
+///
+/// A frame lies in the backend's memory or was copied into the batch.
+pub(crate) struct FrameBatch {
+    copied: Vec<u8>,
+    records: Vec<FrameRecord>,
+    lent: usize,
+    pub(crate) link: LinkType,
+    /// When the batch was received.
+    pub(crate) received_at: ClockReading,
+    /// Number of ring blocks that the batch occupies.
+    pub(crate) ring_blocks: usize,
+}
+
+/// Location and metadata of a frame.
+#[derive(Clone, Copy)]
+struct FrameRecord {
+    ts: Timestamp,
+    storage: Storage,
+    start: usize,
+    len: usize,
+    /// Length on the wire, in bytes.
+    wire_len: u32,
+}
+
+/// The memory that contains a frame.
+#[derive(Clone, Copy)]
+enum Storage {
+    Set,
+    Backend,
+}
+
+impl FrameBatch {
+    /// Creates an empty batch.
+    pub(crate) fn new(received_at: ClockReading) -> Self {
+        Self {
+            copied: Vec::new(),
+            records: Vec::new(),
+            lent: 0,
+            link: LinkType::ETHERNET,
+            received_at,
+            ring_blocks: 0,
+        }
+    }
+
+    /// Removes the frames. Keeps the memory and the backend's blocks.
+    pub(crate) fn clear(&mut self) {
+        self.copied.clear();
+        self.records.clear();
+        self.lent = 0;
+    }
+
+    /// Copies a frame from these pieces.
+    #[inline]
+    pub(crate) fn push<const N: usize>(&mut self, ts: Timestamp, pieces: [&[u8]; N], wire_len: u32) {
+        let start = self.copied.len();
+        for piece in pieces {
+            self.copied.extend_from_slice(piece);
+        }
+        let len = self.copied.len().saturating_sub(start);
+        self.records.push(FrameRecord { ts, storage: Storage::Set, start, len, wire_len });
+    }
+
+    /// Adds a frame in the backend's memory.
+    #[inline]
+    pub(crate) fn push_in_place(&mut self, ts: Timestamp, start: usize, len: usize, wire_len: u32) {
+        self.records.push(FrameRecord { ts, storage: Storage::Backend, start, len, wire_len });
+    }
+
+    /// Number of frames not yet lent.
+    #[inline]
+    pub(crate) fn remaining(&self) -> usize {
+        self.records.len().saturating_sub(self.lent)
+    }
+
+    /// Number of frames before the first one whose capture time, in nanoseconds since the Unix epoch, fails `holds`.
+    pub(crate) fn remaining_while(&self, holds: impl Fn(u64) -> bool) -> usize {
+        let records = self.records.get(self.lent..).unwrap_or_default();
+        records.iter().take_while(|record| holds(record.ts.as_nanos())).count()
+    }
+
+    /// Capture time of the next frame, in nanoseconds since the Unix epoch.
+    pub(crate) fn time(&self) -> Option<u64> {
+        self.records.get(self.lent).map(|record| record.ts.as_nanos())
+    }
+
+    /// Lends the next frame.
+    #[inline]
+    pub(crate) fn lend<'a>(&'a mut self, backend: &'a dyn CaptureBackend) -> Option<Frame<'a>> {
+        let FrameRecord { ts, storage, start, len, wire_len } = *self.records.get(self.lent)?;
+        self.lent = self.lent.saturating_add(1);
+        let data = match storage {
+            Storage::Set => self.copied.get(start..start.saturating_add(len))?,
+            Storage::Backend => backend.bytes(start, len),
+        };
+        Some(Frame { ts, link: self.link, data, wire_len })
+    }
+
+    /// Drops the first frame captured after this time, in nanoseconds since the Unix epoch, and all after it.
+    pub(crate) fn truncate_after(&mut self, nanos: u64) {
+        if let Some(end) = self.records.iter().position(|record| record.ts.as_nanos() > nanos) {
+            self.records.truncate(end);
+        }
+    }
+
+    /// Adds a frame captured at this time, in nanoseconds since the Unix epoch. The time is also its payload.
+    #[cfg(test)]
+    pub(crate) fn push_stamped(&mut self, nanos: u64) {
+        let ts = Timestamp::new(nanos / 1_000_000_000, u32::try_from(nanos % 1_000_000_000).unwrap_or(0), 9);
+        self.push(ts, [&nanos.to_be_bytes()], 8);
+    }
+}

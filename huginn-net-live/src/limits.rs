@@ -1,0 +1,46 @@
+//! Limits and tuning constants of this crate, each with its unit and its reason.
+
+use std::time::Duration;
+
+/// Interval between updates of the statistics and checks of interfaces that are down or removed.
+pub(crate) const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Coarsest resolution of the kernel timer that retires blocks: one jiffy at 100 Hz.
+pub(crate) const KERNEL_TIMER_RESOLUTION: Duration = Duration::from_millis(10);
+
+/// Longest time between the timestamp of a frame and its delivery where the system does not buffer frames.
+pub(crate) const MIN_DELIVERY_DELAY: Duration = Duration::from_millis(1);
+
+/// Longest time to drain frames that were captured before the stop. A limit is needed because clocks may step.
+pub(crate) const MAX_DRAIN_TIME: Duration = Duration::from_secs(2);
+
+/// A wait shorter than this means that frames arrive in quick succession. The source then sleeps this long before the next
+/// read, so that it receives many frames at once. A single frame is received at once.
+pub(crate) const COALESCE_DELAY: Duration = Duration::from_micros(500);
+
+/// Consecutive wakeups without frames before the source sleeps, so that it does not spin.
+pub(crate) const MAX_SPURIOUS_WAKEUPS: u32 = 8;
+
+/// Sleep after too many wakeups without frames.
+pub(crate) const SPURIOUS_WAKEUP_DELAY: Duration = Duration::from_millis(1);
+
+/// Maximum number of frames per read from libpcap, so that one busy interface does not starve the others.
+#[cfg(feature = "libpcap")]
+pub(crate) const MAX_FRAMES_PER_READ: usize = 64;
+
+/// Minimum time between two attempts to open an interface with libpcap.
+#[cfg(feature = "libpcap")]
+pub(crate) const MIN_REOPEN_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Length of a ring block in bytes: room for several of the longest frames, each of which lies in one block, and a multiple
+/// of any page size. Blocks are small because a block that is retired by the timer is used up, however little it contains.
+#[cfg(target_os = "linux")]
+pub(crate) const RING_BLOCK_LEN: usize = 256 << 10;
+
+/// Minimum number of ring blocks: the kernel writes one while the source reads the other.
+#[cfg(target_os = "linux")]
+pub(crate) const MIN_RING_BLOCKS: usize = 2;
+
+/// Smallest snap length in bytes: enough for the headers up to TCP.
+#[cfg(target_os = "linux")]
+pub(crate) const MIN_SNAPLEN: usize = 64;

@@ -1,0 +1,160 @@
+//! All `unsafe` code of this crate, for which no crate has a safe wrapper: the memory that a packet socket shares
+//! with the kernel, and `getsockname(2)` for addresses as short as the kernel makes them.
+#![allow(unsafe_code, reason = "memory that the kernel writes, and a call that takes a pointer")]
+
+use std::ffi::c_void;
+use std::mem::offset_of;
+use std::num::NonZeroUsize;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use std::{io, ptr, slice};
+
+use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
+use nix::sys::socket::setsockopt;
+use nix::{setsockopt_impl, sockopt_impl};
+
+use crate::limits::RING_BLOCK_LEN;
+
+sockopt_impl!(PacketVersion, SetOnly, libc::SOL_PACKET, libc::PACKET_VERSION, i32);
+sockopt_impl!(PacketRxRing, SetOnly, libc::SOL_PACKET, libc::PACKET_RX_RING, libc::tpacket_req3);
+
+/// A ring of blocks in memory shared with the kernel (`TPACKET_V3`; `networking/packet_mmap` of the kernel's
+/// documentation).
+///
+/// A block belongs either to the kernel, which writes frames to it, or to this process; its status says which. Either
+/// side hands the block to the other and never takes it back.
+pub(super) struct Ring {
+    start: NonNull<c_void>,
+    /// Length of the ring in bytes.
+    len: NonZeroUsize,
+    /// Offset of the oldest block of this process, or else of the next one to receive.
+    oldest: usize,
+    /// Length of the blocks from there on that belong to this process, in bytes.
+    taken: usize,
+}
+
+// SAFETY: the memory belongs to the process, not to a thread, and only this value points to it.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    /// Creates the ring of a socket. The kernel delivers a block when it is full or, if it contains a frame, after
+    /// `max_age`, which is cut to milliseconds.
+    ///
+    /// # Errors
+    /// The error of the system; `OutOfMemory` if fewer blocks may succeed. The socket then has no ring.
+    pub(super) fn new(socket: BorrowedFd<'_>, blocks: usize, max_age: Duration) -> io::Result<Self> {
+        let number = |value: usize| u32::try_from(value).map_err(|_| io::ErrorKind::OutOfMemory);
+        let len = blocks.checked_mul(RING_BLOCK_LEN).and_then(NonZeroUsize::new);
+        let len = len.ok_or(io::ErrorKind::OutOfMemory)?;
+        // Zero would leave the timeout to the kernel; older kernels store 16 bits.
+        let max_age = u16::try_from(max_age.as_millis()).unwrap_or(u16::MAX).max(1);
+        let request = libc::tpacket_req3 {
+            tp_block_size: number(RING_BLOCK_LEN)?,
+            tp_block_nr: number(blocks)?,
+            // Unused with `TPACKET_V3`, whose frames have variable lengths, but the kernel checks that the numbers
+            // agree.
+            tp_frame_size: number(RING_BLOCK_LEN)?,
+            tp_frame_nr: number(blocks)?,
+            tp_retire_blk_tov: max_age.into(),
+            tp_sizeof_priv: 0,
+            tp_feature_req_word: 0,
+        };
+        setsockopt(&socket, PacketVersion, &(libc::tpacket_versions::TPACKET_V3 as i32))?;
+        setsockopt(&socket, PacketRxRing, &request)?;
+        let protection = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        // SAFETY: the kernel chooses an address that is free. What is mapped is the ring that the socket, which had
+        // none, was given in the line before; the kernel refuses any other length, and to take the ring away or to give
+        // another while it is mapped.
+        let start = unsafe { mmap(None, len, protection, MapFlags::MAP_SHARED, socket.as_fd(), 0) };
+        let start = start.inspect_err(|_| {
+            let nothing = libc::tpacket_req3 { tp_block_nr: 0, tp_frame_nr: 0, ..request };
+            let _ = setsockopt(&socket, PacketRxRing, &nothing);
+        })?;
+        Ok(Self { start, len, oldest: 0, taken: 0 })
+    }
+
+    /// Receives the next block if the kernel has delivered it, and returns its offset in the ring.
+    pub(super) fn next_block(&mut self) -> Option<usize> {
+        if self.taken >= self.len.get() {
+            return None;
+        }
+        let next = self.wrapped(self.oldest.saturating_add(self.taken));
+        // Acquire: makes the kernel's writes before the status change visible.
+        if self.status(next).load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
+            return None;
+        }
+        self.taken = self.taken.saturating_add(RING_BLOCK_LEN);
+        Some(next)
+    }
+
+    /// Returns bytes of the ring if they lie in one block that belongs to this process, otherwise an empty slice.
+    #[inline]
+    pub(super) fn bytes(&self, offset: usize, len: usize) -> &[u8] {
+        let in_block = offset % RING_BLOCK_LEN;
+        let block = offset.saturating_sub(in_block);
+        let age = if block >= self.oldest {
+            block.saturating_sub(self.oldest)
+        } else {
+            block.saturating_add(self.len.get()).saturating_sub(self.oldest)
+        };
+        let is_taken = block < self.len.get() && age < self.taken;
+        if !is_taken || len > RING_BLOCK_LEN.saturating_sub(in_block) {
+            return &[];
+        }
+        // SAFETY: the bytes lie within one block, which begins below `len`, a multiple of the length of a block. The block
+        // was taken, so that the kernel does not write to it until `release_oldest`, for which the borrow must have ended.
+        unsafe { slice::from_raw_parts(self.start.byte_add(offset).cast().as_ptr(), len) }
+    }
+
+    /// Returns the oldest block to the kernel.
+    pub(super) fn release_oldest(&mut self) {
+        let Some(taken) = self.taken.checked_sub(RING_BLOCK_LEN) else { return };
+        // Release: completes this process's reads before the kernel writes again.
+        self.status(self.oldest).store(libc::TP_STATUS_KERNEL, Ordering::Release);
+        (self.oldest, self.taken) = (self.wrapped(self.oldest.saturating_add(RING_BLOCK_LEN)), taken);
+    }
+
+    /// Wraps an offset that exceeds the end by less than the length of the ring.
+    fn wrapped(&self, offset: usize) -> usize {
+        offset.checked_sub(self.len.get()).unwrap_or(offset)
+    }
+
+    /// Returns the status of the block at this offset, which must be that of a block in the ring.
+    fn status(&self, block: usize) -> &AtomicU32 {
+        let offset = block.saturating_add(offset_of!(libc::tpacket_block_desc, hdr.bh1.block_status));
+        // SAFETY: `oldest`, and the offset of the block after the taken ones, are multiples of the length of a block below
+        // `len`; so the status lies within the ring, and is aligned, as blocks begin at pages. Whoever does not own a block
+        // reads its status, and whoever owns it writes it, atomically both.
+        unsafe { AtomicU32::from_ptr(self.start.byte_add(offset).cast().as_ptr()) }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: it was mapped so, and nothing is borrowed of it any more. The kernel keeps what it writes to.
+        let _ = unsafe { munmap(self.start, self.len.get()) };
+    }
+}
+
+/// A zeroed address.
+const EMPTY_ADDRESS: libc::sockaddr_ll = libc::sockaddr_ll {
+    sll_family: 0,
+    sll_protocol: 0,
+    sll_ifindex: 0,
+    sll_hatype: 0,
+    sll_pkttype: 0,
+    sll_halen: 0,
+    sll_addr: [0; 8],
+};
+
+/// Returns the address that a packet socket is bound to.
+pub(super) fn bound_to(socket: BorrowedFd<'_>) -> io::Result<libc::sockaddr_ll> {
+    let mut address = EMPTY_ADDRESS;
+    let mut len = libc::socklen_t::try_from(size_of_val(&address)).unwrap_or(0);
+    // SAFETY: the kernel writes at most `len` bytes, which is the length of `address`, of which every value is valid.
+    let outcome =
+        unsafe { libc::getsockname(socket.as_raw_fd(), ptr::from_mut(&mut address).cast(), &raw mut len) };
+    if outcome == 0 { Ok(address) } else { Err(io::Error::last_os_error()) }
+}

@@ -1,0 +1,77 @@
+//! The order of frames of several interfaces.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use huginn_net_live::{InterfaceStats, LiveSource};
+
+use crate::lab::{
+    cable, end, frame, in_namespaces, is_idle, lend, numbers, options, other_cable, send, sender,
+};
+
+/// A tap with one port per direction, read only after all traffic was sent.
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn merges_buffered_directions_in_order() {
+    in_namespaces(|backend| {
+        cable();
+        other_cable();
+        let source = LiveSource::open(&["a", "c"], &options(backend)).unwrap();
+        let stats = source.stats();
+        let mut senders = [sender("b"), sender("d")];
+        let mut sent = 0;
+        // Up to 199 frames in a row.
+        for run in 0..100 {
+            for _ in 0..run * run % 200 {
+                senders[run % 2].send_to(&frame(sent), None).unwrap().unwrap();
+                sent += 1;
+            }
+        }
+        let lent = numbers(&end(source).0);
+        assert_eq!(lent.windows(2).find(|pair| pair[0] >= pair[1]), None);
+        assert!(lent.len() > 1000, "{}", lent.len());
+        let received = stats.interfaces();
+        assert_eq!(received.iter().map(|received| received.received).sum::<u64>(), lent.len() as u64);
+        // The queues between the two ends of the cables may overflow too, where the machine is busy.
+        let dropped =
+            |received: &InterfaceStats| received.kernel_dropped + received.interface_dropped.unwrap();
+        assert_eq!(received.iter().map(dropped).sum::<u64>() + lent.len() as u64, u64::from(sent));
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn merges_live_directions_in_order() {
+    in_namespaces(|backend| {
+        cable();
+        other_cable();
+        let mut source = LiveSource::open(&["a", "c"], &options(backend)).unwrap();
+        let mut senders = [sender("b"), sender("d")];
+        let sending = thread::spawn(move || {
+            for number in 0..500 {
+                senders[number as usize % 2].send_to(&frame(number), None).unwrap().unwrap();
+                thread::sleep(Duration::from_micros(300));
+            }
+        });
+        assert_eq!(numbers(&lend(&mut source, 500)), (0..500).collect::<Vec<_>>());
+        sending.join().unwrap();
+        assert_eq!(end(source).0.len(), 0);
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn single_frame_waits_briefly_for_silent_interfaces() {
+    in_namespaces(|backend| {
+        cable();
+        other_cable();
+        let mut source = LiveSource::open(&["a", "c", "lo"], &options(backend)).unwrap();
+        for number in 0..20 {
+            let begun = Instant::now();
+            send("b", number..number + 1);
+            assert_eq!(numbers(&lend(&mut source, 1)), [number]);
+            assert!(begun.elapsed() < Duration::from_millis(150), "{:?}", begun.elapsed());
+            assert!(is_idle(&mut source));
+        }
+    });
+}
