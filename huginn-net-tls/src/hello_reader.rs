@@ -14,7 +14,7 @@ use crate::{ClientHello, TlsError, Transport, handshake, sslv2};
 /// ```
 /// use huginn_net_tls::HelloReader;
 ///
-/// Sent by curl with OpenSSL, as it may arrive from a socket.
+/// // Sent by curl with OpenSSL, as it may arrive from a socket.
 /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
 /// let mut reader = HelloReader::new();
 /// for read in bytes.chunks(100) {
@@ -168,7 +168,7 @@ impl<'a> ClientHello<'a> {
     /// ```
     /// use huginn_net_tls::ClientHello;
     ///
-    /// Sent by curl with OpenSSL.
+    /// // Sent by curl with OpenSSL.
     /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
     /// let parsed = ClientHello::from_records(bytes)?.expect("a whole hello");
     /// assert_eq!(parsed.value.server_name(), Some(&b"www.example.test"[..]));

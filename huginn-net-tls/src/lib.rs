@@ -8,7 +8,7 @@
 //! ```
 //! use huginn_net_tls::{ClientHello, Ja4, Version};
 //!
-//! Sent by curl 7.88.1 with OpenSSL 3.0.
+//! // Sent by curl 7.88.1 with OpenSSL 3.0.
 //! let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
 //! let hello = ClientHello::from_records(bytes)?.expect("a whole hello").value;
 //! assert_eq!(hello.version(), Version::TLS_1_3);

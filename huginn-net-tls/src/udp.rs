@@ -57,7 +57,7 @@ impl TlsUdpObserver {
         counters: &mut TlsCounters,
         emit: &mut impl FnMut(Side, TlsEvent),
     ) -> Interest {
-        if let Some(opened) = state.from_first_datagram(payload) {
+        if let Some(opened) = state.restarted_by(payload) {
             *state = opened;
         }
         let TlsCounters { hellos, quic: quic_counters, udp, .. } = counters;
@@ -100,7 +100,7 @@ impl TlsUdpFlow {
 impl State {
     /// The state of a flow that starts with this datagram: a new flow, or one whose earlier datagrams, from either
     /// side, resembled another carrier and contained no hello.
-    fn from_first_datagram(&self, payload: &[u8]) -> Option<Self> {
+    fn restarted_by(&self, payload: &[u8]) -> Option<Self> {
         let (is_quic, is_other) = match self {
             Self::Fresh => (false, false),
             Self::Quic(quic) if !quic.has_told() => (true, false),

@@ -16,8 +16,7 @@ use crate::limits::MAX_PRIORITIES;
 /// - The settings of the first SETTINGS frame in their order, at most 64: `id:value` joined by `;`.
 /// - The increment of the first WINDOW_UPDATE frame of the connection, `00` without one.
 /// - The PRIORITY frames: `stream:exclusive:depends on:weight` joined by `,`, or `0`. The priority in the HEADERS frame
-/// of
-/// the first request is not included.
+///   of the first request is not included.
 /// - The first letters of the pseudo-header fields of the first request in their order, joined by `,`.
 ///
 /// ```
