@@ -30,7 +30,7 @@ use huginn_net_db::Database;
 use huginn_net_http::http2::Akamai;
 use huginn_net_http::{HttpEvent, HttpSignature, HuginnNetHttp, Request, Response};
 
-use packets::{AT_LEAST, IN_CACHE, PAGES, Packets, Repeat, folder, tcp};
+use packets::{AT_LEAST, IN_CACHE, PAGES, Packets, Repeat, tcp};
 use table::{Bench, LazyPackets, each_set, lazy};
 
 /// Exchanges with short bodies: every third packet begins with a head.
@@ -147,7 +147,7 @@ fn single_heads(bench: &mut Bench) {
 
 /// What Chromium sends, from the preface to its first request; no row.
 fn akamai(bench: &mut Bench) {
-    let bytes = fs::read(folder().join("../huginn-net-http/http2/chromium.bin")).unwrap();
+    let bytes = fs::read(packets::captures::folder().join("../huginn-net-http/http2/chromium.bin")).unwrap();
     let mut group = bench.criterion.benchmark_group("http2");
     group.throughput(Throughput::Elements(1));
     group.bench_function("akamai_hash of Chromium", |b| {

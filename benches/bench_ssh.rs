@@ -29,7 +29,7 @@ use huginn_net_capture::CaptureReader;
 use huginn_net_core::Event;
 use huginn_net_ssh::{HasshAlgorithms, HuginnNetSsh, KexInit, SshEvent, SshPeer};
 
-use packets::{AT_LEAST, Packets, Repeat, folder};
+use packets::{AT_LEAST, Packets, Repeat};
 use table::{Bench, lazy};
 
 /// Captures of connections that carry little but their key exchange.
@@ -111,7 +111,7 @@ fn other_protocols(bench: &mut Bench) {
 fn single_messages(bench: &mut Bench) {
     let mut messages: Vec<Vec<u8>> = Vec::new();
     for name in SSH {
-        let reader = CaptureReader::open(folder().join(format!("{name}.pcap"))).unwrap();
+        let reader = CaptureReader::open(packets::captures::path(&format!("{name}.pcap"))).unwrap();
         let mut sink = |event: Event<SshEvent>| {
             let (SshEvent::Client(peer) | SshEvent::Server(peer)) = event.kind else { return };
             messages.extend(peer.kex_init.map(|kex_init| kex_init.as_bytes().to_vec()));

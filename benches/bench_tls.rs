@@ -33,7 +33,7 @@ use criterion::Throughput;
 use huginn_net_core::{DecodeConfig, Decoder, Event, Timestamp};
 use huginn_net_tls::{ClientHello, HuginnNetTls, TlsEvent};
 
-use packets::{AT_LEAST, Packets, Repeat, folder, is_initial, tcp};
+use packets::{AT_LEAST, Packets, Repeat, all_captures, is_initial, tcp};
 use table::{Bench, lazy};
 
 /// Captures of connections that carry little but their handshake.
@@ -100,7 +100,7 @@ fn on_event(event: Event<TlsEvent>, fingerprint: Fingerprint) -> usize {
 /// Every packet is a ClientHello like no other, and opens a flow: the most that a packet can cost, if also its lists of
 /// cipher suites and extensions were never seen before.
 fn distinct_hellos(bench: &mut Bench) {
-    let packets = lazy(|| hello_packets::each_in_one_packet(&hellos::of_captures(&folder()), AT_LEAST));
+    let packets = lazy(|| hello_packets::each_in_one_packet(&hellos::of_captures(&all_captures()), AT_LEAST));
     bench.row("distinct hellos: decode, parse", "sequential", || {
         let packets: &Packets = &packets;
         (packets.len(), || {
@@ -120,10 +120,11 @@ fn distinct_hellos(bench: &mut Bench) {
         let operation = format!("distinct hellos: {name}");
         bench.analysis(&operation, &packets, HuginnNetTls::builder, |event| on_event(event, fingerprint));
     }
-    let shuffled =
-        lazy(|| hello_packets::each_with_shuffled_extensions(&hellos::of_captures(&folder()), AT_LEAST));
+    let shuffled = lazy(|| {
+        hello_packets::each_with_shuffled_extensions(&hellos::of_captures(&all_captures()), AT_LEAST)
+    });
     let unseen =
-        lazy(|| hello_packets::each_with_lists_of_its_own(&hellos::of_captures(&folder()), AT_LEAST));
+        lazy(|| hello_packets::each_with_lists_of_its_own(&hellos::of_captures(&all_captures()), AT_LEAST));
     for (what, packets) in [("extensions shuffled", &shuffled), ("lists never seen before", &unseen)] {
         for (name, fingerprint) in FINGERPRINTS.into_iter().skip(1) {
             let operation = format!("distinct hellos, {what}: {name}");
@@ -186,7 +187,7 @@ fn later_packets(bench: &mut Bench) {
 
 /// Hellos without packets; no rows.
 fn single_hellos(bench: &mut Bench) {
-    let hellos = hellos::of_captures(&folder());
+    let hellos = hellos::of_captures(&all_captures());
     let bytes: usize = hellos.iter().map(|hello| hello.message().len()).sum();
     let ja4s: BTreeSet<_> = hellos.iter().map(ClientHello::ja4).collect();
     println!("{} hellos of {} bytes, {} different JA4", hellos.len(), bytes, ja4s.len());

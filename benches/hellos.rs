@@ -1,36 +1,27 @@
 //! The ClientHellos in the captures of this project, each once.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use huginn_net_capture::CaptureReader;
 use huginn_net_core::Event;
 use huginn_net_tls::{ClientHello, HuginnNetTls, TlsEvent};
 
-/// The hellos in the captures of a folder, no two of the same bytes, in the order of the files' names.
-pub(crate) fn of_captures(folder: &Path) -> Vec<ClientHello<'static>> {
+/// The hellos in these captures, no two of the same bytes, in the order of the captures.
+pub(crate) fn of_captures(captures: &[PathBuf]) -> Vec<ClientHello<'static>> {
     let (mut hellos, mut seen) = (Vec::new(), BTreeSet::new());
-    for path in captures(folder) {
+    for path in captures {
         let mut sink = |event: Event<TlsEvent>| {
             let TlsEvent::Client(client) = event.kind else { return };
             if seen.insert(client.hello.message().to_vec()) {
                 hellos.push(client.hello);
             }
         };
-        let mut reader = CaptureReader::open(&path).unwrap();
+        let mut reader = CaptureReader::open(path).unwrap();
         let mut analyzer = HuginnNetTls::builder().build();
         while let Some(frame) = reader.next_frame().unwrap() {
             let _ = analyzer.push(&frame, &mut sink);
         }
     }
     hellos
-}
-
-/// The pcap files of a folder by name.
-fn captures(folder: &Path) -> Vec<PathBuf> {
-    let files = folder.read_dir().unwrap().map(|entry| entry.unwrap().path());
-    let mut captures: Vec<_> =
-        files.filter(|path| path.extension().is_some_and(|kind| kind == "pcap")).collect();
-    captures.sort();
-    captures
 }

@@ -1,8 +1,11 @@
 //! Packets of this project's captures in memory, repeated; a part of several benches.
 #![allow(dead_code, reason = "no bench uses everything")]
 
+#[path = "../captures/tools/captures.rs"]
+pub(crate) mod captures;
+
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -28,12 +31,6 @@ const ETHERNET_LEN: usize = 14;
 const BEGINNING: u64 = 1_700_000_000_000_000_000;
 /// Longer than any flow is remembered, in nanoseconds.
 const PAUSE: u64 = 600_000_000_000;
-
-/// The folder of the captures.
-pub(crate) fn folder() -> PathBuf {
-    let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("captures"));
-    above.find(|folder| folder.is_dir()).unwrap()
-}
 
 /// How packets are repeated. Either way every repetition opens its flows, and tells the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,16 +143,20 @@ impl Packets {
 
 /// The names of all captures of the project that are pcap files.
 pub(crate) fn all_captures() -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
-    let mut captures: Vec<_> =
-        entries.filter(|path| path.extension().is_some_and(|kind| kind == "pcap")).collect();
-    captures.sort();
-    captures
+    captures::with_extension(&["pcap"])
+}
+
+/// The path of a capture that is given by its path or by its name without extension.
+fn capture_path(name: &Path) -> PathBuf {
+    match name.extension() {
+        Some(_) => name.to_owned(),
+        None => captures::path(&format!("{}.pcap", name.display())),
+    }
 }
 
 /// The wanted frames of a capture, each with its nanoseconds since the first.
 fn read(name: &Path, wanted: &impl Fn(&[u8]) -> bool) -> Vec<(u64, Vec<u8>)> {
-    let mut reader = CaptureReader::open(folder().join(name).with_extension("pcap")).unwrap();
+    let mut reader = CaptureReader::open(capture_path(name)).unwrap();
     let (mut frames, mut first) = (Vec::new(), None);
     while let Some(frame) = reader.next_frame().unwrap() {
         let at = frame.ts.as_nanos();

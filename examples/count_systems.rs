@@ -1,6 +1,6 @@
 //! How many hosts of each operating system a capture holds.
 //!
-//! `cargo run -p huginn-net --example count_systems captures/curl-nginx.pcap`
+//! `cargo run -p huginn-net --example count_systems captures/tcp/curl-nginx/curl-nginx.pcap`
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -9,7 +9,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 CAPTURES = os.path.join(HERE, "..", "captures")
 sys.dont_write_bytecode = True
-sys.path.insert(0, CAPTURES)
+sys.path.insert(0, os.path.join(CAPTURES, "tools"))
 from packets import read  # noqa: E402
 
 TCP, UDP = 6, 17
@@ -17,7 +17,7 @@ SYN = 2
 
 
 def main():
-    for path in glob.glob(os.path.join(CAPTURES, "*.pcap")):
+    for path in glob.glob(os.path.join(CAPTURES, "*", "*", "*.pcap")):
         with open(path, "rb") as f:
             header = f.read(24)
         if header[3] < 0xA0:
@@ -34,7 +34,7 @@ def main():
             save_flows(name, segments)
             save_hellos(name, segments)
             save_ssh(name, segments)
-    for path in glob.glob(os.path.join(CAPTURES, "*.ja4")):
+    for path in glob.glob(os.path.join(CAPTURES, "*", "*", "*.ja4")):
         with open(path, encoding="ascii") as f:
             for i, text in enumerate({field for field in f.read().split() if "_" in field}):
                 save("ja4_text", f"{os.path.basename(path)}-{i}", text.encode())

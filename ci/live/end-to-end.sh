@@ -142,9 +142,9 @@ page_in_chromium() {
 
 replay_all() {
     local name files=()
-    for name in "$captures"/*.pcap; do
+    for name in "$captures"/*/*/*.pcap; do
         name=$(basename "$name" .pcap)
-        [[ " ${OTHER_LINKS//[[:space:]]/ } " == *" $name "* ]] || files+=("$captures/$name.pcap")
+        [[ " ${OTHER_LINKS//[[:space:]]/ } " == *" $name "* ]] || files+=("$(capture "$name.pcap")")
     done
     replay --pps 4000 "${files[@]}"
 }
@@ -197,14 +197,14 @@ files() {
     recorded "$tmp/whole.pcap" hn-b
     live files "${programs[packet]}" --format json -o "$events" --rotate-size 30k --stats --user nobody --hosts-file "$hosts"
     some_traffic
-    replay --pps 2000 "$captures"/http-tools.pcap "$captures"/tls-curl.pcap
+    replay --pps 2000 "$(capture http-tools.pcap)" "$(capture tls-curl.pcap)"
     # As logrotate does it.
     eventually "events" test -s "$events"
     mv "$events" "$events.set-aside"
     some_traffic
     kill -HUP "${pids[files]}"
     eventually "a new file" test -e "$events"
-    replay --pps 2000 "$captures"/http-tools.pcap "$captures"/tls-curl.pcap
+    replay --pps 2000 "$(capture http-tools.pcap)" "$(capture tls-curl.pcap)"
     kill -USR1 "${pids[files]}"
     eventually "what is known of hosts" test -s "$hosts"
     some_traffic

@@ -3,8 +3,8 @@
 
 export PYTHONDONTWRITEBYTECODE=1
 LAB=${LAB:-live-$$} # the namespaces of two scripts never meet
-readonly captures=$here/../../captures
-. "$captures/lab.sh"
+. "$here/../../captures/tools/layout.sh"
+. "$captures/tools/lab.sh"
 
 # How long anything is waited for, in seconds.
 readonly PATIENCE=${PATIENCE:-20}

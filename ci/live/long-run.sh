@@ -48,7 +48,7 @@ warm_up() {
     local name burst crossed_before
     crossed_before=$(crossed)
     for name in $REPLAYED; do
-        tcprewrite --seed=1 --infile="$captures/$name.pcap" --outfile="$tmp/warm-up-$name.pcap" 2>"$tmp/tcprewrite.err" ||
+        tcprewrite --seed=1 --infile="$(capture "$name.pcap")" --outfile="$tmp/warm-up-$name.pcap" 2>"$tmp/tcprewrite.err" ||
             fail "tcprewrite: $(cat "$tmp/tcprewrite.err")"
     done
     for burst in 1 2 3 4 5; do
@@ -96,7 +96,7 @@ request() {
 replay() {
     local name
     for name in $REPLAYED; do
-        client tcpreplay -q --pps 500 -i hn-a "$captures/$name.pcap" >/dev/null 2>"$tmp/tcpreplay.err" ||
+        client tcpreplay -q --pps 500 -i hn-a "$(capture "$name.pcap")" >/dev/null 2>"$tmp/tcpreplay.err" ||
             fail "tcpreplay: $(cat "$tmp/tcpreplay.err")"
     done
 }

@@ -1,6 +1,9 @@
 //! What the program writes of HTTP, to the letter. The p0f lines are those of p0f 3.09b with the same database.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "../../captures/tools/captures.rs"]
+mod captures;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -26,10 +29,7 @@ fn stdout(capture: &str, args: &[&str]) -> String {
     fs::write(&database, DATABASE).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
     command.arg("pcap").arg("--db").arg(&database).args(args).env_remove("CLICOLOR_FORCE");
-    let output = command
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures").join(capture))
-        .output()
-        .unwrap();
+    let output = command.arg(captures::path(capture)).output().unwrap();
     String::from_utf8(output.stdout).unwrap()
 }
 

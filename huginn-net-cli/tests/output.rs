@@ -2,12 +2,15 @@
 //! of the reference implementation (the Python package `communityid` 1.5).
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "../../captures/tools/captures.rs"]
+mod captures;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 fn capture(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures").join(name).display().to_string()
+    captures::path(name).display().to_string()
 }
 
 fn scratch(name: &str) -> String {

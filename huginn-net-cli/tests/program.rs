@@ -7,23 +7,21 @@
     reason = "a test may panic"
 )]
 
+#[path = "../../captures/tools/captures.rs"]
+mod captures;
 mod long_capture;
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
 const USAGE: i32 = 2;
 const FAILED: i32 = 1;
 
-fn captures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures")
-}
-
 fn capture(name: &str) -> String {
-    captures().join(name).display().to_string()
+    captures::path(name).display().to_string()
 }
 
 /// A path of this test's own.
@@ -235,7 +233,7 @@ fn a_closed_pipe_ends_quietly() {
 
 #[test]
 fn what_is_no_capture_is_named_for_what_it_is() {
-    let folder = captures().display().to_string();
+    let folder = captures::folder().display().to_string();
     fails(&["pcap", &folder], FAILED, "is a directory");
     fails(&["pcap", &scratch_file("empty.pcap", b"")], FAILED, "empty.pcap: ");
     fails(&["pcap", &scratch_file("text.pcap", b"Hello, this is no capture.\n")], FAILED, "text.pcap: ");

@@ -1,15 +1,16 @@
 //! What the program writes of SSH.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
 
-use std::path::Path;
+#[path = "../../captures/tools/captures.rs"]
+mod captures;
+
 use std::process::Command;
 
 /// What `huginn-net pcap` writes of a capture.
 fn stdout(capture: &str, args: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
     command.arg("pcap").args(args).env_remove("CLICOLOR_FORCE");
-    let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures");
-    String::from_utf8(command.arg(captures.join(capture)).output().unwrap().stdout).unwrap()
+    String::from_utf8(command.arg(captures::path(capture)).output().unwrap().stdout).unwrap()
 }
 
 /// The fields of SSH of each event, with what comes before them left out.

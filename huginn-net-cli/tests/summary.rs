@@ -6,6 +6,8 @@
     reason = "a test may panic"
 )]
 
+#[path = "../../captures/tools/captures.rs"]
+mod captures;
 mod long_capture;
 
 use std::fs;
@@ -13,7 +15,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 fn capture(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures").join(name).display().to_string()
+    captures::path(name).display().to_string()
 }
 
 fn scratch(name: &str) -> String {

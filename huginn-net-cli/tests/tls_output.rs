@@ -2,12 +2,15 @@
 //! names, ALPN, ciphers and the hashes of JA3 and JA3S those that tshark 4.0.17 shows.
 #![allow(clippy::arithmetic_side_effects, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "../../captures/tools/captures.rs"]
+mod captures;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 fn capture(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures").join(name).display().to_string()
+    captures::path(name).display().to_string()
 }
 
 fn output(args: &[&str]) -> (String, String) {

@@ -7,7 +7,7 @@ readonly NAMES="chromium firefox curl nghttp h2load go node python java curl-pri
 readonly PORT=8443
 
 here=$(cd "$(dirname "$0")" && pwd)
-clients=$(cd "$here/../../captures/tls-clients" && pwd)
+clients=$(cd "$here/../../captures/tools/tls-clients" && pwd)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 

@@ -15,7 +15,7 @@ use crate::{HttpParser, Request, Response};
 /// use huginn_net_core::Event;
 /// use huginn_net_http::{HttpEvent, HuginnNetHttp};
 ///
-/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/curl-nginx.pcap");
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tcp/curl-nginx/curl-nginx.pcap");
 /// let mut events: Vec<Event<HttpEvent>> = Vec::new();
 /// HuginnNetHttp::builder().build().analyze(CaptureReader::open(path)?, &mut events)?;
 /// let HttpEvent::Request(found) = &events[0].kind else { panic!("the client speaks first") };

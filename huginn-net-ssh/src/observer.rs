@@ -14,7 +14,7 @@ use crate::{SshParser, SshPeer, SshPeers};
 /// use huginn_net_core::Event;
 /// use huginn_net_ssh::{HuginnNetSsh, SshEvent};
 ///
-/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/ssh-openssh.pcap");
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/ssh/ssh-openssh/ssh-openssh.pcap");
 /// let mut events: Vec<Event<SshEvent>> = Vec::new();
 /// HuginnNetSsh::builder().build().analyze(CaptureReader::open(path)?, &mut events)?;
 /// let client = events.iter().find_map(|event| match &event.kind {

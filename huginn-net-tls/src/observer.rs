@@ -16,7 +16,7 @@ use crate::{ClientHello, ServerHello, TlsParser, TlsUdpFlow, TlsUdpObserver};
 /// use huginn_net_core::Event;
 /// use huginn_net_tls::{HuginnNetTls, TlsEvent};
 ///
-/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls-go.pcap");
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls/tls-go/tls-go.pcap");
 /// let mut events: Vec<Event<TlsEvent>> = Vec::new();
 /// HuginnNetTls::builder().build().analyze(CaptureReader::open(path)?, &mut events)?;
 /// let TlsEvent::Client(client) = &events[0].kind else { panic!("the client speaks first") };

@@ -8,7 +8,7 @@
 //! ```
 //! use huginn_net::{CaptureReader, Event, Finding, HuginnNet};
 //!
-//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/curl-nginx.pcap");
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tcp/curl-nginx/curl-nginx.pcap");
 //! let mut analyzer = HuginnNet::builder().build();
 //! let mut events: Vec<Event> = Vec::new();
 //! let counters = analyzer.analyze(CaptureReader::open(path)?, &mut events)?;
@@ -21,6 +21,9 @@
 //! [`HuginnNet::push`](core::Analyzer::push) analyses one frame at a time. The modules [`tcp`], [`http`], [`tls`] and
 //! [`ssh`] hold the parsers, which work without flows and without a database.
 
+#[cfg(test)]
+#[path = "../../captures/tools/captures.rs"]
+mod captures;
 mod community_id;
 pub mod finding;
 pub mod hosts;

@@ -7,6 +7,9 @@
     reason = "a test may panic"
 )]
 
+#[path = "../../captures/tools/captures.rs"]
+mod captures;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,21 +22,14 @@ use huginn_net::tcp::{TcpSignature, kind};
 use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers, Scope};
 use huginn_net_core::{Decoder, Segment, TcpFlags, TcpHeader, TransportHeader};
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures")
-}
-
 /// The captures that have a golden with this extension, and its lines.
 fn goldens(extension: &str) -> Vec<(PathBuf, Vec<String>)> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder()).unwrap() {
-        let golden = entry.unwrap().path();
-        if golden.extension().is_some_and(|found| found == extension) {
-            let capture = ["pcap", "pcapng"].map(|kind| golden.with_extension(kind));
-            let capture = capture.into_iter().find(|path| path.exists()).unwrap();
-            let lines = fs::read_to_string(&golden).unwrap().lines().map(str::to_owned).collect();
-            found.push((capture, lines));
-        }
+    for golden in captures::with_extension(&[extension]) {
+        let capture = ["pcap", "pcapng"].map(|kind| golden.with_extension(kind));
+        let capture = capture.into_iter().find(|path| path.exists()).unwrap();
+        let lines = fs::read_to_string(&golden).unwrap().lines().map(str::to_owned).collect();
+        found.push((capture, lines));
     }
     assert!(found.len() > 10, "the goldens are missing");
     found.sort();
@@ -114,7 +110,8 @@ fn the_p0f_format_is_what_p0f_logs() {
         // p0f takes the length of the link header from the first packets. It varies here, so p0f skips packets; each of
         // the lines that p0f lacks occurs once.
         if ["made-ppp.pcap", "made-wifi.pcap"].iter().any(|name| capture.ends_with(name)) {
-            let unread: Vec<String> = lines.keys().filter(|line| !golden.contains_key(*line)).cloned().collect();
+            let unread: Vec<String> =
+                lines.keys().filter(|line| !golden.contains_key(*line)).cloned().collect();
             assert!(!unread.is_empty());
             golden.extend(unread.into_iter().map(|line| (line, 1)));
         }

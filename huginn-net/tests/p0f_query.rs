@@ -8,6 +8,9 @@
     reason = "a test may panic"
 )]
 
+#[path = "../../captures/tools/captures.rs"]
+mod captures;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::IpAddr;
@@ -119,7 +122,7 @@ fn queries_are_answered_as_by_p0f() {
 
 fn capture(name: &str) -> HuginnNet {
     let mut analyzer = HuginnNet::builder_with(Observers::default().profiles(true)).build();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures").join(name);
+    let path = captures::path(name);
     analyzer.analyze(CaptureReader::open(path).unwrap(), &mut |_: Event| ()).unwrap();
     analyzer
 }
@@ -164,7 +167,7 @@ fn a_host_is_found_outside_of_tunnels_first_and_else_in_the_last() {
 
     // Then outside of them, which counts though it was before.
     let mut analyzer = capture("curl-nginx.pcap");
-    let tunneled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures/made-erspan.pcap");
+    let tunneled = captures::path("made-erspan.pcap");
     analyzer.analyze(CaptureReader::open(tunneled).unwrap(), &mut |_: Event| ()).unwrap();
     assert_eq!(analyzer.shared_state().profiles().filter(|host| host.ip == ip).count(), 3);
     assert!(analyzer.shared_state().profile(ip).unwrap().tunnel.is_none());
@@ -175,7 +178,6 @@ fn a_host_is_found_outside_of_tunnels_first_and_else_in_the_last() {
 
 #[test]
 fn the_same_is_told_for_any_number_of_workers() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures");
     for name in
         ["hosts-nat.pcap", "hosts-ua.pcap", "hosts-proxy.pcap", "http-firefox.pcap", "made-erspan.pcap"]
     {
@@ -183,7 +185,7 @@ fn the_same_is_told_for_any_number_of_workers() {
             let workers = NonZeroUsize::new(workers).unwrap();
             let observers = Observers::default().profiles(true);
             let mut analyzer = HuginnNet::builder_with(observers).workers(workers).build();
-            let capture = CaptureReader::open(folder.join(name)).unwrap();
+            let capture = CaptureReader::open(captures::path(name)).unwrap();
             analyzer.analyze(capture, &mut |_: Event| ()).unwrap();
             let hosts = analyzer.shared_state();
             hosts.profiles().map(|host| P0fAnswer::of(hosts.profile(host.ip))).collect()
@@ -197,7 +199,7 @@ fn the_same_is_told_for_any_number_of_workers() {
 #[test]
 fn nothing_is_told_where_profiles_are_not_made() {
     let mut analyzer = HuginnNet::builder().build();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures/curl-nginx.pcap");
+    let path = captures::path("curl-nginx.pcap");
     analyzer.analyze(CaptureReader::open(path).unwrap(), &mut |_: Event| ()).unwrap();
     assert_eq!(told(&analyzer, "192.0.2.1"), None);
 }

@@ -2,6 +2,9 @@
 //! order, and the same counters.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "../../captures/tools/captures.rs"]
+mod captures;
+
 use std::convert::Infallible;
 use std::fs;
 use std::io;
@@ -30,15 +33,9 @@ impl Packet {
 
 /// The packets of each capture.
 fn captures() -> Vec<(String, Vec<Packet>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures");
-    let mut captures = Vec::new();
-    for entry in folder.read_dir().unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "pcap" || extension == "pcapng") {
-            captures.push((path.display().to_string(), packets(&path).unwrap()));
-        }
-    }
-    captures.sort_by(|one, other| one.0.cmp(&other.0));
+    let paths = captures::with_extension(&["pcap", "pcapng"]);
+    let captures: Vec<_> =
+        paths.iter().map(|path| (path.display().to_string(), packets(path).unwrap())).collect();
     assert!(captures.len() > 100, "the captures are missing");
     captures
 }

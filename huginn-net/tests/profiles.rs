@@ -7,17 +7,16 @@
     reason = "a test may panic"
 )]
 
+#[path = "../../captures/tools/captures.rs"]
+mod captures;
+
 use std::fs;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use huginn_net::hosts::{HostCounters, HostId, HostProfile, Reasons};
 use huginn_net::json::JsonHost;
 use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers};
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures")
-}
 
 fn hosts(capture: &Path, observers: Observers, workers: usize) -> Vec<HostProfile> {
     let workers = NonZeroUsize::new(workers).unwrap();
@@ -28,7 +27,7 @@ fn hosts(capture: &Path, observers: Observers, workers: usize) -> Vec<HostProfil
 
 /// The host of an address in a capture.
 fn host(capture: &str, ip: &str) -> HostProfile {
-    let all = hosts(&folder().join(capture), Observers::default().profiles(true), 1);
+    let all = hosts(&captures::path(capture), Observers::default().profiles(true), 1);
     all.into_iter().find(|host| host.ip.to_string() == ip).unwrap()
 }
 
@@ -38,13 +37,13 @@ fn contradictions(host: &HostProfile) -> Vec<String> {
 
 #[test]
 fn nobody_asked_for_profiles_and_none_are_made() {
-    assert!(hosts(&folder().join("curl-nginx.pcap"), Observers::default(), 1).is_empty());
+    assert!(hosts(&captures::path("curl-nginx.pcap"), Observers::default(), 1).is_empty());
 }
 
 #[test]
 fn hosts_can_be_looked_at_one_by_one() {
     for capture in ["curl-nginx.pcap", "made-erspan.pcap"] {
-        let source = CaptureReader::open(folder().join(capture)).unwrap();
+        let source = CaptureReader::open(captures::path(capture)).unwrap();
         let mut analyzer = HuginnNet::builder_with(Observers::default().profiles(true)).build();
         analyzer.analyze(source, &mut |_: Event| ()).unwrap();
         let hosts = analyzer.shared_state();
@@ -137,7 +136,7 @@ fn conclusions(capture: &str) -> (Vec<Finding>, HostCounters) {
             found.push(event.kind);
         }
     };
-    analyzer.analyze(CaptureReader::open(folder().join(capture)).unwrap(), &mut sink).unwrap();
+    analyzer.analyze(CaptureReader::open(captures::path(capture)).unwrap(), &mut sink).unwrap();
     (found, analyzer.shared_state().counters())
 }
 
@@ -175,7 +174,7 @@ fn hosts_that_were_cleared_are_counted() {
     let mut analyzer = HuginnNet::builder().build();
     for _ in 0..2 {
         analyzer.shared_state_mut().clear();
-        let capture = CaptureReader::open(folder().join("curl-nginx.pcap")).unwrap();
+        let capture = CaptureReader::open(captures::path("curl-nginx.pcap")).unwrap();
         analyzer.analyze(capture, &mut |_: Event| ()).unwrap();
     }
     let counters = analyzer.shared_state().counters();
@@ -187,7 +186,7 @@ fn languages_and_tls_clients_are_counted() {
     let browser = host("http-firefox.pcap", "192.0.2.1");
     assert!(browser.languages.iter().count() >= 2, "{:?}", browser.languages);
     let client = host("tls-firefox.pcap", "192.0.2.1");
-    let golden = fs::read_to_string(folder().join("tls-firefox.ja4")).unwrap();
+    let golden = fs::read_to_string(captures::path("tls-firefox.ja4")).unwrap();
     let golden: Vec<&str> = golden.lines().filter_map(|line| line.split('\t').nth(2)).collect();
     assert!(client.tls_clients.iter().all(|seen| golden.contains(&seen.value.ja4.to_string().as_str())));
     let counted: u32 = client.tls_clients.iter().map(|seen| seen.count).sum();
@@ -196,7 +195,7 @@ fn languages_and_tls_clients_are_counted() {
 
 #[test]
 fn an_address_in_two_tunnels_is_two_hosts() {
-    let all = hosts(&folder().join("made-erspan.pcap"), Observers::default().profiles(true), 1);
+    let all = hosts(&captures::path("made-erspan.pcap"), Observers::default().profiles(true), 1);
     let tunnels: Vec<String> = all
         .iter()
         .filter(|host| host.ip.to_string() == "192.0.2.1")
@@ -208,11 +207,7 @@ fn an_address_in_two_tunnels_is_two_hosts() {
 #[test]
 fn profiles_are_the_same_for_any_number_of_workers() {
     let json = |host: &HostProfile| JsonHost { host, file: None }.to_string();
-    for entry in fs::read_dir(folder()).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|extension| extension != "pcap" && extension != "pcapng") {
-            continue;
-        }
+    for path in captures::with_extension(&["pcap", "pcapng"]) {
         let of = |workers| -> Vec<String> {
             hosts(&path, Observers::default().profiles(true), workers).iter().map(json).collect()
         };

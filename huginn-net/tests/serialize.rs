@@ -7,6 +7,9 @@
     reason = "the captures are this project's"
 )]
 
+#[path = "../../captures/tools/captures.rs"]
+mod captures;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -21,14 +24,10 @@ use serde_json::{Map, Value, json};
 
 /// Captures with events of every kind.
 fn captures() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let names = ["captures", "huginn-net/tests/hosts"].map(|name| folder.join("..").join(name));
-    let files =
-        names.into_iter().flat_map(|folder| folder.read_dir().unwrap().map(|entry| entry.unwrap().path()));
-    let mut captures: Vec<_> =
-        files.filter(|path| path.extension().is_some_and(|kind| kind == "pcap")).collect();
-    captures.sort();
-    captures
+    let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts");
+    let made = made.read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let made = made.filter(|path| path.extension().is_some_and(|kind| kind == "pcap"));
+    captures::with_extension(&["pcap"]).into_iter().chain(made).collect()
 }
 
 /// Numbers have one form, whatever they were written as.
@@ -94,7 +93,7 @@ fn protocol_events<P>(name: &str) -> Vec<Map<String, Value>>
 where
     P: Protocol<Event: Serialize, SharedState = ()> + Default,
 {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures").join(name);
+    let path = captures::path(name);
     let mut events: Vec<core::Event<P::Event>> = Vec::new();
     Analyzer::<P>::builder().build().analyze(CaptureReader::open(path).unwrap(), &mut events).unwrap();
     events.iter().map(|event| fields(&serde_json::to_string(event).unwrap())).collect()

@@ -1,6 +1,8 @@
 //! A ClientHello and its extensions, read by `tls-parser` and by this project's cursor, over the hellos of `captures`:
 //! parsed only, and down to every number that JA4 needs.
 
+#[path = "../../../captures/tools/captures.rs"]
+mod captures;
 #[path = "../../hellos.rs"]
 mod hellos;
 
@@ -58,8 +60,7 @@ fn own_numbers(hello: &ClientHello<'_>) -> u32 {
 }
 
 fn client_hello(criterion: &mut Criterion) {
-    let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");
-    let mut hellos = hellos::of_captures(&captures);
+    let mut hellos = hellos::of_captures(&captures::with_extension(&["pcap"]));
     hellos.retain(|hello| hello.transport() != Transport::Dtls && hello.extensions().next().is_some());
     for hello in &hellos {
         let parsed = tls_parser(hello.message()).unwrap();

@@ -14,7 +14,8 @@ use ttl_cache::TtlCache;
 
 const PACKETS: u32 = 1_000_000;
 const IDLE: Duration = Duration::from_secs(300);
-const LIMITS: IdleLimits = IdleLimits { max_entries: 1 << 19, idle_timeout: IDLE, max_buffered_bytes: 256 << 20 };
+const LIMITS: IdleLimits =
+    IdleLimits { max_entries: 1 << 19, idle_timeout: IDLE, max_buffered_bytes: 256 << 20 };
 
 /// What is kept of a flow.
 type Flow = [u64; 5];

@@ -36,7 +36,7 @@ use published_http::HttpProcessors;
 use published_tcp::ConnectionTracker;
 use ttl_cache::TtlCache;
 
-use packets::{PAGES, Packets, Repeat, SHORT, folder};
+use packets::{PAGES, Packets, Repeat, SHORT, all_captures};
 
 /// Measurements of each side; an odd number.
 const MEASUREMENTS: usize = 11;
@@ -128,7 +128,7 @@ fn compare_http(
 }
 
 fn compare_tls(path: &Path) {
-    let hellos = hellos::of_captures(&folder());
+    let hellos = hellos::of_captures(&all_captures());
     for (lists, packets) in [
         ("lists that come again", hello_packets::each_in_one_packet(&hellos, AT_LEAST)),
         ("in cache, lists that come again", hello_packets::each_in_one_packet(&hellos, IN_CACHE)),

@@ -3,6 +3,8 @@
 //!
 //! `cargo bench --manifest-path benches/peers/Cargo.toml`
 
+#[path = "../../../captures/tools/captures.rs"]
+mod captures;
 #[path = "../../hellos.rs"]
 mod hellos;
 
@@ -19,8 +21,7 @@ const PASSES: usize = 20;
 const MEASUREMENTS: usize = 400;
 
 fn main() {
-    let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");
-    let hellos = hellos::of_captures(&captures);
+    let hellos = hellos::of_captures(&captures::with_extension(&["pcap"]));
     // A hello of DTLS has another grammar, and a record has a greatest length.
     let records: Vec<_> =
         hellos.iter().filter(|hello| hello.transport() != Transport::Dtls).filter_map(record).collect();

@@ -1,15 +1,15 @@
 //! A capture of so many packets that workers begin.
 
 use std::fs;
-use std::path::Path;
+
+use crate::captures;
 
 /// Length of a file's header, with magic number and link type.
 const HEADER_LEN: usize = 24;
 
 /// The packets of these captures over and over, some 1 MiB.
 pub(crate) fn write(path: &str, names: &[&str]) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures");
-    let captures: Vec<_> = names.iter().map(|name| fs::read(folder.join(name)).unwrap()).collect();
+    let captures: Vec<_> = names.iter().map(|name| fs::read(captures::path(name)).unwrap()).collect();
     let header = &captures[0][..HEADER_LEN];
     assert!(captures.iter().all(|capture| capture[..4] == header[..4] && capture[20..24] == header[20..]));
     let mut bytes = header.to_vec();

@@ -4,7 +4,6 @@
 #[path = "../../../benches/hellos.rs"]
 mod hellos;
 
-use std::path::Path;
 
 use huginn_net_tls::{ClientHello, Transport};
 use proptest::collection::vec;
@@ -16,8 +15,7 @@ use tls_parser::{
 
 #[test]
 fn hellos_of_captures() {
-    let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures");
-    let hellos = hellos::of_captures(&captures);
+    let hellos = hellos::of_captures(&crate::captures::with_extension(&["pcap"]));
     // The cookie of DTLS is not in the grammar of TLS.
     let hellos: Vec<_> = hellos.iter().filter(|hello| hello.transport() != Transport::Dtls).collect();
     assert!(hellos.len() > 100, "{} hellos", hellos.len());

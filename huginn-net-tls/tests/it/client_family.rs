@@ -2,7 +2,6 @@
 #![allow(clippy::arithmetic_side_effects, clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use huginn_net_capture::CaptureReader;
 use huginn_net_core::Event;
@@ -10,7 +9,7 @@ use huginn_net_tls::{ClientFamily, HuginnNetTls, TlsEvent};
 
 /// How many hellos of a capture are of which family.
 fn families(capture: &str) -> BTreeMap<Option<String>, usize> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures").join(capture);
+    let path = crate::captures::path(capture);
     let mut events: Vec<Event<TlsEvent>> = Vec::new();
     HuginnNetTls::builder().build().analyze(CaptureReader::open(path).unwrap(), &mut events).unwrap();
     let mut found = BTreeMap::new();

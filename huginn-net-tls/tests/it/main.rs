@@ -3,6 +3,9 @@
 #[cfg(feature = "packets")]
 mod against_tls_parser;
 #[cfg(feature = "packets")]
+#[path = "../../../captures/tools/captures.rs"]
+mod captures;
+#[cfg(feature = "packets")]
 mod client_family;
 mod client_hello;
 mod ja4_vectors;

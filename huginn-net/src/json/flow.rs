@@ -60,7 +60,7 @@ mod tests {
     use crate::{CaptureReader, Event, HuginnNet};
 
     fn flows(capture: &str) -> Vec<FlowId> {
-        let path = format!("{}/../captures/{capture}", env!("CARGO_MANIFEST_DIR"));
+        let path = crate::captures::path(capture);
         let mut events: Vec<Event> = Vec::new();
         HuginnNet::builder().build().analyze(CaptureReader::open(path).unwrap(), &mut events).unwrap();
         events.into_iter().map(|event| event.flow).collect()

@@ -5,7 +5,7 @@ The systems are drawn by lot from the signatures, always the same ones. What p0f
     ./craft.py signatures.fp rules.pcap
     TZ=UTC0UTC0,M3.2.0,M11.1.0 p0f -f signatures.fp -r rules.pcap -o log
     grep '] mod=host change|\\|] mod=ip sharing|\\|] mod=uptime|' log >rules.p0f
-The zone is UTC, by a name under which p0f reads every Date alike; see captures/golden.sh.
+The zone is UTC, by a name under which p0f reads every Date alike; see captures/tools/golden.sh.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ import re
 import struct
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "captures"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "captures" / "tools"))
 from packets import ETHERNET, Packet, checksum, ether, with_checksum, write  # noqa: E402
 
 SEED = 35

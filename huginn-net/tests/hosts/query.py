@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "captures"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "captures" / "tools"))
 from packets import read  # noqa: E402
 
 SPEED = 4
@@ -69,7 +69,7 @@ def main(signatures, capture, out, answers):
     subprocess.run(["sh", "-ec", f"{quiet}; {link}; {up}"], check=True)
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/socket"
-        # The zone is UTC, by a name under which p0f reads every Date alike; see captures/golden.sh.
+        # The zone is UTC, by a name under which p0f reads every Date alike; see captures/tools/golden.sh.
         zone = {**os.environ, "TZ": "UTC0UTC0,M3.2.0,M11.1.0"}
         command = ["p0f", "-f", signatures, "-i", "query1", "-s", path]
         p0f = subprocess.Popen(command, env=zone, stdout=subprocess.DEVNULL)

@@ -5,9 +5,9 @@ use huginn_net_tls::{HuginnNetTls, TlsCounters, TlsEvent};
 
 use super::packet::{self, Endpoint};
 
-/// What curl 7.88.1 with OpenSSL 3.0 sends, from `captures/tls-curl.pcap`.
+/// What curl 7.88.1 with OpenSSL 3.0 sends, from `captures/tls/tls-curl/tls-curl.pcap`.
 pub(crate) const CURL: &[u8] = include_bytes!("../../../hellos/curl-openssl.bin");
-/// By the definition, from tshark's account of it (`captures/tls-curl.ja4`).
+/// By the definition, from tshark's account of it (`captures/tls/tls-curl/tls-curl.ja4`).
 pub(crate) const CURL_JA4: &str = "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6";
 
 pub(crate) const CLIENT: Endpoint = ([10, 0, 0, 1], 40_000);

@@ -1,0 +1,203 @@
+#!/usr/bin/env bash
+# Makes the goldens of the captures from the reference tools, p0f and tshark (Debian packages of these names).
+#
+#   captures/tools/golden.sh --check [NAME...]  write nothing; fail if a golden differs from what the tools say
+#   captures/tools/golden.sh --bless NAME...    ask the tools again, show the difference and write the goldens
+#   captures/tools/golden.sh --bless --all      the same for every capture
+#
+# The goldens of a capture are NAME.p0f and NAME.tshark, also NAME.ja3 and NAME.ja4 for TLS, NAME.http for HTTP and
+# NAME.ssh for SSH.
+#
+# NAME.p0f is the log of p0f 3.09b with this project's own database, in UTC. Captures on whose link type or
+# tunnel p0f is silent have none.
+# NAME.tshark lists every SYN and SYN+ACK, a line each, of the innermost headers:
+#   frame, source, port, destination, port, sequence number, acknowledgement number, TTL, window, MSS, window scale
+# with empty fields where an option is absent.
+# NAME.http lists the exchanges of http-* in order, a line for each head: source, port, 1 or 2 for the version of HTTP,
+#   method and target, or status
+# NAME.ssh lists the identification strings and fingerprints of ssh-*, a line for each that tshark shows: source, port,
+#   then `banner` and the identification string, or `hassh` or `hasshserver` with the fingerprint and its algorithms
+# NAME.ja3 and NAME.ja4 are what ja4_by_hand.py makes of tshark's dissection of tls-*, quic-*, dtls-* and starttls-*.
+set -euo pipefail
+export TZ=UTC LC_ALL=C
+
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/layout.sh"
+database_folder=$captures/../huginn-net-db/signatures
+readonly KINDS="p0f tshark ja3 ja4 http ssh"
+
+# UTC by a name under which half of the year is a summer time without a shift. p0f reads the Date of a response with
+# tm_isdst left unset: in plain UTC that moves some by an hour, and not the same ones each time.
+readonly P0F_ZONE=UTC0UTC0,M3.2.0,M11.1.0
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+main() {
+    local mode=${1:-} name differ=0
+    [ $# = 0 ] || shift
+    case $mode in
+    --check) [ $# -gt 0 ] || set -- --all ;;
+    --bless) [ $# -gt 0 ] || usage ;;
+    --help) usage 0 ;;
+    *) usage ;;
+    esac
+    [ "$1" != --all ] || set -- $(all_names)
+    cat "$database_folder"/*.fp >"$tmp/database.fp"
+    for name; do
+        mkdir "$tmp/$name"
+        goldens "$name" "$tmp/$name"
+        compare "$name" "$tmp/$name" || differ=1
+        [ "$mode" = --check ] || bless "$name" "$tmp/$name"
+    done
+    [ "$mode" = --bless ] || return $differ
+}
+
+usage() {
+    sed -n '2,/^# NAME.p0f/{/^# NAME.p0f/!s/^# \{0,1\}//p}' "$0" >&2
+    exit "${1:-2}"
+}
+
+all_names() {
+    local file
+    for file in "$captures"/*/*/*.pcap "$captures"/*/*/*.pcapng; do
+        basename "${file%.*}"
+    done
+}
+
+# capture_of NAME: prints the path of the uncompressed capture.
+capture_of() {
+    local file
+    for file in "$captures"/*/"$1/$1".pcap "$captures"/*/"$1/$1".pcapng; do
+        if [ -e "$file" ]; then echo "$file"; fi
+    done
+}
+
+# goldens NAME FOLDER: writes what the tools say.
+goldens() {
+    local name=$1 out=$2/$1 capture
+    capture=$(capture_of "$name")
+    if [ -z "$capture" ]; then
+        echo "No such capture: $name" >&2
+        exit 2
+    fi
+    p0f_view "$capture" "$out.p0f"
+    tshark_view "$capture" "$out.tshark"
+    case $name in
+    tls-* | quic-* | dtls-* | starttls-*) tls_view "$capture" "$out" ;;
+    http-*) http_view "$capture" "$out.http" ;;
+    ssh-*) ssh_view "$capture" "$out.ssh" ;;
+    esac
+}
+
+# compare NAME FOLDER: shows how the goldens differ from those in the folder; fails if they do.
+compare() {
+    local kind differ=0 folder
+    folder=$(dirname "$(capture_of "$1")")
+    for kind in $KINDS; do
+        if [ -e "$folder/$1.$kind" ] || [ -e "$2/$1.$kind" ]; then
+            diff -uN "$folder/$1.$kind" "$2/$1.$kind" || differ=1
+        fi
+    done
+    return $differ
+}
+
+# bless NAME FOLDER: replaces the goldens by those in the folder.
+bless() {
+    local kind folder
+    folder=$(dirname "$(capture_of "$1")")
+    for kind in $KINDS; do
+        rm -f "$folder/$1.$kind"
+        if [ -e "$2/$1.$kind" ]; then cp "$2/$1.$kind" "$folder/$1.$kind"; fi
+    done
+}
+
+p0f_view() {
+    # p0f appends to its log, and leaves none if it cannot read the file.
+    rm -f "$tmp/log"
+    if ! TZ=$P0F_ZONE p0f -f "$tmp/database.fp" -r "$1" -o "$tmp/log" >"$tmp/p0f.out" 2>&1; then
+        if ! grep -q 'prepare_pcap()\|prepare_bpf()' "$tmp/p0f.out"; then
+            cat "$tmp/p0f.out" >&2
+            return 1
+        fi
+    fi
+    if [ -s "$tmp/log" ]; then cat "$tmp/log" >"$2"; fi
+}
+
+# The last occurrence of a field is the innermost; ip.* and ipv6.* both occur where one tunnels the other.
+tshark_view() {
+    # CAPWAP carries 802.11 headers as they are (RFC 5416), or with two bytes swapped, as Cisco does.
+    local swap=FALSE
+    case $1 in *swapped*) swap=TRUE ;; esac
+    # shellcheck disable=SC2046
+    tshark -r "$1" -o "capwap.swap_fc:$swap" -Y tcp.flags.syn==1 -T fields -E occurrence=l \
+        $(printf -- '-e %s ' frame.number frame.protocols ip.src ip.dst ip.ttl ipv6.src ipv6.dst ipv6.hlim \
+            tcp.srcport tcp.dstport tcp.seq_raw tcp.ack_raw tcp.window_size_value tcp.options.mss_val \
+            tcp.options.wscale.shift) 2>/dev/null |
+        awk -F '\t' -v OFS='\t' '{
+            inner = $2; sub(/:tcp.*/, "", inner)
+            if (inner ~ /ipv6(:ipv6\.[a-z]+)*$/) { $3 = $6; $4 = $7; $5 = $8 }
+            print $1, $3, $9, $4, $10, $11, $12, $5, $13, $14, $15
+        }' >"$2"
+}
+
+tls_view() {
+    local options=()
+    case $1 in
+    # AUTH SSL, to which tshark's FTP is blind: what is TLS on that port it takes without having seen it agreed.
+    */starttls-ftp.pcap) options=(-d tcp.port==21,tls) ;;
+    # DTLS 1.3 begins its ciphertexts otherwise, and a datagram that holds a ServerHello too it lets go.
+    */dtls-13.pcap | */dtls-chromium.pcap | */dtls-firefox.pcap) options=(-d udp.port==1024-65535,dtls) ;;
+    # Padding that counts as payload stands where the hello does: to tshark the hello repeats it.
+    */tls-made-padded-acks.pcap)
+        options=(-o tcp.analyze_sequence_numbers:FALSE -o tcp.desegment_tcp_streams:FALSE)
+        ;;
+    */quic-negotiation.pcap)
+        tls_view_in_two "$1" "$2" 2
+        return
+        ;;
+    esac
+    python3 "$here/ja4_by_hand.py" "$1" "$2.ja3" "$2.ja4" "${options[@]}"
+}
+
+# After a Version Negotiation tshark keeps the keys of the version before: up to frame $3 and after it are read apart.
+tls_view_in_two() {
+    local part=$tmp/part
+    editcap -F pcap -r "$1" "$part-1.pcap" "1-$3"
+    editcap -F pcap "$1" "$part-2.pcap" "1-$3"
+    python3 "$here/ja4_by_hand.py" "$part-1.pcap" "$part-1.ja3" "$part-1.ja4"
+    python3 "$here/ja4_by_hand.py" "$part-2.pcap" "$part-2.ja3" "$part-2.ja4"
+    cat "$part-1.ja4" "$part-2.ja4" >"$2.ja4"
+    awk -v FS='\t' -v OFS='\t' -v before="$3" 'FILENAME ~ /2.ja3$/ { $1 += before } 1' \
+        "$part-1.ja3" "$part-2.ja3" >"$2.ja3"
+}
+
+# Several heads may be in one packet: their fields stand side by side. Priority frames of HTTP/2 have no headers.
+http_view() {
+    # shellcheck disable=SC2046
+    tshark -r "$1" -d tcp.port==8081-8099,http -Y 'http.request or http.response or http2.headers' \
+        -T fields -E occurrence=a -E 'aggregator=|' \
+        $(printf -- '-e %s ' ip.src ipv6.src tcp.srcport http.request.method http.request.uri http.response.code \
+            http2.headers.method http2.headers.path http2.headers.status) 2>/dev/null |
+        awk -F '\t' -v OFS='\t' '
+            function list(version, methods, targets, method, target, count, i) {
+                count = split(methods, method, "|"); split(targets, target, "|")
+                for (i = 1; i <= count; i++) print $1 $2, $3, version, method[i] (targets == "" ? "" : " " target[i])
+            }
+            { list(1, $4, $5); list(1, $6, ""); list(2, $7, $8); list(2, $9, "") }' >"$2"
+}
+
+# A banner and a fingerprint may be in one packet. Bytes that are not UTF-8 tshark replaces by U+FFFD.
+ssh_view() {
+    # shellcheck disable=SC2046
+    tshark -r "$1" -d tcp.port==2200-2299,ssh -Y 'ssh.protocol or ssh.kex.hassh or ssh.kex.hasshserver' \
+        -T fields -E occurrence=f \
+        $(printf -- '-e %s ' ip.src ipv6.src tcp.srcport ssh.protocol ssh.kex.hassh ssh.kex.hassh_algorithms \
+            ssh.kex.hasshserver ssh.kex.hasshserver_algorithms) 2>/dev/null |
+        awk -F '\t' -v OFS='\t' '
+            $4 != "" { print $1 $2, $3, "banner", $4 }
+            $5 != "" { print $1 $2, $3, "hassh", $5, $6 }
+            $7 != "" { print $1 $2, $3, "hasshserver", $7, $8 }' >"$2"
+}
+
+main "$@"

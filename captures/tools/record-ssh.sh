@@ -1,0 +1,209 @@
+#!/usr/bin/env bash
+# Records SSH between real programs, each capture in network namespaces of its own.
+#
+#   captures/tools/record-ssh.sh          record everything anew
+#   captures/tools/record-ssh.sh NAME...  record only these
+#   captures/tools/record-ssh.sh --list   list the names
+#
+# As record.sh does; besides Debian's packages it wants Go and pip, with which it fetches and builds programs in a
+# temporary folder, on the outside of the namespaces. Only the first packets of every flow are kept: the connections end
+# after the key exchange, and nobody logs in.
+set -euo pipefail
+
+readonly PACKAGES="curl dropbear-bin ethtool gcc iproute2 libssh-dev openssh-client openssh-server putty-tools python3
+    python3-venv socat tcpdump tinysshd"
+readonly PROGRAMS="curl dbclient dropbear dropbearkey ethtool gcc go ip plink python3 socat ss ssh ssh-keygen
+    ssh-keyscan sshd tcpdump tinysshd tinysshd-makekey"
+export PYTHONDONTWRITEBYTECODE=1
+
+readonly NAMES="ssh-openssh ssh-dropbear ssh-libssh ssh-libssh2 ssh-python ssh-go ssh-putty ssh-tinyssh
+    ssh-small-segments ssh-endings ssh-lines"
+
+here=$(cd "$(dirname "$0")" && pwd)
+programs=$here/ssh-programs
+. "$here/layout.sh"
+. "$here/lab.sh"
+
+main() {
+    if [ "${1:-}" = --list ]; then
+        printf '%s\n' $NAMES
+        return
+    fi
+    lab_start
+    mkdir -p /run/sshd # where sshd gives up its rights
+    local name
+    for name in ${*:-$NAMES}; do
+        echo "== $name"
+        lab_up_as_wired
+        "record_${name//-/_}"
+        lab_down
+    done
+}
+
+# A client; that it does not get in is what it is meant to do.
+try() { client timeout 10 "$@" >"$tmp/client.log" 2>&1 </dev/null || true; }
+
+# serve PORT COMMAND...: a server, until the laboratory ends.
+serve() {
+    local port=$1
+    shift
+    server "$@" >"$tmp/server-$port.log" 2>&1 &
+    until [ -n "$(server ss -Hlnt "sport = :$port")" ]; do
+        kill -0 $! || { cat "$tmp/server-$port.log" && return 1; }
+        sleep 0.05
+    done
+}
+
+# start: records what the client's interface sees; keep NAME PACKETS: ends that and trims it.
+start() { record "$tmp/whole.pcap" $CLIENT_NS hn-a tcp; }
+keep() {
+    stop_recording
+    python3 "$here/trim.py" "$tmp/whole.pcap" "$(capture "$1.pcap")" "$2"
+}
+
+# openssh PORT [OPTION...]: OpenSSH's server.
+openssh() {
+    local port=$1
+    shift
+    [ -e "$tmp/host_key" ] || ssh-keygen -q -t ed25519 -N '' -f "$tmp/host_key"
+    printf '%s\n' "Port $port" "HostKey $tmp/host_key" "PidFile none" "$@" >"$tmp/sshd-$port.conf"
+    serve "$port" "$(command -v sshd)" -D -f "$tmp/sshd-$port.conf"
+}
+
+dropbear_server() {
+    [ -e "$tmp/dropbear_key" ] || dropbearkey -t ed25519 -f "$tmp/dropbear_key" >/dev/null 2>&1
+    serve "$1" dropbear -F -E -r "$tmp/dropbear_key" -p "$1" -P "$tmp/dropbear.pid"
+}
+
+# ssh_to ADDRESS [ARGUMENT...]: OpenSSH's client.
+ssh_to() {
+    local address=$1
+    shift
+    try ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null "$@" "nobody@$address" true
+}
+
+dbclient_to() { try env HOME="$tmp" dbclient -y -y -p "$1" -o BatchMode=yes nobody@$SERVER4 true; }
+plink_to() { try env HOME="$tmp" plink -batch -P "$1" nobody@$SERVER4 true; }
+
+record_ssh_openssh() {
+    openssh 22
+    openssh 2222 "KexAlgorithms ecdh-sha2-nistp256" "Ciphers aes128-ctr,aes256-ctr" "MACs hmac-sha2-256" \
+        "Compression no" "VersionAddendum none"
+    start
+    ssh_to $SERVER4
+    ssh_to $SERVER6 -C
+    ssh_to $SERVER4 -o KexAlgorithms=diffie-hellman-group14-sha256 -o Ciphers=aes128-cbc,3des-cbc -o MACs=hmac-sha1
+    ssh_to $SERVER4 -p 2222
+    try ssh-keyscan -t ed25519 $SERVER4
+    keep ssh-openssh 14
+}
+
+record_ssh_dropbear() {
+    dropbear_server 22
+    openssh 2222
+    start
+    dbclient_to 22
+    dbclient_to 2222
+    ssh_to $SERVER4
+    keep ssh-dropbear 14
+}
+
+record_ssh_libssh() {
+    gcc -o "$tmp/libssh" "$programs/client.c" -lssh
+    openssh 22
+    start
+    try env HOME="$tmp" "$tmp/libssh" $SERVER4 22
+    keep ssh-libssh 14
+}
+
+record_ssh_libssh2() {
+    openssh 22
+    start
+    try curl -k sftp://nobody:x@$SERVER4/
+    try curl -k --compressed-ssh scp://nobody:x@$SERVER4/x
+    keep ssh-libssh2 14
+}
+
+record_ssh_python() {
+    python_venv asyncssh paramiko
+    openssh 22
+    serve 2201 "$tmp/venv/bin/python" "$programs/ssh_python.py" paramiko-server 2201
+    serve 2202 "$tmp/venv/bin/python" "$programs/ssh_python.py" asyncssh-server 2202
+    start
+    try "$tmp/venv/bin/python" "$programs/ssh_python.py" paramiko $SERVER4 22
+    try "$tmp/venv/bin/python" "$programs/ssh_python.py" asyncssh $SERVER4 22
+    ssh_to $SERVER4 -p 2201
+    ssh_to $SERVER4 -p 2202
+    keep ssh-python 14
+}
+
+# python_venv PACKAGE...
+python_venv() {
+    [ -e "$tmp/venv" ] || python3 -m venv "$tmp/venv"
+    "$tmp/venv/bin/pip" install -q "$@"
+}
+
+record_ssh_go() {
+    go_program
+    openssh 22
+    serve 2222 "$tmp/go/ssh" serve :2222
+    start
+    try "$tmp/go/ssh" get $SERVER4:22
+    ssh_to $SERVER4 -p 2222
+    keep ssh-go 14
+}
+
+go_program() {
+    mkdir -p "$tmp/go"
+    cp "$programs/ssh.go" "$tmp/go"
+    (cd "$tmp/go" && go mod init ssh && go mod tidy && go build -o ssh) >"$tmp/go.log" 2>&1
+}
+
+record_ssh_putty() {
+    openssh 22
+    dropbear_server 2222
+    start
+    plink_to 22
+    plink_to 2222
+    keep ssh-putty 14
+}
+
+record_ssh_tinyssh() {
+    tinysshd-makekey "$tmp/tinyssh" >/dev/null
+    serve 22 socat TCP-LISTEN:22,reuseaddr,fork EXEC:"tinysshd $tmp/tinyssh"
+    start
+    ssh_to $SERVER4
+    keep ssh-tinyssh 14
+}
+
+record_ssh_small_segments() {
+    openssh 22
+    ip -n $CLIENT_NS link set hn-a mtu 300
+    start
+    ssh_to $SERVER4
+    dbclient_to 22
+    keep ssh-small-segments 30
+}
+
+# Sides that end before their SSH_MSG_KEXINIT, or send something else; whole flows.
+record_ssh_endings() {
+    openssh 22
+    start
+    local what
+    for what in banner version1 http identify bytes; do
+        try python3 "$programs/dialogues.py" $what $SERVER4 22
+    done
+    keep ssh-endings 40
+}
+
+# Lines of text before the identification string of the server.
+record_ssh_lines() {
+    openssh 2222
+    serve 22 python3 "$programs/dialogues.py" lines 22 127.0.0.1 2222
+    start
+    ssh_to $SERVER4
+    plink_to 22
+    keep ssh-lines 18
+}
+
+main "$@"
