@@ -7,7 +7,6 @@ mod captures;
 mod hellos;
 
 use std::hint::black_box;
-use std::path::Path;
 
 use allocation_counter::measure;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

@@ -7,6 +7,9 @@ use criterion::{
 #[allow(dead_code, unreachable_pub, unused_imports)]
 #[path = "../../../huginn-net-http/src/http2/hpack/mod.rs"]
 mod hpack;
+#[allow(dead_code, unreachable_pub)]
+#[path = "../../../huginn-net-http/src/limits.rs"]
+mod limits;
 
 /// What Chromium sends, from the field block of its first request on.
 const CHROMIUM: &[u8] = include_bytes!("../../../huginn-net-http/http2/chromium.bin");

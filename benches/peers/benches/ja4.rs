@@ -10,7 +10,6 @@ mod hellos;
 
 use std::fmt::Write;
 use std::hint::black_box;
-use std::path::Path;
 use std::time::Instant;
 
 use huginn_net_peers::median;
