@@ -7,7 +7,7 @@ use criterion::{
 #[allow(dead_code, unreachable_pub, unused_imports)]
 #[path = "../../../huginn-net-http/src/http2/hpack/mod.rs"]
 mod hpack;
-#[allow(dead_code, unreachable_pub)]
+#[allow(dead_code, unexpected_cfgs, unreachable_pub)]
 #[path = "../../../huginn-net-http/src/limits.rs"]
 mod limits;
 
