@@ -77,7 +77,7 @@ fn row(segment: &Segment<'_>) -> String {
 }
 
 #[test]
-fn decode_finds_the_handshakes_that_tshark_finds() {
+fn handshakes_equal_tshark() {
     for (capture, want) in goldens("tshark") {
         // tshark makes something of headers that contradict themselves; p0f is the judge of those.
         if capture.ends_with("odd-syns.pcap") {
@@ -100,7 +100,7 @@ fn counted(lines: impl IntoIterator<Item = String>) -> BTreeMap<String, i32> {
 }
 
 #[test]
-fn the_p0f_format_is_what_p0f_logs() {
+fn p0f_format_equals_p0f_log() {
     for (capture, golden) in goldens("p0f") {
         let mut lines = Vec::new();
         let mut analyzer = HuginnNet::builder_with(Observers::default().scope(Scope::P0f)).build();
@@ -127,7 +127,7 @@ fn events(capture: &Path) -> Vec<Event> {
 }
 
 #[test]
-fn every_form_of_ja4_is_what_the_definition_says_of_what_tshark_dissects() {
+fn ja4_equals_definition_over_tshark_fields() {
     for (capture, mut golden) in goldens("ja4") {
         let mut rows: Vec<String> = Vec::new();
         for event in events(&capture) {
@@ -150,7 +150,7 @@ fn every_form_of_ja4_is_what_the_definition_says_of_what_tshark_dissects() {
 }
 
 #[test]
-fn ja3_and_ja3s_are_what_tshark_says() {
+fn ja3_and_ja3s_equal_tshark() {
     for (capture, golden) in goldens("ja3") {
         let mut golden: Vec<String> =
             golden.iter().map(|row| row.split_once('\t').unwrap().1.to_owned()).collect();
@@ -175,7 +175,7 @@ fn ja3_and_ja3s_are_what_tshark_says() {
 }
 
 #[test]
-fn every_exchange_that_tshark_finds_is_found() {
+fn http_exchanges_equal_tshark() {
     for (capture, mut golden) in goldens("http") {
         let mut rows: Vec<String> = Vec::new();
         for event in events(&capture) {
@@ -200,7 +200,7 @@ fn every_exchange_that_tshark_finds_is_found() {
 }
 
 #[test]
-fn ssh_is_what_tshark_says() {
+fn ssh_equals_tshark() {
     for (capture, golden) in goldens("ssh") {
         let mut rows: Vec<String> = Vec::new();
         let mut sides = 0;

@@ -31,7 +31,7 @@ fn lines_on_hosts(capture: &str, signatures: &str) -> Vec<String> {
 }
 
 #[test]
-fn hosts_change_and_share_addresses_by_the_rules_of_p0f() {
+fn host_changes_and_sharing_follow_p0f() {
     let golden = fs::read_to_string(file("rules.p0f")).unwrap();
     let lines = lines_on_hosts("rules.pcap", "signatures.fp");
     let differ = lines.iter().map(String::as_str).zip(golden.lines()).find(|(ours, theirs)| ours != theirs);
@@ -40,7 +40,7 @@ fn hosts_change_and_share_addresses_by_the_rules_of_p0f() {
 }
 
 #[test]
-fn every_reason_of_p0f_occurs() {
+fn every_p0f_reason_occurs() {
     let golden = fs::read_to_string(file("rules.p0f")).unwrap();
     let mut reasons: BTreeMap<&str, u32> = BTreeMap::new();
     for line in golden.lines() {

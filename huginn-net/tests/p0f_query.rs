@@ -89,7 +89,7 @@ impl Sink<Event> for Watched {
 /// What is told is the same but for when a host was seen, and how often: p0f looks at SYNs alone for that, and at those to
 /// a host also where it does not answer.
 #[test]
-fn queries_are_answered_as_by_p0f() {
+fn answers_equal_p0f() {
     let golden = fs::read_to_string(file("query.p0f")).unwrap();
     let mut capture = CaptureReader::open(file("query.pcap")).unwrap();
     let mut analyzer = analyzer(Scope::P0f);
@@ -135,7 +135,7 @@ fn told(analyzer: &HuginnNet, ip: &str) -> Option<P0fHost> {
 }
 
 #[test]
-fn what_was_found_last_is_told() {
+fn answers_with_latest_findings() {
     let analyzer = capture("curl-nginx.pcap");
     let client = told(&analyzer, "192.0.2.1").unwrap();
     let texts = [client.os_name, client.http_name, client.link_type, client.language];
@@ -155,7 +155,7 @@ fn what_was_found_last_is_told() {
 }
 
 #[test]
-fn a_host_is_found_outside_of_tunnels_first_and_else_in_the_last() {
+fn prefers_host_outside_tunnels_then_latest_tunnel() {
     let ip: IpAddr = "192.0.2.1".parse().unwrap();
     // Twice in tunnels, the second time a second later.
     let analyzer = capture("made-erspan.pcap");
@@ -177,7 +177,7 @@ fn a_host_is_found_outside_of_tunnels_first_and_else_in_the_last() {
 }
 
 #[test]
-fn the_same_is_told_for_any_number_of_workers() {
+fn answers_are_equal_for_any_worker_count() {
     for name in
         ["hosts-nat.pcap", "hosts-ua.pcap", "hosts-proxy.pcap", "http-firefox.pcap", "made-erspan.pcap"]
     {
@@ -197,7 +197,7 @@ fn the_same_is_told_for_any_number_of_workers() {
 }
 
 #[test]
-fn nothing_is_told_where_profiles_are_not_made() {
+fn no_answer_without_profiles() {
     let mut analyzer = HuginnNet::builder().build();
     let path = captures::path("curl-nginx.pcap");
     analyzer.analyze(CaptureReader::open(path).unwrap(), &mut |_: Event| ()).unwrap();

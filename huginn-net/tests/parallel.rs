@@ -74,7 +74,7 @@ fn builder(workers: usize, block_bytes: usize) -> Builder<Observers> {
 }
 
 #[test]
-fn each_capture_alone() {
+fn each_capture_gives_equal_events() {
     for (name, packets) in &captures() {
         let want = analyze(HuginnNet::builder(), packets).unwrap();
         for workers in 1..=8 {
@@ -88,7 +88,7 @@ fn each_capture_alone() {
 
 /// Their times go back and forth, and the same flows come again.
 #[test]
-fn all_captures_twice_over() {
+fn repeated_captures_give_equal_events() {
     let captures = captures();
     let all = || captures.iter().chain(&captures).flat_map(|(_, packets)| packets);
     let packets: Vec<_> = all().collect();
@@ -104,7 +104,7 @@ fn all_captures_twice_over() {
 
 /// A file of so many buffers that records lie across their ends.
 #[test]
-fn a_large_file_gives_what_its_frames_give() {
+fn large_file_equals_its_frames() {
     let captures = captures();
     let packets = captures.iter().cycle().take(10 * captures.len()).flat_map(|(_, packets)| packets);
     let packets: Vec<&Packet> = packets.filter(|packet| packet.link == LinkType::ETHERNET).collect();
@@ -135,7 +135,7 @@ fn a_large_file_gives_what_its_frames_give() {
 }
 
 #[test]
-fn a_file_gives_what_its_frames_give() {
+fn file_equals_its_frames() {
     let captures = captures();
     for (name, packets) in &captures {
         let want = analyze(HuginnNet::builder(), packets).unwrap();

@@ -36,12 +36,12 @@ fn contradictions(host: &HostProfile) -> Vec<String> {
 }
 
 #[test]
-fn nobody_asked_for_profiles_and_none_are_made() {
+fn no_profiles_by_default() {
     assert!(hosts(&captures::path("curl-nginx.pcap"), Observers::default(), 1).is_empty());
 }
 
 #[test]
-fn hosts_can_be_looked_at_one_by_one() {
+fn hosts_are_iterated_by_id() {
     for capture in ["curl-nginx.pcap", "made-erspan.pcap"] {
         let source = CaptureReader::open(captures::path(capture)).unwrap();
         let mut analyzer = HuginnNet::builder_with(Observers::default().profiles(true)).build();
@@ -57,7 +57,7 @@ fn hosts_can_be_looked_at_one_by_one() {
 }
 
 #[test]
-fn a_client_and_a_server_are_told_by_what_they_did() {
+fn client_and_server_roles_are_profiled() {
     let client = host("curl-nginx.pcap", "192.0.2.1");
     let verdict = client.verdict();
     assert_eq!(verdict.system.as_deref(), Some("Linux"));
@@ -78,7 +78,7 @@ fn a_client_and_a_server_are_told_by_what_they_did() {
 }
 
 #[test]
-fn two_systems_that_share_an_address_are_several_hosts() {
+fn two_systems_behind_address_are_several_hosts() {
     let host = host("hosts-nat.pcap", "192.0.2.1");
     let verdict = host.verdict();
     assert_eq!(verdict.system, None);
@@ -89,7 +89,7 @@ fn two_systems_that_share_an_address_are_several_hosts() {
 }
 
 #[test]
-fn headers_of_other_systems_contradict_the_handshakes_of_their_connections() {
+fn foreign_headers_contradict_handshakes() {
     let host = host("hosts-ua.pcap", "192.0.2.1");
     assert_eq!(host.verdict().system.as_deref(), Some("Linux"));
     assert_eq!(
@@ -102,7 +102,7 @@ fn headers_of_other_systems_contradict_the_handshakes_of_their_connections() {
 }
 
 #[test]
-fn what_a_proxy_forwards_says_nothing_of_the_proxy() {
+fn forwarded_headers_do_not_describe_proxy() {
     let proxy = host("hosts-proxy.pcap", "192.0.2.1");
     let verdict = proxy.verdict();
     assert_eq!(verdict.system.as_deref(), Some("Linux"));
@@ -119,7 +119,7 @@ fn what_a_proxy_forwards_says_nothing_of_the_proxy() {
 }
 
 #[test]
-fn an_uptime_is_told_where_it_is_believed() {
+fn accepted_uptime_is_reported() {
     let minutes = |capture| {
         host(capture, "192.0.2.1").uptime.map(|clock: huginn_net::tcp::Clock| clock.uptime_minutes())
     };
@@ -141,14 +141,14 @@ fn conclusions(capture: &str) -> (Vec<Finding>, HostCounters) {
 }
 
 #[test]
-fn nothing_is_concluded_of_a_host_that_stays_what_it_is() {
+fn unchanged_host_has_no_conclusions() {
     let (found, counters) = conclusions("hosts-plain.pcap");
     assert_eq!(found, []);
     assert_eq!((counters.changes, counters.sharings, counters.uptimes), (0, 0, 0));
 }
 
 #[test]
-fn an_address_that_is_shared_is_told_by_its_systems_and_ports() {
+fn shared_address_is_detected_by_systems_and_ports() {
     let (found, counters) = conclusions("hosts-nat.pcap");
     let sharings: Vec<Reasons> = found
         .iter()
@@ -163,14 +163,14 @@ fn an_address_that_is_shared_is_told_by_its_systems_and_ports() {
 }
 
 #[test]
-fn clocks_that_begin_anywhere_tell_no_uptime() {
+fn random_clock_offsets_give_no_uptime() {
     let (found, counters) = conclusions("hosts-random-offset.pcap");
     assert!(!found.iter().any(|finding| matches!(finding, Finding::Uptime(_))), "{found:?}");
     assert_eq!((counters.uptimes, counters.random_clocks), (0, 1));
 }
 
 #[test]
-fn hosts_that_were_cleared_are_counted() {
+fn cleared_hosts_are_counted() {
     let mut analyzer = HuginnNet::builder().build();
     for _ in 0..2 {
         analyzer.shared_state_mut().clear();
@@ -194,7 +194,7 @@ fn languages_and_tls_clients_are_counted() {
 }
 
 #[test]
-fn an_address_in_two_tunnels_is_two_hosts() {
+fn address_in_two_tunnels_is_two_hosts() {
     let all = hosts(&captures::path("made-erspan.pcap"), Observers::default().profiles(true), 1);
     let tunnels: Vec<String> = all
         .iter()
@@ -205,7 +205,7 @@ fn an_address_in_two_tunnels_is_two_hosts() {
 }
 
 #[test]
-fn profiles_are_the_same_for_any_number_of_workers() {
+fn profiles_are_equal_for_any_worker_count() {
     let json = |host: &HostProfile| JsonHost { host, file: None }.to_string();
     for path in captures::with_extension(&["pcap", "pcapng"]) {
         let of = |workers| -> Vec<String> {

@@ -223,14 +223,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fast_clock_is_believed_when_two_peers_see_the_same() {
+    fn accepts_fast_clock_that_two_peers_agree_on() {
         let at = |second: u32| clock(1000, 600_000 + 1000 * second, u64::from(second) * 1000, 900, 0);
         let row = [(at(1), ONE), (at(20), ONE), (at(30), OTHER), (at(60), ONE)];
         assert_eq!(beliefs(&row), [Err(Belief::Doubt), Err(Belief::Doubt), Ok(10), Ok(11)]);
     }
 
     #[test]
-    fn clocks_that_begin_anywhere_are_never_believed() {
+    fn rejects_clocks_with_random_offsets() {
         let row = [77_000, 3_000_000_000, 1_500_000_000, 1_500_010_000]
             .map(|value| clock(1000, value, u64::from(value % 7) * 1000, 900, 0))
             .map(|clock| (clock, OTHER));
@@ -241,14 +241,14 @@ mod tests {
     }
 
     #[test]
-    fn a_restart_begins_the_clock_anew() {
+    fn restart_resets_clock() {
         let at = |value, second: u64| (clock(100, value, second * 1000, 900, 0), ONE);
         let row = [at(6_000_000, 1), at(6_001_000, 11), at(6_000, 60), at(12_000, 120), at(18_000, 180)];
         assert_eq!(beliefs(&row), [Ok(1000), Ok(1000), Err(Belief::Contradiction), Ok(2), Ok(3)]);
     }
 
     #[test]
-    fn a_clock_may_wrap_drift_and_be_seen_out_of_order() {
+    fn tolerates_wraparound_drift_and_reordering() {
         let wrapped =
             [(clock(100, u32::MAX - 99, 1000, 900, 0), ONE), (clock(100, 900, 11_000, 900, 0), OTHER)];
         assert!(beliefs(&wrapped).iter().all(Result::is_ok));
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn frequency_becomes_exact_with_time() {
+    fn frequency_converges_with_time() {
         let mut known = HostClock::default();
         known.learn(clock(250, 1_000_000, 1000, 600, 15), ONE);
         let Belief::Uptime(clock) = known.learn(clock(250, 1_025_000, 101_000, 600, -15), OTHER) else {
@@ -277,7 +277,7 @@ mod tests {
     proptest! {
         /// One clock is one clock, however late its segments are and whoever sees them.
         #[test]
-        fn a_steady_clock_never_contradicts_itself(
+        fn steady_clock_is_consistent(
             hz in prop::sample::select(vec![2_u32, 10, 100, 250, 300, 1000]),
             start: u32,
             steps in prop::collection::vec((0_u64..10_000_000, 3000_u32..5000, -15_i32..15, any::<bool>()), 2..30),
@@ -304,7 +304,7 @@ mod tests {
 
         /// Timestamps that begin anywhere tell nothing, however late segments are.
         #[test]
-        fn random_clocks_are_not_believed(
+        fn rejects_random_clocks(
             values in prop::collection::vec((1_000_000_u32..u32::MAX, 500_u32..3000, -15_i32..15), 3..8),
         ) {
             let mut known = HostClock::default();
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn p0f_decides_once_a_side() {
+    fn p0f_clock_decides_once_per_side() {
         let reading = |value, millis| ClockReading::new(value, millis).unwrap();
         let decisions = Decisions::default();
         let since = Some(reading(1000, 0));

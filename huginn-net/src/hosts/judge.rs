@@ -258,7 +258,7 @@ sig = 1:B::
     }
 
     #[test]
-    fn the_best_grade_decides_and_in_it_the_most_sightings() {
+    fn best_grade_wins_then_most_sightings() {
         type Row = (&'static [(char, &'static str, u32)], Option<&'static str>);
         let rows: [Row; 18] = [
             (&[], None),
@@ -286,7 +286,7 @@ sig = 1:B::
     }
 
     #[test]
-    fn software_tells_apart_what_tcp_cannot() {
+    fn software_distinguishes_systems_with_equal_tcp() {
         type Row = (&'static [(char, &'static str, u32)], &'static str);
         let rows: [Row; 5] = [
             (&[('S', "Linux", 5), ('U', "Android", 1)], "Android"),
@@ -301,7 +301,7 @@ sig = 1:B::
     }
 
     #[test]
-    fn two_systems_behind_one_address_are_several_hosts_if_it_is_shared_and_else_contradict() {
+    fn two_systems_contradict_unless_address_is_shared() {
         let mut host =
             profile(&[('S', "Linux", 2), ('S', "Windows", 3), ('S', "Android", 4), ('F', "BSD", 9)]);
         let alone = host.verdict();
@@ -324,7 +324,7 @@ sig = 1:B::
     }
 
     #[test]
-    fn what_speaks_for_and_against_is_told_in_sentences() {
+    fn evidence_and_contradictions_are_sentences() {
         let seen = [
             ('S', "Linux", 1),
             ('A', "Windows", 2),
@@ -354,7 +354,7 @@ sig = 1:B::
     }
 
     #[test]
-    fn what_answers_for_others_is_no_system_and_contradicts_nothing() {
+    fn middleboxes_are_neither_system_nor_contradiction() {
         let alone = profile(&[('A', "VMware NAT", 3)]).verdict();
         assert_eq!((alone.system.as_deref(), alone.behind.as_deref()), (None, Some("VMware NAT")));
         let named = profile(&[('A', "VMware NAT", 3), ('H', "Linux", 1)]).verdict();
@@ -368,7 +368,7 @@ sig = 1:B::
     }
 
     #[test]
-    fn all_that_differs_is_named_once_and_what_is_not_firm_names_nothing() {
+    fn differences_are_named_once_and_only_if_firm() {
         let sentences = |seen: &[(char, &str, u32)]| -> Vec<String> {
             profile(seen).verdict().contradictions.iter().map(ToString::to_string).collect()
         };
@@ -398,7 +398,7 @@ sig = 1:B::
     }
 
     #[test]
-    fn without_tcp_heads_contradict_each_other() {
+    fn http_heads_contradict_without_tcp() {
         let verdict = profile(&[('U', "Windows", 2), ('U', "Linux", 1)]).verdict();
         let sentences: Vec<String> = verdict.contradictions.iter().map(ToString::to_string).collect();
         assert_eq!(sentences, ["User-Agent says Windows, User-Agent says Linux: NAT, proxy or a lie"]);

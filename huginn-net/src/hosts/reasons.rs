@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_stand_in_the_order_of_p0f() {
+    fn reasons_are_in_p0f_order() {
         assert_eq!(Reasons::NONE.to_string(), "???");
         let reasons = Reasons::PORT.with(Reasons::SYSTEM).with(Reasons::TIMESTAMP);
         assert_eq!(reasons.to_string(), "os_diff tstamp port");

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_count_to_their_group_and_those_below() {
+    fn scores_count_in_their_group_and_below() {
         let ttl = Reasons::TTL;
         assert_eq!(
             conclusions(&[8, 5, 1, 2, 0, 6, 8]),
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn every_group_has_its_limit_and_sharing_begins_the_count_anew() {
+    fn sharing_resets_scores_at_group_limit() {
         for (score, most) in [(6, 2), (5, 4), (3, 4), (2, 6), (1, 8)] {
             let row = conclusions(&[score; 10]);
             let is_shared: Vec<bool> = row.iter().map(|one| matches!(one, Some(Shared(..)))).collect();
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_latest_32_count() {
+    fn only_latest_32_scores_count() {
         let mut scores = vec![5; 4];
         scores.extend([0; 29]);
         scores.push(5);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn sharing_has_the_reasons_of_all_that_led_to_it() {
+    fn sharing_lists_reasons_of_all_scores() {
         let (mut client, mut server) = (Scores::default(), Scores::default());
         let mut gathered = Reasons::NONE;
         client.add(8, Reasons::VIA, &mut gathered);

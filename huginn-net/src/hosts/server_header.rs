@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn servers_name_systems_and_distributions() {
+    fn server_header_names_systems_and_distributions() {
         for (header, want) in [
             ("Apache/2.4.71 (Debian)", Some(("Linux", "Debian"))),
             ("Apache/2.4.6 (CentOS) OpenSSL/1.0.2k-fips", Some(("Linux", "CentOS"))),

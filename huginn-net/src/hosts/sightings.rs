@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_seen_often_comes_first() {
+    fn values_are_sorted_by_sightings() {
         let seen = seen("abbccd");
         let order: Vec<(char, u32)> = seen.by_count().map(|entry| (entry.value, entry.count)).collect();
         assert_eq!(order, [('b', 2), ('c', 2), ('a', 1), ('d', 1)]);
@@ -109,14 +109,14 @@ mod tests {
     }
 
     #[test]
-    fn a_ninth_value_takes_the_place_of_the_rarest() {
+    fn ninth_value_replaces_rarest() {
         let seen = seen("aabcdefghij");
         let order: String = seen.iter().map(|entry| entry.value).collect();
         assert_eq!((order.as_str(), seen.left_out()), ("adefghij", 2));
     }
 
     #[test]
-    fn a_flood_of_values_does_not_drive_out_the_steady_ones() {
+    fn flood_of_values_keeps_frequent_ones() {
         let mut seen = seen("aaabbb");
         (0x4e00..0x4e00 + 1000_u32).for_each(|n| add(&mut seen, char::from_u32(n).unwrap()));
         assert_eq!(seen.by_count().take(2).map(|entry| entry.value).collect::<String>(), "ab");

@@ -74,7 +74,7 @@ mod tests {
 
     /// In tunnels, and between the same ends without; in a row and by turns.
     #[test]
-    fn what_was_written_before_changes_nothing() {
+    fn cached_text_does_not_change_output() {
         let tagged = flows("made-qinq.pcap");
         let mut plain = tagged.clone();
         plain.iter_mut().for_each(|flow| flow.tunnel = None);

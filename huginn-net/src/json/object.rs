@@ -341,7 +341,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn values_stand_as_json_has_them() {
+    fn writes_json_values() {
         let mut out = Vec::new();
         let mut object = Object::begin(&mut out);
         object.text("a", "b");
@@ -369,7 +369,7 @@ mod tests {
     proptest! {
         /// Against a JSON parser.
         #[test]
-        fn any_text_is_read_back(text in ".*", control in "[\\x00-\\x1f\"\\\\]*") {
+        fn any_text_round_trips(text in ".*", control in "[\\x00-\\x1f\"\\\\]*") {
             let text = text + &control;
             let mut out = Vec::new();
             write_text(&mut out, &text);
@@ -377,7 +377,7 @@ mod tests {
         }
 
         #[test]
-        fn any_address_is_read_back(address: IpAddr) {
+        fn any_address_round_trips(address: IpAddr) {
             let mut out = Vec::new();
             write_address(&mut out, address);
             prop_assert_eq!(serde_json::from_slice::<IpAddr>(&out).unwrap(), address);

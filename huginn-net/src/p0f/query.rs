@@ -321,7 +321,7 @@ mod tests {
     /// another User-Agent.
     #[cfg(target_endian = "little")]
     #[test]
-    fn an_answer_of_p0f_is_read() {
+    fn decodes_p0f_answer() {
         let mut bytes = [0; P0fAnswer::LEN];
         let head = [
             0x02, 0x46, 0x30, 0x50, 0x10, 0, 0, 0, 0x5c, 0xd2, 0x01, 0x6b, 0x5c, 0xd2, 0x01, 0x6b, 1, 0, 0, 0,
@@ -352,7 +352,7 @@ mod tests {
 
     #[cfg(target_endian = "little")]
     #[test]
-    fn queries_are_those_of_p0f() {
+    fn encodes_p0f_queries() {
         // README of p0f, section 4.
         let query = |kind: u8, address: [u8; 16]| {
             let mut bytes = [0; P0fQuery::LEN];
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cut_between_characters() {
+    fn truncates_text_between_characters() {
         for (text, cut) in [
             ("", ""),
             ("Linux", "Linux"),
@@ -421,7 +421,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(host in hosts(), ip: IpAddr) {
+        fn answers_round_trip(host in hosts(), ip: IpAddr) {
             let answer = P0fAnswer::Found(host);
             prop_assert_eq!(P0fAnswer::parse(&answer.to_bytes()), Some(answer));
             let query = P0fQuery { ip };
@@ -429,7 +429,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_or_refused(bytes: [u8; P0fAnswer::LEN], found: bool) {
+        fn any_bytes_decode_or_fail(bytes: [u8; P0fAnswer::LEN], found: bool) {
             let mut bytes = bytes;
             if found {
                 bytes[..4].copy_from_slice(&ANSWER_MAGIC.to_ne_bytes());
@@ -441,7 +441,7 @@ mod tests {
         }
 
         #[test]
-        fn a_text_is_the_beginning_of_what_it_was(text: String) {
+        fn decoded_text_is_prefix_of_original(text: String) {
             let cut = P0fText::from(text.as_str());
             prop_assert!(text.starts_with(cut.as_str()) && cut.as_str().len() < 32);
             let rest = &text[cut.as_str().len()..];
