@@ -4,7 +4,6 @@
 #[path = "../../../benches/hellos.rs"]
 mod hellos;
 
-
 use huginn_net_tls::{ClientHello, Transport};
 use proptest::collection::vec;
 use proptest::prelude::*;
