@@ -1,9 +1,5 @@
 //! Finds the captures of this project; a part of several tests and benches.
-#![allow(
-    dead_code,
-    clippy::unwrap_used,
-    reason = "a test may panic, and each uses a part of these functions"
-)]
+#![allow(dead_code, clippy::panic, clippy::unwrap_used, reason = "tests may panic, and each uses a part")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

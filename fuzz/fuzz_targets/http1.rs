@@ -17,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
             connection.gap(direction, u64::from(what), &mut counters);
         }
         connection.push(direction, piece, &mut counters, &mut |_, _| {});
-        assert!(connection.held() <= 1 << 20);
+        assert!(connection.buffered_bytes() <= 1 << 20);
         rest = after;
     }
 });

@@ -23,7 +23,7 @@ fn read(mut reader: Http2Reader, bytes: &[u8], step: usize) -> (Vec<Http2Event>,
     let mut events = Vec::new();
     for piece in bytes.chunks(step) {
         let _ = reader.push(piece, &mut |event| events.push(event));
-        assert!(reader.held() <= 320 * 1024);
+        assert!(reader.buffered_bytes() <= 320 * 1024);
     }
     (events, reader.is_done())
 }
