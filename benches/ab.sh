@@ -4,8 +4,8 @@
 #   benches/ab.sh REV_A REV_B [tcp|http|tls|ssh|mixed] [RUNS] [ROWS]
 #
 # ROWS is a regular expression for the rows of the bench; without one, the full analysis of new flows, sequential. Both
-# revisions must have the benches with tables. Times, processor times and peak memory of a whole run hold what it takes
-# to make the packets; the rows do not.
+# revisions must have benches/Cargo.toml. Times, CPU times and peak memory of a whole run include making the packets; the
+# rows exclude it.
 set -euo pipefail
 shopt -s inherit_errexit
 cd "$(dirname "$0")/.."
@@ -16,10 +16,9 @@ if [ $# -lt 2 ]; then
 fi
 name=${3:-mixed} runs=${4:-10}
 case $name in
-    tcp | http) crate=huginn-net-$name rows=${5:-'new flows: full analysis, sequential'} ;;
-    tls) crate=huginn-net-tls rows=${5:-'distinct hellos.*: full analysis, sequential'} ;;
-    ssh) crate=huginn-net-ssh rows=${5:-'handshakes, full analysis, sequential'} ;;
-    mixed) crate=huginn-net rows=${5:-'new flows: full analysis, sequential'} ;;
+    tcp | http | mixed) rows=${5:-'new flows: full analysis, sequential'} ;;
+    tls) rows=${5:-'distinct hellos.*: full analysis, sequential'} ;;
+    ssh) rows=${5:-'handshakes, full analysis, sequential'} ;;
     *) echo "no such bench: $name" >&2; exit 2 ;;
 esac
 target=${CARGO_TARGET_DIR:-$PWD/target}/ab
@@ -33,8 +32,8 @@ build() {
         mkdir -p "$tree"
         git archive "$commit" | tar -x -C "$tree"
     fi
-    (cd "$tree" && CARGO_TARGET_DIR=$tree/target cargo bench --quiet -p "$crate" --bench "bench_$name" --no-run >&2)
-    find "$tree/target/release/deps" -name "bench_$name-*" -type f -executable -printf '%T@ %p\n' | sort -n |
+    (cd "$tree" && CARGO_TARGET_DIR=$tree/target cargo bench --quiet --manifest-path benches/Cargo.toml --bench "$name" --no-run >&2)
+    find "$tree/target/release/deps" -name "$name-*" -type f -executable -printf '%T@ %p\n' | sort -n |
         sed -n '$s/^[^ ]* //p'
 }
 

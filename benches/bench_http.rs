@@ -1,7 +1,7 @@
 //! Time of the HTTP fingerprints, on the captures of this project held in memory: pages as the web has them, and, as
 //! the worst that can be, exchanges so short that a third of the packets begin with a head, or nearly every one.
 //!
-//! `cargo bench -p huginn-net-http`
+//! `cargo bench --manifest-path benches/Cargo.toml --bench http`
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_precision_loss,

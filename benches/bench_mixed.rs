@@ -1,7 +1,7 @@
 //! Time of the facade: all protocols over one decode and one flow table, and the memory of hosts, on the captures of
 //! this project held in memory.
 //!
-//! `cargo bench -p huginn-net`
+//! `cargo bench --manifest-path benches/Cargo.toml --bench mixed`
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,

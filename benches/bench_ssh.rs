@@ -1,6 +1,6 @@
 //! Time of the SSH fingerprints, on the captures of this project held in memory.
 //!
-//! `cargo bench -p huginn-net-ssh`
+//! `cargo bench --manifest-path benches/Cargo.toml --bench ssh`
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_precision_loss,

@@ -1,7 +1,7 @@
 //! Time of the TCP fingerprints, on the captures of this project held in memory: pages as the web has them, and
 //! connections so short that every seventh packet is of a handshake.
 //!
-//! `cargo bench -p huginn-net-tcp`
+//! `cargo bench --manifest-path benches/Cargo.toml --bench tcp`
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,

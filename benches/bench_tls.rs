@@ -1,6 +1,6 @@
 //! Time of the TLS fingerprints, on the captures of this project held in memory.
 //!
-//! `cargo bench -p huginn-net-tls`
+//! `cargo bench --manifest-path benches/Cargo.toml --bench tls`
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_precision_loss,

@@ -1,7 +1,7 @@
 //! Writes a large capture file: the captures of this project, or those named, over and over, each time with other
 //! addresses.
 //!
-//! `cargo run --release -p huginn-net --example big_capture -- OUT.pcap MEGABYTES [NAME]...`
+//! `cargo run --release --manifest-path benches/Cargo.toml --example big_capture -- OUT.pcap MEGABYTES [NAME]...`
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,

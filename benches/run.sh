@@ -24,7 +24,6 @@ trap 'rm -rf "$out"' EXIT
 # bench NAME: runs it once; peers and programs are compared in turn, as often as they see fit or as is asked for.
 bench() {
     case $1 in
-        mixed) cargo bench -p huginn-net --bench bench_mixed ;;
         peers)
             cargo bench --manifest-path benches/peers/Cargo.toml --bench analysis
             printf '\nOne hello after the other, without packets:\n\n```text\n'
@@ -32,7 +31,7 @@ bench() {
             printf '```\n'
             ;;
         programs) benches/programs.sh '' "$runs" ;;
-        *) cargo bench -p "huginn-net-$1" --bench "bench_$1" ;;
+        *) cargo bench --manifest-path benches/Cargo.toml --bench "$1" ;;
     esac
 }
 

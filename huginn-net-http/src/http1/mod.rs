@@ -16,7 +16,9 @@ pub use connection::{Http1Connection, Http1Counters, Upgrade};
 #[cfg(feature = "packets")]
 pub(crate) use first_line::begins_head;
 
-use crate::{Request, Response, Role};
+#[cfg(feature = "packets")]
+use crate::Role;
+use crate::{Request, Response};
 
 /// The head of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
