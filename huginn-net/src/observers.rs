@@ -130,8 +130,8 @@ pub struct ProtocolCounters {
 
 tally!(ProtocolCounters { streams, http, tls, ssh });
 
-/// What the protocols emit: a finding for the sink, or a note for the memory of hosts.
-pub(crate) type Learned = Route<Finding, HostUpdate>;
+/// What the protocols emit: a finding for the sink, or an update of the host table.
+pub(crate) type FlowOutput = Route<Finding, HostUpdate>;
 
 /// The state of one flow, per protocol.
 #[derive(Debug, Default)]
@@ -225,7 +225,7 @@ impl Protocol for Observers {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut FlowState,
-        emit: &mut impl FnMut(Side, Learned),
+        emit: &mut impl FnMut(Side, FlowOutput),
     ) -> Interest {
         if self.is_hidden(segment) {
             return Interest::More;
@@ -234,8 +234,8 @@ impl Protocol for Observers {
         if !flow.tcp_done {
             flow.tcp_done = self.on_tcp(segment, sender, flow, emit) == Interest::Done;
         }
-        if let Some(note) = flow.p0f.as_mut().and_then(|p0f| p0f.on_segment(segment, sender)) {
-            emit(sender, Route::Update(note.into()));
+        if let Some(update) = flow.p0f.as_mut().and_then(|p0f| p0f.on_segment(segment, sender)) {
+            emit(sender, Route::Update(update.into()));
         }
         if !flow.streams_done {
             flow.streams_done = self.on_stream(segment, tcp, sender, flow, emit) == Interest::Done;
@@ -270,7 +270,7 @@ impl Observers {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut FlowState,
-        emit: &mut impl FnMut(Side, Learned),
+        emit: &mut impl FnMut(Side, FlowOutput),
     ) -> Interest {
         let Some(tcp) = &mut self.tcp else { return Interest::Done };
         let database = &self.database;
@@ -283,9 +283,9 @@ impl Observers {
                 TcpEvent::Mtu(_) if *by_tool == Some(side) => return,
                 TcpEvent::Mtu(mtu) => {
                     let finding = MtuFinding { mtu, link: database.match_mtu(mtu).cloned() };
-                    let note = profiles.then(|| Update::Mtu(finding.clone()));
+                    let update = profiles.then(|| Update::Mtu(finding.clone()));
                     emit(side, Route::Report(Finding::Mtu(finding)));
-                    return note.into_iter().for_each(|note| emit(side, Route::Update(note.into())));
+                    return update.into_iter().for_each(|update| emit(side, Route::Update(update.into())));
                 }
                 TcpEvent::Clock(clock) if scope == Scope::Full => {
                     return emit(side, Route::Update(Update::Clock(clock).into()));
@@ -310,14 +310,14 @@ impl Observers {
             if side == Side::Client && scope == Scope::P0f && !sendsyn {
                 *p0f = Some(Box::default());
             }
-            let note = TcpUpdate {
+            let update = TcpUpdate {
                 signature,
                 matched: finding.matched.clone(),
                 clock: p0f.as_ref().map(|p0f| p0f.clock().clone()),
             };
             emit(side, Route::Report(Finding::Tcp(finding)));
             if !sendsyn {
-                emit(side, Route::Update(Update::Tcp(note).into()));
+                emit(side, Route::Update(Update::Tcp(update).into()));
             }
         });
         if self.scope == Scope::P0f && by_tool.take().is_some() {
@@ -336,7 +336,7 @@ impl Observers {
         tcp: &TcpHeader<'_>,
         sender: Side,
         flow: &mut FlowState,
-        emit: &mut impl FnMut(Side, Learned),
+        emit: &mut impl FnMut(Side, FlowOutput),
     ) -> Interest {
         let FlowState { tcp: handshake, transport, ssh_peers, systems, http_done, .. } = flow;
         let TransportState::Tcp(streams) = transport else { return Interest::Done };
@@ -393,7 +393,7 @@ impl Observers {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut FlowState,
-        emit: &mut impl FnMut(Side, Learned),
+        emit: &mut impl FnMut(Side, FlowOutput),
     ) -> Interest {
         if !self.tls {
             return Interest::Done;

@@ -10,11 +10,11 @@ use huginn_net_http::Role;
 use huginn_net_tcp::{Clock, Handshake, Mtu, TcpSignature};
 use huginn_net_tls::{ClientFamily, Ja4, Transport};
 
-use super::clash::Clash;
+use super::conflict::Conflict;
 use super::scores::Conclusion;
 use super::{
-    Belief, HostUpdate, HttpUpdate, Learned, Reasons, Sightings, TcpUpdate, TlsUpdate, Update, Verdict,
-    change,
+    ClockVerdict, HostUpdate, HttpUpdate, Reasons, TcpUpdate, TlsUpdate, TopValues, Update, UpdateResult,
+    Verdict, change,
 };
 use crate::Scope;
 use crate::finding::MtuFinding;
@@ -38,23 +38,23 @@ pub struct HostProfile {
     /// What it did as a server.
     pub as_server: Activity,
     /// What its handshakes were found to be.
-    pub systems: Sightings<SystemSeen>,
+    pub systems: TopValues<SystemSeen>,
     /// How far away it was found to be.
-    pub distances: Sightings<Distance>,
+    pub distances: TopValues<Distance>,
     /// Over which links.
-    pub links: Sightings<LinkSeen>,
+    pub links: TopValues<LinkSeen>,
     /// What its requests were found to be.
-    pub browsers: Sightings<SoftwareSeen>,
+    pub browsers: TopValues<SoftwareSeen>,
     /// What its requests say that they come from.
-    pub user_agents: Sightings<Claim>,
+    pub user_agents: TopValues<Claim>,
     /// What its responses were found to be.
-    pub servers: Sightings<SoftwareSeen>,
+    pub servers: TopValues<SoftwareSeen>,
     /// What its responses say that they come from.
-    pub server_headers: Sightings<Claim>,
+    pub server_headers: TopValues<Claim>,
     /// What its ClientHellos are.
-    pub tls_clients: Sightings<TlsClientSeen>,
+    pub tls_clients: TopValues<TlsClientSeen>,
     /// Which languages its requests like best: the English name where there is one, else the tag.
-    pub languages: Sightings<Cow<'static, str>>,
+    pub languages: TopValues<Cow<'static, str>>,
     /// The clock that tells for how long it has been up, when it was last read; absent unless it is believed.
     pub uptime: Option<Clock>,
     /// How often it was found to have changed, and why.
@@ -63,7 +63,7 @@ pub struct HostProfile {
     pub sharings: Findings,
     /// What was found of it last.
     pub latest: Latest,
-    pub(super) clashes: Sightings<Clash>,
+    pub(super) conflicts: TopValues<Conflict>,
 }
 
 /// What was found of a host last: what p0f's query tells of it.
@@ -192,20 +192,20 @@ impl HostProfile {
             last_seen: now,
             as_client: Activity::default(),
             as_server: Activity::default(),
-            systems: Sightings::default(),
-            distances: Sightings::default(),
-            links: Sightings::default(),
-            browsers: Sightings::default(),
-            user_agents: Sightings::default(),
-            servers: Sightings::default(),
-            server_headers: Sightings::default(),
-            tls_clients: Sightings::default(),
-            languages: Sightings::default(),
+            systems: TopValues::default(),
+            distances: TopValues::default(),
+            links: TopValues::default(),
+            browsers: TopValues::default(),
+            user_agents: TopValues::default(),
+            servers: TopValues::default(),
+            server_headers: TopValues::default(),
+            tls_clients: TopValues::default(),
+            languages: TopValues::default(),
             uptime: None,
             changes: Findings::default(),
             sharings: Findings::default(),
             latest: Latest::default(),
-            clashes: Sightings::default(),
+            conflicts: TopValues::default(),
         }
     }
 
@@ -226,14 +226,14 @@ impl HostProfile {
             self.server_headers.left_out(),
             self.tls_clients.left_out(),
             self.languages.left_out(),
-            self.clashes.left_out(),
+            self.conflicts.left_out(),
         ]
         .iter()
         .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     /// Memory that it takes up, in bytes.
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn heap_bytes(&self) -> usize {
         let text = |claim: &Claim| claim.text.len();
         let signature = |seen: &SystemSeen| seen.signature.as_ref().map_or(0, |_| size_of::<TcpSignature>());
         let language = |language: &Cow<'_, str>| match language {
@@ -243,31 +243,31 @@ impl HostProfile {
         [
             size_of::<Self>(),
             self.tunnel.as_ref().map_or(0, |_| size_of::<TunnelPath>()),
-            self.systems.held(signature),
-            self.distances.held(|_| 0),
-            self.links.held(|_| 0),
-            self.browsers.held(|_| 0),
-            self.user_agents.held(text),
-            self.servers.held(|_| 0),
-            self.server_headers.held(text),
-            self.tls_clients.held(|_| 0),
-            self.languages.held(language),
-            self.clashes.held(Clash::held),
+            self.systems.heap_bytes(signature),
+            self.distances.heap_bytes(|_| 0),
+            self.links.heap_bytes(|_| 0),
+            self.browsers.heap_bytes(|_| 0),
+            self.user_agents.heap_bytes(text),
+            self.servers.heap_bytes(|_| 0),
+            self.server_headers.heap_bytes(text),
+            self.tls_clients.heap_bytes(|_| 0),
+            self.languages.heap_bytes(language),
+            self.conflicts.heap_bytes(Conflict::heap_bytes),
         ]
         .iter()
         .fold(0, |sum, part| sum.saturating_add(*part))
     }
 
-    /// Takes a note of a host that was of this system before.
-    pub(super) fn on_update(&mut self, note: &Event<HostUpdate>, system: Option<&Label>, scope: Scope) {
-        if note.ts.as_nanos() < self.first_seen.as_nanos() {
-            self.first_seen = note.ts;
+    /// Applies an update; `system` is the system of the host before it.
+    pub(super) fn on_update(&mut self, update: &Event<HostUpdate>, system: Option<&Label>, scope: Scope) {
+        if update.ts.as_nanos() < self.first_seen.as_nanos() {
+            self.first_seen = update.ts;
         }
-        if note.ts.as_nanos() > self.last_seen.as_nanos() {
-            self.last_seen = note.ts;
+        if update.ts.as_nanos() > self.last_seen.as_nanos() {
+            self.last_seen = update.ts;
         }
-        match &note.kind.0 {
-            Update::Tcp(tcp) => self.on_handshake(tcp, note.subject),
+        match &update.kind.0 {
+            Update::Tcp(tcp) => self.on_handshake(tcp, update.subject),
             Update::Mtu(finding) => self.on_mtu(finding),
             Update::Http(head) => {
                 self.on_head(head);
@@ -279,16 +279,16 @@ impl HostProfile {
         }
     }
 
-    pub(super) fn on_learned(&mut self, learned: &Learned, now: Timestamp) {
-        for conclusion in learned.conclusions.iter().flatten() {
+    pub(super) fn on_learned(&mut self, result: &UpdateResult, now: Timestamp) {
+        for conclusion in result.conclusions.iter().flatten() {
             match conclusion {
                 Conclusion::Changed(reasons, _) => self.changes.add(*reasons, now),
                 Conclusion::Shared(reasons, _) => self.sharings.add(*reasons, now),
             }
         }
-        match learned.doubt {
-            Some(Belief::Contradiction | Belief::Random) => self.uptime = None,
-            _ => self.uptime = learned.uptime.or(self.uptime),
+        match result.doubt {
+            Some(ClockVerdict::Contradiction | ClockVerdict::Random) => self.uptime = None,
+            _ => self.uptime = result.uptime.or(self.uptime),
         }
     }
 
@@ -296,10 +296,10 @@ impl HostProfile {
         side.choose(&mut self.as_client, &mut self.as_server)
     }
 
-    fn on_handshake(&mut self, note: &TcpUpdate, side: Side) {
+    fn on_handshake(&mut self, update: &TcpUpdate, side: Side) {
         let activity = self.activity(side);
         activity.handshakes = activity.handshakes.saturating_add(1);
-        let TcpUpdate { signature, matched, .. } = note;
+        let TcpUpdate { signature, matched, .. } = update;
         let label = matched.as_ref().map(|found| &found.label);
         let fuzzy = matched.as_ref().is_some_and(|found| found.fuzzy);
         let handshake = signature.handshake;
@@ -331,8 +331,8 @@ impl HostProfile {
         }
     }
 
-    fn on_head(&mut self, note: &HttpUpdate) {
-        let HttpUpdate { role, forwarded, software: text, matched, language, .. } = note;
+    fn on_head(&mut self, update: &HttpUpdate) {
+        let HttpUpdate { role, forwarded, software: text, matched, language, .. } = update;
         let (role, forwarded) = (*role, *forwarded);
         let activity = match role {
             Role::Request => &mut self.as_client,
@@ -355,37 +355,37 @@ impl HostProfile {
         if let Some(text) = text {
             claims.count(
                 |seen| seen.text == *text && (seen.honest, seen.forwarded) == (honest, forwarded),
-                || Claim { text: text.clone(), system: named(note), honest, forwarded },
+                || Claim { text: text.clone(), system: named(update), honest, forwarded },
             );
         }
         if let Some(language) = language {
             self.languages.count(|seen| seen == language, || language.clone());
         }
         if !forwarded {
-            self.note_clashes(Clash::of_head(note));
+            self.count_conflicts(Conflict::from_head(update));
         }
     }
 
-    fn on_hello(&mut self, note: &TlsUpdate) {
+    fn on_hello(&mut self, update: &TlsUpdate) {
         self.as_client.hellos = self.as_client.hellos.saturating_add(1);
-        let TlsUpdate { ja4, transport, family, .. } = note;
+        let TlsUpdate { ja4, transport, family, .. } = update;
         self.tls_clients.count(
             |seen| seen.ja4 == *ja4,
             || TlsClientSeen { ja4: *ja4, transport: *transport, family: *family },
         );
-        self.note_clashes(Clash::of_hello(note));
+        self.count_conflicts(Conflict::from_hello(update));
     }
 
-    fn note_clashes(&mut self, clashes: impl IntoIterator<Item = Clash>) {
-        for clash in clashes {
-            self.clashes.count(|seen| *seen == clash, || clash.clone());
+    fn count_conflicts(&mut self, conflicts: impl IntoIterator<Item = Conflict>) {
+        for conflict in conflicts {
+            self.conflicts.count(|seen| *seen == conflict, || conflict.clone());
         }
     }
 }
 
 /// The system that a head names, and by what text.
-fn named(note: &HttpUpdate) -> Option<(Arc<str>, Arc<str>)> {
-    note.claimed().map(|(system, text)| (Arc::clone(system), Arc::clone(text)))
+fn named(update: &HttpUpdate) -> Option<(Arc<str>, Arc<str>)> {
+    update.claimed().map(|(system, text)| (Arc::clone(system), Arc::clone(text)))
 }
 
 impl Latest {
@@ -398,11 +398,11 @@ impl Latest {
         }
     }
 
-    fn on_head(&mut self, note: &HttpUpdate, system: Option<&Label>, scope: Scope) {
-        if let Some(Cow::Borrowed(name)) = note.language {
+    fn on_head(&mut self, update: &HttpUpdate, system: Option<&Label>, scope: Scope) {
+        if let Some(Cow::Borrowed(name)) = update.language {
             self.language = Some(name);
         }
-        let Some(found) = &note.matched else { return };
+        let Some(found) = &update.matched else { return };
         let label = Some(Arc::clone(&found.label));
         if !found.label.is_tool() {
             (self.system, self.fuzzy) = (label, false);
@@ -411,7 +411,7 @@ impl Latest {
             self.mismatch = if found.dishonest {
                 Some(Mismatch::Software)
             } else {
-                match change::is_other_claimed(note, system, scope) {
+                match change::is_other_claimed(update, system, scope) {
                     None => self.mismatch,
                     Some(false) => None,
                     Some(true) => self.mismatch.max(Some(Mismatch::System)),

@@ -38,7 +38,7 @@ pub(crate) fn is_firm(found: &TcpMatch) -> bool {
 }
 
 /// The system that a TLS library is part of.
-pub(super) fn system_of(family: ClientFamily) -> Option<&'static str> {
+pub(super) fn system_from_family(family: ClientFamily) -> Option<&'static str> {
     match family {
         ClientFamily::Apple => Some(APPLE),
         ClientFamily::Schannel => Some("Windows"),

@@ -16,7 +16,7 @@ impl Tunneled {
         Self(IdleMap::new(limits))
     }
 
-    pub(super) fn note(&mut self, (ip, tunnel): HostKey, now: Timestamp) {
+    pub(super) fn record(&mut self, (ip, tunnel): HostKey, now: Timestamp) {
         self.0.expire(now);
         let slot = self.0.touch(&ip, now).or_else(|| self.0.insert(ip, now, tunnel));
         if let Some(last) = slot.and_then(|slot| self.0.get_mut(slot)) {

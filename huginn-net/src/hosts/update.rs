@@ -74,7 +74,7 @@ pub(crate) struct HttpUpdate {
 }
 
 /// Bytes of a User-Agent or Server header that are remembered.
-const MAX_TEXT: usize = 256;
+const MAX_SOFTWARE_LEN: usize = 256;
 
 impl HttpUpdate {
     /// Without what is told for profiles alone.
@@ -106,7 +106,8 @@ impl HttpUpdate {
         language: Option<Cow<'static, str>>,
         tcp: Option<Arc<Label>>,
     ) -> Self {
-        let software = verdict.signature.software().map(|text| text.get(..MAX_TEXT).unwrap_or(text).into());
+        let software =
+            verdict.signature.software().map(|text| text.get(..MAX_SOFTWARE_LEN).unwrap_or(text).into());
         Self { forwarded: verdict.signature.is_forwarded(), software, language, tcp, ..self }
     }
 
@@ -120,13 +121,13 @@ impl HttpUpdate {
 }
 
 /// The longest tag of a language that is remembered (RFC 5646, section 4.4.1).
-const MAX_TAG: usize = 35;
+const MAX_LANGUAGE_TAG_LEN: usize = 35;
 
 /// The English name of a language, or its tag.
 pub(crate) fn language_of(tag: &str) -> Cow<'static, str> {
     match language::name(tag) {
         Some(name) => Cow::Borrowed(name),
-        None => Cow::Owned(tag.get(..MAX_TAG).unwrap_or(tag).to_owned()),
+        None => Cow::Owned(tag.get(..MAX_LANGUAGE_TAG_LEN).unwrap_or(tag).to_owned()),
     }
 }
 

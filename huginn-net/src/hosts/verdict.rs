@@ -174,7 +174,7 @@ pub enum Explanation {
 
 impl Grade {
     /// The grade of a handshake with this label; none if a user-space tool made it.
-    pub(super) fn of_handshake(label: &Label, fuzzy: bool, handshake: Handshake) -> Option<Self> {
+    pub(super) fn from_handshake(label: &Label, fuzzy: bool, handshake: Handshake) -> Option<Self> {
         Some(match handshake {
             _ if label.is_tool() => return None,
             _ if is_middlebox(label) => Self::Middlebox,

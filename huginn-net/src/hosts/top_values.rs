@@ -7,7 +7,7 @@ const MAX_ENTRIES: usize = 8;
 ///
 /// When a ninth comes, the one that was seen least often goes; of equals, the one that was first seen longest ago.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sightings<T> {
+pub struct TopValues<T> {
     /// In the order of first sight.
     entries: Vec<Counted<T>>,
     left_out: u32,
@@ -23,13 +23,13 @@ pub struct Counted<T> {
     pub count: u32,
 }
 
-impl<T> Default for Sightings<T> {
+impl<T> Default for TopValues<T> {
     fn default() -> Self {
         Self { entries: Vec::new(), left_out: 0 }
     }
 }
 
-impl<T> Sightings<T> {
+impl<T> TopValues<T> {
     /// The values in the order of first sight.
     pub fn iter(&self) -> impl Iterator<Item = &Counted<T>> {
         self.entries.iter()
@@ -63,11 +63,11 @@ impl<T> Sightings<T> {
             entry.count = entry.count.saturating_add(1);
             return;
         }
-        self.make_room();
+        self.evict_rarest();
         self.entries.push(Counted { value: make(), count: 1 });
     }
 
-    fn make_room(&mut self) {
+    fn evict_rarest(&mut self) {
         if self.entries.len() < MAX_ENTRIES {
             // Most lists of most hosts have one entry.
             return self.entries.reserve_exact(1);
@@ -80,7 +80,7 @@ impl<T> Sightings<T> {
     }
 
     /// Memory that the list takes up, in bytes, with `beside` for what each value holds elsewhere.
-    pub(super) fn held(&self, beside: impl Fn(&T) -> usize) -> usize {
+    pub(super) fn heap_bytes(&self, beside: impl Fn(&T) -> usize) -> usize {
         let own = self.entries.capacity().saturating_mul(size_of::<Counted<T>>());
         self.entries.iter().fold(own, |held, entry| held.saturating_add(beside(&entry.value)))
     }
@@ -90,12 +90,12 @@ impl<T> Sightings<T> {
 mod tests {
     use super::*;
 
-    fn add(seen: &mut Sightings<char>, value: char) {
+    fn add(seen: &mut TopValues<char>, value: char) {
         seen.count(|held| *held == value, || value);
     }
 
-    fn seen(values: &str) -> Sightings<char> {
-        let mut seen = Sightings::default();
+    fn seen(values: &str) -> TopValues<char> {
+        let mut seen = TopValues::default();
         values.chars().for_each(|value| add(&mut seen, value));
         seen
     }
