@@ -1,4 +1,4 @@
-//! Findings and notes from the events of HTTP, TLS and SSH.
+//! Converts the events of HTTP, TLS and SSH to findings and host updates.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use crate::finding::{Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdi
 use crate::hosts::{self, HttpUpdate, TlsUpdate, Update};
 use crate::observers::{FlowOutput, Scope};
 
-/// The system that a SYN or SYN+ACK showed.
+/// The operating system that a SYN or SYN+ACK matched.
 #[derive(Debug)]
 pub(crate) struct HandshakeSystem {
     pub(crate) label: Arc<Label>,
     pub(crate) is_firm: bool,
 }
 
-/// Makes a finding of an SSH event.
+/// Converts an SSH event to a finding.
 pub(crate) fn on_ssh(side: Side, event: SshEvent, emit: &mut impl FnMut(Side, FlowOutput)) {
     let finding = match event {
         SshEvent::Client(client) => Finding::SshClient(client),
@@ -30,7 +30,7 @@ pub(crate) fn on_ssh(side: Side, event: SshEvent, emit: &mut impl FnMut(Side, Fl
     emit(side, Route::Report(finding));
 }
 
-/// Makes findings of the events of parsers.
+/// Converts parser events to findings and host updates.
 pub(crate) struct ParserFindings<'a> {
     pub(crate) database: &'a Arc<Database>,
     pub(crate) scope: Scope,
@@ -103,19 +103,19 @@ impl ParserFindings<'_> {
     }
 }
 
-/// The system of a side, if its handshake showed it firmly.
+/// The operating system of a side, if its handshake matched a specific signature exactly.
 fn firm_system([client, server]: &[Option<HandshakeSystem>; 2], side: Side) -> Option<Arc<Label>> {
     let system = side.choose(client, server).as_ref().filter(|system| system.is_firm)?;
     Some(Arc::clone(&system.label))
 }
 
-/// The language that a request prefers.
+/// The preferred language of a request.
 fn language_of(event: &HttpEvent) -> Option<Cow<'static, str>> {
     let HttpEvent::Request(found) = event else { return None };
     found.request.language().map(hosts::language_of)
 }
 
-/// The signature that is looked up, and whether p0f would count it for the host.
+/// The signature to look up, and whether p0f would count it for the host.
 fn in_scope(
     scope: Scope,
     seen_by_p0f: Option<HttpSignature>,
