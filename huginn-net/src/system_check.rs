@@ -73,7 +73,7 @@ sig = 1:C::
 ";
 
     #[test]
-    fn what_is_claimed_is_held_against_what_tcp_tells() {
+    fn claimed_system_is_compared_with_tcp() {
         let database: Database = DATABASE.parse().unwrap();
         let label =
             |name: &str| database.labels().iter().find(|label| &*label.name == name).map(|label| &**label);

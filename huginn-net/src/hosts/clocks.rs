@@ -1,4 +1,4 @@
-//! The timestamp clocks of hosts, and when their uptime is believed.
+//! Timestamp clocks of hosts, and the plausibility of their uptime.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -7,61 +7,61 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use huginn_net_core::Side;
 use huginn_net_tcp::{Clock, ClockReading, Measurement};
 
-/// Systems that begin timestamps anywhere tick faster than this (Hz): at 1000.
+/// Minimum frequency of clocks with random start values, in Hz: such systems tick at 1000 Hz.
 const SUSPECT_HZ: u32 = 500;
-/// By how much (ms) the time of a segment may be off: what it waited for on its way.
+/// Maximum network delay variation of a segment, in ms.
 const JITTER_MILLIS: u64 = 20;
-/// By how much (ms) readings of one clock may disagree beside that, as after a pause of a virtual machine.
+/// Additional tolerance between readings of one clock, in ms: a virtual machine may pause.
 const TOLERANCE_MILLIS: u64 = 2000;
-/// How many contradictions in a row make timestamps that begin anywhere. One alone is a restart, or another host.
+/// Contradictions in a row that prove random start values. One contradiction may be a restart or another host.
 const MAX_CONTRADICTIONS: u8 = 2;
 
-/// What is known of the timestamp clock of a host.
+/// State of the timestamp clock of a host.
 #[derive(Debug, Default)]
 pub(super) enum HostClock {
     #[default]
     Unknown,
     Measured(MeasuredClock),
-    /// Timestamps begin anywhere.
+    /// The timestamps have random start values.
     Random,
 }
 
-/// A clock that was seen.
+/// A clock with at least one measurement.
 #[derive(Debug)]
 pub(super) struct MeasuredClock {
     /// The best measurement of its frequency: that over the longest time.
     rate: Clock,
     last: ClockReading,
-    /// Who saw it last.
+    /// The peer of the last measurement.
     peer: IpAddr,
-    /// Whether two peers saw the same.
+    /// Whether measurements with two peers agree.
     is_shared: bool,
-    /// Contradictions since it agreed with itself.
+    /// Contradictions in a row.
     contradictions: u8,
 }
 
-/// What a measurement says, with what was known.
+/// The conclusion from a measurement and the earlier state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClockVerdict {
-    /// This clock has counted since the system started.
+    /// The clock counts since the start of the system.
     Uptime(Clock),
-    /// It may have begun anywhere.
+    /// The clock may have a random start value.
     Unconfirmed,
-    /// It is not the one that was known.
+    /// The measurement contradicts the earlier clock.
     Contradiction,
-    /// Nor was that: timestamps begin anywhere.
+    /// Repeated contradictions: the timestamps have random start values.
     Random,
 }
 
 impl HostClock {
-    /// Whether several peers saw the same clock.
+    /// Whether several peers confirmed the clock.
     pub(super) fn is_confirmed(&self) -> bool {
         matches!(self, Self::Measured(known) if known.is_shared)
     }
 
-    /// Learns a measurement that was made on a connection with `peer`.
+    /// Adds a measurement from a connection with `peer`.
     ///
-    /// A fast clock is believed when it is the same with two peers, another until it contradicts itself.
+    /// A fast clock needs agreement of two peers; a slow clock is accepted until a measurement contradicts it.
     pub(super) fn add_measurement(&mut self, clock: Clock, peer: IpAddr) -> ClockVerdict {
         let Self::Measured(known) = self else {
             if let Self::Unknown = self {
@@ -155,7 +155,7 @@ fn ticks_in(millis: u64, hz: f64) -> f64 {
 #[derive(Debug, Default)]
 pub(crate) struct Decisions(AtomicU8);
 
-/// The clocks of a connection, shared between who watches it and who remembers its hosts.
+/// The clock decisions of a connection, shared by the flow and the host table.
 pub(crate) type P0fClock = Arc<Decisions>;
 
 impl Decisions {
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fast_clock_is_believed_when_two_peers_see_the_same() {
+    fn fast_clock_needs_two_agreeing_peers() {
         let at = |second: u32| clock(1000, 600_000 + 1000 * second, u64::from(second) * 1000, 900, 0);
         let row = [(at(1), ONE), (at(20), ONE), (at(30), OTHER), (at(60), ONE)];
         assert_eq!(
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_may_wrap_drift_and_be_seen_out_of_order() {
+    fn clock_tolerates_wrap_drift_and_reordering() {
         let wrapped =
             [(clock(100, u32::MAX - 99, 1000, 900, 0), ONE), (clock(100, 900, 11_000, 900, 0), OTHER)];
         assert!(beliefs(&wrapped).iter().all(Result::is_ok));

@@ -1,4 +1,4 @@
-//! How a verdict is reached.
+//! Derives the verdict on a host from its profile.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl Verdict {
     }
 }
 
-/// All that says which system a host is, the best first.
+/// All evidence for an operating system, by descending grade.
 fn evidence(profile: &HostProfile) -> Vec<Evidence> {
     let handshakes = profile.systems.by_count().filter_map(|seen| {
         let label = seen.value.label.as_ref()?;
@@ -108,7 +108,7 @@ fn header_evidence(seen: &Counted<Claim>, role: Role) -> Option<Evidence> {
     Some(Evidence::new(EvidenceLayer::Http, says, because, seen.count, grade))
 }
 
-/// The systems that evidence tells, from the one told most often; of equals the first, which is of the better grade.
+/// The systems in the evidence, by descending count; among equal counts, the better grade comes first.
 fn systems<'a>(
     evidence: impl Iterator<Item = &'a Evidence>,
     is_same: impl Fn(&str, &str) -> bool,
@@ -135,15 +135,15 @@ fn most_likely(evidence: &[Evidence]) -> Option<Arc<str>> {
     names.into_iter().next().or(Some(system))
 }
 
-/// What answers in the place of a host of which TCP tells nothing better.
+/// The middlebox that answers for a host without better TCP evidence.
 fn behind(evidence: &[Evidence]) -> Option<Arc<str>> {
     let tells = |one: &Evidence| one.layer == EvidenceLayer::Tcp && one.grade < Grade::Generic;
     let middlebox = || evidence.iter().find(|one| one.grade == Grade::Middlebox);
     if evidence.iter().any(tells) { None } else { middlebox().map(|one| Arc::clone(&one.says)) }
 }
 
-/// What is said otherwise than by the best of the firm evidence that speaks for the verdict, or if none does, by the best
-/// of it; each statement once.
+/// The contradictions to the best firm evidence, each statement once. Evidence that supports the verdict takes precedence
+/// over other firm evidence.
 fn contradictions_in(evidence: &[Evidence]) -> Vec<Contradiction> {
     let firm = || evidence.iter().filter(|one| one.grade.contradicts());
     let Some(one) = firm().find(|one| one.supports).or_else(|| firm().next()) else { return Vec::new() };
@@ -271,7 +271,7 @@ sig = 1:B::
     }
 
     #[test]
-    fn the_best_grade_decides_and_in_it_the_most_sightings() {
+    fn best_grade_decides_then_highest_count() {
         type Row = (&'static [(char, &'static str, u32)], Option<&'static str>);
         let rows: [Row; 18] = [
             (&[], None),
@@ -299,7 +299,7 @@ sig = 1:B::
     }
 
     #[test]
-    fn software_tells_apart_what_tcp_cannot() {
+    fn software_distinguishes_systems_with_equal_tcp_stack() {
         type Row = (&'static [(char, &'static str, u32)], &'static str);
         let rows: [Row; 5] = [
             (&[('S', "Linux", 5), ('U', "Android", 1)], "Android"),
@@ -314,7 +314,7 @@ sig = 1:B::
     }
 
     #[test]
-    fn two_systems_behind_one_address_are_several_hosts_if_it_is_shared_and_else_contradict() {
+    fn two_systems_contradict_unless_address_is_shared() {
         let mut host =
             profile(&[('S', "Linux", 2), ('S', "Windows", 3), ('S', "Android", 4), ('F', "BSD", 9)]);
         let alone = host.verdict();
@@ -337,7 +337,7 @@ sig = 1:B::
     }
 
     #[test]
-    fn what_speaks_for_and_against_is_told_in_sentences() {
+    fn evidence_and_contradictions_display_as_sentences() {
         let seen = [
             ('S', "Linux", 1),
             ('A', "Windows", 2),
@@ -367,7 +367,7 @@ sig = 1:B::
     }
 
     #[test]
-    fn what_answers_for_others_is_no_system_and_contradicts_nothing() {
+    fn middlebox_is_no_system_and_never_contradicts() {
         let alone = profile(&[('A', "VMware NAT", 3)]).verdict();
         assert_eq!((alone.system.as_deref(), alone.behind.as_deref()), (None, Some("VMware NAT")));
         let named = profile(&[('A', "VMware NAT", 3), ('H', "Linux", 1)]).verdict();
@@ -381,7 +381,7 @@ sig = 1:B::
     }
 
     #[test]
-    fn all_that_differs_is_named_once_and_what_is_not_firm_names_nothing() {
+    fn firm_evidence_contradicts_once_per_statement() {
         let sentences = |seen: &[(char, &str, u32)]| -> Vec<String> {
             profile(seen).verdict().contradictions.iter().map(ToString::to_string).collect()
         };

@@ -1,4 +1,4 @@
-//! What is remembered of hosts: all that was learned of an address, whatever the flow.
+//! The host table: state of an address across flows.
 
 mod change;
 mod clocks;
@@ -45,17 +45,17 @@ use self::tunneled::Tunneled;
 use crate::finding::{ChangeFinding, UptimeFinding};
 use crate::{Event, Finding, Scope};
 
-/// How many hosts are remembered, and for how long.
+/// Limits of the host table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostLimits {
-    /// Hosts at most (default 131,072). At the limit the one of which nothing was learned for longest goes first,
-    /// to within a second.
+    /// Maximum number of hosts (default 131,072). At the limit, the table evicts the host with the oldest update, to
+    /// within a second.
     pub max_hosts: usize,
-    /// A host of which nothing was learned for this long, in packet time, is forgotten (default 2 hours, as in p0f). By
-    /// the time stamps as they stand: where captures are merged out of order, a host may be forgotten more than once.
+    /// Idle timeout of a host, in packet time (default 2 hours, as in p0f). The table does not sort time stamps: a host
+    /// may expire more than once if captures are merged out of order.
     pub idle_timeout: Duration,
-    /// Memory that all hosts together may take up beside their entries (default 256 MiB). At the limit the host of which
-    /// nothing was learned for longest goes first.
+    /// Maximum heap memory of all hosts without their table entries, in bytes (default 256 MiB). At the limit, the table
+    /// evicts the host with the oldest update.
     pub max_buffered_bytes: usize,
 }
 
@@ -65,32 +65,32 @@ impl Default for HostLimits {
     }
 }
 
-/// What became of the hosts so far.
+/// Counters of the host table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct HostCounters {
-    /// Hosts of which something was learned; one that was forgotten counts again.
+    /// Hosts added to the table; a host that returns after its removal counts again.
     pub seen: u64,
-    /// Hosts forgotten because nothing was learned of them for too long.
+    /// Hosts removed by the idle timeout.
     pub expired: u64,
-    /// Hosts forgotten because there were too many.
+    /// Hosts evicted by the limit on the number of hosts.
     pub evicted: u64,
-    /// Hosts forgotten because all of them together took up too much memory.
+    /// Hosts evicted by the memory limit.
     pub evicted_for_memory: u64,
-    /// Hosts forgotten because all were, as before each file.
+    /// Hosts removed by [`Hosts::clear`], as before each file.
     pub cleared: u64,
-    /// Hosts remembered at present.
+    /// Hosts in the table now.
     pub held: u64,
-    /// Memory that they take up at present beside their entries, in bytes.
+    /// Heap memory of the hosts now, without their table entries, in bytes.
     #[cfg_attr(feature = "serde", serde(rename = "held_bytes"))]
     pub buffered_bytes: u64,
     /// Uptimes reported.
     pub uptimes: u64,
-    /// Clocks that tell no uptime: they may have begun anywhere, as far as is known.
+    /// Clock measurements without an uptime: the clock may have a random start value.
     pub uptimes_doubted: u64,
-    /// Hosts whose timestamps contradict each other: they begin anywhere with each peer or connection, as those of Linux
-    /// do since 4.10, or several hosts share the address.
+    /// Hosts with inconsistent timestamps: the start value is random per peer or connection (Linux since 4.10), or
+    /// several hosts share the address.
     pub random_clocks: u64,
     /// Changes reported.
     pub changes: u64,
@@ -113,40 +113,40 @@ impl HostCounters {
     }
 }
 
-/// The hosts in sight.
+/// The host table.
 #[derive(Debug)]
 pub struct Hosts {
     map: IdleMap<HostKey, Host>,
     scope: Scope,
-    /// Whether profiles are made.
+    /// Whether the table keeps profiles.
     profiles: bool,
     tunneled: Tunneled,
     counters: HostCounters,
 }
 
-/// An address, and the tunnel that it is seen in: equal private addresses in two tunnels are two hosts.
+/// An address and its tunnel: equal private addresses in two tunnels are two hosts.
 type HostKey = (IpAddr, u64);
 
-/// By what a remembered host is known. In the order of [`Hosts::profiles`].
+/// Identifier of a host in the table. Its order is that of [`Hosts::profiles`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(HostKey);
 
-/// What is remembered of one.
+/// State of one host.
 #[derive(Debug, Default)]
 struct Host {
-    /// The last system that it was found to be.
+    /// The latest matched operating system.
     system: Option<Arc<Label>>,
     clock: HostClock,
-    /// Why it may be several, since that was last concluded.
+    /// Reasons for sharing since the last sharing report.
     reasons: Reasons,
-    /// The source port of its last SYN; 0 if there was none.
+    /// Source port of the last SYN; 0 without a SYN.
     port: u16,
     client: Option<Box<RoleHistory>>,
     server: Option<Box<RoleHistory>>,
     profile: Option<Box<HostProfile>>,
 }
 
-/// What is remembered of a host as the client, or as the server, of its connections.
+/// State of a host as a client, or as a server.
 #[derive(Debug, Default)]
 struct RoleHistory {
     handshake: Option<TcpSeen>,
@@ -165,7 +165,7 @@ impl Hosts {
         Self { map: IdleMap::new(&limits), scope, profiles, tunneled, counters: HostCounters::default() }
     }
 
-    /// What became of the hosts since the memory was made.
+    /// The counters since the table was created.
     pub fn counters(&self) -> HostCounters {
         let map = self.map.counters();
         HostCounters {
@@ -179,8 +179,8 @@ impl Hosts {
         }
     }
 
-    /// What was learned of each host that is remembered, in the order of addresses (IPv4 first; of equal ones the one
-    /// outside of tunnels first). None unless [`Observers::profiles`](crate::Observers::profiles) asked for it.
+    /// The profiles of all hosts, sorted by address: IPv4 first, and hosts outside tunnels before equal addresses inside.
+    /// Empty unless [`Observers::profiles`](crate::Observers::profiles) enables profiles.
     pub fn profiles(&self) -> impl Iterator<Item = &HostProfile> {
         let hosts = self.map.iter().filter_map(|(id, host)| Some((id, host.profile.as_deref()?)));
         let mut profiles: Vec<_> = hosts.collect();
@@ -188,27 +188,27 @@ impl Hosts {
         profiles.into_iter().map(|(_, profile)| profile)
     }
 
-    /// What was learned of the host that has this address: outside of tunnels; if it was not seen there, in the tunnel
-    /// in which something was learned of it last. None of a host that is not remembered, nor unless
-    /// [`Observers::profiles`](crate::Observers::profiles) asked for it.
+    /// The profile of the host with this address. A host outside tunnels takes precedence; otherwise the host in the
+    /// tunnel with the latest update. `None` if the table has no such host, or unless
+    /// [`Observers::profiles`](crate::Observers::profiles) enables profiles.
     pub fn profile(&self, ip: IpAddr) -> Option<&HostProfile> {
         let in_tunnel = |tunnel| self.map.peek(&(ip, tunnel))?.profile.as_deref();
         in_tunnel(0).or_else(|| in_tunnel(self.tunneled.last(ip)?))
     }
 
-    /// By what all remembered hosts are known, in no certain order: to look at many of them a few at a time, by
-    /// [`profile_of`](Self::profile_of), while packets are analysed in between.
+    /// The identifiers of all hosts, in no particular order. A caller can read profiles in small batches by
+    /// [`profile_of`](Self::profile_of) and analyse packets between the batches.
     pub fn ids(&self) -> impl Iterator<Item = HostId> {
         self.map.iter().map(|(key, _)| HostId(*key))
     }
 
-    /// What was learned of this host. None of one that has been forgotten, nor unless
-    /// [`Observers::profiles`](crate::Observers::profiles) asked for it.
+    /// The profile of a host. `None` after the removal of the host, or unless
+    /// [`Observers::profiles`](crate::Observers::profiles) enables profiles.
     pub fn profile_of(&self, id: HostId) -> Option<&HostProfile> {
         self.map.peek(&id.0)?.profile.as_deref()
     }
 
-    /// Forgets every host; the counters stay.
+    /// Removes every host; keeps the counters.
     pub fn clear(&mut self) {
         self.counters.cleared = self.counters.cleared.saturating_add(self.map.counters().held);
         self.map.clear();
@@ -225,7 +225,7 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
     }
 
     fn on_update(&mut self, update: huginn_net_core::Event<HostUpdate>, report: &mut impl FnMut(Event)) {
-        // A worker may be ahead of this memory: its flow then tells what it would not tell if it knew what was decided.
+        // A worker may run ahead of the host table and send a timestamp after the table decided on the clock.
         if matches!(&update.kind.0, Update::Timestamp(_, clock) if clock.is_decided(update.subject)) {
             return;
         }
@@ -280,7 +280,7 @@ impl UpdateContext<'_> {
 /// Conclusions from one update.
 #[derive(Default)]
 struct UpdateResult {
-    /// From what software runs on which system, and from how the host differs from what it was.
+    /// From a conflict of software and system, and from the difference to the previous fingerprint of the host.
     conclusions: [Option<Conclusion>; 2],
     uptime: Option<Clock>,
     doubt: Option<ClockVerdict>,
@@ -306,7 +306,7 @@ impl Host {
         role.scores.add(score.points, score.reasons, &mut self.reasons)
     }
 
-    /// Memory beside the entry, in bytes.
+    /// Heap memory of the host, in bytes.
     fn heap_bytes(&self) -> usize {
         [&self.client, &self.server]
             .iter()
@@ -369,12 +369,12 @@ impl Host {
         result
     }
 
-    /// What is known of it, with its system.
+    /// The state to compare a new fingerprint with.
     fn history<'a>(&self, system: Option<&'a Label>, scope: Scope) -> HostHistory<'a> {
         HostHistory { system, last_port: self.port, has_one_clock: self.clock.is_confirmed(), scope }
     }
 
-    /// Scores a user-space tool, or an application that is known to run on some systems.
+    /// Scores a user-space tool, or an application that the database limits to some systems.
     fn on_software(&mut self, software: &Label, side: Side) -> Option<Conclusion> {
         if software.systems.is_empty() {
             return None;

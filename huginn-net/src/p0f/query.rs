@@ -441,7 +441,7 @@ mod tests {
         }
 
         #[test]
-        fn a_text_is_the_beginning_of_what_it_was(text: String) {
+        fn text_is_prefix_of_input(text: String) {
             let cut = P0fText::from(text.as_str());
             prop_assert!(text.starts_with(cut.as_str()) && cut.as_str().len() < 32);
             let rest = &text[cut.as_str().len()..];
