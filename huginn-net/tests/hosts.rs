@@ -31,7 +31,7 @@ fn lines_on_hosts(capture: &str, signatures: &str) -> Vec<String> {
 }
 
 #[test]
-fn hosts_change_and_share_addresses_by_the_rules_of_p0f() {
+fn changes_and_sharing_match_p0f() {
     let golden = fs::read_to_string(file("rules.p0f")).unwrap();
     let lines = lines_on_hosts("rules.pcap", "signatures.fp");
     let differ = lines.iter().map(String::as_str).zip(golden.lines()).find(|(ours, theirs)| ours != theirs);

@@ -22,7 +22,7 @@ const SYN: [u8; 44] = [
 ];
 
 #[test]
-fn four_million_flows_of_one_packet_fit_in_256_mib() {
+fn four_million_single_packet_flows_fit_256_mib() {
     let mut analyzer = HuginnNet::builder().build();
     let mut events = 0_u64;
     let mut sink = |_: Event| events += 1;

@@ -85,7 +85,7 @@ fn profiles_are_counted_in_full() {
 }
 
 #[test]
-fn millions_of_hosts_fit_in_the_caps_and_those_that_went_are_counted() {
+fn millions_of_hosts_stay_within_limits() {
     // First, while the peak is low.
     profiles_are_counted_in_full();
     for (profiles, most_mib) in [(false, 256), (true, 320)] {

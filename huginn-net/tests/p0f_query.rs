@@ -132,7 +132,7 @@ fn told(analyzer: &HuginnNet, ip: &str) -> Option<P0fHost> {
 }
 
 #[test]
-fn what_was_found_last_is_told() {
+fn answer_has_latest_results() {
     let analyzer = capture("curl-nginx.pcap");
     let client = told(&analyzer, "192.0.2.1").unwrap();
     let texts = [client.os_name, client.http_name, client.link_type, client.language];
@@ -152,7 +152,7 @@ fn what_was_found_last_is_told() {
 }
 
 #[test]
-fn a_host_is_found_outside_of_tunnels_first_and_else_in_the_last() {
+fn host_outside_tunnels_precedes_latest_tunnel() {
     let ip: IpAddr = "192.0.2.1".parse().unwrap();
     // Twice in tunnels, the second time a second later.
     let analyzer = capture("made-erspan.pcap");
@@ -174,7 +174,7 @@ fn a_host_is_found_outside_of_tunnels_first_and_else_in_the_last() {
 }
 
 #[test]
-fn the_same_is_told_for_any_number_of_workers() {
+fn answers_are_equal_for_any_worker_count() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures");
     for name in
         ["hosts-nat.pcap", "hosts-ua.pcap", "hosts-proxy.pcap", "http-firefox.pcap", "made-erspan.pcap"]
@@ -195,7 +195,7 @@ fn the_same_is_told_for_any_number_of_workers() {
 }
 
 #[test]
-fn nothing_is_told_where_profiles_are_not_made() {
+fn query_without_profiles_finds_nothing() {
     let mut analyzer = HuginnNet::builder().build();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures/curl-nginx.pcap");
     analyzer.analyze(CaptureReader::open(path).unwrap(), &mut |_: Event| ()).unwrap();

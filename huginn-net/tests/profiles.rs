@@ -37,7 +37,7 @@ fn contradictions(host: &HostProfile) -> Vec<String> {
 }
 
 #[test]
-fn nobody_asked_for_profiles_and_none_are_made() {
+fn profiles_are_absent_by_default() {
     assert!(hosts(&folder().join("curl-nginx.pcap"), Observers::default(), 1).is_empty());
 }
 
@@ -58,7 +58,7 @@ fn hosts_can_be_looked_at_one_by_one() {
 }
 
 #[test]
-fn a_client_and_a_server_are_told_by_what_they_did() {
+fn client_and_server_have_separate_activity() {
     let client = host("curl-nginx.pcap", "192.0.2.1");
     let verdict = client.verdict();
     assert_eq!(verdict.system.as_deref(), Some("Linux"));
@@ -79,7 +79,7 @@ fn a_client_and_a_server_are_told_by_what_they_did() {
 }
 
 #[test]
-fn two_systems_that_share_an_address_are_several_hosts() {
+fn shared_address_has_several_systems() {
     let host = host("hosts-nat.pcap", "192.0.2.1");
     let verdict = host.verdict();
     assert_eq!(verdict.system, None);
@@ -90,7 +90,7 @@ fn two_systems_that_share_an_address_are_several_hosts() {
 }
 
 #[test]
-fn headers_of_other_systems_contradict_the_handshakes_of_their_connections() {
+fn headers_of_other_systems_contradict_handshakes() {
     let host = host("hosts-ua.pcap", "192.0.2.1");
     assert_eq!(host.verdict().system.as_deref(), Some("Linux"));
     assert_eq!(
@@ -103,7 +103,7 @@ fn headers_of_other_systems_contradict_the_handshakes_of_their_connections() {
 }
 
 #[test]
-fn what_a_proxy_forwards_says_nothing_of_the_proxy() {
+fn forwarded_heads_are_no_evidence_for_proxy() {
     let proxy = host("hosts-proxy.pcap", "192.0.2.1");
     let verdict = proxy.verdict();
     assert_eq!(verdict.system.as_deref(), Some("Linux"));
@@ -142,14 +142,14 @@ fn conclusions(capture: &str) -> (Vec<Finding>, HostCounters) {
 }
 
 #[test]
-fn nothing_is_concluded_of_a_host_that_stays_what_it_is() {
+fn unchanged_host_has_no_findings() {
     let (found, counters) = conclusions("hosts-plain.pcap");
     assert_eq!(found, []);
     assert_eq!((counters.changes, counters.sharings, counters.uptimes), (0, 0, 0));
 }
 
 #[test]
-fn an_address_that_is_shared_is_told_by_its_systems_and_ports() {
+fn sharing_is_detected_by_systems_and_ports() {
     let (found, counters) = conclusions("hosts-nat.pcap");
     let sharings: Vec<Reasons> = found
         .iter()
@@ -206,7 +206,7 @@ fn an_address_in_two_tunnels_is_two_hosts() {
 }
 
 #[test]
-fn profiles_are_the_same_for_any_number_of_workers() {
+fn profiles_are_equal_for_any_worker_count() {
     let json = |host: &HostProfile| JsonHost { host, file: None }.to_string();
     for entry in fs::read_dir(folder()).unwrap() {
         let path = entry.unwrap().path();

@@ -1,4 +1,4 @@
-//! How much a signature differs from what a host was: p0f's scores.
+//! p0f's scores: the difference between a new fingerprint and the history of a host.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) struct TcpSeen {
     pub(super) peer: IpAddr,
 }
 
-/// What is known of a host, before it sends another signature.
+/// State of a host before a new signature.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HostHistory<'a> {
     pub(super) system: Option<&'a Label>,
@@ -38,11 +38,11 @@ pub(super) struct HostHistory<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct HttpSeen {
     label: Option<Arc<Label>>,
-    /// Tells what it calls itself from what others do.
+    /// Hash of the User-Agent or Server header.
     software: u64,
     /// The server's.
     port: u16,
-    /// What time it said that it was, and what it was; in seconds since 1970.
+    /// The Date header and the packet time, in seconds since 1970.
     date: Option<(i64, i64)>,
 }
 
@@ -62,12 +62,12 @@ impl Score {
 
 /// Quirks that the network may cause.
 const NETWORK_QUIRKS: Quirks = Quirks::ECN.union(Quirks::DF).union(Quirks::ID_NONZERO).union(Quirks::ID_ZERO);
-/// How far (ports) a source port must fall to tell anything.
+/// Minimum decrease of a source port that counts, in ports.
 const MIN_PORT_DECREASE: u16 = 64;
-/// Within which distance (hops) a changed TTL always tells something.
+/// Maximum distance at which every TTL change counts, in hops.
 const NEAR_HOPS: u8 = 9;
 const DAY_MILLIS: u64 = 86_400_000;
-/// By how many seconds a Date may be off.
+/// Tolerance of a Date header, in seconds.
 const DATE_TOLERANCE: i64 = 10;
 
 impl TcpSeen {
@@ -76,7 +76,7 @@ impl TcpSeen {
         ClockReading::new(self.signature.timestamp, self.at_millis)
     }
 
-    /// How much this differs from the `last` of its kind that the host sent, and from what the host was.
+    /// Scores the difference to the `last` handshake of the host and to its system.
     pub(super) fn score_against(&self, last: Option<&Self>, host: &HostHistory<'_>) -> Score {
         let HostHistory { system, scope, .. } = *host;
         let mut score = Score::default();
@@ -100,17 +100,17 @@ impl TcpSeen {
         } else if !names_differ {
             self.add_ttl(last, scope, &mut score);
         }
-        // The way to each peer may have an MTU of its own.
-        let is_same_way = scope == Scope::P0f || last.peer == self.peer;
-        if is_same_way && self.signature.mss != last.signature.mss {
+        // The path to each peer may have its own MTU.
+        let is_same_path = scope == Scope::P0f || last.peer == self.peer;
+        if is_same_path && self.signature.mss != last.signature.mss {
             score.add(1, Reasons::MTU);
         }
-        // Systems draw their ports by lot, or count them by peer: alone a port tells nothing.
-        let tells_port = scope == Scope::P0f || is_same_way && score.points > 0;
+        // Systems choose ports at random, or count them per peer: a port alone is no evidence.
+        let tells_port = scope == Scope::P0f || is_same_path && score.points > 0;
         if is_syn && tells_port && host.last_port.saturating_sub(self.port) >= MIN_PORT_DECREASE {
             score.add(1, Reasons::PORT);
         }
-        // Most systems begin the timestamps of each connection anywhere.
+        // Most systems choose a random timestamp start per connection.
         if scope == Scope::P0f || host.has_one_clock {
             self.add_timestamps(last, &mut score);
         }
@@ -184,7 +184,7 @@ impl TcpSeen {
     }
 }
 
-/// Whether a match tells the system of a host. To p0f any does.
+/// Whether a match identifies the system of a host. For p0f, every match does.
 pub(super) fn tells_system(found: &TcpMatch, scope: Scope) -> bool {
     scope == Scope::P0f || stack::is_firm(found)
 }
@@ -194,7 +194,7 @@ fn are_different(one: &Label, other: &Label, scope: Scope) -> bool {
     one.name != other.name && (scope == Scope::P0f || !stack::same_stack(&one.name, &other.name))
 }
 
-/// How much speaks against this software running on that system; nothing if either is not known.
+/// Scores software that does not run on the system; 0 if either is unknown.
 pub(super) fn score_software(software: &Label, system: Option<&Label>) -> Score {
     let mut score = Score::default();
     if system.is_some_and(|system| !system_check::runs_on(software, system)) {
@@ -210,7 +210,7 @@ impl HttpSeen {
         Self { label, software: update.software_hash, port, date: update.date.map(|date| (date, at)) }
     }
 
-    /// How much this differs from the `last` of its kind that the host sent, and from the system that it is.
+    /// Scores the difference to the `last` head of the host and to its system.
     pub(super) fn score_against(
         &self,
         update: &HttpUpdate,

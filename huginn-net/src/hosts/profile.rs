@@ -1,4 +1,4 @@
-//! What was learned of one host, for who asks.
+//! Host profiles.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -19,143 +19,143 @@ use super::{
 use crate::Scope;
 use crate::finding::MtuFinding;
 
-/// What was learned of one host: an address in its tunnel.
+/// The profile of one host: an address in its tunnel.
 ///
-/// Counts are of what tells something: handshakes, heads, hellos. Each list holds the eight values seen most often.
+/// Counts refer to handshakes, HTTP heads and TLS hellos. Each list holds at most the eight most frequent values.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HostProfile {
     /// Its address.
     pub ip: IpAddr,
-    /// The tags and tunnels around its packets, if any: equal addresses in two tunnels are two hosts.
+    /// The VLAN tags and tunnels around its packets, if any: equal addresses in two tunnels are two hosts.
     pub tunnel: Option<Box<TunnelPath>>,
-    /// When something was first learned of it.
+    /// Time of the first update.
     pub first_seen: Timestamp,
-    /// When something was last learned of it.
+    /// Time of the last update.
     pub last_seen: Timestamp,
-    /// What it did as a client.
+    /// Activity as a client.
     pub as_client: Activity,
-    /// What it did as a server.
+    /// Activity as a server.
     pub as_server: Activity,
-    /// What its handshakes were found to be.
+    /// Operating systems that its handshakes match.
     pub systems: TopValues<SystemSeen>,
-    /// How far away it was found to be.
+    /// Distances of the host.
     pub distances: TopValues<Distance>,
-    /// Over which links.
+    /// Links of the host.
     pub links: TopValues<LinkSeen>,
-    /// What its requests were found to be.
+    /// Client software that its requests match.
     pub browsers: TopValues<SoftwareSeen>,
-    /// What its requests say that they come from.
+    /// User-Agent headers of its requests.
     pub user_agents: TopValues<Claim>,
-    /// What its responses were found to be.
+    /// Server software that its responses match.
     pub servers: TopValues<SoftwareSeen>,
-    /// What its responses say that they come from.
+    /// Server headers of its responses.
     pub server_headers: TopValues<Claim>,
-    /// What its ClientHellos are.
+    /// Fingerprints of its ClientHellos.
     pub tls_clients: TopValues<TlsClientSeen>,
-    /// Which languages its requests like best: the English name where there is one, else the tag.
+    /// Preferred languages of its requests: the English name, or the tag of a language without one.
     pub languages: TopValues<Cow<'static, str>>,
-    /// The clock that tells for how long it has been up, when it was last read; absent unless it is believed.
+    /// The last reading of the uptime clock; absent unless the clock is plausible.
     pub uptime: Option<Clock>,
-    /// How often it was found to have changed, and why.
+    /// Number of reported changes, and their reasons.
     pub changes: Findings,
-    /// How often its address was found to be shared, and why.
+    /// Number of sharing reports, and their reasons.
     pub sharings: Findings,
-    /// What was found of it last.
+    /// The latest results.
     pub latest: Latest,
     pub(super) conflicts: TopValues<Conflict>,
 }
 
-/// What was found of a host last: what p0f's query tells of it.
+/// The latest results for a host, as p0f's query API reports them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Latest {
-    /// The system that a handshake or a head was found to be, whatever the quality of the match.
+    /// The system that the last handshake or head matched, at any match quality.
     pub system: Option<Arc<Label>>,
-    /// Whether the handshake that told the system differs from the signature in ways that the network may cause.
+    /// Whether the match is fuzzy: the handshake differs from the signature in ways that the network may cause.
     pub fuzzy: bool,
-    /// How many hops away it is, as far as that can be told.
+    /// Distance in hops, if known.
     pub distance: Option<u8>,
-    /// What is wrong with what its software calls itself.
+    /// Mismatch of the User-Agent or Server header, if any.
     pub mismatch: Option<Mismatch>,
-    /// The software that a request or response was found to be.
+    /// The software that the last request or response matched.
     pub software: Option<Arc<Label>>,
-    /// The kind of its link.
+    /// The link type.
     pub link: Option<Arc<str>>,
-    /// The English name of the language that a request likes best.
+    /// English name of the preferred language.
     pub language: Option<&'static str>,
 }
 
-/// What is wrong with a User-Agent or Server header.
+/// A mismatch of a User-Agent or Server header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mismatch {
-    /// It names another system than that of the host.
+    /// The header names another system than that of the host.
     System,
-    /// The rest of the head is not that of such software.
+    /// The rest of the head does not match the software that the header names.
     Software,
 }
 
-/// What a host did as the client, or as the server, of its connections.
+/// Activity of a host as a client, or as a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Activity {
-    /// SYNs of a client, SYN+ACKs of a server; without what is sent again.
+    /// SYNs of a client, SYN+ACKs of a server; without retransmissions.
     pub handshakes: u32,
     /// Requests of a client, responses of a server.
     pub heads: u32,
-    /// Those of them that say that they came by way of another (Via, X-Forwarded-For).
+    /// Forwarded heads: those with Via or X-Forwarded-For.
     pub forwarded: u32,
     /// TLS hellos.
     pub hellos: u32,
 }
 
-/// What a SYN or SYN+ACK was found to be.
+/// The system match of a SYN or SYN+ACK.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SystemSeen {
-    /// What the database says; absent if it does not know.
+    /// The label of the match; absent without a match.
     pub label: Option<Arc<Label>>,
     /// Whether the packets differ from the signature in ways that the network may cause.
     pub fuzzy: bool,
-    /// In which segment.
+    /// The kind of segment.
     pub handshake: Handshake,
-    /// The first signature of it, where the database does not know it.
+    /// The first signature without a match; absent with a match.
     pub signature: Option<Box<TcpSignature>>,
 }
 
-/// A link, as far as the size of its packets tells.
+/// A link, by its MTU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkSeen {
-    /// Bytes of the largest IP packet.
+    /// Size of the largest IP packet, in bytes.
     pub mtu: Mtu,
-    /// The kind of link that has this MTU, if known.
+    /// The link type with this MTU, if the database has one.
     pub link: Option<Arc<str>>,
 }
 
-/// What a request or response was found to be.
+/// The software match of a request or response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SoftwareSeen {
-    /// What the database says.
+    /// The label of the match.
     pub label: Arc<Label>,
-    /// Whether it calls itself otherwise.
+    /// Whether its User-Agent or Server header names other software.
     pub dishonest: bool,
-    /// Whether it came by way of another, so that it says nothing of this host.
+    /// Whether a proxy forwarded the head; a forwarded head is no evidence for this host.
     pub forwarded: bool,
 }
 
-/// What a head says that it comes from: its User-Agent or Server.
+/// The User-Agent or Server header of a head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Claim {
-    /// The header; its first 256 bytes.
+    /// The first 256 bytes of the header.
     pub text: Box<[u8]>,
-    /// The system that it names, and by what text: `iPhone` stands for `macOS or iOS`.
+    /// The system that the header names, and the text that names it: `iPhone` means `macOS or iOS`.
     pub system: Option<(Arc<str>, Arc<str>)>,
-    /// Whether the rest of the head is that of such software; absent if that is not known.
+    /// Whether the rest of the head matches the software that the header names; absent if unknown.
     pub honest: Option<bool>,
-    /// Whether it came by way of another, so that it says nothing of this host.
+    /// Whether a proxy forwarded the head; a forwarded head is no evidence for this host.
     pub forwarded: bool,
 }
 
@@ -165,21 +165,21 @@ pub struct Claim {
 pub struct TlsClientSeen {
     /// Its fingerprint.
     pub ja4: Ja4,
-    /// What it came over.
+    /// The transport: TCP, QUIC or DTLS.
     pub transport: Transport,
-    /// Whose it is by its structure, if that can be told.
+    /// The TLS library by the structure of the hello, if known.
     pub family: Option<ClientFamily>,
 }
 
-/// How often something was found of a host, and all that spoke for it.
+/// Number of changes or sharing reports of a host, and their reasons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Findings {
-    /// How often.
+    /// Number of reports.
     pub count: u32,
-    /// All reasons, of all times.
+    /// Union of the reasons of all reports.
     pub reasons: Reasons,
-    /// The epoch before it was found.
+    /// Time of the last report; the epoch before the first report.
     pub(super) last: Timestamp,
 }
 
@@ -209,12 +209,12 @@ impl HostProfile {
         }
     }
 
-    /// What it most likely is, and what speaks for and against.
+    /// The most likely operating system, with the evidence for and against it.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(self)
     }
 
-    /// How often something was seen that its lists have no place for.
+    /// Total count of the values that the lists evicted.
     pub fn left_out(&self) -> u32 {
         [
             self.systems.left_out(),
@@ -232,7 +232,7 @@ impl HostProfile {
         .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Memory that it takes up, in bytes.
+    /// Heap memory of the profile, in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
         let text = |claim: &Claim| claim.text.len();
         let signature = |seen: &SystemSeen| seen.signature.as_ref().map_or(0, |_| size_of::<TcpSignature>());
@@ -383,7 +383,7 @@ impl HostProfile {
     }
 }
 
-/// The system that a head names, and by what text.
+/// The system that a head names, and the text that names it.
 fn named(update: &HttpUpdate) -> Option<(Arc<str>, Arc<str>)> {
     update.claimed().map(|(system, text)| (Arc::clone(system), Arc::clone(text)))
 }
@@ -422,7 +422,7 @@ impl Latest {
 }
 
 impl Findings {
-    /// When it was last found.
+    /// Time of the last report.
     pub fn last(&self) -> Option<Timestamp> {
         (self.count > 0).then_some(self.last)
     }
