@@ -1,4 +1,4 @@
-//! What is learned about those who talk.
+//! Findings: the results that the analyzer reports to a sink.
 
 use std::fmt::{self, Display};
 use std::sync::Arc;
@@ -14,132 +14,132 @@ use crate::hosts::Reasons;
 
 pub use crate::system_check::SystemCheck;
 
-/// Something learned from a flow, with the flow and the moment.
+/// A finding with its flow and its time stamp.
 pub type Event = huginn_net_core::Event<Finding>;
 
-/// What was learned.
+/// A result of the analysis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Finding {
-    /// A SYN tells the operating system of a client, a SYN+ACK that of a server.
+    /// The TCP signature of a SYN (client) or SYN+ACK (server), matched against the operating systems of the database.
     Tcp(TcpFinding),
-    /// The maximum segment size tells the kind of link.
+    /// The MTU and link type, from the maximum segment size.
     Mtu(MtuFinding),
-    /// A request tells the browser, or whatever asks.
+    /// An HTTP request and its match against the known clients.
     HttpRequest(HttpRequestFinding),
-    /// A response tells the server.
+    /// An HTTP response and its match against the known servers.
     HttpResponse(HttpResponseFinding),
     /// The identification string of an SSH client, and its HASSH.
     SshClient(SshPeer),
     /// The identification string of an SSH server, and its HASSHServer.
     SshServer(SshPeer),
-    /// A ClientHello tells the TLS client, over TCP, QUIC or DTLS.
+    /// The fingerprints of a ClientHello, over TCP, QUIC or DTLS.
     TlsClient(TlsClient),
-    /// A ServerHello tells what a TLS server chose.
+    /// The fingerprints of a ServerHello.
     TlsServer(TlsServer),
-    /// TCP timestamps tell for how long a system has been up.
+    /// The uptime of a host, from its TCP timestamps.
     Uptime(UptimeFinding),
-    /// A host is not what it was: something else may answer at its address now, or it was moved, or lies.
+    /// A change of the fingerprint of a host: another host may have its address now, it may have moved, or it may lie.
     HostChange(ChangeFinding),
-    /// Several hosts share an address, as behind a router that translates addresses, a proxy or a load balancer.
+    /// Several hosts share an address, for example behind NAT, a proxy or a load balancer.
     IpSharing(ChangeFinding),
 }
 
-/// A TCP/IP signature, and what the database says of it.
+/// A TCP/IP signature and its match in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TcpFinding {
-    /// What was observed; its [`handshake`](TcpSignature::handshake) says whether in a SYN or a SYN+ACK.
+    /// The observed signature; its [`handshake`](TcpSignature::handshake) distinguishes SYN and SYN+ACK.
     pub signature: TcpSignature,
-    /// The entry of the database that it matches, if any.
+    /// The matching database entry, if any.
     pub matched: Option<TcpMatch>,
-    /// How far away the sender is.
+    /// The distance of the sender, in hops.
     pub distance: Distance,
     /// Remarks on the match and the packet.
     pub params: TcpParams,
-    /// Whether it is of a probe of p0f's tool `p0f-sendsyn`, or of the answer to one.
+    /// Whether the packet is a probe of p0f's tool `p0f-sendsyn`, or the answer to one.
     pub sendsyn: bool,
 }
 
 impl TcpFinding {
-    /// A signature and what the database says of it.
+    /// Creates a finding from a signature and its match.
     pub fn new(signature: TcpSignature, matched: Option<TcpMatch>, sendsyn: bool) -> Self {
         let distance = matched.as_ref().map_or_else(|| Distance::guess(&signature), |found| found.distance);
         let params = TcpParams::from_signature(&signature, matched.as_ref());
         Self { signature, matched, distance, params, sendsyn }
     }
 
-    /// The label that the database gives it, if any.
+    /// The label of the matching database entry, if any.
     pub fn label(&self) -> Option<&Label> {
         self.matched.as_ref().map(|found| &*found.label)
     }
 }
 
-/// A maximum transmission unit, and what the database says of it.
+/// A maximum transmission unit (MTU) and its link type in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MtuFinding {
-    /// Bytes of the largest IP packet that the sender can take.
+    /// Size of the largest IP packet that the sender accepts, in bytes.
     pub mtu: Mtu,
-    /// The kind of link that has this MTU, if known.
+    /// The link type with this MTU, if the database has one.
     pub link: Option<Arc<str>>,
 }
 
-/// For how long a system has been up.
+/// The uptime of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UptimeFinding {
-    /// The clock that tells it; see [`Clock::uptime_minutes`].
+    /// The timestamp clock; see [`Clock::uptime_minutes`].
     pub clock: Clock,
 }
 
-/// Why a host is thought to have changed, or to be several.
+/// Evidence that a host changed, or that several hosts share its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChangeFinding {
-    /// What speaks for it: of this packet for a change, of all since the last such finding for sharing.
+    /// The reasons: for a change those of this packet, for sharing those of all packets since the last such finding.
     pub reasons: Reasons,
-    /// How many of the latest 32 packets that count scored at least 6, 3, 2 and 1 points.
+    /// How many of the last 32 scored packets have at least 6, 3, 2 and 1 points.
     pub hits: [u8; 4],
 }
 
-/// A request, and what the database says of it.
+/// An HTTP request and its match in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpRequestFinding {
-    /// Its head.
+    /// The request head.
     pub request: Request,
-    /// Which exchange of the connection it begins: counted from 0, or the stream of HTTP/2.
+    /// Index of the exchange in the connection, from 0; the stream identifier with HTTP/2.
     pub exchange: u32,
-    /// The fingerprint of the client, with HTTP/2.
+    /// The Akamai fingerprint of the client; HTTP/2 only.
     pub akamai: Option<Arc<Akamai>>,
-    /// What its signature says.
+    /// The signature and its match.
     pub verdict: HttpVerdict,
 }
 
-/// A response, and what the database says of it.
+/// An HTTP response and its match in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpResponseFinding {
-    /// Its head.
+    /// The response head.
     pub response: Response,
-    /// Which exchange of the connection it belongs to: counted from 0, or the stream of HTTP/2.
+    /// Index of the exchange in the connection, from 0; the stream identifier with HTTP/2.
     pub exchange: u32,
-    /// What its signature says.
+    /// The signature and its match.
     pub verdict: HttpVerdict,
 }
 
-/// An HTTP signature, and what the database says of it.
+/// An HTTP signature and its match in the database.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpVerdict {
-    /// What was observed.
+    /// The observed signature.
     pub signature: HttpSignature,
-    /// The entry of the database that it matches, if any.
+    /// The matching database entry, if any.
     pub matched: Option<HttpMatch>,
     /// Remarks on the match and the head.
     pub params: HttpParams,
-    /// What it says of its system, against what TCP says.
+    /// The operating system that the head claims, compared with the system that TCP shows.
     pub system: SystemCheck,
     database: Arc<Database>,
 }
@@ -158,12 +158,12 @@ impl HttpVerdict {
         Self { signature, matched, params, system, database: Arc::clone(database) }
     }
 
-    /// The label that the database gives it, if any.
+    /// The label of the matching database entry, if any.
     pub fn label(&self) -> Option<&Label> {
         self.matched.as_ref().map(|found| &*found.label)
     }
 
-    /// The signature as p0f prints it. Which values are cut depends on the names that the database has.
+    /// The signature as p0f prints it. The names in the database decide which values are cut.
     pub fn raw_sig(&self) -> impl Display + '_ {
         self.signature.raw_sig(|name| self.database.contains_header_name(name))
     }

@@ -1,8 +1,8 @@
 //! Passive OS, HTTP, TLS and SSH fingerprinting.
 //!
-//! [`HuginnNet`] analyses capture files, interfaces, or frames of your own. It identifies operating systems, link types and
+//! [`HuginnNet`] analyses capture files, interfaces, or frames that the caller supplies. It identifies operating systems, link types and
 //! distances with the semantics of p0f v3, browsers and servers by HTTP/1 and HTTP/2, TLS clients and servers by JA4 and
-//! JA3, SSH clients and servers by HASSH. [`Hosts`](hosts::Hosts) keeps what spans connections: uptime, changes, shared
+//! JA3, SSH clients and servers by HASSH. [`Hosts`](hosts::Hosts) keeps state across connections: uptime, changes, shared
 //! addresses, and with [`Observers::profiles`] a profile of each host.
 //!
 //! ```
@@ -19,7 +19,7 @@
 //!
 //! [`Builder::workers`] sets the number of worker threads; events and their order stay the same.
 //! [`HuginnNet::push`](core::Analyzer::push) analyses one frame at a time. The modules [`tcp`], [`http`], [`tls`] and
-//! [`ssh`] hold the parsers, which work without flows and without a database.
+//! [`ssh`] contain the parsers; they need neither flows nor a database.
 
 #[cfg(test)]
 #[path = "../../captures/tools/captures.rs"]

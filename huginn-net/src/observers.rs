@@ -1,4 +1,4 @@
-//! All protocols over one flow.
+//! Runs all protocols over one flow table.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::hosts::{HostLimits, Hosts};
 use crate::p0f_flow::{P0fFlow, ends_http, is_hidden_from_p0f};
 use crate::parser_findings::{HandshakeSystem, ParserFindings, on_ssh};
 
-/// The protocols to run and the database to look up what they see.
+/// The enabled protocols and their signature database.
 ///
 /// The default runs every protocol with the built-in database.
 #[derive(Clone, Debug)]
@@ -36,18 +36,18 @@ pub struct Observers {
     profiles: bool,
 }
 
-/// How much is reported.
+/// The amount of detail that the analyzer reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
-    /// All that is seen.
+    /// Reports all findings.
     #[default]
     Full,
-    /// No more of a flow than p0f 3.09b reports: the first packet of a user-space tool ends it.
+    /// Reports of a flow only what p0f 3.09b reports: the first packet of a user-space tool ends the flow.
     P0f,
 }
 
 impl Observers {
-    /// Every protocol, with this database.
+    /// Enables every protocol, with this database.
     pub fn new(database: Arc<Database>) -> Self {
         Self {
             tcp: Some(TcpObserver),
@@ -63,44 +63,44 @@ impl Observers {
         }
     }
 
-    /// Runs TCP fingerprints, or leaves them out.
+    /// Enables or disables TCP fingerprints.
     #[must_use]
     pub fn tcp(self, run: bool) -> Self {
         Self { tcp: run.then(TcpObserver::default), ..self }
     }
 
-    /// Runs HTTP fingerprints, or leaves them out.
+    /// Enables or disables HTTP fingerprints.
     #[must_use]
     pub fn http(self, run: bool) -> Self {
         Self { http: run, ..self }
     }
 
-    /// Runs TLS fingerprints, or leaves them out.
+    /// Enables or disables TLS fingerprints.
     #[must_use]
     pub fn tls(self, run: bool) -> Self {
         Self { tls: run, ..self }
     }
 
-    /// Runs SSH fingerprints, or leaves them out.
+    /// Enables or disables SSH fingerprints.
     #[must_use]
     pub fn ssh(self, run: bool) -> Self {
         Self { ssh: run, ..self }
     }
 
-    /// Reports this much.
+    /// Sets the scope of the reports.
     #[must_use]
     pub fn scope(self, scope: Scope) -> Self {
         Self { scope, ..self }
     }
 
-    /// Sets the caps of what is remembered of hosts.
+    /// Sets the limits of the host table.
     #[must_use]
     pub fn hosts(self, limits: HostLimits) -> Self {
         Self { hosts: limits, ..self }
     }
 
-    /// Remembers a [`HostProfile`](crate::hosts::HostProfile) of each host, or does not (the default): links, software and TLS
-    /// clients beside what changes and uptimes are told by.
+    /// Enables or disables (default) a [`HostProfile`](crate::hosts::HostProfile) of each host: links, software and TLS
+    /// clients, in addition to the state that changes and uptimes need.
     #[must_use]
     pub fn profiles(self, remember: bool) -> Self {
         Self { profiles: remember, ..self }
@@ -113,14 +113,14 @@ impl Default for Observers {
     }
 }
 
-/// What the protocols counted, beside the engine's own [`Counters`](huginn_net_core::Counters).
+/// Counters of the protocols; the engine has its own [`Counters`](huginn_net_core::Counters).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ProtocolCounters {
-    /// Losses of TCP reassembly, which HTTP, TLS and SSH share.
+    /// Losses of TCP reassembly, shared by HTTP, TLS and SSH.
     pub streams: StreamCounters,
-    /// HTTP in the clear.
+    /// Cleartext HTTP.
     pub http: HttpCounters,
     /// TLS over TCP, QUIC and DTLS.
     pub tls: TlsCounters,
@@ -130,8 +130,8 @@ pub struct ProtocolCounters {
 
 tally!(ProtocolCounters { streams, http, tls, ssh });
 
-/// What the protocols emit: a finding for the sink, or a note for the memory of hosts.
-pub(crate) type Learned = Route<Finding, HostUpdate>;
+/// Output of the protocols: a finding for the sink, or an update of the host table.
+pub(crate) type FlowOutput = Route<Finding, HostUpdate>;
 
 /// The state of one flow, per protocol.
 #[derive(Debug, Default)]
@@ -139,9 +139,9 @@ pub struct FlowState {
     tcp: TcpFlow,
     transport: TransportState,
     ssh_peers: SshPeers,
-    /// How far p0f follows the connection; absent outside of its scope.
+    /// State of p0f for the connection; absent outside of [`Scope::P0f`].
     p0f: Option<Box<P0fFlow>>,
-    /// The side whose handshake a user-space tool made: its options tell nothing of a link.
+    /// The side whose handshake comes from a user-space tool: its MSS does not describe a link.
     by_tool: Option<Side>,
     /// The systems of client and server by their handshakes.
     systems: [Option<HandshakeSystem>; 2],
@@ -225,7 +225,7 @@ impl Protocol for Observers {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut FlowState,
-        emit: &mut impl FnMut(Side, Learned),
+        emit: &mut impl FnMut(Side, FlowOutput),
     ) -> Interest {
         if self.is_hidden(segment) {
             return Interest::More;
@@ -234,8 +234,8 @@ impl Protocol for Observers {
         if !flow.tcp_done {
             flow.tcp_done = self.on_tcp(segment, sender, flow, emit) == Interest::Done;
         }
-        if let Some(note) = flow.p0f.as_mut().and_then(|p0f| p0f.on_segment(segment, sender)) {
-            emit(sender, Route::Update(note.into()));
+        if let Some(update) = flow.p0f.as_mut().and_then(|p0f| p0f.on_segment(segment, sender)) {
+            emit(sender, Route::Update(update.into()));
         }
         if !flow.streams_done {
             flow.streams_done = self.on_stream(segment, tcp, sender, flow, emit) == Interest::Done;
@@ -255,7 +255,7 @@ impl Protocol for Observers {
 }
 
 impl Observers {
-    /// What the protocols counted since they were made.
+    /// The counters since the observers were created.
     pub fn counters(&self) -> ProtocolCounters {
         self.counters
     }
@@ -270,7 +270,7 @@ impl Observers {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut FlowState,
-        emit: &mut impl FnMut(Side, Learned),
+        emit: &mut impl FnMut(Side, FlowOutput),
     ) -> Interest {
         let Some(tcp) = &mut self.tcp else { return Interest::Done };
         let database = &self.database;
@@ -283,9 +283,9 @@ impl Observers {
                 TcpEvent::Mtu(_) if *by_tool == Some(side) => return,
                 TcpEvent::Mtu(mtu) => {
                     let finding = MtuFinding { mtu, link: database.match_mtu(mtu).cloned() };
-                    let note = profiles.then(|| Update::Mtu(finding.clone()));
+                    let update = profiles.then(|| Update::Mtu(finding.clone()));
                     emit(side, Route::Report(Finding::Mtu(finding)));
-                    return note.into_iter().for_each(|note| emit(side, Route::Update(note.into())));
+                    return update.into_iter().for_each(|update| emit(side, Route::Update(update.into())));
                 }
                 TcpEvent::Clock(clock) if scope == Scope::Full => {
                     return emit(side, Route::Update(Update::Clock(clock).into()));
@@ -310,14 +310,14 @@ impl Observers {
             if side == Side::Client && scope == Scope::P0f && !sendsyn {
                 *p0f = Some(Box::default());
             }
-            let note = TcpUpdate {
+            let update = TcpUpdate {
                 signature,
                 matched: finding.matched.clone(),
                 clock: p0f.as_ref().map(|p0f| p0f.clock().clone()),
             };
             emit(side, Route::Report(Finding::Tcp(finding)));
             if !sendsyn {
-                emit(side, Route::Update(Update::Tcp(note).into()));
+                emit(side, Route::Update(Update::Tcp(update).into()));
             }
         });
         if self.scope == Scope::P0f && by_tool.take().is_some() {
@@ -329,14 +329,14 @@ impl Observers {
         interest
     }
 
-    /// Feeds a segment of TCP to the stream parsers.
+    /// Feeds a TCP segment to the stream parsers.
     fn on_stream(
         &mut self,
         segment: &Segment<'_>,
         tcp: &TcpHeader<'_>,
         sender: Side,
         flow: &mut FlowState,
-        emit: &mut impl FnMut(Side, Learned),
+        emit: &mut impl FnMut(Side, FlowOutput),
     ) -> Interest {
         let FlowState { tcp: handshake, transport, ssh_peers, systems, http_done, .. } = flow;
         let TransportState::Tcp(streams) = transport else { return Interest::Done };
@@ -350,7 +350,7 @@ impl Observers {
         }
         let payload = match self.scope {
             Scope::Full => without_padding(segment),
-            // p0f takes padding for payload.
+            // p0f treats padding as payload.
             Scope::P0f => segment.payload,
         };
         let ProtocolCounters {
@@ -393,7 +393,7 @@ impl Observers {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut FlowState,
-        emit: &mut impl FnMut(Side, Learned),
+        emit: &mut impl FnMut(Side, FlowOutput),
     ) -> Interest {
         if !self.tls {
             return Interest::Done;

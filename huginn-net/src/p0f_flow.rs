@@ -1,4 +1,4 @@
-//! What p0f reports of a connection behind its handshake.
+//! State of p0f for a connection after its handshake.
 
 use huginn_net_core::{Segment, Side, TcpFlags};
 use huginn_net_http::P0fConnection;
@@ -6,7 +6,7 @@ use huginn_net_tcp::{ClockReading, TcpFlow};
 
 use crate::hosts::{P0fClock, Update};
 
-/// The clocks of both ends of a connection, for as long as p0f follows it.
+/// The timestamp clocks of both ends of a connection while p0f follows the connection.
 #[derive(Debug, Default)]
 pub(crate) struct P0fFlow {
     clock: P0fClock,
@@ -14,7 +14,7 @@ pub(crate) struct P0fFlow {
 }
 
 impl P0fFlow {
-    /// The clocks of its ends.
+    /// The clocks of both ends.
     pub(crate) fn clock(&self) -> &P0fClock {
         &self.clock
     }
@@ -24,7 +24,7 @@ impl P0fFlow {
         self.connection.is_followed()
     }
 
-    /// The timestamp that p0f takes from a segment behind the handshake.
+    /// The timestamp that p0f reads from a segment after the handshake.
     pub(crate) fn on_segment(&mut self, segment: &Segment<'_>, sender: Side) -> Option<Update> {
         let is_taken = self.connection.accepts(segment.tcp()?, segment.payload, sender);
         if !is_taken || self.clock.is_decided(sender) {
@@ -34,14 +34,14 @@ impl P0fFlow {
     }
 }
 
-/// Whether p0f reads no HTTP of a connection from this segment on: data come before the handshake is complete, as far as
-/// the handshake is watched, or the connection ends.
+/// Whether p0f stops reading HTTP at this segment: the segment closes the connection, or carries data before an observed
+/// handshake is complete.
 pub(crate) fn ends_http(segment: &Segment<'_>, handshake: Option<&TcpFlow>) -> bool {
     let is_early = !segment.payload.is_empty() && handshake.is_some_and(|tcp| !tcp.is_answered());
     is_early || segment.tcp().is_some_and(|tcp| tcp.flags.intersects(TcpFlags::FIN | TcpFlags::RST))
 }
 
-/// Whether p0f ignores a segment: it takes no fragments, and no packet that the capture cut.
+/// Whether p0f ignores a segment: p0f skips fragments and packets that the snapshot length cut.
 pub(crate) fn is_hidden_from_p0f(segment: &Segment<'_>) -> bool {
     segment.ip.reassembled || segment.payload_missing > 0
 }

@@ -1,4 +1,4 @@
-//! Findings and notes from the events of HTTP, TLS and SSH.
+//! Converts the events of HTTP, TLS and SSH to findings and host updates.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use huginn_net_tls::TlsEvent;
 
 use crate::finding::{Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict};
 use crate::hosts::{self, HttpUpdate, TlsUpdate, Update};
-use crate::observers::{Learned, Scope};
+use crate::observers::{FlowOutput, Scope};
 
-/// The system that a SYN or SYN+ACK showed.
+/// The operating system that a SYN or SYN+ACK matched.
 #[derive(Debug)]
 pub(crate) struct HandshakeSystem {
     pub(crate) label: Arc<Label>,
     pub(crate) is_firm: bool,
 }
 
-/// Makes a finding of an SSH event.
-pub(crate) fn on_ssh(side: Side, event: SshEvent, emit: &mut impl FnMut(Side, Learned)) {
+/// Converts an SSH event to a finding.
+pub(crate) fn on_ssh(side: Side, event: SshEvent, emit: &mut impl FnMut(Side, FlowOutput)) {
     let finding = match event {
         SshEvent::Client(client) => Finding::SshClient(client),
         SshEvent::Server(server) => Finding::SshServer(server),
@@ -30,7 +30,7 @@ pub(crate) fn on_ssh(side: Side, event: SshEvent, emit: &mut impl FnMut(Side, Le
     emit(side, Route::Report(finding));
 }
 
-/// Makes findings of the events of parsers.
+/// Converts parser events to findings and host updates.
 pub(crate) struct ParserFindings<'a> {
     pub(crate) database: &'a Arc<Database>,
     pub(crate) scope: Scope,
@@ -39,7 +39,7 @@ pub(crate) struct ParserFindings<'a> {
 }
 
 impl ParserFindings<'_> {
-    pub(crate) fn on_http(&self, side: Side, event: HttpEvent, emit: &mut impl FnMut(Side, Learned)) {
+    pub(crate) fn on_http(&self, side: Side, event: HttpEvent, emit: &mut impl FnMut(Side, FlowOutput)) {
         let scope = self.scope;
         let signature = match &event {
             HttpEvent::Request(HttpRequest { request, .. }) => {
@@ -56,13 +56,13 @@ impl ParserFindings<'_> {
         };
         let Some((signature, counts)) = signature else { return };
         let verdict = self.verdict(signature);
-        let mut note = HttpUpdate::new(&verdict, counts);
+        let mut update = HttpUpdate::new(&verdict, counts);
         if self.profiles {
             let language = match scope {
                 Scope::Full => language_of(&event),
                 Scope::P0f => hosts::p0f_language_of(&verdict.signature),
             };
-            note = note.for_profile(&verdict, language, firm_system(self.systems, side));
+            update = update.for_profile(&verdict, language, firm_system(self.systems, side));
         }
         let finding = match event {
             HttpEvent::Request(HttpRequest { request, exchange, akamai, .. }) => {
@@ -74,7 +74,7 @@ impl ParserFindings<'_> {
             _ => return,
         };
         emit(side, Route::Report(finding));
-        emit(side, Route::Update(Update::Http(note).into()));
+        emit(side, Route::Update(Update::Http(update).into()));
     }
 
     fn verdict(&self, signature: HttpSignature) -> HttpVerdict {
@@ -86,12 +86,12 @@ impl ParserFindings<'_> {
         HttpVerdict::new(signature, matched, system.as_ref().map(|system| &*system.label), self.database)
     }
 
-    pub(crate) fn on_tls(&self, side: Side, event: TlsEvent, emit: &mut impl FnMut(Side, Learned)) {
-        let (note, finding) = match event {
+    pub(crate) fn on_tls(&self, side: Side, event: TlsEvent, emit: &mut impl FnMut(Side, FlowOutput)) {
+        let (update, finding) = match event {
             TlsEvent::Client(client) => {
                 let tcp = || firm_system(self.systems, Side::Client);
-                let note = self.profiles.then(|| Update::TlsClient(TlsUpdate::new(&client.hello, tcp())));
-                (note, Finding::TlsClient(client))
+                let update = self.profiles.then(|| Update::TlsClient(TlsUpdate::new(&client.hello, tcp())));
+                (update, Finding::TlsClient(client))
             }
             TlsEvent::Server(server) => {
                 (self.profiles.then_some(Update::TlsServer), Finding::TlsServer(server))
@@ -99,23 +99,23 @@ impl ParserFindings<'_> {
             _ => return,
         };
         emit(side, Route::Report(finding));
-        note.into_iter().for_each(|note| emit(side, Route::Update(note.into())));
+        update.into_iter().for_each(|update| emit(side, Route::Update(update.into())));
     }
 }
 
-/// The system of a side, if its handshake showed it firmly.
+/// The operating system of a side, if its handshake matched a specific signature exactly.
 fn firm_system([client, server]: &[Option<HandshakeSystem>; 2], side: Side) -> Option<Arc<Label>> {
     let system = side.choose(client, server).as_ref().filter(|system| system.is_firm)?;
     Some(Arc::clone(&system.label))
 }
 
-/// The language that a request prefers.
+/// The preferred language of a request.
 fn language_of(event: &HttpEvent) -> Option<Cow<'static, str>> {
     let HttpEvent::Request(found) = event else { return None };
     found.request.language().map(hosts::language_of)
 }
 
-/// The signature that is looked up, and whether p0f would count it for the host.
+/// The signature to look up, and whether p0f would count it for the host.
 fn in_scope(
     scope: Scope,
     seen_by_p0f: Option<HttpSignature>,

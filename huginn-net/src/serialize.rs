@@ -22,7 +22,7 @@ use crate::{CommunityId, Finding};
 
 serialize_as_text!(CommunityId);
 
-/// A text that is made when it is serialised.
+/// Serializes the [`Display`] text of a value.
 pub(crate) struct Text<T>(pub(crate) T);
 
 impl<T: Display> Serialize for Text<T> {

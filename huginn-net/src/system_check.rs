@@ -1,19 +1,19 @@
-//! What software says of its system, against what TCP says of it.
+//! Compares the operating system that software claims with the one that TCP shows.
 
 use std::sync::Arc;
 
 use huginn_net_db::{Database, Label, System};
 
-/// What an HTTP head says of the system that it comes from, and whether TCP agrees.
+/// The operating system that an HTTP head claims, and whether TCP agrees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SystemCheck {
-    /// The system that the User-Agent names: that of the first `ua_os` text of the database that occurs in it.
+    /// The system that the User-Agent names: the first `ua_os` text of the database that it contains.
     pub claimed: Option<Arc<str>>,
-    /// The text that names it: `iPhone` stands for `macOS or iOS`.
+    /// The text that names the system: `iPhone` means `macOS or iOS`.
     pub text: Option<Arc<str>>,
-    /// Whether the system that the handshake of the same connection tells is the one claimed, and one that the software
-    /// is known to run on; `None` where either says nothing.
+    /// Whether the handshake of the same connection shows the claimed system, and the software is known to run on that
+    /// system. `None` if the handshake or the head shows no system.
     pub agrees: Option<bool>,
 }
 
@@ -35,7 +35,7 @@ impl SystemCheck {
     }
 }
 
-/// Whether a system that calls itself so may have the TCP of that name: that of Android is Linux's.
+/// Whether a system with the claimed name may have the TCP stack of that name: Android has the stack of Linux.
 pub(crate) fn may_be(claimed: &str, observed: &str) -> bool {
     claimed == observed || (claimed, observed) == ("Android", "Linux")
 }

@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
-use huginn_net::hosts::{Claim, HostProfile, Hosts, Reasons, Sightings, SoftwareSeen, Verdict};
+use huginn_net::hosts::{Claim, HostProfile, Hosts, Reasons, SoftwareSeen, TopValues, Verdict};
 use huginn_net::tcp::Clock;
 use huginn_net::{Escaped, Label, Timestamp};
 
@@ -145,7 +145,7 @@ fn system(host: &HostProfile, verdict: &Verdict) -> String {
 
 /// What the database knows of its heads, else what they call themselves.
 fn software(host: &HostProfile) -> String {
-    let own = |list: &Sightings<SoftwareSeen>, claims: &Sightings<Claim>| {
+    let own = |list: &TopValues<SoftwareSeen>, claims: &TopValues<Claim>| {
         let mut names: Vec<String> = Vec::new();
         for seen in list.by_count().filter(|seen| !seen.value.forwarded) {
             let lies = if seen.value.dishonest { " (dishonest)" } else { "" };

@@ -1,4 +1,4 @@
-//! How much a signature differs from what a host was: p0f's scores.
+//! p0f's scores: the difference between a new fingerprint and the history of a host.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -23,9 +23,9 @@ pub(super) struct TcpSeen {
     pub(super) peer: IpAddr,
 }
 
-/// What is known of a host, before it sends another signature.
+/// State of a host before a new signature.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known<'a> {
+pub(super) struct HostHistory<'a> {
     pub(super) system: Option<&'a Label>,
     /// The source port of its last SYN; 0 if there was none.
     pub(super) last_port: u16,
@@ -38,11 +38,11 @@ pub(super) struct Known<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct HttpSeen {
     label: Option<Arc<Label>>,
-    /// Tells what it calls itself from what others do.
+    /// Hash of the User-Agent or Server header.
     software: u64,
     /// The server's.
     port: u16,
-    /// What time it said that it was, and what it was; in seconds since 1970.
+    /// The Date header and the packet time, in seconds since 1970.
     date: Option<(i64, i64)>,
 }
 
@@ -61,13 +61,13 @@ impl Score {
 }
 
 /// Quirks that the network may cause.
-const SOFT: Quirks = Quirks::ECN.union(Quirks::DF).union(Quirks::ID_NONZERO).union(Quirks::ID_ZERO);
-/// How far (ports) a source port must fall to tell anything.
-const PORT_FALL: u16 = 64;
-/// Within which distance (hops) a changed TTL always tells something.
-const NEAR: u8 = 9;
+const NETWORK_QUIRKS: Quirks = Quirks::ECN.union(Quirks::DF).union(Quirks::ID_NONZERO).union(Quirks::ID_ZERO);
+/// Minimum decrease of a source port that counts, in ports.
+const MIN_PORT_DECREASE: u16 = 64;
+/// Maximum distance at which every TTL change counts, in hops.
+const NEAR_HOPS: u8 = 9;
 const DAY_MILLIS: u64 = 86_400_000;
-/// By how many seconds a Date may be off.
+/// Tolerance of a Date header, in seconds.
 const DATE_TOLERANCE: i64 = 10;
 
 impl TcpSeen {
@@ -76,9 +76,9 @@ impl TcpSeen {
         ClockReading::new(self.signature.timestamp, self.at_millis)
     }
 
-    /// How much this differs from the `last` of its kind that the host sent, and from what the host was.
-    pub(super) fn differs(&self, last: Option<&Self>, host: &Known<'_>) -> Score {
-        let Known { system, scope, .. } = *host;
+    /// Scores the difference to the `last` handshake of the host and to its system.
+    pub(super) fn score_against(&self, last: Option<&Self>, host: &HostHistory<'_>) -> Score {
+        let HostHistory { system, scope, .. } = *host;
         let mut score = Score::default();
         let is_other_system = self
             .matched
@@ -100,17 +100,17 @@ impl TcpSeen {
         } else if !names_differ {
             self.add_ttl(last, scope, &mut score);
         }
-        // The way to each peer may have an MTU of its own.
-        let is_same_way = scope == Scope::P0f || last.peer == self.peer;
-        if is_same_way && self.signature.mss != last.signature.mss {
+        // The path to each peer may have its own MTU.
+        let is_same_path = scope == Scope::P0f || last.peer == self.peer;
+        if is_same_path && self.signature.mss != last.signature.mss {
             score.add(1, Reasons::MTU);
         }
-        // Systems draw their ports by lot, or count them by peer: alone a port tells nothing.
-        let tells_port = scope == Scope::P0f || is_same_way && score.points > 0;
-        if is_syn && tells_port && host.last_port.saturating_sub(self.port) >= PORT_FALL {
+        // Systems choose ports at random, or count them per peer: a port alone is no evidence.
+        let tells_port = scope == Scope::P0f || is_same_path && score.points > 0;
+        if is_syn && tells_port && host.last_port.saturating_sub(self.port) >= MIN_PORT_DECREASE {
             score.add(1, Reasons::PORT);
         }
-        // Most systems begin the timestamps of each connection anywhere.
+        // Most systems choose a random timestamp start per connection.
         if scope == Scope::P0f || host.has_one_clock {
             self.add_timestamps(last, &mut score);
         }
@@ -138,7 +138,7 @@ impl TcpSeen {
             }
             (now, before) => {
                 if (self.signature.quirks.symmetric_difference(last.signature.quirks))
-                    .difference(SOFT)
+                    .difference(NETWORK_QUIRKS)
                     .is_empty()
                 {
                     if is_syn && self.signature.layout != last.signature.layout {
@@ -162,7 +162,7 @@ impl TcpSeen {
         }
         let distance =
             self.matched.as_ref().map_or_else(|| self.signature.distance(), |found| found.distance.hops);
-        if distance <= NEAR || now > before.saturating_add(1) {
+        if distance <= NEAR_HOPS || now > before.saturating_add(1) {
             // Routes change by a hop or two, however near the host is.
             let is_detour = now.abs_diff(before) <= 2 && (distance > 5 || scope == Scope::Full);
             let points = if is_detour { 1 } else { 4 };
@@ -184,7 +184,7 @@ impl TcpSeen {
     }
 }
 
-/// Whether a match tells the system of a host. To p0f any does.
+/// Whether a match identifies the system of a host. For p0f, every match does.
 pub(super) fn tells_system(found: &TcpMatch, scope: Scope) -> bool {
     scope == Scope::P0f || stack::is_firm(found)
 }
@@ -194,8 +194,8 @@ fn are_different(one: &Label, other: &Label, scope: Scope) -> bool {
     one.name != other.name && (scope == Scope::P0f || !stack::same_stack(&one.name, &other.name))
 }
 
-/// How much speaks against this software running on that system; nothing if either is not known.
-pub(super) fn of_software(software: &Label, system: Option<&Label>) -> Score {
+/// Scores software that does not run on the system; 0 if either is unknown.
+pub(super) fn score_software(software: &Label, system: Option<&Label>) -> Score {
     let mut score = Score::default();
     if system.is_some_and(|system| !system_check::runs_on(software, system)) {
         score.add(4, Reasons::SOFTWARE);
@@ -205,29 +205,29 @@ pub(super) fn of_software(software: &Label, system: Option<&Label>) -> Score {
 
 impl HttpSeen {
     /// What is remembered of a head that came at this time (s since 1970).
-    pub(super) fn new(note: &HttpUpdate, port: u16, at: i64) -> Self {
-        let label = note.matched.as_ref().map(|found| Arc::clone(&found.label));
-        Self { label, software: note.software_hash, port, date: note.date.map(|date| (date, at)) }
+    pub(super) fn new(update: &HttpUpdate, port: u16, at: i64) -> Self {
+        let label = update.matched.as_ref().map(|found| Arc::clone(&found.label));
+        Self { label, software: update.software_hash, port, date: update.date.map(|date| (date, at)) }
     }
 
-    /// How much this differs from the `last` of its kind that the host sent, and from the system that it is.
-    pub(super) fn differs(
+    /// Scores the difference to the `last` head of the host and to its system.
+    pub(super) fn score_against(
         &self,
-        note: &HttpUpdate,
+        update: &HttpUpdate,
         side: Side,
         last: Option<&Self>,
-        host: &Known<'_>,
+        host: &HostHistory<'_>,
     ) -> Score {
-        let Known { system, scope, .. } = *host;
+        let HostHistory { system, scope, .. } = *host;
         let mut score = Score::default();
         let last = last.filter(|last| side == Side::Client || last.port == self.port);
         // A server may send several kinds of heads, as for files and for errors.
         let is_same = scope == Scope::Full && last.is_some_and(|last| last.software == self.software);
-        match &note.matched {
+        match &update.matched {
             _ if is_same && side == Side::Server => {}
             Some(found) if found.label.is_tool() => match side {
                 Side::Server => self.add_server(last, &mut score),
-                Side::Client => add_claim(note, found, system, scope, &mut score),
+                Side::Client => add_claim(update, found, system, scope, &mut score),
             },
             Some(found) => add_system(&found.label, last, system, scope, &mut score),
             None => {
@@ -236,7 +236,7 @@ impl HttpSeen {
                 }
             }
         }
-        if note.forwarded {
+        if update.forwarded {
             score.add(8, Reasons::VIA);
         }
         if side == Side::Server {
@@ -288,16 +288,22 @@ fn add_system(
 }
 
 /// Adds what a User-Agent says of another system than TCP does, if it is what such software says.
-fn add_claim(note: &HttpUpdate, found: &HttpMatch, system: Option<&Label>, scope: Scope, score: &mut Score) {
-    if !found.dishonest && is_other_claimed(note, system, scope) == Some(true) {
+fn add_claim(
+    update: &HttpUpdate,
+    found: &HttpMatch,
+    system: Option<&Label>,
+    scope: Scope,
+    score: &mut Score,
+) {
+    if !found.dishonest && is_other_claimed(update, system, scope) == Some(true) {
         score.add(4, Reasons::USER_AGENT);
     }
 }
 
 /// Whether a User-Agent names another system than the host's; `None` where it names none, or where the host's is not
 /// known, which to p0f is another.
-pub(super) fn is_other_claimed(note: &HttpUpdate, system: Option<&Label>, scope: Scope) -> Option<bool> {
-    let claimed = note.system.claimed.as_deref()?;
+pub(super) fn is_other_claimed(update: &HttpUpdate, system: Option<&Label>, scope: Scope) -> Option<bool> {
+    let claimed = update.system.claimed.as_deref()?;
     (system.is_some() || scope == Scope::P0f).then(|| is_other(system, claimed, scope))
 }
 

@@ -1,4 +1,4 @@
-//! The timestamp clocks of hosts, and when their uptime is believed.
+//! Timestamp clocks of hosts, and the plausibility of their uptime.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -7,97 +7,101 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use huginn_net_core::Side;
 use huginn_net_tcp::{Clock, ClockReading, Measurement};
 
-/// Systems that begin timestamps anywhere tick faster than this (Hz): at 1000.
+/// Minimum frequency of clocks with random start values, in Hz: such systems tick at 1000 Hz.
 const SUSPECT_HZ: u32 = 500;
-/// By how much (ms) the time of a segment may be off: what it waited for on its way.
+/// Maximum network delay variation of a segment, in ms.
 const JITTER_MILLIS: u64 = 20;
-/// By how much (ms) readings of one clock may disagree beside that, as after a pause of a virtual machine.
+/// Additional tolerance between readings of one clock, in ms: a virtual machine may pause.
 const TOLERANCE_MILLIS: u64 = 2000;
-/// How many contradictions in a row make timestamps that begin anywhere. One alone is a restart, or another host.
+/// Contradictions in a row that prove random start values. One contradiction may be a restart or another host.
 const MAX_CONTRADICTIONS: u8 = 2;
 
-/// What is known of the timestamp clock of a host.
+/// State of the timestamp clock of a host.
 #[derive(Debug, Default)]
 pub(super) enum HostClock {
     #[default]
     Unknown,
-    Known(KnownClock),
-    /// Timestamps begin anywhere.
+    Measured(MeasuredClock),
+    /// The timestamps have random start values.
     Random,
 }
 
-/// A clock that was seen.
+/// A clock with at least one measurement.
 #[derive(Debug)]
-pub(super) struct KnownClock {
+pub(super) struct MeasuredClock {
     /// The best measurement of its frequency: that over the longest time.
     rate: Clock,
     last: ClockReading,
-    /// Who saw it last.
+    /// The peer of the last measurement.
     peer: IpAddr,
-    /// Whether two peers saw the same.
+    /// Whether measurements with two peers agree.
     is_shared: bool,
-    /// Contradictions since it agreed with itself.
+    /// Contradictions in a row.
     contradictions: u8,
 }
 
-/// What a measurement says, with what was known.
+/// The conclusion from a measurement and the earlier state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Belief {
-    /// This clock has counted since the system started.
+pub(super) enum ClockVerdict {
+    /// The clock counts since the start of the system.
     Uptime(Clock),
-    /// It may have begun anywhere.
-    Doubt,
-    /// It is not the one that was known.
+    /// The clock may have a random start value.
+    Unconfirmed,
+    /// The measurement contradicts the earlier clock.
     Contradiction,
-    /// Nor was that: timestamps begin anywhere.
+    /// Repeated contradictions: the timestamps have random start values.
     Random,
 }
 
 impl HostClock {
-    /// Whether several peers saw the same clock.
-    pub(super) fn is_one(&self) -> bool {
-        matches!(self, Self::Known(known) if known.is_shared)
+    /// Whether several peers confirmed the clock.
+    pub(super) fn is_confirmed(&self) -> bool {
+        matches!(self, Self::Measured(known) if known.is_shared)
     }
 
-    /// Learns a measurement that was made on a connection with `peer`.
+    /// Adds a measurement from a connection with `peer`.
     ///
-    /// A fast clock is believed when it is the same with two peers, another until it contradicts itself.
-    pub(super) fn learn(&mut self, clock: Clock, peer: IpAddr) -> Belief {
-        let Self::Known(known) = self else {
+    /// A fast clock needs agreement of two peers; a slow clock is accepted until a measurement contradicts it.
+    pub(super) fn add_measurement(&mut self, clock: Clock, peer: IpAddr) -> ClockVerdict {
+        let Self::Measured(known) = self else {
             if let Self::Unknown = self {
-                *self = Self::Known(KnownClock::new(clock, peer, 0));
-                return if is_suspect(clock) { Belief::Doubt } else { Belief::Uptime(clock) };
+                *self = Self::Measured(MeasuredClock::new(clock, peer, 0));
+                return if is_suspect(clock) {
+                    ClockVerdict::Unconfirmed
+                } else {
+                    ClockVerdict::Uptime(clock)
+                };
             }
-            return Belief::Doubt;
+            return ClockVerdict::Unconfirmed;
         };
-        let Some(rate) = known.go_on(clock) else {
+        let Some(rate) = known.extended_by(clock) else {
             let contradictions = known.contradictions.saturating_add(1);
             let is_random = contradictions >= MAX_CONTRADICTIONS;
             *self = if is_random {
                 Self::Random
             } else {
-                Self::Known(KnownClock::new(clock, peer, contradictions))
+                Self::Measured(MeasuredClock::new(clock, peer, contradictions))
             };
-            return if is_random { Belief::Random } else { Belief::Contradiction };
+            return if is_random { ClockVerdict::Random } else { ClockVerdict::Contradiction };
         };
         known.is_shared |= known.peer != peer;
         known.contradictions = 0;
         (known.rate, known.last, known.peer) = (rate, clock.reading, peer);
         if known.is_shared || !is_suspect(rate) {
-            Belief::Uptime(Clock { reading: clock.reading, ..rate })
+            ClockVerdict::Uptime(Clock { reading: clock.reading, ..rate })
         } else {
-            Belief::Doubt
+            ClockVerdict::Unconfirmed
         }
     }
 }
 
-impl KnownClock {
+impl MeasuredClock {
     fn new(clock: Clock, peer: IpAddr, contradictions: u8) -> Self {
         Self { rate: clock, last: clock.reading, peer, is_shared: false, contradictions }
     }
 
     /// The frequency of this clock, if a further measurement may be of it.
-    fn go_on(&self, clock: Clock) -> Option<Clock> {
+    fn extended_by(&self, clock: Clock) -> Option<Clock> {
         let (earlier, later) = if self.last.at_millis <= clock.reading.at_millis {
             (self.last, clock.reading)
         } else {
@@ -151,7 +155,7 @@ fn ticks_in(millis: u64, hz: f64) -> f64 {
 #[derive(Debug, Default)]
 pub(crate) struct Decisions(AtomicU8);
 
-/// The clocks of a connection, shared between who watches it and who remembers its hosts.
+/// The clock decisions of a connection, shared by the flow and the host table.
 pub(crate) type P0fClock = Arc<Decisions>;
 
 impl Decisions {
@@ -213,20 +217,23 @@ mod tests {
     }
 
     /// Of measurements: for how many minutes the system is up, if that is believed.
-    fn beliefs(measurements: &[(Clock, IpAddr)]) -> Vec<Result<u32, Belief>> {
+    fn beliefs(measurements: &[(Clock, IpAddr)]) -> Vec<Result<u32, ClockVerdict>> {
         let mut known = HostClock::default();
-        let belief = |(clock, peer): &(Clock, IpAddr)| match known.learn(*clock, *peer) {
-            Belief::Uptime(clock) => Ok(clock.uptime_minutes()),
+        let belief = |(clock, peer): &(Clock, IpAddr)| match known.add_measurement(*clock, *peer) {
+            ClockVerdict::Uptime(clock) => Ok(clock.uptime_minutes()),
             doubt => Err(doubt),
         };
         measurements.iter().map(belief).collect()
     }
 
     #[test]
-    fn accepts_fast_clock_that_two_peers_agree_on() {
+    fn fast_clock_needs_two_agreeing_peers() {
         let at = |second: u32| clock(1000, 600_000 + 1000 * second, u64::from(second) * 1000, 900, 0);
         let row = [(at(1), ONE), (at(20), ONE), (at(30), OTHER), (at(60), ONE)];
-        assert_eq!(beliefs(&row), [Err(Belief::Doubt), Err(Belief::Doubt), Ok(10), Ok(11)]);
+        assert_eq!(
+            beliefs(&row),
+            [Err(ClockVerdict::Unconfirmed), Err(ClockVerdict::Unconfirmed), Ok(10), Ok(11)]
+        );
     }
 
     #[test]
@@ -236,7 +243,12 @@ mod tests {
             .map(|clock| (clock, OTHER));
         assert_eq!(
             beliefs(&row),
-            [Err(Belief::Doubt), Err(Belief::Contradiction), Err(Belief::Random), Err(Belief::Doubt)]
+            [
+                Err(ClockVerdict::Unconfirmed),
+                Err(ClockVerdict::Contradiction),
+                Err(ClockVerdict::Random),
+                Err(ClockVerdict::Unconfirmed)
+            ]
         );
     }
 
@@ -244,20 +256,20 @@ mod tests {
     fn restart_resets_clock() {
         let at = |value, second: u64| (clock(100, value, second * 1000, 900, 0), ONE);
         let row = [at(6_000_000, 1), at(6_001_000, 11), at(6_000, 60), at(12_000, 120), at(18_000, 180)];
-        assert_eq!(beliefs(&row), [Ok(1000), Ok(1000), Err(Belief::Contradiction), Ok(2), Ok(3)]);
+        assert_eq!(beliefs(&row), [Ok(1000), Ok(1000), Err(ClockVerdict::Contradiction), Ok(2), Ok(3)]);
     }
 
     #[test]
-    fn tolerates_wraparound_drift_and_reordering() {
+    fn clock_tolerates_wrap_drift_and_reordering() {
         let wrapped =
             [(clock(100, u32::MAX - 99, 1000, 900, 0), ONE), (clock(100, 900, 11_000, 900, 0), OTHER)];
         assert!(beliefs(&wrapped).iter().all(Result::is_ok));
         let drifted =
             [(clock(1000, 1_000_000, 1000, 900, 0), ONE), (clock(1010, 2_010_000, 1_001_000, 900, 0), OTHER)];
-        assert_eq!(beliefs(&drifted), [Err(Belief::Doubt), Ok(33)]);
+        assert_eq!(beliefs(&drifted), [Err(ClockVerdict::Unconfirmed), Ok(33)]);
         let swapped =
             [(clock(1000, 1_010_000, 20_000, 900, 0), ONE), (clock(1000, 1_000_000, 10_000, 900, 0), OTHER)];
-        assert_eq!(beliefs(&swapped), [Err(Belief::Doubt), Ok(16)]);
+        assert_eq!(beliefs(&swapped), [Err(ClockVerdict::Unconfirmed), Ok(16)]);
         let paused =
             [(clock(1000, 1_000_000, 1000, 900, 0), ONE), (clock(1000, 999_000, 1500, 900, 0), OTHER)];
         assert!(beliefs(&paused).last().is_some_and(Result::is_ok));
@@ -266,8 +278,10 @@ mod tests {
     #[test]
     fn frequency_converges_with_time() {
         let mut known = HostClock::default();
-        known.learn(clock(250, 1_000_000, 1000, 600, 15), ONE);
-        let Belief::Uptime(clock) = known.learn(clock(250, 1_025_000, 101_000, 600, -15), OTHER) else {
+        known.add_measurement(clock(250, 1_000_000, 1000, 600, 15), ONE);
+        let ClockVerdict::Uptime(clock) =
+            known.add_measurement(clock(250, 1_025_000, 101_000, 600, -15), OTHER)
+        else {
             panic!()
         };
         assert_eq!(clock.frequency(), 250);
@@ -290,9 +304,9 @@ mod tests {
                 value = value.wrapping_add(u32::try_from(pause * u64::from(hz) / 1000).unwrap());
                 prop_assume!(value != 0 && value.wrapping_sub(over * hz / 1000) != 0);
                 let peer = if peer { ONE } else { OTHER };
-                match known.learn(clock(hz, value, at, over, late), peer) {
-                    Belief::Uptime(_) => is_believed = true,
-                    Belief::Doubt => prop_assert!(hz == 1000 && !is_believed),
+                match known.add_measurement(clock(hz, value, at, over, late), peer) {
+                    ClockVerdict::Uptime(_) => is_believed = true,
+                    ClockVerdict::Unconfirmed => prop_assert!(hz == 1000 && !is_believed),
                     contradiction => prop_assert!(false, "{contradiction:?}"),
                 }
             }
@@ -310,9 +324,9 @@ mod tests {
             let mut known = HostClock::default();
             for (n, (value, over, late)) in (0_u64..).zip(values) {
                 let peer = if n % 2 == 0 { ONE } else { OTHER };
-                let belief = known.learn(clock(1000, value, n * 5000, over, late), peer);
+                let belief = known.add_measurement(clock(1000, value, n * 5000, over, late), peer);
                 // One in a million is right by chance: 350 at most are tried.
-                prop_assert!(!matches!(belief, Belief::Uptime(_)), "{belief:?}");
+                prop_assert!(!matches!(belief, ClockVerdict::Uptime(_)), "{belief:?}");
             }
         }
     }

@@ -1,17 +1,17 @@
-//! What is remembered of hosts: all that was learned of an address, whatever the flow.
+//! The host table: state of an address across flows.
 
 mod change;
-mod clash;
 mod clocks;
-mod judge;
+mod conflict;
+mod evaluate;
 mod profile;
 mod reasons;
 mod scores;
 #[cfg(feature = "serde")]
 mod serialize;
 mod server_header;
-mod sightings;
 mod stack;
+mod top_values;
 mod tunneled;
 mod update;
 mod verdict;
@@ -29,33 +29,33 @@ pub use self::profile::{
     TlsClientSeen,
 };
 pub use self::reasons::Reasons;
-pub use self::sightings::{Counted, Sightings};
 pub(crate) use self::stack::{is_firm, is_middlebox};
+pub use self::top_values::{Counted, TopValues};
 pub use self::update::HostUpdate;
 pub(crate) use self::update::{HttpUpdate, TcpUpdate, TlsUpdate, Update, language_of, p0f_language_of};
 pub use self::verdict::{
     Cause, Contradiction, Evidence, EvidenceLayer, Explanation, Grade, Statement, Verdict,
 };
 
-use self::change::{HttpSeen, Known, Score, TcpSeen};
+use self::change::{HostHistory, HttpSeen, Score, TcpSeen};
 pub(crate) use self::clocks::P0fClock;
-use self::clocks::{Belief, HostClock};
+use self::clocks::{ClockVerdict, HostClock};
 use self::scores::{Conclusion, Scores};
 use self::tunneled::Tunneled;
 use crate::finding::{ChangeFinding, UptimeFinding};
 use crate::{Event, Finding, Scope};
 
-/// How many hosts are remembered, and for how long.
+/// Limits of the host table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostLimits {
-    /// Hosts at most (default 131,072). At the limit the one of which nothing was learned for longest goes first,
-    /// to within a second.
+    /// Maximum number of hosts (default 131,072). At the limit, the table evicts the host with the oldest update, to
+    /// within a second.
     pub max_hosts: usize,
-    /// A host of which nothing was learned for this long, in packet time, is forgotten (default 2 hours, as in p0f). By
-    /// the time stamps as they stand: where captures are merged out of order, a host may be forgotten more than once.
+    /// Idle timeout of a host, in packet time (default 2 hours, as in p0f). The table does not sort time stamps: a host
+    /// may expire more than once if captures are merged out of order.
     pub idle_timeout: Duration,
-    /// Memory that all hosts together may take up beside their entries (default 256 MiB). At the limit the host of which
-    /// nothing was learned for longest goes first.
+    /// Maximum heap memory of all hosts without their table entries, in bytes (default 256 MiB). At the limit, the table
+    /// evicts the host with the oldest update.
     pub max_buffered_bytes: usize,
 }
 
@@ -65,32 +65,32 @@ impl Default for HostLimits {
     }
 }
 
-/// What became of the hosts so far.
+/// Counters of the host table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct HostCounters {
-    /// Hosts of which something was learned; one that was forgotten counts again.
+    /// Hosts added to the table; a host that returns after its removal counts again.
     pub seen: u64,
-    /// Hosts forgotten because nothing was learned of them for too long.
+    /// Hosts removed by the idle timeout.
     pub expired: u64,
-    /// Hosts forgotten because there were too many.
+    /// Hosts evicted by the limit on the number of hosts.
     pub evicted: u64,
-    /// Hosts forgotten because all of them together took up too much memory.
+    /// Hosts evicted by the memory limit.
     pub evicted_for_memory: u64,
-    /// Hosts forgotten because all were, as before each file.
+    /// Hosts removed by [`Hosts::clear`], as before each file.
     pub cleared: u64,
-    /// Hosts remembered at present.
+    /// Hosts in the table now.
     pub held: u64,
-    /// Memory that they take up at present beside their entries, in bytes.
+    /// Heap memory of the hosts now, without their table entries, in bytes.
     #[cfg_attr(feature = "serde", serde(rename = "held_bytes"))]
     pub buffered_bytes: u64,
     /// Uptimes reported.
     pub uptimes: u64,
-    /// Clocks that tell no uptime: they may have begun anywhere, as far as is known.
+    /// Clock measurements without an uptime: the clock may have a random start value.
     pub uptimes_doubted: u64,
-    /// Hosts whose timestamps contradict each other: they begin anywhere with each peer or connection, as those of Linux
-    /// do since 4.10, or several hosts share the address.
+    /// Hosts with inconsistent timestamps: the start value is random per peer or connection (Linux since 4.10), or
+    /// several hosts share the address.
     pub random_clocks: u64,
     /// Changes reported.
     pub changes: u64,
@@ -99,56 +99,56 @@ pub struct HostCounters {
 }
 
 impl HostCounters {
-    fn count(&mut self, learned: &Learned) {
+    fn count(&mut self, result: &UpdateResult) {
         let add = |counter: &mut u64, count: bool| *counter = counter.saturating_add(u64::from(count));
-        for conclusion in learned.conclusions.iter().flatten() {
+        for conclusion in result.conclusions.iter().flatten() {
             match conclusion {
                 Conclusion::Changed(..) => add(&mut self.changes, true),
                 Conclusion::Shared(..) => add(&mut self.sharings, true),
             }
         }
-        add(&mut self.uptimes, learned.uptime.is_some());
-        add(&mut self.uptimes_doubted, learned.doubt.is_some());
-        add(&mut self.random_clocks, learned.doubt == Some(Belief::Random));
+        add(&mut self.uptimes, result.uptime.is_some());
+        add(&mut self.uptimes_doubted, result.doubt.is_some());
+        add(&mut self.random_clocks, result.doubt == Some(ClockVerdict::Random));
     }
 }
 
-/// The hosts in sight.
+/// The host table.
 #[derive(Debug)]
 pub struct Hosts {
     map: IdleMap<HostKey, Host>,
     scope: Scope,
-    /// Whether profiles are made.
+    /// Whether the table keeps profiles.
     profiles: bool,
     tunneled: Tunneled,
     counters: HostCounters,
 }
 
-/// An address, and the tunnel that it is seen in: equal private addresses in two tunnels are two hosts.
+/// An address and its tunnel: equal private addresses in two tunnels are two hosts.
 type HostKey = (IpAddr, u64);
 
-/// By what a remembered host is known. In the order of [`Hosts::profiles`].
+/// Identifier of a host in the table. Its order is that of [`Hosts::profiles`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(HostKey);
 
-/// What is remembered of one.
+/// State of one host.
 #[derive(Debug, Default)]
 struct Host {
-    /// The last system that it was found to be.
+    /// The latest matched operating system.
     system: Option<Arc<Label>>,
     clock: HostClock,
-    /// Why it may be several, since that was last concluded.
+    /// Reasons for sharing since the last sharing report.
     reasons: Reasons,
-    /// The source port of its last SYN; 0 if there was none.
+    /// Source port of the last SYN; 0 without a SYN.
     port: u16,
-    client: Option<Box<Party>>,
-    server: Option<Box<Party>>,
+    client: Option<Box<RoleHistory>>,
+    server: Option<Box<RoleHistory>>,
     profile: Option<Box<HostProfile>>,
 }
 
-/// What is remembered of a host as the client, or as the server, of its connections.
+/// State of a host as a client, or as a server.
 #[derive(Debug, Default)]
-struct Party {
+struct RoleHistory {
     handshake: Option<TcpSeen>,
     http: Option<HttpSeen>,
     scores: Scores,
@@ -165,7 +165,7 @@ impl Hosts {
         Self { map: IdleMap::new(&limits), scope, profiles, tunneled, counters: HostCounters::default() }
     }
 
-    /// What became of the hosts since the memory was made.
+    /// The counters since the table was created.
     pub fn counters(&self) -> HostCounters {
         let map = self.map.counters();
         HostCounters {
@@ -179,8 +179,8 @@ impl Hosts {
         }
     }
 
-    /// What was learned of each host that is remembered, in the order of addresses (IPv4 first; of equal ones the one
-    /// outside of tunnels first). None unless [`Observers::profiles`](crate::Observers::profiles) asked for it.
+    /// The profiles of all hosts, sorted by address: IPv4 first, and hosts outside tunnels before equal addresses inside.
+    /// Empty unless [`Observers::profiles`](crate::Observers::profiles) enables profiles.
     pub fn profiles(&self) -> impl Iterator<Item = &HostProfile> {
         let hosts = self.map.iter().filter_map(|(id, host)| Some((id, host.profile.as_deref()?)));
         let mut profiles: Vec<_> = hosts.collect();
@@ -188,27 +188,27 @@ impl Hosts {
         profiles.into_iter().map(|(_, profile)| profile)
     }
 
-    /// What was learned of the host that has this address: outside of tunnels; if it was not seen there, in the tunnel
-    /// in which something was learned of it last. None of a host that is not remembered, nor unless
-    /// [`Observers::profiles`](crate::Observers::profiles) asked for it.
+    /// The profile of the host with this address. A host outside tunnels takes precedence; otherwise the host in the
+    /// tunnel with the latest update. `None` if the table has no such host, or unless
+    /// [`Observers::profiles`](crate::Observers::profiles) enables profiles.
     pub fn profile(&self, ip: IpAddr) -> Option<&HostProfile> {
         let in_tunnel = |tunnel| self.map.peek(&(ip, tunnel))?.profile.as_deref();
         in_tunnel(0).or_else(|| in_tunnel(self.tunneled.last(ip)?))
     }
 
-    /// By what all remembered hosts are known, in no certain order: to look at many of them a few at a time, by
-    /// [`profile_of`](Self::profile_of), while packets are analysed in between.
+    /// The identifiers of all hosts, in no particular order. A caller can read profiles in small batches by
+    /// [`profile_of`](Self::profile_of) and analyse packets between the batches.
     pub fn ids(&self) -> impl Iterator<Item = HostId> {
         self.map.iter().map(|(key, _)| HostId(*key))
     }
 
-    /// What was learned of this host. None of one that has been forgotten, nor unless
-    /// [`Observers::profiles`](crate::Observers::profiles) asked for it.
+    /// The profile of a host. `None` after the removal of the host, or unless
+    /// [`Observers::profiles`](crate::Observers::profiles) enables profiles.
     pub fn profile_of(&self, id: HostId) -> Option<&HostProfile> {
         self.map.peek(&id.0)?.profile.as_deref()
     }
 
-    /// Forgets every host; the counters stay.
+    /// Removes every host; keeps the counters.
     pub fn clear(&mut self) {
         self.counters.cleared = self.counters.cleared.saturating_add(self.map.counters().entries);
         self.map.clear();
@@ -224,66 +224,69 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
         event
     }
 
-    fn on_update(&mut self, note: huginn_net_core::Event<HostUpdate>, report: &mut impl FnMut(Event)) {
-        // A worker may be ahead of this memory: its flow then tells what it would not tell if it knew what was decided.
-        if matches!(&note.kind.0, Update::Timestamp(_, clock) if clock.is_decided(note.subject)) {
+    fn on_update(&mut self, update: huginn_net_core::Event<HostUpdate>, report: &mut impl FnMut(Event)) {
+        // A worker may run ahead of the host table and send a timestamp after the table decided on the clock.
+        if matches!(&update.kind.0, Update::Timestamp(_, clock) if clock.is_decided(update.subject)) {
             return;
         }
-        self.map.expire(note.ts);
-        let key = (note.subject_addr().ip(), note.flow.tunnel.as_ref().map_or(0, |tunnel| tunnel.key_word()));
-        let slot = self.map.touch(&key, note.ts).or_else(|| self.map.insert(key, note.ts, Host::default()));
+        self.map.expire(update.ts);
+        let key =
+            (update.subject_addr().ip(), update.flow.tunnel.as_ref().map_or(0, |tunnel| tunnel.key_word()));
+        let slot =
+            self.map.touch(&key, update.ts).or_else(|| self.map.insert(key, update.ts, Host::default()));
         let Some((slot, host)) = slot.and_then(|slot| Some((slot, self.map.get_mut(slot)?))) else { return };
         if self.profiles {
-            let new = || Box::new(HostProfile::new(key.0, note.flow.tunnel.clone(), note.ts));
-            host.profile.get_or_insert_with(new).on_update(&note, host.system.as_deref(), self.scope);
+            let new = || Box::new(HostProfile::new(key.0, update.flow.tunnel.clone(), update.ts));
+            host.profile.get_or_insert_with(new).on_update(&update, host.system.as_deref(), self.scope);
             if key.1 != 0 {
-                self.tunneled.note(key, note.ts);
+                self.tunneled.record(key, update.ts);
             }
         }
-        let about = About { ts: note.ts, flow: &note.flow, side: note.subject, scope: self.scope };
-        let learned = match note.kind.0 {
-            Update::Tcp(note) => host.on_handshake(note, &about),
-            Update::Http(note) => host.on_head(&note, &about),
-            Update::Timestamp(reading, clock) => host.on_timestamp(reading, &clock, &about),
-            Update::Clock(clock) => host.on_clock(clock, &about),
-            Update::Mtu(_) | Update::TlsClient(_) | Update::TlsServer => Learned::default(),
+        let context =
+            UpdateContext { ts: update.ts, flow: &update.flow, side: update.subject, scope: self.scope };
+        let result = match update.kind.0 {
+            Update::Tcp(update) => host.on_handshake(update, &context),
+            Update::Http(update) => host.on_head(&update, &context),
+            Update::Timestamp(reading, clock) => host.on_timestamp(reading, &clock, &context),
+            Update::Clock(clock) => host.on_clock(clock, &context),
+            Update::Mtu(_) | Update::TlsClient(_) | Update::TlsServer => UpdateResult::default(),
         };
         if let Some(profile) = &mut host.profile {
-            profile.on_learned(&learned, about.ts);
+            profile.on_learned(&result, context.ts);
         }
-        let held = host.held();
-        self.map.set_buffered_bytes(slot, held);
-        self.counters.count(&learned);
-        for finding in learned.findings() {
-            report(Event::new(about.ts, about.flow.clone(), about.side, finding));
+        let heap_bytes = host.heap_bytes();
+        self.map.set_buffered_bytes(slot, heap_bytes);
+        self.counters.count(&result);
+        for finding in result.findings() {
+            report(Event::new(context.ts, context.flow.clone(), context.side, finding));
         }
     }
 }
 
-/// The circumstances of a note.
-struct About<'a> {
+/// The flow context of an update.
+struct UpdateContext<'a> {
     ts: Timestamp,
     flow: &'a FlowId,
     side: Side,
     scope: Scope,
 }
 
-impl About<'_> {
+impl UpdateContext<'_> {
     fn peer(&self) -> IpAddr {
         self.side.choose(self.flow.server, self.flow.client).ip()
     }
 }
 
-/// What a note lets conclude.
+/// Conclusions from one update.
 #[derive(Default)]
-struct Learned {
-    /// From what software runs on which system, and from how the host differs from what it was.
+struct UpdateResult {
+    /// From a conflict of software and system, and from the difference to the previous fingerprint of the host.
     conclusions: [Option<Conclusion>; 2],
     uptime: Option<Clock>,
-    doubt: Option<Belief>,
+    doubt: Option<ClockVerdict>,
 }
 
-impl Learned {
+impl UpdateResult {
     fn findings(self) -> impl Iterator<Item = Finding> {
         let changes = self.conclusions.into_iter().flatten().map(|conclusion| match conclusion {
             Conclusion::Changed(reasons, hits) => Finding::HostChange(ChangeFinding { reasons, hits }),
@@ -294,101 +297,106 @@ impl Learned {
 }
 
 impl Host {
-    fn party(&mut self, side: Side) -> &mut Party {
+    fn role(&mut self, side: Side) -> &mut RoleHistory {
         side.choose(&mut self.client, &mut self.server).get_or_insert_default()
     }
 
-    fn conclude(&mut self, side: Side, score: Score) -> Option<Conclusion> {
-        let party = side.choose(&mut self.client, &mut self.server).get_or_insert_default();
-        party.scores.add(score.points, score.reasons, &mut self.reasons)
+    fn add_score(&mut self, side: Side, score: Score) -> Option<Conclusion> {
+        let role = side.choose(&mut self.client, &mut self.server).get_or_insert_default();
+        role.scores.add(score.points, score.reasons, &mut self.reasons)
     }
 
-    /// Memory beside the entry, in bytes.
-    fn held(&self) -> usize {
+    /// Heap memory of the host, in bytes.
+    fn heap_bytes(&self) -> usize {
         [&self.client, &self.server]
             .iter()
-            .filter(|party| party.is_some())
+            .filter(|role| role.is_some())
             .count()
-            .saturating_mul(size_of::<Party>())
-            .saturating_add(self.profile.as_ref().map_or(0, |profile| profile.held()))
+            .saturating_mul(size_of::<RoleHistory>())
+            .saturating_add(self.profile.as_ref().map_or(0, |profile| profile.heap_bytes()))
     }
 
-    fn on_handshake(&mut self, note: TcpUpdate, about: &About<'_>) -> Learned {
-        let mut learned = Learned::default();
-        let TcpUpdate { signature, matched, clock } = note;
+    fn on_handshake(&mut self, update: TcpUpdate, context: &UpdateContext<'_>) -> UpdateResult {
+        let mut result = UpdateResult::default();
+        let TcpUpdate { signature, matched, clock } = update;
         if let Some(found) = matched.as_ref().filter(|found| found.label.is_tool()) {
-            learned.conclusions = [self.on_software(&found.label, about.side), None];
-            return learned;
+            result.conclusions = [self.on_software(&found.label, context.side), None];
+            return result;
         }
-        let told = matched.as_ref().filter(|found| change::tells_system(found, about.scope));
-        let told = told.map(|found| Arc::clone(&found.label));
-        let (port, peer) = (about.flow.client.port(), about.peer());
-        let seen = TcpSeen { signature, matched, at_millis: about.ts.as_millis(), port, peer };
+        let named = matched.as_ref().filter(|found| change::tells_system(found, context.scope));
+        let named = named.map(|found| Arc::clone(&found.label));
+        let (port, peer) = (context.flow.client.port(), context.peer());
+        let seen = TcpSeen { signature, matched, at_millis: context.ts.as_millis(), port, peer };
         let system = self.system.clone();
-        let known = self.known(system.as_deref(), about.scope);
-        let party = self.party(about.side);
-        let last = party.handshake.as_ref();
-        let score = seen.differs(last, &known);
-        learned.uptime = clock.zip(seen.clock()).and_then(|(clock, reading)| {
-            clock.measure(about.side, last?.clock(), reading, about.side == Side::Client)
+        let history = self.history(system.as_deref(), context.scope);
+        let role = self.role(context.side);
+        let last = role.handshake.as_ref();
+        let score = seen.score_against(last, &history);
+        result.uptime = clock.zip(seen.clock()).and_then(|(clock, reading)| {
+            clock.measure(context.side, last?.clock(), reading, context.side == Side::Client)
         });
-        party.handshake = Some(seen);
-        learned.conclusions = [self.conclude(about.side, score), None];
-        if about.side == Side::Client || about.scope == Scope::P0f {
+        role.handshake = Some(seen);
+        result.conclusions = [self.add_score(context.side, score), None];
+        if context.side == Side::Client || context.scope == Scope::P0f {
             self.port = port;
         }
-        self.system = told.or(system);
-        learned
+        self.system = named.or(system);
+        result
     }
 
-    fn on_head(&mut self, note: &HttpUpdate, about: &About<'_>) -> Learned {
-        let mut learned = Learned::default();
-        if !note.counts {
-            return learned;
+    fn on_head(&mut self, update: &HttpUpdate, context: &UpdateContext<'_>) -> UpdateResult {
+        let mut result = UpdateResult::default();
+        if !update.counts {
+            return result;
         }
-        let label = note.matched.as_ref().map(|found| &found.label);
+        let label = update.matched.as_ref().map(|found| &found.label);
         let software = label.filter(|label| label.is_tool());
-        let at = i64::try_from(about.ts.as_secs()).unwrap_or(i64::MAX);
-        let seen = HttpSeen::new(note, about.flow.server.port(), at);
+        let at = i64::try_from(context.ts.as_secs()).unwrap_or(i64::MAX);
+        let seen = HttpSeen::new(update, context.flow.server.port(), at);
         let system = self.system.clone();
-        let known = self.known(system.as_deref(), about.scope);
-        let first = software.and_then(|software| self.on_software(software, about.side));
-        let party = self.party(about.side);
-        let score = seen.differs(note, about.side, party.http.as_ref(), &known);
+        let history = self.history(system.as_deref(), context.scope);
+        let first = software.and_then(|software| self.on_software(software, context.side));
+        let role = self.role(context.side);
+        let score = seen.score_against(update, context.side, role.http.as_ref(), &history);
         let system = label.filter(|label| !label.is_tool());
-        if about.side == Side::Server || system.is_some() {
-            party.http = Some(seen);
+        if context.side == Side::Server || system.is_some() {
+            role.http = Some(seen);
         }
         if let Some(system) = system {
             self.system = Some(Arc::clone(system));
         }
-        learned.conclusions = [first, self.conclude(about.side, score)];
-        learned
+        result.conclusions = [first, self.add_score(context.side, score)];
+        result
     }
 
-    /// What is known of it, with its system.
-    fn known<'a>(&self, system: Option<&'a Label>, scope: Scope) -> Known<'a> {
-        Known { system, last_port: self.port, has_one_clock: self.clock.is_one(), scope }
+    /// The state to compare a new fingerprint with.
+    fn history<'a>(&self, system: Option<&'a Label>, scope: Scope) -> HostHistory<'a> {
+        HostHistory { system, last_port: self.port, has_one_clock: self.clock.is_confirmed(), scope }
     }
 
-    /// Scores a user-space tool, or an application that is known to run on some systems.
+    /// Scores a user-space tool, or an application that the database limits to some systems.
     fn on_software(&mut self, software: &Label, side: Side) -> Option<Conclusion> {
         if software.systems.is_empty() {
             return None;
         }
-        let score = change::of_software(software, self.system.as_deref());
-        self.conclude(side, score)
+        let score = change::score_software(software, self.system.as_deref());
+        self.add_score(side, score)
     }
 
-    fn on_timestamp(&mut self, reading: ClockReading, clock: &P0fClock, about: &About<'_>) -> Learned {
-        let last = self.party(about.side).handshake.as_ref().and_then(TcpSeen::clock);
-        Learned { uptime: clock.measure(about.side, last, reading, false), ..Learned::default() }
+    fn on_timestamp(
+        &mut self,
+        reading: ClockReading,
+        clock: &P0fClock,
+        context: &UpdateContext<'_>,
+    ) -> UpdateResult {
+        let last = self.role(context.side).handshake.as_ref().and_then(TcpSeen::clock);
+        UpdateResult { uptime: clock.measure(context.side, last, reading, false), ..UpdateResult::default() }
     }
 
-    fn on_clock(&mut self, clock: Clock, about: &About<'_>) -> Learned {
-        match self.clock.learn(clock, about.peer()) {
-            Belief::Uptime(clock) => Learned { uptime: Some(clock), ..Learned::default() },
-            doubt => Learned { doubt: Some(doubt), ..Learned::default() },
+    fn on_clock(&mut self, clock: Clock, context: &UpdateContext<'_>) -> UpdateResult {
+        match self.clock.add_measurement(clock, context.peer()) {
+            ClockVerdict::Uptime(clock) => UpdateResult { uptime: Some(clock), ..UpdateResult::default() },
+            doubt => UpdateResult { doubt: Some(doubt), ..UpdateResult::default() },
         }
     }
 }

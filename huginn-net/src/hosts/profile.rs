@@ -1,4 +1,4 @@
-//! What was learned of one host, for who asks.
+//! Host profiles.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -10,152 +10,152 @@ use huginn_net_http::Role;
 use huginn_net_tcp::{Clock, Handshake, Mtu, TcpSignature};
 use huginn_net_tls::{ClientFamily, Ja4, Transport};
 
-use super::clash::Clash;
+use super::conflict::Conflict;
 use super::scores::Conclusion;
 use super::{
-    Belief, HostUpdate, HttpUpdate, Learned, Reasons, Sightings, TcpUpdate, TlsUpdate, Update, Verdict,
-    change,
+    ClockVerdict, HostUpdate, HttpUpdate, Reasons, TcpUpdate, TlsUpdate, TopValues, Update, UpdateResult,
+    Verdict, change,
 };
 use crate::Scope;
 use crate::finding::MtuFinding;
 
-/// What was learned of one host: an address in its tunnel.
+/// The profile of one host: an address in its tunnel.
 ///
-/// Counts are of what tells something: handshakes, heads, hellos. Each list holds the eight values seen most often.
+/// Counts refer to handshakes, HTTP heads and TLS hellos. Each list holds at most the eight most frequent values.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HostProfile {
     /// Its address.
     pub ip: IpAddr,
-    /// The tags and tunnels around its packets, if any: equal addresses in two tunnels are two hosts.
+    /// The VLAN tags and tunnels around its packets, if any: equal addresses in two tunnels are two hosts.
     pub tunnel: Option<Box<TunnelPath>>,
-    /// When something was first learned of it.
+    /// Time of the first update.
     pub first_seen: Timestamp,
-    /// When something was last learned of it.
+    /// Time of the last update.
     pub last_seen: Timestamp,
-    /// What it did as a client.
+    /// Activity as a client.
     pub as_client: Activity,
-    /// What it did as a server.
+    /// Activity as a server.
     pub as_server: Activity,
-    /// What its handshakes were found to be.
-    pub systems: Sightings<SystemSeen>,
-    /// How far away it was found to be.
-    pub distances: Sightings<Distance>,
-    /// Over which links.
-    pub links: Sightings<LinkSeen>,
-    /// What its requests were found to be.
-    pub browsers: Sightings<SoftwareSeen>,
-    /// What its requests say that they come from.
-    pub user_agents: Sightings<Claim>,
-    /// What its responses were found to be.
-    pub servers: Sightings<SoftwareSeen>,
-    /// What its responses say that they come from.
-    pub server_headers: Sightings<Claim>,
-    /// What its ClientHellos are.
-    pub tls_clients: Sightings<TlsClientSeen>,
-    /// Which languages its requests like best: the English name where there is one, else the tag.
-    pub languages: Sightings<Cow<'static, str>>,
-    /// The clock that tells for how long it has been up, when it was last read; absent unless it is believed.
+    /// Operating systems that its handshakes match.
+    pub systems: TopValues<SystemSeen>,
+    /// Distances of the host.
+    pub distances: TopValues<Distance>,
+    /// Links of the host.
+    pub links: TopValues<LinkSeen>,
+    /// Client software that its requests match.
+    pub browsers: TopValues<SoftwareSeen>,
+    /// User-Agent headers of its requests.
+    pub user_agents: TopValues<Claim>,
+    /// Server software that its responses match.
+    pub servers: TopValues<SoftwareSeen>,
+    /// Server headers of its responses.
+    pub server_headers: TopValues<Claim>,
+    /// Fingerprints of its ClientHellos.
+    pub tls_clients: TopValues<TlsClientSeen>,
+    /// Preferred languages of its requests: the English name, or the tag of a language without one.
+    pub languages: TopValues<Cow<'static, str>>,
+    /// The last reading of the uptime clock; absent unless the clock is plausible.
     pub uptime: Option<Clock>,
-    /// How often it was found to have changed, and why.
+    /// Number of reported changes, and their reasons.
     pub changes: Findings,
-    /// How often its address was found to be shared, and why.
+    /// Number of sharing reports, and their reasons.
     pub sharings: Findings,
-    /// What was found of it last.
+    /// The latest results.
     pub latest: Latest,
-    pub(super) clashes: Sightings<Clash>,
+    pub(super) conflicts: TopValues<Conflict>,
 }
 
-/// What was found of a host last: what p0f's query tells of it.
+/// The latest results for a host, as p0f's query API reports them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Latest {
-    /// The system that a handshake or a head was found to be, whatever the quality of the match.
+    /// The system that the last handshake or head matched, at any match quality.
     pub system: Option<Arc<Label>>,
-    /// Whether the handshake that told the system differs from the signature in ways that the network may cause.
+    /// Whether the match is fuzzy: the handshake differs from the signature in ways that the network may cause.
     pub fuzzy: bool,
-    /// How many hops away it is, as far as that can be told.
+    /// Distance in hops, if known.
     pub distance: Option<u8>,
-    /// What is wrong with what its software calls itself.
+    /// Mismatch of the User-Agent or Server header, if any.
     pub mismatch: Option<Mismatch>,
-    /// The software that a request or response was found to be.
+    /// The software that the last request or response matched.
     pub software: Option<Arc<Label>>,
-    /// The kind of its link.
+    /// The link type.
     pub link: Option<Arc<str>>,
-    /// The English name of the language that a request likes best.
+    /// English name of the preferred language.
     pub language: Option<&'static str>,
 }
 
-/// What is wrong with a User-Agent or Server header.
+/// A mismatch of a User-Agent or Server header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mismatch {
-    /// It names another system than that of the host.
+    /// The header names another system than that of the host.
     System,
-    /// The rest of the head is not that of such software.
+    /// The rest of the head does not match the software that the header names.
     Software,
 }
 
-/// What a host did as the client, or as the server, of its connections.
+/// Activity of a host as a client, or as a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Activity {
-    /// SYNs of a client, SYN+ACKs of a server; without what is sent again.
+    /// SYNs of a client, SYN+ACKs of a server; without retransmissions.
     pub handshakes: u32,
     /// Requests of a client, responses of a server.
     pub heads: u32,
-    /// Those of them that say that they came by way of another (Via, X-Forwarded-For).
+    /// Forwarded heads: those with Via or X-Forwarded-For.
     pub forwarded: u32,
     /// TLS hellos.
     pub hellos: u32,
 }
 
-/// What a SYN or SYN+ACK was found to be.
+/// The system match of a SYN or SYN+ACK.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SystemSeen {
-    /// What the database says; absent if it does not know.
+    /// The label of the match; absent without a match.
     pub label: Option<Arc<Label>>,
     /// Whether the packets differ from the signature in ways that the network may cause.
     pub fuzzy: bool,
-    /// In which segment.
+    /// The kind of segment.
     pub handshake: Handshake,
-    /// The first signature of it, where the database does not know it.
+    /// The first signature without a match; absent with a match.
     pub signature: Option<Box<TcpSignature>>,
 }
 
-/// A link, as far as the size of its packets tells.
+/// A link, by its MTU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkSeen {
-    /// Bytes of the largest IP packet.
+    /// Size of the largest IP packet, in bytes.
     pub mtu: Mtu,
-    /// The kind of link that has this MTU, if known.
+    /// The link type with this MTU, if the database has one.
     pub link: Option<Arc<str>>,
 }
 
-/// What a request or response was found to be.
+/// The software match of a request or response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SoftwareSeen {
-    /// What the database says.
+    /// The label of the match.
     pub label: Arc<Label>,
-    /// Whether it calls itself otherwise.
+    /// Whether its User-Agent or Server header names other software.
     pub dishonest: bool,
-    /// Whether it came by way of another, so that it says nothing of this host.
+    /// Whether a proxy forwarded the head; a forwarded head is no evidence for this host.
     pub forwarded: bool,
 }
 
-/// What a head says that it comes from: its User-Agent or Server.
+/// The User-Agent or Server header of a head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Claim {
-    /// The header; its first 256 bytes.
+    /// The first 256 bytes of the header.
     pub text: Box<[u8]>,
-    /// The system that it names, and by what text: `iPhone` stands for `macOS or iOS`.
+    /// The system that the header names, and the text that names it: `iPhone` means `macOS or iOS`.
     pub system: Option<(Arc<str>, Arc<str>)>,
-    /// Whether the rest of the head is that of such software; absent if that is not known.
+    /// Whether the rest of the head matches the software that the header names; absent if unknown.
     pub honest: Option<bool>,
-    /// Whether it came by way of another, so that it says nothing of this host.
+    /// Whether a proxy forwarded the head; a forwarded head is no evidence for this host.
     pub forwarded: bool,
 }
 
@@ -165,21 +165,21 @@ pub struct Claim {
 pub struct TlsClientSeen {
     /// Its fingerprint.
     pub ja4: Ja4,
-    /// What it came over.
+    /// The transport: TCP, QUIC or DTLS.
     pub transport: Transport,
-    /// Whose it is by its structure, if that can be told.
+    /// The TLS library by the structure of the hello, if known.
     pub family: Option<ClientFamily>,
 }
 
-/// How often something was found of a host, and all that spoke for it.
+/// Number of changes or sharing reports of a host, and their reasons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Findings {
-    /// How often.
+    /// Number of reports.
     pub count: u32,
-    /// All reasons, of all times.
+    /// Union of the reasons of all reports.
     pub reasons: Reasons,
-    /// The epoch before it was found.
+    /// Time of the last report; the epoch before the first report.
     pub(super) last: Timestamp,
 }
 
@@ -192,29 +192,29 @@ impl HostProfile {
             last_seen: now,
             as_client: Activity::default(),
             as_server: Activity::default(),
-            systems: Sightings::default(),
-            distances: Sightings::default(),
-            links: Sightings::default(),
-            browsers: Sightings::default(),
-            user_agents: Sightings::default(),
-            servers: Sightings::default(),
-            server_headers: Sightings::default(),
-            tls_clients: Sightings::default(),
-            languages: Sightings::default(),
+            systems: TopValues::default(),
+            distances: TopValues::default(),
+            links: TopValues::default(),
+            browsers: TopValues::default(),
+            user_agents: TopValues::default(),
+            servers: TopValues::default(),
+            server_headers: TopValues::default(),
+            tls_clients: TopValues::default(),
+            languages: TopValues::default(),
             uptime: None,
             changes: Findings::default(),
             sharings: Findings::default(),
             latest: Latest::default(),
-            clashes: Sightings::default(),
+            conflicts: TopValues::default(),
         }
     }
 
-    /// What it most likely is, and what speaks for and against.
+    /// The most likely operating system, with the evidence for and against it.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(self)
     }
 
-    /// How often something was seen that its lists have no place for.
+    /// Total count of the values that the lists evicted.
     pub fn left_out(&self) -> u32 {
         [
             self.systems.left_out(),
@@ -226,14 +226,14 @@ impl HostProfile {
             self.server_headers.left_out(),
             self.tls_clients.left_out(),
             self.languages.left_out(),
-            self.clashes.left_out(),
+            self.conflicts.left_out(),
         ]
         .iter()
         .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Memory that it takes up, in bytes.
-    pub(super) fn held(&self) -> usize {
+    /// Heap memory of the profile, in bytes.
+    pub(super) fn heap_bytes(&self) -> usize {
         let text = |claim: &Claim| claim.text.len();
         let signature = |seen: &SystemSeen| seen.signature.as_ref().map_or(0, |_| size_of::<TcpSignature>());
         let language = |language: &Cow<'_, str>| match language {
@@ -243,31 +243,31 @@ impl HostProfile {
         [
             size_of::<Self>(),
             self.tunnel.as_ref().map_or(0, |_| size_of::<TunnelPath>()),
-            self.systems.held(signature),
-            self.distances.held(|_| 0),
-            self.links.held(|_| 0),
-            self.browsers.held(|_| 0),
-            self.user_agents.held(text),
-            self.servers.held(|_| 0),
-            self.server_headers.held(text),
-            self.tls_clients.held(|_| 0),
-            self.languages.held(language),
-            self.clashes.held(Clash::held),
+            self.systems.heap_bytes(signature),
+            self.distances.heap_bytes(|_| 0),
+            self.links.heap_bytes(|_| 0),
+            self.browsers.heap_bytes(|_| 0),
+            self.user_agents.heap_bytes(text),
+            self.servers.heap_bytes(|_| 0),
+            self.server_headers.heap_bytes(text),
+            self.tls_clients.heap_bytes(|_| 0),
+            self.languages.heap_bytes(language),
+            self.conflicts.heap_bytes(Conflict::heap_bytes),
         ]
         .iter()
         .fold(0, |sum, part| sum.saturating_add(*part))
     }
 
-    /// Takes a note of a host that was of this system before.
-    pub(super) fn on_update(&mut self, note: &Event<HostUpdate>, system: Option<&Label>, scope: Scope) {
-        if note.ts.as_nanos() < self.first_seen.as_nanos() {
-            self.first_seen = note.ts;
+    /// Applies an update; `system` is the system of the host before it.
+    pub(super) fn on_update(&mut self, update: &Event<HostUpdate>, system: Option<&Label>, scope: Scope) {
+        if update.ts.as_nanos() < self.first_seen.as_nanos() {
+            self.first_seen = update.ts;
         }
-        if note.ts.as_nanos() > self.last_seen.as_nanos() {
-            self.last_seen = note.ts;
+        if update.ts.as_nanos() > self.last_seen.as_nanos() {
+            self.last_seen = update.ts;
         }
-        match &note.kind.0 {
-            Update::Tcp(tcp) => self.on_handshake(tcp, note.subject),
+        match &update.kind.0 {
+            Update::Tcp(tcp) => self.on_handshake(tcp, update.subject),
             Update::Mtu(finding) => self.on_mtu(finding),
             Update::Http(head) => {
                 self.on_head(head);
@@ -279,16 +279,16 @@ impl HostProfile {
         }
     }
 
-    pub(super) fn on_learned(&mut self, learned: &Learned, now: Timestamp) {
-        for conclusion in learned.conclusions.iter().flatten() {
+    pub(super) fn on_learned(&mut self, result: &UpdateResult, now: Timestamp) {
+        for conclusion in result.conclusions.iter().flatten() {
             match conclusion {
                 Conclusion::Changed(reasons, _) => self.changes.add(*reasons, now),
                 Conclusion::Shared(reasons, _) => self.sharings.add(*reasons, now),
             }
         }
-        match learned.doubt {
-            Some(Belief::Contradiction | Belief::Random) => self.uptime = None,
-            _ => self.uptime = learned.uptime.or(self.uptime),
+        match result.doubt {
+            Some(ClockVerdict::Contradiction | ClockVerdict::Random) => self.uptime = None,
+            _ => self.uptime = result.uptime.or(self.uptime),
         }
     }
 
@@ -296,10 +296,10 @@ impl HostProfile {
         side.choose(&mut self.as_client, &mut self.as_server)
     }
 
-    fn on_handshake(&mut self, note: &TcpUpdate, side: Side) {
+    fn on_handshake(&mut self, update: &TcpUpdate, side: Side) {
         let activity = self.activity(side);
         activity.handshakes = activity.handshakes.saturating_add(1);
-        let TcpUpdate { signature, matched, .. } = note;
+        let TcpUpdate { signature, matched, .. } = update;
         let label = matched.as_ref().map(|found| &found.label);
         let fuzzy = matched.as_ref().is_some_and(|found| found.fuzzy);
         let handshake = signature.handshake;
@@ -331,8 +331,8 @@ impl HostProfile {
         }
     }
 
-    fn on_head(&mut self, note: &HttpUpdate) {
-        let HttpUpdate { role, forwarded, software: text, matched, language, .. } = note;
+    fn on_head(&mut self, update: &HttpUpdate) {
+        let HttpUpdate { role, forwarded, software: text, matched, language, .. } = update;
         let (role, forwarded) = (*role, *forwarded);
         let activity = match role {
             Role::Request => &mut self.as_client,
@@ -355,37 +355,37 @@ impl HostProfile {
         if let Some(text) = text {
             claims.count(
                 |seen| seen.text == *text && (seen.honest, seen.forwarded) == (honest, forwarded),
-                || Claim { text: text.clone(), system: named(note), honest, forwarded },
+                || Claim { text: text.clone(), system: named(update), honest, forwarded },
             );
         }
         if let Some(language) = language {
             self.languages.count(|seen| seen == language, || language.clone());
         }
         if !forwarded {
-            self.note_clashes(Clash::of_head(note));
+            self.count_conflicts(Conflict::from_head(update));
         }
     }
 
-    fn on_hello(&mut self, note: &TlsUpdate) {
+    fn on_hello(&mut self, update: &TlsUpdate) {
         self.as_client.hellos = self.as_client.hellos.saturating_add(1);
-        let TlsUpdate { ja4, transport, family, .. } = note;
+        let TlsUpdate { ja4, transport, family, .. } = update;
         self.tls_clients.count(
             |seen| seen.ja4 == *ja4,
             || TlsClientSeen { ja4: *ja4, transport: *transport, family: *family },
         );
-        self.note_clashes(Clash::of_hello(note));
+        self.count_conflicts(Conflict::from_hello(update));
     }
 
-    fn note_clashes(&mut self, clashes: impl IntoIterator<Item = Clash>) {
-        for clash in clashes {
-            self.clashes.count(|seen| *seen == clash, || clash.clone());
+    fn count_conflicts(&mut self, conflicts: impl IntoIterator<Item = Conflict>) {
+        for conflict in conflicts {
+            self.conflicts.count(|seen| *seen == conflict, || conflict.clone());
         }
     }
 }
 
-/// The system that a head names, and by what text.
-fn named(note: &HttpUpdate) -> Option<(Arc<str>, Arc<str>)> {
-    note.claimed().map(|(system, text)| (Arc::clone(system), Arc::clone(text)))
+/// The system that a head names, and the text that names it.
+fn named(update: &HttpUpdate) -> Option<(Arc<str>, Arc<str>)> {
+    update.claimed().map(|(system, text)| (Arc::clone(system), Arc::clone(text)))
 }
 
 impl Latest {
@@ -398,11 +398,11 @@ impl Latest {
         }
     }
 
-    fn on_head(&mut self, note: &HttpUpdate, system: Option<&Label>, scope: Scope) {
-        if let Some(Cow::Borrowed(name)) = note.language {
+    fn on_head(&mut self, update: &HttpUpdate, system: Option<&Label>, scope: Scope) {
+        if let Some(Cow::Borrowed(name)) = update.language {
             self.language = Some(name);
         }
-        let Some(found) = &note.matched else { return };
+        let Some(found) = &update.matched else { return };
         let label = Some(Arc::clone(&found.label));
         if !found.label.is_tool() {
             (self.system, self.fuzzy) = (label, false);
@@ -411,7 +411,7 @@ impl Latest {
             self.mismatch = if found.dishonest {
                 Some(Mismatch::Software)
             } else {
-                match change::is_other_claimed(note, system, scope) {
+                match change::is_other_claimed(update, system, scope) {
                     None => self.mismatch,
                     Some(false) => None,
                     Some(true) => self.mismatch.max(Some(Mismatch::System)),
@@ -422,7 +422,7 @@ impl Latest {
 }
 
 impl Findings {
-    /// When it was last found.
+    /// Time of the last report.
     pub fn last(&self) -> Option<Timestamp> {
         (self.count > 0).then_some(self.last)
     }

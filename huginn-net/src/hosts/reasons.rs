@@ -1,8 +1,8 @@
-//! Why a host is thought to have changed, or to be several.
+//! Reasons for a change of a host, or for a shared address.
 
 use std::fmt;
 
-/// What spoke for it. [`Display`](fmt::Display) is p0f's: names joined by blanks, `???` without any.
+/// A set of reasons. [`Display`](fmt::Display) is that of p0f: names joined by spaces, `???` for the empty set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Reasons(u16);
 
@@ -23,7 +23,7 @@ const NAMES: [&str; 13] = [
     "ua_vs_os",
 ];
 
-/// What they are in words, in the same order.
+/// Descriptions, in the same order.
 const WORDS: [&str; 13] = [
     "software of another system",
     "another system than before",
@@ -41,7 +41,7 @@ const WORDS: [&str; 13] = [
 ];
 
 impl Reasons {
-    /// None at all.
+    /// The empty set.
     pub const NONE: Self = Self(0);
     /// Software runs on a system that it is not known to run on.
     pub const SOFTWARE: Self = Self(1);
@@ -70,28 +70,28 @@ impl Reasons {
     /// A User-Agent that names another system than TCP tells.
     pub const USER_AGENT: Self = Self(1 << 12);
 
-    /// These and those.
+    /// The union of two sets.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether there is any.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether all of those are among these.
+    /// Whether the set contains all reasons of `other`.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Their names, as p0f has them.
+    /// The names of the reasons in p0f.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         self.of(&NAMES)
     }
 
-    /// What they are in words, for people: `another system than before`.
+    /// Descriptions of the reasons: `another system than before`.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
         self.of(&WORDS)
     }

@@ -1,14 +1,14 @@
-//! How much speaks for a host being several: p0f's count of scores.
+//! Score history of a host: p0f's detection of shared addresses.
 
 use std::mem;
 
 use super::Reasons;
 
-/// How many scores are remembered.
+/// Number of scores in the history, as in p0f.
 const SCORES: usize = 32;
 
-/// From which score on one counts to a group, and how many of that group are taken for sharing if exceeded; a score
-/// counts to the groups below its own too.
+/// Groups as (minimum score, maximum count): more scores of a group mean a shared address. A score also counts in the
+/// groups with a lower minimum.
 const GROUPS: [(u8, u8); 4] = [(6, 2), (3, 4), (2, 6), (1, 8)];
 
 /// The latest scores of a host in one role.
@@ -18,18 +18,18 @@ pub(super) struct Scores {
     next: u8,
 }
 
-/// What a score led to.
+/// The conclusion from a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conclusion {
-    /// The host is not what it was.
+    /// The host changed.
     Changed(Reasons, [u8; 4]),
-    /// Several share the address.
+    /// Several hosts share the address.
     Shared(Reasons, [u8; 4]),
 }
 
 impl Scores {
-    /// Adds a score. One of 0 only makes the older ones forgotten. `gathered` are the reasons, in whatever role, since
-    /// sharing was last concluded of the host.
+    /// Adds a score; a score of 0 only displaces the oldest score. `gathered` collects the reasons of both roles since the
+    /// last sharing report of the host.
     pub(super) fn add(&mut self, score: u8, reasons: Reasons, gathered: &mut Reasons) -> Option<Conclusion> {
         if let Some(slot) = self.latest.get_mut(usize::from(self.next)) {
             *slot = score;
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn sharing_resets_scores_at_group_limit() {
+    fn groups_have_limits_and_sharing_resets_scores() {
         for (score, most) in [(6, 2), (5, 4), (3, 4), (2, 6), (1, 8)] {
             let row = conclusions(&[score; 10]);
             let is_shared: Vec<bool> = row.iter().map(|one| matches!(one, Some(Shared(..)))).collect();
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn sharing_lists_reasons_of_all_scores() {
+    fn sharing_reports_reasons_of_all_scores() {
         let (mut client, mut server) = (Scores::default(), Scores::default());
         let mut gathered = Reasons::NONE;
         client.add(8, Reasons::VIA, &mut gathered);

@@ -11,8 +11,8 @@ use serde::{Serialize, Serializer};
 
 use super::{
     Activity, Claim, Contradiction, Counted, Evidence, EvidenceLayer, Explanation, Findings, Grade,
-    HostProfile, Latest, LinkSeen, Mismatch, Reasons, Sightings, SoftwareSeen, Statement, SystemSeen,
-    TlsClientSeen, Verdict,
+    HostProfile, Latest, LinkSeen, Mismatch, Reasons, SoftwareSeen, Statement, SystemSeen, TlsClientSeen,
+    TopValues, Verdict,
 };
 use crate::serialize::Text;
 
@@ -26,7 +26,7 @@ impl Serialize for Reasons {
 }
 
 /// What was seen, with the fields of each value and its `count`; the most frequent first.
-struct ByCount<'a, T>(&'a Sightings<T>);
+struct ByCount<'a, T>(&'a TopValues<T>);
 
 impl<T: Serialize> Serialize for ByCount<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,4 +1,4 @@
-//! Which addresses were seen in tunnels, and in which last.
+//! The latest tunnel of each address.
 
 use std::net::IpAddr;
 
@@ -6,17 +6,17 @@ use huginn_net_core::{IdleLimits, IdleMap, Timestamp};
 
 use super::HostKey;
 
-/// The tunnel in which something was learned of an address last: who asks for a host knows no tunnel.
+/// The tunnel with the latest update of each address, for queries by address alone.
 #[derive(Debug)]
 pub(super) struct Tunneled(IdleMap<IpAddr, u64>);
 
 impl Tunneled {
-    /// Within the limits of the hosts themselves; the entries hold nothing beside.
+    /// Creates a map with the limits of the host table; the entries have no heap memory.
     pub(super) fn new(limits: &IdleLimits) -> Self {
         Self(IdleMap::new(limits))
     }
 
-    pub(super) fn note(&mut self, (ip, tunnel): HostKey, now: Timestamp) {
+    pub(super) fn record(&mut self, (ip, tunnel): HostKey, now: Timestamp) {
         self.0.expire(now);
         let slot = self.0.touch(&ip, now).or_else(|| self.0.insert(ip, now, tunnel));
         if let Some(last) = slot.and_then(|slot| self.0.get_mut(slot)) {

@@ -1,4 +1,4 @@
-//! What flows tell of hosts.
+//! Updates that flows send to the host table.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,7 +13,7 @@ use super::clocks::P0fClock;
 use super::server_header;
 use crate::finding::{HttpVerdict, MtuFinding, SystemCheck};
 
-/// What a flow tells [`Hosts`](crate::hosts::Hosts) of the host that is the event's subject.
+/// An update of [`Hosts`](crate::hosts::Hosts) for the host that is the subject of the event.
 #[derive(Clone, Debug)]
 pub struct HostUpdate(pub(super) Update);
 
@@ -23,61 +23,61 @@ impl From<Update> for HostUpdate {
     }
 }
 
-/// The kinds of notes.
+/// The kinds of updates.
 #[derive(Clone, Debug)]
 pub(crate) enum Update {
     /// A SYN or SYN+ACK.
     Tcp(TcpUpdate),
     /// A measured clock.
     Clock(Clock),
-    /// A timestamp that p0f looks at.
+    /// A timestamp that p0f evaluates.
     Timestamp(ClockReading, P0fClock),
     /// The head of a request or response.
     Http(HttpUpdate),
-    /// The link; told for profiles alone.
+    /// The link; sent only if profiles are enabled.
     Mtu(MtuFinding),
-    /// A ClientHello; told for profiles alone.
+    /// A ClientHello; sent only if profiles are enabled.
     TlsClient(TlsUpdate),
-    /// A ServerHello; told for profiles alone.
+    /// A ServerHello; sent only if profiles are enabled.
     TlsServer,
 }
 
-/// A SYN or SYN+ACK, and what it was found to be.
+/// A SYN or SYN+ACK, and its match.
 #[derive(Clone, Debug)]
 pub(crate) struct TcpUpdate {
     pub(crate) signature: TcpSignature,
     pub(crate) matched: Option<TcpMatch>,
-    /// Where p0f's way is followed, the clocks of the connection.
+    /// The clocks of the connection; present only in the scope of p0f.
     pub(crate) clock: Option<P0fClock>,
 }
 
-/// The head of a request or response, and what it was found to be.
+/// The head of a request or response, and its match.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpUpdate {
     pub(crate) role: Role,
-    /// Whether it came by way of another; told where it counts, and for profiles.
+    /// Whether a proxy forwarded the head; set if `counts`, and for profiles.
     pub(crate) forwarded: bool,
-    /// What time it says that it is, in seconds since 1970; told where it counts.
+    /// The Date header, in seconds since 1970; set only if `counts`.
     pub(crate) date: Option<i64>,
     pub(crate) matched: Option<HttpMatch>,
     pub(crate) system: SystemCheck,
-    /// Whether p0f looks at it: the first of its direction, of a kind that p0f reads.
+    /// Whether p0f evaluates the head: the first head of its direction, in a version that p0f parses.
     pub(crate) counts: bool,
-    /// Tells what it calls itself from what others do; told where it counts.
+    /// Hash of the User-Agent or Server header; set only if `counts`.
     pub(crate) software_hash: u64,
-    /// The first bytes of its User-Agent or Server; told for profiles alone.
+    /// The first bytes of the User-Agent or Server header; sent only if profiles are enabled.
     pub(crate) software: Option<Box<[u8]>>,
-    /// The language that it likes best; told for profiles alone.
+    /// The preferred language; sent only if profiles are enabled.
     pub(crate) language: Option<Cow<'static, str>>,
-    /// What TCP firmly says of who sent it, in the handshake of the same connection.
+    /// The firm system match of the sender, from the handshake of the same connection.
     pub(crate) tcp: Option<Arc<Label>>,
 }
 
-/// Bytes of a User-Agent or Server header that are remembered.
-const MAX_TEXT: usize = 256;
+/// Maximum stored length of a User-Agent or Server header, in bytes.
+const MAX_SOFTWARE_LEN: usize = 256;
 
 impl HttpUpdate {
-    /// Without what is told for profiles alone.
+    /// Creates an update without the fields for profiles.
     pub(crate) fn new(verdict: &HttpVerdict, counts: bool) -> Self {
         let HttpVerdict { signature, matched, system, .. } = verdict;
         let hash_software = || {
@@ -99,18 +99,19 @@ impl HttpUpdate {
         }
     }
 
-    /// With what is told for profiles alone.
+    /// Adds the fields for profiles.
     pub(crate) fn for_profile(
         self,
         verdict: &HttpVerdict,
         language: Option<Cow<'static, str>>,
         tcp: Option<Arc<Label>>,
     ) -> Self {
-        let software = verdict.signature.software().map(|text| text.get(..MAX_TEXT).unwrap_or(text).into());
+        let software =
+            verdict.signature.software().map(|text| text.get(..MAX_SOFTWARE_LEN).unwrap_or(text).into());
         Self { forwarded: verdict.signature.is_forwarded(), software, language, tcp, ..self }
     }
 
-    /// The system that its User-Agent or Server names, and by what text.
+    /// The system that the User-Agent or Server names, and the text that names it.
     pub(super) fn claimed(&self) -> Option<(&Arc<str>, &Arc<str>)> {
         match self.role {
             Role::Request => self.system.claimed.as_ref().zip(self.system.text.as_ref()),
@@ -119,18 +120,18 @@ impl HttpUpdate {
     }
 }
 
-/// The longest tag of a language that is remembered (RFC 5646, section 4.4.1).
-const MAX_TAG: usize = 35;
+/// Maximum stored length of a language tag, in bytes (RFC 5646, section 4.4.1).
+const MAX_LANGUAGE_TAG_LEN: usize = 35;
 
 /// The English name of a language, or its tag.
 pub(crate) fn language_of(tag: &str) -> Cow<'static, str> {
     match language::name(tag) {
         Some(name) => Cow::Borrowed(name),
-        None => Cow::Owned(tag.get(..MAX_TAG).unwrap_or(tag).to_owned()),
+        None => Cow::Owned(tag.get(..MAX_LANGUAGE_TAG_LEN).unwrap_or(tag).to_owned()),
     }
 }
 
-/// The English name of the language that p0f tells of a request.
+/// The English name of the language that p0f reports for a request.
 pub(crate) fn p0f_language_of(signature: &HttpSignature) -> Option<Cow<'static, str>> {
     match signature.language() {
         "none" | "???" => None,
@@ -144,7 +145,7 @@ pub(crate) struct TlsUpdate {
     pub(crate) ja4: Ja4,
     pub(crate) transport: Transport,
     pub(crate) family: Option<ClientFamily>,
-    /// What TCP firmly says of who sent it, in the handshake of the same connection.
+    /// The firm system match of the sender, from the handshake of the same connection.
     pub(crate) tcp: Option<Arc<Label>>,
 }
 

@@ -1,4 +1,4 @@
-//! What a host most likely is, and what speaks for and against.
+//! The most likely operating system of a host, with the evidence for and against it.
 
 use std::fmt::{self, Display};
 use std::sync::Arc;
@@ -11,81 +11,81 @@ use huginn_net_tls::{ClientFamily, Ja4};
 use super::stack::is_middlebox;
 use huginn_net_core::Escaped;
 
-/// What a host most likely is, with all that it is made of. [`HostProfile::verdict`](crate::hosts::HostProfile::verdict) makes it.
+/// The most likely operating system of a host, with its evidence. [`HostProfile::verdict`](crate::hosts::HostProfile::verdict) makes it.
 ///
-/// The evidence of the best [`Grade`] that there is decides; in it the system seen most often, of equals the one seen
-/// first. Systems that TCP cannot tell apart (Android and Linux; macOS and iOS) are told apart by what HTTP says of them
-/// most often. What ends connections for others (NAT of virtual machines, load balancers) is no system, but what the host
-/// is behind. Where the address is shared and TCP tells several systems there is no most likely one, but several hosts.
+/// The evidence with the best [`Grade`] decides; within a grade the most frequent system, and among equal counts the
+/// first. HTTP distinguishes systems with equal TCP stacks (Android and Linux; macOS and iOS). A middlebox (NAT of
+/// virtual machines, load balancer) is no system; the verdict names the middlebox in `behind`. If the address is shared
+/// and TCP shows several systems, the verdict names all of them and no most likely one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// The most likely system, by its name in the database; absent if nothing tells one, or there are several.
+    /// The most likely system, by its name in the database; absent without evidence, or with several systems.
     pub system: Option<Arc<str>>,
-    /// The systems that share the address, if that was found and they were told; the one seen most often first.
+    /// The systems that share the address, by descending count; empty unless the address is reported as shared.
     pub several: Vec<Arc<str>>,
-    /// What answers in the place of the host: its handshakes tell nothing of the host. Absent where TCP tells a system.
+    /// The middlebox that answers for the host. Absent if TCP shows the system of the host.
     pub behind: Option<Arc<str>>,
-    /// What was seen, from the best grade to the worst; what was seen more often before what was seen less often.
+    /// The evidence, by descending grade, then by descending count.
     pub evidence: Vec<Evidence>,
-    /// Where layers do not agree.
+    /// Contradictions between layers.
     pub contradictions: Vec<Contradiction>,
 }
 
-/// Something that says which system a host is.
+/// Evidence for the operating system of a host.
 ///
 /// [`Display`] is a sentence: `TCP says Linux (Linux 4.20 or newer, 12 SYNs)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Evidence {
-    /// The layer that it was seen in.
+    /// The layer of the evidence.
     pub layer: EvidenceLayer,
     /// The system.
     pub says: Arc<str>,
-    /// What was seen.
+    /// The observation.
     pub because: Cause,
-    /// How often.
+    /// Number of observations.
     pub count: u32,
-    /// How much it weighs.
+    /// The weight of the evidence.
     pub grade: Grade,
-    /// Whether it speaks for the verdict's system, or for one of several; it speaks against it otherwise, if it is not of
-    /// a grade that never decides.
+    /// Whether the evidence supports the system of the verdict, or one of several. Otherwise the evidence opposes the
+    /// verdict, unless its grade never decides.
     pub supports: bool,
 }
 
 /// A layer of the network stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EvidenceLayer {
-    /// TCP/IP: the kernel speaks.
+    /// TCP/IP: evidence from the kernel.
     Tcp,
-    /// HTTP: software speaks, and says what it likes.
+    /// HTTP: evidence from software, which may lie.
     Http,
-    /// TLS: the library of the software speaks.
+    /// TLS: evidence from the TLS library.
     Tls,
 }
 
-/// How much evidence weighs, the best first.
+/// The weight of evidence, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
     /// A SYN that a signature of one system matches exactly.
     Syn,
-    /// A SYN+ACK that does.
+    /// A SYN+ACK that a signature of one system matches exactly.
     SynAck,
-    /// A SYN that does but for what the network may have changed.
+    /// A SYN that a signature of one system matches, except for changes that the network may cause.
     Fuzzy,
     /// A TLS library that is part of one system.
     TlsLibrary,
-    /// A head that only software of one system sends, or one that names a system and is that of such software.
+    /// A head that only software of one system sends, or a head that matches the software and names a system.
     Software,
-    /// A SYN+ACK that a signature of one system matches but for what the network may have changed.
+    /// A SYN+ACK that a signature of one system matches, except for changes that the network may cause.
     FuzzySynAck,
-    /// A User-Agent or Server that names a system; nothing else bears it out.
+    /// A User-Agent or Server that names a system, without further support.
     Claim,
     /// A SYN or SYN+ACK that matches no better than signatures of last resort.
     Generic,
-    /// A SYN or SYN+ACK of what answers in the place of a host: it never decides.
+    /// A SYN or SYN+ACK of a middlebox; never decides.
     Middlebox,
-    /// A head that came by way of another: it tells of a host behind this one, and never decides.
+    /// A forwarded head: evidence for a host behind this one; never decides.
     Forwarded,
     /// A User-Agent or Server that names a system, where the rest of the head is not that of such software: it never
     /// decides.
@@ -136,45 +136,45 @@ pub enum Cause {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Contradiction {
-    /// The better founded one.
+    /// The statement with the better grade.
     pub one: Statement,
-    /// The other.
+    /// The other statement.
     pub other: Statement,
-    /// How often: connections or heads.
+    /// Number of connections or heads.
     pub count: u32,
-    /// What explains it.
+    /// The likely cause.
     pub explanation: Explanation,
 }
 
-/// Who says what.
+/// A claim about the operating system, with its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statement {
-    /// Who: `TCP`, `SYN`, `SYN+ACK`, `User-Agent`, `Server`, `software`, `TLS`.
+    /// The source: `TCP`, `SYN`, `SYN+ACK`, `User-Agent`, `Server`, `software`, `TLS`.
     pub who: &'static str,
     /// The system.
     pub says: Arc<str>,
-    /// By what, where it is not obvious: `iPhone` stands for `macOS or iOS`.
+    /// The text or software behind the claim, unless obvious: `iPhone` means `macOS or iOS`.
     pub by: Option<Arc<str>>,
 }
 
-/// What may be behind a contradiction.
+/// The likely cause of a contradiction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Explanation {
-    /// Something between opens connections of its own, or the software does not say the truth.
+    /// NAT or a proxy opens its own connections, or the software lies.
     NatProxyOrLie,
-    /// The rest of the head is not that of what it calls itself.
+    /// The rest of the head does not match the software that the head names.
     Lie,
-    /// Several hosts have the address, at a time or one after the other.
+    /// Several hosts have the address, simultaneously or in turn.
     SeveralHosts,
-    /// Another host answers for it.
+    /// Another host answers on forwarded ports.
     ForwardedPorts,
 }
 
 impl Grade {
     /// The grade of a handshake with this label; none if a user-space tool made it.
-    pub(super) fn of_handshake(label: &Label, fuzzy: bool, handshake: Handshake) -> Option<Self> {
+    pub(super) fn from_handshake(label: &Label, fuzzy: bool, handshake: Handshake) -> Option<Self> {
         Some(match handshake {
             _ if label.is_tool() => return None,
             _ if is_middlebox(label) => Self::Middlebox,
@@ -186,17 +186,17 @@ impl Grade {
         })
     }
 
-    /// Whether it is that of a handshake that says firmly which system it is.
+    /// Whether the grade is an exact match of a handshake.
     pub(super) fn is_firm_tcp(self) -> bool {
         self <= Self::SynAck
     }
 
-    /// Whether a verdict may be made of it.
+    /// Whether evidence of this grade can decide a verdict.
     pub(super) fn decides(self) -> bool {
         self <= Self::Generic
     }
 
-    /// Whether it is firm enough to contradict something.
+    /// Whether evidence of this grade can contradict other evidence.
     pub(super) fn contradicts(self) -> bool {
         !matches!(self, Self::Fuzzy | Self::FuzzySynAck) && self < Self::Generic
     }

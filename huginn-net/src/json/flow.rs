@@ -1,4 +1,4 @@
-//! The flow of an event, whose text is kept for the next event: several of one flow come in a row.
+//! Writes the flow of an event as JSON; caches the text, because consecutive events often share a flow.
 
 use std::cell::Cell;
 
@@ -8,21 +8,21 @@ use super::object::Object;
 use crate::CommunityId;
 
 thread_local! {
-    /// That of the last event that this thread wrote.
+    /// Flow text of the last event that this thread wrote.
     static LAST: Cell<Option<Box<FlowText>>> = const { Cell::new(None) };
 }
 
-/// What a flow gives the objects of its events.
+/// Cached JSON fields of a flow.
 #[derive(Default)]
 struct FlowText {
     flow: Option<FlowId>,
-    /// What stands before the subject of the event.
+    /// Fields before the subject of the event.
     ends: Vec<u8>,
-    /// What stands behind it.
+    /// Fields after the subject.
     identity: Vec<u8>,
 }
 
-/// Writes `client`, `server`, `subject`, `tunnel` and `community_id`. They are not the first fields of their object.
+/// Writes `client`, `server`, `subject`, `tunnel` and `community_id`. The object must have a field already.
 pub(super) fn write(object: &mut Object<'_>, flow: &FlowId, subject: &str) {
     let mut text = LAST.try_with(Cell::take).ok().flatten().unwrap_or_default();
     if text.flow.as_ref() != Some(flow) {
@@ -31,7 +31,7 @@ pub(super) fn write(object: &mut Object<'_>, flow: &FlowId, subject: &str) {
     object.fields(&text.ends);
     object.plain("subject", subject);
     object.fields(&text.identity);
-    // Nothing is kept where the thread is about to end.
+    // The thread-local cache is gone while the thread ends.
     let _ = LAST.try_with(|last| last.set(Some(text)));
 }
 
@@ -72,7 +72,7 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    /// In tunnels, and between the same ends without; in a row and by turns.
+    /// Covers flows with and without a tunnel between the same ends, consecutively and alternately.
     #[test]
     fn cached_text_does_not_change_output() {
         let tagged = flows("made-qinq.pcap");

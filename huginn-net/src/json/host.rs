@@ -12,20 +12,20 @@ use crate::hosts::{
     TlsClientSeen, Verdict,
 };
 
-/// What was learned of a host as an event `host`, with its verdict: one JSON object (RFC 8259).
+/// A host profile and its verdict as an event `host`: one JSON object (RFC 8259).
 ///
-/// Lists are in the order of their counts. Absent values are `null`; `tunnel` and `file` are left out where there is
-/// none. [`Display`](fmt::Display) is the object, in one line.
+/// Lists are sorted by descending count. Absent values are `null`; absent `tunnel` and `file` fields are
+/// omitted. [`Display`](fmt::Display) is the object, in one line.
 #[derive(Clone, Copy, Debug)]
 pub struct JsonHost<'a> {
     /// The host.
     pub host: &'a HostProfile,
-    /// The file it comes from, where several are read.
+    /// The capture file, if several are read.
     pub file: Option<&'a str>,
 }
 
 impl JsonHost<'_> {
-    /// Appends the object to a buffer, in UTF-8 and without a line's end.
+    /// Appends the object to a buffer, in UTF-8 and without a newline.
     pub fn write_to(&self, out: &mut Vec<u8>) {
         let Self { host, file } = self;
         let mut object = Object::begin(out);

@@ -22,20 +22,20 @@ use crate::finding::{
 };
 use crate::{Escaped, Event, Finding};
 
-/// An event as one flat JSON object (RFC 8259): the fields that every event has, then those of its kind.
+/// An event as one flat JSON object (RFC 8259): the common fields, then the fields of the event type.
 ///
-/// Absent values are `null`; `tunnel` and `file` are left out where there is none. [`Display`](fmt::Display) is the
+/// Absent values are `null`; absent `tunnel` and `file` fields are omitted. [`Display`](fmt::Display) is the
 /// object, in one line.
 #[derive(Clone, Copy, Debug)]
 pub struct JsonEvent<'a> {
     /// The event.
     pub event: &'a Event,
-    /// The file it comes from, where several are read.
+    /// The capture file, if several are read.
     pub file: Option<&'a str>,
 }
 
 impl JsonEvent<'_> {
-    /// Appends the object to a buffer, in UTF-8 and without a line's end.
+    /// Appends the object to a buffer, in UTF-8 and without a newline.
     pub fn write_to(&self, out: &mut Vec<u8>) {
         let Self { event, file } = self;
         let mut object = Object::begin(out);
@@ -78,7 +78,7 @@ impl fmt::Display for JsonEvent<'_> {
     }
 }
 
-/// The name of this kind of event.
+/// The name of the event type.
 fn name(finding: &Finding) -> &'static str {
     match finding {
         Finding::Tcp(finding) => match finding.signature.handshake {

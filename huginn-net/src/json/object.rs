@@ -1,29 +1,29 @@
-//! JSON text (RFC 8259), written straight into a buffer.
+//! JSON writer (RFC 8259) that appends to a byte buffer.
 
 use std::fmt::{self, Display, Write};
 use std::net::{IpAddr, SocketAddr};
 
 use huginn_net_core::Escaped;
 
-/// Bytes of the longest key.
+/// Length of the longest key, in bytes.
 const MAX_KEY: usize = 20;
-/// Bytes around a key: `,"":`.
+/// Number of punctuation bytes around a key: `,"":`.
 const KEY_MARKS: usize = 4;
 
-/// An object being written. Keys are literals that need no escape, and quicker to write up to [`MAX_KEY`] bytes.
+/// Writer of one JSON object. Keys are literals without escapes; keys of up to [`MAX_KEY`] bytes take a fast path.
 pub(super) struct Object<'a> {
     out: &'a mut Vec<u8>,
     is_begun: bool,
 }
 
 impl<'a> Object<'a> {
-    /// Begins an object at the end of a buffer.
+    /// Starts an object at the end of a buffer.
     pub(super) fn begin(out: &'a mut Vec<u8>) -> Self {
         out.push(b'{');
         Self { out, is_begun: false }
     }
 
-    /// Goes on with an object at the end of a buffer; it has fields already.
+    /// Resumes an object at the end of a buffer; the object must have a field already.
     pub(super) fn resume(out: &'a mut Vec<u8>) -> Self {
         Self { out, is_begun: true }
     }
@@ -32,19 +32,19 @@ impl<'a> Object<'a> {
         self.out.push(b'}');
     }
 
-    /// Fields that an object [resumed](Self::resume) elsewhere wrote; they are not the first of this one.
+    /// Appends fields that another [resumed](Self::resume) object wrote; this object must have a field already.
     pub(super) fn fields(&mut self, text: &[u8]) {
         self.out.extend_from_slice(text);
     }
 
-    /// Text as it stands, which may hold anything.
+    /// Writes text and escapes it.
     #[inline(always)]
     pub(super) fn string(&mut self, key: &str, value: &str) {
         self.key(key);
         write_string(self.out, value.as_bytes());
     }
 
-    /// What is written by another of these functions, or null: `object.or_null("a", value, Object::string)`.
+    /// Writes an optional value by another method, or null: `object.or_null("a", value, Object::string)`.
     #[inline(always)]
     pub(super) fn or_null<T>(&mut self, key: &str, value: Option<T>, write: impl FnOnce(&mut Self, &str, T)) {
         match value {
@@ -53,7 +53,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Bytes from the wire.
+    /// Writes bytes from the wire.
     #[inline(always)]
     pub(super) fn wire(&mut self, key: &str, value: &[u8]) {
         if value.is_ascii() && is_plain(value) {
@@ -63,30 +63,30 @@ impl<'a> Object<'a> {
         write_text(self.out, Escaped(value));
     }
 
-    /// What displays as anything.
+    /// Writes the [`Display`] text of a value and escapes it.
     #[inline(always)]
     pub(super) fn text(&mut self, key: &str, value: impl Display) {
         self.key(key);
         write_text(self.out, value);
     }
 
-    /// What displays as text that needs no escape.
+    /// Writes a [`Display`] text that needs no escape.
     #[inline(always)]
     pub(super) fn token(&mut self, key: &str, value: impl Display) {
         self.written(key, |text| write!(text, "{value}"));
     }
 
-    /// What is written as text that needs no escape, by what does so faster than [`Display`].
+    /// Writes text that needs no escape, by a function faster than [`Display`].
     #[inline(always)]
     pub(super) fn written(&mut self, key: &str, write: impl FnOnce(&mut Text<'_>) -> fmt::Result) {
         self.key(key);
         self.out.push(b'"');
-        // Nothing that is written to memory fails.
+        // Writes to memory cannot fail.
         let _ = write(&mut Text(self.out));
         self.out.push(b'"');
     }
 
-    /// Text in UTF-8 that is known to need no escape.
+    /// Writes UTF-8 text that needs no escape.
     #[inline(always)]
     pub(super) fn plain(&mut self, key: &str, value: impl AsRef<[u8]>) {
         self.key(key);
@@ -101,7 +101,7 @@ impl<'a> Object<'a> {
         write_number(self.out, value);
     }
 
-    /// A finite number with its shortest exact digits.
+    /// Writes a finite number with the shortest digits that round-trip.
     pub(super) fn float(&mut self, key: &str, value: f64) {
         self.key(key);
         let _ = write!(Text(self.out), "{value}");
@@ -119,17 +119,17 @@ impl<'a> Object<'a> {
         self.out.extend_from_slice(b"null");
     }
 
-    /// A list of texts.
+    /// Writes a list of texts.
     pub(super) fn texts(&mut self, key: &str, values: impl IntoIterator<Item = impl Display>) {
         self.list(key, values, |out, value| write_text(out, value));
     }
 
-    /// A list of numbers.
+    /// Writes a list of numbers.
     pub(super) fn numbers(&mut self, key: &str, values: impl IntoIterator<Item = impl itoa::Integer>) {
         self.list(key, values, |out, value| write_number(out, value));
     }
 
-    /// A list of objects.
+    /// Writes a list of objects.
     pub(super) fn objects<T>(
         &mut self,
         key: &str,
@@ -143,7 +143,7 @@ impl<'a> Object<'a> {
         });
     }
 
-    /// An object within this one.
+    /// Writes a nested object.
     #[inline(always)]
     pub(super) fn object(&mut self, key: &str, write: impl FnOnce(&mut Object<'_>)) {
         self.key(key);
@@ -152,7 +152,7 @@ impl<'a> Object<'a> {
         object.end();
     }
 
-    /// `{"ip": "...", "port": n}`.
+    /// Writes `{"ip": "...", "port": n}`.
     #[inline(always)]
     pub(super) fn endpoint(&mut self, key: &str, endpoint: SocketAddr) {
         self.object(key, |object| {
@@ -174,8 +174,8 @@ impl<'a> Object<'a> {
         self.out.push(b']');
     }
 
-    // Inlined, so that the compiler puts the literal and its marks together: they are copied as the few words that they
-    // are, with one look at the room in the buffer.
+    // Inlined, so that the compiler joins the literal and its punctuation: one capacity check and a copy of a few
+    // words.
     #[inline(always)]
     fn key(&mut self, key: &str) {
         if key.len() > MAX_KEY {
@@ -209,7 +209,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// A buffer that text is formatted into.
+/// A buffer that accepts formatted text.
 pub(super) struct Text<'a>(&'a mut Vec<u8>);
 
 impl Write for Text<'_> {
@@ -253,10 +253,10 @@ fn write_address(out: &mut Vec<u8>, address: IpAddr) {
     }
 }
 
-/// `.255` four times.
+/// Length of four times `.255`, in bytes.
 const MAX_V4: usize = 16;
 
-/// Writes a text that hardly ever holds a character to escape.
+/// Writes text that rarely needs an escape.
 fn write_string(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
     if is_plain(text) {
@@ -267,11 +267,11 @@ fn write_string(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
 }
 
-/// Displays a value as it is, and escapes what must be afterwards.
+/// Formats a value into the buffer, then escapes the characters that need it.
 fn write_text(out: &mut Vec<u8>, value: impl Display) {
     out.push(b'"');
     let start = out.len();
-    // Only a value that fails to display itself could fail here, and none of ours does.
+    // Formatting fails only if a `Display` implementation fails; the implementations of this workspace do not.
     let _ = write!(Text(out), "{value}");
     if !is_plain(out.get(start..).unwrap_or_default()) {
         let text = out.split_off(start);
@@ -280,7 +280,7 @@ fn write_text(out: &mut Vec<u8>, value: impl Display) {
     out.push(b'"');
 }
 
-/// Whether text needs no escape: eight bytes are looked at in one step, some of the last ones twice.
+/// Whether text needs no escape. Tests eight bytes per step; the last step may overlap the one before it.
 fn is_plain(text: &[u8]) -> bool {
     let Some(last) = text.last_chunk::<WORD>() else { return text.iter().all(|byte| is_plain_byte(*byte)) };
     let words = text.chunks_exact(WORD).filter_map(|word| word.try_into().ok());
@@ -291,15 +291,15 @@ fn is_plain_byte(byte: u8) -> bool {
     byte >= 0x20 && byte != b'"' && byte != b'\\'
 }
 
-/// Bytes that are looked at in one step.
+/// Number of bytes tested per step.
 const WORD: usize = 8;
 
-/// Not 0 if a byte of the word is a control character, a quotation mark or a backslash.
+/// Returns a nonzero value if a byte of the word is a control character, a quotation mark or a backslash.
 const fn marked(word: [u8; WORD]) -> u64 {
     let word = u64::from_ne_bytes(word);
     const ONES: u64 = u64::MAX / 0xff;
     const HIGH: u64 = ONES << 7;
-    /// Marks the bytes below a limit, and none where there is no such byte.
+    /// Marks the bytes below a limit; zero if no byte is below it.
     const fn below(word: u64, limit: u64) -> u64 {
         word.wrapping_sub(ONES.wrapping_mul(limit)) & !word & HIGH
     }
@@ -367,7 +367,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a JSON parser.
+        /// Compares the output with a JSON parser.
         #[test]
         fn any_text_round_trips(text in ".*", control in "[\\x00-\\x1f\"\\\\]*") {
             let text = text + &control;

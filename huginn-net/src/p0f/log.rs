@@ -16,7 +16,7 @@ pub struct P0fLine<'a> {
     finding: Logged<'a>,
 }
 
-/// What p0f knows.
+/// The subset of findings that p0f knows.
 #[derive(Clone, Copy, Debug)]
 enum Logged<'a> {
     Tcp(&'a TcpFinding),
@@ -28,7 +28,7 @@ enum Logged<'a> {
 }
 
 impl<'a> P0fLine<'a> {
-    /// The line of an event; none for what p0f knows nothing of.
+    /// The log line of an event; `None` for events that p0f does not have.
     pub fn of(event: &'a Event) -> Option<Self> {
         let finding = match &event.kind {
             Finding::Tcp(finding) => Logged::Tcp(finding),
@@ -83,7 +83,7 @@ impl fmt::Display for P0fLine<'_> {
     }
 }
 
-/// What p0f prints for what it does not know.
+/// The text that p0f prints for an unknown value.
 const UNKNOWN: &str = "???";
 
 fn write_tcp(f: &mut fmt::Formatter<'_>, finding: &TcpFinding) -> fmt::Result {

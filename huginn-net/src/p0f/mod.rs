@@ -1,4 +1,4 @@
-//! The texts and answers of p0f 3.09b: its log lines and its query API.
+//! Log lines and query API of p0f 3.09b.
 
 mod log;
 mod query;

@@ -1,6 +1,6 @@
 //! The queries that p0f 3.09b answers on its socket (README of p0f, section 4), and their answers.
 //!
-//! Numbers are in the byte order of the machine: asking and answering program run on the same.
+//! Numbers have native byte order: client and server run on the same machine.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -17,7 +17,7 @@ const BAD_QUERY: u32 = 0x00;
 const FOUND: u32 = 0x10;
 const NO_MATCH: u32 = 0x20;
 
-/// A query: what is known of this address?
+/// A query for the host at an address.
 ///
 /// ```
 /// use huginn_net::p0f::{P0fAnswer, P0fQuery};
@@ -34,10 +34,10 @@ pub struct P0fQuery {
 }
 
 impl P0fQuery {
-    /// Bytes of a query.
+    /// Length of a query, in bytes.
     pub const LEN: usize = 21;
 
-    /// Reads a query; `None` if its magic or its type of address is not one that p0f knows.
+    /// Parses a query; `None` if p0f does not know the magic or the address type.
     pub fn parse(bytes: &[u8; Self::LEN]) -> Option<Self> {
         let mut fields = Fields(bytes);
         let magic = fields.u32()?;
@@ -51,7 +51,7 @@ impl P0fQuery {
         (magic == QUERY_MAGIC).then_some(Self { ip })
     }
 
-    /// The query as a client sends it.
+    /// Encodes the query as a client sends it.
     pub fn to_bytes(self) -> [u8; Self::LEN] {
         let mut writer = Writer::<{ Self::LEN }>::new();
         writer.put(&QUERY_MAGIC.to_ne_bytes());
@@ -75,60 +75,60 @@ impl P0fQuery {
 pub enum P0fAnswer {
     /// The query is malformed.
     BadQuery,
-    /// Nothing is known of the address.
+    /// The host table has no host with this address.
     NoMatch,
-    /// This is known.
+    /// The host with this address.
     Found(P0fHost),
 }
 
-/// What p0f tells of a host. Times are whole seconds since the Unix epoch, in packet time; 0 stands for never.
+/// The host information of an answer. Times are seconds since the Unix epoch, in packet time; 0 means never.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct P0fHost {
-    /// When something was first learned of it.
+    /// Time of the first update of the host.
     pub first_seen: u32,
-    /// When something was last learned of it.
+    /// Time of the last update of the host.
     pub last_seen: u32,
-    /// Its connections: SYNs that it sent, and those that it answered.
+    /// Number of connections: SYNs that the host sent or answered.
     pub total_conn: u32,
-    /// For how many minutes it has been up, when its clock was last read; 0 if that is not known.
+    /// Uptime in minutes at the last clock reading; 0 if unknown.
     pub uptime_min: u32,
-    /// The days after which that number begins anew.
+    /// Days after which the uptime wraps around.
     pub up_mod_days: u32,
-    /// When its address was last found to be shared.
+    /// Time when the address was last reported as shared.
     pub last_nat: u32,
-    /// When it was last found to have changed.
+    /// Time of the last reported change.
     pub last_chg: u32,
-    /// How many hops away it is; -1 if that is not known.
+    /// Distance in hops; -1 if unknown.
     pub distance: i16,
-    /// 1: its User-Agent names another system than TCP tells. 2: its User-Agent or Server is not what such software
-    /// sends.
+    /// 1: the User-Agent names another system than TCP shows. 2: the rest of the head does not match its User-Agent or
+    /// Server.
     pub bad_sw: u8,
-    /// How its system was told: 1 for a fuzzy match, 2 for a generic one, 3 for both.
+    /// Quality of the system match: 1 for a fuzzy match, 2 for a generic one, 3 for both.
     pub os_match_q: u8,
-    /// Its system; empty if not known.
+    /// Operating system; empty if unknown.
     pub os_name: P0fText,
     /// Which version of it.
     pub os_flavor: P0fText,
-    /// Its software; empty if not known.
+    /// HTTP software; empty if unknown.
     pub http_name: P0fText,
     /// Which version of it.
     pub http_flavor: P0fText,
-    /// The kind of its link; empty if not known.
+    /// Link type; empty if unknown.
     pub link_type: P0fText,
-    /// The English name of its language; empty if not known.
+    /// English name of the language; empty if unknown.
     pub language: P0fText,
 }
 
 impl P0fAnswer {
-    /// Bytes of an answer.
+    /// Length of an answer, in bytes.
     pub const LEN: usize = 232;
 
-    /// The answer to a query for a host, as far as it is known.
+    /// Creates the answer for a host; `NoMatch` without one.
     pub fn of(host: Option<&HostProfile>) -> Self {
         host.map_or(Self::NoMatch, |host| Self::Found(P0fHost::of(host)))
     }
 
-    /// Reads an answer; `None` if its magic or status is not one that p0f gives.
+    /// Parses an answer; `None` if p0f does not send such a magic or status.
     pub fn parse(bytes: &[u8; Self::LEN]) -> Option<Self> {
         let mut fields = Fields(bytes);
         match (fields.u32()?, fields.u32()?) {
@@ -139,7 +139,7 @@ impl P0fAnswer {
         }
     }
 
-    /// The answer as a client gets it: nothing but zeros follows a status other than "found".
+    /// Encodes the answer as a client receives it: zeros follow a status other than "found".
     pub fn to_bytes(&self) -> [u8; Self::LEN] {
         let mut writer = Writer::<{ Self::LEN }>::new();
         writer.put(&ANSWER_MAGIC.to_ne_bytes());
@@ -156,10 +156,10 @@ impl P0fAnswer {
 }
 
 impl P0fHost {
-    /// What p0f would tell of a host, of which more is known.
+    /// Creates p0f's view of a host profile.
     ///
-    /// p0f tells 255 where it knows no distance, though its README says -1, as is told here. It takes a host for seen at
-    /// its SYNs and at those to it alone, and counts those that it did not answer.
+    /// Three values differ from p0f's: an unknown distance is -1, as the README of p0f says, where p0f sends 255. p0f
+    /// updates the times of a host only at SYNs from and to the host. p0f also counts SYNs that the host did not answer.
     pub fn of(host: &HostProfile) -> Self {
         let latest = &host.latest;
         let (system, software) = (latest.system.as_deref(), latest.software.as_deref());
@@ -242,7 +242,7 @@ impl P0fText {
         self.0.get(..end).and_then(|text| str::from_utf8(text).ok()).unwrap_or_default()
     }
 
-    /// The longest beginning of these bytes that is such a text.
+    /// The longest prefix of the bytes that is such a text.
     fn cut(bytes: &[u8]) -> Self {
         let bytes = bytes.get(..Self::LEN.saturating_sub(1)).unwrap_or(bytes);
         let bytes = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
@@ -271,7 +271,7 @@ impl fmt::Debug for P0fText {
     }
 }
 
-/// What is left to be read of a message.
+/// Reader of a message.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
@@ -290,7 +290,7 @@ impl Fields<'_> {
     }
 }
 
-/// A message of `N` bytes that is written from its beginning; what is not written stays 0.
+/// Writer of a message of `N` bytes; bytes that are not written stay 0.
 struct Writer<const N: usize> {
     bytes: [u8; N],
     at: usize,
@@ -366,7 +366,7 @@ mod tests {
         let ip = |bytes: [u8; P0fQuery::LEN]| P0fQuery::parse(&bytes).map(|query| query.ip.to_string());
         assert_eq!(ip(query(4, address)).as_deref(), Some("192.0.2.1"));
         assert_eq!(ip(query(6, address)).as_deref(), Some("c000:201::"));
-        // What is beside an IPv4 address does not matter.
+        // The bytes after an IPv4 address are ignored.
         address[15] = 1;
         assert_eq!(ip(query(4, address)).as_deref(), Some("192.0.2.1"));
         for kind in [0, 5, 7, 255] {
@@ -441,7 +441,7 @@ mod tests {
         }
 
         #[test]
-        fn decoded_text_is_prefix_of_original(text: String) {
+        fn text_is_prefix_of_input(text: String) {
             let cut = P0fText::from(text.as_str());
             prop_assert!(text.starts_with(cut.as_str()) && cut.as_str().len() < 32);
             let rest = &text[cut.as_str().len()..];

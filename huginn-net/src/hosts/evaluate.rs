@@ -1,4 +1,4 @@
-//! How a verdict is reached.
+//! Derives the verdict on a host from its profile.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use huginn_net_db::System;
 use huginn_net_http::Role;
 use huginn_net_tcp::Handshake;
 
-use super::stack::{same_stack, system_of};
+use super::stack::{same_stack, system_from_family};
 use super::{
     Cause, Claim, Contradiction, Counted, Evidence, EvidenceLayer, Explanation, Grade, HostProfile,
     SoftwareSeen, Statement, Verdict,
@@ -17,8 +17,8 @@ impl Verdict {
     pub(super) fn of(profile: &HostProfile) -> Self {
         let mut evidence = evidence(profile);
         let shared = profile.sharings.count > 0;
-        let told = systems(evidence.iter().filter(|one| one.grade.is_firm_tcp()), same_stack);
-        let several = if shared && told.len() > 1 { told } else { Vec::new() };
+        let named = systems(evidence.iter().filter(|one| one.grade.is_firm_tcp()), same_stack);
+        let several = if shared && named.len() > 1 { named } else { Vec::new() };
         let system = if several.is_empty() { most_likely(&evidence) } else { None };
         for one in &mut evidence {
             one.supports = match &system {
@@ -26,38 +26,51 @@ impl Verdict {
                 None => several.iter().any(|system| one.speaks_for(system)),
             };
         }
-        let mut contradictions: Vec<Contradiction> =
-            profile.clashes.by_count().map(|clash| clash.value.told(clash.count)).collect();
+        let mut contradictions: Vec<Contradiction> = profile
+            .conflicts
+            .by_count()
+            .map(|conflict| conflict.value.to_contradiction(conflict.count))
+            .collect();
         if several.is_empty() {
-            let mut others = between(&evidence);
-            others.retain(|found| !profile.clashes.iter().any(|clash| clash.value.tells(&found.other)));
+            let mut others = contradictions_in(&evidence);
+            others.retain(|found| {
+                !profile.conflicts.iter().any(|conflict| conflict.value.matches(&found.other))
+            });
             contradictions.append(&mut others);
         }
         Self { system, several, behind: behind(&evidence), evidence, contradictions }
     }
 }
 
-/// All that says which system a host is, the best first.
+/// All evidence for an operating system, by descending grade.
 fn evidence(profile: &HostProfile) -> Vec<Evidence> {
     let handshakes = profile.systems.by_count().filter_map(|seen| {
         let label = seen.value.label.as_ref()?;
         let (handshake, fuzzy) = (seen.value.handshake, seen.value.fuzzy);
-        let grade = Grade::of_handshake(label, fuzzy, handshake)?;
+        let grade = Grade::from_handshake(label, fuzzy, handshake)?;
         let because = Cause::Handshake { handshake, label: Arc::clone(label), fuzzy };
         Some(Evidence::new(EvidenceLayer::Tcp, &label.name, because, seen.count, grade))
     });
     let hellos = profile.tls_clients.by_count().filter_map(|seen| {
         let (family, ja4) = (seen.value.family?, seen.value.ja4);
         let because = Cause::TlsClient { family, ja4 };
-        Some(Evidence::new(EvidenceLayer::Tls, system_of(family)?, because, seen.count, Grade::TlsLibrary))
+        Some(Evidence::new(
+            EvidenceLayer::Tls,
+            system_from_family(family)?,
+            because,
+            seen.count,
+            Grade::TlsLibrary,
+        ))
     });
     let heads = |list: &HostProfile, role| {
         let (software, headers) = match role {
             Role::Request => (&list.browsers, &list.user_agents),
             Role::Response => (&list.servers, &list.server_headers),
         };
-        let software = software.by_count().filter_map(move |seen| of_software(seen, role));
-        software.chain(headers.by_count().filter_map(move |seen| of_header(seen, role))).collect::<Vec<_>>()
+        let software = software.by_count().filter_map(move |seen| software_evidence(seen, role));
+        software
+            .chain(headers.by_count().filter_map(move |seen| header_evidence(seen, role)))
+            .collect::<Vec<_>>()
     };
     let mut all: Vec<Evidence> = handshakes.chain(hellos).collect();
     all.extend(heads(profile, Role::Request));
@@ -66,7 +79,7 @@ fn evidence(profile: &HostProfile) -> Vec<Evidence> {
     all
 }
 
-fn of_software(seen: &Counted<SoftwareSeen>, role: Role) -> Option<Evidence> {
+fn software_evidence(seen: &Counted<SoftwareSeen>, role: Role) -> Option<Evidence> {
     let SoftwareSeen { label, forwarded, .. } = &seen.value;
     let says = match &*label.systems {
         [] if !label.is_tool() => &label.name,
@@ -82,7 +95,7 @@ fn of_software(seen: &Counted<SoftwareSeen>, role: Role) -> Option<Evidence> {
     Some(Evidence::new(EvidenceLayer::Http, says, because, seen.count, grade))
 }
 
-fn of_header(seen: &Counted<Claim>, role: Role) -> Option<Evidence> {
+fn header_evidence(seen: &Counted<Claim>, role: Role) -> Option<Evidence> {
     let Claim { text, system, honest, forwarded } = &seen.value;
     let (says, _) = system.as_ref()?;
     let grade = match (forwarded, honest) {
@@ -95,7 +108,7 @@ fn of_header(seen: &Counted<Claim>, role: Role) -> Option<Evidence> {
     Some(Evidence::new(EvidenceLayer::Http, says, because, seen.count, grade))
 }
 
-/// The systems that evidence tells, from the one told most often; of equals the first, which is of the better grade.
+/// The systems in the evidence, by descending count; among equal counts, the better grade comes first.
 fn systems<'a>(
     evidence: impl Iterator<Item = &'a Evidence>,
     is_same: impl Fn(&str, &str) -> bool,
@@ -122,26 +135,26 @@ fn most_likely(evidence: &[Evidence]) -> Option<Arc<str>> {
     names.into_iter().next().or(Some(system))
 }
 
-/// What answers in the place of a host of which TCP tells nothing better.
+/// The middlebox that answers for a host without better TCP evidence.
 fn behind(evidence: &[Evidence]) -> Option<Arc<str>> {
     let tells = |one: &Evidence| one.layer == EvidenceLayer::Tcp && one.grade < Grade::Generic;
     let middlebox = || evidence.iter().find(|one| one.grade == Grade::Middlebox);
     if evidence.iter().any(tells) { None } else { middlebox().map(|one| Arc::clone(&one.says)) }
 }
 
-/// What is said otherwise than by the best of the firm evidence that speaks for the verdict, or if none does, by the best
-/// of it; each statement once.
-fn between(evidence: &[Evidence]) -> Vec<Contradiction> {
+/// The contradictions to the best firm evidence, each statement once. Evidence that supports the verdict takes precedence
+/// over other firm evidence.
+fn contradictions_in(evidence: &[Evidence]) -> Vec<Contradiction> {
     let firm = || evidence.iter().filter(|one| one.grade.contradicts());
     let Some(one) = firm().find(|one| one.supports).or_else(|| firm().next()) else { return Vec::new() };
     let mut found: Vec<Contradiction> = Vec::new();
     for other in firm().filter(|other| !same_stack(&one.says, &other.says)) {
         let statement = other.statement();
-        let is_told = |told: &&mut Contradiction| {
-            (told.other.who, &told.other.says) == (statement.who, &statement.says)
+        let is_told = |named: &&mut Contradiction| {
+            (named.other.who, &named.other.says) == (statement.who, &statement.says)
         };
         match found.iter_mut().find(is_told) {
-            Some(told) => told.count = told.count.saturating_add(other.count),
+            Some(named) => named.count = named.count.saturating_add(other.count),
             None => found.push(Contradiction {
                 one: one.statement(),
                 other: statement,
@@ -258,7 +271,7 @@ sig = 1:B::
     }
 
     #[test]
-    fn best_grade_wins_then_most_sightings() {
+    fn best_grade_decides_then_highest_count() {
         type Row = (&'static [(char, &'static str, u32)], Option<&'static str>);
         let rows: [Row; 18] = [
             (&[], None),
@@ -286,7 +299,7 @@ sig = 1:B::
     }
 
     #[test]
-    fn software_distinguishes_systems_with_equal_tcp() {
+    fn software_distinguishes_systems_with_equal_tcp_stack() {
         type Row = (&'static [(char, &'static str, u32)], &'static str);
         let rows: [Row; 5] = [
             (&[('S', "Linux", 5), ('U', "Android", 1)], "Android"),
@@ -324,7 +337,7 @@ sig = 1:B::
     }
 
     #[test]
-    fn evidence_and_contradictions_are_sentences() {
+    fn evidence_and_contradictions_display_as_sentences() {
         let seen = [
             ('S', "Linux", 1),
             ('A', "Windows", 2),
@@ -333,7 +346,7 @@ sig = 1:B::
             ('V', "Windows", 1),
         ];
         let verdict = profile(&seen).verdict();
-        let told: Vec<(bool, String)> =
+        let named: Vec<(bool, String)> =
             verdict.evidence.iter().map(|one| (one.supports, one.to_string())).collect();
         let want = [
             (true, "TCP says Linux (Linux 6, 1 SYN)"),
@@ -342,7 +355,7 @@ sig = 1:B::
             (false, "software says macOS or iOS (Safari, 1 request)"),
             (false, "User-Agent says Windows (Windows, 1 request, forwarded)"),
         ];
-        assert_eq!(told, want.map(|(supports, text)| (supports, text.to_owned())));
+        assert_eq!(named, want.map(|(supports, text)| (supports, text.to_owned())));
         let sentences: Vec<String> = verdict.contradictions.iter().map(ToString::to_string).collect();
         assert_eq!(
             sentences,
@@ -354,21 +367,21 @@ sig = 1:B::
     }
 
     #[test]
-    fn middleboxes_are_neither_system_nor_contradiction() {
+    fn middlebox_is_no_system_and_never_contradicts() {
         let alone = profile(&[('A', "VMware NAT", 3)]).verdict();
         assert_eq!((alone.system.as_deref(), alone.behind.as_deref()), (None, Some("VMware NAT")));
         let named = profile(&[('A', "VMware NAT", 3), ('H', "Linux", 1)]).verdict();
         assert_eq!((named.system.as_deref(), named.behind.as_deref()), (Some("Linux"), Some("VMware NAT")));
         assert_eq!(named.contradictions, []);
-        let told = profile(&[('A', "VMware NAT", 3), ('S', "Windows", 1)]).verdict();
+        let named = profile(&[('A', "VMware NAT", 3), ('S', "Windows", 1)]).verdict();
         assert_eq!(
-            (told.system.as_deref(), told.behind, told.contradictions),
+            (named.system.as_deref(), named.behind, named.contradictions),
             (Some("Windows"), None, vec![])
         );
     }
 
     #[test]
-    fn differences_are_named_once_and_only_if_firm() {
+    fn firm_evidence_contradicts_once_per_statement() {
         let sentences = |seen: &[(char, &str, u32)]| -> Vec<String> {
             profile(seen).verdict().contradictions.iter().map(ToString::to_string).collect()
         };

@@ -1,88 +1,88 @@
-//! Short lists of what was seen, with how often.
+//! Bounded lists of values with their counts.
 
-/// How many different values a list holds.
+/// Maximum number of distinct values in a list.
 const MAX_ENTRIES: usize = 8;
 
-/// What was seen, and how often; of at most eight different values.
+/// The most frequent values, at most eight, with their counts.
 ///
-/// When a ninth comes, the one that was seen least often goes; of equals, the one that was first seen longest ago.
+/// A ninth value evicts the value with the lowest count; among equal counts, the oldest value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sightings<T> {
-    /// In the order of first sight.
+pub struct TopValues<T> {
+    /// In order of insertion.
     entries: Vec<Counted<T>>,
     left_out: u32,
 }
 
-/// A value, and how often it was seen.
+/// A value and its count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counted<T> {
-    /// What was seen.
+    /// The value.
     pub value: T,
-    /// How often; what was left out of the list before is not in it.
+    /// Number of observations since the last insertion of the value.
     pub count: u32,
 }
 
-impl<T> Default for Sightings<T> {
+impl<T> Default for TopValues<T> {
     fn default() -> Self {
         Self { entries: Vec::new(), left_out: 0 }
     }
 }
 
-impl<T> Sightings<T> {
-    /// The values in the order of first sight.
+impl<T> TopValues<T> {
+    /// The values in order of insertion.
     pub fn iter(&self) -> impl Iterator<Item = &Counted<T>> {
         self.entries.iter()
     }
 
-    /// The values from the one seen most often to the one seen least often; equals in the order of first sight.
+    /// The values by descending count; equal counts in order of insertion.
     pub fn by_count(&self) -> impl Iterator<Item = &Counted<T>> {
         let mut sorted: Vec<&Counted<T>> = self.entries.iter().collect();
         sorted.sort_by_key(|entry| std::cmp::Reverse(entry.count));
         sorted.into_iter()
     }
 
-    /// The value seen most often; of equals the one seen first.
+    /// The value with the highest count; among equal counts, the oldest value.
     pub fn most(&self) -> Option<&T> {
         self.by_count().next().map(|entry| &entry.value)
     }
 
-    /// How often something was seen that is not in the list (any more).
+    /// Total count of the evicted values.
     pub fn left_out(&self) -> u32 {
         self.left_out
     }
 
-    /// Whether nothing was seen.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Counts a value: one that is in the list already, else a new one.
+    /// Increments the count of the value that `is_it` accepts, or inserts a new value.
     pub(super) fn count(&mut self, is_it: impl Fn(&T) -> bool, make: impl FnOnce() -> T) {
         if let Some(entry) = self.entries.iter_mut().find(|entry| is_it(&entry.value)) {
             entry.count = entry.count.saturating_add(1);
             return;
         }
-        self.make_room();
+        self.evict_rarest();
         self.entries.push(Counted { value: make(), count: 1 });
     }
 
-    fn make_room(&mut self) {
+    fn evict_rarest(&mut self) {
         if self.entries.len() < MAX_ENTRIES {
             // Most lists of most hosts have one entry.
             return self.entries.reserve_exact(1);
         }
         let rarest = self.entries.iter().enumerate().min_by_key(|(_, entry)| entry.count);
-        if let Some(place) = rarest.map(|(place, _)| place) {
-            let gone = self.entries.remove(place);
-            self.left_out = self.left_out.saturating_add(gone.count);
+        if let Some(index) = rarest.map(|(index, _)| index) {
+            let evicted = self.entries.remove(index);
+            self.left_out = self.left_out.saturating_add(evicted.count);
         }
     }
 
-    /// Memory that the list takes up, in bytes, with `beside` for what each value holds elsewhere.
-    pub(super) fn held(&self, beside: impl Fn(&T) -> usize) -> usize {
+    /// Heap memory of the list in bytes; `value_bytes` returns the heap memory of a value.
+    pub(super) fn heap_bytes(&self, value_bytes: impl Fn(&T) -> usize) -> usize {
         let own = self.entries.capacity().saturating_mul(size_of::<Counted<T>>());
-        self.entries.iter().fold(own, |held, entry| held.saturating_add(beside(&entry.value)))
+        self.entries.iter().fold(own, |sum, entry| sum.saturating_add(value_bytes(&entry.value)))
     }
 }
 
@@ -90,18 +90,18 @@ impl<T> Sightings<T> {
 mod tests {
     use super::*;
 
-    fn add(seen: &mut Sightings<char>, value: char) {
+    fn add(seen: &mut TopValues<char>, value: char) {
         seen.count(|held| *held == value, || value);
     }
 
-    fn seen(values: &str) -> Sightings<char> {
-        let mut seen = Sightings::default();
+    fn seen(values: &str) -> TopValues<char> {
+        let mut seen = TopValues::default();
         values.chars().for_each(|value| add(&mut seen, value));
         seen
     }
 
     #[test]
-    fn values_are_sorted_by_sightings() {
+    fn by_count_sorts_frequent_values_first() {
         let seen = seen("abbccd");
         let order: Vec<(char, u32)> = seen.by_count().map(|entry| (entry.value, entry.count)).collect();
         assert_eq!(order, [('b', 2), ('c', 2), ('a', 1), ('d', 1)]);
@@ -109,14 +109,14 @@ mod tests {
     }
 
     #[test]
-    fn ninth_value_replaces_rarest() {
+    fn ninth_value_evicts_rarest() {
         let seen = seen("aabcdefghij");
         let order: String = seen.iter().map(|entry| entry.value).collect();
         assert_eq!((order.as_str(), seen.left_out()), ("adefghij", 2));
     }
 
     #[test]
-    fn flood_of_values_keeps_frequent_ones() {
+    fn frequent_values_survive_flood_of_rare_values() {
         let mut seen = seen("aaabbb");
         (0x4e00..0x4e00 + 1000_u32).for_each(|n| add(&mut seen, char::from_u32(n).unwrap()));
         assert_eq!(seen.by_count().take(2).map(|entry| entry.value).collect::<String>(), "ab");

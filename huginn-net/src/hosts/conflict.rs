@@ -1,29 +1,29 @@
-//! What the layers of one connection say otherwise than its handshake.
+//! Conflicts between the handshake of a connection and its HTTP or TLS layer.
 
 use std::sync::Arc;
 
 use huginn_net_db::System;
 use huginn_net_http::Role;
 
-use super::stack::{same_stack, system_of};
+use super::stack::{same_stack, system_from_family};
 use super::{Contradiction, Explanation, HttpUpdate, Statement, TlsUpdate};
 use crate::system_check;
 
-/// What TCP and another layer said of the sender of one connection, where they do not agree.
+/// A disagreement of TCP and another layer on the operating system of one sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Clash {
+pub(super) struct Conflict {
     tcp: Arc<str>,
     other: Statement,
     explanation: Explanation,
 }
 
-impl Clash {
-    /// What a head says otherwise than the handshake of its connection.
-    pub(super) fn of_head(note: &HttpUpdate) -> Option<Self> {
-        let tcp = note.tcp.as_deref()?;
-        let lies = note.matched.as_ref().is_some_and(|found| found.dishonest);
-        if let Some((system, text)) = note.claimed().filter(|(system, _)| !same_stack(system, &tcp.name)) {
-            let who = match note.role {
+impl Conflict {
+    /// The conflict between an HTTP head and the handshake of its connection.
+    pub(super) fn from_head(update: &HttpUpdate) -> Option<Self> {
+        let tcp = update.tcp.as_deref()?;
+        let lies = update.matched.as_ref().is_some_and(|found| found.dishonest);
+        if let Some((system, text)) = update.claimed().filter(|(system, _)| !same_stack(system, &tcp.name)) {
+            let who = match update.role {
                 Role::Request => "User-Agent",
                 Role::Response => "Server",
             };
@@ -32,8 +32,8 @@ impl Clash {
             let explanation = if lies { Explanation::Lie } else { Explanation::NatProxyOrLie };
             return Some(Self { tcp: Arc::clone(&tcp.name), other, explanation });
         }
-        let software = &note.matched.as_ref().filter(|found| !found.dishonest)?.label;
-        // What runs nearly anywhere tells nothing.
+        let software = &update.matched.as_ref().filter(|found| !found.dishonest)?.label;
+        // Software that runs on most systems is no evidence.
         let says = match &*software.systems {
             _ if system_check::runs_on(software, tcp) => return None,
             [System::Name(name)] => Arc::clone(name),
@@ -44,28 +44,28 @@ impl Clash {
         Some(Self { tcp: Arc::clone(&tcp.name), other, explanation: Explanation::NatProxyOrLie })
     }
 
-    /// What a hello says otherwise than the handshake of its connection.
-    pub(super) fn of_hello(note: &TlsUpdate) -> Option<Self> {
-        let (tcp, family) = note.tcp.as_deref().zip(note.family)?;
-        let says = system_of(family).filter(|system| !same_stack(system, &tcp.name))?;
+    /// The conflict between a ClientHello and the handshake of its connection.
+    pub(super) fn from_hello(update: &TlsUpdate) -> Option<Self> {
+        let (tcp, family) = update.tcp.as_deref().zip(update.family)?;
+        let says = system_from_family(family).filter(|system| !same_stack(system, &tcp.name))?;
         let other = Statement { who: "TLS", says: says.into(), by: Some(family.to_string().into()) };
         Some(Self { tcp: Arc::clone(&tcp.name), other, explanation: Explanation::NatProxyOrLie })
     }
 
-    /// Whether it tells what a statement does, whatever it is held against: of a head either its software or its header.
-    pub(super) fn tells(&self, statement: &Statement) -> bool {
+    /// Whether the conflict makes the same claim as a statement. Software and header of a head count as one source.
+    pub(super) fn matches(&self, statement: &Statement) -> bool {
         let is_hello = |one: &Statement| one.who == "TLS";
         self.other.says == statement.says && is_hello(&self.other) == is_hello(statement)
     }
 
-    /// Memory that it may take up beside itself, in bytes; some of its texts are those of a database.
-    pub(super) fn held(&self) -> usize {
+    /// Upper bound of the heap memory, in bytes; the database shares some of the texts.
+    pub(super) fn heap_bytes(&self) -> usize {
         let arc = |text: &Arc<str>| text.len().saturating_add(size_of::<[usize; 2]>());
         arc(&self.other.says).saturating_add(self.other.by.as_ref().map_or(0, arc))
     }
 
-    /// It, in a verdict.
-    pub(super) fn told(&self, count: u32) -> Contradiction {
+    /// Converts the conflict to a contradiction of a verdict.
+    pub(super) fn to_contradiction(&self, count: u32) -> Contradiction {
         let one = Statement { who: "TCP", says: Arc::clone(&self.tcp), by: None };
         Contradiction { one, other: self.other.clone(), count, explanation: self.explanation }
     }
