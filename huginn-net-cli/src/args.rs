@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Analyse capture files
     Pcap(PcapArguments),
-    /// Watch interfaces until told to stop
+    /// SignalThread interfaces until told to stop
     #[cfg(unix)]
     Live(Box<LiveArguments>),
     /// List the interfaces that can be watched

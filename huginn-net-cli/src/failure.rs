@@ -66,7 +66,7 @@ pub(crate) enum Failure {
     /// Those who ask cannot be answered.
     #[cfg(unix)]
     #[error(transparent)]
-    Ask(#[from] crate::ask::AskError),
+    Control(#[from] crate::control::ControlError),
     /// The file for events cannot be used.
     #[cfg(unix)]
     #[error(transparent)]
@@ -91,7 +91,7 @@ impl Failure {
             #[cfg(unix)]
             Self::Rights(error) if !error.is_usage() => FAILED,
             #[cfg(unix)]
-            Self::NoRights { .. } | Self::Ask(_) | Self::Output(_) | Self::Start { .. } => FAILED,
+            Self::NoRights { .. } | Self::Control(_) | Self::Output(_) | Self::Start { .. } => FAILED,
             _ => USAGE,
         })
     }

@@ -7,10 +7,10 @@ use std::time::SystemTime;
 use hdrhistogram::Histogram;
 use huginn_net::Timestamp;
 
-use crate::ask::counters::{LatencyCounters, Spread, Total};
+use crate::control::counters::{LatencyCounters, LatencySummary, LatencyTotals};
 
 /// Durations up to an hour, in microseconds; longer ones count as that.
-const LONGEST: u64 = 3_600_000_000;
+const MAX_LATENCY_MICROS: u64 = 3_600_000_000;
 /// Decimal digits to which durations are told apart.
 const DIGITS: u8 = 2;
 /// Where the ranges end by which a distribution is told, in microseconds.
@@ -59,7 +59,7 @@ impl Latency {
         }
     }
 
-    /// What was measured so far, the quantiles since they were last [begun anew](Self::begin_anew).
+    /// What was measured so far, the quantiles since they were last [begun anew](Self::reset_interval).
     pub(crate) fn counters(&self) -> LatencyCounters {
         let measured = self.lock();
         LatencyCounters {
@@ -69,7 +69,7 @@ impl Latency {
     }
 
     /// Has the quantiles begin anew: what was late an hour ago says nothing of now.
-    pub(crate) fn begin_anew(&self) {
+    pub(crate) fn reset_interval(&self) {
         let mut measured = self.lock();
         measured.capture_to_event.recent.reset();
         measured.own.recent.reset();
@@ -83,7 +83,7 @@ impl Latency {
 
 impl Distribution {
     fn new() -> io::Result<Self> {
-        let recent = Histogram::new_with_bounds(1, LONGEST, DIGITS).map_err(io::Error::other)?;
+        let recent = Histogram::new_with_bounds(1, MAX_LATENCY_MICROS, DIGITS).map_err(io::Error::other)?;
         Ok(Self { recent, count: 0, sum: 0, ranges: [0; RANGE_ENDS.len()] })
     }
 
@@ -99,15 +99,15 @@ impl Distribution {
         }
     }
 
-    fn spread(&self) -> Spread {
+    fn spread(&self) -> LatencySummary {
         let Self { recent, count, sum, ranges } = self;
         let ranges = RANGE_ENDS.into_iter().zip(*ranges).collect();
-        Spread {
+        LatencySummary {
             count: recent.len(),
             p50: recent.value_at_quantile(0.5),
             p99: recent.value_at_quantile(0.99),
             max: recent.max(),
-            total: Total { count: *count, sum: *sum, ranges },
+            total: LatencyTotals { count: *count, sum: *sum, ranges },
         }
     }
 }
@@ -136,7 +136,7 @@ mod tests {
     fn quantiles_are_those_since_they_began_anew() {
         let latency = Latency::new().unwrap();
         latency.note(&[0], None);
-        latency.begin_anew();
+        latency.reset_interval();
         let of_none = latency.counters().capture_to_event_us;
         assert_eq!((of_none.count, of_none.p99, of_none.max, of_none.total.count), (0, 0, 0, 1));
         latency.note(&[u64::MAX], None);
@@ -156,6 +156,6 @@ mod tests {
         let counters = latency.counters();
         assert_eq!((counters.capture_to_event_us.count, counters.own_us.count), (3, 1));
         assert!((19_900_000..25_000_000).contains(&counters.capture_to_event_us.p50));
-        assert!(counters.own_us.max >= LONGEST);
+        assert!(counters.own_us.max >= MAX_LATENCY_MICROS);
     }
 }

@@ -10,7 +10,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
 use signal_hook::iterator::{Handle, Signals};
 
-/// A wish.
+/// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
     /// SIGINT or SIGTERM: write what there is and end. Another one a second later ends the program at once, wherever it
@@ -22,34 +22,34 @@ pub(crate) enum Signal {
     Dump,
 }
 
-/// How long after the first wish to stop another one is not the same: `timeout` and terminals send one twice.
-const SAME_WISH: Duration = Duration::from_secs(1);
+/// How long after the first request to stop another one is not the same: `timeout` and terminals send one twice.
+const REPEATED_STOP_WINDOW: Duration = Duration::from_secs(1);
 
 /// Signals that are kept from now on, and wait to be handed on. Those to stop are not among them until they are watched:
 /// they end the program at once, wherever it hangs.
 #[derive(Debug)]
-pub(crate) struct Caught(Signals);
+pub(crate) struct PendingSignals(Signals);
 
 /// Watches signals until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct SignalThread {
     handle: Handle,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Caught {
+impl PendingSignals {
     /// Keeps signals, without a thread yet.
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self(Signals::new([SIGHUP, SIGUSR1])?))
     }
 
     /// Has signals handed to this, in a thread of its own, those that came before as well.
-    pub(crate) fn watch(self, mut told: impl FnMut(Signal) + Send + 'static) -> io::Result<Watch> {
+    pub(crate) fn watch(self, mut told: impl FnMut(Signal) + Send + 'static) -> io::Result<SignalThread> {
         let Self(mut signals) = self;
-        // Whether a wish to stop ends the program at once.
-        let impatient = Arc::new(AtomicBool::new(false));
+        // Whether a request to stop ends the program at once.
+        let exit_on_next = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
-            flag::register_conditional_default(signal, Arc::clone(&impatient))?;
+            flag::register_conditional_default(signal, Arc::clone(&exit_on_next))?;
             signals.add_signal(signal)?;
         }
         let handle = signals.handle();
@@ -60,21 +60,21 @@ impl Caught {
                     SIGUSR1 => told(Signal::Dump),
                     _ => {
                         told(Signal::Stop);
-                        let impatient = Arc::clone(&impatient);
+                        let exit_on_next = Arc::clone(&exit_on_next);
                         // Without the thread only SIGKILL ends what hangs.
-                        let _ = thread::Builder::new().name("huginn-patience".to_owned()).spawn(move || {
-                            thread::sleep(SAME_WISH);
-                            impatient.store(true, Ordering::Relaxed);
+                        let _ = thread::Builder::new().name("huginn-stop".to_owned()).spawn(move || {
+                            thread::sleep(REPEATED_STOP_WINDOW);
+                            exit_on_next.store(true, Ordering::Relaxed);
                         });
                     }
                 }
             }
         })?;
-        Ok(Watch { handle, thread: Some(thread) })
+        Ok(SignalThread { handle, thread: Some(thread) })
     }
 }
 
-impl Drop for Watch {
+impl Drop for SignalThread {
     fn drop(&mut self) {
         self.handle.close();
         if let Some(thread) = self.thread.take() {

@@ -112,8 +112,10 @@ fn match_names_file_and_line_of_built_in_entry() {
 
 #[test]
 fn lint_accepts_each_built_in_file() {
-    let files: Vec<String> =
-        fs::read_dir(signatures()).unwrap().map(|entry| entry.unwrap().path().display().to_string()).collect();
+    let files: Vec<String> = fs::read_dir(signatures())
+        .unwrap()
+        .map(|entry| entry.unwrap().path().display().to_string())
+        .collect();
     assert!(files.len() > 10);
     let args: Vec<&str> = ["lint"].into_iter().chain(files.iter().map(String::as_str)).collect();
     let output = db(&args);

@@ -66,7 +66,8 @@ fn lint(files: &[PathBuf]) -> Result<ExitCode, Failure> {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    let bytes = fs::read(path).map_err(|source| Failure::Read { path: path.display().to_string(), source })?;
+    let bytes =
+        fs::read(path).map_err(|source| Failure::Read { path: path.display().to_string(), source })?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -13,7 +13,7 @@ use huginn_net::{
     Source,
 };
 
-use crate::analysed::Analysed;
+use crate::analysis_counters::AnalysisCounters;
 use crate::args::{Format, PcapArguments};
 use crate::commands::analysis;
 use crate::failure::{self, FAILED, Failure};
@@ -71,7 +71,7 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
     }
     events.flush()?;
     if summary && !args.output.quiet {
-        tell_forgotten(&analyzer.shared_state().counters());
+        report_evicted_hosts(&analyzer.shared_state().counters());
     }
     if args.output.stats {
         write_counters(&analyzer)?;
@@ -177,7 +177,7 @@ fn tell(path: &Path, before: &Counters, after: &Counters) {
 }
 
 /// Says what a summary lacks.
-fn tell_forgotten(hosts: &HostCounters) {
+fn report_evicted_hosts(hosts: &HostCounters) {
     let forgotten = hosts.evicted.saturating_add(hosts.evicted_for_memory);
     if forgotten > 0 {
         failure::report(&format_args!(
@@ -188,7 +188,7 @@ fn tell_forgotten(hosts: &HostCounters) {
 }
 
 fn write_counters(analyzer: &HuginnNet) -> Result<(), Failure> {
-    let mut line = serde_json::to_vec(&Analysed::by(analyzer)).map_err(io::Error::from)?;
+    let mut line = serde_json::to_vec(&AnalysisCounters::from_analyzer(analyzer)).map_err(io::Error::from)?;
     line.push(b'\n');
     // Where nobody can be told, the analysis was done all the same.
     let _ = io::stderr().lock().write_all(&line);

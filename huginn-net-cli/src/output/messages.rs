@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::queue::{OutputHandle, OutputQueue};
 
 /// How much text waits for whoever reads it, in bytes.
-const CAPACITY: usize = 1 << 20;
+const MESSAGE_QUEUE_BYTES: usize = 1 << 20;
 
 /// Where messages are said, from any thread. Those for which there is no room are dropped, which is said once there is.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Messages {
 impl Messages {
     /// Starts the thread that writes them. It ends with the queue.
     pub(crate) fn start() -> io::Result<(Self, OutputQueue)> {
-        let queue = OutputQueue::for_messages(CAPACITY)?;
+        let queue = OutputQueue::for_messages(MESSAGE_QUEUE_BYTES)?;
         Ok((Self::to(queue.handle()), queue))
     }
 
@@ -30,7 +30,7 @@ impl Messages {
     }
 
     /// Says something in one line.
-    pub(crate) fn tell(&self, message: &dyn Display) {
+    pub(crate) fn print(&self, message: &dyn Display) {
         self.write(format!("huginn-net: {message}\n").as_bytes());
     }
 
@@ -69,7 +69,7 @@ mod tests {
         let long = "x".repeat(100);
         let began = Instant::now();
         for _ in 0..2000 {
-            messages.tell(&long);
+            messages.print(&long);
         }
         assert!(began.elapsed() < Duration::from_secs(5));
         let dropped = queue.handle().counters().dropped_lines;
@@ -80,7 +80,7 @@ mod tests {
         while queue.handle().counters().queued_lines > 0 {
             thread::sleep(Duration::from_millis(1));
         }
-        messages.tell(&"at last");
+        messages.print(&"at last");
         let counters = queue.finish();
         drop(messages);
         let lines = lines.join().unwrap();

@@ -1,6 +1,8 @@
 //! Where events and progress go.
 
 #[cfg(unix)]
+mod append_file;
+#[cfg(unix)]
 mod counters;
 #[cfg(unix)]
 mod error;
@@ -8,16 +10,14 @@ mod human;
 #[cfg(unix)]
 mod messages;
 #[cfg(unix)]
-mod opened;
-#[cfg(unix)]
-mod places;
+mod paths;
 mod progress;
 #[cfg(unix)]
 mod queue;
 #[cfg(unix)]
-mod rotation;
+mod rotated_file;
 #[cfg(unix)]
-mod set_aside;
+mod rotation;
 mod summary;
 #[cfg(unix)]
 mod writer;
@@ -39,7 +39,7 @@ pub(crate) use self::error::{OutputError, PathName};
 #[cfg(unix)]
 pub(crate) use self::messages::Messages;
 #[cfg(unix)]
-pub(crate) use self::places::{folder_of, may_make_files_beside, resolved};
+pub(crate) use self::paths::{check_directory_writable, parent_directory, resolved};
 pub(crate) use self::progress::Progress;
 #[cfg(unix)]
 pub(crate) use self::queue::{OutputHandle, OutputQueue, Target};

@@ -19,9 +19,9 @@ const CHUNK: usize = 1 << 16;
 /// Chunks that are kept for reuse; those of a jam are given back to the system.
 const SPARE_CHUNKS: usize = 4;
 /// How long the end waits for a reader of events that does not read.
-const PATIENCE: Duration = Duration::from_secs(5);
+const EVENTS_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long it does for one of messages.
-const PATIENCE_FOR_MESSAGES: Duration = Duration::from_secs(1);
+const MESSAGES_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Where events go.
 #[derive(Clone, Debug)]
@@ -54,22 +54,22 @@ impl OutputQueue {
         messages: Messages,
     ) -> Result<Self, OutputError> {
         let destination = match target {
-            Target::Stdout if rotation.is_wanted() => return Err(OutputError::StdoutRotated),
+            Target::Stdout if rotation.is_enabled() => return Err(OutputError::StdoutRotated),
             Target::Stdout => Destination::stdout().map_err(OutputError::Stdout)?,
             Target::File(path) => Destination::File(RotatingFile::open(path, rotation, SystemTime::now())?),
         };
-        Self::start("huginn-output", destination, capacity, PATIENCE, Some(messages))
+        Self::start("huginn-output", destination, capacity, EVENTS_FLUSH_TIMEOUT, Some(messages))
             .map_err(OutputError::Thread)
     }
 
     /// Starts the thread that writes messages to standard error.
     pub(super) fn for_messages(capacity: usize) -> io::Result<Self> {
-        Self::start("huginn-messages", Destination::Stderr, capacity, PATIENCE_FOR_MESSAGES, None)
+        Self::start("huginn-messages", Destination::Stderr, capacity, MESSAGES_FLUSH_TIMEOUT, None)
     }
 
     #[cfg(test)]
     pub(super) fn to_stdout(file: std::fs::File, capacity: usize) -> Self {
-        Self::start("huginn-output", Destination::Stdout(file), capacity, PATIENCE, None).unwrap()
+        Self::start("huginn-output", Destination::Stdout(file), capacity, EVENTS_FLUSH_TIMEOUT, None).unwrap()
     }
 
     fn start(
@@ -169,7 +169,7 @@ pub(super) enum Task {
     Write(Chunk),
     Reopen,
     /// The time that it wanted to wait at most is over.
-    Look,
+    Timeout,
     Finish,
 }
 
@@ -268,7 +268,7 @@ impl Shared {
             }
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
-                return Task::Look;
+                return Task::Timeout;
             }
             state.idle = true;
             state = self.wait(state, left);

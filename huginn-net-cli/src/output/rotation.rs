@@ -7,10 +7,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytesize::ByteSize;
 
+use super::append_file::{AppendFile, FileId, is_pipe, is_without_reader, without_reader};
 use super::error::{OutputError, PathName};
-use super::opened::{FileId, Opened, is_pipe, is_without_reader, without_reader};
-use super::places::{folder_of, may_make_files_beside};
-use super::set_aside::{SetAside, stamp};
+use super::paths::{check_directory_writable, parent_directory};
+use super::rotated_file::{RotatedFile, stamp};
 
 /// When a file is set aside and a new one begun. The default is never.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,7 +24,7 @@ pub(crate) struct Rotation {
 }
 
 impl Rotation {
-    pub(super) fn is_wanted(&self) -> bool {
+    pub(super) fn is_enabled(&self) -> bool {
         self.max_bytes.is_some() || self.every.is_some()
     }
 
@@ -67,16 +67,16 @@ impl RotatingFile {
     /// line is ended first. For somebody to read a pipe nobody waits here.
     pub(crate) fn open(path: &Path, rotation: Rotation, now: SystemTime) -> Result<Self, OutputError> {
         let name = || PathName(path.to_owned());
-        let opened = match Opened::append(path) {
+        let opened = match AppendFile::append(path) {
             // So says a socket, too.
-            Err(error) if is_without_reader(&error) && is_pipe(path) => Opened::default(),
+            Err(error) if is_without_reader(&error) && is_pipe(path) => AppendFile::default(),
             opened => opened.map_err(|source| OutputError::Open { path: name(), source })?,
         };
-        if rotation.is_wanted() {
+        if rotation.is_enabled() {
             if !opened.regular {
                 return Err(OutputError::NotRegular { path: name() });
             }
-            may_make_files_beside(path).map_err(|source| OutputError::Folder { path: name(), source })?;
+            check_directory_writable(path).map_err(|source| OutputError::Folder { path: name(), source })?;
         }
         // Of a file that a run before this one left, the time of its last event is known, not that of its first.
         let last = if opened.len > 0 { opened.modified.unwrap_or(now) } else { now };
@@ -121,7 +121,7 @@ impl RotatingFile {
     pub(crate) fn rotate(&mut self, now: SystemTime) -> io::Result<PathBuf> {
         let aside = self.unused_name(now)?;
         fs::rename(&self.path, &aside)?;
-        match Opened::append(&self.path) {
+        match AppendFile::append(&self.path) {
             Ok(opened) => {
                 self.take(opened, now);
                 Ok(aside)
@@ -138,12 +138,12 @@ impl RotatingFile {
     /// last. All are tried; of those that could not be removed the first tells why.
     pub(crate) fn remove_oldest(&self, last: &Path, now: SystemTime) -> io::Result<()> {
         let Some(keep) = self.rotation.keep else { return Ok(()) };
-        let mut all = SetAside::from(&self.path, now)?;
+        let mut all = RotatedFile::from(&self.path, now)?;
         all.retain(|aside| Some(aside.name.as_os_str()) != last.file_name());
         all.sort_unstable_by(|a, b| b.cmp(a));
         let mut outcome = Ok(());
         for aside in all.iter().skip(keep.saturating_sub(1)) {
-            match fs::remove_file(folder_of(&self.path).join(&aside.name)) {
+            match fs::remove_file(parent_directory(&self.path).join(&aside.name)) {
                 // Somebody else was faster.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 removed => outcome = outcome.and(removed),
@@ -155,7 +155,7 @@ impl RotatingFile {
     /// Closes the file and opens, or makes, the one that now has its name. Whether that is another one. Where it fails
     /// the old one stays in use.
     pub(crate) fn reopen(&mut self, now: SystemTime) -> io::Result<bool> {
-        let opened = Opened::append(&self.path)?;
+        let opened = AppendFile::append(&self.path)?;
         let is_another = opened.id != self.id;
         self.take(opened, now);
         Ok(is_another)
@@ -172,7 +172,7 @@ impl RotatingFile {
     }
 
     /// Takes back the bytes written last, which are the beginning of a line.
-    pub(crate) fn cut(&mut self, bytes: u64) -> io::Result<()> {
+    pub(crate) fn truncate_tail(&mut self, bytes: u64) -> io::Result<()> {
         let Some(file) = self.file.as_ref().filter(|_| self.regular) else {
             return Err(io::ErrorKind::Unsupported.into());
         };
@@ -183,7 +183,7 @@ impl RotatingFile {
         Ok(())
     }
 
-    fn take(&mut self, opened: Opened, now: SystemTime) {
+    fn take(&mut self, opened: AppendFile, now: SystemTime) {
         self.file = opened.file;
         self.id = opened.id;
         self.regular = opened.regular;

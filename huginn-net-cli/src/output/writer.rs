@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use super::append_file::is_without_reader;
 use super::messages::Messages;
-use super::opened::is_without_reader;
 use super::queue::{Chunk, Pause, Shared, Task};
 use super::rotation::RotatingFile;
 
@@ -19,7 +19,7 @@ const RETRY_ROTATION: Duration = Duration::from_secs(10);
 /// Between two warnings.
 const WARNING_PAUSE: Duration = Duration::from_secs(60);
 /// How long events may gather after some were written: it saves whoever pushes them from waking this thread for each.
-const GATHER: Duration = Duration::from_millis(1);
+const BATCH_DELAY: Duration = Duration::from_millis(1);
 
 /// Where bytes go.
 #[derive(Debug)]
@@ -49,10 +49,10 @@ impl Destination {
         if written == 0 && !bytes.is_empty() { Err(io::ErrorKind::WriteZero.into()) } else { Ok(written) }
     }
 
-    fn cut(&mut self, bytes: u64) -> io::Result<()> {
+    fn truncate_tail(&mut self, bytes: u64) -> io::Result<()> {
         match self {
             Self::Stdout(_) | Self::Stderr => Err(io::ErrorKind::Unsupported.into()),
-            Self::File(file) => file.cut(bytes),
+            Self::File(file) => file.truncate_tail(bytes),
         }
     }
 }
@@ -100,11 +100,11 @@ impl Writer {
                         break;
                     }
                     if !more {
-                        thread::sleep(GATHER);
+                        thread::sleep(BATCH_DELAY);
                     }
                 }
                 Task::Reopen => _ = self.reopen(),
-                Task::Look => self.rotate_if_due(0),
+                Task::Timeout => self.rotate_if_due(0),
                 Task::Finish => break,
             }
         }
@@ -162,31 +162,31 @@ impl Writer {
                         thread::sleep(Duration::from_millis(10));
                     }
                 }
-                Err(error) => self.bear(&error, &mut lines)?,
+                Err(error) => self.handle_write_error(&error, &mut lines)?,
             }
         }
         Ok(())
     }
 
     /// Waits a while after a write that failed, and has it tried again.
-    fn bear(&mut self, error: &io::Error, lines: &mut Lines<'_>) -> Result<(), Over> {
+    fn handle_write_error(&mut self, error: &io::Error, lines: &mut Lines<'_>) -> Result<(), Over> {
         self.shared.count(|counters| counters.write_errors = counters.write_errors.saturating_add(1));
-        let lacks_reader = lacks_reader(error);
-        let told: &dyn fmt::Display = if lacks_reader { &"nobody reads" } else { error };
+        let has_no_reader = has_no_reader(error);
+        let told: &dyn fmt::Display = if has_no_reader { &"nobody reads" } else { error };
         self.warn(&format_args!("{told}; events are kept while there is room for them"));
         match self.shared.pause(RETRY_WRITE) {
             Pause::Over => {
-                if lacks_reader {
-                    self.find_reader(lines);
+                if has_no_reader {
+                    self.reopen_pipe(lines);
                 }
                 Ok(())
             }
             Pause::Reopen => {
                 // The line that was begun belongs into one file, the new one.
-                let begun = lines.begun();
-                let is_cut = begun == 0 || self.destination.cut(begun).is_ok();
+                let begun = lines.partial_len();
+                let is_cut = begun == 0 || self.destination.truncate_tail(begun).is_ok();
                 if self.reopen() || is_cut {
-                    lines.go_back();
+                    lines.restart_line();
                 }
                 Ok(())
             }
@@ -199,7 +199,7 @@ impl Writer {
                         Ok(())
                     }
                     Err(_) => {
-                        let _ = self.destination.cut(lines.begun());
+                        let _ = self.destination.truncate_tail(lines.partial_len());
                         Err(Over)
                     }
                 }
@@ -208,10 +208,10 @@ impl Writer {
     }
 
     /// Opens the pipe anew if somebody reads it by now. In the same pipe the line goes on that was begun.
-    fn find_reader(&mut self, lines: &mut Lines<'_>) {
+    fn reopen_pipe(&mut self, lines: &mut Lines<'_>) {
         if let Destination::File(file) = &mut self.destination {
             if file.reopen(SystemTime::now()).is_ok_and(|is_another| is_another) {
-                lines.go_back();
+                lines.restart_line();
             }
         }
     }
@@ -266,14 +266,14 @@ impl Writer {
         let Some(messages) = &self.messages else { return };
         if self.warned.is_none_or(|warned| warned.elapsed() >= WARNING_PAUSE) {
             self.warned = Some(Instant::now());
-            messages.tell(&format_args!("{}: {message}", self.destination));
+            messages.print(&format_args!("{}: {message}", self.destination));
         }
     }
 }
 
 /// Whether what cannot be written wants nothing but somebody who reads: what a pipe says that has lost its reader, and
 /// one that has none yet (`ENXIO`, see `fifo(7)`).
-fn lacks_reader(error: &io::Error) -> bool {
+fn has_no_reader(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe || is_without_reader(error)
 }
 
@@ -307,12 +307,12 @@ impl<'a> Lines<'a> {
     }
 
     /// How many bytes are written of a line that is not written whole.
-    fn begun(&self) -> u64 {
+    fn partial_len(&self) -> u64 {
         distance(self.start, self.done)
     }
 
     /// Has the line that was begun written anew.
-    fn go_back(&mut self) {
+    fn restart_line(&mut self) {
         self.done = self.start;
     }
 }

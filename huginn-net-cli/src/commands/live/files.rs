@@ -5,9 +5,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::args::LiveArguments;
-use crate::ask::WantedSocket;
+use crate::control::SocketConfig;
 use crate::failure::Failure;
-use crate::output::{OutputError, PathName, Target, may_make_files_beside, resolved};
+use crate::output::{OutputError, PathName, Target, check_directory_writable, resolved};
 use crate::privileges::{self, Policy};
 
 /// Names of standard output.
@@ -21,12 +21,12 @@ pub(super) struct Files {
     /// What is known of hosts; standard error where there is none.
     pub(super) hosts: Option<PathBuf>,
     /// Where clients of p0f ask.
-    pub(super) p0f_socket: Option<WantedSocket>,
+    pub(super) p0f_socket: Option<SocketConfig>,
 }
 
 impl Files {
     /// Finds them by what was typed, while rights are there to look.
-    pub(super) fn of(args: &LiveArguments) -> Result<Self, Failure> {
+    pub(super) fn from_args(args: &LiveArguments) -> Result<Self, Failure> {
         let typed = args.output.output.as_deref();
         let file = typed.filter(|path| STDOUT.iter().all(|name| *path != Path::new(name)));
         let hosts = args.service.hosts_file.as_deref().map(resolved);
@@ -35,7 +35,7 @@ impl Files {
             target: file.map_or(Target::Stdout, |path| Target::File(resolved(path))),
             hosts,
             p0f_socket: match socket {
-                Some(path) => Some(WantedSocket {
+                Some(path) => Some(SocketConfig {
                     path: path.to_owned(),
                     mode: args.service.p0f_socket_mode,
                     owner: privileges::owner(args.service.user.as_deref())?,
@@ -43,7 +43,7 @@ impl Files {
                 None => None,
             },
         };
-        files.are_different()?;
+        files.check_distinct()?;
         Ok(files)
     }
 
@@ -66,7 +66,7 @@ impl Files {
             return Err(OutputError::HostsKind { path: PathName(path.clone()) }.into());
         }
         let failed = |source| OutputError::HostsFolder { path: PathName(path.clone()), source };
-        Ok(may_make_files_beside(path).map_err(failed)?)
+        Ok(check_directory_writable(path).map_err(failed)?)
     }
 
     fn output(&self) -> Option<&Path> {
@@ -76,7 +76,7 @@ impl Files {
         }
     }
 
-    fn are_different(&self) -> Result<(), Failure> {
+    fn check_distinct(&self) -> Result<(), Failure> {
         let hosts = self.hosts.as_deref();
         let new = hosts.map(new_name);
         let socket = self.p0f_socket.as_ref().map(|socket| resolved(&socket.path));
@@ -88,7 +88,7 @@ impl Files {
             ("--p0f-socket", socket.as_deref()),
         ] {
             let Some(path) = path else { continue };
-            if let Some((first, _)) = seen.iter().find(|(_, other)| are_one(path, other)) {
+            if let Some((first, _)) = seen.iter().find(|(_, other)| is_same_file(path, other)) {
                 return Err(Failure::SameFile { path: PathName(path.to_owned()), first, second: option });
             }
             seen.push((option, path));
@@ -98,7 +98,7 @@ impl Files {
 }
 
 /// Whether two names are those of one file. A device takes whatever comes.
-fn are_one(one: &Path, other: &Path) -> bool {
+fn is_same_file(one: &Path, other: &Path) -> bool {
     match (fs::metadata(one), fs::metadata(other)) {
         (Ok(one), Ok(other)) => one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino()),
         _ => one == other,

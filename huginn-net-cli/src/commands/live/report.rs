@@ -10,14 +10,14 @@ use std::time::{Duration, Instant, SystemTime};
 use huginn_net::{Counters, Timestamp};
 use serde::Serialize;
 
-use super::standing::Standing;
-use crate::ask::counters::LiveCounters;
+use super::status::LiveStatus;
+use crate::control::counters::LiveCounters;
 use crate::output::Messages;
 
 /// How often it is looked whether anything was lost.
-const LOOK: Duration = Duration::from_secs(1);
+const LOSS_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// How often at most it is said.
-const WARN: Duration = Duration::from_secs(60);
+const LOSS_WARNING_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The thread that writes counters at intervals, and warns of losses.
 #[derive(Debug)]
@@ -30,12 +30,12 @@ pub(super) struct Ticker {
 impl Ticker {
     /// Starts it. Without an interval it writes no counters.
     pub(super) fn start(
-        standing: Arc<Standing>,
+        status: Arc<LiveStatus>,
         interval: Option<Duration>,
         messages: Messages,
     ) -> io::Result<Self> {
         let (stop, stopped) = channel();
-        let run = move || tick(&standing, interval, &messages, &stopped);
+        let run = move || tick(&status, interval, &messages, &stopped);
         let thread = thread::Builder::new().name("huginn-ticker".to_owned()).spawn(run)?;
         Ok(Self { stop, thread })
     }
@@ -47,15 +47,17 @@ impl Ticker {
     }
 }
 
-fn tick(standing: &Standing, interval: Option<Duration>, messages: &Messages, stopped: &Receiver<()>) {
-    let mut warned = Warned::default();
+fn tick(status: &LiveStatus, interval: Option<Duration>, messages: &Messages, stopped: &Receiver<()>) {
+    let mut warned = LossWarnings::default();
     let mut looked = Instant::now();
     let mut written = looked;
-    while stopped.recv_timeout(LOOK.saturating_sub(looked.elapsed())) == Err(RecvTimeoutError::Timeout) {
+    while stopped.recv_timeout(LOSS_CHECK_INTERVAL.saturating_sub(looked.elapsed()))
+        == Err(RecvTimeoutError::Timeout)
+    {
         looked = Instant::now();
         let is_due = interval.is_some_and(|interval| looked.saturating_duration_since(written) >= interval);
-        let counters = if is_due { standing.counters_of_line() } else { standing.counters() };
-        warned.look(Losses::of(&counters), looked, &|message| messages.tell(message));
+        let counters = if is_due { status.take_interval_counters() } else { status.counters() };
+        warned.look(Losses::from_counters(&counters), looked, &|message| messages.print(message));
         if is_due {
             write_counters(&counters, messages);
             written = looked;
@@ -74,13 +76,13 @@ struct Losses {
 }
 
 impl Losses {
-    fn of(counters: &LiveCounters) -> Self {
+    fn from_counters(counters: &LiveCounters) -> Self {
         let kernel = counters.capture.values().map(|interface| interface.kernel_dropped);
-        let (flows, hosts) = (&counters.analysed.engine.flows, &counters.analysed.hosts);
+        let (flows, hosts) = (&counters.analysis.engine.flows, &counters.analysis.hosts);
         let evicted = [flows.evicted, flows.evicted_for_memory, hosts.evicted, hosts.evicted_for_memory];
         Self {
             kernel: kernel.fold(0, u64::saturating_add),
-            queues: counters.analysed.engine.segments_dropped,
+            queues: counters.analysis.engine.segments_dropped,
             limits: evicted.into_iter().fold(0, u64::saturating_add),
             output: counters.output.dropped_lines,
         }
@@ -114,15 +116,17 @@ impl fmt::Display for Losses {
 
 /// Of which losses was warned, and when.
 #[derive(Debug, Default)]
-struct Warned {
+struct LossWarnings {
     losses: Losses,
     at: Option<Instant>,
 }
 
-impl Warned {
+impl LossWarnings {
     /// Warns of what was lost since the last warning, unless that is not long ago.
     fn look(&mut self, losses: Losses, now: Instant, warn: &dyn Fn(&dyn fmt::Display)) {
-        if losses == self.losses || self.at.is_some_and(|at| now.saturating_duration_since(at) < WARN) {
+        if losses == self.losses
+            || self.at.is_some_and(|at| now.saturating_duration_since(at) < LOSS_WARNING_INTERVAL)
+        {
             return;
         }
         warn(&losses.since(self.losses));
@@ -150,9 +154,9 @@ pub(super) fn write_counters(counters: &LiveCounters, messages: &Messages) {
 }
 
 /// Says in a line what came of it all.
-pub(super) fn tell_end(counters: &LiveCounters, messages: &Messages) {
-    let Counters { frames, events, .. } = counters.analysed.engine;
-    messages.tell(&format_args!("{frames} packets, {events} events; {}", Losses::of(counters)));
+pub(super) fn report_totals(counters: &LiveCounters, messages: &Messages) {
+    let Counters { frames, events, .. } = counters.analysis.engine;
+    messages.print(&format_args!("{frames} packets, {events} events; {}", Losses::from_counters(counters)));
 }
 
 #[cfg(test)]
@@ -165,7 +169,7 @@ mod tests {
     fn losses_are_warned_of_once_a_minute_with_what_came_since() {
         let said = RefCell::new(Vec::new());
         let warn = |message: &dyn fmt::Display| said.borrow_mut().push(message.to_string());
-        let mut warned = Warned::default();
+        let mut warned = LossWarnings::default();
         let start = Instant::now();
         for (seconds, kernel, output) in [(0, 0, 0), (1, 5, 0), (30, 7, 1), (61, 8, 1), (200, 8, 1)] {
             let losses = Losses { kernel, output, ..Losses::default() };

@@ -55,8 +55,8 @@ fn an_event_is_written_at_once() {
 
 #[test]
 fn a_reader_that_does_not_read_holds_up_nobody() {
-    const CAPACITY: usize = 1 << 20;
-    let (queue, mut reader) = to_pipe(CAPACITY);
+    const MESSAGE_QUEUE_BYTES: usize = 1 << 20;
+    let (queue, mut reader) = to_pipe(MESSAGE_QUEUE_BYTES);
     let line = |number: u64| format!("{number:>99}\n");
     let mut slowest = Duration::ZERO;
     const PUSHED: u64 = 100_000;
@@ -68,7 +68,7 @@ fn a_reader_that_does_not_read_holds_up_nobody() {
     }
     assert!(slowest < Duration::from_secs(1), "{slowest:?}");
     let jammed = queue.handle().counters();
-    assert!(jammed.queued_bytes <= CAPACITY as u64, "{jammed:?}");
+    assert!(jammed.queued_bytes <= MESSAGE_QUEUE_BYTES as u64, "{jammed:?}");
     assert!(jammed.dropped_lines > PUSHED / 2, "{jammed:?}");
     // It reads after all: what was not dropped is there, and what comes now.
     let reader = thread::spawn(move || {
@@ -96,7 +96,7 @@ fn the_end_does_not_wait_for_a_dead_reader() {
     }
     let ending = Instant::now();
     let counters = queue.finish();
-    assert!(ending.elapsed() < PATIENCE * 2);
+    assert!(ending.elapsed() < EVENTS_FLUSH_TIMEOUT * 2);
     assert!(counters.dropped_lines > 0);
     assert_eq!(counters.written_lines + counters.dropped_lines, 10_000);
     assert_eq!((counters.queued_lines, counters.left_lines), (0, counters.dropped_lines));

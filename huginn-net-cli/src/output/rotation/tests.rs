@@ -19,11 +19,11 @@ fn names(folder: &Path) -> Vec<String> {
 
 /// What was set aside, oldest first, and then what is in the file.
 pub(crate) fn all_text(path: &Path) -> Vec<u8> {
-    let mut all = SetAside::from(path, SystemTime::now() + Duration::from_secs(1 << 30)).unwrap();
+    let mut all = RotatedFile::from(path, SystemTime::now() + Duration::from_secs(1 << 30)).unwrap();
     all.sort();
     let mut text = Vec::new();
     for aside in all {
-        text.extend(fs::read(folder_of(path).join(aside.name)).unwrap());
+        text.extend(fs::read(parent_directory(path).join(aside.name)).unwrap());
     }
     text.extend(fs::read(path).unwrap_or_default());
     text
@@ -201,7 +201,7 @@ fn only_regular_files_are_rotated() {
     assert_eq!(refused.to_string(), "/dev/null: not a regular file, which alone can be rotated");
     let mut file = RotatingFile::open(Path::new("/dev/null"), Rotation::default(), at(SIX)).unwrap();
     assert_eq!(file.write(b"1\n", at(SIX)).unwrap(), 2);
-    assert!(file.cut(1).is_err());
+    assert!(file.truncate_tail(1).is_err());
 }
 
 #[test]

@@ -9,7 +9,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use serde_json::Value;
 
-use super::counters::{CaptureCounters, LiveCounters, Total};
+use super::counters::{CaptureCounters, LatencyTotals, LiveCounters};
 use super::families::{FAMILIES, Family, Kind, Member};
 
 /// What all names begin with.
@@ -77,8 +77,8 @@ struct Snapshot {
     /// As `--stats-interval` writes them.
     all: Value,
     capture: Vec<(String, CaptureCounters)>,
-    capture_to_event: Total,
-    own: Total,
+    capture_to_event: LatencyTotals,
+    own: LatencyTotals,
 }
 
 impl Snapshot {
@@ -108,7 +108,7 @@ impl Collector for Snapshot {
 
 fn encode_family(family: &Family, all: &Value, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let Family { name, help, kind, members } = family;
-    let mut metric = encoder.encode_descriptor(name, help, None, kind.of_metric())?;
+    let mut metric = encoder.encode_descriptor(name, help, None, kind.metric_type())?;
     for Member { path, label } in *members {
         let value = all.pointer(path).and_then(Value::as_u64).ok_or(fmt::Error)?;
         match label {
@@ -151,7 +151,7 @@ fn encode_capture(
     encoder: &mut DescriptorEncoder<'_>,
 ) -> fmt::Result {
     for (name, help, kind, told) in CAPTURE {
-        let mut metric = encoder.encode_descriptor(name, help, None, kind.of_metric())?;
+        let mut metric = encoder.encode_descriptor(name, help, None, kind.metric_type())?;
         for (interface, counters) in interfaces {
             let Some(value) = told(counters) else { continue };
             encode_value(kind, value, &mut metric.encode_family(&[("interface", interface.as_str())])?)?;
@@ -163,10 +163,10 @@ fn encode_capture(
 fn encode_durations(
     name: &str,
     help: &str,
-    total: &Total,
+    total: &LatencyTotals,
     encoder: &mut DescriptorEncoder<'_>,
 ) -> fmt::Result {
-    let Total { count, sum, ranges } = total;
+    let LatencyTotals { count, sum, ranges } = total;
     let in_ranges = ranges.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
     let mut buckets: Vec<(f64, u64)> = ranges.iter().map(|(end, count)| (seconds(*end), *count)).collect();
     buckets.push((f64::INFINITY, count.saturating_sub(in_ranges)));
@@ -221,14 +221,15 @@ mod tests {
 
     fn some() -> LiveCounters {
         let mut counters = LiveCounters::default();
-        counters.analysed.engine.frames = 7;
-        counters.analysed.engine.decode.arp = 3;
-        counters.analysed.engine.flows.active = 2;
+        counters.analysis.engine.frames = 7;
+        counters.analysis.engine.decode.arp = 3;
+        counters.analysis.engine.flows.active = 2;
         let eth0 =
             CaptureCounters { received: 9, kernel_dropped: 2, state: "up".into(), ..Default::default() };
         counters.capture.insert("eth0".into(), eth0);
         counters.capture.insert("a\"b".into(), CaptureCounters::default());
-        counters.latency.own_us.total = Total { count: 4, sum: 1_500_300, ranges: vec![(100, 2), (200, 1)] };
+        counters.latency.own_us.total =
+            LatencyTotals { count: 4, sum: 1_500_300, ranges: vec![(100, 2), (200, 1)] };
         counters
     }
 

@@ -8,14 +8,14 @@ use std::time::SystemTime;
 
 use huginn_net::Timestamp;
 
-use super::places::folder_of;
+use super::paths::parent_directory;
 
 /// What the names of files that were set aside bear: the time of UTC at which they were.
 const STAMP: &[u8; 16] = b"YYYYMMDDTHHMMSSZ";
 
 /// A file that was set aside, ordered by its age.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct SetAside {
+pub(super) struct RotatedFile {
     /// Whether its stamp is a time that has been. Where it is not, the clock was set back since: the file is older than
     /// all that were set aside after that.
     has_been: bool,
@@ -24,14 +24,14 @@ pub(super) struct SetAside {
     pub(super) name: OsString,
 }
 
-impl SetAside {
+impl RotatedFile {
     /// All that were set aside from this file.
     pub(super) fn from(path: &Path, now: SystemTime) -> io::Result<Vec<Self>> {
         let mut prefix = path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
         prefix.push(b'.');
         let now = stamp(now).into_bytes();
         let mut all = Vec::new();
-        for entry in fs::read_dir(folder_of(path))? {
+        for entry in fs::read_dir(parent_directory(path))? {
             let name = entry?.file_name();
             let suffix = name.as_encoded_bytes().strip_prefix(prefix.as_slice());
             if let Some((stamp, number)) = suffix.and_then(Self::read) {

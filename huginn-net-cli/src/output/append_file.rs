@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 /// A file that was opened to be appended to.
 #[derive(Default)]
-pub(super) struct Opened {
+pub(super) struct AppendFile {
     pub(super) file: Option<File>,
     pub(super) id: Option<FileId>,
     pub(super) regular: bool,
@@ -20,14 +20,14 @@ pub(super) struct Opened {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileId(u64, u64);
 
-impl Opened {
+impl AppendFile {
     pub(super) fn append(path: &Path) -> io::Result<Self> {
         // To open a pipe for reading, too, would mean never to learn that its reader has gone.
         let look_into = fs::metadata(path).map_or(true, |found| found.is_file());
         let mut options = OpenOptions::new();
         options.append(true).create(true).read(look_into).mode(0o640);
         if is_pipe(path) {
-            options.custom_flags(NEVER_WAIT);
+            options.custom_flags(NONBLOCK);
         }
         let mut file = options.open(path)?;
         let found = file.metadata()?;
@@ -48,10 +48,10 @@ pub(super) fn is_pipe(path: &Path) -> bool {
 
 /// How a pipe is opened: without waiting for its reader, here or when it is full.
 #[cfg(target_os = "linux")]
-const NEVER_WAIT: i32 = nix::fcntl::OFlag::O_NONBLOCK.bits();
+const NONBLOCK: i32 = nix::fcntl::OFlag::O_NONBLOCK.bits();
 /// Elsewhere it is waited for.
 #[cfg(not(target_os = "linux"))]
-const NEVER_WAIT: i32 = 0;
+const NONBLOCK: i32 = 0;
 
 /// Whether nobody has opened the pipe for reading.
 #[cfg(target_os = "linux")]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::analysed::Analysed;
+use crate::analysis_counters::AnalysisCounters;
 use crate::output::OutputCounters;
 
 /// What was counted since the program was started.
@@ -12,7 +12,7 @@ use crate::output::OutputCounters;
 pub(crate) struct LiveCounters {
     /// By the analysis.
     #[serde(flatten)]
-    pub(crate) analysed: Analysed,
+    pub(crate) analysis: AnalysisCounters,
     /// By each interface, by its name.
     pub(crate) capture: BTreeMap<String, CaptureCounters>,
     /// On the way to standard output or a file.
@@ -43,14 +43,14 @@ pub(crate) struct CaptureCounters {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct LatencyCounters {
     /// From the time stamp of a packet to the event that it tells.
-    pub(crate) capture_to_event_us: Spread,
+    pub(crate) capture_to_event_us: LatencySummary,
     /// From when the packet was taken from the kernel to the event.
-    pub(crate) own_us: Spread,
+    pub(crate) own_us: LatencySummary,
 }
 
 /// How durations spread, in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub(crate) struct Spread {
+pub(crate) struct LatencySummary {
     /// How many since the last line of counters.
     pub(crate) count: u64,
     /// The one that half of these do not exceed.
@@ -61,12 +61,12 @@ pub(crate) struct Spread {
     pub(crate) max: u64,
     /// Those since the start.
     #[serde(skip)]
-    pub(crate) total: Total,
+    pub(crate) total: LatencyTotals,
 }
 
 /// All durations since the start, in microseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Total {
+pub(crate) struct LatencyTotals {
     /// How many.
     pub(crate) count: u64,
     /// Their sum.

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The folder that a file lies in.
-pub(crate) fn folder_of(path: &Path) -> PathBuf {
+pub(crate) fn parent_directory(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
         _ => PathBuf::from("."),
@@ -20,8 +20,9 @@ pub(crate) fn resolved(path: &Path) -> PathBuf {
         Ok(_) => path.to_owned(),
         Err(_) => {
             // Nothing, or a link to nothing.
-            let path = fs::read_link(path).map_or_else(|_| path.to_owned(), |to| folder_of(path).join(to));
-            match (fs::canonicalize(folder_of(&path)), path.file_name()) {
+            let path =
+                fs::read_link(path).map_or_else(|_| path.to_owned(), |to| parent_directory(path).join(to));
+            match (fs::canonicalize(parent_directory(&path)), path.file_name()) {
                 (Ok(folder), Some(name)) => folder.join(name),
                 _ => path,
             }
@@ -31,14 +32,14 @@ pub(crate) fn resolved(path: &Path) -> PathBuf {
 
 /// Whether this process may make and rename files in the folder of this one.
 #[cfg(target_os = "linux")]
-pub(crate) fn may_make_files_beside(path: &Path) -> io::Result<()> {
+pub(crate) fn check_directory_writable(path: &Path) -> io::Result<()> {
     use nix::unistd::{AccessFlags, access};
-    Ok(access(&folder_of(path), AccessFlags::W_OK | AccessFlags::X_OK)?)
+    Ok(access(&parent_directory(path), AccessFlags::W_OK | AccessFlags::X_OK)?)
 }
 
 /// Elsewhere it is seen when the time has come.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn may_make_files_beside(_path: &Path) -> io::Result<()> {
+pub(crate) fn check_directory_writable(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// Since the analyzer was built; as JSON, what the engine and the protocols counted stands side by side.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct Analysed {
+pub(crate) struct AnalysisCounters {
     /// By the engine.
     #[serde(flatten)]
     pub(crate) engine: Counters,
@@ -17,8 +17,8 @@ pub(crate) struct Analysed {
     pub(crate) hosts: HostCounters,
 }
 
-impl Analysed {
-    pub(crate) fn by(analyzer: &HuginnNet) -> Self {
+impl AnalysisCounters {
+    pub(crate) fn from_analyzer(analyzer: &HuginnNet) -> Self {
         Self {
             engine: analyzer.counters(),
             protocols: analyzer.protocol().counters(),

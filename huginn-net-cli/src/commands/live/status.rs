@@ -8,14 +8,14 @@ use huginn_net::hosts::Hosts;
 use huginn_net::{HuginnNet, Observers};
 use huginn_net_live::LiveStats;
 
-use crate::analysed::Analysed;
-use crate::ask::counters::{CaptureCounters, LiveCounters};
+use crate::analysis_counters::AnalysisCounters;
+use crate::control::counters::{CaptureCounters, LiveCounters};
 use crate::latency::Latency;
 use crate::output::OutputHandle;
 
 /// Where all counters can be had.
 #[derive(Debug)]
-pub(super) struct Standing {
+pub(super) struct LiveStatus {
     snapshots: SnapshotHandle<Observers>,
     capture: LiveStats,
     output: OutputHandle,
@@ -27,12 +27,12 @@ pub(super) struct Standing {
 
 #[derive(Debug, Default)]
 struct Last {
-    analysed: Analysed,
+    analysis: AnalysisCounters,
     /// Nothing comes after it.
     is_final: bool,
 }
 
-impl Standing {
+impl LiveStatus {
     pub(super) fn new(
         snapshots: SnapshotHandle<Observers>,
         capture: LiveStats,
@@ -52,7 +52,7 @@ impl Standing {
 
     /// Takes what was counted in the end.
     pub(super) fn end(&self, analyzer: &HuginnNet) {
-        *self.last() = Last { analysed: Analysed::by(analyzer), is_final: true };
+        *self.last() = Last { analysis: AnalysisCounters::from_analyzer(analyzer), is_final: true };
     }
 
     fn last(&self) -> MutexGuard<'_, Last> {
@@ -60,24 +60,24 @@ impl Standing {
     }
 
     /// What the analysis counted so far.
-    fn analysed(&self) -> Analysed {
-        let told = self.snapshots.query(|snapshot| Analysed {
+    fn analysis(&self) -> AnalysisCounters {
+        let told = self.snapshots.query(|snapshot| AnalysisCounters {
             engine: snapshot.counters().clone(),
             protocols: *snapshot.protocol_counters(),
             hosts: snapshot.shared_state().counters(),
         });
         let mut last = self.last();
         match told {
-            Some(analysed) if !last.is_final => last.analysed = analysed,
+            Some(analysis) if !last.is_final => last.analysis = analysis,
             _ => {}
         }
-        last.analysed.clone()
+        last.analysis.clone()
     }
 
     /// All that was counted so far, for a line of counters: the quantiles of the next begin anew.
-    pub(super) fn counters_of_line(&self) -> LiveCounters {
+    pub(super) fn take_interval_counters(&self) -> LiveCounters {
         let counters = self.counters();
-        self.latency.begin_anew();
+        self.latency.reset_interval();
         counters
     }
 
@@ -94,7 +94,7 @@ impl Standing {
             (interface.name, counters)
         });
         LiveCounters {
-            analysed: self.analysed(),
+            analysis: self.analysis(),
             capture: capture.collect(),
             output: self.output.counters(),
             latency: self.latency.counters(),

@@ -24,18 +24,18 @@ use tokio::runtime::{self, Runtime};
 use tokio::sync::oneshot;
 
 use self::counters::LiveCounters;
+pub(crate) use self::p0f_socket::SocketConfig;
 use self::p0f_socket::SocketFile;
-pub(crate) use self::p0f_socket::WantedSocket;
 
 /// What is known of the host of an address. It may wait for the analysis.
-pub(crate) type TellHost = Arc<dyn Fn(IpAddr) -> P0fAnswer + Send + Sync>;
+pub(crate) type QueryHost = Arc<dyn Fn(IpAddr) -> P0fAnswer + Send + Sync>;
 
 /// What was counted. It may wait for the analysis.
-pub(crate) type TellCounters = Arc<dyn Fn() -> LiveCounters + Send + Sync>;
+pub(crate) type ReadCounters = Arc<dyn Fn() -> LiveCounters + Send + Sync>;
 
 /// Why nobody can ask.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum AskError {
+pub(crate) enum ControlError {
     /// Metrics cannot be offered there.
     #[error("--metrics {address}: {source}")]
     Metrics { address: SocketAddr, source: io::Error },
@@ -51,11 +51,11 @@ pub(crate) enum AskError {
 }
 
 /// For how long to wait where connections cannot be accepted, as for want of file descriptors.
-const PAUSE: Duration = Duration::from_millis(200);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(200);
 /// Threads that ask the analysis, at most.
-const MAX_ASKING: usize = 8;
+const MAX_QUERY_THREADS: usize = 8;
 /// How long an answer that is under way may hold up the end.
-const LAST_ANSWERS: Duration = Duration::from_millis(500);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Where answers are given: bound before rights are dropped, served after.
 #[derive(Debug, Default)]
@@ -66,9 +66,12 @@ pub(crate) struct Sockets {
 
 impl Sockets {
     /// Binds what is asked for. The socket of p0f gets its owner and permissions before anybody can connect.
-    pub(crate) fn bind(metrics: Option<SocketAddr>, p0f: Option<&WantedSocket>) -> Result<Self, AskError> {
+    pub(crate) fn bind(
+        metrics: Option<SocketAddr>,
+        p0f: Option<&SocketConfig>,
+    ) -> Result<Self, ControlError> {
         let listen =
-            |address| TcpListener::bind(address).map_err(|source| AskError::Metrics { address, source });
+            |address| TcpListener::bind(address).map_err(|source| ControlError::Metrics { address, source });
         Ok(Self { metrics: metrics.map(listen).transpose()?, p0f: p0f.map(SocketFile::bind).transpose()? })
     }
 
@@ -77,8 +80,8 @@ impl Sockets {
         self.metrics.as_ref()?.local_addr().ok()
     }
 
-    /// Answers in a thread of its own, until [stopped](Answering::stop). None where nothing was bound.
-    pub(crate) fn serve(self, hosts: TellHost, counters: TellCounters) -> io::Result<Option<Answering>> {
+    /// Answers in a thread of its own, until [stopped](ControlServer::stop). None where nothing was bound.
+    pub(crate) fn serve(self, hosts: QueryHost, counters: ReadCounters) -> io::Result<Option<ControlServer>> {
         let Self { metrics, p0f } = self;
         if metrics.is_none() && p0f.is_none() {
             return Ok(None);
@@ -86,7 +89,7 @@ impl Sockets {
         let runtime = runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
-            .max_blocking_threads(MAX_ASKING)
+            .max_blocking_threads(MAX_QUERY_THREADS)
             .build()?;
         {
             let _context = runtime.enter();
@@ -101,8 +104,8 @@ impl Sockets {
         }
         let (stop, stopped) = oneshot::channel();
         let thread =
-            thread::Builder::new().name("huginn-ask".into()).spawn(move || run(runtime, stopped, p0f))?;
-        Ok(Some(Answering { stop, thread }))
+            thread::Builder::new().name("huginn-control".into()).spawn(move || run(runtime, stopped, p0f))?;
+        Ok(Some(ControlServer { stop, thread }))
     }
 }
 
@@ -110,17 +113,17 @@ fn run(runtime: Runtime, stopped: oneshot::Receiver<()>, p0f: Option<SocketFile>
     // Who drops the other end wants an end, too.
     let _ = runtime.block_on(stopped);
     drop(p0f);
-    runtime.shutdown_timeout(LAST_ANSWERS);
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
 }
 
 /// The thread that answers.
 #[derive(Debug)]
-pub(crate) struct Answering {
+pub(crate) struct ControlServer {
     stop: oneshot::Sender<()>,
     thread: JoinHandle<()>,
 }
 
-impl Answering {
+impl ControlServer {
     /// Ends all connections, takes away the socket of p0f, and waits for the thread.
     pub(crate) fn stop(self) {
         let _ = self.stop.send(());
