@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_as_late_as_its_packet_and_as_the_first_packet_of_its_round() {
+    fn measures_latency_from_packet_and_batch_start() {
         let latency = Latency::new().unwrap();
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
         let ago = |millis: u64| u64::try_from(now.as_nanos()).unwrap() - millis * 1_000_000;

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn every_counter_is_told_and_every_name_is_that_of_one() {
+    fn exports_every_counter_and_nothing_else() {
         let mut all = serde_json::to_value(LiveCounters::default()).unwrap();
         all.as_object_mut().unwrap().retain(|key, _| key != "capture" && key != "latency");
         let mut counted = BTreeSet::new();
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_and_no_label_comes_twice() {
+    fn names_and_labels_are_unique() {
         let names: BTreeSet<&str> = FAMILIES.iter().map(|family| family.name).collect();
         assert_eq!(names.len(), FAMILIES.len());
         for Family { name, members, .. } in FAMILIES {
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_format_is_the_one_asked_for() {
+    fn selects_format_by_accept_header() {
         let prometheus = b"application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.3";
         for (accept, format) in [
             (&[][..], Format::Text),

@@ -80,7 +80,7 @@ fn nobody_is_answered_where_nothing_is_bound() {
 }
 
 #[test]
-fn queries_are_answered_one_after_the_other_however_they_come() {
+fn answers_queries_in_order_across_split_writes() {
     let (_folder, path) = folder();
     let server = serve_p0f(&path);
     let mut client = connect(&path);
@@ -152,7 +152,7 @@ fn who_reads_no_answers_holds_nobody_up() {
 }
 
 #[test]
-fn an_analysis_that_does_not_answer_holds_up_only_those_who_ask() {
+fn stalled_analysis_blocks_only_querying_clients() {
     let (_folder, path) = folder();
     let sockets = Sockets::bind(Some((Ipv4Addr::LOCALHOST, 0).into()), Some(&wanted(&path, 0o600))).unwrap();
     let address = sockets.metrics_address().unwrap();
@@ -170,7 +170,7 @@ fn an_analysis_that_does_not_answer_holds_up_only_those_who_ask() {
 }
 
 #[test]
-fn the_socket_has_its_mode_and_goes_at_the_end() {
+fn socket_has_mode_and_is_removed_on_exit() {
     let (folder, path) = folder();
     let server = serve_p0f(&path);
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
@@ -200,7 +200,7 @@ fn only_a_dead_socket_is_replaced() {
 }
 
 #[test]
-fn what_a_crash_left_behind_and_a_long_path_are_no_obstacle() {
+fn binds_with_stale_directory_and_long_path() {
     let (folder, _) = folder();
     let left = folder.path().join(format!(".{}.0", std::process::id()));
     fs::create_dir(&left).unwrap();

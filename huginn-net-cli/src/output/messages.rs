@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_reads_is_dropped_and_that_is_said() {
+    fn reports_count_of_dropped_messages() {
         let (reader, mut writer) = pipe().unwrap();
         // All that the pipe takes.
         writer.write_all(&[b'\n'; 1 << 16]).unwrap();

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_are_followed_to_files_and_to_where_files_will_be() {
+    fn resolves_links_to_existing_and_future_files() {
         let folder = tempdir().unwrap();
         let folder = fs::canonicalize(folder.path()).unwrap();
         fs::create_dir(folder.join("far")).unwrap();

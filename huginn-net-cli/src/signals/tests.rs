@@ -26,7 +26,7 @@ fn kill(child: &Child, signal: i32) {
 }
 
 #[test]
-fn each_signal_is_told_and_a_late_second_stop_ends_at_once() {
+fn reports_signals_and_exits_on_second_stop() {
     let (mut child, mut told) = start("child_that_hangs");
     assert_eq!(told.next().as_deref(), Some("told nothing yet"));
     kill(&child, SIGHUP);

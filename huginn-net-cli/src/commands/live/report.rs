@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn losses_are_warned_of_once_a_minute_with_what_came_since() {
+    fn warns_of_new_losses_once_a_minute() {
         let said = RefCell::new(Vec::new());
         let warn = |message: &dyn fmt::Display| said.borrow_mut().push(message.to_string());
         let mut warned = LossWarnings::default();

@@ -1,5 +1,4 @@
 //! What the program writes of SSH.
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::Path;
 use std::process::Command;

@@ -1,6 +1,4 @@
 //! What `huginn-net live` refuses, which needs no rights, and how it ends, which needs root; `ci/live` has the rest.
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write, pipe};
@@ -46,7 +44,7 @@ fn wrong_usage_is_named_and_ends_with_2() {
 
 #[cfg(not(feature = "libpcap"))]
 #[test]
-fn an_expression_needs_libpcap_which_is_said_with_the_way_to_get_it() {
+fn filter_without_libpcap_names_the_build_option() {
     for args in [&["-i", "lo", "tcp", "port", "80"][..], &["-i", "lo", "--backend", "libpcap"]] {
         let (status, said) = live(args);
         assert!(status == 2 && said.contains("--features libpcap"), "{args:?}: {status}, {said}");
