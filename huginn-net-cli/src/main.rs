@@ -1,4 +1,4 @@
-//! The program `huginn-net`: says from packets alone who is talking.
+//! The program `huginn-net`: passive OS, HTTP, TLS and SSH fingerprinting.
 
 mod analysis_counters;
 mod args;

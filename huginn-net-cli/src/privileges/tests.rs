@@ -170,7 +170,7 @@ fn what_is_still_within_reach_is_said() {
     for (uid, confinement, said) in [
         (0, None, &[][..]),
         (0, Some(Confinement::Full), &[]),
-        (0, Some(Confinement::Unsupported), &["there is no Landlock", "root", "--user", "--no-sandbox"]),
+        (0, Some(Confinement::Unsupported), &["no Landlock", "root", "--user", "--no-sandbox"]),
         (NOBODY, Some(Confinement::Partial), &["as far as this kernel can", "--no-sandbox"]),
     ] {
         let warning = dropped(uid, confinement).warning();

@@ -32,7 +32,7 @@ fn wrong_usage_is_named_and_ends_with_2() {
         (&["-i", "lo", "--p0f-socket", "x", "--p0f-socket-mode", "888"], "in octal"),
         (&["-i", "lo", "--snaplen", "1"], "--snaplen"),
         (&["-i", "lo", "--buffer", "1024"], "--buffer"),
-        (&["-i", "lo", "-o", "x", "--hosts-file", "x"], "x: is the file of both --output and --hosts-file"),
+        (&["-i", "lo", "-o", "x", "--hosts-file", "x"], "x: --output and --hosts-file name the same file"),
         (&["-i", "lo", "-o", "x.new", "--hosts-file", "./x"], "--output and the new file of --hosts-file"),
         (&["-i", "lo", "--p0f-socket", "../x", "--hosts-file", "../x"], "--hosts-file and --p0f-socket"),
         (&["-i", "lo", "--filter", "tcp", "tcp"], "cannot be used with"),

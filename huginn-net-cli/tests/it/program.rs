@@ -152,7 +152,7 @@ fn any_number_of_workers_writes_the_same() {
     }
     args.push("/nonexistent.pcap");
     fails(&[&args[..], &["-w", "2"]].concat(), 1, "/nonexistent.pcap: cannot be opened");
-    fails(&["pcap", "-w", "0", &files[0]], 2, "not a number from 1, nor 'auto'");
+    fails(&["pcap", "-w", "0", &files[0]], 2, "expected a number of at least 1, or 'auto'");
 }
 
 /// Workers begin after some 2,000 packets.

@@ -1,4 +1,4 @@
-//! The files that the watch writes: where they lie, and that no two are one.
+//! Paths that `live` writes to; no two options may name the same file.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -13,19 +13,19 @@ use crate::privileges::{self, Policy};
 /// Names of standard output.
 const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
-/// What is written where.
+/// Output paths.
 #[derive(Debug)]
 pub(super) struct Files {
     /// Events.
     pub(super) target: Target,
-    /// What is known of hosts; standard error where there is none.
+    /// File of host profiles; `None` means standard error.
     pub(super) hosts: Option<PathBuf>,
-    /// Where clients of p0f ask.
+    /// Socket of p0f's query API.
     pub(super) p0f_socket: Option<SocketConfig>,
 }
 
 impl Files {
-    /// Finds them by what was typed, while rights are there to look.
+    /// Resolves the paths of the command line, before privileges are dropped.
     pub(super) fn from_args(args: &LiveArguments) -> Result<Self, Failure> {
         let typed = args.output.output.as_deref();
         let file = typed.filter(|path| STDOUT.iter().all(|name| *path != Path::new(name)));
@@ -47,7 +47,7 @@ impl Files {
         Ok(files)
     }
 
-    /// Which rights are needed for them, and which stay beside.
+    /// Returns the privileges that these files need.
     pub(super) fn policy(&self, args: &LiveArguments) -> Policy {
         let output = self.output().map(Path::to_owned);
         Policy {
@@ -58,8 +58,9 @@ impl Files {
         }
     }
 
-    /// Looks whether there is the right to write what is written only when it is asked for. To be called when rights have
-    /// been given up.
+    /// Checks that the hosts file, which is written on request only, can be created.
+    ///
+    /// Call it after privileges are dropped.
     pub(super) fn check_rights(&self) -> Result<(), Failure> {
         let Some(path) = &self.hosts else { return Ok(()) };
         if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
@@ -97,7 +98,7 @@ impl Files {
     }
 }
 
-/// Whether two names are those of one file. A device takes whatever comes.
+/// Whether two paths name the same regular file. Two options may share a device.
 fn is_same_file(one: &Path, other: &Path) -> bool {
     match (fs::metadata(one), fs::metadata(other)) {
         (Ok(one), Ok(other)) => one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino()),
@@ -105,7 +106,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// Under which name a file is written that replaces this one when it is whole.
+/// Returns the temporary path of a file that replaces `path` once it is complete.
 pub(super) fn new_name(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".new");

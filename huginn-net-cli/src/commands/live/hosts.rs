@@ -1,4 +1,4 @@
-//! SIGUSR1: what is known of hosts, written while packets are analysed.
+//! SIGUSR1: writes host profiles during the analysis.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -15,15 +15,15 @@ use super::files::new_name;
 use super::status::LiveStatus;
 use crate::output::{Messages, PathName};
 
-/// How many hosts are asked for at a time: the analysis waits while they are copied.
+/// Hosts copied per query: the analysis pauses while they are copied.
 const HOSTS_PER_QUERY: usize = 1000;
 
-/// The thread that writes what is known of hosts: it may be much, and read slowly. It ends with the program.
+/// Thread that writes host profiles, which may be many and read slowly. It ends with the program.
 #[derive(Debug)]
 pub(super) struct HostsWriter(SyncSender<()>);
 
 impl HostsWriter {
-    /// Starts it, to write to this file, which is replaced each time, or to standard error.
+    /// Starts the thread. It replaces `file` at each request, or writes to standard error without a file.
     pub(super) fn start(
         status: Arc<LiveStatus>,
         file: Option<PathBuf>,
@@ -50,12 +50,12 @@ fn write_on_request(status: &LiveStatus, file: Option<&Path>, messages: &Message
         if let Err(error) = outcome {
             let place =
                 file.map_or_else(|| "standard error".to_owned(), |file| PathName(file.into()).to_string());
-            messages.print(&format_args!("cannot write what is known of hosts to {place}: {error}"));
+            messages.print(&format_args!("cannot write host profiles to {place}: {error}"));
         }
     }
 }
 
-/// Whoever reads the file finds the old one or the new one, never a part.
+/// Replaces the file atomically: readers see the old or the new file, never a part.
 fn replace(file: &Path, status: &LiveStatus) -> io::Result<()> {
     let name = new_name(file);
     let mut options = OpenOptions::new();
@@ -65,13 +65,13 @@ fn replace(file: &Path, status: &LiveStatus) -> io::Result<()> {
     drop(out);
     let outcome = written.and_then(|()| fs::rename(&name, file));
     if outcome.is_err() {
-        // The rest of what could not be written is of no use.
+        // An incomplete file is of no use.
         let _ = fs::remove_file(&name);
     }
     outcome
 }
 
-/// Standard error, of which the lock is held for one line only.
+/// Standard error, locked for one line at a time.
 struct WholeLines;
 
 impl Write for WholeLines {
@@ -85,15 +85,15 @@ impl Write for WholeLines {
     }
 }
 
-/// Writes all hosts in the order of their addresses, a line each; not those that are forgotten meanwhile.
+/// Writes one line per host in the order of addresses. Skips hosts that are evicted meanwhile.
 fn write_hosts(out: &mut impl Write, status: &LiveStatus) -> io::Result<()> {
-    let ended = || io::Error::other("the watch has not begun, or has ended");
-    let mut ids = status.ask(|hosts| hosts.ids().collect::<Vec<HostId>>()).ok_or_else(ended)?;
+    let ended = || io::Error::other("the analysis is not running");
+    let mut ids = status.query_hosts(|hosts| hosts.ids().collect::<Vec<HostId>>()).ok_or_else(ended)?;
     ids.sort_unstable();
     let mut text = Vec::new();
     for ids in ids.chunks(HOSTS_PER_QUERY) {
         let ids = ids.to_vec();
-        let copied = status.ask(move |hosts| -> Vec<HostProfile> {
+        let copied = status.query_hosts(move |hosts| -> Vec<HostProfile> {
             ids.into_iter().filter_map(|id| hosts.profile_of(id).cloned()).collect()
         });
         for host in &copied.ok_or_else(ended)? {

@@ -1,4 +1,4 @@
-//! What is told beside events: losses, and counters.
+//! Reports of losses and counters.
 
 use std::fmt;
 use std::io;
@@ -14,21 +14,21 @@ use super::status::LiveStatus;
 use crate::control::counters::LiveCounters;
 use crate::output::Messages;
 
-/// How often it is looked whether anything was lost.
+/// Interval between two checks for losses.
 const LOSS_CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// How often at most it is said.
+/// Minimum interval between two warnings of losses.
 const LOSS_WARNING_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The thread that writes counters at intervals, and warns of losses.
+/// Thread that writes counters at intervals and warns of losses.
 #[derive(Debug)]
 pub(super) struct Ticker {
-    /// Nothing is sent: it ends when this is dropped.
+    /// Nothing is sent: the thread ends when this sender is dropped.
     stop: Sender<()>,
     thread: JoinHandle<()>,
 }
 
 impl Ticker {
-    /// Starts it. Without an interval it writes no counters.
+    /// Starts the thread. Without an interval it writes no counters.
     pub(super) fn start(
         status: Arc<LiveStatus>,
         interval: Option<Duration>,
@@ -40,7 +40,7 @@ impl Ticker {
         Ok(Self { stop, thread })
     }
 
-    /// Ends it.
+    /// Stops the thread and waits for it.
     pub(super) fn stop(self) {
         drop(self.stop);
         let _ = self.thread.join();
@@ -57,7 +57,7 @@ fn tick(status: &LiveStatus, interval: Option<Duration>, messages: &Messages, st
         looked = Instant::now();
         let is_due = interval.is_some_and(|interval| looked.saturating_duration_since(written) >= interval);
         let counters = if is_due { status.take_interval_counters() } else { status.counters() };
-        warned.look(Losses::from_counters(&counters), looked, &|message| messages.print(message));
+        warned.update(Losses::from_counters(&counters), looked, &|message| messages.print(message));
         if is_due {
             write_counters(&counters, messages);
             written = looked;
@@ -65,8 +65,8 @@ fn tick(status: &LiveStatus, interval: Option<Duration>, messages: &Messages, st
     }
 }
 
-/// What was lost, by place. What interfaces drop is not among it: most systems count with it what they show us all the
-/// same and nobody else wants.
+/// Losses by cause. Drops of interfaces are excluded: most systems count frames that were captured but that no other
+/// protocol wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Losses {
     kernel: u64,
@@ -88,7 +88,7 @@ impl Losses {
         }
     }
 
-    /// What came since.
+    /// Returns the losses since `before`.
     fn since(self, before: Self) -> Self {
         Self {
             kernel: self.kernel.saturating_sub(before.kernel),
@@ -102,10 +102,10 @@ impl Losses {
 impl fmt::Display for Losses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let places = [
-            (self.kernel, "packets dropped by the kernel, its buffer being full"),
+            (self.kernel, "packets dropped by the kernel because its buffer was full"),
             (self.queues, "segments dropped because a worker could not keep up"),
-            (self.limits, "flows or hosts given up, their limits being reached"),
-            (self.output, "events dropped, the output being full"),
+            (self.limits, "flows or hosts evicted because a limit was reached"),
+            (self.output, "events dropped because the output queue was full"),
         ];
         let mut lost = places.into_iter().filter(|(count, _)| *count > 0);
         let Some((count, place)) = lost.next() else { return f.write_str("nothing was lost") };
@@ -114,7 +114,7 @@ impl fmt::Display for Losses {
     }
 }
 
-/// Of which losses was warned, and when.
+/// Losses that were reported, and the time of the last warning.
 #[derive(Debug, Default)]
 struct LossWarnings {
     losses: Losses,
@@ -122,8 +122,8 @@ struct LossWarnings {
 }
 
 impl LossWarnings {
-    /// Warns of what was lost since the last warning, unless that is not long ago.
-    fn look(&mut self, losses: Losses, now: Instant, warn: &dyn Fn(&dyn fmt::Display)) {
+    /// Warns of new losses, at most once in [`LOSS_WARNING_INTERVAL`].
+    fn update(&mut self, losses: Losses, now: Instant, warn: &dyn Fn(&dyn fmt::Display)) {
         if losses == self.losses
             || self.at.is_some_and(|at| now.saturating_duration_since(at) < LOSS_WARNING_INTERVAL)
         {
@@ -134,7 +134,7 @@ impl LossWarnings {
     }
 }
 
-/// The counters at a time, as events are written.
+/// Line of counters in the JSON format of events.
 #[derive(Serialize)]
 struct Line<'a> {
     ts: String,
@@ -153,7 +153,7 @@ pub(super) fn write_counters(counters: &LiveCounters, messages: &Messages) {
     }
 }
 
-/// Says in a line what came of it all.
+/// Prints one line with totals and losses.
 pub(super) fn report_totals(counters: &LiveCounters, messages: &Messages) {
     let Counters { frames, events, .. } = counters.analysis.engine;
     messages.print(&format_args!("{frames} packets, {events} events; {}", Losses::from_counters(counters)));
@@ -173,13 +173,13 @@ mod tests {
         let start = Instant::now();
         for (seconds, kernel, output) in [(0, 0, 0), (1, 5, 0), (30, 7, 1), (61, 8, 1), (200, 8, 1)] {
             let losses = Losses { kernel, output, ..Losses::default() };
-            warned.look(losses, start.checked_add(Duration::from_secs(seconds)).unwrap_or(start), &warn);
+            warned.update(losses, start.checked_add(Duration::from_secs(seconds)).unwrap_or(start), &warn);
         }
         assert_eq!(
             said.take(),
             [
-                "5 packets dropped by the kernel, its buffer being full",
-                "3 packets dropped by the kernel, its buffer being full; 1 events dropped, the output being full",
+                "5 packets dropped by the kernel because its buffer was full",
+                "3 packets dropped by the kernel because its buffer was full; 1 events dropped because the output queue was full",
             ]
         );
         assert_eq!(Losses::default().to_string(), "nothing was lost");

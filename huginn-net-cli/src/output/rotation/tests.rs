@@ -198,7 +198,7 @@ fn keeps_file_after_failed_rotation() {
 fn only_regular_files_are_rotated() {
     let rotation = Rotation { max_bytes: Some(1), ..Rotation::default() };
     let refused = RotatingFile::open(Path::new("/dev/null"), rotation, at(SIX)).unwrap_err();
-    assert_eq!(refused.to_string(), "/dev/null: not a regular file, which alone can be rotated");
+    assert_eq!(refused.to_string(), "/dev/null: cannot be rotated: not a regular file");
     let mut file = RotatingFile::open(Path::new("/dev/null"), Rotation::default(), at(SIX)).unwrap();
     assert_eq!(file.write(b"1\n", at(SIX)).unwrap(), 2);
     assert!(file.truncate_tail(1).is_err());
