@@ -21,11 +21,11 @@ pub(crate) enum Signal {
     Dump,
 }
 
-/// How long after the first stop signal another one counts as a repetition of it: `timeout` and terminals send one twice.
+/// Period after the first stop signal in which another one is ignored: `timeout` and terminals send it twice.
 const REPEATED_STOP_WINDOW: Duration = Duration::from_secs(1);
 
-/// Signals that are kept from now on, and wait to be handed on. Those to stop are not among them until they are watched:
-/// they end the program at once, wherever it hangs.
+/// Registered signals that no thread handles yet. SIGINT and SIGTERM are not among them: they end the program at once
+/// until [`Self::watch`] is called.
 #[derive(Debug)]
 pub(crate) struct PendingSignals(Signals);
 

@@ -1,4 +1,4 @@
-//! Who is connected to a socket, so many at a time.
+//! Limit on the clients of a socket.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,52 +6,52 @@ use std::time::Instant;
 
 use tokio::task::JoinHandle;
 
-/// How many may be connected at a time.
+/// Maximum number of connected clients per socket.
 pub(super) const MAX_CLIENTS: usize = 64;
 
-/// The clients of a socket. Where there is no room for one more, the one that has been silent for longest goes.
+/// Clients of a socket. A new client beyond the limit replaces the one that has been idle for longest.
 pub(super) struct Clients {
-    began: Instant,
-    /// In the order in which they came.
-    held: Vec<(JoinHandle<()>, Active)>,
+    started: Instant,
+    /// Connections in the order of their arrival.
+    connections: Vec<(JoinHandle<()>, Active)>,
 }
 
 impl Clients {
     pub(super) fn new() -> Self {
-        Self { began: Instant::now(), held: Vec::new() }
+        Self { started: Instant::now(), connections: Vec::new() }
     }
 
-    /// Serves one more. It may say when it hears of its client.
+    /// Spawns a task for a new client. The task reports the activity of its client.
     pub(super) fn admit<F>(&mut self, serve: impl FnOnce(Active) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        self.held.retain(|(task, _)| !task.is_finished());
-        if self.held.len() >= MAX_CLIENTS {
-            let silent = self.held.iter().enumerate().min_by_key(|(_, (_, active))| active.millis());
-            if let Some(place) = silent.map(|(place, _)| place) {
-                let (task, _) = self.held.remove(place);
+        self.connections.retain(|(task, _)| !task.is_finished());
+        if self.connections.len() >= MAX_CLIENTS {
+            let idle = self.connections.iter().enumerate().min_by_key(|(_, (_, active))| active.millis());
+            if let Some(index) = idle.map(|(index, _)| index) {
+                let (task, _) = self.connections.remove(index);
                 task.abort();
             }
         }
-        let active = Active { began: self.began, last: Arc::default() };
-        active.note();
-        self.held.push((tokio::spawn(serve(active.clone())), active));
+        let active = Active { started: self.started, last: Arc::default() };
+        active.touch();
+        self.connections.push((tokio::spawn(serve(active.clone())), active));
     }
 }
 
-/// When a client was last heard of.
+/// Time of the last activity of a client.
 #[derive(Clone)]
 pub(super) struct Active {
-    began: Instant,
-    /// In milliseconds since then.
+    started: Instant,
+    /// Milliseconds since `started`.
     last: Arc<AtomicU64>,
 }
 
 impl Active {
-    /// It is heard of now.
-    pub(super) fn note(&self) {
-        let millis = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    /// Sets the time of the last activity to now.
+    pub(super) fn touch(&self) {
+        let millis = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last.store(millis, Ordering::Relaxed);
     }
 

@@ -1,4 +1,4 @@
-//! All that is counted while an interface is watched: the object of `--stats-interval`, and what `--metrics` tells.
+//! Counters of live capture, as `--stats-interval` and `--metrics` report them.
 
 use std::collections::BTreeMap;
 
@@ -7,71 +7,70 @@ use serde::Serialize;
 use crate::analysis_counters::AnalysisCounters;
 use crate::output::OutputCounters;
 
-/// What was counted since the program was started.
+/// Counters since the start of the program.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct LiveCounters {
-    /// By the analysis.
+    /// Counters of the analysis.
     #[serde(flatten)]
     pub(crate) analysis: AnalysisCounters,
-    /// By each interface, by its name.
+    /// Counters of each interface, by name.
     pub(crate) capture: BTreeMap<String, CaptureCounters>,
-    /// On the way to standard output or a file.
+    /// Counters of the output queue.
     pub(crate) output: OutputCounters,
-    /// How long it takes.
+    /// Event latency.
     pub(crate) latency: LatencyCounters,
-    /// Since the program was started.
+    /// Seconds since the start of the program.
     pub(crate) uptime_seconds: u64,
 }
 
-/// What was counted of one interface.
+/// Counters of one interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct CaptureCounters {
-    /// Frames taken from it.
+    /// Frames received from the interface.
     pub(crate) received: u64,
-    /// Frames that the kernel dropped for want of room.
+    /// Frames that the kernel dropped because its buffer was full.
     pub(crate) kernel_dropped: u64,
-    /// Frames that the interface or its driver dropped, as far as the system tells; on Linux those too that were taken from
-    /// it, but which no protocol of the system itself wanted.
+    /// Frames that the interface or its driver dropped, if the system reports them. Linux also counts captured frames
+    /// that no other protocol of the system wanted.
     pub(crate) interface_dropped: Option<u64>,
-    /// Attempts to read from it that failed, and were made again.
+    /// Failed reads, which are retried.
     pub(crate) read_errors: u64,
-    /// Whether it is `up`, or why nothing comes from it.
+    /// `up`, or the reason why no frames arrive.
     pub(crate) state: String,
 }
 
-/// How late events are, and whose fault it is.
+/// Event latency, in total and within this process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct LatencyCounters {
-    /// From the time stamp of a packet to the event that it tells.
+    /// From the timestamp of a packet to its event.
     pub(crate) capture_to_event_us: LatencySummary,
-    /// From when the packet was taken from the kernel to the event.
+    /// From reading the packet from the kernel to its event.
     pub(crate) own_us: LatencySummary,
 }
 
-/// How durations spread, in microseconds.
+/// Summary of latencies, in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct LatencySummary {
-    /// How many since the last line of counters.
+    /// Number of events since the last line of counters.
     pub(crate) count: u64,
-    /// The one that half of these do not exceed.
+    /// Median.
     pub(crate) p50: u64,
-    /// The one that 99 of 100 of these do not exceed.
+    /// 99th percentile.
     pub(crate) p99: u64,
-    /// The longest of these.
+    /// Maximum.
     pub(crate) max: u64,
-    /// Those since the start.
+    /// Totals since the start.
     #[serde(skip)]
     pub(crate) total: LatencyTotals,
 }
 
-/// All durations since the start, in microseconds.
+/// Histogram of latencies since the start, in microseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct LatencyTotals {
-    /// How many.
+    /// Number of events.
     pub(crate) count: u64,
-    /// Their sum.
+    /// Sum of latencies.
     pub(crate) sum: u64,
-    /// Of ranges of durations, from the shortest on, the end of each and how many are in it. What is longer than the end
-    /// of the last counts in `count` alone.
+    /// Upper bound and number of events of each bucket, in ascending order. Longer latencies count in `count` only.
     pub(crate) ranges: Vec<(u64, u64)>,
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::counters::{CaptureCounters, LatencyTotals, LiveCounters};
 use super::families::{FAMILIES, Family, Kind, Member};
 
-/// What all names begin with.
+/// Prefix of all metric names.
 const PREFIX: &str = "huginn_net";
 
 /// A format of metrics.
@@ -25,7 +25,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The one to answer with, by the `Accept` headers of a request.
+    /// Selects the format by the `Accept` headers of a request.
     pub(super) fn wanted<'a>(mut accept: impl Iterator<Item = &'a [u8]>) -> Self {
         const OPEN_METRICS: &[u8] = b"application/openmetrics-text";
         let is_named = |value: &[u8]| value.windows(OPEN_METRICS.len()).any(|text| text == OPEN_METRICS);
@@ -98,10 +98,9 @@ impl Collector for Snapshot {
             encode_family(family, all, &mut encoder)?;
         }
         encode_capture(capture, &mut encoder)?;
-        let help = "Time from the capture of a packet to the event that it tells, since the start";
+        let help = "Time from the capture of a packet to its event, since the start";
         encode_durations("capture_to_event", help, capture_to_event, &mut encoder)?;
-        let help =
-            "Time from when a packet was taken from the kernel to the event that it tells, since the start";
+        let help = "Time from when a packet was taken from the kernel to its event, since the start";
         encode_durations("own", help, own, &mut encoder)
     }
 }
@@ -126,34 +125,41 @@ fn encode_value(kind: Kind, value: u64, metric: &mut MetricEncoder<'_>) -> fmt::
     }
 }
 
-type Told = fn(&CaptureCounters) -> Option<u64>;
+type CounterGetter = fn(&CaptureCounters) -> Option<u64>;
 
-/// What is told of each interface.
-const CAPTURE: [(&str, &str, Kind, Told); 5] = [
-    ("capture_received", "Frames taken from the interface", Kind::Counter, |told| Some(told.received)),
-    ("capture_kernel_dropped", "Frames that the kernel dropped for want of room", Kind::Counter, |told| {
-        Some(told.kernel_dropped)
+/// Metrics of each interface.
+const CAPTURE: [(&str, &str, Kind, CounterGetter); 5] = [
+    ("capture_received", "Frames taken from the interface", Kind::Counter, |counters| {
+        Some(counters.received)
     }),
+    (
+        "capture_kernel_dropped",
+        "Frames that the kernel dropped because its buffer was full",
+        Kind::Counter,
+        |counters| Some(counters.kernel_dropped),
+    ),
     (
         "capture_interface_dropped",
         "Frames that the interface or its driver dropped, and on Linux those that only the sensor wanted",
         Kind::Counter,
-        |told| told.interface_dropped,
+        |counters| counters.interface_dropped,
     ),
-    ("capture_read_errors", "Attempts to read from the interface that failed", Kind::Counter, |told| {
-        Some(told.read_errors)
+    ("capture_read_errors", "Attempts to read from the interface that failed", Kind::Counter, |counters| {
+        Some(counters.read_errors)
     }),
-    ("capture_up", "Whether the interface is up", Kind::Gauge, |told| Some(u64::from(told.state == "up"))),
+    ("capture_up", "Whether the interface is up", Kind::Gauge, |counters| {
+        Some(u64::from(counters.state == "up"))
+    }),
 ];
 
 fn encode_capture(
     interfaces: &[(String, CaptureCounters)],
     encoder: &mut DescriptorEncoder<'_>,
 ) -> fmt::Result {
-    for (name, help, kind, told) in CAPTURE {
+    for (name, help, kind, get) in CAPTURE {
         let mut metric = encoder.encode_descriptor(name, help, None, kind.metric_type())?;
         for (interface, counters) in interfaces {
-            let Some(value) = told(counters) else { continue };
+            let Some(value) = get(counters) else { continue };
             encode_value(kind, value, &mut metric.encode_family(&[("interface", interface.as_str())])?)?;
         }
     }
@@ -186,11 +192,11 @@ mod tests {
 
     use super::*;
 
-    /// The places of all numbers below `value`.
-    fn places(value: &Value, at: &str, found: &mut BTreeSet<String>) {
+    /// Collects the JSON pointers of all numbers below `value`.
+    fn numeric_paths(value: &Value, at: &str, found: &mut BTreeSet<String>) {
         match value {
             Value::Object(members) => {
-                members.iter().for_each(|(key, value)| places(value, &format!("{at}/{key}"), found));
+                members.iter().for_each(|(key, value)| numeric_paths(value, &format!("{at}/{key}"), found));
             }
             Value::Number(_) => {
                 found.insert(at.to_owned());
@@ -204,7 +210,7 @@ mod tests {
         let mut all = serde_json::to_value(LiveCounters::default()).unwrap();
         all.as_object_mut().unwrap().retain(|key, _| key != "capture" && key != "latency");
         let mut counted = BTreeSet::new();
-        places(&all, "", &mut counted);
+        numeric_paths(&all, "", &mut counted);
         let told = FAMILIES.iter().flat_map(|family| family.members).map(|member| member.path.to_owned());
         assert_eq!(told.collect::<BTreeSet<_>>(), counted);
     }

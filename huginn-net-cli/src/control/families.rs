@@ -1,18 +1,18 @@
-//! What `--metrics` tells, by the names of `--stats-interval`.
+//! Metric families of `--metrics`, mapped to the JSON keys of `--stats-interval`.
 
 use prometheus_client::metrics::MetricType;
 
-/// Counters that belong together.
+/// Metric family.
 pub(super) struct Family {
-    /// Without what all names begin with, and without `_total`.
+    /// Name without the common prefix and without `_total`.
     pub(super) name: &'static str,
-    /// What it counts.
+    /// Help text.
     pub(super) help: &'static str,
     pub(super) kind: Kind,
     pub(super) members: &'static [Member],
 }
 
-/// Whether it only grows.
+/// Type of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Counter,
@@ -28,20 +28,20 @@ impl Kind {
     }
 }
 
-/// One counter.
+/// Metric of a family.
 pub(super) struct Member {
-    /// Its place in the object of `--stats-interval`: a JSON pointer (RFC 6901).
+    /// JSON pointer (RFC 6901) into the object of `--stats-interval`.
     pub(super) path: &'static str,
-    /// What tells it from the others of its family.
+    /// Label that distinguishes the metric within its family.
     pub(super) label: Option<(&'static str, &'static str)>,
 }
 
-/// A family of one counter.
+/// Creates a family of one metric.
 const fn one(kind: Kind, name: &'static str, help: &'static str, members: &'static [Member; 1]) -> Family {
     Family { name, help, kind, members }
 }
 
-/// A family of several.
+/// Creates a family of several counters.
 const fn several(name: &'static str, help: &'static str, members: &'static [Member]) -> Family {
     Family { name, help, kind: Kind::Counter, members }
 }
@@ -54,7 +54,7 @@ const fn labeled(label: &'static str, value: &'static str, path: &'static str) -
     Member { path, label: Some((label, value)) }
 }
 
-/// All but what is told of interfaces and of latency.
+/// All families except those of interfaces and latency.
 pub(super) const FAMILIES: &[Family] = &[
     one(Kind::Counter, "frames", "Frames analysed", &unlabeled("/frames")),
     one(Kind::Counter, "captured_bytes", "Captured bytes in the frames", &unlabeled("/bytes")),
@@ -128,7 +128,7 @@ pub(super) const FAMILIES: &[Family] = &[
     ),
     several(
         "datagrams_given_up",
-        "Datagrams of which fragments were missing",
+        "Incomplete fragmented datagrams discarded",
         &[
             labeled("reason", "timeout", "/decode/fragment_timeouts"),
             labeled("reason", "room", "/decode/fragment_evictions"),
@@ -160,26 +160,21 @@ pub(super) const FAMILIES: &[Family] = &[
         &unlabeled("/segments_without_flow"),
     ),
     one(Kind::Counter, "flows_opened", "Flows opened, restarts included", &unlabeled("/flows/opened")),
-    one(
-        Kind::Counter,
-        "flows_restarted",
-        "Flows opened anew while they were held",
-        &unlabeled("/flows/restarted"),
-    ),
-    one(Kind::Counter, "flows_expired", "Flows that were idle for too long", &unlabeled("/flows/expired")),
+    one(Kind::Counter, "flows_restarted", "Flows restarted while tracked", &unlabeled("/flows/restarted")),
+    one(Kind::Counter, "flows_expired", "Flows removed after the idle timeout", &unlabeled("/flows/expired")),
     several(
         "flows_evicted",
-        "Flows given up because there were too many, or took up too much memory",
+        "Flows evicted because of the flow or memory limit",
         &[
             labeled("reason", "room", "/flows/evicted"),
             labeled("reason", "memory", "/flows/evicted_for_memory"),
         ],
     ),
-    one(Kind::Gauge, "flows_held", "Flows watched at present", &unlabeled("/flows/held")),
+    one(Kind::Gauge, "flows_held", "Flows currently tracked", &unlabeled("/flows/held")),
     one(
         Kind::Gauge,
         "flows_held_bytes",
-        "Memory that flows take up at present beside their entries",
+        "Bytes currently buffered by flows, without their table entries",
         &unlabeled("/flows/held_bytes"),
     ),
     one(Kind::Counter, "events", "Events reported", &unlabeled("/events")),
@@ -190,7 +185,7 @@ pub(super) const FAMILIES: &[Family] = &[
     ),
     several(
         "http_failures",
-        "What of HTTP could not be read",
+        "HTTP parser failures",
         &[
             labeled("reason", "head_too_long", "/http/http1/heads_too_long"),
             labeled("reason", "too_many_headers", "/http/http1/heads_with_too_many_headers"),
@@ -218,7 +213,7 @@ pub(super) const FAMILIES: &[Family] = &[
     ),
     several(
         "tls_failures",
-        "What of TLS could not be read",
+        "TLS parser failures",
         &[
             labeled("reason", "stream_malformed", "/tls/search/malformed"),
             labeled("reason", "stream_given_up", "/tls/search/given_up"),
@@ -267,23 +262,23 @@ pub(super) const FAMILIES: &[Family] = &[
         "SSH directions that could not be read after the identification string",
         &unlabeled("/ssh/parser/malformed"),
     ),
-    one(Kind::Counter, "hosts_seen", "Hosts of which something was learned", &unlabeled("/hosts/seen")),
-    one(
-        Kind::Counter,
-        "hosts_expired",
-        "Hosts of which nothing was learned for too long",
-        &unlabeled("/hosts/expired"),
-    ),
+    one(Kind::Counter, "hosts_seen", "Hosts observed", &unlabeled("/hosts/seen")),
+    one(Kind::Counter, "hosts_expired", "Hosts removed after the idle timeout", &unlabeled("/hosts/expired")),
     several(
         "hosts_evicted",
-        "Hosts forgotten because there were too many, or took up too much memory",
+        "Hosts evicted because of the host or memory limit",
         &[
             labeled("reason", "room", "/hosts/evicted"),
             labeled("reason", "memory", "/hosts/evicted_for_memory"),
         ],
     ),
-    one(Kind::Counter, "hosts_cleared", "Hosts forgotten because all were", &unlabeled("/hosts/cleared")),
-    one(Kind::Gauge, "hosts_held", "Hosts remembered at present", &unlabeled("/hosts/held")),
+    one(
+        Kind::Counter,
+        "hosts_cleared",
+        "Hosts removed because all hosts were cleared",
+        &unlabeled("/hosts/cleared"),
+    ),
+    one(Kind::Gauge, "hosts_held", "Hosts currently tracked", &unlabeled("/hosts/held")),
     one(
         Kind::Gauge,
         "hosts_held_bytes",
@@ -331,7 +326,7 @@ pub(super) const FAMILIES: &[Family] = &[
         "Bytes of lines that wait to be written",
         &unlabeled("/output/queued_bytes"),
     ),
-    one(Kind::Counter, "output_rotations", "Files set aside", &unlabeled("/output/rotations")),
+    one(Kind::Counter, "output_rotations", "Rotated files", &unlabeled("/output/rotations")),
     several(
         "output_failures",
         "Attempts at output that failed",

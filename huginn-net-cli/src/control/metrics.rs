@@ -18,12 +18,12 @@ use super::clients::Clients;
 use super::exposition::{self, Format};
 use super::{ACCEPT_RETRY_DELAY, ReadCounters};
 
-/// For how long a connection may last, whatever it does: one request is answered on it.
+/// Maximum lifetime of a connection, which serves one request.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes of a request's head, at most.
+/// Maximum length of a request head, in bytes.
 const MAX_HEAD_BYTES: usize = 16 << 10;
 
-/// Answers all who connect.
+/// Serves all clients.
 pub(super) async fn serve(listener: TcpListener, counters: ReadCounters) {
     let mut clients = Clients::new();
     loop {
@@ -32,7 +32,7 @@ pub(super) async fn serve(listener: TcpListener, counters: ReadCounters) {
             continue;
         };
         let answer = answer(stream, Arc::clone(&counters));
-        // Who is too slow, or goes, has no answer.
+        // Slow clients get no answer.
         clients.admit(|_| async { drop(time::timeout(CONNECTION_TIMEOUT, answer).await) });
     }
 }
@@ -55,7 +55,7 @@ async fn respond(request: Request<Incoming>, counters: ReadCounters) -> Response
     if request.uri().path() != "/metrics" {
         return plain(StatusCode::NOT_FOUND, "metrics are at /metrics\n");
     }
-    // The body of an answer to HEAD is left out by hyper.
+    // hyper omits the body of a response to HEAD.
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "GET or HEAD\n");
         response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));

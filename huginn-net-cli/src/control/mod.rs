@@ -1,7 +1,7 @@
-//! Answers for those who ask while an interface is watched: Prometheus, and clients of p0f.
+//! Control sockets of live capture: Prometheus metrics over HTTP and p0f's query API.
 //!
-//! One thread serves all of them; what an answer is made of is asked for in threads that come and go, so that an analysis
-//! that is busy holds up nobody but who asks for it.
+//! One thread serves all clients. Queries to the analysis run in blocking threads, so a busy analysis delays only the
+//! clients that query it.
 
 mod clients;
 pub(crate) mod counters;
@@ -27,37 +27,37 @@ use self::counters::LiveCounters;
 pub(crate) use self::p0f_socket::SocketConfig;
 use self::p0f_socket::SocketFile;
 
-/// What is known of the host of an address. It may wait for the analysis.
+/// Looks up the host of an address. May block on the analysis.
 pub(crate) type QueryHost = Arc<dyn Fn(IpAddr) -> P0fAnswer + Send + Sync>;
 
-/// What was counted. It may wait for the analysis.
+/// Reads the counters. May block on the analysis.
 pub(crate) type ReadCounters = Arc<dyn Fn() -> LiveCounters + Send + Sync>;
 
-/// Why nobody can ask.
+/// Error of opening a control socket.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ControlError {
-    /// Metrics cannot be offered there.
+    /// The metrics address cannot be bound.
     #[error("--metrics {address}: {source}")]
     Metrics { address: SocketAddr, source: io::Error },
-    /// The socket cannot be made.
+    /// The p0f socket cannot be created.
     #[error("--p0f-socket {}: {source}", .path.display())]
     Socket { path: PathBuf, source: io::Error },
-    /// Somebody answers there already.
-    #[error("--p0f-socket {}: another program answers there", .path.display())]
+    /// Another program listens on the p0f socket.
+    #[error("--p0f-socket {}: another program is listening on it", .path.display())]
     SocketInUse { path: PathBuf },
-    /// There is a file that is no socket, and may be of use to somebody.
-    #[error("--p0f-socket {}: there is a file already, and it is no socket", .path.display())]
+    /// The path names a file that is not a socket.
+    #[error("--p0f-socket {}: the file exists and is not a socket", .path.display())]
     NotASocket { path: PathBuf },
 }
 
-/// For how long to wait where connections cannot be accepted, as for want of file descriptors.
+/// Delay before accepting again after an error such as EMFILE.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(200);
-/// Threads that ask the analysis, at most.
+/// Maximum number of threads that query the analysis.
 const MAX_QUERY_THREADS: usize = 8;
-/// How long an answer that is under way may hold up the end.
+/// Time that pending answers may delay shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Where answers are given: bound before rights are dropped, served after.
+/// Listening sockets: bound before privileges are dropped, served afterwards.
 #[derive(Debug, Default)]
 pub(crate) struct Sockets {
     metrics: Option<TcpListener>,
@@ -65,7 +65,7 @@ pub(crate) struct Sockets {
 }
 
 impl Sockets {
-    /// Binds what is asked for. The socket of p0f gets its owner and permissions before anybody can connect.
+    /// Binds the requested sockets. The p0f socket has its owner and permissions before a client can connect.
     pub(crate) fn bind(
         metrics: Option<SocketAddr>,
         p0f: Option<&SocketConfig>,
@@ -75,12 +75,12 @@ impl Sockets {
         Ok(Self { metrics: metrics.map(listen).transpose()?, p0f: p0f.map(SocketFile::bind).transpose()? })
     }
 
-    /// Where metrics are offered: the port that was chosen, if 0 was asked for.
+    /// Returns the metrics address, with the assigned port if port 0 was requested.
     pub(crate) fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics.as_ref()?.local_addr().ok()
     }
 
-    /// Answers in a thread of its own, until [stopped](ControlServer::stop). None where nothing was bound.
+    /// Serves clients in a new thread until [stopped](ControlServer::stop). Returns `None` if no socket is bound.
     pub(crate) fn serve(self, hosts: QueryHost, counters: ReadCounters) -> io::Result<Option<ControlServer>> {
         let Self { metrics, p0f } = self;
         if metrics.is_none() && p0f.is_none() {
@@ -110,13 +110,13 @@ impl Sockets {
 }
 
 fn run(runtime: Runtime, stopped: oneshot::Receiver<()>, p0f: Option<SocketFile>) {
-    // Who drops the other end wants an end, too.
+    // A dropped sender stops the server too.
     let _ = runtime.block_on(stopped);
     drop(p0f);
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
 }
 
-/// The thread that answers.
+/// Thread that serves the control sockets.
 #[derive(Debug)]
 pub(crate) struct ControlServer {
     stop: oneshot::Sender<()>,
@@ -124,7 +124,7 @@ pub(crate) struct ControlServer {
 }
 
 impl ControlServer {
-    /// Ends all connections, takes away the socket of p0f, and waits for the thread.
+    /// Closes all connections, removes the p0f socket and waits for the thread.
     pub(crate) fn stop(self) {
         let _ = self.stop.send(());
         let _ = self.thread.join();

@@ -17,34 +17,34 @@ use super::clients::{Active, Clients};
 use super::{ACCEPT_RETRY_DELAY, ControlError, QueryHost};
 use crate::output::parent_directory;
 
-/// Folders of a crash at most that are passed over.
+/// Maximum number of stale directories, left by crashes, that are skipped.
 const MAX_STALE_DIRECTORIES: u32 = 1000;
 
-/// A socket as it is asked for.
+/// Requested path, permissions and owner of the socket.
 #[derive(Clone, Debug)]
 pub(crate) struct SocketConfig {
     pub(crate) path: PathBuf,
-    /// Its permissions, as `0o600`.
+    /// Permissions, such as `0o600`.
     pub(crate) mode: u32,
-    /// The user and the group that it shall belong to, if not to who runs the program.
+    /// User and group that own the socket; `None` means those of the process.
     pub(crate) owner: Option<(u32, u32)>,
 }
 
-/// A listening socket in the file system, which goes with it.
+/// Listening Unix socket; drop removes its file.
 #[derive(Debug)]
 pub(super) struct SocketFile {
     listener: UnixListener,
     path: PathBuf,
-    /// Device and inode, by which it is known from another that has taken its place.
+    /// Device and inode, which tell the socket from another file at the same path.
     id: Option<(u64, u64)>,
 }
 
 impl SocketFile {
-    /// Binds a socket with this owner and these permissions. One that nobody answers at any more is replaced.
+    /// Binds the socket with its owner and permissions. Replaces a stale socket.
     pub(super) fn bind(wanted: &SocketConfig) -> Result<Self, ControlError> {
         let path = wanted.path.as_path();
         let failed = |source| ControlError::Socket { path: path.into(), source };
-        // Whose path is too long for clients could be bound, by a way around.
+        // Reject a path that is too long for clients, although it could be bound through /proc.
         SocketAddr::from_pathname(path).map_err(failed)?;
         if let Ok(there) = fs::symlink_metadata(path) {
             if !there.file_type().is_socket() {
@@ -60,7 +60,7 @@ impl SocketFile {
         Ok(Self { listener, path: path.into(), id: id_of(path) })
     }
 
-    /// A handle of the listener for the runtime that is entered.
+    /// Returns a handle of the listener for the current runtime.
     pub(super) fn listener(&self) -> io::Result<tokio::net::UnixListener> {
         let listener = self.listener.try_clone()?;
         listener.set_nonblocking(true)?;
@@ -71,35 +71,34 @@ impl SocketFile {
 impl Drop for SocketFile {
     fn drop(&mut self) {
         if self.id.is_some() && id_of(&self.path) == self.id {
-            // The right to do so may be gone by now: who comes next replaces it.
+            // May fail without privileges: the next start replaces the stale socket.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Binds in a folder that nobody else may enter and moves the socket to its place when its permissions are set: nobody
-/// connects before, and what is replaced is so at once.
+/// Binds in a private directory, sets the permissions, then renames the socket to its path. Clients cannot connect before
+/// the rename, which also replaces a stale socket atomically.
 fn bind_in_private_directory(wanted: &SocketConfig) -> io::Result<UnixListener> {
     let SocketConfig { path, mode, owner } = wanted;
     let folder = create_private_directory(&parent_directory(path))?;
-    let unseen = folder.join("s");
+    let temporary = folder.join("s");
     let bound = bind_in_directory(&folder).and_then(|listener| {
-        fs::set_permissions(&unseen, Permissions::from_mode(*mode))?;
+        fs::set_permissions(&temporary, Permissions::from_mode(*mode))?;
         if let Some((uid, gid)) = owner {
-            chown(&unseen, Some(*uid), Some(*gid))?;
+            chown(&temporary, Some(*uid), Some(*gid))?;
         }
-        fs::rename(&unseen, path)?;
+        fs::rename(&temporary, path)?;
         Ok(listener)
     });
     if bound.is_err() {
-        let _ = fs::remove_file(&unseen);
+        let _ = fs::remove_file(&temporary);
     }
     let _ = fs::remove_dir(&folder);
     bound
 }
 
-/// Makes a folder for the moment. One that a crash left behind stays: another process may have the same number in a
-/// container of its own.
+/// Creates a temporary directory. Skips stale ones: a process in another container may have the same process ID.
 fn create_private_directory(place: &Path) -> io::Result<PathBuf> {
     let process = process::id();
     let mut number = 0_u32;
@@ -114,7 +113,7 @@ fn create_private_directory(place: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Binds `s` in this folder, of which the path may be too long for a socket: Linux knows a shorter one while it is open.
+/// Binds `s` in `folder`. Linux offers a short path through /proc if the path is too long for a socket.
 fn bind_in_directory(folder: &Path) -> io::Result<UnixListener> {
     let open = File::open(folder)?;
     let short = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
@@ -126,7 +125,7 @@ fn id_of(path: &Path) -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// Answers all who connect. A client may stay for as long as it likes, unless its place is needed.
+/// Serves clients without an idle timeout; [`Clients`] evicts idle clients at the limit.
 pub(super) async fn serve(listener: tokio::net::UnixListener, hosts: QueryHost) {
     let mut clients = Clients::new();
     loop {
@@ -137,11 +136,11 @@ pub(super) async fn serve(listener: tokio::net::UnixListener, hosts: QueryHost) 
     }
 }
 
-/// Answers one query after the other, until the client goes.
+/// Answers queries in order until the client disconnects.
 async fn answer(mut stream: tokio::net::UnixStream, hosts: QueryHost, active: Active) {
     let mut query = [0; P0fQuery::LEN];
     while stream.read_exact(&mut query).await.is_ok() {
-        active.note();
+        active.touch();
         let answer = match P0fQuery::parse(&query) {
             None => P0fAnswer::BadQuery,
             Some(query) => {
@@ -153,6 +152,6 @@ async fn answer(mut stream: tokio::net::UnixStream, hosts: QueryHost, active: Ac
         if stream.write_all(&answer.to_bytes()).await.is_err() {
             return;
         }
-        active.note();
+        active.touch();
     }
 }

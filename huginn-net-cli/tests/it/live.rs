@@ -19,17 +19,17 @@ fn live(args: &[&str]) -> (i32, String) {
 }
 
 #[test]
-fn wrong_usage_is_named_and_ends_with_2() {
+fn wrong_usage_exits_with_2_and_names_option() {
     for (args, named) in [
         (&[][..], "--interface"),
         (&["-i", "no-such-iface"], "no-such-iface: there is no such interface; there are: "),
         (&["-i", "lo", "--rotate-size", "1G"], "--output"),
         (&["-i", "lo", "-o", "x", "--rotate-keep", "3"], "--rotate-size"),
-        (&["-i", "lo", "-o", "x", "--rotate-size", "1G", "--rotate-keep", "0"], "a number from 1"),
+        (&["-i", "lo", "-o", "x", "--rotate-size", "1G", "--rotate-keep", "0"], "at least 1"),
         (&["-i", "lo", "-o", "x", "--rotate-size", "0"], "100M"),
         (&["-i", "lo", "--stats-interval", "0"], "from one second"),
         (&["-i", "lo", "--metrics", "nowhere"], "[::1]:9100"),
-        (&["-i", "lo", "--p0f-socket", "x", "--p0f-socket-mode", "888"], "in octal"),
+        (&["-i", "lo", "--p0f-socket", "x", "--p0f-socket-mode", "888"], "octal permissions"),
         (&["-i", "lo", "--snaplen", "1"], "--snaplen"),
         (&["-i", "lo", "--buffer", "1024"], "--buffer"),
         (&["-i", "lo", "-o", "x", "--hosts-file", "x"], "x: --output and --hosts-file name the same file"),
@@ -56,7 +56,7 @@ fn filter_without_libpcap_names_the_build_option() {
 fn a_wrong_expression_is_named() {
     for backend in ["packet", "libpcap"] {
         let (status, said) = live(&["-i", "lo", "--backend", backend, "tcp", "prot", "80"]);
-        // Without rights libpcap says of these first.
+        // Without privileges libpcap reports the missing permission first.
         assert!(
             status == 2 && said.contains("tcp prot 80") || status == 1 && said.contains("setcap"),
             "{said}"

@@ -35,7 +35,7 @@ impl HostsWriter {
         Ok(Self(request))
     }
 
-    /// Has it done once more. Of several requests while it is being done one is remembered.
+    /// Requests one more write. Several requests during a write count as one.
     pub(super) fn request(&self) {
         let _ = self.0.try_send(());
     }
