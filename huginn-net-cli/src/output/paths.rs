@@ -1,10 +1,10 @@
-//! Where files lie.
+//! Paths of output files.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The folder that a file lies in.
+/// Returns the directory of a file.
 pub(crate) fn parent_directory(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
@@ -12,14 +12,14 @@ pub(crate) fn parent_directory(path: &Path) -> PathBuf {
     }
 }
 
-/// Where a file lies, or will lie, once all links are followed: what is renamed is then the file and not a link to it.
-/// What is neither a file nor nothing yet keeps its name.
+/// Resolves symbolic links of an existing or future file, so that a rename affects the file and not a link to it.
+/// Devices and pipes keep their path.
 pub(crate) fn resolved(path: &Path) -> PathBuf {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
         Ok(_) => path.to_owned(),
         Err(_) => {
-            // Nothing, or a link to nothing.
+            // The path does not exist or is a dangling link.
             let path =
                 fs::read_link(path).map_or_else(|_| path.to_owned(), |to| parent_directory(path).join(to));
             match (fs::canonicalize(parent_directory(&path)), path.file_name()) {
@@ -30,14 +30,14 @@ pub(crate) fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether this process may make and rename files in the folder of this one.
+/// Checks that this process may create and rename files in the directory of `path`.
 #[cfg(target_os = "linux")]
 pub(crate) fn check_directory_writable(path: &Path) -> io::Result<()> {
     use nix::unistd::{AccessFlags, access};
     Ok(access(&parent_directory(path), AccessFlags::W_OK | AccessFlags::X_OK)?)
 }
 
-/// Elsewhere it is seen when the time has come.
+/// Other systems report the error when the file is created.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn check_directory_writable(_path: &Path) -> io::Result<()> {
     Ok(())
