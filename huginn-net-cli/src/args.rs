@@ -125,7 +125,7 @@ pub(crate) struct OutputArguments {
 #[cfg(unix)]
 const LIVE_HELP: &str = "\
 Signals:
-  SIGINT, SIGTERM  write queued events and exit; a second one exits at once
+  SIGINT, SIGTERM  write queued events and exit; another one after 1 s exits at once
   SIGHUP           reopen --output
   SIGUSR1          write host profiles to --hosts-file
 
