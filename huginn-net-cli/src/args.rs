@@ -1,4 +1,4 @@
-//! What can be typed.
+//! Command-line arguments.
 
 #[cfg(unix)]
 use std::net::{Ipv4Addr, SocketAddr};
@@ -15,7 +15,7 @@ use crate::commands::explain::ExplainCommand;
 #[cfg(unix)]
 use crate::output::{parse_interval, parse_size};
 
-/// Passive network fingerprinting: says, from packets alone, who is talking.
+/// Passive OS, HTTP, TLS and SSH fingerprinting from captured or live traffic
 #[derive(Debug, Parser)]
 #[command(name = "huginn-net", version, max_term_width = 100, propagate_version = true)]
 pub(crate) struct Arguments {
@@ -27,16 +27,16 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Analyse capture files
     Pcap(PcapArguments),
-    /// Watch interfaces until told to stop
+    /// Analyse live traffic until SIGINT or SIGTERM
     #[cfg(unix)]
     Live(Box<LiveArguments>),
-    /// List the interfaces that can be watched
+    /// List capture interfaces
     #[cfg(unix)]
     Interfaces(InterfacesArguments),
     /// Inspect a signature database
     #[command(subcommand)]
     Db(DbCommand),
-    /// Say in words what a fingerprint holds
+    /// Explain the fields of a fingerprint
     #[command(subcommand)]
     Explain(ExplainCommand),
 }
@@ -53,33 +53,33 @@ pub(crate) struct PcapArguments {
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 
-    /// Only the hosts, at the end of each file, instead of the events: what each of them is and did, and why it is
-    /// thought so. A table for people, or one JSON object a host
+    /// Print a summary of hosts after each file instead of events: systems, software and the reasons for each verdict.
+    /// A table, or one JSON object per host with --format json
     #[arg(long, help_heading = "Output")]
     pub(crate) summary: bool,
 }
 
-/// What is analysed, and against what.
+/// Selects the packets and the signature database.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Analysis")]
 pub(crate) struct AnalysisArguments {
-    /// Signature database in p0f v3 syntax, instead of the built-in one
+    /// Signature database in p0f v3 syntax [default: the built-in one]
     #[arg(long, value_name = "FILE")]
     pub(crate) db: Option<PathBuf>,
 
-    /// What to look for
+    /// Protocols to fingerprint
     #[arg(long, value_enum, value_delimiter = ',', default_value = "tcp,http,tls,ssh", value_name = "LIST")]
     pub(crate) protocols: Vec<ProtocolArgument>,
 
-    /// Only packets that this BPF expression selects (pcap-filter(7); needs a build with the feature libpcap)
+    /// Analyse only packets that match this BPF expression (pcap-filter(7); needs a build with the feature libpcap)
     #[arg(long, value_name = "BPF")]
     pub(crate) filter: Option<String>,
 
-    /// Only packets from or to this port; may be repeated
+    /// Analyse only packets from or to this port; may be repeated
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Vec<u16>,
 
-    /// Only packets from or to this network (CIDR) or address; may be repeated
+    /// Analyse only packets from or to this network (CIDR) or address; may be repeated
     #[arg(long, value_name = "NET", value_parser = parse_net)]
     pub(crate) net: Vec<IpNet>,
 
@@ -87,44 +87,47 @@ pub(crate) struct AnalysisArguments {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
 
-    /// Worker threads: a number, or 'auto' for one per processor where the input is long enough
+    /// Number of worker threads, or 'auto' for one per processor if the input is at least 4 MiB
     #[arg(short, long, value_name = "N", default_value = "1", value_parser = parse_workers)]
     pub(crate) workers: Workers,
 
-    /// Count wrong TCP and UDP checksums too (packets are never dropped for one)
+    /// Verify TCP and UDP checksums and count wrong ones (no packet is dropped for it)
     #[arg(long)]
     pub(crate) checksums: bool,
 }
 
-/// Where events go, and how they look.
+/// Selects the format and the destination of events.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArguments {
-    /// How events are written
+    /// Output format
     #[arg(long, value_enum, default_value = "human")]
     pub(crate) format: Format,
 
-    /// Write events to this file instead of standard output; 'live' appends to it
+    /// Write events to this file instead of standard output ('live' appends)
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Write the counters to standard error at the end, as one JSON object
+    /// Write counters to standard error at the end, as one JSON object
     #[arg(long)]
     pub(crate) stats: bool,
 
-    /// Nothing on standard error but what goes wrong: no progress bar, no closing words
+    /// Print only errors and warnings on standard error: no progress bar, no totals
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 
-    /// Say more on standard error: what each file held, which rights were given up
+    /// Print totals of each file and dropped privileges on standard error
     #[arg(short, long, action = ArgAction::SetTrue)]
     pub(crate) verbose: bool,
 }
 
-/// Signals and exit status, with an example.
+/// Explains the signals and gives an example.
 #[cfg(unix)]
 const LIVE_HELP: &str = "\
-SIGINT and SIGTERM end it with all that is queued, SIGHUP opens --output anew, SIGUSR1 has it write what is known of hosts.
+Signals:
+  SIGINT, SIGTERM  write queued events and exit; another one after 1 s exits at once
+  SIGHUP           reopen --output
+  SIGUSR1          write host profiles to --hosts-file
 
 Example:
   sudo huginn-net live -i eth0 --user nobody --format json | jq -c '[.ts, .event, .client.ip]'";
@@ -133,11 +136,11 @@ Example:
 #[derive(Args, Debug)]
 #[command(after_help = LIVE_HELP)]
 pub(crate) struct LiveArguments {
-    /// Interface to watch; may be repeated ('huginn-net interfaces' lists them)
+    /// Interface to capture from; may be repeated ('huginn-net interfaces' lists them)
     #[arg(short, long = "interface", required = true, value_name = "IFACE")]
     pub(crate) interfaces: Vec<String>,
 
-    /// Only packets that this BPF expression selects, as --filter (pcap-filter(7); needs a build with the feature libpcap)
+    /// BPF expression, same as --filter (pcap-filter(7); needs a build with the feature libpcap)
     #[arg(value_name = "BPF", conflicts_with = "filter")]
     pub(crate) expression: Vec<String>,
 
@@ -157,16 +160,16 @@ pub(crate) struct LiveArguments {
     pub(crate) service: ServiceArguments,
 }
 
-/// How packets are taken from the kernel.
+/// Configures packet capture.
 #[cfg(unix)]
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Capture")]
 pub(crate) struct CaptureArguments {
-    /// What captures [default: packet on Linux; libpcap elsewhere and where a BPF expression is given]
+    /// Capture backend [default: packet on Linux; libpcap on other systems or with a BPF expression]
     #[arg(long, value_enum, value_name = "NAME")]
     pub(crate) backend: Option<BackendArgument>,
 
-    /// Take each packet as it comes, not several at a time: events are some milliseconds earlier, and cost more
+    /// Deliver each packet at once instead of in batches: saves some milliseconds of latency and costs CPU time
     #[arg(long)]
     pub(crate) immediate_mode: bool,
 
@@ -174,11 +177,11 @@ pub(crate) struct CaptureArguments {
     #[arg(short = 'p', long)]
     pub(crate) no_promiscuous: bool,
 
-    /// Bytes of a packet that are looked at
+    /// Capture at most this many bytes of each packet
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 18, value_parser = clap::value_parser!(u32).range(64..=1 << 18))]
     pub(crate) snaplen: u32,
 
-    /// Room in the kernel for packets that wait to be read, for each interface; allocated at once
+    /// Kernel buffer of each interface, in MiB; allocated at startup
     #[arg(long, value_name = "MIB", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1023))]
     pub(crate) buffer: u32,
 }
@@ -186,61 +189,61 @@ pub(crate) struct CaptureArguments {
 #[cfg(unix)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BackendArgument {
-    /// AF_PACKET sockets of Linux, without a system library
+    /// Linux AF_PACKET sockets; needs no system library
     Packet,
     /// libpcap (needs a build with the feature libpcap)
     Libpcap,
 }
 
-/// When a new output file is begun. Without these only SIGHUP does it, by which logrotate and its like ask for it.
+/// Configures log rotation. Without these options only SIGHUP, which logrotate sends, reopens the file.
 #[cfg(unix)]
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Rotation of --output (SIGHUP opens it anew)")]
+#[command(next_help_heading = "Rotation of --output (SIGHUP reopens it)")]
 #[command(group = clap::ArgGroup::new("rotations").args(["rotate_size", "rotate_interval"]).multiple(true))]
 pub(crate) struct RotationArguments {
-    /// Before it grows longer than this: a number of bytes, 100M, 1G
+    /// Rotate before the file exceeds this size: a number of bytes, 100M, 1G
     #[arg(long, value_name = "SIZE", requires = "output", value_parser = parse_size)]
     pub(crate) rotate_size: Option<u64>,
 
-    /// When this time has passed: 15m, 1h, 1d, counted from midnight UTC
+    /// Rotate at this interval: 15m, 1h, 1d, counted from midnight UTC
     #[arg(long, value_name = "TIME", requires = "output", value_parser = parse_interval)]
     pub(crate) rotate_interval: Option<Duration>,
 
-    /// Keep so many of the files that were set aside [default: all]
+    /// Keep this many rotated files [default: all]
     #[arg(long, value_name = "N", requires = "rotations", value_parser = parse_keep)]
     pub(crate) rotate_keep: Option<usize>,
 }
 
-/// What makes a service of it.
+/// Configures the program as a service.
 #[cfg(unix)]
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Service")]
 pub(crate) struct ServiceArguments {
-    /// Write the counters to standard error this often, as one JSON object: 60s, 5m
+    /// Write counters to standard error at this interval, as one JSON object: 60s, 5m
     #[arg(long, value_name = "TIME", value_parser = parse_interval)]
     pub(crate) stats_interval: Option<Duration>,
 
-    /// Offer the counters to Prometheus at http://ADDR:PORT/metrics; a port alone is one of 127.0.0.1
+    /// Serve Prometheus metrics at http://ADDR:PORT/metrics; a bare port listens on 127.0.0.1
     #[arg(long, value_name = "ADDR:PORT", value_parser = parse_address)]
     pub(crate) metrics: Option<SocketAddr>,
 
-    /// Answer clients of p0f's API on this Unix socket
+    /// Serve p0f's query API on this Unix socket
     #[arg(long, value_name = "PATH")]
     pub(crate) p0f_socket: Option<PathBuf>,
 
-    /// The permissions of that socket, in octal
+    /// Permissions of the p0f socket, in octal
     #[arg(long, value_name = "MODE", requires = "p0f_socket", default_value = "600", value_parser = parse_mode)]
     pub(crate) p0f_socket_mode: u32,
 
-    /// Where SIGUSR1 has all that is known of hosts written, one JSON object a host [default: standard error]
+    /// File that SIGUSR1 writes host profiles to, one JSON object per host [default: standard error]
     #[arg(long, value_name = "FILE")]
     pub(crate) hosts_file: Option<PathBuf>,
 
-    /// Run as this user once all is open: a name, or UID:GID
+    /// Switch to this user after interfaces and sockets are open: a name, or UID:GID
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
 
-    /// Do not confine the program to its output by Landlock
+    /// Do not restrict file access with Landlock
     #[arg(long)]
     pub(crate) no_sandbox: bool,
 }
@@ -248,7 +251,7 @@ pub(crate) struct ServiceArguments {
 #[cfg(unix)]
 #[derive(Args, Debug)]
 pub(crate) struct InterfacesArguments {
-    /// How they are listed
+    /// Output format
     #[arg(long, value_enum, default_value = "human")]
     pub(crate) format: ListFormat,
 }
@@ -256,37 +259,37 @@ pub(crate) struct InterfacesArguments {
 #[cfg(unix)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListFormat {
-    /// A table for people
+    /// A table
     Human,
-    /// JSON Lines, one interface each
+    /// JSON Lines, one interface per line
     Json,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProtocolArgument {
-    /// Operating systems, link types and distances from TCP SYN and SYN+ACK segments
+    /// Operating system, link type and distance from TCP SYN and SYN+ACK segments
     Tcp,
-    /// Browsers and servers from requests and responses in the clear: HTTP/1, HTTP/2
+    /// Browsers and servers from cleartext HTTP/1 and HTTP/2
     Http,
-    /// TLS clients and servers from their hellos over TCP, QUIC and DTLS: JA4, JA3
+    /// TLS clients and servers from hellos over TCP, QUIC and DTLS: JA4, JA3
     Tls,
-    /// SSH clients and servers from their identification strings and algorithms: HASSH
+    /// SSH clients and servers from identification strings and algorithms: HASSH
     Ssh,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Blocks for people
+    /// Readable blocks of text
     Human,
-    /// JSON Lines, one event each
+    /// JSON Lines, one event per line
     Json,
-    /// The log lines of p0f 3.09b
+    /// Log lines of p0f 3.09b
     P0f,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DbCommand {
-    /// Count what a database holds
+    /// Count the entries of a database
     Stats {
         /// Database in p0f v3 syntax [default: the built-in one]
         #[arg(value_name = "FILE")]
@@ -304,7 +307,7 @@ pub(crate) enum DbCommand {
         /// The signature, such as '4:64+0:0:1460:mss*44,7:mss,sok,ts,nop,ws:df,id+:0'
         #[arg(value_name = "SIGNATURE")]
         signature: String,
-        /// Take it for that of a SYN+ACK
+        /// Match it as a SYN+ACK
         #[arg(long)]
         response: bool,
         /// Database in p0f v3 syntax, instead of the built-in one
@@ -313,7 +316,7 @@ pub(crate) enum DbCommand {
     },
 }
 
-/// How many worker threads analyse packets.
+/// Number of worker threads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Workers {
     Count(NonZeroUsize),
@@ -321,7 +324,7 @@ pub(crate) enum Workers {
 }
 
 impl Workers {
-    /// The number for an input of this many bytes; `None` where its length is unknown.
+    /// Returns the number for an input of `len` bytes; `None` means an unknown length.
     pub(crate) fn for_input(self, len: Option<u64>) -> NonZeroUsize {
         match self {
             Self::Count(count) => count,
@@ -331,45 +334,45 @@ impl Workers {
     }
 }
 
-/// The shortest input for which several workers are faster than one, in bytes: starting threads and sharing blocks takes
-/// about as long as two workers save on 4 MB of web pages.
+/// Shortest input that several workers analyse faster than one, in bytes. Two workers save on 4 MB of web traffic about
+/// the time that starting threads and sharing blocks costs.
 const MIN_PARALLEL_LEN: u64 = 4 << 20;
 
 fn parse_workers(text: &str) -> Result<Workers, String> {
     if text == "auto" {
         return Ok(Workers::Auto);
     }
-    text.parse().map(Workers::Count).map_err(|_| "not a number from 1, nor 'auto'".to_owned())
+    text.parse().map(Workers::Count).map_err(|_| "expected a number of at least 1, or 'auto'".to_owned())
 }
 
-/// An address and a port, or a port of this machine alone.
+/// Parses `ADDR:PORT`, or a port on the loopback address.
 #[cfg(unix)]
 fn parse_address(text: &str) -> Result<SocketAddr, String> {
     let port = || text.parse().map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     text.parse()
         .or_else(|_| port())
-        .map_err(|_| "neither an address with a port such as [::1]:9100, nor a port".to_owned())
+        .map_err(|_| "expected ADDR:PORT such as [::1]:9100, or a port".to_owned())
 }
 
-/// A number of files from 1: the newest at least is kept.
+/// Parses a number of files, at least 1: the newest is always kept.
 #[cfg(unix)]
 fn parse_keep(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|keep| *keep > 0).ok_or_else(|| "not a number from 1".to_owned())
+    text.parse().ok().filter(|keep| *keep > 0).ok_or_else(|| "expected a number of at least 1".to_owned())
 }
 
-/// Permissions as `chmod` takes them.
+/// Parses octal permissions as `chmod` does.
 #[cfg(unix)]
 fn parse_mode(text: &str) -> Result<u32, String> {
     u32::from_str_radix(text, 8)
         .ok()
         .filter(|mode| *mode <= 0o777)
-        .ok_or_else(|| "not permissions in octal such as 660".to_owned())
+        .ok_or_else(|| "expected octal permissions such as 660".to_owned())
 }
 
-/// A network in CIDR notation, or one address.
+/// Parses a network in CIDR notation, or one address.
 fn parse_net(text: &str) -> Result<IpNet, String> {
     let address = || text.parse().map(|address: std::net::IpAddr| IpNet::from(address));
     text.parse()
         .or_else(|_| address())
-        .map_err(|_| "not a network such as 192.0.2.0/24, nor an address".to_owned())
+        .map_err(|_| "expected a network such as 192.0.2.0/24, or an address".to_owned())
 }

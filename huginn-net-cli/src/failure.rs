@@ -1,4 +1,4 @@
-//! What can stop the program, as sentences and exit statuses.
+//! Errors that end the program, with their messages and exit statuses.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -8,66 +8,66 @@ use huginn_net::{CaptureError, DatabaseError};
 #[cfg(unix)]
 use huginn_net_live::LiveError;
 
-/// A capture could not be read, ended malformed, or an answer could not be written.
+/// Exit status of a runtime failure: an unreadable or damaged capture, or output that cannot be written.
 pub(crate) const FAILED: u8 = 1;
-/// The command line asks for what cannot be done.
+/// Exit status of wrong usage.
 pub(crate) const USAGE: u8 = 2;
 
-/// Why the program stops.
+/// Error that ends the program.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// A capture ended with an error; what came before it was analysed.
+    /// A capture ended with an error; the packets before it were analysed.
     #[error(transparent)]
     Capture(#[from] CaptureError),
     /// A file that is not a capture could not be read.
     #[error("{path}: {source}")]
     Read { path: String, source: io::Error },
-    /// A signature database is wrong.
+    /// A signature database has a syntax error.
     #[error("{path}: {source}")]
     Database { path: String, source: DatabaseError },
-    /// A raw signature is wrong.
+    /// A raw signature has a syntax error.
     #[error("signature '{text}': {source}")]
     Signature { text: String, source: huginn_net::tcp::ParseError },
-    /// A filter expression is wrong.
+    /// A filter expression does not compile.
     #[cfg(feature = "libpcap")]
     #[error(transparent)]
     Bpf(#[from] huginn_net::core::BpfError),
-    /// A filter expression was given to a build that knows none.
+    /// A filter expression was given to a build without libpcap.
     #[cfg(not(feature = "libpcap"))]
     #[error(
-        "filter expressions need libpcap, which this build does without: install libpcap-dev and build with `--features libpcap`, or use --port and --net"
+        "this build has no libpcap, which filter expressions need: install libpcap-dev and build with `--features libpcap`, or use --port and --net"
     )]
     NoBpf,
-    /// Hosts were asked for in a format that has none.
-    #[error("--format p0f has no lines for --summary: use --format human or json")]
+    /// The p0f format has no lines for hosts.
+    #[error("--summary does not support --format p0f: use --format human or json")]
     NoP0fSummary,
-    /// The file for events is one of those to be read.
-    #[error("{path}: is both input and output")]
+    /// The output file is also an input file.
+    #[error("{path}: input and output are the same file")]
     OverInput { path: String },
-    /// The file for events could not be made.
+    /// The output file could not be created.
     #[error("{path}: {source}")]
     Create { path: String, source: io::Error },
-    /// Two of the files that are written are one.
+    /// Two output options name the same file.
     #[cfg(unix)]
-    #[error("{path}: is the file of both {first} and {second}")]
+    #[error("{path}: {first} and {second} name the same file")]
     SameFile { path: crate::output::PathName, first: &'static str, second: &'static str },
     /// Interfaces could not be opened.
     #[cfg(unix)]
     #[error(transparent)]
     Live(#[from] LiveError),
-    /// They may not be opened.
+    /// The user lacks the permission to open interfaces.
     #[cfg(unix)]
     #[error("{source}\n{fix}")]
     NoRights { source: LiveError, fix: String },
-    /// Rights could not be given up.
+    /// Privileges could not be dropped.
     #[cfg(unix)]
     #[error(transparent)]
     Rights(#[from] crate::privileges::PrivilegeError),
-    /// Those who ask cannot be answered.
+    /// The control sockets could not be opened.
     #[cfg(unix)]
     #[error(transparent)]
-    Ask(#[from] crate::ask::AskError),
-    /// The file for events cannot be used.
+    Control(#[from] crate::control::ControlError),
+    /// The output file cannot be used.
     #[cfg(unix)]
     #[error(transparent)]
     Output(#[from] crate::output::OutputError),
@@ -91,18 +91,18 @@ impl Failure {
             #[cfg(unix)]
             Self::Rights(error) if !error.is_usage() => FAILED,
             #[cfg(unix)]
-            Self::NoRights { .. } | Self::Ask(_) | Self::Output(_) | Self::Start { .. } => FAILED,
+            Self::NoRights { .. } | Self::Control(_) | Self::Output(_) | Self::Start { .. } => FAILED,
             _ => USAGE,
         })
     }
 
-    /// Whether the reader of our output has gone, which is its right.
+    /// Whether the reader of the output closed the pipe, which is no failure.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 }
 
-/// Writes one line to standard error; where nobody can be told, the exit status still tells.
+/// Writes one line to standard error and ignores write errors: the exit status reports the failure too.
 pub(crate) fn report(message: &dyn fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "huginn-net: {message}");
 }

@@ -1,4 +1,4 @@
-//! How late events are: from the capture of a packet, and from when it came into our hands.
+//! Event latency, measured from the capture of a packet and from its arrival in this process.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,19 +7,19 @@ use std::time::SystemTime;
 use hdrhistogram::Histogram;
 use huginn_net::Timestamp;
 
-use crate::ask::counters::{LatencyCounters, Spread, Total};
+use crate::control::counters::{LatencyCounters, LatencySummary, LatencyTotals};
 
-/// Durations up to an hour, in microseconds; longer ones count as that.
-const LONGEST: u64 = 3_600_000_000;
-/// Decimal digits to which durations are told apart.
+/// Longest recorded latency, one hour, in microseconds; longer ones are recorded as this value.
+const MAX_LATENCY_MICROS: u64 = 3_600_000_000;
+/// Significant decimal digits of recorded latencies.
 const DIGITS: u8 = 2;
-/// Where the ranges end by which a distribution is told, in microseconds.
-const RANGE_ENDS: [u64; 16] = [
+/// Upper bounds of the histogram buckets of `--metrics`, in microseconds.
+const BUCKET_BOUNDS: [u64; 16] = [
     50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
     2_500_000, 10_000_000,
 ];
 
-/// The distributions of both, readable from any thread.
+/// Both latency distributions, readable from any thread.
 #[derive(Debug)]
 pub(crate) struct Latency(Mutex<Measured>);
 
@@ -29,16 +29,16 @@ struct Measured {
     own: Distribution,
 }
 
-/// How durations are distributed, in microseconds.
+/// Distribution of latencies in microseconds.
 #[derive(Debug)]
 struct Distribution {
-    /// Of those since the last line of counters.
+    /// Latencies since the last line of counters.
     recent: Histogram<u64>,
-    /// How many since the start, and their sum.
+    /// Number of events since the start, and the sum of their latencies.
     count: u64,
     sum: u64,
-    /// How many end in each range and in none before it.
-    ranges: [u64; RANGE_ENDS.len()],
+    /// Number of latencies in each bucket, not cumulative.
+    ranges: [u64; BUCKET_BOUNDS.len()],
 }
 
 impl Latency {
@@ -46,30 +46,32 @@ impl Latency {
         Ok(Self(Mutex::new(Measured { capture_to_event: Distribution::new()?, own: Distribution::new()? })))
     }
 
-    /// Notes that the events of packets captured at these times, in nanoseconds since the Unix epoch, are out by now, the
-    /// first of the packets having been taken from the kernel at this time.
-    pub(crate) fn note(&self, captured: &[u64], taken_at: Option<Timestamp>) {
+    /// Records the latency of events that were just queued for output.
+    ///
+    /// `captured` holds the capture times of their packets in nanoseconds since the Unix epoch. `taken_at` is the time at
+    /// which the first packet was read from the kernel.
+    pub(crate) fn record(&self, captured: &[u64], taken_at: Option<Timestamp>) {
         let now = Timestamp::from(SystemTime::now()).as_nanos();
         let mut measured = self.lock();
         for captured in captured {
-            measured.capture_to_event.note(now.saturating_sub(*captured), 1);
+            measured.capture_to_event.record(now.saturating_sub(*captured), 1);
         }
         if let Some(taken_at) = taken_at {
-            measured.own.note(now.saturating_sub(taken_at.as_nanos()), captured.len() as u64);
+            measured.own.record(now.saturating_sub(taken_at.as_nanos()), captured.len() as u64);
         }
     }
 
-    /// What was measured so far, the quantiles since they were last [begun anew](Self::begin_anew).
+    /// Returns totals since the start, and quantiles since the last [`Self::reset_interval`].
     pub(crate) fn counters(&self) -> LatencyCounters {
         let measured = self.lock();
         LatencyCounters {
-            capture_to_event_us: measured.capture_to_event.spread(),
-            own_us: measured.own.spread(),
+            capture_to_event_us: measured.capture_to_event.summary(),
+            own_us: measured.own.summary(),
         }
     }
 
-    /// Has the quantiles begin anew: what was late an hour ago says nothing of now.
-    pub(crate) fn begin_anew(&self) {
+    /// Resets the quantiles, which describe the current interval only.
+    pub(crate) fn reset_interval(&self) {
         let mut measured = self.lock();
         measured.capture_to_event.recent.reset();
         measured.own.recent.reset();
@@ -83,31 +85,31 @@ impl Latency {
 
 impl Distribution {
     fn new() -> io::Result<Self> {
-        let recent = Histogram::new_with_bounds(1, LONGEST, DIGITS).map_err(io::Error::other)?;
-        Ok(Self { recent, count: 0, sum: 0, ranges: [0; RANGE_ENDS.len()] })
+        let recent = Histogram::new_with_bounds(1, MAX_LATENCY_MICROS, DIGITS).map_err(io::Error::other)?;
+        Ok(Self { recent, count: 0, sum: 0, ranges: [0; BUCKET_BOUNDS.len()] })
     }
 
-    /// Notes one duration for so many events.
-    fn note(&mut self, nanos: u64, events: u64) {
+    /// Records one latency for `events` events.
+    fn record(&mut self, nanos: u64, events: u64) {
         let micros = nanos.div_ceil(1000);
         self.recent.saturating_record_n(micros, events);
         self.count = self.count.saturating_add(events);
         self.sum = self.sum.saturating_add(micros.saturating_mul(events));
-        let range = RANGE_ENDS.partition_point(|end| *end < micros);
+        let range = BUCKET_BOUNDS.partition_point(|end| *end < micros);
         if let Some(count) = self.ranges.get_mut(range) {
             *count = count.saturating_add(events);
         }
     }
 
-    fn spread(&self) -> Spread {
+    fn summary(&self) -> LatencySummary {
         let Self { recent, count, sum, ranges } = self;
-        let ranges = RANGE_ENDS.into_iter().zip(*ranges).collect();
-        Spread {
+        let ranges = BUCKET_BOUNDS.into_iter().zip(*ranges).collect();
+        LatencySummary {
             count: recent.len(),
             p50: recent.value_at_quantile(0.5),
             p99: recent.value_at_quantile(0.99),
             max: recent.max(),
-            total: Total { count: *count, sum: *sum, ranges },
+            total: LatencyTotals { count: *count, sum: *sum, ranges },
         }
     }
 }
@@ -121,11 +123,11 @@ mod tests {
     #[test]
     fn durations_are_told_by_quantiles_and_ranges() {
         let mut distribution = Distribution::new().unwrap();
-        distribution.note(0, 0);
-        distribution.note(49_001, 97);
-        distribution.note(250_000, 2);
-        distribution.note(u64::MAX, 1);
-        let spread = distribution.spread();
+        distribution.record(0, 0);
+        distribution.record(49_001, 97);
+        distribution.record(250_000, 2);
+        distribution.record(u64::MAX, 1);
+        let spread = distribution.summary();
         assert_eq!((spread.count, spread.p50, spread.p99), (100, 50, 250));
         assert!((3600..3700).contains(&(spread.max / 1_000_000)), "an hour, to two digits");
         assert_eq!(spread.total.ranges[..3], [(50, 97), (100, 0), (250, 2)]);
@@ -135,27 +137,27 @@ mod tests {
     #[test]
     fn quantiles_are_those_since_they_began_anew() {
         let latency = Latency::new().unwrap();
-        latency.note(&[0], None);
-        latency.begin_anew();
+        latency.record(&[0], None);
+        latency.reset_interval();
         let of_none = latency.counters().capture_to_event_us;
         assert_eq!((of_none.count, of_none.p99, of_none.max, of_none.total.count), (0, 0, 0, 1));
-        latency.note(&[u64::MAX], None);
+        latency.record(&[u64::MAX], None);
         let of_one = latency.counters().capture_to_event_us;
         assert_eq!((of_one.count, of_one.total.count, of_one.total.ranges[0]), (1, 2, (50, 1)));
         assert!(of_one.max <= 1);
     }
 
     #[test]
-    fn an_event_is_as_late_as_its_packet_and_as_the_first_packet_of_its_round() {
+    fn measures_latency_from_packet_and_batch_start() {
         let latency = Latency::new().unwrap();
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
         let ago = |millis: u64| u64::try_from(now.as_nanos()).unwrap() - millis * 1_000_000;
         let taken_at = Timestamp::new(0, 0, 9);
-        latency.note(&[ago(20_000), ago(30_000)], None);
-        latency.note(&[ago(20_000)], Some(taken_at));
+        latency.record(&[ago(20_000), ago(30_000)], None);
+        latency.record(&[ago(20_000)], Some(taken_at));
         let counters = latency.counters();
         assert_eq!((counters.capture_to_event_us.count, counters.own_us.count), (3, 1));
         assert!((19_900_000..25_000_000).contains(&counters.capture_to_event_us.p50));
-        assert!(counters.own_us.max >= LONGEST);
+        assert!(counters.own_us.max >= MAX_LATENCY_MICROS);
     }
 }

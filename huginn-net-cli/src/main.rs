@@ -1,10 +1,10 @@
-//! The program `huginn-net`: says from packets alone who is talking.
+//! The program `huginn-net`: passive OS, HTTP, TLS and SSH fingerprinting.
 
-mod analysed;
+mod analysis_counters;
 mod args;
-#[cfg(unix)]
-mod ask;
 mod commands;
+#[cfg(unix)]
+mod control;
 mod failure;
 #[cfg(unix)]
 mod latency;
@@ -12,7 +12,7 @@ mod output;
 #[cfg(target_os = "linux")]
 mod privileges;
 #[cfg(all(unix, not(target_os = "linux")))]
-#[path = "privileges/elsewhere.rs"]
+#[path = "privileges/unsupported.rs"]
 mod privileges;
 #[cfg(unix)]
 mod signals;

@@ -1,4 +1,4 @@
-//! Rights that are given up once everything is open: the user, capabilities, and by Landlock the rest of the system.
+//! Dropping of privileges after interfaces and sockets are open: user, capabilities and, by Landlock, file access.
 
 mod account;
 mod confinement;
@@ -18,52 +18,52 @@ use self::account::Account;
 use self::confinement::{Confinement, confine};
 pub(crate) use self::policy::Policy;
 
-/// What holds now.
+/// Privileges after dropping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dropped {
     uid: Uid,
     gid: Gid,
-    /// The capabilities that no set holds but the bounding one, which only who has CAP_SETPCAP can empty. With
-    /// no-new-privs they cannot be had again.
+    /// Number of capabilities left in the bounding set, which only CAP_SETPCAP can clear. With no-new-privs the process
+    /// cannot regain them.
     bounding: usize,
-    /// Nothing where it was not wanted.
+    /// `None` with --no-sandbox.
     confinement: Option<Confinement>,
 }
 
-/// Rights could not be given up, or would not suffice for what is to be done without them.
+/// Error of dropping privileges.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum PrivilegeError {
     /// There is no such user.
-    #[error("--user {name}: no such user; numbers of which the system knows nothing are given as UID:GID")]
+    #[error("--user {name}: no such user; for an unlisted user give UID:GID")]
     NoUser { name: String },
     /// The user could not be looked up.
     #[error("--user {name}: {source}")]
     LookUp { name: String, source: nix::Error },
-    /// Only root may become somebody else.
-    #[error("--user {name}: only root can become another user; this is uid {uid}")]
+    /// Only root can switch to another user.
+    #[error("--user {name}: only root can switch users; this is uid {uid}")]
     NotRoot { name: String, uid: Uid },
-    /// Rights belong to threads: one that runs already would keep its own.
-    #[error("rights must be given up before threads are started; {threads} run")]
+    /// Privileges belong to threads: a running thread would keep its own.
+    #[error("cannot drop privileges: {threads} threads are already running")]
     Threads { threads: usize },
     /// A step that the system refused.
-    #[error("cannot give up rights: {step}: {source}")]
+    #[error("cannot drop privileges: {step}: {source}")]
     Refused { step: &'static str, source: nix::Error },
     /// Capabilities that the system would not take.
-    #[error("cannot give up capabilities: {0}")]
+    #[error("cannot drop capabilities: {0}")]
     Capabilities(#[from] CapsError),
-    /// A step that the system claims to have done, and has not.
-    #[error("rights are still there that were given up: {what}")]
+    /// A step that the system reported as done but did not do.
+    #[error("the kernel did not drop {what}")]
     Kept { what: &'static str },
-    /// A folder that is to be written to is not there, or the user has no right to reach it.
+    /// An output directory does not exist or is not accessible to the user.
     #[error("{}: {}", .path.display(), reason(.source))]
     Unreachable { path: PathBuf, source: PathFdError },
     /// Landlock failed, in a kernel that has it.
-    #[error("cannot confine the program with Landlock (--no-sandbox does without): {0}")]
+    #[error("cannot set up Landlock (skip it with --no-sandbox): {0}")]
     Landlock(#[from] RulesetError),
 }
 
-/// What the system says, without the path again.
+/// Returns the message of the system without the path.
 fn reason(error: &PathFdError) -> String {
     match error {
         PathFdError::OpenCall { source, .. } => source.to_string(),
@@ -72,18 +72,20 @@ fn reason(error: &PathFdError) -> String {
 }
 
 impl PrivilegeError {
-    /// Whether what was asked for cannot be done by anybody.
+    /// Whether the command line is wrong.
     pub(crate) fn is_usage(&self) -> bool {
         matches!(self, Self::NoUser { .. })
     }
 }
 
-/// Gives up all rights but those that the policy names. For good: of all threads that are started from now on, and of
-/// all programs. To be called before the first thread is started.
+/// Permanently drops all privileges except those in `policy`, also for later threads and child processes.
 ///
-/// Where it fails, some rights may be gone; the program must not go on.
+/// Call it before the first thread starts.
+///
+/// # Errors
+/// Some privileges may be dropped already: the program must end.
 pub(crate) fn drop(policy: &Policy) -> Result<Dropped, PrivilegeError> {
-    // Where /proc is not mounted, the caller is believed.
+    // Without /proc, the number of threads is unknown and taken as 1.
     match fs::read_dir("/proc/self/task").map_or(1, Iterator::count) {
         1 => {}
         threads => return Err(PrivilegeError::Threads { threads }),
@@ -93,7 +95,7 @@ pub(crate) fn drop(policy: &Policy) -> Result<Dropped, PrivilegeError> {
 
 fn drop_in_this_thread(policy: &Policy) -> Result<Dropped, PrivilegeError> {
     let account = policy.user.as_deref().map(Account::find).transpose()?;
-    // While CAP_SETPCAP is there. Without it the set stays as it is.
+    // Needs CAP_SETPCAP. Without it the bounding set stays as it is.
     let _ = caps::clear(None, CapSet::Bounding);
     if let Some(account) = &account {
         account.assume()?;
@@ -110,7 +112,7 @@ fn drop_in_this_thread(policy: &Policy) -> Result<Dropped, PrivilegeError> {
 }
 
 fn clear_capabilities() -> Result<(), PrivilegeError> {
-    // What is permitted last: no other set may hold more.
+    // The permitted set comes last: it must contain the other sets.
     let sets = [CapSet::Ambient, CapSet::Inheritable, CapSet::Effective, CapSet::Permitted];
     for set in sets {
         caps::clear(None, set)?;
@@ -134,20 +136,19 @@ fn forgo_new_privileges() -> Result<(), PrivilegeError> {
 }
 
 impl Dropped {
-    /// What is still within reach that should not be, with the way to do better. Nothing where all was done that was
-    /// wanted.
+    /// Returns a warning with advice if the sandbox is incomplete; `None` if it is complete or disabled.
     pub(crate) fn warning(&self) -> Option<String> {
         let mut text = match self.confinement? {
             Confinement::Full => return None,
             Confinement::Partial => "confined by Landlock only as far as this kernel can".to_owned(),
-            Confinement::Unsupported => "not confined: there is no Landlock here".to_owned(),
+            Confinement::Unsupported => "not confined: there is no Landlock in this kernel".to_owned(),
         };
         if self.uid.is_root() {
             text.push_str(
-                "; runs on as root, without capabilities: --user NAME has it run on as somebody else",
+                "; still runs as root, without capabilities: switch to another user with --user NAME",
             );
         }
-        text.push_str(" (--no-sandbox takes it as it is)");
+        text.push_str(" (--no-sandbox silences this warning)");
         Some(text)
     }
 }
@@ -156,18 +157,18 @@ impl fmt::Display for Dropped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "runs as uid {}, gid {}, without capabilities, with no-new-privs", self.uid, self.gid)?;
         if self.bounding > 0 {
-            write!(f, " (the bounding set keeps {}, which are of no use)", self.bounding)?;
+            write!(f, " (the bounding set keeps {}, which cannot be used)", self.bounding)?;
         }
         f.write_str(match self.confinement {
             None => "; not confined (--no-sandbox)",
-            Some(Confinement::Unsupported) => "; not confined: there is no Landlock here",
+            Some(Confinement::Unsupported) => "; not confined: there is no Landlock in this kernel",
             Some(Confinement::Partial) => "; confined by Landlock as far as this kernel can",
             Some(Confinement::Full) => "; confined by Landlock",
         })
     }
 }
 
-/// Whose the files are to be that are made before this user takes over; None where that makes no difference.
+/// Returns the owner of files that the program creates before it switches users; `None` if it does not switch.
 pub(crate) fn owner(user: Option<&str>) -> Result<Option<(u32, u32)>, PrivilegeError> {
     match user {
         Some(name) if unistd::geteuid().is_root() => Ok(Some(Account::find(name)?.ids())),
@@ -175,7 +176,7 @@ pub(crate) fn owner(user: Option<&str>) -> Result<Option<(u32, u32)>, PrivilegeE
     }
 }
 
-/// What to do where the right to capture is lacking, as a command.
+/// Returns the command that grants the permission to capture.
 pub(crate) fn how_to_get_rights() -> String {
     let program =
         std::env::current_exe().map_or_else(|_| "huginn-net".into(), |path| path.display().to_string());

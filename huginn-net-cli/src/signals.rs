@@ -1,4 +1,4 @@
-//! What the system or its operator wants of a program that runs for long.
+//! Handling of SIGINT, SIGTERM, SIGHUP and SIGUSR1.
 
 use std::io;
 use std::sync::Arc;
@@ -10,71 +10,73 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
 use signal_hook::iterator::{Handle, Signals};
 
-/// A wish.
+/// Request of the operator, sent as a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
-    /// SIGINT or SIGTERM: write what there is and end. Another one a second later ends the program at once, wherever it
-    /// hangs.
+    /// SIGINT or SIGTERM: write queued events and exit. Another one a second later ends the program at once.
     Stop,
-    /// SIGHUP: open the output file anew.
+    /// SIGHUP: reopen the output file.
     Reopen,
-    /// SIGUSR1: write what is known of hosts.
+    /// SIGUSR1: write host profiles.
     Dump,
 }
 
-/// How long after the first wish to stop another one is not the same: `timeout` and terminals send one twice.
-const SAME_WISH: Duration = Duration::from_secs(1);
+/// Period after the first stop signal in which another one is ignored: `timeout` and terminals send it twice.
+const REPEATED_STOP_WINDOW: Duration = Duration::from_secs(1);
 
-/// Signals that are kept from now on, and wait to be handed on. Those to stop are not among them until they are watched:
-/// they end the program at once, wherever it hangs.
+/// Registered signals that no thread handles yet. SIGINT and SIGTERM are not among them: they end the program at once
+/// until [`Self::watch`] is called.
 #[derive(Debug)]
-pub(crate) struct Caught(Signals);
+pub(crate) struct PendingSignals(Signals);
 
-/// Watches signals until it is dropped.
+/// Thread that handles signals until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct SignalThread {
     handle: Handle,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Caught {
-    /// Keeps signals, without a thread yet.
+impl PendingSignals {
+    /// Registers SIGHUP and SIGUSR1, without a thread yet.
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self(Signals::new([SIGHUP, SIGUSR1])?))
     }
 
-    /// Has signals handed to this, in a thread of its own, those that came before as well.
-    pub(crate) fn watch(self, mut told: impl FnMut(Signal) + Send + 'static) -> io::Result<Watch> {
+    /// Starts a thread that passes signals to `on_signal`, signals received earlier included.
+    pub(crate) fn watch(
+        self,
+        mut on_signal: impl FnMut(Signal) + Send + 'static,
+    ) -> io::Result<SignalThread> {
         let Self(mut signals) = self;
-        // Whether a wish to stop ends the program at once.
-        let impatient = Arc::new(AtomicBool::new(false));
+        // Set once a request to stop ends the program at once.
+        let exit_on_next = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
-            flag::register_conditional_default(signal, Arc::clone(&impatient))?;
+            flag::register_conditional_default(signal, Arc::clone(&exit_on_next))?;
             signals.add_signal(signal)?;
         }
         let handle = signals.handle();
         let thread = thread::Builder::new().name("huginn-signals".to_owned()).spawn(move || {
             for signal in &mut signals {
                 match signal {
-                    SIGHUP => told(Signal::Reopen),
-                    SIGUSR1 => told(Signal::Dump),
+                    SIGHUP => on_signal(Signal::Reopen),
+                    SIGUSR1 => on_signal(Signal::Dump),
                     _ => {
-                        told(Signal::Stop);
-                        let impatient = Arc::clone(&impatient);
-                        // Without the thread only SIGKILL ends what hangs.
-                        let _ = thread::Builder::new().name("huginn-patience".to_owned()).spawn(move || {
-                            thread::sleep(SAME_WISH);
-                            impatient.store(true, Ordering::Relaxed);
+                        on_signal(Signal::Stop);
+                        let exit_on_next = Arc::clone(&exit_on_next);
+                        // Without this thread only SIGKILL ends a program that hangs.
+                        let _ = thread::Builder::new().name("huginn-stop".to_owned()).spawn(move || {
+                            thread::sleep(REPEATED_STOP_WINDOW);
+                            exit_on_next.store(true, Ordering::Relaxed);
                         });
                     }
                 }
             }
         })?;
-        Ok(Watch { handle, thread: Some(thread) })
+        Ok(SignalThread { handle, thread: Some(thread) })
     }
 }
 
-impl Drop for Watch {
+impl Drop for SignalThread {
     fn drop(&mut self) {
         self.handle.close();
         if let Some(thread) = self.thread.take() {

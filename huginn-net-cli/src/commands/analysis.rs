@@ -1,4 +1,4 @@
-//! What is to be done with packets, from what was typed.
+//! Builds analyzers from the command line.
 
 use std::time::Duration;
 

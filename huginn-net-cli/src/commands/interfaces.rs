@@ -1,4 +1,4 @@
-//! `huginn-net interfaces`: what can be watched.
+//! `huginn-net interfaces`: lists capture interfaces.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use crate::args::{InterfacesArguments, ListFormat};
 use crate::failure::Failure;
 
 const HEADINGS: [&str; 7] = ["name", "index", "state", "MAC", "addresses", "MTU", "description"];
-/// The place of the description, which libpcap alone knows.
+/// Index of the description column, which only libpcap fills.
 const DESCRIPTION: usize = 6;
 
 pub(crate) fn run(args: InterfacesArguments) -> Result<ExitCode, Failure> {
@@ -56,7 +56,7 @@ fn write_table(out: &mut impl Write, interfaces: &[Interface]) -> io::Result<()>
     Ok(())
 }
 
-/// What is said of an interface.
+/// Row of the list.
 #[derive(Serialize)]
 struct Row<'a> {
     name: &'a str,

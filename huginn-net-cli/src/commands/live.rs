@@ -1,9 +1,9 @@
-//! `huginn-net live`: interfaces, watched until told to stop.
+//! `huginn-net live`: analysis of live traffic.
 
 mod files;
 mod hosts;
 mod report;
-mod standing;
+mod status;
 
 use std::io::{self, IsTerminal};
 use std::ops::ControlFlow;
@@ -19,57 +19,57 @@ use huginn_net_live::{Backend, LiveError, LiveOptions, LiveSource, LiveStats, St
 
 use self::files::Files;
 use self::hosts::HostsWriter;
-use self::report::{Ticker, tell_end};
-use self::standing::Standing;
+use self::report::{Ticker, report_totals};
+use self::status::LiveStatus;
 use crate::args::{BackendArgument, LiveArguments};
-use crate::ask::Sockets;
 use crate::commands::analysis;
+use crate::control::Sockets;
 use crate::failure::{FAILED, Failure};
 use crate::latency::Latency;
 use crate::output::{Messages, OutputQueue, Renderer, Rotation, Target};
 use crate::privileges::{self, Dropped};
-use crate::signals::{self, Caught, Signal};
+use crate::signals::{self, PendingSignals, Signal};
 
-/// How much text waits for whoever reads it, in bytes.
-const OUTPUT_QUEUE: usize = 16 << 20;
+/// Size limit of the output queue, in bytes.
+const OUTPUT_QUEUE_BYTES: usize = 16 << 20;
 
 pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
-    let caught = Caught::new().map_err(starting("to take signals"))?;
-    // All that needs rights, then the end of these, then threads: rights are those of threads.
-    let files = Files::of(args)?;
+    let pending_signals = PendingSignals::new().map_err(starting("signal handling"))?;
+    // Privileges belong to threads: open everything, drop privileges, then start threads.
+    let files = Files::from_args(args)?;
     let (mut analyzer, mut source) = open(args)?;
     let sockets = Sockets::bind(args.service.metrics, files.p0f_socket.as_ref())?;
     let rights = privileges::drop(&files.policy(args))?;
     files.check_rights()?;
-    let (messages, voice) = Messages::start().map_err(starting("the thread that writes messages"))?;
-    tell_beginning(args, &rights, &sockets, &messages);
+    let (messages, message_queue) = Messages::start().map_err(starting("the message thread"))?;
+    report_startup(args, &rights, &sockets, &messages);
 
-    let output = OutputQueue::open(&files.target, rotation(args), OUTPUT_QUEUE, messages.clone())?;
+    let output = OutputQueue::open(&files.target, rotation(args), OUTPUT_QUEUE_BYTES, messages.clone())?;
     let stopper = source.stopper();
     output.on_close({
         let stopper = stopper.clone();
         move || stopper.stop()
     });
-    let latency = Arc::new(Latency::new().map_err(starting("measuring"))?);
+    let latency = Arc::new(Latency::new().map_err(starting("latency measurement"))?);
     let snapshots = analyzer.snapshot_handle();
     snapshots.set_waker({
         let stopper = stopper.clone();
         move || stopper.wake()
     });
-    let standing = Arc::new(Standing::new(snapshots, source.stats(), output.handle(), Arc::clone(&latency)));
-    let hosts = HostsWriter::start(Arc::clone(&standing), files.hosts, messages.clone())
-        .map_err(starting("the thread that writes what is known of hosts"))?;
+    let status = Arc::new(LiveStatus::new(snapshots, source.stats(), output.handle(), Arc::clone(&latency)));
+    let hosts = HostsWriter::start(Arc::clone(&status), files.hosts, messages.clone())
+        .map_err(starting("the host profile thread"))?;
     let on_terminal = matches!(files.target, Target::Stdout) && io::stdout().is_terminal();
-    let signals = watch_signals(caught, on_terminal, &stopper, &output, hosts)?;
-    let answering = serve(sockets, &standing)?;
-    let ticker = Ticker::start(Arc::clone(&standing), args.service.stats_interval, messages.clone())
-        .map_err(starting("the thread that tells of losses"))?;
+    let signals = watch_signals(pending_signals, on_terminal, &stopper, &output, hosts)?;
+    let server = serve(sockets, &status)?;
+    let ticker = Ticker::start(Arc::clone(&status), args.service.stats_interval, messages.clone())
+        .map_err(starting("the statistics thread"))?;
     source.on_notice({
         let messages = messages.clone();
-        move |notice| messages.tell(notice)
+        move |notice| messages.print(notice)
     });
     if !args.output.quiet {
-        messages.tell(&format_args!("watching {}", args.interfaces.join(", ")));
+        messages.print(&format_args!("watching {}", args.interfaces.join(", ")));
     }
 
     let renderer = Renderer::live(args.output.format, matches!(files.target, Target::Stdout));
@@ -84,43 +84,43 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
     let source = FirstFrames::new(source, args.analysis.count.unwrap_or(u64::MAX));
     let outcome = analyzer.analyze_text(source, |event, text| renderer.render_live(event, text), &mut events);
 
-    standing.end(&analyzer);
-    // Nobody is answered any more who could ask for what is gone.
-    if let Some(answering) = answering {
-        answering.stop();
+    status.end(&analyzer);
+    // The server must stop before the state that it queries is gone.
+    if let Some(server) = server {
+        server.stop();
     }
     ticker.stop();
     let left = output.finish().left_lines;
     drop(signals);
     if args.output.stats || args.service.stats_interval.is_some() {
-        report::write_counters(&standing.counters(), &messages);
+        report::write_counters(&status.counters(), &messages);
     } else if !args.output.quiet {
-        tell_end(&standing.counters(), &messages);
+        report_totals(&status.counters(), &messages);
     }
     if left > 0 {
-        messages.tell(&format_args!("{left} events could not be written before the end"));
+        messages.print(&format_args!("{left} events could not be written before the end"));
     }
     if let Err(error) = &outcome {
-        messages.tell(error);
+        messages.print(error);
     }
-    voice.finish();
+    message_queue.finish();
     Ok(if outcome.is_ok() && left == 0 { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
-/// Says under which circumstances packets will be watched.
-fn tell_beginning(args: &LiveArguments, rights: &Dropped, sockets: &Sockets, messages: &Messages) {
+/// Prints the dropped privileges, warnings and the metrics address.
+fn report_startup(args: &LiveArguments, rights: &Dropped, sockets: &Sockets, messages: &Messages) {
     if args.output.verbose {
-        messages.tell(rights);
+        messages.print(rights);
     }
     if let Some(warning) = rights.warning() {
-        messages.tell(&warning);
+        messages.print(&warning);
     }
     if let Some(address) = sockets.metrics_address().filter(|_| !args.output.quiet) {
-        messages.tell(&format_args!("metrics at http://{address}/metrics"));
+        messages.print(&format_args!("metrics at http://{address}/metrics"));
     }
 }
 
-/// What is to be done with packets, and where they come from.
+/// Opens the analyzer and the interfaces.
 fn open(args: &LiveArguments) -> Result<(HuginnNet, LiveSource), Failure> {
     let typed = (!args.expression.is_empty()).then(|| args.expression.join(" "));
     let expression = typed.or_else(|| args.analysis.filter.clone());
@@ -132,7 +132,7 @@ fn open(args: &LiveArguments) -> Result<(HuginnNet, LiveSource), Failure> {
         None if expression.is_some() => Backend::Pcap,
         None => Backend::default(),
     };
-    // libpcap has the kernel select; otherwise it is done here.
+    // libpcap filters in the kernel; other backends leave the filter to the analyzer.
     let (by_kernel, here) = match backend {
         Backend::Pcap => (expression, None),
         _ => (None, expression),
@@ -173,35 +173,36 @@ fn starting(doing: &'static str) -> impl FnOnce(io::Error) -> Failure {
 }
 
 fn watch_signals(
-    caught: Caught,
+    pending_signals: PendingSignals,
     on_terminal: bool,
     stopper: &Stopper,
     output: &OutputQueue,
     hosts: HostsWriter,
-) -> Result<signals::Watch, Failure> {
+) -> Result<signals::SignalThread, Failure> {
     let (stopper, output) = (stopper.clone(), output.handle());
-    let told = move |signal| match signal {
+    let on_signal = move |signal| match signal {
         Signal::Stop => stopper.stop(),
-        // A terminal that is gone takes nothing any more.
+        // SIGHUP on a terminal means that the terminal is gone.
         Signal::Reopen if on_terminal => stopper.stop(),
         Signal::Reopen => output.reopen(),
-        Signal::Dump => hosts.wish(),
+        Signal::Dump => hosts.request(),
     };
-    caught.watch(told).map_err(starting("the thread that takes signals"))
+    pending_signals.watch(on_signal).map_err(starting("the signal thread"))
 }
 
-fn serve(sockets: Sockets, standing: &Arc<Standing>) -> Result<Option<crate::ask::Answering>, Failure> {
-    let hosts = Arc::clone(standing);
-    let counters = Arc::clone(standing);
-    let tell_host = Arc::new(move |ip| {
-        hosts.ask(move |hosts| P0fAnswer::of(hosts.profile(ip))).unwrap_or(P0fAnswer::NoMatch)
+fn serve(
+    sockets: Sockets,
+    status: &Arc<LiveStatus>,
+) -> Result<Option<crate::control::ControlServer>, Failure> {
+    let hosts = Arc::clone(status);
+    let counters = Arc::clone(status);
+    let query_host = Arc::new(move |ip| {
+        hosts.query_hosts(move |hosts| P0fAnswer::of(hosts.profile(ip))).unwrap_or(P0fAnswer::NoMatch)
     });
-    sockets
-        .serve(tell_host, Arc::new(move || counters.counters()))
-        .map_err(starting("the thread that answers"))
+    sockets.serve(query_host, Arc::new(move || counters.counters())).map_err(starting("the control server"))
 }
 
-/// Writes events to the output queue, and measures how late they are.
+/// Writes events to the output queue and records their latency.
 struct EventOutput<'a> {
     output: &'a OutputQueue,
     latency: &'a Latency,
@@ -209,7 +210,7 @@ struct EventOutput<'a> {
     stats: LiveStats,
     /// Capture times of the packets whose events came in this batch, in nanoseconds since the Unix epoch.
     captured: Vec<u64>,
-    /// When the packet of the first of these events was taken from the kernel, if that is known.
+    /// Time at which the packet of the first of these events was read from the kernel, if known.
     taken_at: Option<Timestamp>,
 }
 
@@ -228,7 +229,7 @@ impl TextSink for EventOutput<'_> {
 
     fn batch_end(&mut self, taken_at: Option<Timestamp>) -> ControlFlow<()> {
         if !self.captured.is_empty() {
-            self.latency.note(&self.captured, taken_at.or(self.taken_at));
+            self.latency.record(&self.captured, taken_at.or(self.taken_at));
             self.captured.clear();
         }
         ControlFlow::Continue(())

@@ -13,7 +13,7 @@ use huginn_net::{
     Source,
 };
 
-use crate::analysed::Analysed;
+use crate::analysis_counters::AnalysisCounters;
 use crate::args::{Format, PcapArguments};
 use crate::commands::analysis;
 use crate::failure::{self, FAILED, Failure};
@@ -71,7 +71,7 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
     }
     events.flush()?;
     if summary && !args.output.quiet {
-        tell_forgotten(&analyzer.shared_state().counters());
+        report_evicted_hosts(&analyzer.shared_state().counters());
     }
     if args.output.stats {
         write_counters(&analyzer)?;
@@ -79,7 +79,7 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
     Ok(if damaged { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
-/// An output file that is also read would be empty before it is read.
+/// Refuses an output file that is also an input: it would be truncated before it is read.
 fn refuse_own_input(args: &PcapArguments) -> Result<(), Failure> {
     let Some(output) = args.output.output.as_deref().and_then(|path| path.canonicalize().ok()) else {
         return Ok(());
@@ -94,12 +94,12 @@ fn refuse_own_input(args: &PcapArguments) -> Result<(), Failure> {
     }
 }
 
-/// A path as text that is safe to show.
+/// Formats a path with control characters escaped.
 fn name_of(path: &Path) -> String {
     format!("{:#}", Escaped(path.as_os_str().as_encoded_bytes()))
 }
 
-/// What is to be done with packets.
+/// Builds the analyzer.
 fn analyzer(args: &PcapArguments) -> Result<HuginnNet, Failure> {
     let mut hosts = HostLimits::default();
     // p0f looks for idle hosts every 50 packets only, so that in small captures it forgets none.
@@ -176,21 +176,21 @@ fn tell(path: &Path, before: &Counters, after: &Counters) {
     failure::report(&format_args!("{}: {frames} packets, {events} events", name_of(path)));
 }
 
-/// Says what a summary lacks.
-fn tell_forgotten(hosts: &HostCounters) {
+/// Reports hosts that the summary omits.
+fn report_evicted_hosts(hosts: &HostCounters) {
     let forgotten = hosts.evicted.saturating_add(hosts.evicted_for_memory);
     if forgotten > 0 {
         failure::report(&format_args!(
-            "the summary has no room for {forgotten} of {} hosts: those of which nothing was learned for longest",
+            "the summary omits {forgotten} of {} hosts, the longest idle ones: the host limit was reached",
             hosts.seen
         ));
     }
 }
 
 fn write_counters(analyzer: &HuginnNet) -> Result<(), Failure> {
-    let mut line = serde_json::to_vec(&Analysed::by(analyzer)).map_err(io::Error::from)?;
+    let mut line = serde_json::to_vec(&AnalysisCounters::from_analyzer(analyzer)).map_err(io::Error::from)?;
     line.push(b'\n');
-    // Where nobody can be told, the analysis was done all the same.
+    // The analysis succeeded even if the counters cannot be written.
     let _ = io::stderr().lock().write_all(&line);
     Ok(())
 }

@@ -1,30 +1,29 @@
-//! What is counted of output.
+//! Counters of the output queue.
 
 use serde::Serialize;
 
-/// What became of the lines that were pushed. A block of the human format counts as a line.
+/// Counters of queued lines. A block of the human format counts as one line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct OutputCounters {
-    /// Lines that were written.
+    /// Written lines.
     pub(crate) written_lines: u64,
-    /// Bytes of these.
+    /// Bytes of these lines.
     pub(crate) written_bytes: u64,
-    /// Lines that found no room, or were not written when the program ended.
+    /// Lines dropped because the queue was full or the program ended.
     pub(crate) dropped_lines: u64,
-    /// Bytes of these.
+    /// Bytes of these lines.
     pub(crate) dropped_bytes: u64,
-    /// Those of the dropped lines that were queued when the program ended and could not be written, though somebody
-    /// might have read them.
+    /// Dropped lines that were still queued when the program ended, with the output open.
     #[serde(skip)]
     pub(crate) left_lines: u64,
-    /// Lines that wait to be written.
+    /// Queued lines.
     pub(crate) queued_lines: u64,
-    /// Bytes of these.
+    /// Bytes of these lines.
     pub(crate) queued_bytes: u64,
-    /// Files that were set aside.
+    /// Rotations.
     pub(crate) rotations: u64,
-    /// Attempts to set a file aside, to remove one set aside, or to open the file anew, which failed.
+    /// Failed attempts to rotate, to remove a rotated file or to reopen the file.
     pub(crate) rotation_errors: u64,
-    /// Attempts to write that failed; what was to be written is tried again.
+    /// Failed writes, which are retried.
     pub(crate) write_errors: u64,
 }

@@ -1,39 +1,39 @@
-//! Why nothing can be written, with the way to mend it.
+//! Errors of output, each with a command that fixes it.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why events cannot be written where they were to go.
+/// Reason why output cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum OutputError {
     /// The file could not be opened or made.
     #[error("{path}: {source}{}", Fix(.source))]
     Open { path: PathName, source: io::Error },
-    /// What is known of hosts could not be written.
-    #[error("--hosts-file {path}: no file can be made in its folder: {source}{}", Fix(.source))]
+    /// The directory of the hosts file is not writable.
+    #[error("--hosts-file {path}: cannot create a file in its directory: {source}{}", Fix(.source))]
     HostsFolder { path: PathName, source: io::Error },
-    /// Nor could it be replaced by a file.
-    #[error("--hosts-file {path}: not a regular file, which alone can be replaced")]
+    /// The hosts file is not a regular file and cannot be replaced.
+    #[error("--hosts-file {path}: not a regular file")]
     HostsKind { path: PathName },
-    /// Only files are rotated.
-    #[error("standard output: not a regular file, which alone can be rotated")]
+    /// Standard output cannot be rotated.
+    #[error("standard output: cannot be rotated: not a regular file")]
     StdoutRotated,
     /// Only regular files are rotated.
-    #[error("{path}: not a regular file, which alone can be rotated")]
+    #[error("{path}: cannot be rotated: not a regular file")]
     NotRegular { path: PathName },
-    /// New files could not be made beside this one.
-    #[error("{path}: the file can be written, but not be rotated: {source}{}", Fix(.source))]
+    /// The directory of the file is not writable.
+    #[error("{path}: cannot be rotated: {source}{}", Fix(.source))]
     Folder { path: PathName, source: io::Error },
     /// Standard output cannot be used.
     #[error("standard output: {0}")]
     Stdout(io::Error),
     /// The thread that writes could not be started.
-    #[error("cannot start the thread that writes: {0}")]
+    #[error("cannot start the output thread: {0}")]
     Thread(io::Error),
 }
 
-/// A path as text that is safe to show.
+/// Path with control characters escaped.
 #[derive(Clone, Debug)]
 pub(crate) struct PathName(pub(crate) PathBuf);
 
@@ -43,23 +43,23 @@ impl std::fmt::Display for PathName {
     }
 }
 
-/// What to do about a file that cannot be made or written: nothing where neither rights nor a folder are lacking.
+/// Displays a command that fixes a missing directory or permission; empty for other errors.
 struct Fix<'a>(&'a io::Error);
 
 impl std::fmt::Display for Fix<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0.kind() {
-            io::ErrorKind::NotFound => f.write_str("; make a folder for it:")?,
+            io::ErrorKind::NotFound => f.write_str("; create its directory:")?,
             io::ErrorKind::PermissionDenied => {
-                f.write_str("; rights are given up before it is opened. Give it a folder of its own:")?;
+                f.write_str("; privileges are dropped before it is opened. Create a directory for it:")?;
             }
             _ => return Ok(()),
         }
-        write!(f, " `install -d{} -m 750 FOLDER`", Owner)
+        write!(f, " `install -d{} -m 750 DIRECTORY`", Owner)
     }
 }
 
-/// Who runs on, as options of `install`.
+/// User and group of the process, as options of `install`.
 struct Owner;
 
 impl std::fmt::Display for Owner {

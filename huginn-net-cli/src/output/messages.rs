@@ -1,4 +1,4 @@
-//! What is said on standard error while interfaces are watched: nobody waits for whoever reads it.
+//! Messages on standard error during live capture. A stalled reader never blocks the program.
 
 use std::fmt::Display;
 use std::io;
@@ -7,44 +7,44 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::queue::{OutputHandle, OutputQueue};
 
-/// How much text waits for whoever reads it, in bytes.
-const CAPACITY: usize = 1 << 20;
+/// Size limit of the message queue, in bytes.
+const MESSAGE_QUEUE_BYTES: usize = 1 << 20;
 
-/// Where messages are said, from any thread. Those for which there is no room are dropped, which is said once there is.
+/// Prints messages from any thread. Drops messages if the queue is full and later prints how many.
 #[derive(Clone, Debug)]
 pub(crate) struct Messages {
     queue: OutputHandle,
-    /// Of how many dropped ones was told.
-    told: Arc<AtomicU64>,
+    /// Number of dropped messages that was printed.
+    reported_drops: Arc<AtomicU64>,
 }
 
 impl Messages {
-    /// Starts the thread that writes them. It ends with the queue.
+    /// Starts the thread that writes messages. It ends with the queue.
     pub(crate) fn start() -> io::Result<(Self, OutputQueue)> {
-        let queue = OutputQueue::for_messages(CAPACITY)?;
+        let queue = OutputQueue::for_messages(MESSAGE_QUEUE_BYTES)?;
         Ok((Self::to(queue.handle()), queue))
     }
 
     fn to(queue: OutputHandle) -> Self {
-        Self { queue, told: Arc::default() }
+        Self { queue, reported_drops: Arc::default() }
     }
 
-    /// Says something in one line.
-    pub(crate) fn tell(&self, message: &dyn Display) {
+    /// Prints one line.
+    pub(crate) fn print(&self, message: &dyn Display) {
         self.write(format!("huginn-net: {message}\n").as_bytes());
     }
 
-    /// Writes a whole line as it stands.
+    /// Writes a whole line unchanged.
     pub(crate) fn write(&self, line: &[u8]) {
         let counters = self.queue.counters();
-        let told = self.told.load(Ordering::Relaxed);
-        // Not where this would only be one more.
+        let told = self.reported_drops.load(Ordering::Relaxed);
+        // Only with an empty queue: the notice would be dropped too.
         if counters.dropped_lines > told && counters.queued_lines == 0 {
-            self.told.store(counters.dropped_lines, Ordering::Relaxed);
+            self.reported_drops.store(counters.dropped_lines, Ordering::Relaxed);
             let dropped = counters.dropped_lines.saturating_sub(told);
             let _ = self.queue.push(format!("huginn-net: {dropped} messages dropped\n").as_bytes());
         }
-        // Where nobody can be told, the watch goes on all the same.
+        // The capture continues without messages.
         let _ = self.queue.push(line);
     }
 }
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_reads_is_dropped_and_that_is_said() {
+    fn reports_count_of_dropped_messages() {
         let (reader, mut writer) = pipe().unwrap();
         // All that the pipe takes.
         writer.write_all(&[b'\n'; 1 << 16]).unwrap();
@@ -69,7 +69,7 @@ mod tests {
         let long = "x".repeat(100);
         let began = Instant::now();
         for _ in 0..2000 {
-            messages.tell(&long);
+            messages.print(&long);
         }
         assert!(began.elapsed() < Duration::from_secs(5));
         let dropped = queue.handle().counters().dropped_lines;
@@ -80,7 +80,7 @@ mod tests {
         while queue.handle().counters().queued_lines > 0 {
             thread::sleep(Duration::from_millis(1));
         }
-        messages.tell(&"at last");
+        messages.print(&"at last");
         let counters = queue.finish();
         drop(messages);
         let lines = lines.join().unwrap();

@@ -1,5 +1,7 @@
-//! Where events and progress go.
+//! Output of events, messages and progress.
 
+#[cfg(unix)]
+mod append_file;
 #[cfg(unix)]
 mod counters;
 #[cfg(unix)]
@@ -8,16 +10,14 @@ mod human;
 #[cfg(unix)]
 mod messages;
 #[cfg(unix)]
-mod opened;
-#[cfg(unix)]
-mod places;
+mod paths;
 mod progress;
 #[cfg(unix)]
 mod queue;
 #[cfg(unix)]
-mod rotation;
+mod rotated_file;
 #[cfg(unix)]
-mod set_aside;
+mod rotation;
 mod summary;
 #[cfg(unix)]
 mod writer;
@@ -39,7 +39,7 @@ pub(crate) use self::error::{OutputError, PathName};
 #[cfg(unix)]
 pub(crate) use self::messages::Messages;
 #[cfg(unix)]
-pub(crate) use self::places::{folder_of, may_make_files_beside, resolved};
+pub(crate) use self::paths::{check_directory_writable, parent_directory, resolved};
 pub(crate) use self::progress::Progress;
 #[cfg(unix)]
 pub(crate) use self::queue::{OutputHandle, OutputQueue, Target};
@@ -54,14 +54,14 @@ pub(crate) struct EventWriter {
     lines: LineWriter,
 }
 
-/// Makes events the text that they are written as.
+/// Renders events as text.
 pub(crate) struct Renderer {
     format: Format,
     human: human::Human,
     file: Option<String>,
 }
 
-/// Writes the texts of events.
+/// Writes rendered events.
 pub(crate) struct LineWriter {
     out: BufWriter<Box<dyn Write>>,
     /// Whether events are blocks, with an empty line between them.
@@ -98,12 +98,12 @@ impl EventWriter {
         Ok(Self { renderer, lines })
     }
 
-    /// What makes events text, and what writes that.
+    /// Returns the renderer and the writer.
     pub(crate) fn parts(&mut self) -> (&Renderer, &mut LineWriter) {
         (&self.renderer, &mut self.lines)
     }
 
-    /// Names the file that the next events come from.
+    /// Sets the name of the file that the next events come from.
     pub(crate) fn name_file(&mut self, file: Option<String>) {
         self.renderer.file = file;
     }
@@ -123,7 +123,7 @@ impl EventWriter {
         self.lines.at_once = at_once || self.lines.on_terminal;
     }
 
-    /// Writes what was learned of the hosts of a file.
+    /// Writes the host summary of a file.
     pub(crate) fn write_hosts(&mut self, hosts: &Hosts) -> Result<(), Failure> {
         let Self { renderer: Renderer { format, file, .. }, lines } = self;
         let file = file.as_deref();
@@ -154,7 +154,7 @@ impl EventWriter {
 }
 
 impl Renderer {
-    /// For events of interfaces, perhaps to standard output.
+    /// Creates a renderer for live events.
     #[cfg(unix)]
     pub(crate) fn live(format: Format, to_stdout: bool) -> Self {
         let colour = to_stdout && AutoStream::choice(&io::stdout()) != ColorChoice::Never;
@@ -174,7 +174,7 @@ impl Renderer {
     /// Appends an event as text; nothing where the format has none for it.
     pub(crate) fn render(&self, event: &Event, text: &mut Vec<u8>) {
         match self.format {
-            // Nothing that is written to memory fails.
+            // Writing to memory does not fail.
             Format::Human => _ = self.human.write(text, event, self.file.as_deref()),
             Format::Json => {
                 JsonEvent { event, file: self.file.as_deref() }.write_to(text);

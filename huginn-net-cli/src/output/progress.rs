@@ -7,7 +7,7 @@ use huginn_net::CaptureReader;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A file that is done sooner shows no bar.
-const PATIENCE: Duration = Duration::from_millis(500);
+const EVENTS_FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How far a file has been read, on standard error.
 pub(crate) struct Progress {
@@ -30,7 +30,7 @@ impl Progress {
     #[cold]
     pub(crate) fn show(&mut self, reader: &CaptureReader) {
         let Some(started) = self.started else { return };
-        if started.elapsed() < PATIENCE {
+        if started.elapsed() < EVENTS_FLUSH_TIMEOUT {
             return;
         }
         let total = self.total;

@@ -1,4 +1,4 @@
-//! Events on their way out: whoever has them never waits for whoever takes them.
+//! Bounded output queue with a writer thread. Producers never block on the reader.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,39 +14,40 @@ use super::messages::Messages;
 use super::rotation::{RotatingFile, Rotation};
 use super::writer::{Destination, Writer};
 
-/// How much is written at a time under load. More saves no time, and less costs some.
+/// Bytes per chunk. A larger chunk is not faster to write, a smaller one is slower.
 const CHUNK: usize = 1 << 16;
-/// Chunks that are kept for reuse; those of a jam are given back to the system.
+/// Maximum number of chunks kept for reuse; the rest is freed after a backlog.
 const SPARE_CHUNKS: usize = 4;
-/// How long the end waits for a reader of events that does not read.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// How long it does for one of messages.
-const PATIENCE_FOR_MESSAGES: Duration = Duration::from_secs(1);
+/// Time that shutdown waits for a stalled reader of events.
+const EVENTS_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time that shutdown waits for a stalled reader of messages.
+const MESSAGES_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Where events go.
+/// Destination of events.
 #[derive(Clone, Debug)]
 pub(crate) enum Target {
     /// Standard output.
     Stdout,
-    /// A file, which is appended to.
+    /// File to append to.
     File(PathBuf),
 }
 
-/// A bounded queue, and the thread that writes what is in it.
+/// Bounded queue of lines, with the thread that writes them.
 #[derive(Debug)]
 pub(crate) struct OutputQueue {
     shared: Arc<Shared>,
     writer: Option<JoinHandle<()>>,
-    /// How long the end waits.
-    patience: Duration,
+    /// Time that shutdown waits for the writer.
+    flush_timeout: Duration,
 }
 
-/// What others may do with an [`OutputQueue`].
+/// Shared handle of an [`OutputQueue`].
 #[derive(Clone, Debug)]
 pub(crate) struct OutputHandle(Arc<Shared>);
 
 impl OutputQueue {
-    /// Opens the target and starts the thread, which says here what goes wrong. The queue holds at most this many bytes.
+    /// Opens the target and starts the writer thread, which reports errors to `messages`. The queue holds at most
+    /// `capacity` bytes.
     pub(crate) fn open(
         target: &Target,
         rotation: Rotation,
@@ -54,51 +55,51 @@ impl OutputQueue {
         messages: Messages,
     ) -> Result<Self, OutputError> {
         let destination = match target {
-            Target::Stdout if rotation.is_wanted() => return Err(OutputError::StdoutRotated),
+            Target::Stdout if rotation.is_enabled() => return Err(OutputError::StdoutRotated),
             Target::Stdout => Destination::stdout().map_err(OutputError::Stdout)?,
             Target::File(path) => Destination::File(RotatingFile::open(path, rotation, SystemTime::now())?),
         };
-        Self::start("huginn-output", destination, capacity, PATIENCE, Some(messages))
+        Self::start("huginn-output", destination, capacity, EVENTS_FLUSH_TIMEOUT, Some(messages))
             .map_err(OutputError::Thread)
     }
 
     /// Starts the thread that writes messages to standard error.
     pub(super) fn for_messages(capacity: usize) -> io::Result<Self> {
-        Self::start("huginn-messages", Destination::Stderr, capacity, PATIENCE_FOR_MESSAGES, None)
+        Self::start("huginn-messages", Destination::Stderr, capacity, MESSAGES_FLUSH_TIMEOUT, None)
     }
 
     #[cfg(test)]
     pub(super) fn to_stdout(file: std::fs::File, capacity: usize) -> Self {
-        Self::start("huginn-output", Destination::Stdout(file), capacity, PATIENCE, None).unwrap()
+        Self::start("huginn-output", Destination::Stdout(file), capacity, EVENTS_FLUSH_TIMEOUT, None).unwrap()
     }
 
     fn start(
         name: &str,
         destination: Destination,
         capacity: usize,
-        patience: Duration,
+        flush_timeout: Duration,
         messages: Option<Messages>,
     ) -> io::Result<Self> {
         let shared = Arc::new(Shared::new(capacity));
         let writer = Writer::new(Arc::clone(&shared), destination, messages);
         let writer = thread::Builder::new().name(name.to_owned()).spawn(move || writer.run())?;
-        Ok(Self { shared, writer: Some(writer), patience })
+        Ok(Self { shared, writer: Some(writer), flush_timeout })
     }
 
-    /// Takes a whole line, or a whole block, with its end of line. Never waits: where there is no room for it, it is
-    /// dropped and counted. Breaks when nobody will ever read it, as the reader has closed the pipe.
+    /// Queues a whole line, or a whole block, with its line ending. Never blocks: a full queue drops and counts the
+    /// line. Returns `Break` once the reader has closed the pipe.
     pub(crate) fn push(&self, text: &[u8]) -> ControlFlow<()> {
         self.shared.push(text)
     }
 
-    /// Has this called, in another thread, when the reader of the pipe is found to have gone.
-    pub(crate) fn on_close(&self, told: impl FnOnce() + Send + 'static) {
+    /// Sets a callback that the writer thread calls when the reader has closed the pipe.
+    pub(crate) fn on_close(&self, callback: impl FnOnce() + Send + 'static) {
         let mut state = self.shared.lock();
         if state.closed {
             drop(state);
-            told();
+            callback();
         } else {
-            state.on_close = Some(Box::new(told));
+            state.on_close = Some(Box::new(callback));
         }
     }
 
@@ -106,7 +107,7 @@ impl OutputQueue {
         OutputHandle(Arc::clone(&self.shared))
     }
 
-    /// Writes what is left and ends. Waits some seconds at most for a reader that does not read, for one of messages one.
+    /// Writes queued lines and stops the thread. Waits for a stalled reader no longer than the flush timeout.
     pub(crate) fn finish(mut self) -> OutputCounters {
         self.end();
         self.shared.counters()
@@ -114,8 +115,8 @@ impl OutputQueue {
 
     fn end(&mut self) {
         let Some(writer) = self.writer.take() else { return };
-        // A thread that still waits for its reader is left to it; it ends with the program.
-        if self.shared.finish(self.patience) {
+        // A thread that is still blocked on its reader ends with the program.
+        if self.shared.finish(self.flush_timeout) {
             let _ = writer.join();
         }
     }
@@ -133,7 +134,7 @@ impl OutputHandle {
         self.0.push(text)
     }
 
-    /// Has the file closed, and opened by its name again.
+    /// Requests that the file be closed and reopened by its path.
     pub(crate) fn reopen(&self) {
         self.0.lock().reopen = true;
         self.0.changed.notify_all();
@@ -144,11 +145,11 @@ impl OutputHandle {
     }
 }
 
-/// Whole lines, one behind the other.
+/// Consecutive whole lines.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
     pub(super) text: Vec<u8>,
-    /// Where each line ends.
+    /// End offset of each line.
     pub(super) ends: Vec<usize>,
 }
 
@@ -163,17 +164,17 @@ impl Chunk {
     }
 }
 
-/// What the writer is to do next.
+/// Next task of the writer.
 #[derive(Debug)]
 pub(super) enum Task {
     Write(Chunk),
     Reopen,
-    /// The time that it wanted to wait at most is over.
-    Look,
+    /// The requested timeout has elapsed.
+    Timeout,
     Finish,
 }
 
-/// What ended a pause of the writer.
+/// Reason why a pause of the writer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pause {
     Over,
@@ -181,13 +182,13 @@ pub(super) enum Pause {
     Finish,
 }
 
-/// What both sides of a queue see.
+/// State shared by the producers and the writer.
 pub(super) struct Shared {
     capacity: u64,
     state: Mutex<State>,
-    /// There is something to do for the writer.
+    /// Signals a new task to the writer.
     changed: Condvar,
-    /// The writer has ended.
+    /// Signals the end of the writer.
     ended: Condvar,
 }
 
@@ -196,7 +197,7 @@ struct State {
     chunks: VecDeque<Chunk>,
     spare: Vec<Chunk>,
     counters: OutputCounters,
-    /// The writer sleeps until it is woken.
+    /// The writer is asleep.
     idle: bool,
     reopen: bool,
     finish: bool,
@@ -252,9 +253,9 @@ impl Shared {
         ControlFlow::Continue(())
     }
 
-    /// The writer's next task, for which it waits; no longer than this, if it says so.
-    pub(super) fn next(&self, most: Option<Duration>) -> Task {
-        let until = most.and_then(|most| Instant::now().checked_add(most));
+    /// Blocks until the next task of the writer, or until the timeout.
+    pub(super) fn next(&self, timeout: Option<Duration>) -> Task {
+        let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut state = self.lock();
         loop {
             if std::mem::take(&mut state.reopen) {
@@ -268,7 +269,7 @@ impl Shared {
             }
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
-                return Task::Look;
+                return Task::Timeout;
             }
             state.idle = true;
             state = self.wait(state, left);
@@ -276,7 +277,7 @@ impl Shared {
         }
     }
 
-    /// Lets the writer wait, until it is told to do something else.
+    /// Lets the writer wait, until it is callback to do something else.
     pub(super) fn pause(&self, time: Duration) -> Pause {
         let until = Instant::now().checked_add(time);
         let mut state = self.lock();
@@ -295,7 +296,7 @@ impl Shared {
         }
     }
 
-    /// Counts lines of a chunk that have been written.
+    /// Counts written lines of a chunk.
     pub(super) fn written(&self, lines: u64, bytes: u64) {
         let counters = &mut self.lock().counters;
         add(&mut counters.written_lines, lines);
@@ -304,12 +305,12 @@ impl Shared {
         counters.queued_bytes = counters.queued_bytes.saturating_sub(bytes);
     }
 
-    /// Takes back a chunk that is done with. Whether there is another to be written.
+    /// Recycles a written chunk. Returns whether another chunk is queued.
     pub(super) fn recycle(&self, mut chunk: Chunk) -> bool {
         chunk.text.clear();
         chunk.ends.clear();
         let mut state = self.lock();
-        // One that held a very long line is not kept either.
+        // A chunk that grew for a very long line is freed too.
         if state.spare.len() < SPARE_CHUNKS && chunk.text.capacity() <= CHUNK.saturating_mul(2) {
             state.spare.push(chunk);
         }
@@ -320,17 +321,17 @@ impl Shared {
         count(&mut self.lock().counters);
     }
 
-    /// Nothing will be written any more, as nobody reads.
+    /// Closes the queue after the reader has closed the pipe.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
-        if let Some(told) = state.on_close.take() {
+        if let Some(callback) = state.on_close.take() {
             drop(state);
-            told();
+            callback();
         }
     }
 
-    /// The last word of the writer.
+    /// Marks the writer as ended and drops queued lines.
     pub(super) fn end(&self) {
         let mut state = self.lock();
         state.drop_rest();
@@ -339,12 +340,12 @@ impl Shared {
         self.ended.notify_all();
     }
 
-    /// Tells the writer to end, and waits for it. Whether it did.
-    fn finish(&self, patience: Duration) -> bool {
+    /// Stops the writer and waits for it. Returns whether it ended in time.
+    fn finish(&self, flush_timeout: Duration) -> bool {
         let mut state = self.lock();
         state.finish = true;
         self.changed.notify_all();
-        let waited = self.ended.wait_timeout_while(state, patience, |state| !state.ended);
+        let waited = self.ended.wait_timeout_while(state, flush_timeout, |state| !state.ended);
         state = waited.unwrap_or_else(PoisonError::into_inner).0;
         if !state.ended {
             state.drop_rest();
@@ -357,20 +358,22 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // No state is left half changed by a panic.
+        // A panic leaves no inconsistent state.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State>, most: Option<Duration>) -> MutexGuard<'a, State> {
-        match most {
+    fn wait<'a>(&self, state: MutexGuard<'a, State>, timeout: Option<Duration>) -> MutexGuard<'a, State> {
+        match timeout {
             None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-            Some(most) => self.changed.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0,
+            Some(timeout) => {
+                self.changed.wait_timeout(state, timeout).unwrap_or_else(PoisonError::into_inner).0
+            }
         }
     }
 }
 
 impl State {
-    /// Counts what is queued, in the hands of the writer included, as dropped.
+    /// Counts all queued lines as dropped, those that the writer is writing included.
     fn drop_rest(&mut self) {
         self.chunks.clear();
         let counters = &mut self.counters;

@@ -1,4 +1,4 @@
-//! The file that events are appended to: rotated by size and by time, opened anew on request.
+//! Output file with rotation by size and time, and reopening on request.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -7,78 +7,78 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytesize::ByteSize;
 
+use super::append_file::{AppendFile, FileId, is_pipe, is_without_reader, without_reader};
 use super::error::{OutputError, PathName};
-use super::opened::{FileId, Opened, is_pipe, is_without_reader, without_reader};
-use super::places::{folder_of, may_make_files_beside};
-use super::set_aside::{SetAside, stamp};
+use super::paths::{check_directory_writable, parent_directory};
+use super::rotated_file::{RotatedFile, stamp};
 
-/// When a file is set aside and a new one begun. The default is never.
+/// Rotation policy. The default is no rotation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rotation {
-    /// Before a file would become longer than this, in bytes. A single line may be longer.
+    /// Maximum file size in bytes. A single longer line is allowed.
     pub(crate) max_bytes: Option<u64>,
-    /// When a multiple of this since 1970-01-01T00:00:00Z has passed: a day ends at midnight UTC.
+    /// Rotation interval, aligned to 1970-01-01T00:00:00Z: a day ends at midnight UTC.
     pub(crate) every: Option<Duration>,
-    /// How many files that were set aside are kept, the newest; all where none is said.
+    /// Number of rotated files to keep; `None` keeps all.
     pub(crate) keep: Option<usize>,
 }
 
 impl Rotation {
-    pub(super) fn is_wanted(&self) -> bool {
+    pub(super) fn is_enabled(&self) -> bool {
         self.max_bytes.is_some() || self.every.is_some()
     }
 
-    /// The number of the interval that this time lies in.
+    /// Returns the number of the interval that contains `now`.
     fn period(&self, now: SystemTime) -> u128 {
         since_epoch(now).as_millis().checked_div(self.millis()).unwrap_or(0)
     }
 
-    /// Until the interval ends that this time lies in.
+    /// Returns the time until the current interval ends.
     fn rest_of_period(&self, now: SystemTime) -> Option<Duration> {
         let passed = since_epoch(now).as_millis().checked_rem(self.millis())?;
         let rest = u64::try_from(self.millis().saturating_sub(passed)).unwrap_or(u64::MAX);
         Some(Duration::from_millis(rest))
     }
 
-    /// The interval; zero where there is none.
+    /// Returns the interval in milliseconds; zero without an interval.
     fn millis(&self) -> u128 {
         self.every.map_or(0, |every| every.as_millis())
     }
 }
 
-/// The file that events are appended to.
+/// Output file that events are appended to.
 #[derive(Debug)]
 pub(crate) struct RotatingFile {
     path: PathBuf,
     rotation: Rotation,
-    /// None while nobody reads the pipe.
+    /// `None` while the pipe has no reader.
     file: Option<File>,
-    /// By what it is known, whatever its name is.
+    /// Identity of the file, independent of its name.
     id: Option<FileId>,
-    /// Whether it can be rotated, cut off and looked into.
+    /// Whether it is a regular file, which can be rotated, truncated and read.
     regular: bool,
     len: u64,
-    /// That of the first event in the file.
+    /// Interval of the first event in the file.
     period: u128,
 }
 
 impl RotatingFile {
-    /// Opens a file to be appended to, and makes it with mode 0640 if there is none. Where it ends within a line, the
-    /// line is ended first. For somebody to read a pipe nobody waits here.
+    /// Opens a file for appending; creates it with mode 0640 if it does not exist. Terminates a partial last line.
+    /// Never blocks on a FIFO without a reader.
     pub(crate) fn open(path: &Path, rotation: Rotation, now: SystemTime) -> Result<Self, OutputError> {
         let name = || PathName(path.to_owned());
-        let opened = match Opened::append(path) {
-            // So says a socket, too.
-            Err(error) if is_without_reader(&error) && is_pipe(path) => Opened::default(),
+        let opened = match AppendFile::append(path) {
+            // A socket returns the same error.
+            Err(error) if is_without_reader(&error) && is_pipe(path) => AppendFile::default(),
             opened => opened.map_err(|source| OutputError::Open { path: name(), source })?,
         };
-        if rotation.is_wanted() {
+        if rotation.is_enabled() {
             if !opened.regular {
                 return Err(OutputError::NotRegular { path: name() });
             }
-            may_make_files_beside(path).map_err(|source| OutputError::Folder { path: name(), source })?;
+            check_directory_writable(path).map_err(|source| OutputError::Folder { path: name(), source })?;
         }
-        // Of a file that a run before this one left, the time of its last event is known, not that of its first.
+        // An existing file shows the time of its last event only, not of its first.
         let last = if opened.len > 0 { opened.modified.unwrap_or(now) } else { now };
         Ok(Self {
             path: path.to_owned(),
@@ -95,19 +95,19 @@ impl RotatingFile {
         &self.path
     }
 
-    /// Whether the file must be set aside before a line of this length is written. Never where it is empty.
+    /// Whether the file must be rotated before a line of `line` bytes is written. An empty file is never due.
     pub(crate) fn is_due(&self, line: u64, now: SystemTime) -> bool {
         let full = self.rotation.max_bytes.is_some_and(|most| self.len.saturating_add(line) > most);
-        // Not only later: a clock that was set back would else stop rotation until it is where it was.
+        // Compare with `!=`: a clock that was set back must not stop rotation.
         self.len > 0 && (full || self.rotation.period(now) != self.period)
     }
 
-    /// How many more bytes the file may hold.
+    /// Returns the number of bytes that fit into the file.
     pub(crate) fn room(&self) -> u64 {
         self.rotation.max_bytes.map_or(u64::MAX, |most| most.saturating_sub(self.len))
     }
 
-    /// Until the file is due even if nothing is written.
+    /// Returns the time until the file is due without further writes.
     pub(crate) fn due_in(&self, now: SystemTime) -> Option<Duration> {
         match self.len {
             0 => None,
@@ -116,35 +116,35 @@ impl RotatingFile {
         }
     }
 
-    /// Sets the file aside as `FILE.YYYYMMDDTHHMMSSZ`, with `.1`, `.2` and so on where there is such a file, and begins
-    /// a new one. Where it fails the old file stays in use. Returns where the old one is.
+    /// Renames the file to `FILE.YYYYMMDDTHHMMSSZ`, with a suffix `.1`, `.2` and so on if that name exists, and opens a
+    /// new one. Returns the path of the rotated file. After an error the old file stays in use.
     pub(crate) fn rotate(&mut self, now: SystemTime) -> io::Result<PathBuf> {
-        let aside = self.unused_name(now)?;
-        fs::rename(&self.path, &aside)?;
-        match Opened::append(&self.path) {
+        let rotated = self.unused_name(now)?;
+        fs::rename(&self.path, &rotated)?;
+        match AppendFile::append(&self.path) {
             Ok(opened) => {
                 self.take(opened, now);
-                Ok(aside)
+                Ok(rotated)
             }
             Err(error) => {
-                // The file is written on, and so shall be found.
-                let _ = fs::rename(&aside, &self.path);
+                // The old file stays in use and gets its name back.
+                let _ = fs::rename(&rotated, &self.path);
                 Err(error)
             }
         }
     }
 
-    /// Removes of the files that were set aside those that are too many, the oldest; never this one, which was set aside
-    /// last. All are tried; of those that could not be removed the first tells why.
+    /// Removes the oldest rotated files beyond the number to keep, but never `last`. Tries all of them and returns the
+    /// first error.
     pub(crate) fn remove_oldest(&self, last: &Path, now: SystemTime) -> io::Result<()> {
         let Some(keep) = self.rotation.keep else { return Ok(()) };
-        let mut all = SetAside::from(&self.path, now)?;
-        all.retain(|aside| Some(aside.name.as_os_str()) != last.file_name());
+        let mut all = RotatedFile::from(&self.path, now)?;
+        all.retain(|rotated| Some(rotated.name.as_os_str()) != last.file_name());
         all.sort_unstable_by(|a, b| b.cmp(a));
         let mut outcome = Ok(());
-        for aside in all.iter().skip(keep.saturating_sub(1)) {
-            match fs::remove_file(folder_of(&self.path).join(&aside.name)) {
-                // Somebody else was faster.
+        for rotated in all.iter().skip(keep.saturating_sub(1)) {
+            match fs::remove_file(parent_directory(&self.path).join(&rotated.name)) {
+                // Another process has removed it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 removed => outcome = outcome.and(removed),
             }
@@ -152,16 +152,16 @@ impl RotatingFile {
         outcome
     }
 
-    /// Closes the file and opens, or makes, the one that now has its name. Whether that is another one. Where it fails
-    /// the old one stays in use.
+    /// Closes the file and opens or creates the file at its path. Returns whether that is a different file. After an
+    /// error the old file stays in use.
     pub(crate) fn reopen(&mut self, now: SystemTime) -> io::Result<bool> {
-        let opened = Opened::append(&self.path)?;
+        let opened = AppendFile::append(&self.path)?;
         let is_another = opened.id != self.id;
         self.take(opened, now);
         Ok(is_another)
     }
 
-    /// Writes the beginning of these bytes, of which the length is returned.
+    /// Writes a prefix of `bytes` and returns its length.
     pub(crate) fn write(&mut self, bytes: &[u8], now: SystemTime) -> io::Result<usize> {
         if self.len == 0 {
             self.period = self.rotation.period(now);
@@ -171,19 +171,19 @@ impl RotatingFile {
         Ok(written)
     }
 
-    /// Takes back the bytes written last, which are the beginning of a line.
-    pub(crate) fn cut(&mut self, bytes: u64) -> io::Result<()> {
+    /// Truncates the last `bytes` bytes, which are a partial line.
+    pub(crate) fn truncate_tail(&mut self, bytes: u64) -> io::Result<()> {
         let Some(file) = self.file.as_ref().filter(|_| self.regular) else {
             return Err(io::ErrorKind::Unsupported.into());
         };
-        // Somebody else may have cut the file already.
+        // Another process may have truncated the file.
         let len = file.metadata()?.len().saturating_sub(bytes);
         file.set_len(len)?;
         self.len = len;
         Ok(())
     }
 
-    fn take(&mut self, opened: Opened, now: SystemTime) {
+    fn take(&mut self, opened: AppendFile, now: SystemTime) {
         self.file = opened.file;
         self.id = opened.id;
         self.regular = opened.regular;
@@ -196,7 +196,7 @@ impl RotatingFile {
         name.push(format!(".{}", stamp(now)));
         let plain = name.clone();
         let mut number = 0_u32;
-        // A link that leads nowhere is a name in use, too.
+        // A dangling link uses the name too.
         while fs::symlink_metadata(&name).is_ok() {
             number = number.checked_add(1).ok_or(io::ErrorKind::AlreadyExists)?;
             name.clone_from(&plain);
@@ -210,20 +210,20 @@ fn since_epoch(now: SystemTime) -> Duration {
     now.duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// A number of bytes from 1, such as `100M`, `1G` or `64MiB`.
+/// Parses a size of at least 1 byte, such as `100M`, `1G` or `64MiB`.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     match text.parse::<ByteSize>() {
         Ok(size) if size.0 > 0 => Ok(size.0),
-        _ => Err("not a size such as 100M (million bytes), 1G or 64MiB".to_owned()),
+        _ => Err("expected a size such as 100M (million bytes), 1G or 64MiB".to_owned()),
     }
 }
 
-/// A time from one second, such as `30m`, `1h` or `1d`; a number alone is seconds.
+/// Parses a time of at least one second, such as `30m`, `1h` or `1d`; a bare number is seconds.
 pub(crate) fn parse_interval(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().map(Duration::from_secs).ok();
     match seconds.or_else(|| humantime::parse_duration(text).ok()) {
         Some(every) if every >= Duration::from_secs(1) => Ok(every),
-        _ => Err("not a time from one second such as 30s, 15m, 1h or 1d".to_owned()),
+        _ => Err("expected a time from one second such as 30s, 15m, 1h or 1d".to_owned()),
     }
 }
 

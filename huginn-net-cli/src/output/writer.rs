@@ -1,4 +1,4 @@
-//! The thread that writes events: whole lines, each once, whatever happens to the file.
+//! Writer thread: writes each line whole and exactly once, also across errors and rotations.
 
 use std::fmt;
 use std::fs::File;
@@ -7,31 +7,31 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use super::append_file::is_without_reader;
 use super::messages::Messages;
-use super::opened::is_without_reader;
 use super::queue::{Chunk, Pause, Shared, Task};
 use super::rotation::RotatingFile;
 
-/// Until a write that failed is tried again.
+/// Delay before a failed write is retried.
 const RETRY_WRITE: Duration = Duration::from_secs(1);
-/// Until a rotation that failed is tried again.
+/// Delay before a failed rotation is retried.
 const RETRY_ROTATION: Duration = Duration::from_secs(10);
-/// Between two warnings.
+/// Minimum interval between two warnings.
 const WARNING_PAUSE: Duration = Duration::from_secs(60);
-/// How long events may gather after some were written: it saves whoever pushes them from waking this thread for each.
-const GATHER: Duration = Duration::from_millis(1);
+/// Delay after a write, in which events collect: producers need not wake the thread for each event.
+const BATCH_DELAY: Duration = Duration::from_millis(1);
 
-/// Where bytes go.
+/// Destination of bytes.
 #[derive(Debug)]
 pub(super) enum Destination {
     Stdout(File),
-    /// Of which others hold the lock only while they write whole lines.
+    /// Standard error; other writers lock it for whole lines only.
     Stderr,
     File(RotatingFile),
 }
 
 impl Destination {
-    /// Standard output without the buffer that this program's memory has for it, so that what was written is known.
+    /// Opens standard output unbuffered, so that the number of written bytes is exact.
     pub(super) fn stdout() -> io::Result<Self> {
         #[cfg(unix)]
         let own = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned()?;
@@ -49,10 +49,10 @@ impl Destination {
         if written == 0 && !bytes.is_empty() { Err(io::ErrorKind::WriteZero.into()) } else { Ok(written) }
     }
 
-    fn cut(&mut self, bytes: u64) -> io::Result<()> {
+    fn truncate_tail(&mut self, bytes: u64) -> io::Result<()> {
         match self {
             Self::Stdout(_) | Self::Stderr => Err(io::ErrorKind::Unsupported.into()),
-            Self::File(file) => file.cut(bytes),
+            Self::File(file) => file.truncate_tail(bytes),
         }
     }
 }
@@ -69,19 +69,19 @@ impl fmt::Display for Destination {
     }
 }
 
-/// What the thread has.
+/// State of the writer thread.
 #[derive(Debug)]
 pub(super) struct Writer {
     shared: Arc<Shared>,
     destination: Destination,
-    /// Before this no rotation is tried.
+    /// Earliest time of the next rotation attempt.
     rotate_after: Option<Instant>,
     warned: Option<Instant>,
-    /// Where it is said what goes wrong, if anywhere.
+    /// Receives warnings, if any.
     messages: Option<Messages>,
 }
 
-/// Nothing more can be written.
+/// The output is closed.
 struct Over;
 
 impl Writer {
@@ -89,7 +89,7 @@ impl Writer {
         Self { shared, destination, rotate_after: None, warned: None, messages }
     }
 
-    /// Writes until it is told to finish, or nobody reads.
+    /// Writes until the queue is finished or the reader closes the pipe.
     pub(super) fn run(mut self) {
         loop {
             match self.shared.next(self.wait_at_most()) {
@@ -100,23 +100,23 @@ impl Writer {
                         break;
                     }
                     if !more {
-                        thread::sleep(GATHER);
+                        thread::sleep(BATCH_DELAY);
                     }
                 }
                 Task::Reopen => _ = self.reopen(),
-                Task::Look => self.rotate_if_due(0),
+                Task::Timeout => self.rotate_if_due(0),
                 Task::Finish => break,
             }
         }
         self.shared.end();
     }
 
-    /// Until something must be done even if there are no events.
+    /// Returns the time until a rotation is due without events.
     fn wait_at_most(&self) -> Option<Duration> {
         let Destination::File(file) = &self.destination else { return None };
         let due = file.due_in(SystemTime::now())?;
-        let patience = self.rotate_after.map(|after| after.saturating_duration_since(Instant::now()));
-        Some(due.max(patience.unwrap_or_default()))
+        let retry = self.rotate_after.map(|after| after.saturating_duration_since(Instant::now()));
+        Some(due.max(retry.unwrap_or_default()))
     }
 
     fn write(&mut self, chunk: &Chunk) -> Result<(), Over> {
@@ -124,7 +124,7 @@ impl Writer {
         let mut start = 0;
         while let Some(first) = ends.first() {
             self.rotate_if_due(distance(start, *first));
-            // As many lines as fit into the file, and one in any case.
+            // As many lines as fit into the file, at least one.
             let room = match &self.destination {
                 Destination::File(file) if self.rotate_after.is_none() => file.room(),
                 _ => u64::MAX,
@@ -139,7 +139,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes lines, as often as it takes.
+    /// Writes lines and retries after errors.
     fn write_lines(&mut self, mut lines: Lines<'_>) -> Result<(), Over> {
         while let Some(rest) = lines.rest() {
             match self.destination.write(rest) {
@@ -148,7 +148,7 @@ impl Writer {
                     self.shared.written(count, bytes);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // That of a pipe with a name may come back.
+                // A named pipe may get a new reader.
                 Err(error)
                     if error.kind() == io::ErrorKind::BrokenPipe
                         && !matches!(self.destination, Destination::File(_)) =>
@@ -156,42 +156,42 @@ impl Writer {
                     self.shared.close();
                     return Err(Over);
                 }
-                // Whoever shares standard output with us may have made it so.
+                // Another process that shares standard output may have set O_NONBLOCK.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     if self.shared.pause(Duration::from_millis(10)) == Pause::Finish {
                         thread::sleep(Duration::from_millis(10));
                     }
                 }
-                Err(error) => self.bear(&error, &mut lines)?,
+                Err(error) => self.handle_write_error(&error, &mut lines)?,
             }
         }
         Ok(())
     }
 
-    /// Waits a while after a write that failed, and has it tried again.
-    fn bear(&mut self, error: &io::Error, lines: &mut Lines<'_>) -> Result<(), Over> {
+    /// Pauses after a failed write, then prepares the retry.
+    fn handle_write_error(&mut self, error: &io::Error, lines: &mut Lines<'_>) -> Result<(), Over> {
         self.shared.count(|counters| counters.write_errors = counters.write_errors.saturating_add(1));
-        let lacks_reader = lacks_reader(error);
-        let told: &dyn fmt::Display = if lacks_reader { &"nobody reads" } else { error };
-        self.warn(&format_args!("{told}; events are kept while there is room for them"));
+        let has_no_reader = has_no_reader(error);
+        let reason: &dyn fmt::Display = if has_no_reader { &"the pipe has no reader" } else { error };
+        self.warn(&format_args!("{reason}; events are buffered until the queue is full"));
         match self.shared.pause(RETRY_WRITE) {
             Pause::Over => {
-                if lacks_reader {
-                    self.find_reader(lines);
+                if has_no_reader {
+                    self.reopen_pipe(lines);
                 }
                 Ok(())
             }
             Pause::Reopen => {
-                // The line that was begun belongs into one file, the new one.
-                let begun = lines.begun();
-                let is_cut = begun == 0 || self.destination.cut(begun).is_ok();
+                // A partially written line moves to the new file as a whole.
+                let partial = lines.partial_len();
+                let is_cut = partial == 0 || self.destination.truncate_tail(partial).is_ok();
                 if self.reopen() || is_cut {
-                    lines.go_back();
+                    lines.restart_line();
                 }
                 Ok(())
             }
             Pause::Finish => {
-                // The last attempt.
+                // Last attempt.
                 match self.destination.write(lines.rest().unwrap_or_default()) {
                     Ok(written) => {
                         let (count, bytes) = lines.advance(written);
@@ -199,7 +199,7 @@ impl Writer {
                         Ok(())
                     }
                     Err(_) => {
-                        let _ = self.destination.cut(lines.begun());
+                        let _ = self.destination.truncate_tail(lines.partial_len());
                         Err(Over)
                     }
                 }
@@ -207,16 +207,16 @@ impl Writer {
         }
     }
 
-    /// Opens the pipe anew if somebody reads it by now. In the same pipe the line goes on that was begun.
-    fn find_reader(&mut self, lines: &mut Lines<'_>) {
+    /// Reopens the pipe if it has a reader again. A partial line continues in the same pipe.
+    fn reopen_pipe(&mut self, lines: &mut Lines<'_>) {
         if let Destination::File(file) = &mut self.destination {
             if file.reopen(SystemTime::now()).is_ok_and(|is_another| is_another) {
-                lines.go_back();
+                lines.restart_line();
             }
         }
     }
 
-    /// Opens the file anew. Whether it could be.
+    /// Reopens the file. Returns whether it succeeded.
     fn reopen(&mut self) -> bool {
         let Destination::File(file) = &mut self.destination else { return false };
         match file.reopen(SystemTime::now()) {
@@ -231,7 +231,7 @@ impl Writer {
         }
     }
 
-    /// Sets the file aside where it is due before a line of this length.
+    /// Rotates the file if a line of `line` bytes makes it due.
     fn rotate_if_due(&mut self, line: u64) {
         let Destination::File(file) = &mut self.destination else { return };
         if self.rotate_after.is_some_and(|after| Instant::now() < after) {
@@ -246,14 +246,16 @@ impl Writer {
             Ok(aside) => aside,
             Err(error) => {
                 self.rotate_after = Instant::now().checked_add(RETRY_ROTATION);
-                self.rotation_failed(&format_args!("cannot be rotated, and is written on: {error}"));
+                self.rotation_failed(&format_args!(
+                    "cannot be rotated, continuing in the same file: {error}"
+                ));
                 return;
             }
         };
         let removed = file.remove_oldest(&aside, now);
         self.shared.count(|counters| counters.rotations = counters.rotations.saturating_add(1));
         if let Err(error) = removed {
-            self.rotation_failed(&format_args!("cannot remove the oldest of the files set aside: {error}"));
+            self.rotation_failed(&format_args!("cannot remove the oldest rotated file: {error}"));
         }
     }
 
@@ -266,35 +268,34 @@ impl Writer {
         let Some(messages) = &self.messages else { return };
         if self.warned.is_none_or(|warned| warned.elapsed() >= WARNING_PAUSE) {
             self.warned = Some(Instant::now());
-            messages.tell(&format_args!("{}: {message}", self.destination));
+            messages.print(&format_args!("{}: {message}", self.destination));
         }
     }
 }
 
-/// Whether what cannot be written wants nothing but somebody who reads: what a pipe says that has lost its reader, and
-/// one that has none yet (`ENXIO`, see `fifo(7)`).
-fn lacks_reader(error: &io::Error) -> bool {
+/// Whether a write failed because the pipe has lost its reader (`EPIPE`) or has none yet (`ENXIO`, see `fifo(7)`).
+fn has_no_reader(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe || is_without_reader(error)
 }
 
-/// Lines on their way, and how far they got.
+/// Lines of a chunk with the write position.
 struct Lines<'a> {
     text: &'a [u8],
-    /// Where those end that are not written whole.
+    /// End offsets of the lines that are not completely written.
     ends: &'a [usize],
-    /// Where the first of them starts.
+    /// Start offset of the first of these lines.
     start: usize,
-    /// Up to where bytes are written.
+    /// Write position.
     done: usize,
 }
 
 impl<'a> Lines<'a> {
-    /// What is not written yet.
+    /// Returns the bytes that are not written yet.
     fn rest(&self) -> Option<&'a [u8]> {
         self.text.get(self.done..*self.ends.last()?)
     }
 
-    /// Takes note of so many written bytes. How many lines they end, and of how many bytes these are.
+    /// Advances by `written` bytes. Returns the number of completed lines and their bytes.
     fn advance(&mut self, written: usize) -> (u64, u64) {
         self.done = self.done.saturating_add(written);
         let whole = self.ends.partition_point(|end| *end <= self.done);
@@ -306,13 +307,13 @@ impl<'a> Lines<'a> {
         (u64::try_from(whole).unwrap_or(u64::MAX), bytes)
     }
 
-    /// How many bytes are written of a line that is not written whole.
-    fn begun(&self) -> u64 {
+    /// Returns the number of written bytes of a partial line.
+    fn partial_len(&self) -> u64 {
         distance(self.start, self.done)
     }
 
-    /// Has the line that was begun written anew.
-    fn go_back(&mut self) {
+    /// Restarts the partial line.
+    fn restart_line(&mut self) {
         self.done = self.start;
     }
 }

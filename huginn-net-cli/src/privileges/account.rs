@@ -1,4 +1,4 @@
-//! Whom the program becomes.
+//! User that the program switches to.
 
 use std::ffi::CString;
 
@@ -9,7 +9,7 @@ use nix::unistd::{
 
 use super::PrivilegeError;
 
-/// A user, and the groups that the user is in.
+/// User with its groups.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Account {
     name: String,
@@ -38,12 +38,12 @@ impl Account {
         Ok(Self { name: name.to_owned(), uid: user.uid, gid: user.gid, groups })
     }
 
-    /// The numbers of the user and of the group.
+    /// Returns the user ID and the group ID.
     pub(super) fn ids(&self) -> (u32, u32) {
         (self.uid.as_raw(), self.gid.as_raw())
     }
 
-    /// Becomes this user, for good. Nothing where the process is this user already.
+    /// Switches to this user permanently. Does nothing if the process already runs as this user.
     pub(super) fn assume(&self) -> Result<(), PrivilegeError> {
         if self.is_current()? {
             return Ok(());
@@ -51,7 +51,7 @@ impl Account {
         if !geteuid().is_root() {
             return Err(PrivilegeError::NotRoot { name: self.name.clone(), uid: geteuid() });
         }
-        // The user last: after that there is no right to the others.
+        // The user comes last: afterwards the process may not change its groups.
         setgroups(&self.groups).map_err(refused("setgroups"))?;
         setresgid(self.gid, self.gid, self.gid).map_err(refused("setresgid"))?;
         setresuid(self.uid, self.uid, self.uid).map_err(refused("setresuid"))?;

@@ -11,7 +11,7 @@ use landlock::{
 };
 
 use super::{Policy, PrivilegeError};
-use crate::output::folder_of;
+use crate::output::parent_directory;
 
 /// The rights that are ruled over: those of Linux 6.12. Older kernels rule over fewer.
 const KNOWN: ABI = ABI::V6;
@@ -41,7 +41,7 @@ pub(super) fn confine(policy: &Policy) -> Result<Confinement, PrivilegeError> {
     }
     for path in &policy.removable {
         // Who cannot get there cannot remove it either.
-        if let Ok(folder) = PathFd::new(folder_of(path)) {
+        if let Ok(folder) = PathFd::new(parent_directory(path)) {
             rules.push(PathBeneath::new(folder, make_bitflags!(AccessFs::{RemoveFile})));
         }
     }
@@ -74,5 +74,5 @@ fn places(path: &Path) -> Vec<(PathBuf, BitFlags<AccessFs>)> {
     if kind.is_ok_and(|kind| kind.is_char_device() || kind.is_block_device() || kind.is_fifo()) {
         return vec![(path.to_owned(), in_file)];
     }
-    vec![(folder_of(path), in_folder)]
+    vec![(parent_directory(path), in_folder)]
 }

@@ -1,8 +1,8 @@
-//! Which rights are to be given up.
+//! Policy for dropping privileges.
 
 use std::path::PathBuf;
 
-/// What is to be given up.
+/// Privileges to keep.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Policy {
     /// Who runs on: a name of the system's users, `UID` or `UID:GID`. Without one the user stays who it is.

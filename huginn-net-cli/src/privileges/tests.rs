@@ -19,7 +19,7 @@ const USER: &str = "HUGINN_NET_TEST_USER";
 const NOBODY: u32 = 65_534;
 
 /// Runs a test of this file in a process of its own.
-fn alone(test: &str, folder: &Path, user: &str) {
+fn unlabeled(test: &str, folder: &Path, user: &str) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args([
             &format!("privileges::tests::{test}"),
@@ -62,7 +62,7 @@ fn a_user_without_rights_writes_where_it_was_told_to() {
     for name in ["log", "other", "run", "run/theirs"] {
         chown(folder.join(name), Some(NOBODY), Some(NOBODY)).unwrap();
     }
-    alone("child_writes", folder, "65534:65534");
+    unlabeled("child_writes", folder, "65534:65534");
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn child_writes() {
 #[test]
 #[ignore = "needs root"]
 fn root_that_stays_root_has_no_capabilities() {
-    alone("child_stays", Path::new("/"), "");
+    unlabeled("child_stays", Path::new("/"), "");
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn what_is_still_within_reach_is_said() {
     for (uid, confinement, said) in [
         (0, None, &[][..]),
         (0, Some(Confinement::Full), &[]),
-        (0, Some(Confinement::Unsupported), &["there is no Landlock", "root", "--user", "--no-sandbox"]),
+        (0, Some(Confinement::Unsupported), &["no Landlock", "root", "--user", "--no-sandbox"]),
         (NOBODY, Some(Confinement::Partial), &["as far as this kernel can", "--no-sandbox"]),
     ] {
         let warning = dropped(uid, confinement).warning();

@@ -26,7 +26,7 @@ fn kill(child: &Child, signal: i32) {
 }
 
 #[test]
-fn each_signal_is_told_and_a_late_second_stop_ends_at_once() {
+fn reports_signals_and_exits_on_second_stop() {
     let (mut child, mut told) = start("child_that_hangs");
     assert_eq!(told.next().as_deref(), Some("told nothing yet"));
     kill(&child, SIGHUP);
@@ -41,7 +41,7 @@ fn each_signal_is_told_and_a_late_second_stop_ends_at_once() {
         kill(&child, signal);
         assert_eq!(told.next().as_deref(), Some(wanted));
     }
-    thread::sleep(SAME_WISH);
+    thread::sleep(REPEATED_STOP_WINDOW);
     while child.try_wait().unwrap().is_none() {
         kill(&child, SIGTERM);
         thread::sleep(Duration::from_millis(20));
@@ -56,10 +56,10 @@ fn child_that_hangs() {
         return;
     }
     let tell = |text: &str| writeln!(io::stdout(), "told {text}").unwrap();
-    let caught = Caught::new().unwrap();
+    let pending_signals = PendingSignals::new().unwrap();
     tell("nothing yet");
     thread::sleep(Duration::from_millis(300));
-    let _watch = caught.watch(move |signal| tell(&format!("{signal:?}"))).unwrap();
+    let _watch = pending_signals.watch(move |signal| tell(&format!("{signal:?}"))).unwrap();
     thread::sleep(Duration::from_secs(60));
 }
 
@@ -79,7 +79,7 @@ fn child_that_never_watches() {
     if std::env::var_os(STARTED).is_none() {
         return;
     }
-    let _caught = Caught::new().unwrap();
+    let _caught = PendingSignals::new().unwrap();
     writeln!(io::stdout(), "told nothing yet").unwrap();
     thread::sleep(Duration::from_secs(60));
 }
@@ -87,6 +87,6 @@ fn child_that_never_watches() {
 #[test]
 fn a_watch_that_is_dropped_ends_its_thread() {
     let (tell, told) = mpsc::channel::<Signal>();
-    drop(Caught::new().unwrap().watch(move |signal| tell.send(signal).unwrap()).unwrap());
+    drop(PendingSignals::new().unwrap().watch(move |signal| tell.send(signal).unwrap()).unwrap());
     assert!(told.recv().is_err());
 }

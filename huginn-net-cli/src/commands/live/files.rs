@@ -1,32 +1,32 @@
-//! The files that the watch writes: where they lie, and that no two are one.
+//! Paths that `live` writes to; no two options may name the same file.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::args::LiveArguments;
-use crate::ask::WantedSocket;
+use crate::control::SocketConfig;
 use crate::failure::Failure;
-use crate::output::{OutputError, PathName, Target, may_make_files_beside, resolved};
+use crate::output::{OutputError, PathName, Target, check_directory_writable, resolved};
 use crate::privileges::{self, Policy};
 
 /// Names of standard output.
 const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
-/// What is written where.
+/// Output paths.
 #[derive(Debug)]
 pub(super) struct Files {
     /// Events.
     pub(super) target: Target,
-    /// What is known of hosts; standard error where there is none.
+    /// File of host profiles; `None` means standard error.
     pub(super) hosts: Option<PathBuf>,
-    /// Where clients of p0f ask.
-    pub(super) p0f_socket: Option<WantedSocket>,
+    /// Socket of p0f's query API.
+    pub(super) p0f_socket: Option<SocketConfig>,
 }
 
 impl Files {
-    /// Finds them by what was typed, while rights are there to look.
-    pub(super) fn of(args: &LiveArguments) -> Result<Self, Failure> {
+    /// Resolves the paths of the command line, before privileges are dropped.
+    pub(super) fn from_args(args: &LiveArguments) -> Result<Self, Failure> {
         let typed = args.output.output.as_deref();
         let file = typed.filter(|path| STDOUT.iter().all(|name| *path != Path::new(name)));
         let hosts = args.service.hosts_file.as_deref().map(resolved);
@@ -35,7 +35,7 @@ impl Files {
             target: file.map_or(Target::Stdout, |path| Target::File(resolved(path))),
             hosts,
             p0f_socket: match socket {
-                Some(path) => Some(WantedSocket {
+                Some(path) => Some(SocketConfig {
                     path: path.to_owned(),
                     mode: args.service.p0f_socket_mode,
                     owner: privileges::owner(args.service.user.as_deref())?,
@@ -43,11 +43,11 @@ impl Files {
                 None => None,
             },
         };
-        files.are_different()?;
+        files.check_distinct()?;
         Ok(files)
     }
 
-    /// Which rights are needed for them, and which stay beside.
+    /// Returns the privileges that these files need.
     pub(super) fn policy(&self, args: &LiveArguments) -> Policy {
         let output = self.output().map(Path::to_owned);
         Policy {
@@ -58,15 +58,16 @@ impl Files {
         }
     }
 
-    /// Looks whether there is the right to write what is written only when it is asked for. To be called when rights have
-    /// been given up.
+    /// Checks that the hosts file, which is written on request only, can be created.
+    ///
+    /// Call it after privileges are dropped.
     pub(super) fn check_rights(&self) -> Result<(), Failure> {
         let Some(path) = &self.hosts else { return Ok(()) };
         if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
             return Err(OutputError::HostsKind { path: PathName(path.clone()) }.into());
         }
         let failed = |source| OutputError::HostsFolder { path: PathName(path.clone()), source };
-        Ok(may_make_files_beside(path).map_err(failed)?)
+        Ok(check_directory_writable(path).map_err(failed)?)
     }
 
     fn output(&self) -> Option<&Path> {
@@ -76,7 +77,7 @@ impl Files {
         }
     }
 
-    fn are_different(&self) -> Result<(), Failure> {
+    fn check_distinct(&self) -> Result<(), Failure> {
         let hosts = self.hosts.as_deref();
         let new = hosts.map(new_name);
         let socket = self.p0f_socket.as_ref().map(|socket| resolved(&socket.path));
@@ -88,7 +89,7 @@ impl Files {
             ("--p0f-socket", socket.as_deref()),
         ] {
             let Some(path) = path else { continue };
-            if let Some((first, _)) = seen.iter().find(|(_, other)| are_one(path, other)) {
+            if let Some((first, _)) = seen.iter().find(|(_, other)| is_same_file(path, other)) {
                 return Err(Failure::SameFile { path: PathName(path.to_owned()), first, second: option });
             }
             seen.push((option, path));
@@ -97,15 +98,15 @@ impl Files {
     }
 }
 
-/// Whether two names are those of one file. A device takes whatever comes.
-fn are_one(one: &Path, other: &Path) -> bool {
+/// Whether two paths name the same regular file. Two options may share a device.
+fn is_same_file(one: &Path, other: &Path) -> bool {
     match (fs::metadata(one), fs::metadata(other)) {
         (Ok(one), Ok(other)) => one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino()),
         _ => one == other,
     }
 }
 
-/// Under which name a file is written that replaces this one when it is whole.
+/// Returns the temporary path of a file that replaces `path` once it is complete.
 pub(super) fn new_name(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".new");

@@ -1,4 +1,4 @@
-//! SIGUSR1: what is known of hosts, written while packets are analysed.
+//! SIGUSR1: writes host profiles during the analysis.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -12,66 +12,66 @@ use huginn_net::hosts::{HostId, HostProfile};
 use huginn_net::json::JsonHost;
 
 use super::files::new_name;
-use super::standing::Standing;
+use super::status::LiveStatus;
 use crate::output::{Messages, PathName};
 
-/// How many hosts are asked for at a time: the analysis waits while they are copied.
-const AT_ONCE: usize = 1000;
+/// Hosts copied per query: the analysis pauses while they are copied.
+const HOSTS_PER_QUERY: usize = 1000;
 
-/// The thread that writes what is known of hosts: it may be much, and read slowly. It ends with the program.
+/// Thread that writes host profiles, which may be many and read slowly. It ends with the program.
 #[derive(Debug)]
 pub(super) struct HostsWriter(SyncSender<()>);
 
 impl HostsWriter {
-    /// Starts it, to write to this file, which is replaced each time, or to standard error.
+    /// Starts the thread. It replaces `file` at each request, or writes to standard error without a file.
     pub(super) fn start(
-        standing: Arc<Standing>,
+        status: Arc<LiveStatus>,
         file: Option<PathBuf>,
         messages: Messages,
     ) -> io::Result<Self> {
-        let (wish, wishes) = sync_channel(1);
-        let run = move || write_when_wished(&standing, file.as_deref(), &messages, &wishes);
+        let (request, requests) = sync_channel(1);
+        let run = move || write_on_request(&status, file.as_deref(), &messages, &requests);
         thread::Builder::new().name("huginn-hosts".to_owned()).spawn(run)?;
-        Ok(Self(wish))
+        Ok(Self(request))
     }
 
-    /// Has it done once more. Of several wishes while it is being done one is remembered.
-    pub(super) fn wish(&self) {
+    /// Requests one more write. Several requests during a write count as one.
+    pub(super) fn request(&self) {
         let _ = self.0.try_send(());
     }
 }
 
-fn write_when_wished(standing: &Standing, file: Option<&Path>, messages: &Messages, wishes: &Receiver<()>) {
-    for () in wishes {
+fn write_on_request(status: &LiveStatus, file: Option<&Path>, messages: &Messages, requests: &Receiver<()>) {
+    for () in requests {
         let outcome = match file {
-            Some(file) => replace(file, standing),
-            None => write_hosts(&mut WholeLines, standing),
+            Some(file) => replace(file, status),
+            None => write_hosts(&mut WholeLines, status),
         };
         if let Err(error) = outcome {
             let place =
                 file.map_or_else(|| "standard error".to_owned(), |file| PathName(file.into()).to_string());
-            messages.tell(&format_args!("cannot write what is known of hosts to {place}: {error}"));
+            messages.print(&format_args!("cannot write host profiles to {place}: {error}"));
         }
     }
 }
 
-/// Whoever reads the file finds the old one or the new one, never a part.
-fn replace(file: &Path, standing: &Standing) -> io::Result<()> {
+/// Replaces the file atomically: readers see the old or the new file, never a part.
+fn replace(file: &Path, status: &LiveStatus) -> io::Result<()> {
     let name = new_name(file);
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o640);
     let mut out = BufWriter::with_capacity(1 << 16, options.open(&name)?);
-    let written = write_hosts(&mut out, standing).and_then(|()| out.flush());
+    let written = write_hosts(&mut out, status).and_then(|()| out.flush());
     drop(out);
     let outcome = written.and_then(|()| fs::rename(&name, file));
     if outcome.is_err() {
-        // The rest of what could not be written is of no use.
+        // An incomplete file is of no use.
         let _ = fs::remove_file(&name);
     }
     outcome
 }
 
-/// Standard error, of which the lock is held for one line only.
+/// Standard error, locked for one line at a time.
 struct WholeLines;
 
 impl Write for WholeLines {
@@ -85,15 +85,15 @@ impl Write for WholeLines {
     }
 }
 
-/// Writes all hosts in the order of their addresses, a line each; not those that are forgotten meanwhile.
-fn write_hosts(out: &mut impl Write, standing: &Standing) -> io::Result<()> {
-    let ended = || io::Error::other("the watch has not begun, or has ended");
-    let mut ids = standing.ask(|hosts| hosts.ids().collect::<Vec<HostId>>()).ok_or_else(ended)?;
+/// Writes one line per host in the order of addresses. Skips hosts that are evicted meanwhile.
+fn write_hosts(out: &mut impl Write, status: &LiveStatus) -> io::Result<()> {
+    let ended = || io::Error::other("the analysis is not running");
+    let mut ids = status.query_hosts(|hosts| hosts.ids().collect::<Vec<HostId>>()).ok_or_else(ended)?;
     ids.sort_unstable();
     let mut text = Vec::new();
-    for ids in ids.chunks(AT_ONCE) {
+    for ids in ids.chunks(HOSTS_PER_QUERY) {
         let ids = ids.to_vec();
-        let copied = standing.ask(move |hosts| -> Vec<HostProfile> {
+        let copied = status.query_hosts(move |hosts| -> Vec<HostProfile> {
             ids.into_iter().filter_map(|id| hosts.profile_of(id).cloned()).collect()
         });
         for host in &copied.ok_or_else(ended)? {

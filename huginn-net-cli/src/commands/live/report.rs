@@ -1,4 +1,4 @@
-//! What is told beside events: losses, and counters.
+//! Reports of losses and counters.
 
 use std::fmt;
 use std::io;
@@ -10,52 +10,54 @@ use std::time::{Duration, Instant, SystemTime};
 use huginn_net::{Counters, Timestamp};
 use serde::Serialize;
 
-use super::standing::Standing;
-use crate::ask::counters::LiveCounters;
+use super::status::LiveStatus;
+use crate::control::counters::LiveCounters;
 use crate::output::Messages;
 
-/// How often it is looked whether anything was lost.
-const LOOK: Duration = Duration::from_secs(1);
-/// How often at most it is said.
-const WARN: Duration = Duration::from_secs(60);
+/// Interval between two checks for losses.
+const LOSS_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// Minimum interval between two warnings of losses.
+const LOSS_WARNING_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The thread that writes counters at intervals, and warns of losses.
+/// Thread that writes counters at intervals and warns of losses.
 #[derive(Debug)]
 pub(super) struct Ticker {
-    /// Nothing is sent: it ends when this is dropped.
+    /// Nothing is sent: the thread ends when this sender is dropped.
     stop: Sender<()>,
     thread: JoinHandle<()>,
 }
 
 impl Ticker {
-    /// Starts it. Without an interval it writes no counters.
+    /// Starts the thread. Without an interval it writes no counters.
     pub(super) fn start(
-        standing: Arc<Standing>,
+        status: Arc<LiveStatus>,
         interval: Option<Duration>,
         messages: Messages,
     ) -> io::Result<Self> {
         let (stop, stopped) = channel();
-        let run = move || tick(&standing, interval, &messages, &stopped);
+        let run = move || tick(&status, interval, &messages, &stopped);
         let thread = thread::Builder::new().name("huginn-ticker".to_owned()).spawn(run)?;
         Ok(Self { stop, thread })
     }
 
-    /// Ends it.
+    /// Stops the thread and waits for it.
     pub(super) fn stop(self) {
         drop(self.stop);
         let _ = self.thread.join();
     }
 }
 
-fn tick(standing: &Standing, interval: Option<Duration>, messages: &Messages, stopped: &Receiver<()>) {
-    let mut warned = Warned::default();
+fn tick(status: &LiveStatus, interval: Option<Duration>, messages: &Messages, stopped: &Receiver<()>) {
+    let mut warned = LossWarnings::default();
     let mut looked = Instant::now();
     let mut written = looked;
-    while stopped.recv_timeout(LOOK.saturating_sub(looked.elapsed())) == Err(RecvTimeoutError::Timeout) {
+    while stopped.recv_timeout(LOSS_CHECK_INTERVAL.saturating_sub(looked.elapsed()))
+        == Err(RecvTimeoutError::Timeout)
+    {
         looked = Instant::now();
         let is_due = interval.is_some_and(|interval| looked.saturating_duration_since(written) >= interval);
-        let counters = if is_due { standing.counters_of_line() } else { standing.counters() };
-        warned.look(Losses::of(&counters), looked, &|message| messages.tell(message));
+        let counters = if is_due { status.take_interval_counters() } else { status.counters() };
+        warned.update(Losses::from_counters(&counters), looked, &|message| messages.print(message));
         if is_due {
             write_counters(&counters, messages);
             written = looked;
@@ -63,8 +65,8 @@ fn tick(standing: &Standing, interval: Option<Duration>, messages: &Messages, st
     }
 }
 
-/// What was lost, by place. What interfaces drop is not among it: most systems count with it what they show us all the
-/// same and nobody else wants.
+/// Losses by cause. Drops of interfaces are excluded: most systems count frames that were captured but that no other
+/// protocol wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Losses {
     kernel: u64,
@@ -74,19 +76,19 @@ struct Losses {
 }
 
 impl Losses {
-    fn of(counters: &LiveCounters) -> Self {
+    fn from_counters(counters: &LiveCounters) -> Self {
         let kernel = counters.capture.values().map(|interface| interface.kernel_dropped);
-        let (flows, hosts) = (&counters.analysed.engine.flows, &counters.analysed.hosts);
+        let (flows, hosts) = (&counters.analysis.engine.flows, &counters.analysis.hosts);
         let evicted = [flows.evicted, flows.evicted_for_memory, hosts.evicted, hosts.evicted_for_memory];
         Self {
             kernel: kernel.fold(0, u64::saturating_add),
-            queues: counters.analysed.engine.segments_dropped,
+            queues: counters.analysis.engine.segments_dropped,
             limits: evicted.into_iter().fold(0, u64::saturating_add),
             output: counters.output.dropped_lines,
         }
     }
 
-    /// What came since.
+    /// Returns the losses since `before`.
     fn since(self, before: Self) -> Self {
         Self {
             kernel: self.kernel.saturating_sub(before.kernel),
@@ -100,10 +102,10 @@ impl Losses {
 impl fmt::Display for Losses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let places = [
-            (self.kernel, "packets dropped by the kernel, its buffer being full"),
+            (self.kernel, "packets dropped by the kernel because its buffer was full"),
             (self.queues, "segments dropped because a worker could not keep up"),
-            (self.limits, "flows or hosts given up, their limits being reached"),
-            (self.output, "events dropped, the output being full"),
+            (self.limits, "flows or hosts evicted because a limit was reached"),
+            (self.output, "events dropped because the output queue was full"),
         ];
         let mut lost = places.into_iter().filter(|(count, _)| *count > 0);
         let Some((count, place)) = lost.next() else { return f.write_str("nothing was lost") };
@@ -112,17 +114,19 @@ impl fmt::Display for Losses {
     }
 }
 
-/// Of which losses was warned, and when.
+/// Losses that were reported, and the time of the last warning.
 #[derive(Debug, Default)]
-struct Warned {
+struct LossWarnings {
     losses: Losses,
     at: Option<Instant>,
 }
 
-impl Warned {
-    /// Warns of what was lost since the last warning, unless that is not long ago.
-    fn look(&mut self, losses: Losses, now: Instant, warn: &dyn Fn(&dyn fmt::Display)) {
-        if losses == self.losses || self.at.is_some_and(|at| now.saturating_duration_since(at) < WARN) {
+impl LossWarnings {
+    /// Warns of new losses, at most once in [`LOSS_WARNING_INTERVAL`].
+    fn update(&mut self, losses: Losses, now: Instant, warn: &dyn Fn(&dyn fmt::Display)) {
+        if losses == self.losses
+            || self.at.is_some_and(|at| now.saturating_duration_since(at) < LOSS_WARNING_INTERVAL)
+        {
             return;
         }
         warn(&losses.since(self.losses));
@@ -130,7 +134,7 @@ impl Warned {
     }
 }
 
-/// The counters at a time, as events are written.
+/// Line of counters in the JSON format of events.
 #[derive(Serialize)]
 struct Line<'a> {
     ts: String,
@@ -149,10 +153,10 @@ pub(super) fn write_counters(counters: &LiveCounters, messages: &Messages) {
     }
 }
 
-/// Says in a line what came of it all.
-pub(super) fn tell_end(counters: &LiveCounters, messages: &Messages) {
-    let Counters { frames, events, .. } = counters.analysed.engine;
-    messages.tell(&format_args!("{frames} packets, {events} events; {}", Losses::of(counters)));
+/// Prints one line with totals and losses.
+pub(super) fn report_totals(counters: &LiveCounters, messages: &Messages) {
+    let Counters { frames, events, .. } = counters.analysis.engine;
+    messages.print(&format_args!("{frames} packets, {events} events; {}", Losses::from_counters(counters)));
 }
 
 #[cfg(test)]
@@ -162,20 +166,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn losses_are_warned_of_once_a_minute_with_what_came_since() {
+    fn warns_of_new_losses_once_a_minute() {
         let said = RefCell::new(Vec::new());
         let warn = |message: &dyn fmt::Display| said.borrow_mut().push(message.to_string());
-        let mut warned = Warned::default();
+        let mut warned = LossWarnings::default();
         let start = Instant::now();
         for (seconds, kernel, output) in [(0, 0, 0), (1, 5, 0), (30, 7, 1), (61, 8, 1), (200, 8, 1)] {
             let losses = Losses { kernel, output, ..Losses::default() };
-            warned.look(losses, start.checked_add(Duration::from_secs(seconds)).unwrap_or(start), &warn);
+            warned.update(losses, start.checked_add(Duration::from_secs(seconds)).unwrap_or(start), &warn);
         }
         assert_eq!(
             said.take(),
             [
-                "5 packets dropped by the kernel, its buffer being full",
-                "3 packets dropped by the kernel, its buffer being full; 1 events dropped, the output being full",
+                "5 packets dropped by the kernel because its buffer was full",
+                "3 packets dropped by the kernel because its buffer was full; 1 events dropped because the output queue was full",
             ]
         );
         assert_eq!(Losses::default().to_string(), "nothing was lost");

@@ -54,9 +54,9 @@ fn an_event_is_written_at_once() {
 }
 
 #[test]
-fn a_reader_that_does_not_read_holds_up_nobody() {
-    const CAPACITY: usize = 1 << 20;
-    let (queue, mut reader) = to_pipe(CAPACITY);
+fn push_does_not_block_on_stalled_reader() {
+    const MESSAGE_QUEUE_BYTES: usize = 1 << 20;
+    let (queue, mut reader) = to_pipe(MESSAGE_QUEUE_BYTES);
     let line = |number: u64| format!("{number:>99}\n");
     let mut slowest = Duration::ZERO;
     const PUSHED: u64 = 100_000;
@@ -68,7 +68,7 @@ fn a_reader_that_does_not_read_holds_up_nobody() {
     }
     assert!(slowest < Duration::from_secs(1), "{slowest:?}");
     let jammed = queue.handle().counters();
-    assert!(jammed.queued_bytes <= CAPACITY as u64, "{jammed:?}");
+    assert!(jammed.queued_bytes <= MESSAGE_QUEUE_BYTES as u64, "{jammed:?}");
     assert!(jammed.dropped_lines > PUSHED / 2, "{jammed:?}");
     // It reads after all: what was not dropped is there, and what comes now.
     let reader = thread::spawn(move || {
@@ -89,14 +89,14 @@ fn a_reader_that_does_not_read_holds_up_nobody() {
 }
 
 #[test]
-fn the_end_does_not_wait_for_a_dead_reader() {
+fn finish_does_not_wait_for_dead_reader() {
     let (queue, reader) = to_pipe(ROOMY);
     for _ in 0..10_000 {
         assert!(queue.push(&[b'x'; 100]).is_continue());
     }
     let ending = Instant::now();
     let counters = queue.finish();
-    assert!(ending.elapsed() < PATIENCE * 2);
+    assert!(ending.elapsed() < EVENTS_FLUSH_TIMEOUT * 2);
     assert!(counters.dropped_lines > 0);
     assert_eq!(counters.written_lines + counters.dropped_lines, 10_000);
     assert_eq!((counters.queued_lines, counters.left_lines), (0, counters.dropped_lines));
@@ -129,7 +129,7 @@ fn a_line_longer_than_the_queue_is_dropped() {
 }
 
 #[test]
-fn what_cannot_be_written_is_kept_and_then_counted() {
+fn buffers_unwritable_lines_then_counts_them() {
     let queue = to_file("/dev/full".as_ref(), Rotation::default(), 1000);
     for _ in 0..200 {
         assert!(queue.push(b"123456789\n").is_continue());
@@ -143,7 +143,7 @@ fn what_cannot_be_written_is_kept_and_then_counted() {
 }
 
 #[test]
-fn what_could_not_be_written_goes_to_the_file_that_can() {
+fn writes_buffered_lines_after_reopen() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("events.json");
     std::os::unix::fs::symlink("/dev/full", &path).unwrap();
@@ -248,7 +248,7 @@ fn a_failed_reopening_is_counted_and_loses_nothing() {
 }
 
 #[test]
-fn a_quiet_file_is_set_aside_in_time() {
+fn rotates_idle_file_on_time() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("events.json");
     let rotation = Rotation { every: Some(Duration::from_secs(1)), ..Rotation::default() };

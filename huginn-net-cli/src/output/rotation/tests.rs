@@ -19,11 +19,11 @@ fn names(folder: &Path) -> Vec<String> {
 
 /// What was set aside, oldest first, and then what is in the file.
 pub(crate) fn all_text(path: &Path) -> Vec<u8> {
-    let mut all = SetAside::from(path, SystemTime::now() + Duration::from_secs(1 << 30)).unwrap();
+    let mut all = RotatedFile::from(path, SystemTime::now() + Duration::from_secs(1 << 30)).unwrap();
     all.sort();
     let mut text = Vec::new();
     for aside in all {
-        text.extend(fs::read(folder_of(path).join(aside.name)).unwrap());
+        text.extend(fs::read(parent_directory(path).join(aside.name)).unwrap());
     }
     text.extend(fs::read(path).unwrap_or_default());
     text
@@ -82,7 +82,7 @@ fn intervals_are_those_of_utc() {
 }
 
 #[test]
-fn a_file_is_set_aside_when_it_is_full() {
+fn rotates_full_file() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("events.json");
     let rotation = Rotation { max_bytes: Some(8), ..Rotation::default() };
@@ -112,7 +112,7 @@ fn a_file_is_set_aside_when_it_is_full() {
 }
 
 #[test]
-fn a_file_is_set_aside_when_its_time_is_over() {
+fn rotates_file_after_interval() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("events.json");
     let rotation = Rotation { every: Some(Duration::from_secs(3600)), ..Rotation::default() };
@@ -128,7 +128,7 @@ fn a_file_is_set_aside_when_its_time_is_over() {
 }
 
 #[test]
-fn a_file_of_a_run_before_is_of_the_time_of_its_last_event() {
+fn dates_existing_file_by_last_event() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("events.json");
     fs::write(&path, "1\n").unwrap();
@@ -167,7 +167,7 @@ fn the_newest_are_kept() {
 }
 
 #[test]
-fn a_line_that_a_crash_cut_off_is_ended() {
+fn terminates_partial_line_of_existing_file() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("events.json");
     fs::write(&path, "{\"ts\":\"20").unwrap();
@@ -178,7 +178,7 @@ fn a_line_that_a_crash_cut_off_is_ended() {
 }
 
 #[test]
-fn a_rotation_that_fails_leaves_the_file_in_use() {
+fn keeps_file_after_failed_rotation() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("events.json");
     let rotation = Rotation { max_bytes: Some(1), ..Rotation::default() };
@@ -198,10 +198,10 @@ fn a_rotation_that_fails_leaves_the_file_in_use() {
 fn only_regular_files_are_rotated() {
     let rotation = Rotation { max_bytes: Some(1), ..Rotation::default() };
     let refused = RotatingFile::open(Path::new("/dev/null"), rotation, at(SIX)).unwrap_err();
-    assert_eq!(refused.to_string(), "/dev/null: not a regular file, which alone can be rotated");
+    assert_eq!(refused.to_string(), "/dev/null: cannot be rotated: not a regular file");
     let mut file = RotatingFile::open(Path::new("/dev/null"), Rotation::default(), at(SIX)).unwrap();
     assert_eq!(file.write(b"1\n", at(SIX)).unwrap(), 2);
-    assert!(file.cut(1).is_err());
+    assert!(file.truncate_tail(1).is_err());
 }
 
 #[test]

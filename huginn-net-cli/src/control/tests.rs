@@ -26,7 +26,7 @@ fn files(folder: &TempDir) -> usize {
 }
 
 /// Knows the hosts of 192.0.2.0/24: as far away as the last byte of their address says.
-fn hosts() -> TellHost {
+fn hosts() -> QueryHost {
     Arc::new(|ip| match ip {
         IpAddr::V4(ip) if ip.octets().starts_with(&[192, 0, 2]) => {
             P0fAnswer::Found(P0fHost { distance: i16::from(ip.octets()[3]), ..P0fHost::default() })
@@ -35,19 +35,19 @@ fn hosts() -> TellHost {
     })
 }
 
-fn counters() -> TellCounters {
+fn counters() -> ReadCounters {
     Arc::new(LiveCounters::default)
 }
 
-fn wanted(path: &Path, mode: u32) -> WantedSocket {
-    WantedSocket { path: path.into(), mode, owner: None }
+fn wanted(path: &Path, mode: u32) -> SocketConfig {
+    SocketConfig { path: path.into(), mode, owner: None }
 }
 
-fn serve_p0f(path: &Path) -> Answering {
+fn serve_p0f(path: &Path) -> ControlServer {
     Sockets::bind(None, Some(&wanted(path, 0o600))).unwrap().serve(hosts(), counters()).unwrap().unwrap()
 }
 
-fn serve_metrics() -> (SocketAddr, Answering) {
+fn serve_metrics() -> (SocketAddr, ControlServer) {
     let sockets = Sockets::bind(Some((Ipv4Addr::LOCALHOST, 0).into()), None).unwrap();
     let address = sockets.metrics_address().unwrap();
     (address, sockets.serve(hosts(), counters()).unwrap().unwrap())
@@ -80,9 +80,9 @@ fn nobody_is_answered_where_nothing_is_bound() {
 }
 
 #[test]
-fn queries_are_answered_one_after_the_other_however_they_come() {
+fn answers_queries_in_order_across_split_writes() {
     let (_folder, path) = folder();
-    let answering = serve_p0f(&path);
+    let server = serve_p0f(&path);
     let mut client = connect(&path);
     // In pieces.
     for byte in query(1) {
@@ -103,13 +103,13 @@ fn queries_are_answered_one_after_the_other_however_they_come() {
     client.shutdown(Shutdown::Write).unwrap();
     assert_eq!(distance(answer(&mut client)), 6);
     assert_eq!(answer(&mut client), None);
-    answering.stop();
+    server.stop();
 }
 
 #[test]
 fn silent_clients_stay_until_their_place_is_needed() {
     let (_folder, path) = folder();
-    let answering = serve_p0f(&path);
+    let server = serve_p0f(&path);
     let mut first = connect(&path);
     first.write_all(&query(1)).unwrap();
     assert_eq!(distance(answer(&mut first)), 1);
@@ -135,47 +135,47 @@ fn silent_clients_stay_until_their_place_is_needed() {
         client.write_all(&query(5)).unwrap();
         assert_eq!(distance(answer(client)), 5);
     }
-    answering.stop();
+    server.stop();
 }
 
 #[test]
 fn who_reads_no_answers_holds_nobody_up() {
     let (_folder, path) = folder();
-    let answering = serve_p0f(&path);
+    let server = serve_p0f(&path);
     let mut deaf = connect(&path);
     deaf.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
     while deaf.write_all(&query(1)).is_ok() {}
     let mut other = connect(&path);
     other.write_all(&query(2)).unwrap();
     assert_eq!(distance(answer(&mut other)), 2);
-    answering.stop();
+    server.stop();
 }
 
 #[test]
-fn an_analysis_that_does_not_answer_holds_up_only_those_who_ask() {
+fn stalled_analysis_blocks_only_querying_clients() {
     let (_folder, path) = folder();
     let sockets = Sockets::bind(Some((Ipv4Addr::LOCALHOST, 0).into()), Some(&wanted(&path, 0o600))).unwrap();
     let address = sockets.metrics_address().unwrap();
-    let busy: TellHost = Arc::new(|_| {
+    let busy: QueryHost = Arc::new(|_| {
         thread::sleep(Duration::from_secs(3));
         P0fAnswer::NoMatch
     });
-    let answering = sockets.serve(busy, counters()).unwrap().unwrap();
+    let server = sockets.serve(busy, counters()).unwrap().unwrap();
     let mut client = connect(&path);
     client.write_all(&query(1)).unwrap();
     let began = std::time::Instant::now();
     assert!(request(address, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").starts_with("HTTP/1.1 200 OK\r\n"));
-    answering.stop();
+    server.stop();
     assert!(began.elapsed() < Duration::from_secs(2));
 }
 
 #[test]
-fn the_socket_has_its_mode_and_goes_at_the_end() {
+fn socket_has_mode_and_is_removed_on_exit() {
     let (folder, path) = folder();
-    let answering = serve_p0f(&path);
+    let server = serve_p0f(&path);
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
     assert_eq!(files(&folder), 1, "nothing else is left");
-    answering.stop();
+    server.stop();
     assert_eq!(files(&folder), 0);
     drop(Sockets::bind(None, Some(&wanted(&path, 0o666))).unwrap());
     assert_eq!(files(&folder), 0, "nor without having served");
@@ -188,10 +188,10 @@ fn only_a_dead_socket_is_replaced() {
     drop(UnixListener::bind(&path).unwrap());
     let sockets = bind().unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o660);
-    assert!(matches!(bind(), Err(AskError::SocketInUse { .. })));
+    assert!(matches!(bind(), Err(ControlError::SocketInUse { .. })));
     fs::remove_file(&path).unwrap();
     fs::write(&path, "precious").unwrap();
-    assert!(matches!(bind(), Err(AskError::NotASocket { .. })));
+    assert!(matches!(bind(), Err(ControlError::NotASocket { .. })));
     drop(sockets);
     assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
     let nowhere = folder.path().join("no/p0f.sock");
@@ -200,7 +200,7 @@ fn only_a_dead_socket_is_replaced() {
 }
 
 #[test]
-fn what_a_crash_left_behind_and_a_long_path_are_no_obstacle() {
+fn binds_with_stale_directory_and_long_path() {
     let (folder, _) = folder();
     let left = folder.path().join(format!(".{}.0", std::process::id()));
     fs::create_dir(&left).unwrap();
@@ -221,17 +221,17 @@ fn what_a_crash_left_behind_and_a_long_path_are_no_obstacle() {
 fn the_socket_belongs_to_who_runs_on() {
     let (_folder, path) = folder();
     let owner = Some((65_534, 65_533));
-    let _sockets = Sockets::bind(None, Some(&WantedSocket { owner, ..wanted(&path, 0o660) })).unwrap();
+    let _sockets = Sockets::bind(None, Some(&SocketConfig { owner, ..wanted(&path, 0o660) })).unwrap();
     let found = fs::metadata(&path).unwrap();
     assert_eq!((found.uid(), found.gid(), found.permissions().mode() & 0o777), (65_534, 65_533, 0o660));
 }
 
 #[test]
 fn a_port_that_is_taken_is_named() {
-    let (address, answering) = serve_metrics();
+    let (address, server) = serve_metrics();
     let error = Sockets::bind(Some(address), None).unwrap_err().to_string();
     assert!(error.starts_with(&format!("--metrics {address}: ")), "{error}");
-    answering.stop();
+    server.stop();
 }
 
 /// All that is answered to this.
@@ -247,7 +247,7 @@ fn request(address: SocketAddr, text: &str) -> String {
 
 #[test]
 fn metrics_are_at_their_place_and_nowhere_else() {
-    let (address, answering) = serve_metrics();
+    let (address, server) = serve_metrics();
     let long = format!("GET /metrics HTTP/1.1\r\nHost: x\r\nX: {}\r\n\r\n", "x".repeat(100_000));
     for (text, status) in [
         ("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 200 OK"),
@@ -265,12 +265,12 @@ fn metrics_are_at_their_place_and_nowhere_else() {
         let answer = request(address, text);
         assert_eq!(answer.lines().next(), Some(status), "{text:.60}");
     }
-    answering.stop();
+    server.stop();
 }
 
 #[test]
 fn metrics_have_the_type_that_was_asked_for() {
-    let (address, answering) = serve_metrics();
+    let (address, server) = serve_metrics();
     let plain = request(address, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
     assert!(plain.contains("content-type: text/plain; version=0.0.4; charset=utf-8\r\n"), "{plain:.300}");
     assert!(plain.contains("\nhuginn_net_frames_total 0\n"));
@@ -284,12 +284,12 @@ fn metrics_have_the_type_that_was_asked_for() {
     assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && head.ends_with("\r\n\r\n"), "{head}");
     let length = plain.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
     assert!(head.contains(&format!("content-length: {length}\r\n")));
-    answering.stop();
+    server.stop();
 }
 
 #[test]
 fn who_sends_nothing_leaves_room_for_others() {
-    let (address, answering) = serve_metrics();
+    let (address, server) = serve_metrics();
     let slow = || {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.write_all(b"GET /met").unwrap();
@@ -298,5 +298,5 @@ fn who_sends_nothing_leaves_room_for_others() {
     let idle: Vec<TcpStream> = (0..2 * MAX_CLIENTS).map(|_| slow()).collect();
     assert!(request(address, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").starts_with("HTTP/1.1 200 OK"));
     drop(idle);
-    answering.stop();
+    server.stop();
 }

@@ -1,27 +1,28 @@
-//! Where files lie.
+//! Paths of output files.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The folder that a file lies in.
-pub(crate) fn folder_of(path: &Path) -> PathBuf {
+/// Returns the directory of a file.
+pub(crate) fn parent_directory(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
         _ => PathBuf::from("."),
     }
 }
 
-/// Where a file lies, or will lie, once all links are followed: what is renamed is then the file and not a link to it.
-/// What is neither a file nor nothing yet keeps its name.
+/// Resolves symbolic links of an existing or future file, so that a rename affects the file and not a link to it.
+/// Devices and pipes keep their path.
 pub(crate) fn resolved(path: &Path) -> PathBuf {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
         Ok(_) => path.to_owned(),
         Err(_) => {
-            // Nothing, or a link to nothing.
-            let path = fs::read_link(path).map_or_else(|_| path.to_owned(), |to| folder_of(path).join(to));
-            match (fs::canonicalize(folder_of(&path)), path.file_name()) {
+            // The path does not exist or is a dangling link.
+            let path =
+                fs::read_link(path).map_or_else(|_| path.to_owned(), |to| parent_directory(path).join(to));
+            match (fs::canonicalize(parent_directory(&path)), path.file_name()) {
                 (Ok(folder), Some(name)) => folder.join(name),
                 _ => path,
             }
@@ -29,16 +30,16 @@ pub(crate) fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether this process may make and rename files in the folder of this one.
+/// Checks that this process may create and rename files in the directory of `path`.
 #[cfg(target_os = "linux")]
-pub(crate) fn may_make_files_beside(path: &Path) -> io::Result<()> {
+pub(crate) fn check_directory_writable(path: &Path) -> io::Result<()> {
     use nix::unistd::{AccessFlags, access};
-    Ok(access(&folder_of(path), AccessFlags::W_OK | AccessFlags::X_OK)?)
+    Ok(access(&parent_directory(path), AccessFlags::W_OK | AccessFlags::X_OK)?)
 }
 
-/// Elsewhere it is seen when the time has come.
+/// Other systems report the error when the file is created.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn may_make_files_beside(_path: &Path) -> io::Result<()> {
+pub(crate) fn check_directory_writable(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
@@ -51,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_are_followed_to_files_and_to_where_files_will_be() {
+    fn resolves_links_to_existing_and_future_files() {
         let folder = tempdir().unwrap();
         let folder = fs::canonicalize(folder.path()).unwrap();
         fs::create_dir(folder.join("far")).unwrap();

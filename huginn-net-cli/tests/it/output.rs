@@ -1,13 +1,12 @@
 //! What the program writes, to the letter. Labels and signatures are those of the goldens of p0f, Community IDs those
 //! of the reference implementation (the Python package `communityid` 1.5).
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
 
-#[path = "../../captures/tools/captures.rs"]
-mod captures;
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+
+use crate::captures;
 
 fn capture(name: &str) -> String {
     captures::path(name).display().to_string()
@@ -34,7 +33,7 @@ fn stdout(args: &[&str]) -> String {
 }
 
 #[test]
-fn json_of_a_tunnel_a_tool_an_unknown_and_ipv6() {
+fn json_of_tunnel_tool_unknown_and_ipv6() {
     let tunnel = stdout(&["--format", "json", "-c", "1", &capture("made-nested.pcap")]);
     let lines: Vec<&str> = tunnel.lines().collect();
     let [syn, mtu] = lines[..] else { panic!("{tunnel}") };
@@ -90,7 +89,7 @@ MTU  192.0.2.1:47767 <- 192.0.2.2:443  2026-11-21T05:22:51.054990Z
 }
 
 #[test]
-fn what_answers_a_tool_is_reported_but_not_in_p0f_format() {
+fn reports_answers_to_tools_except_in_p0f_format() {
     let path = capture("nmap-syn.pcap");
     assert!(stdout(&["--format", "json", &path]).contains(r#""event":"tcp_syn_ack""#));
     let p0f = stdout(&["--format", "p0f", &path]);

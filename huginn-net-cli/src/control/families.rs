@@ -1,18 +1,18 @@
-//! What `--metrics` tells, by the names of `--stats-interval`.
+//! Metric families of `--metrics`, mapped to the JSON keys of `--stats-interval`.
 
 use prometheus_client::metrics::MetricType;
 
-/// Counters that belong together.
+/// Metric family.
 pub(super) struct Family {
-    /// Without what all names begin with, and without `_total`.
+    /// Name without the common prefix and without `_total`.
     pub(super) name: &'static str,
-    /// What it counts.
+    /// Help text.
     pub(super) help: &'static str,
     pub(super) kind: Kind,
     pub(super) members: &'static [Member],
 }
 
-/// Whether it only grows.
+/// Type of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Counter,
@@ -20,7 +20,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) fn of_metric(self) -> MetricType {
+    pub(super) fn metric_type(self) -> MetricType {
         match self {
             Self::Counter => MetricType::Counter,
             Self::Gauge => MetricType::Gauge,
@@ -28,25 +28,25 @@ impl Kind {
     }
 }
 
-/// One counter.
+/// Metric of a family.
 pub(super) struct Member {
-    /// Its place in the object of `--stats-interval`: a JSON pointer (RFC 6901).
+    /// JSON pointer (RFC 6901) into the object of `--stats-interval`.
     pub(super) path: &'static str,
-    /// What tells it from the others of its family.
+    /// Label that distinguishes the metric within its family.
     pub(super) label: Option<(&'static str, &'static str)>,
 }
 
-/// A family of one counter.
+/// Creates a family of one metric.
 const fn one(kind: Kind, name: &'static str, help: &'static str, members: &'static [Member; 1]) -> Family {
     Family { name, help, kind, members }
 }
 
-/// A family of several.
+/// Creates a family of several counters.
 const fn several(name: &'static str, help: &'static str, members: &'static [Member]) -> Family {
     Family { name, help, kind: Kind::Counter, members }
 }
 
-const fn alone(path: &'static str) -> [Member; 1] {
+const fn unlabeled(path: &'static str) -> [Member; 1] {
     [Member { path, label: None }]
 }
 
@@ -54,22 +54,22 @@ const fn labeled(label: &'static str, value: &'static str, path: &'static str) -
     Member { path, label: Some((label, value)) }
 }
 
-/// All but what is told of interfaces and of latency.
+/// All families except those of interfaces and latency.
 pub(super) const FAMILIES: &[Family] = &[
-    one(Kind::Counter, "frames", "Frames analysed", &alone("/frames")),
-    one(Kind::Counter, "captured_bytes", "Captured bytes in the frames", &alone("/bytes")),
+    one(Kind::Counter, "frames", "Frames analysed", &unlabeled("/frames")),
+    one(Kind::Counter, "captured_bytes", "Captured bytes in the frames", &unlabeled("/bytes")),
     one(
         Kind::Counter,
         "frames_filtered",
         "Frames that the filter expression left out",
-        &alone("/frames_filtered"),
+        &unlabeled("/frames_filtered"),
     ),
-    one(Kind::Counter, "frames_decoded", "Frames handed to decode", &alone("/decode/frames")),
+    one(Kind::Counter, "frames_decoded", "Frames handed to decode", &unlabeled("/decode/frames")),
     one(
         Kind::Counter,
         "packets_aggregated",
         "Packets beyond the first of frames that carry several",
-        &alone("/decode/aggregated"),
+        &unlabeled("/decode/aggregated"),
     ),
     several(
         "segments",
@@ -104,7 +104,7 @@ pub(super) const FAMILIES: &[Family] = &[
         Kind::Counter,
         "payloads_truncated",
         "Segments whose payload the snap length cut",
-        &alone("/decode/truncated_payload"),
+        &unlabeled("/decode/truncated_payload"),
     ),
     several(
         "bad_checksums",
@@ -118,17 +118,17 @@ pub(super) const FAMILIES: &[Family] = &[
         Kind::Counter,
         "fragments_held",
         "Fragments that did not complete their datagram",
-        &alone("/decode/fragments_held"),
+        &unlabeled("/decode/fragments_held"),
     ),
     one(
         Kind::Counter,
         "datagrams_reassembled",
         "Datagrams put together from fragments",
-        &alone("/decode/reassembled"),
+        &unlabeled("/decode/reassembled"),
     ),
     several(
         "datagrams_given_up",
-        "Datagrams of which fragments were missing",
+        "Incomplete fragmented datagrams discarded",
         &[
             labeled("reason", "timeout", "/decode/fragment_timeouts"),
             labeled("reason", "room", "/decode/fragment_evictions"),
@@ -139,50 +139,45 @@ pub(super) const FAMILIES: &[Family] = &[
         Kind::Counter,
         "segments_filtered",
         "Segments that the filter by port and network left out",
-        &alone("/segments_filtered"),
+        &unlabeled("/segments_filtered"),
     ),
     one(
         Kind::Counter,
         "segments_dropped",
         "Segments that a worker skipped because it could not keep up",
-        &alone("/segments_dropped"),
+        &unlabeled("/segments_dropped"),
     ),
     one(
         Kind::Counter,
         "batches_dropped",
         "Blocks of packets that a worker skipped because it could not keep up",
-        &alone("/batches_dropped"),
+        &unlabeled("/batches_dropped"),
     ),
     one(
         Kind::Counter,
         "segments_without_flow",
         "Segments of flows whose beginning was not seen",
-        &alone("/segments_without_flow"),
+        &unlabeled("/segments_without_flow"),
     ),
-    one(Kind::Counter, "flows_opened", "Flows opened, restarts included", &alone("/flows/opened")),
-    one(
-        Kind::Counter,
-        "flows_restarted",
-        "Flows opened anew while they were held",
-        &alone("/flows/restarted"),
-    ),
-    one(Kind::Counter, "flows_expired", "Flows that were idle for too long", &alone("/flows/expired")),
+    one(Kind::Counter, "flows_opened", "Flows opened, restarts included", &unlabeled("/flows/opened")),
+    one(Kind::Counter, "flows_restarted", "Flows restarted while tracked", &unlabeled("/flows/restarted")),
+    one(Kind::Counter, "flows_expired", "Flows removed after the idle timeout", &unlabeled("/flows/expired")),
     several(
         "flows_evicted",
-        "Flows given up because there were too many, or took up too much memory",
+        "Flows evicted because of the flow or memory limit",
         &[
             labeled("reason", "room", "/flows/evicted"),
             labeled("reason", "memory", "/flows/evicted_for_memory"),
         ],
     ),
-    one(Kind::Gauge, "flows_held", "Flows watched at present", &alone("/flows/held")),
+    one(Kind::Gauge, "flows_held", "Flows currently tracked", &unlabeled("/flows/held")),
     one(
         Kind::Gauge,
         "flows_held_bytes",
-        "Memory that flows take up at present beside their entries",
-        &alone("/flows/held_bytes"),
+        "Bytes currently buffered by flows, without their table entries",
+        &unlabeled("/flows/held_bytes"),
     ),
-    one(Kind::Counter, "events", "Events reported", &alone("/events")),
+    one(Kind::Counter, "events", "Events reported", &unlabeled("/events")),
     several(
         "http_messages",
         "HTTP heads reported",
@@ -190,7 +185,7 @@ pub(super) const FAMILIES: &[Family] = &[
     ),
     several(
         "http_failures",
-        "What of HTTP could not be read",
+        "HTTP parser failures",
         &[
             labeled("reason", "head_too_long", "/http/http1/heads_too_long"),
             labeled("reason", "too_many_headers", "/http/http1/heads_with_too_many_headers"),
@@ -202,9 +197,9 @@ pub(super) const FAMILIES: &[Family] = &[
         Kind::Counter,
         "stream_segments_refused",
         "TCP segments too far ahead of what was missing to be held",
-        &alone("/streams/segments_refused"),
+        &unlabeled("/streams/segments_refused"),
     ),
-    one(Kind::Counter, "stream_gaps", "Gaps in TCP streams that were given up", &alone("/streams/gaps")),
+    one(Kind::Counter, "stream_gaps", "Gaps in TCP streams that were given up", &unlabeled("/streams/gaps")),
     several(
         "tls_hellos",
         "TLS hellos reported",
@@ -214,11 +209,11 @@ pub(super) const FAMILIES: &[Family] = &[
         Kind::Counter,
         "tls_hellos_malformed",
         "ClientHellos reported whose extensions are cut off or malformed",
-        &alone("/tls/hellos/malformed"),
+        &unlabeled("/tls/hellos/malformed"),
     ),
     several(
         "tls_failures",
-        "What of TLS could not be read",
+        "TLS parser failures",
         &[
             labeled("reason", "stream_malformed", "/tls/search/malformed"),
             labeled("reason", "stream_given_up", "/tls/search/given_up"),
@@ -242,13 +237,13 @@ pub(super) const FAMILIES: &[Family] = &[
         Kind::Counter,
         "quic_connections_given_up",
         "QUIC connections given up before a hello was whole",
-        &alone("/tls/quic/given_up"),
+        &unlabeled("/tls/quic/given_up"),
     ),
     one(
         Kind::Counter,
         "ssh_identifications",
         "SSH identification strings seen",
-        &alone("/ssh/parser/identifications"),
+        &unlabeled("/ssh/parser/identifications"),
     ),
     several(
         "ssh_peers",
@@ -259,69 +254,79 @@ pub(super) const FAMILIES: &[Family] = &[
         Kind::Counter,
         "ssh_peers_without_kex_init",
         "SSH clients and servers reported without an SSH_MSG_KEXINIT",
-        &alone("/ssh/peers/without_kex_init"),
+        &unlabeled("/ssh/peers/without_kex_init"),
     ),
     one(
         Kind::Counter,
         "ssh_malformed",
         "SSH directions that could not be read after the identification string",
-        &alone("/ssh/parser/malformed"),
+        &unlabeled("/ssh/parser/malformed"),
     ),
-    one(Kind::Counter, "hosts_seen", "Hosts of which something was learned", &alone("/hosts/seen")),
-    one(
-        Kind::Counter,
-        "hosts_expired",
-        "Hosts of which nothing was learned for too long",
-        &alone("/hosts/expired"),
-    ),
+    one(Kind::Counter, "hosts_seen", "Hosts observed", &unlabeled("/hosts/seen")),
+    one(Kind::Counter, "hosts_expired", "Hosts removed after the idle timeout", &unlabeled("/hosts/expired")),
     several(
         "hosts_evicted",
-        "Hosts forgotten because there were too many, or took up too much memory",
+        "Hosts evicted because of the host or memory limit",
         &[
             labeled("reason", "room", "/hosts/evicted"),
             labeled("reason", "memory", "/hosts/evicted_for_memory"),
         ],
     ),
-    one(Kind::Counter, "hosts_cleared", "Hosts forgotten because all were", &alone("/hosts/cleared")),
-    one(Kind::Gauge, "hosts_held", "Hosts remembered at present", &alone("/hosts/held")),
+    one(
+        Kind::Counter,
+        "hosts_cleared",
+        "Hosts removed because all hosts were cleared",
+        &unlabeled("/hosts/cleared"),
+    ),
+    one(Kind::Gauge, "hosts_held", "Hosts currently tracked", &unlabeled("/hosts/held")),
     one(
         Kind::Gauge,
         "hosts_held_bytes",
         "Memory that hosts take up at present beside their entries",
-        &alone("/hosts/held_bytes"),
+        &unlabeled("/hosts/held_bytes"),
     ),
-    one(Kind::Counter, "host_uptimes", "Uptimes reported", &alone("/hosts/uptimes")),
-    one(Kind::Counter, "host_clocks_doubted", "Clocks that tell no uptime", &alone("/hosts/uptimes_doubted")),
+    one(Kind::Counter, "host_uptimes", "Uptimes reported", &unlabeled("/hosts/uptimes")),
+    one(
+        Kind::Counter,
+        "host_clocks_doubted",
+        "Clocks that tell no uptime",
+        &unlabeled("/hosts/uptimes_doubted"),
+    ),
     one(
         Kind::Counter,
         "host_clocks_random",
         "Hosts whose timestamps contradict each other",
-        &alone("/hosts/random_clocks"),
+        &unlabeled("/hosts/random_clocks"),
     ),
-    one(Kind::Counter, "host_changes", "Changes of hosts reported", &alone("/hosts/changes")),
-    one(Kind::Counter, "ip_sharings", "Addresses reported as shared", &alone("/hosts/sharings")),
-    one(Kind::Counter, "output_lines_written", "Lines written", &alone("/output/written_lines")),
-    one(Kind::Counter, "output_bytes_written", "Bytes of lines written", &alone("/output/written_bytes")),
+    one(Kind::Counter, "host_changes", "Changes of hosts reported", &unlabeled("/hosts/changes")),
+    one(Kind::Counter, "ip_sharings", "Addresses reported as shared", &unlabeled("/hosts/sharings")),
+    one(Kind::Counter, "output_lines_written", "Lines written", &unlabeled("/output/written_lines")),
+    one(Kind::Counter, "output_bytes_written", "Bytes of lines written", &unlabeled("/output/written_bytes")),
     one(
         Kind::Counter,
         "output_lines_dropped",
         "Lines that the output had no room for",
-        &alone("/output/dropped_lines"),
+        &unlabeled("/output/dropped_lines"),
     ),
     one(
         Kind::Counter,
         "output_bytes_dropped",
         "Bytes of lines that the output had no room for",
-        &alone("/output/dropped_bytes"),
+        &unlabeled("/output/dropped_bytes"),
     ),
-    one(Kind::Gauge, "output_lines_queued", "Lines that wait to be written", &alone("/output/queued_lines")),
+    one(
+        Kind::Gauge,
+        "output_lines_queued",
+        "Lines that wait to be written",
+        &unlabeled("/output/queued_lines"),
+    ),
     one(
         Kind::Gauge,
         "output_bytes_queued",
         "Bytes of lines that wait to be written",
-        &alone("/output/queued_bytes"),
+        &unlabeled("/output/queued_bytes"),
     ),
-    one(Kind::Counter, "output_rotations", "Files set aside", &alone("/output/rotations")),
+    one(Kind::Counter, "output_rotations", "Rotated files", &unlabeled("/output/rotations")),
     several(
         "output_failures",
         "Attempts at output that failed",
@@ -330,5 +335,5 @@ pub(super) const FAMILIES: &[Family] = &[
             labeled("what", "rotation", "/output/rotation_errors"),
         ],
     ),
-    one(Kind::Gauge, "uptime_seconds", "Time since the program was started", &alone("/uptime_seconds")),
+    one(Kind::Gauge, "uptime_seconds", "Time since the program was started", &unlabeled("/uptime_seconds")),
 ];

@@ -1,24 +1,24 @@
-//! What an analysis counted.
+//! Counters of an analysis.
 
 use huginn_net::hosts::HostCounters;
 use huginn_net::{Counters, HuginnNet, ProtocolCounters};
 use serde::Serialize;
 
-/// Since the analyzer was built; as JSON, what the engine and the protocols counted stands side by side.
+/// Counters since the analyzer was built. JSON flattens the counters of the engine and the protocols into one object.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct Analysed {
-    /// By the engine.
+pub(crate) struct AnalysisCounters {
+    /// Counters of the engine.
     #[serde(flatten)]
     pub(crate) engine: Counters,
-    /// By the protocols.
+    /// Counters of the protocols.
     #[serde(flatten)]
     pub(crate) protocols: ProtocolCounters,
-    /// Of what is remembered of hosts.
+    /// Counters of the host table.
     pub(crate) hosts: HostCounters,
 }
 
-impl Analysed {
-    pub(crate) fn by(analyzer: &HuginnNet) -> Self {
+impl AnalysisCounters {
+    pub(crate) fn from_analyzer(analyzer: &HuginnNet) -> Self {
         Self {
             engine: analyzer.counters(),
             protocols: analyzer.protocol().counters(),

@@ -1,18 +1,12 @@
 //! `huginn-net pcap --summary`.
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    reason = "a test may panic"
-)]
-
-#[path = "../../captures/tools/captures.rs"]
-mod captures;
-mod long_capture;
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+
+use crate::long_capture;
+
+use crate::captures;
 
 fn capture(name: &str) -> String {
     captures::path(name).display().to_string()
@@ -45,7 +39,7 @@ fn hosts(args: &[&str]) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn a_host_is_one_event_with_all_its_fields() {
+fn host_is_one_event_with_all_fields() {
     let all = hosts(&[&capture("hosts-ua.pcap")]);
     let addresses: Vec<&str> = all.iter().map(|host| host["ip"].as_str().unwrap()).collect();
     assert_eq!(addresses, ["192.0.2.1", "192.0.2.2"]);
@@ -132,7 +126,7 @@ fn it_goes_to_a_file_and_has_counters() {
 }
 
 #[test]
-fn a_damaged_capture_yields_the_hosts_of_what_came_before() {
+fn damaged_capture_yields_hosts_before_damage() {
     let whole = fs::read(capture("curl-nginx.pcap")).unwrap();
     let path = scratch("cut.pcap");
     fs::write(&path, &whole[..whole.len() - 1]).unwrap();
@@ -143,7 +137,7 @@ fn a_damaged_capture_yields_the_hosts_of_what_came_before() {
 }
 
 #[test]
-fn a_file_that_cannot_be_opened_is_not_named_among_the_tables() {
+fn summary_omits_unreadable_file() {
     let output = run(&[&scratch("absent.pcap"), &capture("curl-nginx.pcap")]);
     assert_eq!(output.status.code(), Some(1));
     let table = text(&output.stdout);

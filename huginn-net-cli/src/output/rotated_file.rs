@@ -1,4 +1,4 @@
-//! Files that were set aside, and their names.
+//! Rotated files and their names.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,40 +8,40 @@ use std::time::SystemTime;
 
 use huginn_net::Timestamp;
 
-use super::places::folder_of;
+use super::paths::parent_directory;
 
-/// What the names of files that were set aside bear: the time of UTC at which they were.
+/// Format of the UTC timestamp in the names of rotated files.
 const STAMP: &[u8; 16] = b"YYYYMMDDTHHMMSSZ";
 
-/// A file that was set aside, ordered by its age.
+/// Rotated file, ordered by age.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct SetAside {
-    /// Whether its stamp is a time that has been. Where it is not, the clock was set back since: the file is older than
-    /// all that were set aside after that.
-    has_been: bool,
+pub(super) struct RotatedFile {
+    /// Whether the timestamp is in the past. A future timestamp means that the clock was set back: the file is older than
+    /// all files rotated afterwards.
+    is_past: bool,
     stamp: Vec<u8>,
     number: u32,
     pub(super) name: OsString,
 }
 
-impl SetAside {
-    /// All that were set aside from this file.
+impl RotatedFile {
+    /// Lists the rotated files of `path`.
     pub(super) fn from(path: &Path, now: SystemTime) -> io::Result<Vec<Self>> {
         let mut prefix = path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
         prefix.push(b'.');
         let now = stamp(now).into_bytes();
         let mut all = Vec::new();
-        for entry in fs::read_dir(folder_of(path))? {
+        for entry in fs::read_dir(parent_directory(path))? {
             let name = entry?.file_name();
             let suffix = name.as_encoded_bytes().strip_prefix(prefix.as_slice());
             if let Some((stamp, number)) = suffix.and_then(Self::read) {
-                all.push(Self { has_been: stamp <= now.as_slice(), stamp: stamp.to_vec(), number, name });
+                all.push(Self { is_past: stamp <= now.as_slice(), stamp: stamp.to_vec(), number, name });
             }
         }
         Ok(all)
     }
 
-    /// The stamp and the number in what follows the name of the file.
+    /// Parses the timestamp and the number after the file name.
     fn read(suffix: &[u8]) -> Option<(&[u8], u32)> {
         let (stamp, number) = suffix.split_at_checked(STAMP.len())?;
         let like = |(byte, model): (&u8, &u8)| match model {
@@ -60,7 +60,7 @@ impl SetAside {
     }
 }
 
-/// A time of UTC in the form of [`STAMP`].
+/// Formats a UTC time as [`STAMP`].
 pub(super) fn stamp(now: SystemTime) -> String {
     let (year, month, day, hour, minute, second) = Timestamp::from(now).civil();
     format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")

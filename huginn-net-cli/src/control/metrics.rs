@@ -16,46 +16,46 @@ use tokio::{task, time};
 
 use super::clients::Clients;
 use super::exposition::{self, Format};
-use super::{PAUSE, TellCounters};
+use super::{ACCEPT_RETRY_DELAY, ReadCounters};
 
-/// For how long a connection may last, whatever it does: one request is answered on it.
-const MAX_TIME: Duration = Duration::from_secs(10);
-/// Bytes of a request's head, at most.
-const MAX_HEAD: usize = 16 << 10;
+/// Maximum lifetime of a connection, which serves one request.
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum length of a request head, in bytes.
+const MAX_HEAD_BYTES: usize = 16 << 10;
 
-/// Answers all who connect.
-pub(super) async fn serve(listener: TcpListener, counters: TellCounters) {
+/// Serves all clients.
+pub(super) async fn serve(listener: TcpListener, counters: ReadCounters) {
     let mut clients = Clients::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            time::sleep(PAUSE).await;
+            time::sleep(ACCEPT_RETRY_DELAY).await;
             continue;
         };
         let answer = answer(stream, Arc::clone(&counters));
-        // Who is too slow, or goes, has no answer.
-        clients.admit(|_| async { drop(time::timeout(MAX_TIME, answer).await) });
+        // Slow clients get no answer.
+        clients.admit(|_| async { drop(time::timeout(CONNECTION_TIMEOUT, answer).await) });
     }
 }
 
-async fn answer(stream: TcpStream, counters: TellCounters) -> hyper::Result<()> {
+async fn answer(stream: TcpStream, counters: ReadCounters) -> hyper::Result<()> {
     let service = service_fn(|request| {
         let counters = Arc::clone(&counters);
         async { Ok::<_, Infallible>(respond(request, counters).await) }
     });
     http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(MAX_TIME)
+        .header_read_timeout(CONNECTION_TIMEOUT)
         .keep_alive(false)
-        .max_buf_size(MAX_HEAD)
+        .max_buf_size(MAX_HEAD_BYTES)
         .serve_connection(TokioIo::new(stream), service)
         .await
 }
 
-async fn respond(request: Request<Incoming>, counters: TellCounters) -> Response<Full<Bytes>> {
+async fn respond(request: Request<Incoming>, counters: ReadCounters) -> Response<Full<Bytes>> {
     if request.uri().path() != "/metrics" {
         return plain(StatusCode::NOT_FOUND, "metrics are at /metrics\n");
     }
-    // The body of an answer to HEAD is left out by hyper.
+    // hyper omits the body of a response to HEAD.
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "GET or HEAD\n");
         response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));

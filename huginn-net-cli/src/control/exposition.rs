@@ -9,10 +9,10 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use serde_json::Value;
 
-use super::counters::{CaptureCounters, LiveCounters, Total};
+use super::counters::{CaptureCounters, LatencyTotals, LiveCounters};
 use super::families::{FAMILIES, Family, Kind, Member};
 
-/// What all names begin with.
+/// Prefix of all metric names.
 const PREFIX: &str = "huginn_net";
 
 /// A format of metrics.
@@ -25,7 +25,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The one to answer with, by the `Accept` headers of a request.
+    /// Selects the format by the `Accept` headers of a request.
     pub(super) fn wanted<'a>(mut accept: impl Iterator<Item = &'a [u8]>) -> Self {
         const OPEN_METRICS: &[u8] = b"application/openmetrics-text";
         let is_named = |value: &[u8]| value.windows(OPEN_METRICS.len()).any(|text| text == OPEN_METRICS);
@@ -77,8 +77,8 @@ struct Snapshot {
     /// As `--stats-interval` writes them.
     all: Value,
     capture: Vec<(String, CaptureCounters)>,
-    capture_to_event: Total,
-    own: Total,
+    capture_to_event: LatencyTotals,
+    own: LatencyTotals,
 }
 
 impl Snapshot {
@@ -98,17 +98,16 @@ impl Collector for Snapshot {
             encode_family(family, all, &mut encoder)?;
         }
         encode_capture(capture, &mut encoder)?;
-        let help = "Time from the capture of a packet to the event that it tells, since the start";
+        let help = "Time from the capture of a packet to its event, since the start";
         encode_durations("capture_to_event", help, capture_to_event, &mut encoder)?;
-        let help =
-            "Time from when a packet was taken from the kernel to the event that it tells, since the start";
+        let help = "Time from when a packet was taken from the kernel to its event, since the start";
         encode_durations("own", help, own, &mut encoder)
     }
 }
 
 fn encode_family(family: &Family, all: &Value, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let Family { name, help, kind, members } = family;
-    let mut metric = encoder.encode_descriptor(name, help, None, kind.of_metric())?;
+    let mut metric = encoder.encode_descriptor(name, help, None, kind.metric_type())?;
     for Member { path, label } in *members {
         let value = all.pointer(path).and_then(Value::as_u64).ok_or(fmt::Error)?;
         match label {
@@ -126,34 +125,41 @@ fn encode_value(kind: Kind, value: u64, metric: &mut MetricEncoder<'_>) -> fmt::
     }
 }
 
-type Told = fn(&CaptureCounters) -> Option<u64>;
+type CounterGetter = fn(&CaptureCounters) -> Option<u64>;
 
-/// What is told of each interface.
-const CAPTURE: [(&str, &str, Kind, Told); 5] = [
-    ("capture_received", "Frames taken from the interface", Kind::Counter, |told| Some(told.received)),
-    ("capture_kernel_dropped", "Frames that the kernel dropped for want of room", Kind::Counter, |told| {
-        Some(told.kernel_dropped)
+/// Metrics of each interface.
+const CAPTURE: [(&str, &str, Kind, CounterGetter); 5] = [
+    ("capture_received", "Frames taken from the interface", Kind::Counter, |counters| {
+        Some(counters.received)
     }),
+    (
+        "capture_kernel_dropped",
+        "Frames that the kernel dropped because its buffer was full",
+        Kind::Counter,
+        |counters| Some(counters.kernel_dropped),
+    ),
     (
         "capture_interface_dropped",
         "Frames that the interface or its driver dropped, and on Linux those that only the sensor wanted",
         Kind::Counter,
-        |told| told.interface_dropped,
+        |counters| counters.interface_dropped,
     ),
-    ("capture_read_errors", "Attempts to read from the interface that failed", Kind::Counter, |told| {
-        Some(told.read_errors)
+    ("capture_read_errors", "Attempts to read from the interface that failed", Kind::Counter, |counters| {
+        Some(counters.read_errors)
     }),
-    ("capture_up", "Whether the interface is up", Kind::Gauge, |told| Some(u64::from(told.state == "up"))),
+    ("capture_up", "Whether the interface is up", Kind::Gauge, |counters| {
+        Some(u64::from(counters.state == "up"))
+    }),
 ];
 
 fn encode_capture(
     interfaces: &[(String, CaptureCounters)],
     encoder: &mut DescriptorEncoder<'_>,
 ) -> fmt::Result {
-    for (name, help, kind, told) in CAPTURE {
-        let mut metric = encoder.encode_descriptor(name, help, None, kind.of_metric())?;
+    for (name, help, kind, get) in CAPTURE {
+        let mut metric = encoder.encode_descriptor(name, help, None, kind.metric_type())?;
         for (interface, counters) in interfaces {
-            let Some(value) = told(counters) else { continue };
+            let Some(value) = get(counters) else { continue };
             encode_value(kind, value, &mut metric.encode_family(&[("interface", interface.as_str())])?)?;
         }
     }
@@ -163,10 +169,10 @@ fn encode_capture(
 fn encode_durations(
     name: &str,
     help: &str,
-    total: &Total,
+    total: &LatencyTotals,
     encoder: &mut DescriptorEncoder<'_>,
 ) -> fmt::Result {
-    let Total { count, sum, ranges } = total;
+    let LatencyTotals { count, sum, ranges } = total;
     let in_ranges = ranges.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
     let mut buckets: Vec<(f64, u64)> = ranges.iter().map(|(end, count)| (seconds(*end), *count)).collect();
     buckets.push((f64::INFINITY, count.saturating_sub(in_ranges)));
@@ -186,11 +192,11 @@ mod tests {
 
     use super::*;
 
-    /// The places of all numbers below `value`.
-    fn places(value: &Value, at: &str, found: &mut BTreeSet<String>) {
+    /// Collects the JSON pointers of all numbers below `value`.
+    fn numeric_paths(value: &Value, at: &str, found: &mut BTreeSet<String>) {
         match value {
             Value::Object(members) => {
-                members.iter().for_each(|(key, value)| places(value, &format!("{at}/{key}"), found));
+                members.iter().for_each(|(key, value)| numeric_paths(value, &format!("{at}/{key}"), found));
             }
             Value::Number(_) => {
                 found.insert(at.to_owned());
@@ -200,17 +206,17 @@ mod tests {
     }
 
     #[test]
-    fn every_counter_is_told_and_every_name_is_that_of_one() {
+    fn exports_every_counter_and_nothing_else() {
         let mut all = serde_json::to_value(LiveCounters::default()).unwrap();
         all.as_object_mut().unwrap().retain(|key, _| key != "capture" && key != "latency");
         let mut counted = BTreeSet::new();
-        places(&all, "", &mut counted);
+        numeric_paths(&all, "", &mut counted);
         let told = FAMILIES.iter().flat_map(|family| family.members).map(|member| member.path.to_owned());
         assert_eq!(told.collect::<BTreeSet<_>>(), counted);
     }
 
     #[test]
-    fn no_name_and_no_label_comes_twice() {
+    fn names_and_labels_are_unique() {
         let names: BTreeSet<&str> = FAMILIES.iter().map(|family| family.name).collect();
         assert_eq!(names.len(), FAMILIES.len());
         for Family { name, members, .. } in FAMILIES {
@@ -221,14 +227,15 @@ mod tests {
 
     fn some() -> LiveCounters {
         let mut counters = LiveCounters::default();
-        counters.analysed.engine.frames = 7;
-        counters.analysed.engine.decode.arp = 3;
-        counters.analysed.engine.flows.active = 2;
+        counters.analysis.engine.frames = 7;
+        counters.analysis.engine.decode.arp = 3;
+        counters.analysis.engine.flows.active = 2;
         let eth0 =
             CaptureCounters { received: 9, kernel_dropped: 2, state: "up".into(), ..Default::default() };
         counters.capture.insert("eth0".into(), eth0);
         counters.capture.insert("a\"b".into(), CaptureCounters::default());
-        counters.latency.own_us.total = Total { count: 4, sum: 1_500_300, ranges: vec![(100, 2), (200, 1)] };
+        counters.latency.own_us.total =
+            LatencyTotals { count: 4, sum: 1_500_300, ranges: vec![(100, 2), (200, 1)] };
         counters
     }
 
@@ -262,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn the_format_is_the_one_asked_for() {
+    fn selects_format_by_accept_header() {
         let prometheus = b"application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.3";
         for (accept, format) in [
             (&[][..], Format::Text),

@@ -1,12 +1,11 @@
 //! What the program writes of HTTP, to the letter. The p0f lines are those of p0f 3.09b with the same database.
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
 
-#[path = "../../captures/tools/captures.rs"]
-mod captures;
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+
+use crate::captures;
 
 /// Linux by TCP, and a curl that is said to run on Windows alone.
 const DATABASE: &str = "\
@@ -67,7 +66,7 @@ fn json_of_http2_has_the_fingerprint_of_akamai() {
 }
 
 #[test]
-fn p0f_has_the_first_exchange_of_a_connection_only() {
+fn p0f_format_has_first_exchange_only() {
     let all = stdout("curl-nginx.pcap", &["--format", "p0f", "--protocols", "tcp,http"]);
     let lines: Vec<&str> = all.lines().filter(|line| line.contains("mod=http ")).collect();
     assert_eq!(lines.len(), 6);

@@ -1,13 +1,12 @@
 //! What the program writes of TLS, to the letter. The fingerprints of the captures are those of their goldens, server
 //! names, ALPN, ciphers and the hashes of JA3 and JA3S those that tshark 4.0.17 shows.
-#![allow(clippy::arithmetic_side_effects, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
-#[path = "../../captures/tools/captures.rs"]
-mod captures;
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+
+use crate::captures;
 
 fn capture(name: &str) -> String {
     captures::path(name).display().to_string()

@@ -1,5 +1,4 @@
 //! `huginn-net explain` from outside.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -90,7 +89,7 @@ fn lists_are_told_by_name() {
 }
 
 #[test]
-fn a_malformed_value_is_wrong_usage_and_tells_where() {
+fn rejects_malformed_value_with_position() {
     for (value, offset) in
         [("t14d", 2), ("t13d1516h2_8daaf6152771_e5627efa2ab", 35), ("t13d1516h2_1301,13", 18)]
     {
@@ -148,7 +147,7 @@ fn deviations_of_the_first_part_are_named() {
 
 /// Hashes that Python's `hashlib` has for what a tool that deviates hashes.
 #[test]
-fn deviations_of_the_lists_are_found_by_computing_them() {
+fn finds_list_deviations_by_recomputing_hashes() {
     let rows = [
         ("8daaf6152771_0adf69b4533f", "B has its signature algorithms sorted, not in the order of the wire"),
         ("8daaf6152771_a7826127fcf8", "B leaves server_name and ALPN in the list of extensions"),
@@ -189,7 +188,7 @@ fn extensions_that_a_tls_library_hides_are_found() {
 }
 
 #[test]
-fn a_raw_form_gives_the_hashes_of_its_own() {
+fn raw_form_gives_its_own_hashes() {
     let given = ["a  the same", "b  the cipher suites give 8daaf6152771"];
     says(&words(&[&raw(), HASHED]), &given);
     says(&words(&[ORIGINAL, HASHED]), &given);
@@ -221,7 +220,7 @@ fn two_lists_differ_by_number_and_by_order() {
 }
 
 #[test]
-fn what_is_not_by_the_definition_is_said_of_the_value_itself() {
+fn reports_values_outside_the_definition() {
     let kept = raw().replace("_002f", "_1a1a,002f").replace("_0005", "_0000,0005");
     says(
         &words(&[&kept]),
@@ -245,7 +244,7 @@ fn what_is_not_by_the_definition_is_said_of_the_value_itself() {
 }
 
 #[test]
-fn the_hash_of_nothing_is_that_of_an_empty_list() {
+fn explains_hash_of_empty_list() {
     let text = words(&["t13d1500h2_8daaf6152771_000000000000", "t13d1500h2_8daaf6152771_e3b0c44298fc"]);
     says(&text, &["b  the same", "c  the same"]);
     let text = words(&["t13d1500h2_000000000000_e5627efa2ab1", "t13d1500h2_e3b0c44298fc_e5627efa2ab1"]);

@@ -1,6 +1,4 @@
 //! `huginn-net interfaces` from outside. Every Linux machine has the interface `lo`.
-#![cfg(target_os = "linux")]
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
 
 use std::process::Command;
 

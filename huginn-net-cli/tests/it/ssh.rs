@@ -1,10 +1,9 @@
 //! What the program writes of SSH.
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
 
-#[path = "../../captures/tools/captures.rs"]
-mod captures;
 
 use std::process::Command;
+
+use crate::captures;
 
 /// What `huginn-net pcap` writes of a capture.
 fn stdout(capture: &str, args: &[&str]) -> String {

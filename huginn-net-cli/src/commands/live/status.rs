@@ -1,4 +1,4 @@
-//! How the watch stands, for whoever asks, in any thread.
+//! Counters and host state of a running analysis, readable from any thread.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -8,31 +8,31 @@ use huginn_net::hosts::Hosts;
 use huginn_net::{HuginnNet, Observers};
 use huginn_net_live::LiveStats;
 
-use crate::analysed::Analysed;
-use crate::ask::counters::{CaptureCounters, LiveCounters};
+use crate::analysis_counters::AnalysisCounters;
+use crate::control::counters::{CaptureCounters, LiveCounters};
 use crate::latency::Latency;
 use crate::output::OutputHandle;
 
-/// Where all counters can be had.
+/// Handles that read the counters and hosts of a running analysis.
 #[derive(Debug)]
-pub(super) struct Standing {
+pub(super) struct LiveStatus {
     snapshots: SnapshotHandle<Observers>,
     capture: LiveStats,
     output: OutputHandle,
     latency: Arc<Latency>,
     started: Instant,
-    /// What the analysis told last, for when there is none to ask.
+    /// Last counters of the analysis, returned while no analysis is running.
     last: Mutex<Last>,
 }
 
 #[derive(Debug, Default)]
 struct Last {
-    analysed: Analysed,
-    /// Nothing comes after it.
+    analysis: AnalysisCounters,
+    /// The analysis has ended.
     is_final: bool,
 }
 
-impl Standing {
+impl LiveStatus {
     pub(super) fn new(
         snapshots: SnapshotHandle<Observers>,
         capture: LiveStats,
@@ -42,46 +42,46 @@ impl Standing {
         Self { snapshots, capture, output, latency, started: Instant::now(), last: Mutex::default() }
     }
 
-    /// Asks what is remembered of hosts; `None` where the analysis has not begun or has ended.
-    pub(super) fn ask<R: Send + 'static>(
+    /// Queries the host table; `None` if the analysis has not started or has ended.
+    pub(super) fn query_hosts<R: Send + 'static>(
         &self,
-        look: impl FnOnce(&Hosts) -> R + Send + 'static,
+        query: impl FnOnce(&Hosts) -> R + Send + 'static,
     ) -> Option<R> {
-        self.snapshots.query(move |snapshot| look(snapshot.shared_state()))
+        self.snapshots.query(move |snapshot| query(snapshot.shared_state()))
     }
 
-    /// Takes what was counted in the end.
+    /// Stores the final counters of the analysis.
     pub(super) fn end(&self, analyzer: &HuginnNet) {
-        *self.last() = Last { analysed: Analysed::by(analyzer), is_final: true };
+        *self.last() = Last { analysis: AnalysisCounters::from_analyzer(analyzer), is_final: true };
     }
 
     fn last(&self) -> MutexGuard<'_, Last> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the analysis counted so far.
-    fn analysed(&self) -> Analysed {
-        let told = self.snapshots.query(|snapshot| Analysed {
+    /// Returns the current counters of the analysis.
+    fn analysis(&self) -> AnalysisCounters {
+        let snapshot = self.snapshots.query(|snapshot| AnalysisCounters {
             engine: snapshot.counters().clone(),
             protocols: *snapshot.protocol_counters(),
             hosts: snapshot.shared_state().counters(),
         });
         let mut last = self.last();
-        match told {
-            Some(analysed) if !last.is_final => last.analysed = analysed,
+        match snapshot {
+            Some(analysis) if !last.is_final => last.analysis = analysis,
             _ => {}
         }
-        last.analysed.clone()
+        last.analysis.clone()
     }
 
-    /// All that was counted so far, for a line of counters: the quantiles of the next begin anew.
-    pub(super) fn counters_of_line(&self) -> LiveCounters {
+    /// Returns all counters and resets the latency quantiles for the next interval.
+    pub(super) fn take_interval_counters(&self) -> LiveCounters {
         let counters = self.counters();
-        self.latency.begin_anew();
+        self.latency.reset_interval();
         counters
     }
 
-    /// All that was counted so far.
+    /// Returns all counters.
     pub(super) fn counters(&self) -> LiveCounters {
         let capture = self.capture.interfaces().into_iter().map(|interface| {
             let counters = CaptureCounters {
@@ -94,7 +94,7 @@ impl Standing {
             (interface.name, counters)
         });
         LiveCounters {
-            analysed: self.analysed(),
+            analysis: self.analysis(),
             capture: capture.collect(),
             output: self.output.counters(),
             latency: self.latency.counters(),

@@ -14,53 +14,53 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::{task, time};
 
 use super::clients::{Active, Clients};
-use super::{AskError, PAUSE, TellHost};
-use crate::output::folder_of;
+use super::{ACCEPT_RETRY_DELAY, ControlError, QueryHost};
+use crate::output::parent_directory;
 
-/// Folders of a crash at most that are passed over.
-const MAX_LEFT_BEHIND: u32 = 1000;
+/// Maximum number of stale directories, left by crashes, that are skipped.
+const MAX_STALE_DIRECTORIES: u32 = 1000;
 
-/// A socket as it is asked for.
+/// Requested path, permissions and owner of the socket.
 #[derive(Clone, Debug)]
-pub(crate) struct WantedSocket {
+pub(crate) struct SocketConfig {
     pub(crate) path: PathBuf,
-    /// Its permissions, as `0o600`.
+    /// Permissions, such as `0o600`.
     pub(crate) mode: u32,
-    /// The user and the group that it shall belong to, if not to who runs the program.
+    /// User and group that own the socket; `None` means those of the process.
     pub(crate) owner: Option<(u32, u32)>,
 }
 
-/// A listening socket in the file system, which goes with it.
+/// Listening Unix socket; drop removes its file.
 #[derive(Debug)]
 pub(super) struct SocketFile {
     listener: UnixListener,
     path: PathBuf,
-    /// Device and inode, by which it is known from another that has taken its place.
+    /// Device and inode, which tell the socket from another file at the same path.
     id: Option<(u64, u64)>,
 }
 
 impl SocketFile {
-    /// Binds a socket with this owner and these permissions. One that nobody answers at any more is replaced.
-    pub(super) fn bind(wanted: &WantedSocket) -> Result<Self, AskError> {
+    /// Binds the socket with its owner and permissions. Replaces a stale socket.
+    pub(super) fn bind(wanted: &SocketConfig) -> Result<Self, ControlError> {
         let path = wanted.path.as_path();
-        let failed = |source| AskError::Socket { path: path.into(), source };
-        // Whose path is too long for clients could be bound, by a way around.
+        let failed = |source| ControlError::Socket { path: path.into(), source };
+        // Reject a path that is too long for clients, although it could be bound through /proc.
         SocketAddr::from_pathname(path).map_err(failed)?;
         if let Ok(there) = fs::symlink_metadata(path) {
             if !there.file_type().is_socket() {
-                return Err(AskError::NotASocket { path: path.into() });
+                return Err(ControlError::NotASocket { path: path.into() });
             }
             match UnixStream::connect(path) {
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
                 Err(error) => return Err(failed(error)),
-                Ok(_) => return Err(AskError::SocketInUse { path: path.into() }),
+                Ok(_) => return Err(ControlError::SocketInUse { path: path.into() }),
             }
         }
-        let listener = bind_unseen(wanted).map_err(failed)?;
+        let listener = bind_in_private_directory(wanted).map_err(failed)?;
         Ok(Self { listener, path: path.into(), id: id_of(path) })
     }
 
-    /// A handle of the listener for the runtime that is entered.
+    /// Returns a handle of the listener for the current runtime.
     pub(super) fn listener(&self) -> io::Result<tokio::net::UnixListener> {
         let listener = self.listener.try_clone()?;
         listener.set_nonblocking(true)?;
@@ -71,42 +71,41 @@ impl SocketFile {
 impl Drop for SocketFile {
     fn drop(&mut self) {
         if self.id.is_some() && id_of(&self.path) == self.id {
-            // The right to do so may be gone by now: who comes next replaces it.
+            // May fail without privileges: the next start replaces the stale socket.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Binds in a folder that nobody else may enter and moves the socket to its place when its permissions are set: nobody
-/// connects before, and what is replaced is so at once.
-fn bind_unseen(wanted: &WantedSocket) -> io::Result<UnixListener> {
-    let WantedSocket { path, mode, owner } = wanted;
-    let folder = new_folder(&folder_of(path))?;
-    let unseen = folder.join("s");
-    let bound = bind_in(&folder).and_then(|listener| {
-        fs::set_permissions(&unseen, Permissions::from_mode(*mode))?;
+/// Binds in a private directory, sets the permissions, then renames the socket to its path. Clients cannot connect before
+/// the rename, which also replaces a stale socket atomically.
+fn bind_in_private_directory(wanted: &SocketConfig) -> io::Result<UnixListener> {
+    let SocketConfig { path, mode, owner } = wanted;
+    let folder = create_private_directory(&parent_directory(path))?;
+    let temporary = folder.join("s");
+    let bound = bind_in_directory(&folder).and_then(|listener| {
+        fs::set_permissions(&temporary, Permissions::from_mode(*mode))?;
         if let Some((uid, gid)) = owner {
-            chown(&unseen, Some(*uid), Some(*gid))?;
+            chown(&temporary, Some(*uid), Some(*gid))?;
         }
-        fs::rename(&unseen, path)?;
+        fs::rename(&temporary, path)?;
         Ok(listener)
     });
     if bound.is_err() {
-        let _ = fs::remove_file(&unseen);
+        let _ = fs::remove_file(&temporary);
     }
     let _ = fs::remove_dir(&folder);
     bound
 }
 
-/// Makes a folder for the moment. One that a crash left behind stays: another process may have the same number in a
-/// container of its own.
-fn new_folder(place: &Path) -> io::Result<PathBuf> {
+/// Creates a temporary directory. Skips stale ones: a process in another container may have the same process ID.
+fn create_private_directory(place: &Path) -> io::Result<PathBuf> {
     let process = process::id();
     let mut number = 0_u32;
     loop {
         let folder = place.join(format!(".{process}.{number}"));
         match DirBuilder::new().mode(0o700).create(&folder) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MAX_LEFT_BEHIND => {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MAX_STALE_DIRECTORIES => {
                 number = number.saturating_add(1);
             }
             made => return made.map(|()| folder),
@@ -114,8 +113,8 @@ fn new_folder(place: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Binds `s` in this folder, of which the path may be too long for a socket: Linux knows a shorter one while it is open.
-fn bind_in(folder: &Path) -> io::Result<UnixListener> {
+/// Binds `s` in `folder`. Linux offers a short path through /proc if the path is too long for a socket.
+fn bind_in_directory(folder: &Path) -> io::Result<UnixListener> {
     let open = File::open(folder)?;
     let short = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
     UnixListener::bind(if short.exists() { short.as_path() } else { folder }.join("s"))
@@ -126,22 +125,22 @@ fn id_of(path: &Path) -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// Answers all who connect. A client may stay for as long as it likes, unless its place is needed.
-pub(super) async fn serve(listener: tokio::net::UnixListener, hosts: TellHost) {
+/// Serves clients without an idle timeout; [`Clients`] evicts idle clients at the limit.
+pub(super) async fn serve(listener: tokio::net::UnixListener, hosts: QueryHost) {
     let mut clients = Clients::new();
     loop {
         match listener.accept().await {
             Ok((stream, _)) => clients.admit(|active| answer(stream, Arc::clone(&hosts), active)),
-            Err(_) => time::sleep(PAUSE).await,
+            Err(_) => time::sleep(ACCEPT_RETRY_DELAY).await,
         }
     }
 }
 
-/// Answers one query after the other, until the client goes.
-async fn answer(mut stream: tokio::net::UnixStream, hosts: TellHost, active: Active) {
+/// Answers queries in order until the client disconnects.
+async fn answer(mut stream: tokio::net::UnixStream, hosts: QueryHost, active: Active) {
     let mut query = [0; P0fQuery::LEN];
     while stream.read_exact(&mut query).await.is_ok() {
-        active.note();
+        active.touch();
         let answer = match P0fQuery::parse(&query) {
             None => P0fAnswer::BadQuery,
             Some(query) => {
@@ -153,6 +152,6 @@ async fn answer(mut stream: tokio::net::UnixStream, hosts: TellHost, active: Act
         if stream.write_all(&answer.to_bytes()).await.is_err() {
             return;
         }
-        active.note();
+        active.touch();
     }
 }

@@ -1,21 +1,14 @@
 //! The program from outside: output, exit status, and what it says of bad input.
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::cast_possible_truncation,
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    reason = "a test may panic"
-)]
-
-#[path = "../../captures/tools/captures.rs"]
-mod captures;
-mod long_capture;
 
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread;
+
+use crate::long_capture;
+
+use crate::captures;
 
 const USAGE: i32 = 2;
 const FAILED: i32 = 1;
@@ -72,7 +65,7 @@ fn fails(args: &[&str], status: i32, wanted: &str) -> Output {
 }
 
 #[test]
-fn json_has_the_fields_of_every_event_and_those_of_its_kind() {
+fn json_has_common_and_specific_fields() {
     let events = events(&[&capture("curl-nginx.pcap")]);
     let names: Vec<&str> = events.iter().take(4).map(|event| event["event"].as_str().unwrap()).collect();
     assert_eq!(names, ["tcp_syn", "mtu", "tcp_syn_ack", "mtu"]);
@@ -157,12 +150,12 @@ fn any_number_of_workers_writes_the_same() {
     }
     args.push("/nonexistent.pcap");
     fails(&[&args[..], &["-w", "2"]].concat(), 1, "/nonexistent.pcap: cannot be opened");
-    fails(&["pcap", "-w", "0", &files[0]], 2, "not a number from 1, nor 'auto'");
+    fails(&["pcap", "-w", "0", &files[0]], 2, "expected a number of at least 1, or 'auto'");
 }
 
 /// Workers begin after some 2,000 packets.
 #[test]
-fn any_number_of_workers_writes_the_same_of_many_packets() {
+fn output_is_independent_of_worker_count() {
     let path = scratch("long.pcap");
     long_capture::write(&path, &["http-tools.pcap", "http-servers.pcap", "hosts-nat.pcap"]);
     let whole = fs::read(&path).unwrap();
@@ -232,7 +225,7 @@ fn a_closed_pipe_ends_quietly() {
 }
 
 #[test]
-fn what_is_no_capture_is_named_for_what_it_is() {
+fn names_kind_of_non_capture_file() {
     let folder = captures::folder().display().to_string();
     fails(&["pcap", &folder], FAILED, "is a directory");
     fails(&["pcap", &scratch_file("empty.pcap", b"")], FAILED, "empty.pcap: ");
@@ -241,7 +234,7 @@ fn what_is_no_capture_is_named_for_what_it_is() {
 }
 
 #[test]
-fn a_damaged_capture_yields_what_came_before_and_one_error() {
+fn damaged_capture_yields_events_then_error() {
     let whole = fs::read(capture("curl-nginx.pcap")).unwrap();
     let path = scratch_file("cut.pcap", &whole[..whole.len() - 1]);
     let output = fails(&["pcap", "--format", "json", &path], FAILED, "cut.pcap: packet ");
@@ -258,7 +251,7 @@ fn a_damaged_capture_yields_what_came_before_and_one_error() {
 }
 
 #[test]
-fn a_damaged_file_does_not_stop_the_next_one() {
+fn continues_after_damaged_file() {
     let (bad, good) = (scratch_file("bad.pcap", b"x"), capture("curl-nginx.pcap"));
     let output = fails(&["pcap", "--format", "json", &bad, &good], FAILED, "bad.pcap: ");
     assert!(!output.stdout.is_empty());

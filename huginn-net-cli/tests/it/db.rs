@@ -1,5 +1,4 @@
 //! `huginn-net db` from outside.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +38,7 @@ fn database(name: &str, text: &str) -> String {
 }
 
 #[test]
-fn stats_count_the_signatures_of_each_section() {
+fn stats_counts_signatures_per_section() {
     let output = db(&["stats", &database("stats.fp", DATABASE)]);
     let counts: Vec<Vec<&str>> =
         stdout(&output).lines().map(|line| line.split_whitespace().take(2).collect()).collect();
@@ -52,7 +51,7 @@ fn stats_count_the_signatures_of_each_section() {
 }
 
 #[test]
-fn match_finds_what_the_database_says() {
+fn match_prints_database_entry() {
     let path = database("match.fp", DATABASE);
     let of = |args: &[&str]| stdout(&db(&[&["match", "--db", &path], args].concat())).to_owned();
     let request = "4:61+3:0:1460:mss*10,7:mss,sok,ts,nop,ws:df,id+:0";
@@ -72,7 +71,7 @@ fn match_finds_what_the_database_says() {
 }
 
 #[test]
-fn lint_says_what_is_wrong_and_where() {
+fn lint_prints_error_with_position() {
     let clean = db(&["lint", &database("clean.fp", DATABASE)]);
     assert_eq!((clean.status.code(), stdout(&clean)), (Some(0), ""));
     let built_in = db(&["lint"]);

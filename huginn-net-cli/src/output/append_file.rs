@@ -1,4 +1,4 @@
-//! Files that are opened to be appended to: regular ones, pipes, devices.
+//! Opening of regular files, pipes and devices for appending.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -6,9 +6,9 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::SystemTime;
 
-/// A file that was opened to be appended to.
+/// File opened for appending.
 #[derive(Default)]
-pub(super) struct Opened {
+pub(super) struct AppendFile {
     pub(super) file: Option<File>,
     pub(super) id: Option<FileId>,
     pub(super) regular: bool,
@@ -16,18 +16,18 @@ pub(super) struct Opened {
     pub(super) modified: Option<SystemTime>,
 }
 
-/// The device and the number by which a file is known, whatever its name is.
+/// Device and inode of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileId(u64, u64);
 
-impl Opened {
+impl AppendFile {
     pub(super) fn append(path: &Path) -> io::Result<Self> {
-        // To open a pipe for reading, too, would mean never to learn that its reader has gone.
-        let look_into = fs::metadata(path).map_or(true, |found| found.is_file());
+        // A pipe that is also open for reading would never report that its reader has closed it.
+        let is_readable = fs::metadata(path).map_or(true, |found| found.is_file());
         let mut options = OpenOptions::new();
-        options.append(true).create(true).read(look_into).mode(0o640);
+        options.append(true).create(true).read(is_readable).mode(0o640);
         if is_pipe(path) {
-            options.custom_flags(NEVER_WAIT);
+            options.custom_flags(NONBLOCK);
         }
         let mut file = options.open(path)?;
         let found = file.metadata()?;
@@ -46,14 +46,14 @@ pub(super) fn is_pipe(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo())
 }
 
-/// How a pipe is opened: without waiting for its reader, here or when it is full.
+/// Opens a pipe without blocking on its reader.
 #[cfg(target_os = "linux")]
-const NEVER_WAIT: i32 = nix::fcntl::OFlag::O_NONBLOCK.bits();
-/// Elsewhere it is waited for.
+const NONBLOCK: i32 = nix::fcntl::OFlag::O_NONBLOCK.bits();
+/// Other systems block on the reader.
 #[cfg(not(target_os = "linux"))]
-const NEVER_WAIT: i32 = 0;
+const NONBLOCK: i32 = 0;
 
-/// Whether nobody has opened the pipe for reading.
+/// Whether the pipe has no reader.
 #[cfg(target_os = "linux")]
 pub(super) fn is_without_reader(error: &io::Error) -> bool {
     error.raw_os_error() == without_reader().raw_os_error()

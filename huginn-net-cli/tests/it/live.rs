@@ -1,6 +1,4 @@
 //! What `huginn-net live` refuses, which needs no rights, and how it ends, which needs root; `ci/live` has the rest.
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write, pipe};
@@ -21,20 +19,20 @@ fn live(args: &[&str]) -> (i32, String) {
 }
 
 #[test]
-fn wrong_usage_is_named_and_ends_with_2() {
+fn wrong_usage_exits_with_2_and_names_option() {
     for (args, named) in [
         (&[][..], "--interface"),
         (&["-i", "no-such-iface"], "no-such-iface: there is no such interface; there are: "),
         (&["-i", "lo", "--rotate-size", "1G"], "--output"),
         (&["-i", "lo", "-o", "x", "--rotate-keep", "3"], "--rotate-size"),
-        (&["-i", "lo", "-o", "x", "--rotate-size", "1G", "--rotate-keep", "0"], "a number from 1"),
+        (&["-i", "lo", "-o", "x", "--rotate-size", "1G", "--rotate-keep", "0"], "at least 1"),
         (&["-i", "lo", "-o", "x", "--rotate-size", "0"], "100M"),
         (&["-i", "lo", "--stats-interval", "0"], "from one second"),
         (&["-i", "lo", "--metrics", "nowhere"], "[::1]:9100"),
-        (&["-i", "lo", "--p0f-socket", "x", "--p0f-socket-mode", "888"], "in octal"),
+        (&["-i", "lo", "--p0f-socket", "x", "--p0f-socket-mode", "888"], "octal permissions"),
         (&["-i", "lo", "--snaplen", "1"], "--snaplen"),
         (&["-i", "lo", "--buffer", "1024"], "--buffer"),
-        (&["-i", "lo", "-o", "x", "--hosts-file", "x"], "x: is the file of both --output and --hosts-file"),
+        (&["-i", "lo", "-o", "x", "--hosts-file", "x"], "x: --output and --hosts-file name the same file"),
         (&["-i", "lo", "-o", "x.new", "--hosts-file", "./x"], "--output and the new file of --hosts-file"),
         (&["-i", "lo", "--p0f-socket", "../x", "--hosts-file", "../x"], "--hosts-file and --p0f-socket"),
         (&["-i", "lo", "--filter", "tcp", "tcp"], "cannot be used with"),
@@ -46,7 +44,7 @@ fn wrong_usage_is_named_and_ends_with_2() {
 
 #[cfg(not(feature = "libpcap"))]
 #[test]
-fn an_expression_needs_libpcap_which_is_said_with_the_way_to_get_it() {
+fn filter_without_libpcap_names_the_build_option() {
     for args in [&["-i", "lo", "tcp", "port", "80"][..], &["-i", "lo", "--backend", "libpcap"]] {
         let (status, said) = live(args);
         assert!(status == 2 && said.contains("--features libpcap"), "{args:?}: {status}, {said}");
@@ -58,7 +56,7 @@ fn an_expression_needs_libpcap_which_is_said_with_the_way_to_get_it() {
 fn a_wrong_expression_is_named() {
     for backend in ["packet", "libpcap"] {
         let (status, said) = live(&["-i", "lo", "--backend", backend, "tcp", "prot", "80"]);
-        // Without rights libpcap says of these first.
+        // Without privileges libpcap reports the missing permission first.
         assert!(
             status == 2 && said.contains("tcp prot 80") || status == 1 && said.contains("setcap"),
             "{said}"

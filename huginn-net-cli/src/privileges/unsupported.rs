@@ -1,4 +1,4 @@
-//! Rights that are given up once everything is open. Here the program knows no way to do it.
+//! Stub for systems on which the program cannot drop privileges.
 
 mod policy;
 
@@ -6,21 +6,21 @@ use std::fmt;
 
 pub(crate) use self::policy::Policy;
 
-/// What holds now: everything is as it was.
+/// Unchanged privileges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dropped;
 
-/// Rights could not be given up.
+/// Error of dropping privileges.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum PrivilegeError {
     /// It is not known how to become another user.
-    #[error("--user {name}: on this system the program cannot become another user: start it as that user")]
+    #[error("--user {name}: switching users is not supported on this system: start the program as that user")]
     Unsupported { name: String },
 }
 
 impl PrivilegeError {
-    /// Whether what was asked for cannot be done by anybody.
+    /// Whether the command line is wrong.
     pub(crate) fn is_usage(&self) -> bool {
         true
     }

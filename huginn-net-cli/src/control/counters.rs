@@ -1,0 +1,76 @@
+//! Counters of live capture, as `--stats-interval` and `--metrics` report them.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::analysis_counters::AnalysisCounters;
+use crate::output::OutputCounters;
+
+/// Counters since the start of the program.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct LiveCounters {
+    /// Counters of the analysis.
+    #[serde(flatten)]
+    pub(crate) analysis: AnalysisCounters,
+    /// Counters of each interface, by name.
+    pub(crate) capture: BTreeMap<String, CaptureCounters>,
+    /// Counters of the output queue.
+    pub(crate) output: OutputCounters,
+    /// Event latency.
+    pub(crate) latency: LatencyCounters,
+    /// Seconds since the start of the program.
+    pub(crate) uptime_seconds: u64,
+}
+
+/// Counters of one interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct CaptureCounters {
+    /// Frames received from the interface.
+    pub(crate) received: u64,
+    /// Frames that the kernel dropped because its buffer was full.
+    pub(crate) kernel_dropped: u64,
+    /// Frames that the interface or its driver dropped, if the system reports them. Linux also counts captured frames
+    /// that no other protocol of the system wanted.
+    pub(crate) interface_dropped: Option<u64>,
+    /// Failed reads, which are retried.
+    pub(crate) read_errors: u64,
+    /// `up`, or the reason why no frames arrive.
+    pub(crate) state: String,
+}
+
+/// Event latency, in total and within this process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct LatencyCounters {
+    /// From the timestamp of a packet to its event.
+    pub(crate) capture_to_event_us: LatencySummary,
+    /// From reading the packet from the kernel to its event.
+    pub(crate) own_us: LatencySummary,
+}
+
+/// Summary of latencies, in microseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct LatencySummary {
+    /// Number of events since the last line of counters.
+    pub(crate) count: u64,
+    /// Median.
+    pub(crate) p50: u64,
+    /// 99th percentile.
+    pub(crate) p99: u64,
+    /// Maximum.
+    pub(crate) max: u64,
+    /// Totals since the start.
+    #[serde(skip)]
+    pub(crate) total: LatencyTotals,
+}
+
+/// Histogram of latencies since the start, in microseconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct LatencyTotals {
+    /// Number of events.
+    pub(crate) count: u64,
+    /// Sum of latencies.
+    pub(crate) sum: u64,
+    /// Upper bound and number of events of each bucket, in ascending order. Longer latencies count in `count` only.
+    pub(crate) ranges: Vec<(u64, u64)>,
+}

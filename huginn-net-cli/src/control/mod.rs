@@ -1,0 +1,132 @@
+//! Control sockets of live capture: Prometheus metrics over HTTP and p0f's query API.
+//!
+//! One thread serves all clients. Queries to the analysis run in blocking threads, so a busy analysis delays only the
+//! clients that query it.
+
+mod clients;
+pub(crate) mod counters;
+mod exposition;
+mod families;
+mod metrics;
+mod p0f_socket;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use huginn_net::p0f::P0fAnswer;
+use tokio::runtime::{self, Runtime};
+use tokio::sync::oneshot;
+
+use self::counters::LiveCounters;
+pub(crate) use self::p0f_socket::SocketConfig;
+use self::p0f_socket::SocketFile;
+
+/// Looks up the host of an address. May block on the analysis.
+pub(crate) type QueryHost = Arc<dyn Fn(IpAddr) -> P0fAnswer + Send + Sync>;
+
+/// Reads the counters. May block on the analysis.
+pub(crate) type ReadCounters = Arc<dyn Fn() -> LiveCounters + Send + Sync>;
+
+/// Error of opening a control socket.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ControlError {
+    /// The metrics address cannot be bound.
+    #[error("--metrics {address}: {source}")]
+    Metrics { address: SocketAddr, source: io::Error },
+    /// The p0f socket cannot be created.
+    #[error("--p0f-socket {}: {source}", .path.display())]
+    Socket { path: PathBuf, source: io::Error },
+    /// Another program listens on the p0f socket.
+    #[error("--p0f-socket {}: another program is listening on it", .path.display())]
+    SocketInUse { path: PathBuf },
+    /// The path names a file that is not a socket.
+    #[error("--p0f-socket {}: the file exists and is not a socket", .path.display())]
+    NotASocket { path: PathBuf },
+}
+
+/// Delay before accepting again after an error such as EMFILE.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(200);
+/// Maximum number of threads that query the analysis.
+const MAX_QUERY_THREADS: usize = 8;
+/// Time that pending answers may delay shutdown.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Listening sockets: bound before privileges are dropped, served afterwards.
+#[derive(Debug, Default)]
+pub(crate) struct Sockets {
+    metrics: Option<TcpListener>,
+    p0f: Option<SocketFile>,
+}
+
+impl Sockets {
+    /// Binds the requested sockets. The p0f socket has its owner and permissions before a client can connect.
+    pub(crate) fn bind(
+        metrics: Option<SocketAddr>,
+        p0f: Option<&SocketConfig>,
+    ) -> Result<Self, ControlError> {
+        let listen =
+            |address| TcpListener::bind(address).map_err(|source| ControlError::Metrics { address, source });
+        Ok(Self { metrics: metrics.map(listen).transpose()?, p0f: p0f.map(SocketFile::bind).transpose()? })
+    }
+
+    /// Returns the metrics address, with the assigned port if port 0 was requested.
+    pub(crate) fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics.as_ref()?.local_addr().ok()
+    }
+
+    /// Serves clients in a new thread until [stopped](ControlServer::stop). Returns `None` if no socket is bound.
+    pub(crate) fn serve(self, hosts: QueryHost, counters: ReadCounters) -> io::Result<Option<ControlServer>> {
+        let Self { metrics, p0f } = self;
+        if metrics.is_none() && p0f.is_none() {
+            return Ok(None);
+        }
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .max_blocking_threads(MAX_QUERY_THREADS)
+            .build()?;
+        {
+            let _context = runtime.enter();
+            if let Some(listener) = metrics {
+                listener.set_nonblocking(true)?;
+                let listener = tokio::net::TcpListener::from_std(listener)?;
+                runtime.spawn(metrics::serve(listener, counters));
+            }
+            if let Some(socket) = &p0f {
+                runtime.spawn(p0f_socket::serve(socket.listener()?, hosts));
+            }
+        }
+        let (stop, stopped) = oneshot::channel();
+        let thread =
+            thread::Builder::new().name("huginn-control".into()).spawn(move || run(runtime, stopped, p0f))?;
+        Ok(Some(ControlServer { stop, thread }))
+    }
+}
+
+fn run(runtime: Runtime, stopped: oneshot::Receiver<()>, p0f: Option<SocketFile>) {
+    // A dropped sender stops the server too.
+    let _ = runtime.block_on(stopped);
+    drop(p0f);
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+}
+
+/// Thread that serves the control sockets.
+#[derive(Debug)]
+pub(crate) struct ControlServer {
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl ControlServer {
+    /// Closes all connections, removes the p0f socket and waits for the thread.
+    pub(crate) fn stop(self) {
+        let _ = self.stop.send(());
+        let _ = self.thread.join();
+    }
+}

@@ -1,0 +1,24 @@
+//! Integration tests: run the program and check its output and exit status.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+#[path = "../../../captures/tools/captures.rs"]
+mod captures;
+mod db;
+mod explain;
+mod http;
+#[cfg(target_os = "linux")]
+mod interfaces;
+#[cfg(target_os = "linux")]
+mod live;
+mod long_capture;
+mod output;
+mod program;
+mod ssh;
+mod summary;
+mod tls_output;
