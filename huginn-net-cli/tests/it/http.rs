@@ -1,6 +1,5 @@
 //! What the program writes of HTTP, to the letter. The p0f lines are those of p0f 3.09b with the same database.
 
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -1,7 +1,6 @@
 //! What the program writes, to the letter. Labels and signatures are those of the goldens of p0f, Community IDs those
 //! of the reference implementation (the Python package `communityid` 1.5).
 
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

@@ -1,6 +1,5 @@
 //! What the program writes of SSH.
 
-
 use std::process::Command;
 
 use crate::captures;

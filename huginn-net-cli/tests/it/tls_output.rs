@@ -1,7 +1,6 @@
 //! What the program writes of TLS, to the letter. The fingerprints of the captures are those of their goldens, server
 //! names, ALPN, ciphers and the hashes of JA3 and JA3S those that tshark 4.0.17 shows.
 
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
