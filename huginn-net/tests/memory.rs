@@ -1,4 +1,4 @@
-//! Memory stays bounded, whatever comes. Alone in its file: the peak is that of the process.
+//! Checks the memory cap of the flow table. Its own process, because the peak is that of the process.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::arithmetic_side_effects,

@@ -1,4 +1,4 @@
-//! What is remembered of hosts stays bounded, whatever comes. Alone in its file: the peak is that of the process.
+//! Checks the memory cap of the host table. Its own process, because the peak is that of the process.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::arithmetic_side_effects,
@@ -24,8 +24,8 @@ const SYN: [u8; 60] = [
 /// A debug build is slow.
 const HOSTS: u32 = if cfg!(debug_assertions) { 400_000 } else { 2_000_000 };
 
-/// What became of hosts that send a SYN each.
-fn remember(profiles: bool) -> HostCounters {
+/// The host counters after one SYN from each of [`HOSTS`] hosts.
+fn send_syns(profiles: bool) -> HostCounters {
     let mut analyzer = HuginnNet::builder_with(Observers::default().profiles(profiles)).build();
     let mut events = 0_u64;
     let mut sink = |_: Event| events += 1;
@@ -57,8 +57,8 @@ fn requests() -> Vec<u8> {
     packet
 }
 
-/// Memory that hosts with eight User-Agents each are said to take up, in bytes, and the peak afterwards in KiB.
-fn ask(profiles: bool) -> (u64, u64) {
+/// The counted memory of hosts with eight User-Agents each, in bytes, and the peak of the process, in KiB.
+fn send_requests(profiles: bool) -> (u64, u64) {
     const HOSTS: u32 = 10_000;
     let mut analyzer = HuginnNet::builder_with(Observers::default().profiles(profiles)).build();
     let mut requests_seen = 0;
@@ -76,12 +76,12 @@ fn ask(profiles: bool) -> (u64, u64) {
     (analyzer.shared_state().counters().buffered_bytes, peak())
 }
 
-/// What is counted is what is taken up, within a fifth.
+/// Counted memory equals used memory, within a fifth.
 fn profiles_are_counted_in_full() {
-    let (without, peak_without) = ask(false);
-    let (with, peak_with) = ask(true);
-    let (counted, taken) = (with - without, (peak_with - peak_without) << 10);
-    assert!(counted.abs_diff(taken) < taken / 5, "{counted} bytes counted, {taken} taken");
+    let (without, peak_without) = send_requests(false);
+    let (with, peak_with) = send_requests(true);
+    let (counted, used) = (with - without, (peak_with - peak_without) << 10);
+    assert!(counted.abs_diff(used) < used / 5, "{counted} bytes counted, {used} used");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn millions_of_hosts_stay_capped_and_counted() {
     // First, while the peak is low.
     profiles_are_counted_in_full();
     for (profiles, most_mib) in [(false, 256), (true, 320)] {
-        let counters = remember(profiles);
+        let counters = send_syns(profiles);
         assert_eq!(counters.seen, u64::from(HOSTS));
         assert_eq!(counters.evicted + counters.evicted_for_memory, counters.seen - counters.held);
         assert!(counters.buffered_bytes <= 256 << 20, "{counters:?}");

@@ -1,4 +1,4 @@
-//! How much memory a test takes.
+//! Peak memory of the test process.
 
 use std::fs;
 

@@ -1,19 +1,10 @@
-//! What is told of hosts at the end of the captures of `captures/`, whose truth is known (`captures/README.md`).
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::cast_possible_truncation,
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    reason = "a test may panic"
-)]
-
-#[path = "../../captures/tools/captures.rs"]
-mod captures;
+//! Checks the host profiles of captures whose hosts are known (`captures/README.md`).
 
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use crate::captures;
 use huginn_net::hosts::{HostCounters, HostId, HostProfile, Reasons};
 use huginn_net::json::JsonHost;
 use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers};

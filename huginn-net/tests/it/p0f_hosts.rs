@@ -1,6 +1,4 @@
-//! What is concluded of hosts, against what p0f 3.09b concludes; `hosts/craft.py` made the packets and tells how p0f was
-//! asked.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+//! Compares host changes, IP sharing and uptime with p0f 3.09b. `tests/hosts/craft.py` made the packets and the golden.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,8 +13,8 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name)
 }
 
-/// The lines on hosts that p0f would log of a capture.
-fn lines_on_hosts(capture: &str, signatures: &str) -> Vec<String> {
+/// The host lines of a capture, in the log format of p0f.
+fn host_lines(capture: &str, signatures: &str) -> Vec<String> {
     let database: Database = fs::read_to_string(file(signatures)).unwrap().parse().unwrap();
     let observers = Observers::new(Arc::new(database)).scope(Scope::P0f);
     let mut lines = Vec::new();
@@ -33,7 +31,7 @@ fn lines_on_hosts(capture: &str, signatures: &str) -> Vec<String> {
 #[test]
 fn host_changes_and_sharing_follow_p0f() {
     let golden = fs::read_to_string(file("rules.p0f")).unwrap();
-    let lines = lines_on_hosts("rules.pcap", "signatures.fp");
+    let lines = host_lines("rules.pcap", "signatures.fp");
     let differ = lines.iter().map(String::as_str).zip(golden.lines()).find(|(ours, theirs)| ours != theirs);
     assert_eq!(differ, None);
     assert_eq!(lines.len(), golden.lines().count());

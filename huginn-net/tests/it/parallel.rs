@@ -1,9 +1,4 @@
-//! For any number of workers and any block size, the captures of `captures/` give the same events in the same
-//! order, and the same counters.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-#[path = "../../captures/tools/captures.rs"]
-mod captures;
+//! Checks that the number of workers and the block size change neither events, nor their order, nor counters.
 
 use std::convert::Infallible;
 use std::fs;
@@ -11,13 +6,14 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use crate::captures;
 use huginn_net::core::Frames;
 use huginn_net::{
     AnalysisError, Builder, CaptureError, CaptureReader, Counters, Event, Frame, HuginnNet, LinkType,
     Observers, ProtocolCounters, Source, Timestamp,
 };
 
-/// A frame of its own.
+/// A frame that owns its bytes.
 struct Packet {
     ts: Timestamp,
     link: LinkType,
@@ -86,7 +82,7 @@ fn each_capture_gives_equal_events() {
     }
 }
 
-/// Their times go back and forth, and the same flows come again.
+/// Packet times go backwards, and the same flows come again.
 #[test]
 fn repeated_captures_give_equal_events() {
     let captures = captures();
@@ -102,7 +98,7 @@ fn repeated_captures_give_equal_events() {
     }
 }
 
-/// A file of so many buffers that records lie across their ends.
+/// The file spans many read buffers, so records cross their ends.
 #[test]
 fn large_file_equals_its_frames() {
     let captures = captures();

@@ -1,18 +1,9 @@
-//! Events and hosts by `serde`: the same fields as the JSON lines of the program.
-#![cfg(feature = "serde")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "the captures are this project's"
-)]
-
-#[path = "../../captures/tools/captures.rs"]
-mod captures;
+//! Checks that `serde` gives events and hosts the same fields as the JSON output of the program.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::captures;
 use huginn_net::core::{self, Analyzer, Protocol};
 use huginn_net::http::HttpObserver;
 use huginn_net::json::{JsonEvent, JsonHost};
@@ -30,7 +21,7 @@ fn captures() -> Vec<PathBuf> {
     captures::with_extension(&["pcap"]).into_iter().chain(made).collect()
 }
 
-/// Numbers have one form, whatever they were written as.
+/// Converts every number to `f64`, so that `1` equals `1.0`.
 fn normal(value: Value) -> Value {
     match value {
         Value::Number(number) => Value::from(number.as_f64()),
@@ -52,7 +43,7 @@ fn events_serialise_as_json_lines() {
     let mut kinds = BTreeSet::new();
     for path in captures() {
         let mut events: Vec<Event> = Vec::new();
-        // Those that are damaged end with an error.
+        // Damaged captures end with an error.
         let Ok(capture) = CaptureReader::open(&path) else { continue };
         let _ = HuginnNet::builder().build().analyze(capture, &mut events);
         for event in &events {

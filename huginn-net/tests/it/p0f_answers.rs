@@ -1,15 +1,4 @@
-//! What is told of hosts when p0f's clients ask, against what p0f 3.09b answered while it saw the same packets;
-//! `hosts/query.py` tells how it was asked.
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test may panic"
-)]
-
-#[path = "../../captures/tools/captures.rs"]
-mod captures;
+//! Compares answers to p0f's API with those of p0f 3.09b after the same packets. `tests/hosts/query.py` recorded them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::captures;
 use huginn_net::core::FlowLimits;
 use huginn_net::db::Database;
 use huginn_net::hosts::HostProfile;
@@ -31,7 +21,7 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name)
 }
 
-/// An analyzer that is asked, as p0f or as itself.
+/// An analyzer with host profiles and the signatures of the golden.
 fn analyzer(scope: Scope) -> HuginnNet {
     let database: Database = fs::read_to_string(file("signatures.fp")).unwrap().parse().unwrap();
     let observers = Observers::new(Arc::new(database)).scope(scope).profiles(true);
@@ -39,12 +29,12 @@ fn analyzer(scope: Scope) -> HuginnNet {
     HuginnNet::builder_with(observers).flow_limits(limits).build()
 }
 
-/// An answer as a line of the golden has it.
+/// The fields of an answer, in the order of a golden line.
 fn fields(answer: &P0fAnswer) -> Vec<String> {
     let P0fAnswer::Found(host) = answer else { return vec!["no match".to_owned()] };
     let P0fHost { first_seen, last_seen, total_conn, uptime_min, up_mod_days, last_nat, last_chg, .. } = host;
     let numbers = [first_seen, last_seen, total_conn, uptime_min, up_mod_days, last_nat, last_chg];
-    // p0f says 255 where it knows no distance; its README says -1, as do we.
+    // p0f answers 255 for an unknown distance; its README documents -1, which this project answers.
     let distance = if host.distance == -1 { 255 } else { host.distance };
     let texts =
         [host.os_name, host.os_flavor, host.http_name, host.http_flavor, host.link_type, host.language];
@@ -53,21 +43,21 @@ fn fields(answer: &P0fAnswer) -> Vec<String> {
     numbers.chain(marks).chain(texts.map(|text| text.as_str().to_owned())).collect()
 }
 
-/// What the handshakes of an address were so far.
+/// The SYNs of one address so far.
 #[derive(Default)]
-struct Handshakes {
-    /// SYNs that it sent, and those that were sent to it.
+struct SynCounts {
+    /// SYNs to and from the address.
     syns: u32,
-    /// SYNs to it that it has not answered.
+    /// SYNs to the address without a SYN+ACK.
     unanswered: u32,
-    /// When the first and the last of all these SYNs were seen, in seconds.
+    /// Times of the first and the last SYN, in seconds since 1970.
     first_last: (u64, u64),
 }
 
 #[derive(Default)]
-struct Watched(BTreeMap<IpAddr, Handshakes>);
+struct SynCounter(BTreeMap<IpAddr, SynCounts>);
 
-impl Sink<Event> for Watched {
+impl Sink<Event> for SynCounter {
     fn event(&mut self, event: Event) -> ControlFlow<()> {
         let Finding::Tcp(found) = &event.kind else { return ControlFlow::Continue(()) };
         let server = event.flow.server.ip();
@@ -86,27 +76,26 @@ impl Sink<Event> for Watched {
     }
 }
 
-/// What is told is the same but for when a host was seen, and how often: p0f looks at SYNs alone for that, and at those to
-/// a host also where it does not answer.
+/// Times and counts differ: p0f takes them from SYNs only, and also from SYNs that the host does not answer.
 #[test]
 fn answers_equal_p0f() {
     let golden = fs::read_to_string(file("query.p0f")).unwrap();
     let mut capture = CaptureReader::open(file("query.pcap")).unwrap();
     let mut analyzer = analyzer(Scope::P0f);
-    let mut watched = Watched::default();
+    let mut syns = SynCounter::default();
     let (mut pushed, mut unanswered) = (0, 0);
     for line in golden.lines() {
-        let told: Vec<&str> = line.split('|').collect();
-        let packets: u64 = told[0].parse().unwrap();
+        let expected: Vec<&str> = line.split('|').collect();
+        let packets: u64 = expected[0].parse().unwrap();
         while pushed < packets {
             let frame = capture.next_frame().unwrap().unwrap();
-            let _ = analyzer.push(&frame, &mut watched);
+            let _ = analyzer.push(&frame, &mut syns);
             pushed += 1;
         }
-        let ip: IpAddr = told[1].parse().unwrap();
+        let ip: IpAddr = expected[1].parse().unwrap();
         let mut ours = fields(&P0fAnswer::of(analyzer.shared_state().profile(ip)));
         if ours.len() > 1 {
-            let seen = &watched.0[&ip];
+            let seen = &syns.0[&ip];
             let (first, last) = seen.first_last;
             let [our_first, our_last, our_count] = [0, 1, 2].map(|n| ours[n].parse::<u64>().unwrap());
             assert!(first <= our_first && our_first <= our_last, "{line}");
@@ -115,7 +104,7 @@ fn answers_equal_p0f() {
             ours.splice(..3, [first, last, seen.syns.into()].map(|number| number.to_string()));
             unanswered += seen.unanswered;
         }
-        assert_eq!(ours, told[2..], "after {packets} packets of {ip}");
+        assert_eq!(ours, expected[2..], "after {packets} packets of {ip}");
     }
     assert!(golden.lines().count() > 300 && unanswered > 0);
 }
@@ -127,7 +116,7 @@ fn capture(name: &str) -> HuginnNet {
     analyzer
 }
 
-fn told(analyzer: &HuginnNet, ip: &str) -> Option<P0fHost> {
+fn p0f_host(analyzer: &HuginnNet, ip: &str) -> Option<P0fHost> {
     match P0fAnswer::of(analyzer.shared_state().profile(ip.parse().unwrap())) {
         P0fAnswer::Found(host) => Some(host),
         _ => None,
@@ -137,20 +126,20 @@ fn told(analyzer: &HuginnNet, ip: &str) -> Option<P0fHost> {
 #[test]
 fn answers_with_latest_findings() {
     let analyzer = capture("curl-nginx.pcap");
-    let client = told(&analyzer, "192.0.2.1").unwrap();
+    let client = p0f_host(&analyzer, "192.0.2.1").unwrap();
     let texts = [client.os_name, client.http_name, client.link_type, client.language];
     assert_eq!(texts.map(|text| text.as_str().to_owned()), ["Linux", "curl", "Ethernet", "German"]);
     assert_eq!((client.total_conn, client.distance, client.bad_sw, client.os_match_q), (3, 0, 0, 0));
-    assert_eq!(told(&analyzer, "192.0.2.9"), None);
+    assert_eq!(p0f_host(&analyzer, "192.0.2.9"), None);
     // A User-Agent names another system than TCP (captures/README.md).
-    let liar = told(&capture("hosts-ua.pcap"), "192.0.2.1").unwrap();
+    let liar = p0f_host(&capture("hosts-ua.pcap"), "192.0.2.1").unwrap();
     assert_eq!((liar.os_name.as_str(), liar.bad_sw), ("Linux", 1));
-    let shared = told(&capture("hosts-nat.pcap"), "192.0.2.1").unwrap();
+    let shared = p0f_host(&capture("hosts-nat.pcap"), "192.0.2.1").unwrap();
     assert!(shared.first_seen <= shared.last_nat && shared.last_nat <= shared.last_chg);
-    let up = told(&capture("hosts-uptime.pcap"), "192.0.2.1").unwrap();
+    let up = p0f_host(&capture("hosts-uptime.pcap"), "192.0.2.1").unwrap();
     assert_eq!(up.up_mod_days, 49);
     assert!((376..=379).contains(&up.uptime_min), "{up:?}");
-    let unknown = told(&capture("hosts-random-offset.pcap"), "192.0.2.1").unwrap();
+    let unknown = p0f_host(&capture("hosts-random-offset.pcap"), "192.0.2.1").unwrap();
     assert_eq!((unknown.uptime_min, unknown.up_mod_days), (0, 0));
 }
 
@@ -201,5 +190,5 @@ fn no_answer_without_profiles() {
     let mut analyzer = HuginnNet::builder().build();
     let path = captures::path("curl-nginx.pcap");
     analyzer.analyze(CaptureReader::open(path).unwrap(), &mut |_: Event| ()).unwrap();
-    assert_eq!(told(&analyzer, "192.0.2.1"), None);
+    assert_eq!(p0f_host(&analyzer, "192.0.2.1"), None);
 }

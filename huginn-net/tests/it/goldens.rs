@@ -1,19 +1,10 @@
-//! The captures of `captures/` against what p0f and tshark say of them.
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::cast_possible_truncation,
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    reason = "a test may panic"
-)]
-
-#[path = "../../captures/tools/captures.rs"]
-mod captures;
+//! Compares the analysis of `captures/` with the goldens from p0f and tshark.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::captures;
 use huginn_net::core::DecodeConfig;
 use huginn_net::finding::{HttpRequestFinding, HttpResponseFinding};
 use huginn_net::http::HttpVersion;
@@ -36,7 +27,7 @@ fn goldens(extension: &str) -> Vec<(PathBuf, Vec<String>)> {
     found
 }
 
-/// Every SYN and SYN+ACK, as `golden.sh` has tshark list them.
+/// Every SYN and SYN+ACK, in the columns that `golden.sh` asks of tshark.
 fn handshakes(capture: &Path) -> Vec<String> {
     let mut reader = CaptureReader::open(capture).unwrap();
     let mut decoder = Decoder::new(DecodeConfig::default());
@@ -54,7 +45,7 @@ fn handshakes(capture: &Path) -> Vec<String> {
 }
 
 fn row(segment: &Segment<'_>) -> String {
-    // tshark lists segments that no signature is made of, too: SYN with FIN or RST.
+    // tshark also lists SYNs with FIN or RST, which give no signature.
     let tcp = TcpHeader { flags: TcpFlags::SYN, ..*segment.tcp().unwrap() };
     let plain = Segment { transport: TransportHeader::Tcp(tcp), ..*segment };
     let signature = TcpSignature::from_segment(&plain, None).unwrap();
@@ -79,7 +70,7 @@ fn row(segment: &Segment<'_>) -> String {
 #[test]
 fn handshakes_equal_tshark() {
     for (capture, want) in goldens("tshark") {
-        // tshark makes something of headers that contradict themselves; p0f is the judge of those.
+        // tshark repairs contradictory headers; the p0f golden covers this capture.
         if capture.ends_with("odd-syns.pcap") {
             continue;
         }
@@ -90,7 +81,7 @@ fn handshakes_equal_tshark() {
     }
 }
 
-/// Lines, each with how often it occurs.
+/// How often each line occurs.
 fn counted(lines: impl IntoIterator<Item = String>) -> BTreeMap<String, i32> {
     let mut counts = BTreeMap::new();
     for line in lines {
@@ -107,8 +98,8 @@ fn p0f_format_equals_p0f_log() {
         let mut sink = |event: Event| lines.extend(P0fLine::of(&event).map(|line| line.to_string()));
         analyzer.analyze(CaptureReader::open(&capture).unwrap(), &mut sink).unwrap();
         let (lines, mut golden) = (counted(lines), counted(golden));
-        // p0f takes the length of the link header from the first packets. It varies here, so p0f skips packets; each of
-        // the lines that p0f lacks occurs once.
+        // p0f learns the length of the link header from the first packets. Here the length varies and p0f skips
+        // packets, so the analysis may add lines, each once.
         if ["made-ppp.pcap", "made-wifi.pcap"].iter().any(|name| capture.ends_with(name)) {
             let unread: Vec<String> =
                 lines.keys().filter(|line| !golden.contains_key(*line)).cloned().collect();
