@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_those_of_the_registries() {
+    fn names_match_registries() {
         let rows = [
             (cipher_suite(0x00ff), Some("TLS_EMPTY_RENEGOTIATION_INFO_SCSV")),
             (cipher_suite(0x5600), Some("TLS_FALLBACK_SCSV")),

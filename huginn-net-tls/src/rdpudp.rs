@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn hellos_are_found_in_either_version_with_whatever_stands_before_them() {
+    fn finds_hellos_after_headers_of_either_version() {
         let (head, tail) = HELLO.split_at(200);
         let mut variants = vec![[v1(u32::MAX - 3, head), v1(u32::MAX - 2, tail)]];
         variants.extend(as_v2(1, head).into_iter().zip(as_v2(2, tail)).map(|(head, tail)| [head, tail]));
@@ -241,14 +241,14 @@ mod tests {
     }
 
     #[test]
-    fn another_connection_on_the_same_ports_starts_from_nothing() {
+    fn new_connection_on_same_ports_resets_state() {
         let syn = [&[0xff, 0xff, 0xff, 0xff, 0, 0x40, 0x18, 1][..], &[0; 1224]].concat();
         let (first, second) = (v1(7, HELLO), v1(900, HELLO));
         assert_eq!(found(&[syn.clone(), first, syn, second]).len(), 2);
     }
 
     #[test]
-    fn dummies_and_what_carries_no_data_open_nothing() {
+    fn packets_without_data_start_no_flow() {
         let good = v2(0x004, &[7, 0], 1, HELLO);
         let mut dummy = good.clone();
         dummy[7] = 0xf0;

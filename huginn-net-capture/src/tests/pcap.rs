@@ -36,7 +36,7 @@ fn reads_every_magic_number_and_byte_order() {
 }
 
 #[test]
-fn link_type_is_the_lower_half_of_its_field() {
+fn link_type_ignores_upper_field_bits() {
     // The upper half: frame check sequence of four bytes present.
     for (network, link) in [(0, 0), (101, 101), (0x1400_0001, 1), (0xf000_0114, 276)] {
         let file = [pcap_header(Little, MICROS, network), pcap_record(Little, 0, 0, b"x", 1)].concat();

@@ -222,7 +222,7 @@ fn padded_ack_carries_no_data() {
 }
 
 #[test]
-fn lower_port_is_server_when_both_sides_are_certain() {
+fn lower_port_is_server_when_both_certain() {
     let from_server = (SERVER, CLIENT, TcpFlags::ACK, 100, &b"#one\n"[..]);
     assert_eq!(reported(&[from_server]), [(Side::Server, "#one".to_owned())]);
     let from_client = (CLIENT, SERVER, TcpFlags::ACK, 100, &b"#one\n"[..]);

@@ -134,7 +134,7 @@ fn one_direction_is_enough() {
 }
 
 #[test]
-fn side_without_kex_init_is_reported_at_its_end() {
+fn reports_side_without_kex_init_at_end() {
     let (client_line, server_line) = (&CLIENT[..line_len(CLIENT)], &SERVER[..line_len(SERVER)]);
     let start = [client(0, client_line), server(0, server_line)];
     assert_eq!(observe(true, start).0, []);

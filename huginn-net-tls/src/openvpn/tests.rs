@@ -129,7 +129,7 @@ fn skips_data_until_next_session() {
 
 /// The client's hello in one packet, twice, with a server packet between.
 #[test]
-fn second_hello_is_retry_after_request_or_without_server() {
+fn second_hello_is_retry_unless_server_accepted() {
     const SERVER: u8 = 8;
     let hello = hello();
     let retry_request = crate::datagram::tests::retry_request_record();

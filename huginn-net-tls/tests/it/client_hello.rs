@@ -48,7 +48,7 @@ fn kinds(hello: &ClientHello<'_>) -> Vec<u16> {
 }
 
 #[test]
-fn every_part_is_read() {
+fn reads_every_field() {
     let extensions = [
         extension(0, &prefixed(2, &[&[0][..], &prefixed(2, b"a.example")].concat())),
         extension(10, &prefixed(2, &[0x1a, 0x1a, 0, 29])),
@@ -78,7 +78,7 @@ fn every_part_is_read() {
 }
 
 #[test]
-fn a_hello_of_old_has_no_extensions() {
+fn hello_without_extensions_block() {
     let bytes = message(1, &before_extensions());
     let hello = parsed(&bytes);
     assert!(hello.is_well_formed());
@@ -108,7 +108,7 @@ fn version(offered: &[u8], transport: Transport) -> &'static str {
 }
 
 #[test]
-fn the_version_is_the_highest_that_is_no_grease() {
+fn version_is_highest_without_grease() {
     assert_eq!(version(&[0xfa, 0xfa, 3, 2, 3, 4, 3, 3], Transport::Tcp), "13");
     assert_eq!(version(&[0x7f, 0x1c, 3, 3], Transport::Tcp), "00", "a draft");
     assert_eq!(version(&[0x8a, 0x8a], Transport::Tcp), "12", "nothing but GREASE: that of the hello");
@@ -117,7 +117,7 @@ fn the_version_is_the_highest_that_is_no_grease() {
 }
 
 #[test]
-fn what_is_mandatory_must_be_there() {
+fn missing_mandatory_field_is_an_error() {
     let whole = message(1, &before_extensions());
     let fields = [
         (4, TlsField::Version),
@@ -148,7 +148,7 @@ fn what_is_mandatory_must_be_there() {
 }
 
 #[test]
-fn an_extension_that_lies_does_not_lose_those_before_it() {
+fn malformed_extension_keeps_earlier_extensions() {
     let good = extension(23, b"");
     let cases: [(&str, Vec<u8>); 4] = [
         ("it is longer than the block", [good.clone(), vec![0, 35, 0, 9, 1]].concat()),
@@ -165,7 +165,7 @@ fn an_extension_that_lies_does_not_lose_those_before_it() {
 }
 
 #[test]
-fn a_block_that_lies_about_its_length_is_read_to_the_end_of_the_message() {
+fn wrong_block_length_stops_at_message_end() {
     for (announced, expected) in [(3_usize, vec![]), (4, vec![23]), (9, vec![23, 22]), (0xffff, vec![23, 22])]
     {
         let block = [extension(23, b""), extension(22, b"")].concat();
@@ -177,7 +177,7 @@ fn a_block_that_lies_about_its_length_is_read_to_the_end_of_the_message() {
 }
 
 #[test]
-fn of_an_extension_that_comes_twice_the_first_counts_and_both_are_listed() {
+fn duplicate_extension_uses_first_and_lists_both() {
     let block = [extension(13, &prefixed(2, &[4, 3])), extension(13, &prefixed(2, &[8, 4]))].concat();
     let bytes = hello(&block);
     let hello = parsed(&bytes);
@@ -186,7 +186,7 @@ fn of_an_extension_that_comes_twice_the_first_counts_and_both_are_listed() {
 }
 
 #[test]
-fn lists_within_extensions_that_lie_give_what_is_there() {
+fn malformed_lists_keep_complete_items() {
     let block = [
         extension(0, &[0xff, 0xff, 1, 0, 1, b'x', 0, 0, 2, b'o', b'k', 0, 0, 9]),
         extension(10, &[0xff, 0xff, 0, 29, 7]),
@@ -205,7 +205,7 @@ fn lists_within_extensions_that_lie_give_what_is_there() {
 }
 
 #[test]
-fn as_many_extensions_and_suites_as_the_lengths_allow() {
+fn maximum_extension_and_suite_counts() {
     let block: Vec<u8> = (0..16_383_u16).flat_map(|kind| extension(kind, b"")).collect();
     let suites: Vec<u8> = (0..32_767_u16).flat_map(u16::to_be_bytes).collect();
     let body = [&[3, 3][..], &[7; 32], &[0], &prefixed(2, &suites), &[1, 0], &prefixed(2, &block)].concat();
@@ -217,7 +217,7 @@ fn as_many_extensions_and_suites_as_the_lengths_allow() {
 }
 
 #[test]
-fn a_server_hello_tells_what_was_chosen() {
+fn server_hello_has_chosen_parameters() {
     let block = [extension(16, &prefixed(2, &prefixed(1, b"h2"))), extension(0xff01, &[0])].concat();
     let body = [&[3, 3][..], &[7; 32], &[1, 9], &[0xc0, 0x2f], &[0], &prefixed(2, &block)].concat();
     let bytes = message(2, &body);
@@ -236,7 +236,7 @@ fn a_server_hello_tells_what_was_chosen() {
 
 /// The ServerHello of TLS 1.3 before its draft 22 had no session id and no compression method.
 #[test]
-fn a_server_hello_of_an_early_draft() {
+fn reads_server_hello_of_early_draft() {
     let body = [&[0x7f, 0x12][..], &[7; 32], &[0x13, 0x02], &prefixed(2, &extension(40, &[0; 4]))].concat();
     let bytes = message(2, &body);
     let hello = ServerHello::from_message(&bytes, Transport::Tcp).unwrap().unwrap().value;

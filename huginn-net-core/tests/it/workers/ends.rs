@@ -177,7 +177,7 @@ fn refuse(event: Event<String>, word: &str) -> String {
 }
 
 #[test]
-fn panic_in_any_thread_is_an_error_with_its_message() {
+fn thread_panic_returns_error_with_message() {
     let packets = syns(300);
     let mut poisoned = packets.clone();
     poisoned[200] = Packet::segment(200, TcpFlags::SYN, POISON);

@@ -13,7 +13,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn events_are_the_same_for_any_number_of_workers(
+    fn events_equal_for_any_worker_count(
         packets in prop::collection::vec(arbitrary_packet(), 0..200),
         workers in prop::sample::select(vec![2_usize, 3, 4, 5, 8, 17]),
         block_bytes in prop::sample::select(vec![0, 1, 64, 500, 4096, 1 << 20]),
@@ -29,7 +29,7 @@ proptest! {
     }
 
     #[test]
-    fn evictions_are_the_same_for_any_number_of_workers(
+    fn evictions_equal_for_any_worker_count(
         packets in prop::collection::vec(arbitrary_packet(), 0..300),
         workers in 2_usize..9,
         max_flows in 1_usize..6,

@@ -105,7 +105,7 @@ fn zero_rtt_of_reserved_version_is_no_initial() {
 }
 
 #[test]
-fn the_frames_of_googles_versions() {
+fn reads_google_quic_frames() {
     for version in [0x5430_3530, 0x5430_3531] {
         let mut run = Run::default();
         let frame = |message: &[u8]| [&[8, 0, 0x40, u8::try_from(message.len()).unwrap()], message].concat();
@@ -119,7 +119,7 @@ fn the_frames_of_googles_versions() {
 }
 
 #[test]
-fn other_traffic_is_told_at_a_glance() {
+fn first_bytes_reject_other_traffic() {
     let packet = Packet::client(V1, &ID).seal(&crypto(0, &hello()));
     assert!(looks_like_initial(&packet));
     assert!(looks_like_initial(&other(V1, LongType::ZeroRtt)));
@@ -138,7 +138,7 @@ fn other_traffic_is_told_at_a_glance() {
 }
 
 #[test]
-fn the_keys_stay_while_the_connection_id_changes() {
+fn keys_outlive_connection_id_change() {
     let mut run = Run::default();
     let hello = message(1, 2000);
     run.client(&Packet::client(V1, &ID).seal(&crypto(0, &hello[..1000])));
@@ -204,7 +204,7 @@ fn frames_around_the_hello_are_skipped() {
 }
 
 #[test]
-fn after_a_retry_the_keys_are_new_and_the_hello_is_not_news() {
+fn retry_changes_keys_without_second_report() {
     let retried = Packet { token: vec![9; 300], number: 1, ..Packet::client(V1, b"of the retry") };
     let mut run = Run::default();
     run.client(&Packet::client(V1, &ID).seal(&crypto(0, &hello())));
@@ -221,7 +221,7 @@ fn after_a_retry_the_keys_are_new_and_the_hello_is_not_news() {
 
 /// As aioquic does. A Retry that was seen tells it from another connection.
 #[test]
-fn a_hello_that_is_changed_after_a_retry_is_not_news() {
+fn changed_hello_after_retry_is_not_reported() {
     let mut changed = hello();
     changed[10] = 1;
     // `other` gives the server this id.
@@ -235,7 +235,7 @@ fn a_hello_that_is_changed_after_a_retry_is_not_news() {
 }
 
 #[test]
-fn a_connection_after_version_negotiation_or_another_one_is_news() {
+fn reports_new_connection_and_version_negotiation() {
     let first = Packet::client(0x1a2a_3a4a, &ID).seal(&crypto(0, &hello()));
     let mut run = Run::default();
     run.client(&first);
@@ -251,7 +251,7 @@ fn a_connection_after_version_negotiation_or_another_one_is_news() {
 
 /// RFC 9368, section 2.3: the server answers in another version, with keys from the same connection id.
 #[test]
-fn a_compatible_version_goes_on_with_the_same_streams() {
+fn compatible_version_continues_streams() {
     let hello = message(1, 1500);
     let mut run = Run::default();
     run.client(&Packet::client(V1, &ID).seal(&crypto(0, &hello[..1000])));
@@ -267,7 +267,7 @@ fn a_compatible_version_goes_on_with_the_same_streams() {
 }
 
 #[test]
-fn a_hello_retry_request_calls_for_two_more_hellos() {
+fn hello_retry_request_allows_two_more_hellos() {
     let (first, second) = (hello(), message(1, 330));
     let mut run = Run::default();
     run.client(&Packet::client(V1, &ID).seal(&crypto(0, &first)));
@@ -287,7 +287,7 @@ fn a_hello_retry_request_calls_for_two_more_hellos() {
 
 /// The flow takes the server for the client, having seen its packet first.
 #[test]
-fn who_is_the_client_is_told_by_the_keys_and_an_answer_that_came_first_is_read_after_it() {
+fn keys_identify_client_after_early_answer() {
     let mut run = Run::default();
     run.client(&Packet::server(V1, &ID).seal(&crypto(0, &answer())));
     assert_eq!((run.found.len(), run.flow.has_told()), (0, false));
@@ -298,7 +298,7 @@ fn who_is_the_client_is_told_by_the_keys_and_an_answer_that_came_first_is_read_a
 
 /// One connection after another on the same ports, each with all that may come late.
 #[test]
-fn every_connection_of_a_flow_is_read_and_what_comes_twice_is_not_news() {
+fn reports_each_connection_once_per_flow() {
     let mut run = Run::default();
     for nth in 1..=20 {
         let mut hello = hello();
@@ -347,7 +347,7 @@ fn reported_hellos_are_limited() {
 }
 
 #[test]
-fn who_sent_the_first_packet_is_likely_told_by_the_length_of_the_id_in_it() {
+fn connection_id_length_suggests_sender() {
     let seal = |packet: Packet| packet.seal(&crypto(0, &hello()));
     assert_eq!(likely_sender(&seal(Packet::client(V1, &ID))), Side::Client);
     for version in [V1, V2] {
@@ -357,7 +357,7 @@ fn who_sent_the_first_packet_is_likely_told_by_the_length_of_the_id_in_it() {
 }
 
 #[test]
-fn packet_numbers_follow_from_those_before() {
+fn packet_numbers_expand_from_previous() {
     let hello = message(1, 700);
     let mut run = Run::default();
     for (number, number_len) in
@@ -373,7 +373,7 @@ fn packet_numbers_follow_from_those_before() {
 }
 
 #[test]
-fn the_other_packets_of_a_connection_end_the_wait_for_hellos() {
+fn other_packets_release_hello_buffers() {
     let mut run = Run::default();
     run.client(&Packet::client(V1, &ID).seal(&crypto(0, &hello())));
     let buffered = run.flow.buffered_bytes();

@@ -15,7 +15,7 @@ fn packet(number: u32) -> Packet {
 }
 
 #[test]
-fn a_thousand_packets_that_never_make_a_hello_are_bounded_and_counted() {
+fn packets_without_hello_are_bounded_and_counted() {
     let mut run = Run::default();
     let mut most = 0;
     for number in 0..1000 {
@@ -30,7 +30,7 @@ fn a_thousand_packets_that_never_make_a_hello_are_bounded_and_counted() {
 }
 
 #[test]
-fn a_hello_of_a_byte_a_packet_is_given_up() {
+fn gives_up_hello_with_byte_per_packet() {
     let mut run = Run::default();
     let hello = message(1, 1000);
     for (number, byte) in (0..).zip(&hello) {
@@ -40,7 +40,7 @@ fn a_hello_of_a_byte_a_packet_is_given_up() {
 }
 
 #[test]
-fn packets_that_do_not_open_are_counted_and_hide_nothing() {
+fn undecryptable_packets_are_counted_and_hide_nothing() {
     let hello = message(1, 100);
     for known in [false, true] {
         let mut run = Run::default();
@@ -62,7 +62,7 @@ fn packets_that_do_not_open_are_counted_and_hide_nothing() {
 }
 
 #[test]
-fn of_a_datagram_full_of_packets_that_do_not_open_two_are_tried() {
+fn tries_two_undecryptable_packets_per_datagram() {
     let mut damaged = packet(1).seal(&[1]);
     damaged[20] ^= 1;
     let mut run = Run::default();
@@ -74,7 +74,7 @@ fn of_a_datagram_full_of_packets_that_do_not_open_two_are_tried() {
 
 /// Made up by someone else, with the addresses of the server.
 #[test]
-fn a_connection_from_the_other_side_hides_nothing() {
+fn spoofed_connection_hides_nothing() {
     let mut run = Run::default();
     run.server(&Packet::client(1, b"spoofed!").seal(&crypto(0, &message(1, 90))));
     run.client(&packet(0).seal(&crypto(0, &message(1, 100))));
@@ -82,7 +82,7 @@ fn a_connection_from_the_other_side_hides_nothing() {
 }
 
 #[test]
-fn offsets_at_the_end_of_the_number_range_are_refused() {
+fn refuses_offsets_beyond_crypto_window() {
     for offset in [(1 << 62) - 1, (1 << 62) - 10, 1 << 40, 64 << 10] {
         let outcome = ClientInitials::new().push(&packet(0).seal(&crypto(offset, &[1; 100])));
         let error = QuicError::Crypto { offset, position: 0, window: 64 << 10 };
@@ -96,7 +96,7 @@ fn offsets_at_the_end_of_the_number_range_are_refused() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_name_the_fault() {
     let wrong = |payload: &[u8]| ClientInitials::new().push(&packet(0).seal(payload)).unwrap_err();
     let frame = |kind, offset| TlsError::Quic(QuicError::Frame { kind, offset });
     assert_eq!(wrong(&[1, 0, 0, 8, 0, 0]), frame(8, 3), "STREAM");
@@ -121,7 +121,7 @@ fn what_is_wrong_is_said() {
 }
 
 #[test]
-fn a_client_has_two_hellos_and_no_more() {
+fn client_hellos_are_limited_to_two() {
     let mut run = Run::default();
     run.client(&packet(0).seal(&crypto(0, &message(1, 60).repeat(10))));
     assert_eq!(run.found.len(), 2);
@@ -134,7 +134,7 @@ fn a_client_has_two_hellos_and_no_more() {
 }
 
 #[test]
-fn a_reader_says_when_it_has_given_up() {
+fn reader_reports_giving_up_once() {
     let mut initials = ClientInitials::new();
     let mut failures = (0..300).map(|number| {
         let outcome = initials.push(&packet(number).seal(&crypto(1 + u64::from(number), &[1])));
@@ -151,7 +151,7 @@ fn a_reader_says_when_it_has_given_up() {
 }
 
 #[test]
-fn a_hello_that_cannot_be_read_is_counted_and_hides_nothing() {
+fn malformed_hello_is_counted_and_hides_nothing() {
     let mut hello = message(1, 60);
     // A session id that is longer than the message.
     hello[38] = 200;
@@ -170,7 +170,7 @@ fn frame_bytes() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn no_bytes_do_harm(
+    fn arbitrary_bytes_never_panic(
         datagrams in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 0..200)), 0..20)
     ) {
         let mut run = Run::default();
@@ -180,7 +180,7 @@ proptest! {
     }
 
     #[test]
-    fn no_header_does_harm(
+    fn arbitrary_headers_never_panic(
         first in 0xc0_u8..,
         ids in 0_u8..30,
         rest in prop::collection::vec(any::<u8>(), 0..200),
@@ -194,7 +194,7 @@ proptest! {
     }
 
     #[test]
-    fn no_frames_do_harm(
+    fn arbitrary_frames_keep_packets_decryptable(
         payloads in prop::collection::vec((any::<bool>(), frame_bytes()), 0..10),
         google in any::<bool>(),
     ) {

@@ -138,7 +138,7 @@ fn keys_of_other_versions() {
 
 /// A packet's tag vouches for all of it: that the RFC's is ours tells that its packet is.
 #[test]
-fn packets_sealed_by_the_tests_are_those_of_the_rfcs() {
+fn test_encryption_matches_rfc_packets() {
     for vectors in &VECTORS {
         let packet = client_packet(vectors.version);
         let [begin, end] = vectors.client_packet.map(unhex);
@@ -165,7 +165,7 @@ fn packets_of_both_sides_open() {
 }
 
 #[test]
-fn the_hello_of_the_rfcs_is_read() {
+fn reads_hello_of_rfc_packets() {
     for vectors in &VECTORS {
         let hello = ClientInitials::new().push(&client_packet(vectors.version)).unwrap().unwrap();
         assert_eq!(hello.server_name(), Some(&b"example.com"[..]));

@@ -74,7 +74,7 @@ fn first_letter_is_the_transport() {
 
 /// The definition, section "TLS and DTLS Version".
 #[test]
-fn version_is_the_highest_offered_or_that_of_the_hello() {
+fn version_is_highest_offered_or_legacy() {
     let rows: [(u16, Option<&[u16]>, &str); 24] = [
         (0x0303, Some(&[0x0304, 0x0303]), "13"),
         (0x0303, Some(&[0x0303, 0x0304, 0x0302]), "13"),
@@ -115,7 +115,7 @@ fn version_is_the_highest_offered_or_that_of_the_hello() {
 
 /// The definition, section "SNI": the extension counts, not what it holds.
 #[test]
-fn server_name_is_that_there_is_the_extension() {
+fn server_name_flag_requires_extension_only() {
     assert!(!Parts::small().head().has_server_name());
     for extension in [server_name(b"example.org"), server_name(b"192.0.2.1"), empty(kind::SERVER_NAME)] {
         let parts = Parts::small().with(extension);
@@ -126,7 +126,7 @@ fn server_name_is_that_there_is_the_extension() {
 
 /// The definition, sections "Number of Ciphers" and "Number of Extensions".
 #[test]
-fn counts_leave_out_grease_only_and_stop_at_99() {
+fn counts_exclude_grease_and_stop_at_99() {
     let mut parts = Parts::small().with(server_name(b"a")).with(alpn(&[b"h2"])).with(empty(0xbaba));
     parts.cipher_suites.extend([0x0a0a, 0x00ff, 0x5600, 0xfefe]);
     assert_eq!(parts.ja4_r(), "t13d0605h2_00ff,1301,1302,1303,5600,fefe_000d,002b,0033_0403,0804");
@@ -144,7 +144,7 @@ fn counts_leave_out_grease_only_and_stop_at_99() {
 
 /// RFC 8701, section 2: sixteen numbers of two equal bytes, no others.
 #[test]
-fn what_only_looks_like_grease_stays() {
+fn grease_lookalikes_stay() {
     let mut parts = Parts::small().with(empty(0x0a1a)).with(empty(0xfafa));
     parts.cipher_suites.extend([0x1a0a, 0x1a1a, 0x0b0b]);
     parts.extensions[1] = signatures(&[0x2a2a, 0x0403, 0x2a3a]);
@@ -153,7 +153,7 @@ fn what_only_looks_like_grease_stays() {
 
 /// The definition, section "ALPN Extension Value".
 #[test]
-fn alpn_is_that_of_the_first_value() {
+fn alpn_uses_first_value() {
     let rows: [(&[&[u8]], &str); 9] = [
         (&[b"h2", b"http/1.1"], "h2"),
         (&[b"http/1.1", b"h2"], "h1"),
@@ -176,7 +176,7 @@ fn alpn_is_that_of_the_first_value() {
 
 /// The definition, section "Extension hash".
 #[test]
-fn signature_algorithms_are_those_of_extension_13_in_their_order() {
+fn signature_algorithms_keep_extension_order() {
     let certificate_ones = (0x0032, long_list(&[0x0601, 0x0501]));
     let mut parts = Parts::small().with(certificate_ones);
     parts.extensions[1] = signatures(&[0x0804, 0x4a4a, 0x0403, 0x0203]);
@@ -202,7 +202,7 @@ fn without_signature_algorithms_there_is_no_last_underscore() {
 
 /// The definition, sections "Cipher hash" and "Extension hash", at their ends.
 #[test]
-fn an_empty_list_gives_zeros() {
+fn empty_list_hashes_to_zeros() {
     let bare = Parts { cipher_suites: vec![0x3a3a], extensions: vec![], ..Parts::small() };
     assert_eq!(bare.ja4_r(), "t12i000000__");
     assert_eq!(bare.hello().ja4().to_string(), "t12i000000_000000000000_000000000000");
@@ -229,7 +229,7 @@ fn original_order_keeps_all_but_grease() {
 /// A client that resumes a session sends more extensions; `ja4_s1` is what it would send without 0015, 0023, 0029 and
 /// 002a.
 #[test]
-fn session_stable_form_is_the_same_for_a_resumed_session() {
+fn session_stable_form_ignores_resumption() {
     let fresh = Parts::small().with(server_name(b"a"));
     let mut resumed = fresh.clone();
     for extension in [kind::PADDING, kind::SESSION_TICKET, kind::EARLY_DATA, kind::PRE_SHARED_KEY] {
@@ -252,7 +252,7 @@ fn doubled_extensions_lose_nothing() {
 
 /// An extension that is longer than what is left does not lose those before it.
 #[test]
-fn a_malformed_end_loses_only_itself() {
+fn malformed_end_keeps_earlier_extensions() {
     let parts = Parts::small();
     let mut message = parts.message();
     let block = message.len() - 4 * 3 - (1 + 4) - (2 + 4) - 2;
@@ -297,7 +297,7 @@ fn ja3_examples_of_the_definition() {
 
 /// Salesforce, `README.md` of `ja3`: GREASE is left out of every list.
 #[test]
-fn ja3_leaves_out_grease_and_has_the_version_of_the_hello() {
+fn ja3_excludes_grease_and_uses_legacy_version() {
     let text = "771,4865-4866-4867-49195-49199-49196-49200-52393-52392-49171-49172-156-157-47-53,\
                 27-0-51-16-17513-23-45-13-5-35-18-43-65281-11-10-21,29-23-24,0";
     assert_eq!(Parts::example().hello().ja3().to_string(), text);
@@ -316,7 +316,7 @@ fn ja3s_is_version_cipher_suite_and_extensions() {
 }
 
 #[test]
-fn a_text_tells_where_it_goes_wrong() {
+fn text_error_has_position() {
     let hash = "t13d1516h2_8daaf6152771_e5627efa2ab1";
     let unexpected = |offset, field, found| Ja4ParseError::Unexpected { offset, field, found };
     let ended = |offset, field| Ja4ParseError::Ended { offset, field };

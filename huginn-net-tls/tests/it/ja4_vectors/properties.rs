@@ -44,7 +44,7 @@ proptest! {
     }
 
     #[test]
-    fn hashes_are_those_of_the_text(parts in any_parts()) {
+    fn hashes_match_text(parts in any_parts()) {
         let raw = parts.hello().ja4_r();
         let text = raw.to_string();
         let [head, ciphers, rest] = text.splitn(3, '_').collect::<Vec<_>>().try_into().unwrap();
@@ -53,7 +53,7 @@ proptest! {
     }
 
     #[test]
-    fn order_of_ciphers_and_extensions_changes_no_sorted_form(
+    fn sorted_forms_ignore_cipher_and_extension_order(
         (parts, shuffled) in any_parts().prop_flat_map(|mut parts| {
             // Of what comes twice the first counts, and shuffling changes which that is.
             parts.extensions.sort();
@@ -84,7 +84,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_it_panic(text in "([tqd]1[23]|.{0,3})[di]?[0-9]{0,4}(h2|.{0,2})_?[0-9a-f,_]{0,40}.{0,9}") {
+    fn arbitrary_text_never_panics(text in "([tqd]1[23]|.{0,3})[di]?[0-9]{0,4}(h2|.{0,2})_?[0-9a-f,_]{0,40}.{0,9}") {
         for error in [text.parse::<Ja4>().err(), text.parse::<Ja4Raw>().err()].into_iter().flatten() {
             prop_assert!(text.is_char_boundary(error.offset()));
         }
