@@ -1,9 +1,13 @@
-//! Passive HTTP fingerprints: who asks and who answers, from heads in the clear or decrypted.
+//! Passive HTTP fingerprinting of clients and servers, from cleartext or decrypted heads.
 //!
-//! From bytes: [`Request::parse`] and [`Response::parse`] read a head, [`HttpSignature`] is what p0f v3 makes of it,
-//! [`http1::Http1Connection`] reads both directions of a connection, and [`http2::Akamai`] is the fingerprint of an HTTP/2
-//! client, from the bytes that it sends first, as a proxy has them. What a signature is the signature of, a database
-//! knows, not this crate.
+//! Parsers of bytes:
+//!
+//! - [`Request::parse`] and [`Response::parse`] parse a head.
+//! - [`HttpSignature`] is the p0f v3 signature of a head.
+//! - [`http1::Http1Connection`] parses both directions of a connection.
+//! - [`http2::Akamai`] is the fingerprint of an HTTP/2 client, from its first bytes, which a proxy has too.
+//!
+//! The crate `huginn-net-db` matches signatures against a database; this crate computes them.
 //!
 //! ```
 //! use huginn_net_http::{HttpSignature, Request};
@@ -18,7 +22,7 @@
 //! # Ok::<(), huginn_net_http::HttpError>(())
 //! ```
 //!
-//! From packets: [`HuginnNetHttp`] reports every request and response of each connection, on any port.
+//! For packets, [`HuginnNetHttp`] reports every request and response of each connection, on any port.
 //!
 //! # Features
 //! | feature | default | adds |
@@ -28,7 +32,7 @@
 
 #![cfg_attr(
     not(feature = "packets"),
-    allow(rustdoc::broken_intra_doc_links, reason = "some items are named that this build lacks")
+    allow(rustdoc::broken_intra_doc_links, reason = "the crate docs link to items of the `packets` feature")
 )]
 
 mod error;

@@ -1,9 +1,14 @@
 //! Passive OS, HTTP, TLS and SSH fingerprinting.
 //!
-//! [`HuginnNet`] analyses capture files, interfaces, or frames that the caller supplies. It identifies operating systems, link types and
-//! distances with the semantics of p0f v3, browsers and servers by HTTP/1 and HTTP/2, TLS clients and servers by JA4 and
-//! JA3, SSH clients and servers by HASSH. [`Hosts`](hosts::Hosts) keeps state across connections: uptime, changes, shared
-//! addresses, and with [`Observers::profiles`] a profile of each host.
+//! [`HuginnNet`] analyses capture files, interfaces, or frames that the caller supplies. It identifies:
+//!
+//! - operating systems, link types and distances, with the semantics of p0f v3,
+//! - browsers and servers by HTTP/1 and HTTP/2,
+//! - TLS clients and servers by JA4 and JA3,
+//! - SSH clients and servers by HASSH.
+//!
+//! [`Hosts`](hosts::Hosts) keeps state across connections: uptime, changes, shared addresses, and with
+//! [`Observers::profiles`] a profile of each host.
 //!
 //! ```
 //! use huginn_net::{CaptureReader, Event, Finding, HuginnNet};

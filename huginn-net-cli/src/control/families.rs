@@ -61,7 +61,7 @@ pub(super) const FAMILIES: &[Family] = &[
     one(
         Kind::Counter,
         "frames_filtered",
-        "Frames that the filter expression left out",
+        "Frames excluded by the filter expression",
         &unlabeled("/frames_filtered"),
     ),
     one(Kind::Counter, "frames_decoded", "Frames handed to decode", &unlabeled("/decode/frames")),
@@ -78,7 +78,7 @@ pub(super) const FAMILIES: &[Family] = &[
     ),
     several(
         "packets_ignored",
-        "Packets that are whole and neither TCP nor UDP",
+        "Complete packets that are neither TCP nor UDP",
         &[
             labeled("kind", "arp", "/decode/arp"),
             labeled("kind", "icmp", "/decode/icmp"),
@@ -103,12 +103,12 @@ pub(super) const FAMILIES: &[Family] = &[
     one(
         Kind::Counter,
         "payloads_truncated",
-        "Segments whose payload the snap length cut",
+        "Segments with a payload cut by the snap length",
         &unlabeled("/decode/truncated_payload"),
     ),
     several(
         "bad_checksums",
-        "Packets with a wrong checksum; those of transport only where they are verified",
+        "Packets with a wrong checksum; transport checksums count only if verified",
         &[
             labeled("layer", "ip", "/decode/bad_ip_checksum"),
             labeled("layer", "transport", "/decode/bad_transport_checksum"),
@@ -123,7 +123,7 @@ pub(super) const FAMILIES: &[Family] = &[
     one(
         Kind::Counter,
         "datagrams_reassembled",
-        "Datagrams put together from fragments",
+        "Datagrams reassembled from fragments",
         &unlabeled("/decode/reassembled"),
     ),
     several(
@@ -138,7 +138,7 @@ pub(super) const FAMILIES: &[Family] = &[
     one(
         Kind::Counter,
         "segments_filtered",
-        "Segments that the filter by port and network left out",
+        "Segments excluded by the port and network filter",
         &unlabeled("/segments_filtered"),
     ),
     one(
@@ -156,7 +156,7 @@ pub(super) const FAMILIES: &[Family] = &[
     one(
         Kind::Counter,
         "segments_without_flow",
-        "Segments of flows whose beginning was not seen",
+        "Segments of flows that started before the capture",
         &unlabeled("/segments_without_flow"),
     ),
     one(Kind::Counter, "flows_opened", "Flows opened, restarts included", &unlabeled("/flows/opened")),
@@ -196,10 +196,10 @@ pub(super) const FAMILIES: &[Family] = &[
     one(
         Kind::Counter,
         "stream_segments_refused",
-        "TCP segments too far ahead of what was missing to be held",
+        "TCP segments beyond the limit of the out-of-order buffer",
         &unlabeled("/streams/segments_refused"),
     ),
-    one(Kind::Counter, "stream_gaps", "Gaps in TCP streams that were given up", &unlabeled("/streams/gaps")),
+    one(Kind::Counter, "stream_gaps", "Gaps in TCP streams that were skipped", &unlabeled("/streams/gaps")),
     several(
         "tls_hellos",
         "TLS hellos reported",
@@ -223,7 +223,7 @@ pub(super) const FAMILIES: &[Family] = &[
     ),
     several(
         "quic_packets",
-        "QUIC packets looked at",
+        "QUIC packets inspected",
         &[
             labeled("outcome", "opened", "/tls/quic/opened"),
             labeled("outcome", "sealed", "/tls/quic/sealed"),
@@ -236,7 +236,7 @@ pub(super) const FAMILIES: &[Family] = &[
     one(
         Kind::Counter,
         "quic_connections_given_up",
-        "QUIC connections given up before a hello was whole",
+        "QUIC connections abandoned before a complete hello",
         &unlabeled("/tls/quic/given_up"),
     ),
     one(
@@ -259,7 +259,7 @@ pub(super) const FAMILIES: &[Family] = &[
     one(
         Kind::Counter,
         "ssh_malformed",
-        "SSH directions that could not be read after the identification string",
+        "SSH directions that are malformed after the identification string",
         &unlabeled("/ssh/parser/malformed"),
     ),
     one(Kind::Counter, "hosts_seen", "Hosts observed", &unlabeled("/hosts/seen")),
@@ -282,14 +282,14 @@ pub(super) const FAMILIES: &[Family] = &[
     one(
         Kind::Gauge,
         "hosts_held_bytes",
-        "Memory that hosts take up at present beside their entries",
+        "Bytes currently allocated by hosts, without their table entries",
         &unlabeled("/hosts/held_bytes"),
     ),
     one(Kind::Counter, "host_uptimes", "Uptimes reported", &unlabeled("/hosts/uptimes")),
     one(
         Kind::Counter,
         "host_clocks_doubted",
-        "Clocks that tell no uptime",
+        "Clocks whose uptime is not credible",
         &unlabeled("/hosts/uptimes_doubted"),
     ),
     one(
@@ -305,35 +305,35 @@ pub(super) const FAMILIES: &[Family] = &[
     one(
         Kind::Counter,
         "output_lines_dropped",
-        "Lines that the output had no room for",
+        "Lines dropped because the output queue was full",
         &unlabeled("/output/dropped_lines"),
     ),
     one(
         Kind::Counter,
         "output_bytes_dropped",
-        "Bytes of lines that the output had no room for",
+        "Bytes of lines dropped because the output queue was full",
         &unlabeled("/output/dropped_bytes"),
     ),
     one(
         Kind::Gauge,
         "output_lines_queued",
-        "Lines that wait to be written",
+        "Lines waiting to be written",
         &unlabeled("/output/queued_lines"),
     ),
     one(
         Kind::Gauge,
         "output_bytes_queued",
-        "Bytes of lines that wait to be written",
+        "Bytes of lines waiting to be written",
         &unlabeled("/output/queued_bytes"),
     ),
     one(Kind::Counter, "output_rotations", "Rotated files", &unlabeled("/output/rotations")),
     several(
         "output_failures",
-        "Attempts at output that failed",
+        "Failed writes and rotations",
         &[
             labeled("what", "write", "/output/write_errors"),
             labeled("what", "rotation", "/output/rotation_errors"),
         ],
     ),
-    one(Kind::Gauge, "uptime_seconds", "Time since the program was started", &unlabeled("/uptime_seconds")),
+    one(Kind::Gauge, "uptime_seconds", "Time since the program started", &unlabeled("/uptime_seconds")),
 ];

@@ -1,4 +1,4 @@
-//! Events as blocks that a person likes to read.
+//! Events as human-readable blocks.
 
 use std::fmt::{self, Display};
 use std::io::{self, Write};
@@ -150,7 +150,7 @@ impl Human {
         self.field(out, "signature", verdict.raw_sig())
     }
 
-    /// A field of bytes from the wire, if there are any.
+    /// Writes a field of bytes from the wire; nothing if there are none.
     fn wire(&self, out: &mut impl Write, name: &str, value: Option<&[u8]>) -> io::Result<()> {
         match value {
             Some(value) => self.field(out, name, format_args!("{:#}", Escaped(value))),
@@ -215,7 +215,7 @@ impl Human {
         self.field(out, "signature", finding.signature)
     }
 
-    /// A field that says what the database knows.
+    /// Writes a field with the match of the database.
     fn verdict(&self, out: &mut impl Write, name: &str, value: Option<impl Display>) -> io::Result<()> {
         let Self { known, unknown, .. } = self;
         match value {
@@ -230,7 +230,7 @@ impl Human {
     }
 }
 
-/// What is spoken, for people: `TLS 1.3 over QUIC`.
+/// Protocol and transport for display: `TLS 1.3 over QUIC`.
 fn protocol(transport: Transport, version: Version) -> impl Display {
     let name = match version {
         Version::SSL_2 => "SSL 2.0",
@@ -250,7 +250,7 @@ fn protocol(transport: Transport, version: Version) -> impl Display {
     }
 }
 
-/// Values with commas between them.
+/// Comma-separated values.
 struct Joined<'a, T>(&'a [T]);
 
 impl<T: Display> Display for Joined<'_, T> {

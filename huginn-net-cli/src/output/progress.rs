@@ -7,9 +7,9 @@ use huginn_net::CaptureReader;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A file that is done sooner shows no bar.
-const EVENTS_FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
+const PROGRESS_DELAY: Duration = Duration::from_millis(500);
 
-/// How far a file has been read, on standard error.
+/// Progress of reading a file, on standard error.
 pub(crate) struct Progress {
     started: Option<Instant>,
     total: u64,
@@ -17,20 +17,20 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Packets between two looks at the clock.
+    /// Packets between two updates, which read the clock.
     pub(crate) const STRIDE: u64 = 1 << 14;
 
-    /// Progress through this file; silent if told so, where nobody looks, and where the end is not known.
+    /// Creates a bar for this file; hidden if asked, without a terminal, and if the length is unknown.
     pub(crate) fn of(reader: &CaptureReader, silent: bool) -> Self {
         let total = reader.input_len().filter(|_| !silent && io::stderr().is_terminal());
         Self { started: total.map(|_| Instant::now()), total: total.unwrap_or(0), bar: None }
     }
 
-    /// Shows how far the reader is. To be called once in [`Self::STRIDE`] packets.
+    /// Updates the bar. Callers call it once per [`Self::STRIDE`] packets.
     #[cold]
     pub(crate) fn show(&mut self, reader: &CaptureReader) {
         let Some(started) = self.started else { return };
-        if started.elapsed() < EVENTS_FLUSH_TIMEOUT {
+        if started.elapsed() < PROGRESS_DELAY {
             return;
         }
         let total = self.total;

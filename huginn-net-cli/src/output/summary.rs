@@ -1,4 +1,4 @@
-//! Hosts as a table, with what needs sentences below it.
+//! Hosts as a table, with conflicts and reasons as sentences below it.
 
 use std::fmt::{self, Display};
 use std::io::{self, Write};
@@ -22,15 +22,15 @@ const MAX_ROWS: usize = 2000;
 
 const HEADINGS: [&str; 9] =
     ["address", "system", "software", "TLS client", "link", "hops", "uptime", "seen (UTC)", "remarks"];
-/// The place of the TLS clients.
+/// Index of the TLS client column.
 const TLS_CLIENT: usize = 3;
-/// Columns that a JA4 takes with the blanks around it.
+/// Width of a JA4 and its padding, in terminal columns.
 const JA4_WIDTH: u16 = 38;
-/// The place of the hops.
+/// Index of the hops column.
 const HOPS: usize = 5;
-/// The place of the times.
+/// Index of the time column.
 const SEEN: usize = 7;
-/// Columns that a time takes with the blanks around it.
+/// Width of a time and its padding, in terminal columns.
 const SEEN_WIDTH: u16 = 21;
 
 /// Writes the hosts of a capture.
@@ -73,7 +73,7 @@ pub(super) fn write(
     if let Some(ja4) = table.column_mut(TLS_CLIENT).filter(|_| has_hellos && width >= WIDTH) {
         ja4.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(JA4_WIDTH)));
     }
-    // A time is not broken.
+    // A time is never wrapped.
     if let Some(seen) = table.column_mut(SEEN) {
         seen.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(SEEN_WIDTH)));
     }
@@ -123,7 +123,7 @@ fn address(host: &HostProfile, separator: &str) -> String {
     text
 }
 
-/// The label behind the verdict where there is one, else the bare name.
+/// The label of the verdict if it has one, otherwise the bare name.
 fn system(host: &HostProfile, verdict: &Verdict) -> String {
     if !verdict.several.is_empty() {
         return format!("several: {}", verdict.several.join(", "));
@@ -143,7 +143,7 @@ fn system(host: &HostProfile, verdict: &Verdict) -> String {
     }
 }
 
-/// What the database knows of its heads, else what they call themselves.
+/// Software from the database, otherwise the names that the headers claim.
 fn software(host: &HostProfile) -> String {
     let own = |list: &TopValues<SoftwareSeen>, claims: &TopValues<Claim>| {
         let mut names: Vec<String> = Vec::new();
@@ -164,7 +164,7 @@ fn software(host: &HostProfile) -> String {
     some_of(names)
 }
 
-/// A label without a flavor that is a sentence.
+/// A label; a flavor that is a sentence is omitted.
 fn short(label: &Label) -> String {
     let flavor = label.flavor.as_ref().filter(|flavor| flavor.len() <= SHOWN_FLAVOR);
     if flavor.is_some() { label.to_string() } else { label.name.to_string() }
@@ -178,7 +178,7 @@ fn tls_clients(host: &HostProfile) -> String {
     some_of(names.collect())
 }
 
-/// The first of some values, one a line, and how many more there are.
+/// The first values, one per line, and the number of omitted ones.
 fn some_of(mut values: Vec<String>) -> String {
     values.dedup();
     let more = values.len().saturating_sub(SHOWN);
@@ -203,7 +203,7 @@ fn uptime(clock: Clock) -> String {
     span(u64::from(clock.uptime_minutes()).saturating_mul(60))
 }
 
-/// `1 d 2 h`: the two greatest units of a time in seconds.
+/// Formats a duration in seconds by its two largest units: `1 d 2 h`.
 fn span(seconds: u64) -> String {
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     match (days, hours, minutes) {
@@ -220,7 +220,7 @@ fn seen(host: &HostProfile) -> String {
     if lasted == 0 { begun.to_string() } else { format!("{begun}\nfor {}", span(lasted)) }
 }
 
-/// `2026-11-21 07:43:47`.
+/// Formats a timestamp: `2026-11-21 07:43:47`.
 struct Minute(Timestamp);
 
 impl Display for Minute {

@@ -1,5 +1,4 @@
-//! What stays within reach under Landlock (`landlock(7)`): the folders that are written to, and the counters of
-//! interfaces.
+//! Landlock sandbox (`landlock(7)`): allows only the output directories and the counters of interfaces.
 
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
@@ -13,34 +12,34 @@ use landlock::{
 use super::{Policy, PrivilegeError};
 use crate::output::parent_directory;
 
-/// The rights that are ruled over: those of Linux 6.12. Older kernels rule over fewer.
+/// Landlock ABI of Linux 6.12, whose access rights are restricted. Older kernels restrict fewer.
 const KNOWN: ABI = ABI::V6;
-/// What is read while packets are watched: the states and the counters of interfaces. All of `/proc`, as a rule about
-/// the folder of the process in it is forgotten whenever the kernel makes that anew.
+/// Paths read during capture: states and counters of interfaces. The rule covers all of `/proc`, because a rule for the
+/// directory of the process is lost whenever the kernel recreates that directory.
 const READABLE: [&str; 3] = ["/proc", "/sys/class/net", "/sys/devices"];
 
-/// How much of it the kernel can do.
+/// Extent of the sandbox that the kernel supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Confinement {
-    /// It has no Landlock, or a container keeps it from us.
+    /// The kernel has no Landlock, or a container blocks it.
     Unsupported,
-    /// It rules over some of the rights only.
+    /// The kernel restricts only some of the access rights.
     Partial,
     Full,
 }
 
-/// Puts out of reach of this thread, and of those that it starts, what is not listed here: files, TCP connections and
-/// ports, and (from Linux 6.12) signals to other processes and their abstract sockets. What is open stays open.
+/// Denies this thread, and threads that it starts, everything that is not listed: files, TCP connections and ports, and
+/// (from Linux 6.12) signals to other processes and their abstract sockets. Open descriptors stay usable.
 pub(super) fn confine(policy: &Policy) -> Result<Confinement, PrivilegeError> {
     let mut rules = Vec::new();
     for path in READABLE {
-        // Without it there is nothing to be read.
+        // A missing path needs no rule.
         if let Ok(folder) = PathFd::new(path) {
             rules.push(PathBeneath::new(folder, make_bitflags!(AccessFs::{ReadFile | ReadDir})));
         }
     }
     for path in &policy.removable {
-        // Who cannot get there cannot remove it either.
+        // A process without access to the directory cannot remove the file either.
         if let Ok(folder) = PathFd::new(parent_directory(path)) {
             rules.push(PathBeneath::new(folder, make_bitflags!(AccessFs::{RemoveFile})));
         }
@@ -65,12 +64,13 @@ pub(super) fn confine(policy: &Policy) -> Result<Confinement, PrivilegeError> {
     })
 }
 
-/// Where rights are needed to write this file, which is no link to one, to rename and to replace it.
+/// Returns the paths and the access rights that writing, renaming and replacing this file need. The file is not a
+/// symbolic link.
 fn places(path: &Path) -> Vec<(PathBuf, BitFlags<AccessFs>)> {
     let in_file = make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate});
     let in_folder = in_file | make_bitflags!(AccessFs::{ReadDir | MakeReg | RemoveFile});
     let kind = fs::metadata(path).map(|found| found.file_type());
-    // A device or a pipe is neither renamed nor replaced, and its neighbours are none of our business.
+    // A device or a pipe is neither renamed nor replaced, so the rule covers only the file itself.
     if kind.is_ok_and(|kind| kind.is_char_device() || kind.is_block_device() || kind.is_fifo()) {
         return vec![(path.to_owned(), in_file)];
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A set of reasons. [`Display`](fmt::Display) is that of p0f: names joined by spaces, `???` for the empty set.
+/// A set of reasons. [`Display`](fmt::Display) follows p0f: names joined by spaces, `???` for the empty set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Reasons(u16);
 
@@ -43,31 +43,31 @@ const WORDS: [&str; 13] = [
 impl Reasons {
     /// The empty set.
     pub const NONE: Self = Self(0);
-    /// Software runs on a system that it is not known to run on.
+    /// Software on a system on which it does not usually run.
     pub const SOFTWARE: Self = Self(1);
-    /// Another system than before.
+    /// A different system than before.
     pub const SYSTEM: Self = Self(1 << 1);
-    /// Another signature than before, of a system that is not known.
+    /// A different signature than before, of an unknown system.
     pub const SIGNATURE: Self = Self(1 << 2);
-    /// Known before and not now, or the other way round.
+    /// The system was known before and is not now, or the reverse.
     pub const KNOWN: Self = Self(1 << 3);
-    /// Timestamps that the clock seen before cannot have come to.
+    /// TCP timestamps that contradict the clock measured before.
     pub const TIMESTAMP: Self = Self(1 << 4);
-    /// Another time to live.
+    /// A different time to live than before.
     pub const TTL: Self = Self(1 << 5);
     /// A source port well below the last one.
     pub const PORT: Self = Self(1 << 6);
-    /// Another maximum segment size.
+    /// A different maximum segment size than before.
     pub const MTU: Self = Self(1 << 7);
-    /// A match that is fuzzy and was not, or the other way round.
+    /// A fuzzy match after an exact one, or the reverse.
     pub const FUZZY: Self = Self(1 << 8);
     /// A Via or X-Forwarded-For header.
     pub const VIA: Self = Self(1 << 9);
-    /// A Date header that the clock seen before cannot have come to.
+    /// A Date header that contradicts the clock seen before.
     pub const DATE: Self = Self(1 << 10);
-    /// Another server software than before on the same port, as behind a load balancer.
+    /// Different server software than before on the same port, as behind a load balancer.
     pub const SERVER: Self = Self(1 << 11);
-    /// A User-Agent that names another system than TCP tells.
+    /// A User-Agent that names a different system than the TCP fingerprint.
     pub const USER_AGENT: Self = Self(1 << 12);
 
     /// The union of two sets.
@@ -88,15 +88,15 @@ impl Reasons {
 
     /// The names of the reasons in p0f.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
-        self.of(&NAMES)
+        self.select(&NAMES)
     }
 
     /// Descriptions of the reasons: `another system than before`.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
-        self.of(&WORDS)
+        self.select(&WORDS)
     }
 
-    fn of(self, texts: &'static [&'static str; 13]) -> impl Iterator<Item = &'static str> {
+    fn select(self, texts: &'static [&'static str; 13]) -> impl Iterator<Item = &'static str> {
         texts.iter().enumerate().filter(move |(bit, _)| self.0 >> bit & 1 == 1).map(|(_, text)| *text)
     }
 }

@@ -1,4 +1,4 @@
-//! `Serialize` for profiles and verdicts: the fields of [`JsonHost`](crate::json::JsonHost), but for `ts`, `event` and
+//! `Serialize` for profiles and verdicts: the fields of [`JsonHost`](crate::json::JsonHost) except `ts`, `event` and
 //! `file`.
 
 use std::net::IpAddr;
@@ -25,7 +25,7 @@ impl Serialize for Reasons {
     }
 }
 
-/// What was seen, with the fields of each value and its `count`; the most frequent first.
+/// Observed values by falling frequency: the fields of each value and its `count`.
 struct ByCount<'a, T>(&'a TopValues<T>);
 
 impl<T: Serialize> Serialize for ByCount<'_, T> {
@@ -72,7 +72,7 @@ struct AsServer {
     hellos: u32,
 }
 
-/// The fields of [`JsonHost`](crate::json::JsonHost), but for `ts`, `event` and `file`.
+/// The fields of [`JsonHost`](crate::json::JsonHost) except `ts`, `event` and `file`.
 impl Serialize for HostProfile {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]

@@ -1,11 +1,11 @@
-//! Which system a Server header names.
+//! Operating systems named by Server headers.
 
 use std::sync::{Arc, LazyLock};
 
 use memchr::memmem;
 
-/// What stands in a Server header for which system: Microsoft's own servers run on theirs; Apache with `ServerTokens OS`,
-/// and servers as distributions build them, name the system or the distribution in brackets.
+/// Texts of Server headers and the systems that they imply. Microsoft's servers run on Windows. Apache with
+/// `ServerTokens OS`, and servers built by distributions, name the system or the distribution in brackets.
 const NAMES: &[(&str, &str)] = &[
     ("Microsoft-IIS/", "Windows"),
     ("Microsoft-HTTPAPI/", "Windows"),
@@ -20,14 +20,14 @@ const NAMES: &[(&str, &str)] = &[
     ("(FreeBSD)", "FreeBSD"),
 ];
 
-/// One of [`NAMES`]; all hosts refer to its texts.
+/// An entry of [`NAMES`]; all hosts share its texts.
 struct Name {
     search: memmem::Finder<'static>,
     system: Arc<str>,
     text: Arc<str>,
 }
 
-/// In the order of [`NAMES`].
+/// Searchers, in the order of [`NAMES`].
 static SYSTEMS: LazyLock<Vec<Name>> = LazyLock::new(|| {
     let name = |&(text, system): &(&'static str, &str)| Name {
         search: memmem::Finder::new(text),
@@ -37,7 +37,7 @@ static SYSTEMS: LazyLock<Vec<Name>> = LazyLock::new(|| {
     NAMES.iter().map(name).collect()
 });
 
-/// The system that a Server header names, and the text that does.
+/// Returns the system that a Server header names, and the text that names it.
 pub(super) fn system(header: &[u8]) -> Option<(&'static Arc<str>, &'static Arc<str>)> {
     let name = SYSTEMS.iter().find(|name| name.search.find(header).is_some())?;
     Some((&name.system, &name.text))

@@ -1,6 +1,6 @@
-//! Protocols that ALPN can name.
+//! Names of ALPN protocols.
 
-/// IANA, "TLS Application-Layer Protocol Negotiation (ALPN) Protocol IDs".
+/// Registered protocols: IANA, "TLS Application-Layer Protocol Negotiation (ALPN) Protocol IDs".
 const PROTOCOLS: [&str; 37] = [
     "http/1.1",
     "http/1.0",
@@ -41,12 +41,12 @@ const PROTOCOLS: [&str; 37] = [
     "xmpp-server",
 ];
 
-/// The protocols that JA4 has these two characters for.
+/// Returns the protocols that JA4 abbreviates to these two characters.
 pub(super) fn protocols_of(characters: &str) -> impl Iterator<Item = &'static str> {
     PROTOCOLS.into_iter().filter(move |name| first_and_last(name) == characters)
 }
 
-/// The protocol whose first two characters these are, while JA4 has those others for it.
+/// Returns the protocol that starts with these two characters, and the two characters that JA4 uses for it.
 pub(super) fn cut_short(first_two: &str, definition: &str) -> Option<&'static str> {
     protocols_of(definition).find(|name| first_two != definition && name.starts_with(first_two))
 }

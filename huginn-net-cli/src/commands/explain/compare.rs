@@ -1,4 +1,4 @@
-//! Two JA4s side by side.
+//! Comparison of two JA4 fingerprints.
 
 use std::io::{self, Write};
 
@@ -46,14 +46,14 @@ fn hashes(out: &mut impl Write, a: &Value, b: &Value) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether two hashes are of the same lists: an empty one has another hash in some tools.
+/// Whether two hashes stand for the same lists; some tools hash an empty list differently.
 fn same_lists(a: Ja4Hash, b: Ja4Hash) -> bool {
     let by_definition =
         |hash: Ja4Hash| if hash.to_string() == HASH_OF_NOTHING { Ja4Hash::EMPTY } else { hash };
     by_definition(a) == by_definition(b)
 }
 
-/// JA4_a; the two differ in what is before the first underscore.
+/// Compares JA4_a, the part before the first underscore.
 fn heads(out: &mut impl Write, a: Ja4Head, b: Ja4Head, context: Context) -> io::Result<()> {
     let differences = head::differences(a, b, context);
     if differences.is_empty() {
@@ -127,7 +127,7 @@ fn list(out: &mut impl Write, title: &str, name: Name, a: &[u16], b: &[u16]) -> 
     Ok(())
 }
 
-/// Whether the lists of one give the hashes of the other, `hashed`, or would give them in a tool that deviates.
+/// Whether the lists of one fingerprint give the hashes of `hashed`, by the definition or in a tool that deviates from it.
 fn raw_and_hashes(out: &mut impl Write, raw: &Ja4Raw, a: &Value, b: &Value, hashed: &str) -> io::Result<()> {
     let target = if hashed == "A" { a.ja4() } else { b.ja4() };
     let forms = forms(raw);
@@ -141,11 +141,11 @@ fn raw_and_hashes(out: &mut impl Write, raw: &Ja4Raw, a: &Value, b: &Value, hash
     extensions.write(out, "c  extensions and signature algorithms", hashed)
 }
 
-/// A hash, and what of the lists gives it.
+/// A hash, and the lists that give it.
 struct Recomputed {
     hash: Ja4Hash,
     given_by: Option<&'static str>,
-    /// What a tool must do to get it.
+    /// Deviation of a tool that computes this hash.
     deviations: Vec<String>,
 }
 
@@ -183,7 +183,7 @@ impl Recomputed {
     }
 }
 
-/// What the definition makes of these lists, and then these as they stand.
+/// The lists in the order of the definition, then in the order given.
 fn forms(raw: &Ja4Raw) -> Vec<(&'static str, Lists)> {
     let mut forms = vec![("", Lists::sorted(raw))];
     if lists::is_original(raw) {

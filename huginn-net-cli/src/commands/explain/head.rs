@@ -1,4 +1,4 @@
-//! JA4_a in words, and what makes two differ.
+//! Description of JA4_a, and reasons why two of them differ.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use huginn_net::tls::{Ja4Head, Transport, Version};
 
 use super::alpn;
 
-/// One line for each part.
+/// Describes each part of JA4_a in one line.
 pub(super) fn write(out: &mut impl Write, head: Ja4Head) -> io::Result<()> {
     let server_name = if head.has_server_name() {
         "with the extension server_name"
@@ -79,7 +79,7 @@ fn alpn_words(characters: &str) -> String {
     }
 }
 
-/// What is known besides the two heads.
+/// Results of comparing JA4_b and JA4_c.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context {
     /// Whether JA4_b is the same.
@@ -88,12 +88,12 @@ pub(super) struct Context {
     pub(super) same_extensions: bool,
 }
 
-/// A part in which two differ.
+/// A part of JA4_a in which two fingerprints differ.
 pub(super) struct Difference {
     pub(super) part: &'static str,
     pub(super) a: String,
     pub(super) b: String,
-    /// What may be the reason, if not that the hellos differ.
+    /// Possible reason other than different hellos.
     pub(super) reasons: Vec<String>,
 }
 
@@ -121,7 +121,7 @@ fn transport_reasons() -> Vec<String> {
     ]
 }
 
-/// The one of two that has this, and the other.
+/// Returns `A` or `B` if exactly one of the two satisfies the condition.
 fn which(a: Ja4Head, b: Ja4Head, has: impl Fn(Ja4Head) -> bool) -> Option<&'static str> {
     match (has(a), has(b)) {
         (true, false) => Some("A"),

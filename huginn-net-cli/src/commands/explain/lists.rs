@@ -1,4 +1,4 @@
-//! The lists of a JA4_r, and what about them is not by the definition.
+//! The lists of a JA4_r, and their deviations from the definition.
 
 use std::collections::HashMap;
 
@@ -16,13 +16,13 @@ pub(super) fn named(number: u16, name: Name) -> String {
     }
 }
 
-/// Whether it is in the order of the wire.
+/// Whether the list is in wire order.
 pub(super) fn is_original(raw: &Ja4Raw) -> bool {
     let is_sorted = |list: &[u16]| list.iter().filter(|number| !is_grease(**number)).is_sorted();
     !is_sorted(raw.cipher_suites()) || !is_sorted(raw.extensions())
 }
 
-/// What the definition leaves out, or counts in another way.
+/// Notes on values that the definition omits or counts differently.
 pub(super) fn remarks(raw: &Ja4Raw) -> Vec<String> {
     let mut remarks = Vec::new();
     let lists = [
@@ -67,7 +67,7 @@ fn count_remarks(raw: &Ja4Raw) -> Vec<String> {
     let hidden_name = usize::from(head.has_server_name() && !has(SERVER_NAME));
     let hidden_alpn = usize::from(head.alpn() != "00" && !has(ALPN));
     let wanted = listed.saturating_add(hidden_name).saturating_add(hidden_alpn);
-    // An ALPN extension without a value is counted, and told by nothing else.
+    // An ALPN extension without a value is counted; no other part shows it.
     let may_be_one_more = head.alpn() == "00" && !is_original(raw);
     let counted = usize::from(head.extension_count());
     if counted != wanted.min(99) && !(may_be_one_more && counted == wanted.saturating_add(1)) {
@@ -81,7 +81,7 @@ fn count_remarks(raw: &Ja4Raw) -> Vec<String> {
     remarks
 }
 
-/// One or two numbers more than there should be are those that Chrome sends.
+/// Explains one or two surplus numbers: Chrome sends GREASE values.
 fn why_more(counted: usize, wanted: usize) -> &'static str {
     if (1..=2).contains(&counted.saturating_sub(wanted)) { ": perhaps with GREASE" } else { "" }
 }
@@ -95,7 +95,7 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// As they stand.
+    /// The lists in the order given.
     pub(super) fn of(raw: &Ja4Raw) -> Self {
         Self {
             cipher_suites: raw.cipher_suites().to_vec(),
@@ -104,7 +104,7 @@ impl Lists {
         }
     }
 
-    /// In their order, as the definition has them for `ja4_ro`.
+    /// The lists in wire order, as the definition specifies for `ja4_ro`.
     pub(super) fn without_grease(raw: &Ja4Raw) -> Self {
         let mut lists = Self::of(raw);
         for list in [&mut lists.cipher_suites, &mut lists.extensions, &mut lists.signature_algorithms] {
@@ -113,7 +113,7 @@ impl Lists {
         lists
     }
 
-    /// As the definition has them for `ja4_r`.
+    /// The sorted lists, as the definition specifies for `ja4_r`.
     pub(super) fn sorted(raw: &Ja4Raw) -> Self {
         let mut lists = Self::without_grease(raw);
         lists.cipher_suites.sort_unstable();
@@ -134,7 +134,7 @@ impl Lists {
         Ja4Hash::from_list(format!("{extensions}_{}", written(&self.signature_algorithms)))
     }
 
-    /// Whether it has no signature algorithms though the extension for them, of which the other has some.
+    /// Whether this fingerprint has the extension but no signature algorithms, while the other one has some.
     pub(super) fn has_no_algorithms_of(&self, other: &Self) -> bool {
         self.signature_algorithms.is_empty()
             && self.extensions.contains(&SIGNATURE_ALGORITHMS)
@@ -142,12 +142,12 @@ impl Lists {
     }
 }
 
-/// A list as the definition writes it.
+/// Formats a list as the definition does.
 pub(super) fn written(list: &[u16]) -> String {
     list.iter().map(|number| format!("{number:04x}")).collect::<Vec<_>>().join(",")
 }
 
-/// What the one has more of than the other.
+/// Returns the values that occur more often in the first list than in the second.
 pub(super) fn only_in(one: &[u16], other: &[u16]) -> Vec<u16> {
     let mut left = HashMap::new();
     for number in other {

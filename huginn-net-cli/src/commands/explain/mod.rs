@@ -1,4 +1,4 @@
-//! `huginn-net explain`: fingerprints in words.
+//! `huginn-net explain`: descriptions of fingerprints.
 
 mod alpn;
 mod compare;
@@ -18,12 +18,12 @@ use crate::failure::Failure;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ExplainCommand {
-    /// Say what a JA4 holds; of two, where they differ and what may be the reason
+    /// Describe a JA4; with two, list the differences and their possible reasons
     Ja4 {
         /// A JA4 with hashes (ja4, ja4_o, ja4_s1) or with its lists (ja4_r, ja4_ro, ja4_s1r)
         #[arg(value_name = "VALUE")]
         value: Value,
-        /// Another one, to be compared with it
+        /// A second JA4 to compare with the first
         #[arg(value_name = "OTHER")]
         other: Option<Value>,
     },
@@ -39,7 +39,7 @@ pub(crate) fn run(command: ExplainCommand) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What stands for an empty list in tools that hash it: the SHA-256 of nothing.
+/// The truncated SHA-256 of empty input, which some tools use for an empty list.
 const HASH_OF_NOTHING: &str = "e3b0c44298fc";
 
 fn explain(out: &mut impl Write, value: &Value) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! What a tool may have done to get another hash from the same lists: each deviation that is known is computed.
+//! Search for the deviations that let a tool compute another hash from the same lists.
 
 use huginn_net::tls::Ja4Hash;
 use huginn_net::tls::extension_type::{
@@ -18,10 +18,10 @@ const MAX_ALGORITHMS: usize = 40;
 /// As many deviations at once are tried.
 const MAX_DEVIATIONS: usize = 2;
 
-/// What a tool does, to be said of it; nothing, if it goes by the definition.
+/// Description of a tool's deviation; `None` if it follows the definition.
 type Deviation = Option<String>;
 
-/// What makes the hash of these cipher suites the one given.
+/// Finds the deviations that give this hash for these cipher suites.
 pub(super) fn ciphers(lists: &Lists, hash: Ja4Hash) -> Option<Vec<String>> {
     let mut search = Search::new(hash, "cipher suites");
     if lists.cipher_suites.len() > MAX_CIPHERS {
@@ -35,7 +35,7 @@ pub(super) fn ciphers(lists: &Lists, hash: Ja4Hash) -> Option<Vec<String>> {
     search.found
 }
 
-/// What makes the hash of these extensions and signature algorithms the one given.
+/// Finds the deviations that give this hash for these extensions and signature algorithms.
 pub(super) fn extensions(lists: &Lists, hash: Ja4Hash) -> Option<Vec<String>> {
     let mut search = Search::new(hash, "extensions");
     if lists.extensions.len() > MAX_EXTENSIONS || lists.signature_algorithms.len() > MAX_ALGORITHMS {
@@ -49,14 +49,14 @@ pub(super) fn extensions(lists: &Lists, hash: Ja4Hash) -> Option<Vec<String>> {
                 (change, tail.as_ref().map_or_else(String::new, |tail| format!("_{}", spell(tail))))
             })
             .collect();
-        for (told_of, list) in told_of_variants(&lists.extensions) {
+        for (included, list) in included_variants(&lists.extensions) {
             for (change, list) in extension_variants(&list) {
-                if !search.takes(&[&told_of, &change, &spelling]) {
+                if !search.takes(&[&included, &change, &spelling]) {
                     continue;
                 }
                 let head = spell(&list);
                 for (tail_change, tail) in &tails {
-                    search.offer(&[&told_of, &change, &spelling, tail_change], || format!("{head}{tail}"));
+                    search.offer(&[&included, &change, &spelling, tail_change], || format!("{head}{tail}"));
                 }
             }
         }
@@ -64,7 +64,7 @@ pub(super) fn extensions(lists: &Lists, hash: Ja4Hash) -> Option<Vec<String>> {
     search.found
 }
 
-/// Keeps the fewest deviations that lead to a hash.
+/// Keeps the smallest set of deviations that gives the hash.
 struct Search {
     hash: Ja4Hash,
     found: Option<Vec<String>>,
@@ -83,14 +83,14 @@ impl Search {
         }
     }
 
-    /// Whether these deviations are as few as may be, and fewer than those that lead to the hash.
+    /// Whether these deviations are within the limit, and fewer than the best set found so far.
     fn takes(&self, deviations: &[&Deviation]) -> bool {
         let most = self.found.as_ref().map_or(MAX_DEVIATIONS, |found| found.len().saturating_sub(1));
         deviations.iter().filter(|deviation| deviation.is_some()).count() <= most
     }
 }
 
-/// How the numbers of a list become text.
+/// Text format of the numbers of a list.
 type Spell = fn(&[u16]) -> String;
 
 fn spellings() -> [(Deviation, Spell); 6] {
@@ -109,12 +109,12 @@ fn decimal(list: &[u16], separator: &str) -> String {
     list.iter().map(u16::to_string).collect::<Vec<_>>().join(separator)
 }
 
-/// RFC 8701, section 2.
+/// GREASE values (RFC 8701, section 2).
 fn grease_values() -> impl Iterator<Item = u16> + Clone {
     (0x0a0a..=0xfafa).step_by(0x1010)
 }
 
-/// The list with more numbers in it, each where sorting puts it.
+/// Inserts more numbers into a sorted list.
 fn sorted_with(list: &[u16], more: &[u16]) -> Vec<u16> {
     let mut list = [list, more].concat();
     list.sort_unstable();
@@ -141,16 +141,16 @@ fn cipher_variants(list: &[u16]) -> Vec<(Deviation, Vec<u16>)> {
     variants
 }
 
-fn told_of_variants(list: &[u16]) -> Vec<(Deviation, Vec<u16>)> {
+fn included_variants(list: &[u16]) -> Vec<(Deviation, Vec<u16>)> {
     let mut variants = vec![(None, list.to_vec())];
-    for (told_of, words) in [
+    for (included, words) in [
         (&[SERVER_NAME, ALPN][..], "server_name and ALPN"),
         (&[SERVER_NAME], "server_name"),
         (&[ALPN], "ALPN"),
     ] {
-        if !told_of.iter().any(|number| list.contains(number)) {
+        if !included.iter().any(|number| list.contains(number)) {
             let words = format!("leaves {words} in the list of extensions");
-            variants.push((Some(words), sorted_with(list, told_of)));
+            variants.push((Some(words), sorted_with(list, included)));
         }
     }
     variants
@@ -162,7 +162,7 @@ fn extension_variants(list: &[u16]) -> Vec<(Deviation, Vec<u16>)> {
         (None, list.to_vec()),
         (Some("is the form for resumed sessions (ja4_s1)".to_owned()), without(list, &RESUMPTION)),
     ];
-    // Encrypted Client Hello and application settings, which many TLS libraries do not know.
+    // Encrypted Client Hello and application settings, which many TLS libraries do not support.
     let unknown = [0x4469, 0x44cd, 0xfe0d];
     let known = without(list, &unknown);
     if known.len().abs_diff(list.len()) > 1 {
@@ -182,7 +182,7 @@ fn extension_variants(list: &[u16]) -> Vec<(Deviation, Vec<u16>)> {
     variants
 }
 
-/// What is behind the extensions: nothing, or an underscore and a list.
+/// Text after the extensions: nothing, or an underscore and a list.
 fn algorithm_variants(list: &[u16]) -> Vec<(Deviation, Option<Vec<u16>>)> {
     let own = (!list.is_empty()).then(|| list.to_vec());
     let mut variants = vec![

@@ -1,4 +1,4 @@
-//! What can be explained.
+//! Parsing of the fingerprints that `explain` accepts.
 
 use std::str::FromStr;
 
@@ -10,7 +10,7 @@ use super::{HASH_OF_NOTHING, lists};
 #[derive(Clone, Debug)]
 pub(crate) struct Value {
     form: Form,
-    /// How the text was not as the definition has it, though it could be read.
+    /// Deviations of the text from the definition that the parser accepts.
     spelling: Vec<&'static str>,
 }
 
@@ -32,7 +32,7 @@ impl Value {
         }
     }
 
-    /// With hashes in the place of lists.
+    /// A JA4 with hashes instead of lists.
     pub(super) fn ja4(&self) -> Ja4 {
         match &self.form {
             Form::Hashed(ja4) => *ja4,
@@ -40,7 +40,7 @@ impl Value {
         }
     }
 
-    /// What about it is not as the definition has it, each to be said of a tool.
+    /// Deviations from the definition, each as a description of the tool.
     pub(super) fn remarks(&self) -> Vec<String> {
         let mut remarks: Vec<String> = self.spelling.iter().map(|remark| (*remark).to_owned()).collect();
         match &self.form {
@@ -56,7 +56,7 @@ impl Value {
     }
 }
 
-/// Two spellings of other tools are read too: hexadecimal digits in upper case, and an underscore behind the last list.
+/// Also accepts two spellings of other tools: upper-case hexadecimal digits, and an underscore after the last list.
 impl FromStr for Value {
     type Err = Ja4ParseError;
 
@@ -79,7 +79,7 @@ impl FromStr for Value {
     }
 }
 
-/// The part behind the first underscore tells: only a hash is twelve digits without a comma.
+/// Decides by the part after the first underscore: only a hash is twelve digits without a comma.
 fn form(text: &str) -> Result<Form, Ja4ParseError> {
     let second = text.split('_').nth(1).unwrap_or_default();
     if second.len() == 12 && !second.contains(',') {
@@ -89,7 +89,7 @@ fn form(text: &str) -> Result<Form, Ja4ParseError> {
     }
 }
 
-/// All but the two characters for ALPN, which have a case of their own.
+/// Everything but the two ALPN characters, which are case-sensitive.
 fn lower_case(text: &str) -> String {
     let case_of = |(at, character): (usize, char)| match at {
         8 | 9 => character,
