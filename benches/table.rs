@@ -1,4 +1,4 @@
-//! What benches measure, as one table; a part of several benches.
+//! Runs the rows of a bench and prints them as one table; shared by several benches.
 #![allow(dead_code, reason = "no bench uses everything")]
 
 use std::cell::LazyCell;
@@ -21,7 +21,7 @@ const BLOCKS: [usize; 7] = [32, 64, 128, 256, 512, 1024, 2048];
 const BLOCK_WORKERS: NonZeroUsize = number(2);
 /// Samples of each row.
 const SAMPLES: usize = 10;
-/// Processor time is told in this many nanoseconds (proc(5) and sysconf(3): 100 ticks a second on Linux).
+/// Unit of CPU times, in nanoseconds (proc(5) and sysconf(3): 100 ticks a second on Linux).
 const TICK: f64 = 1e7;
 
 /// The benches of a protocol, and their table.
@@ -32,15 +32,16 @@ pub(crate) struct Bench {
     remarks: Vec<String>,
 }
 
-/// Packets that are made when the first row wants them.
+/// Packets that are built when the first row needs them.
 pub(crate) type LazyPackets = LazyCell<Packets, Box<dyn FnOnce() -> Packets>>;
 
 pub(crate) fn lazy(make: impl FnOnce() -> Packets + 'static) -> LazyPackets {
     LazyCell::new(Box::new(make))
 }
 
-/// Hands each of these sets of captures to `measure`, repeated in either way, with its name; each has at least so many
-/// bytes. The third argument of `measure` says whether to measure block sizes: with the new flows of the first set.
+/// Calls `measure` with the name and packets of each set of captures, once for each [`Repeat`]. The packets of a set have
+/// at least the given number of bytes. The third argument tells whether to measure block sizes, which is set for the new
+/// flows of the first set.
 pub(crate) fn each_set(
     sets: &[(&str, &'static [&'static str], usize)],
     mut measure: impl FnMut(&str, &LazyPackets, bool),
@@ -56,9 +57,9 @@ pub(crate) fn each_set(
 struct Row {
     operation: String,
     mode: String,
-    /// Time of a packet; the median of Criterion's samples.
+    /// Nanoseconds per packet: the median of Criterion's samples.
     nanos: f64,
-    /// Processor time of a packet, all threads together, where the system tells.
+    /// CPU nanoseconds per packet of all threads, if the system reports them.
     cpu_nanos: Option<f64>,
     events: u64,
 }
@@ -73,8 +74,8 @@ impl Bench {
         Self { name, criterion, rows: Vec::new(), remarks: Vec::new() }
     }
 
-    /// Measures passes over packets. What is prepared, if the row is wanted, is how many packets they are, and the
-    /// pass, which gives the number of things that it found.
+    /// Measures passes over packets. If the row is selected, `prepare` returns the number of packets and the pass, which
+    /// returns its number of events.
     pub(crate) fn row<F: FnMut() -> u64>(
         &mut self,
         operation: &str,
@@ -103,7 +104,7 @@ impl Bench {
             });
         });
         group.finish();
-        // What came before the samples warmed up.
+        // Earlier samples belong to the warm-up.
         let mut samples = samples.split_off(samples.len().saturating_sub(SAMPLES));
         samples.sort_by(f64::total_cmp);
         if let (Some(&nanos), Some(events)) = (samples.get(samples.len() / 2), events) {
