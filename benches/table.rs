@@ -48,7 +48,7 @@ pub(crate) fn each_set(
 ) {
     for (n, &(name, captures, at_least)) in sets.iter().enumerate() {
         for repeat in Repeat::BOTH {
-            let packets = lazy(move || Packets::of_captures(captures, repeat, at_least, |_| true));
+            let packets = lazy(move || Packets::from_captures(captures, repeat, at_least, |_| true));
             measure(&format!("{name}, {repeat}"), &packets, n == 0 && repeat == Repeat::NewFlows);
         }
     }
@@ -148,8 +148,8 @@ impl Bench {
         }
     }
 
-    /// Measures the sequential engine over packets, with room for its flows from the pass before. What `map` makes of
-    /// an event is let go.
+    /// Measures the sequential engine over packets, with flow memory allocated by the previous pass. Drops the results of
+    /// `map`.
     pub(crate) fn analysis<P: Protocol<SharedState: Forget>, T: Send>(
         &mut self,
         operation: &str,
@@ -168,7 +168,7 @@ impl Bench {
         });
     }
 
-    /// Measures whole analyses, from an empty analyzer to its end: the sequential engine, and each number of workers.
+    /// Measures whole analyses with a new analyzer: the sequential engine, and each number of workers.
     pub(crate) fn whole_analysis<P: Protocol, T: Send>(
         &mut self,
         operation: &str,
@@ -188,7 +188,7 @@ impl Bench {
         }
     }
 
-    /// Measures whole analyses with several sizes of a block, and remarks which size is the quickest.
+    /// Measures whole analyses with several block sizes, and adds a remark with the fastest one.
     pub(crate) fn block_sweep<P: Protocol, T: Send>(
         &mut self,
         operation: &str,
@@ -239,7 +239,7 @@ impl Bench {
     }
 }
 
-/// One pass of an analyzer over packets: how many events there were since it was made.
+/// Runs one pass over packets. Returns the number of events since the analyzer was built.
 fn analyse<P: Protocol, T: Send>(
     analyzer: &mut Analyzer<P>,
     source: impl Source<Error = Infallible> + Send,
@@ -249,7 +249,7 @@ fn analyse<P: Protocol, T: Send>(
     analyzer.analyze_map(source, map, &mut sink).unwrap().events
 }
 
-/// A memory that can be emptied, so that every pass finds the same.
+/// Shared state that can be cleared, so that every pass reports the same events.
 pub(crate) trait Forget {
     fn forget(&mut self);
 }
@@ -258,7 +258,7 @@ impl Forget for () {
     fn forget(&mut self) {}
 }
 
-/// Percents of the time that there is.
+/// Formats the CPU use of one core in percent.
 fn share(percents: f64) -> String {
     let overload = if percents > 100.0 { " OVERLOAD" } else { "" };
     format!("{percents:.2} %{overload}")
@@ -280,7 +280,7 @@ const fn number(number: usize) -> NonZeroUsize {
     NonZeroUsize::new(number).unwrap()
 }
 
-/// Processor time that this process took so far, ended threads included, where the system tells (proc(5)).
+/// Returns the CPU time of this process, ended threads included, if the system reports it (proc(5)).
 fn cpu_nanos() -> Option<f64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     let (_, fields) = stat.rsplit_once(") ")?;
