@@ -69,9 +69,9 @@ fn analyse(bench: &mut Bench, repeat: Repeat, packets: &LazyPackets) {
     let all = HuginnNet::builder;
     let of = |what| format!("{repeat}: {what}");
     let event = |event: Event| event;
-    bench.analysis(&of("TCP alone, matched"), packets, || with(none().tcp(true)), event);
-    bench.analysis(&of("HTTP alone, matched"), packets, || with(none().http(true)), event);
-    bench.analysis(&of("TLS alone"), packets, || with(none().tls(true)), event);
+    bench.analysis(&of("only TCP, matched"), packets, || with(none().tcp(true)), event);
+    bench.analysis(&of("only HTTP, matched"), packets, || with(none().http(true)), event);
+    bench.analysis(&of("only TLS"), packets, || with(none().tls(true)), event);
     let empty = Arc::new(Database::default());
     let unmatched = || with(Observers::new(Arc::clone(&empty)));
     bench.analysis(&of("all, nothing matched"), packets, unmatched, event);

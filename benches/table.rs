@@ -114,9 +114,8 @@ impl Bench {
         }
     }
 
-    /// Measures all that is made of packets: by the engine alone, with either part of the matching, with both, and
-    /// with both from start to end; with several sizes of a block too, if `sweep` is set. A part is told by its name and
-    /// looks at an event.
+    /// Measures analyses of packets: without matching, with each part of the matching, with both, and with both from start
+    /// to end; also with several block sizes, if `sweep` is set. A part has a name and a function that reads an event.
     pub(crate) fn analyses<P: Protocol<SharedState: Forget>>(
         &mut self,
         name: &str,
