@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Compares two revisions: builds both, then runs them in turn.
+# Compares the benches of two revisions: builds both, then runs them in turn.
 #
 #   benches/ab.sh REV_A REV_B [tcp|http|tls|ssh|mixed] [RUNS] [ROWS]
 #
-# ROWS is a regular expression for the rows of the bench; without one, the full analysis of new flows, sequential. Both
-# revisions must have benches/Cargo.toml. Times, CPU times and peak memory of a whole run include making the packets; the
-# rows exclude it.
+# ROWS is a regular expression that selects rows of the bench. The default is the sequential full analysis, of new flows if
+# the bench has them. Both revisions must have benches/Cargo.toml. Time, CPU time and peak memory of a whole run include the
+# construction of the packets; the rows exclude it.
 set -euo pipefail
 shopt -s inherit_errexit
 cd "$(dirname "$0")/.."

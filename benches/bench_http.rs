@@ -1,5 +1,5 @@
-//! Time of the HTTP fingerprints, on the captures of this project held in memory: pages as the web has them, and, as
-//! the worst that can be, exchanges so short that a third of the packets begin with a head, or nearly every one.
+//! Benches of HTTP fingerprints, on captures of this project in memory: typical pages, and as the worst case short
+//! exchanges, where a third of the packets or nearly every packet begins with a head.
 //!
 //! `cargo bench --manifest-path benches/Cargo.toml --bench http`
 #![allow(
@@ -47,7 +47,7 @@ const MANY_HEADS: [&str; 9] = [
 ];
 /// The same in few connections: nearly every packet begins with a head.
 const KEEP_ALIVE: [&str; 2] = ["http-keep-alive", "http-keep-alive-h2load"];
-/// Captures of something else.
+/// Captures of other protocols.
 const OTHER: [&str; 2] = ["tls-curl", "tls-openssl"];
 
 fn main() {
@@ -63,7 +63,7 @@ fn main() {
         parse(&mut bench, name, packets);
         analyse(&mut bench, name, packets, sweep);
     });
-    let packets = lazy(|| Packets::of_captures(&OTHER, Repeat::NewFlows, AT_LEAST, |_| true));
+    let packets = lazy(|| Packets::from_captures(&OTHER, Repeat::NewFlows, AT_LEAST, |_| true));
     bench.analysis("new flows of TLS: let go", &packets, HuginnNetHttp::builder, |event| event);
     single_heads(&mut bench);
     akamai(&mut bench);
@@ -78,7 +78,7 @@ fn parse(bench: &mut Bench, name: &str, packets: &LazyPackets) {
     });
 }
 
-/// How many segments begin with a whole head of HTTP/1.
+/// Counts the segments that begin with a complete HTTP/1 head.
 fn heads(packets: &Packets) -> u64 {
     let (mut decoder, mut count) = (Decoder::new(DecodeConfig::default()), 0);
     for frame in packets.frames() {
@@ -98,7 +98,7 @@ fn heads(packets: &Packets) -> u64 {
     count
 }
 
-/// Flows, requests and responses, alone and with what the database says of them.
+/// Flows, requests and responses, without and with database matches.
 fn analyse(bench: &mut Bench, name: &str, packets: &LazyPackets, sweep: bool) {
     let database = Database::builtin();
     let browser = |event: &HttpEvent| {
@@ -116,7 +116,7 @@ fn analyse(bench: &mut Bench, name: &str, packets: &LazyPackets, sweep: bool) {
 
 /// Requests without packets; no rows.
 fn single_heads(bench: &mut Bench) {
-    let packets = Packets::of_captures(&MANY_HEADS, Repeat::SameFlows, 1, |_| true);
+    let packets = Packets::from_captures(&MANY_HEADS, Repeat::SameFlows, 1, |_| true);
     let is_head = |data: &&[u8]| matches!(Request::parse(data), Ok(Some(_)));
     let payloads = packets.frames().filter_map(|frame| tcp(frame.data)).map(|(_, data)| data);
     let heads: Vec<_> = payloads.filter(is_head).collect();
@@ -145,7 +145,7 @@ fn single_heads(bench: &mut Bench) {
     group.finish();
 }
 
-/// What Chromium sends, from the preface to its first request; no row.
+/// Chromium's bytes from the preface to its first request; no row.
 fn akamai(bench: &mut Bench) {
     let bytes = fs::read(packets::captures::folder().join("../huginn-net-http/http2/chromium.bin")).unwrap();
     let mut group = bench.criterion.benchmark_group("http2");

@@ -1,5 +1,5 @@
-//! Time of the facade: all protocols over one decode and one flow table, and the memory of hosts, on the captures of
-//! this project held in memory.
+//! Benches of the facade: all protocols over one decode and one flow table, with the shared state of hosts, on captures of
+//! this project in memory.
 //!
 //! `cargo bench --manifest-path benches/Cargo.toml --bench mixed`
 #![allow(
@@ -32,7 +32,7 @@ use huginn_net::{Builder, Database, Event, HuginnNet, Observers};
 use packets::{AT_LEAST, PAGES, Packets, Repeat};
 use table::{Bench, Forget, LazyPackets, lazy};
 
-/// Captures of all that is analysed: handshakes of several systems, HTTP/1 and HTTP/2 in the clear, TLS over TCP, QUIC
+/// Captures of all protocols: handshakes of several systems, HTTP/1 and HTTP/2 in the clear, TLS over TCP, QUIC
 /// and DTLS.
 const CAPTURES: [&str; 16] = [
     "curl-nginx",
@@ -57,7 +57,7 @@ fn main() {
     let mut bench = Bench::new("mixed");
     live_flows::measure(&mut bench, HuginnNet::builder);
     for repeat in Repeat::BOTH {
-        let packets = lazy(move || Packets::of_captures(&CAPTURES, repeat, AT_LEAST, |_| true));
+        let packets = lazy(move || Packets::from_captures(&CAPTURES, repeat, AT_LEAST, |_| true));
         analyse(&mut bench, repeat, &packets);
     }
     pages(&mut bench);
@@ -69,9 +69,9 @@ fn analyse(bench: &mut Bench, repeat: Repeat, packets: &LazyPackets) {
     let all = HuginnNet::builder;
     let of = |what| format!("{repeat}: {what}");
     let event = |event: Event| event;
-    bench.analysis(&of("TCP alone, matched"), packets, || with(none().tcp(true)), event);
-    bench.analysis(&of("HTTP alone, matched"), packets, || with(none().http(true)), event);
-    bench.analysis(&of("TLS alone"), packets, || with(none().tls(true)), event);
+    bench.analysis(&of("only TCP, matched"), packets, || with(none().tcp(true)), event);
+    bench.analysis(&of("only HTTP, matched"), packets, || with(none().http(true)), event);
+    bench.analysis(&of("only TLS"), packets, || with(none().tls(true)), event);
     let empty = Arc::new(Database::default());
     let unmatched = || with(Observers::new(Arc::clone(&empty)));
     bench.analysis(&of("all, nothing matched"), packets, unmatched, event);
@@ -86,9 +86,9 @@ fn analyse(bench: &mut Bench, repeat: Repeat, packets: &LazyPackets) {
     }
 }
 
-/// Pages as the web has them, where most packets carry the rest of a body.
+/// Typical pages, where most packets carry part of a body.
 fn pages(bench: &mut Bench) {
-    let packets = lazy(|| Packets::of_captures(&PAGES, Repeat::NewFlows, AT_LEAST, |_| true));
+    let packets = lazy(|| Packets::from_captures(&PAGES, Repeat::NewFlows, AT_LEAST, |_| true));
     let all = HuginnNet::builder;
     let of = |what| format!("pages, new flows: {what}");
     bench.analysis(&of("full analysis"), &packets, all, |event| event);
@@ -108,11 +108,11 @@ fn with(observers: Observers) -> Builder<Observers> {
 }
 
 thread_local! {
-    /// Where lines are written, each over the one before.
+    /// Output buffer, which each line overwrites.
     static LINE: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(8 << 10));
 }
 
-/// Writes an event as a line of JSON, fingerprints and all; gives its length.
+/// Renders an event with its fingerprints as a line of JSON. Returns the length of the line.
 fn json(event: Event) -> usize {
     LINE.with_borrow_mut(|line| {
         line.clear();

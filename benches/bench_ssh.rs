@@ -1,4 +1,4 @@
-//! Time of the SSH fingerprints, on the captures of this project held in memory.
+//! Benches of SSH fingerprints, on captures of this project in memory.
 //!
 //! `cargo bench --manifest-path benches/Cargo.toml --bench ssh`
 #![allow(
@@ -32,7 +32,7 @@ use huginn_net_ssh::{HasshAlgorithms, HuginnNetSsh, KexInit, SshEvent, SshPeer};
 use packets::{AT_LEAST, Packets, Repeat};
 use table::{Bench, lazy};
 
-/// Captures of connections that carry little but their key exchange.
+/// Captures of short connections with a key exchange.
 const SSH: [&str; 8] = [
     "ssh-dropbear",
     "ssh-go",
@@ -49,14 +49,14 @@ const OTHERS: [&str; 4] = ["curl-nginx", "http-clients", "tls-curl", "tls-go"];
 /// Appends fingerprints to a text.
 type Fingerprint = fn(&SshPeer, &mut String);
 
-/// What is computed of a peer.
+/// Fingerprints to compute for a peer.
 const FINGERPRINTS: [(&str, Fingerprint); 3] = [
     ("no fingerprint", |_, _| {}),
     ("HASSH", |peer, text| write!(text, "{}", peer.hassh().unwrap()).unwrap()),
     ("full analysis", FULL),
 ];
 
-/// HASSH and the text that it is the MD5 of.
+/// HASSH and its algorithm text.
 const FULL: Fingerprint = |peer, text| {
     let algorithms = peer.hassh_algorithms().unwrap();
     write!(text, "{algorithms} {}", algorithms.hash()).unwrap();
@@ -72,11 +72,11 @@ fn main() {
 }
 
 thread_local! {
-    /// Where fingerprints are written, each over the one before.
+    /// Output buffer, which each fingerprint overwrites.
     static TEXT: RefCell<String> = RefCell::new(String::with_capacity(8 << 10));
 }
 
-/// Writes the fingerprints of a peer; gives the length of their text.
+/// Renders the fingerprints of a peer. Returns the length of the text.
 fn on_event(event: Event<SshEvent>, fingerprint: Fingerprint) -> usize {
     let (SshEvent::Client(peer) | SshEvent::Server(peer)) = black_box(event.kind) else { return 0 };
     TEXT.with_borrow_mut(|text| {
@@ -89,7 +89,7 @@ fn on_event(event: Event<SshEvent>, fingerprint: Fingerprint) -> usize {
 /// All packets of short connections.
 fn handshakes(bench: &mut Bench) {
     for repeat in Repeat::BOTH {
-        let packets = lazy(move || Packets::of_captures(&SSH, repeat, AT_LEAST, |_| true));
+        let packets = lazy(move || Packets::from_captures(&SSH, repeat, AT_LEAST, |_| true));
         for (name, fingerprint) in FINGERPRINTS {
             let operation = format!("{repeat}: handshakes, {name}");
             bench.analysis(&operation, &packets, HuginnNetSsh::builder, |event| on_event(event, fingerprint));
@@ -101,7 +101,7 @@ fn handshakes(bench: &mut Bench) {
 
 /// All packets of connections of other protocols.
 fn other_protocols(bench: &mut Bench) {
-    let packets = lazy(|| Packets::of_captures(&OTHERS, Repeat::NewFlows, AT_LEAST, |_| true));
+    let packets = lazy(|| Packets::from_captures(&OTHERS, Repeat::NewFlows, AT_LEAST, |_| true));
     bench.analysis("new flows: other protocols", &packets, HuginnNetSsh::builder, |event| {
         on_event(event, FULL)
     });

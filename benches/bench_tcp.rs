@@ -1,5 +1,5 @@
-//! Time of the TCP fingerprints, on the captures of this project held in memory: pages as the web has them, and
-//! connections so short that every seventh packet is of a handshake.
+//! Benches of TCP fingerprints, on captures of this project in memory: typical pages, and short connections, where every
+//! seventh packet belongs to a handshake.
 //!
 //! `cargo bench --manifest-path benches/Cargo.toml --bench tcp`
 #![allow(
@@ -68,7 +68,7 @@ fn parse(bench: &mut Bench, name: &str, packets: &LazyPackets) {
     });
 }
 
-/// Tells the signature of each SYN and SYN+ACK segment, and how many they are.
+/// Computes the signature of each SYN and SYN+ACK segment. Returns their number.
 fn signatures(packets: &Packets, each: &mut impl FnMut(TcpSignature)) -> u64 {
     let (mut decoder, mut count) = (Decoder::new(DecodeConfig::default()), 0);
     for frame in packets.frames() {
@@ -82,7 +82,7 @@ fn signatures(packets: &Packets, each: &mut impl FnMut(TcpSignature)) -> u64 {
     count
 }
 
-/// Flows and signatures, alone and with what the database says of them.
+/// Flows and signatures, without and with database matches.
 fn analyse(bench: &mut Bench, name: &str, packets: &LazyPackets, sweep: bool) {
     let database = Database::builtin();
     let system = |event: &TcpEvent| match event {
@@ -100,7 +100,7 @@ fn analyse(bench: &mut Bench, name: &str, packets: &LazyPackets, sweep: bool) {
 
 /// Signatures without packets; no rows.
 fn single_signatures(bench: &mut Bench) {
-    let packets = Packets::of_captures(&SHORT, Repeat::SameFlows, 1, |_| true);
+    let packets = Packets::from_captures(&SHORT, Repeat::SameFlows, 1, |_| true);
     let mut found = Vec::new();
     signatures(&packets, &mut |signature| found.push(signature));
     let database = Database::builtin();

@@ -1,4 +1,4 @@
-//! Time of the TLS fingerprints, on the captures of this project held in memory.
+//! Benches of TLS fingerprints, on captures of this project in memory.
 //!
 //! `cargo bench --manifest-path benches/Cargo.toml --bench tls`
 #![allow(
@@ -36,7 +36,7 @@ use huginn_net_tls::{ClientHello, HuginnNetTls, TlsEvent};
 use packets::{AT_LEAST, Packets, Repeat, all_captures, is_initial, tcp};
 use table::{Bench, lazy};
 
-/// Captures of connections that carry little but their handshake.
+/// Captures of short connections with a handshake.
 const TLS: [&str; 7] =
     ["tls-chromium", "tls-curl", "tls-firefox", "tls-go", "tls-hello-retry", "tls-openssl", "tls-resumption"];
 const QUIC: [&str; 5] = ["quic-aioquic", "quic-chromium", "quic-firefox", "quic-go", "quic-version2"];
@@ -44,7 +44,7 @@ const QUIC: [&str; 5] = ["quic-aioquic", "quic-chromium", "quic-firefox", "quic-
 /// Appends fingerprints to a text.
 type Fingerprint = fn(&ClientHello<'_>, &mut String);
 
-/// What is made of a hello.
+/// Fingerprints to compute for a hello.
 const FINGERPRINTS: [(&str, Fingerprint); 5] = [
     ("no fingerprint", |_, _| {}),
     ("JA4", |hello, text| write!(text, "{}", hello.ja4()).unwrap()),
@@ -77,11 +77,11 @@ fn main() {
 }
 
 thread_local! {
-    /// Where fingerprints are written, each over the one before.
+    /// Output buffer, which each fingerprint overwrites.
     static TEXT: RefCell<String> = RefCell::new(String::with_capacity(8 << 10));
 }
 
-/// Writes the fingerprints of a hello; gives the length of their text.
+/// Renders the fingerprints of a hello. Returns the length of the text.
 fn write_fingerprints(hello: &ClientHello<'_>, fingerprint: Fingerprint) -> usize {
     TEXT.with_borrow_mut(|text| {
         text.clear();
@@ -97,10 +97,11 @@ fn on_event(event: Event<TlsEvent>, fingerprint: Fingerprint) -> usize {
     }
 }
 
-/// Every packet is a ClientHello like no other, and opens a flow: the most that a packet can cost, if also its lists of
-/// cipher suites and extensions were never seen before.
+/// Every packet is a distinct ClientHello that starts a flow. The worst case is a hello whose cipher suites and extensions
+/// are new, too.
 fn distinct_hellos(bench: &mut Bench) {
-    let packets = lazy(|| hello_packets::each_in_one_packet(&hellos::of_captures(&all_captures()), AT_LEAST));
+    let packets =
+        lazy(|| hello_packets::each_in_one_packet(&hellos::from_captures(&all_captures()), AT_LEAST));
     bench.row("distinct hellos: decode, parse", "sequential", || {
         let packets: &Packets = &packets;
         (packets.len(), || {
@@ -121,10 +122,10 @@ fn distinct_hellos(bench: &mut Bench) {
         bench.analysis(&operation, &packets, HuginnNetTls::builder, |event| on_event(event, fingerprint));
     }
     let shuffled = lazy(|| {
-        hello_packets::each_with_shuffled_extensions(&hellos::of_captures(&all_captures()), AT_LEAST)
+        hello_packets::each_with_shuffled_extensions(&hellos::from_captures(&all_captures()), AT_LEAST)
     });
     let unseen =
-        lazy(|| hello_packets::each_with_lists_of_its_own(&hellos::of_captures(&all_captures()), AT_LEAST));
+        lazy(|| hello_packets::each_with_lists_of_its_own(&hellos::from_captures(&all_captures()), AT_LEAST));
     for (what, packets) in [("extensions shuffled", &shuffled), ("lists never seen before", &unseen)] {
         for (name, fingerprint) in FINGERPRINTS.into_iter().skip(1) {
             let operation = format!("distinct hellos, {what}: {name}");
@@ -141,13 +142,13 @@ fn distinct_hellos(bench: &mut Bench) {
 fn handshakes(bench: &mut Bench) {
     let full = |event| on_event(event, FULL);
     for repeat in Repeat::BOTH {
-        let packets = lazy(move || Packets::of_captures(&TLS, repeat, AT_LEAST, |_| true));
+        let packets = lazy(move || Packets::from_captures(&TLS, repeat, AT_LEAST, |_| true));
         let operation = format!("{repeat}: handshakes, full analysis");
         bench.analysis(&operation, &packets, HuginnNetTls::builder, full);
         let operation = format!("{operation}, start to end");
         bench.whole_analysis(&operation, &packets, HuginnNetTls::builder, full);
     }
-    let packets = lazy(|| Packets::of_captures(&QUIC, Repeat::NewFlows, AT_LEAST, is_initial));
+    let packets = lazy(|| Packets::from_captures(&QUIC, Repeat::NewFlows, AT_LEAST, is_initial));
     let operation = "new flows: first flights of QUIC, full analysis";
     bench.analysis(operation, &packets, HuginnNetTls::builder, full);
 }
@@ -156,14 +157,14 @@ const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
 const RST: u8 = 0x04;
 
-/// Segments of connections whose hellos have been seen: what nearly all packets are.
+/// Segments after the hellos of their connection, as nearly all packets on a network.
 fn later_packets(bench: &mut Bench) {
     bench.row("segments after the hellos", "sequential", || {
         let is_open = |frame: &[u8]| tcp(frame).is_some_and(|(flags, _)| flags & (FIN | RST) == 0);
-        let packets = Packets::of_captures(&TLS, Repeat::NewFlows, AT_LEAST, is_open);
+        let packets = Packets::from_captures(&TLS, Repeat::NewFlows, AT_LEAST, is_open);
         let mut analyzer = HuginnNetTls::builder().build();
         let mut sink = |event: Event<TlsEvent>| _ = black_box(event);
-        // All at one moment, so that no flow ends.
+        // All packets have the same time, so that no flow expires.
         let ts = Timestamp::new(1_700_000_000, 0, 6);
         let mut later = Packets::default();
         for mut frame in packets.frames() {
@@ -187,7 +188,7 @@ fn later_packets(bench: &mut Bench) {
 
 /// Hellos without packets; no rows.
 fn single_hellos(bench: &mut Bench) {
-    let hellos = hellos::of_captures(&all_captures());
+    let hellos = hellos::from_captures(&all_captures());
     let bytes: usize = hellos.iter().map(|hello| hello.message().len()).sum();
     let ja4s: BTreeSet<_> = hellos.iter().map(ClientHello::ja4).collect();
     println!("{} hellos of {} bytes, {} different JA4", hellos.len(), bytes, ja4s.len());

@@ -1,5 +1,5 @@
-//! Writes a large capture file: the captures of this project, or those named, over and over, each time with other
-//! addresses.
+//! Writes a large capture file: repeats the captures of this project, or the named ones, with other addresses each
+//! time.
 //!
 //! `cargo run --release --manifest-path benches/Cargo.toml --example big_capture -- OUT.pcap MEGABYTES [NAME]...`
 #![allow(
@@ -29,7 +29,7 @@ fn main() -> io::Result<()> {
     };
     let named: Vec<_> = arguments.map(PathBuf::from).collect();
     let captures = if named.is_empty() { all_captures() } else { named };
-    let packets = Packets::of_captures(&captures, Repeat::NewFlows, megabytes << 20, |_| true);
+    let packets = Packets::from_captures(&captures, Repeat::NewFlows, megabytes << 20, |_| true);
     println!("{} packets", packets.len());
     packets.write_pcap(Path::new(&path))
 }

@@ -1,4 +1,4 @@
-//! Frames that each hold a ClientHello like no other; a part of several benches.
+//! Frames with one distinct ClientHello each; shared by several benches.
 #![allow(dead_code, reason = "no bench uses everything")]
 
 use std::ops::Range;
@@ -10,16 +10,16 @@ use crate::packets::{PACKETS_AT_1_GBPS, Packets};
 /// The longest segment that a frame of 1,514 bytes carries without TCP options.
 const MAX_SEGMENT: usize = 1460;
 
-/// Hellos over TCP that fit into a segment, each in a frame of its own and from another client, with another `random`;
-/// repeated until the frames have so many bytes.
+/// Makes frames of hellos over TCP that fit into one segment, each with its own client address and `random`, until the frames
+/// have this many bytes.
 ///
-/// Their lists are those of the clients, and come again with every repetition: so it is on a network.
+/// The lists of cipher suites and extensions repeat, as they do on a network.
 pub(crate) fn each_in_one_packet(hellos: &[ClientHello<'_>], at_least: usize) -> Packets {
     packets(hellos, at_least, |_, _| {})
 }
 
-/// The same hellos, with their extensions in an order that the number of the packet chooses, as Chromium does at random:
-/// what is sorted comes again.
+/// The same hellos with shuffled extensions, as Chromium sends them; the packet number selects the order. Sorted lists
+/// repeat.
 pub(crate) fn each_with_shuffled_extensions(hellos: &[ClientHello<'_>], at_least: usize) -> Packets {
     packets(hellos, at_least, |record, n| {
         let places = extensions(record);
@@ -36,8 +36,8 @@ pub(crate) fn each_with_shuffled_extensions(hellos: &[ClientHello<'_>], at_least
     })
 }
 
-/// The same hellos, none of them with lists that another of the last 65,536 has: the number of a packet is its first
-/// cipher suite and the type of its last extension. No digest of them is remembered from another.
+/// The same hellos with lists that differ from those of the last 65,536 hellos: the packet number is the first cipher suite
+/// and the type of the last extension. The fingerprint cache holds none of them.
 pub(crate) fn each_with_lists_of_its_own(hellos: &[ClientHello<'_>], at_least: usize) -> Packets {
     packets(hellos, at_least, |record, n| {
         let [.., high, low] = n.to_be_bytes();
@@ -77,13 +77,13 @@ const HEADERS: [u8; 54] = [
     0x9c, 0x40, 1, 0xbb, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x18, 0xff, 0xff, 0, 0, 0, 0, // TCP
 ];
 
-/// Where `random` is in a record: behind the header of the record, that of the message, and the version.
+/// Offset of `random` in a record, after the record header, the message header and the version.
 const RANDOM: usize = 5 + 4 + 2;
-/// Where the length of `session_id` is, and where the first cipher suite would be if that were zero.
+/// Offsets of the length of `session_id`, and of the first cipher suite if that length is zero.
 const SESSION_ID: usize = RANDOM + 32;
 const FIRST_SUITE: usize = SESSION_ID + 1 + 2;
 
-/// Where the extensions in a record with a ClientHello are (RFC 8446, section 4.1.2).
+/// Finds the extensions in a record with a ClientHello (RFC 8446, section 4.1.2).
 fn extensions(record: &[u8]) -> Vec<Range<usize>> {
     let number =
         |at: usize| Some(usize::from(u16::from_be_bytes(record.get(at..at + 2)?.try_into().unwrap())));
@@ -98,7 +98,7 @@ fn extensions(record: &[u8]) -> Vec<Range<usize>> {
     places
 }
 
-/// The record that a client would send a hello in.
+/// Wraps a hello in a TLS record.
 fn record(hello: &ClientHello<'_>) -> Vec<u8> {
     let [high, low] = u16::try_from(hello.message().len()).unwrap().to_be_bytes();
     [&[22, 3, 1, high, low][..], hello.message()].concat()

@@ -1,4 +1,4 @@
-//! The ClientHellos in the captures of this project, each once.
+//! The distinct ClientHellos in the captures of this project.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -7,8 +7,8 @@ use huginn_net_capture::CaptureReader;
 use huginn_net_core::Event;
 use huginn_net_tls::{ClientHello, HuginnNetTls, TlsEvent};
 
-/// The hellos in these captures, no two of the same bytes, in the order of the captures.
-pub(crate) fn of_captures(captures: &[PathBuf]) -> Vec<ClientHello<'static>> {
+/// Returns the distinct hellos of these captures, in the order of the captures.
+pub(crate) fn from_captures(captures: &[PathBuf]) -> Vec<ClientHello<'static>> {
     let (mut hellos, mut seen) = (Vec::new(), BTreeSet::new());
     for path in captures {
         let mut sink = |event: Event<TlsEvent>| {

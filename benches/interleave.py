@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Runs commands in turn, over and over, and compares them.
+"""Runs commands in turn, several times, and compares them.
 
 usage: interleave.py [--before COMMAND] RUNS NAME COMMAND [NAME COMMAND]...
 
-Each command is run by a shell; that of --before is run first each time, and not measured.
+A shell runs each command. The command of --before runs before each of them and is not measured.
 
-Measured are the time that it takes, its processor time and its peak memory (wait4(2); a peak below that of this
-script is not seen), and, where it prints the table of a bench, the rows of that. All that follow are compared with
-the first: the median of the ratios of each run to the run of the first one just before it, with the spread of these
-ratios (without a tenth of them at either end). Where the spread holds 1, there is no difference.
+The script measures time, CPU time and peak memory (wait4(2); peaks below that of this script are not visible). If a
+command prints the table of a bench, the script also compares its rows. It compares each command with the first: it
+prints the median of the ratios of each run to the preceding run of the first command, and the spread of these ratios
+without the lowest and highest tenth. If the spread contains 1, there is no difference.
 """
 import argparse
 import os

@@ -1,4 +1,4 @@
-//! Many flows at once: the memory that they take up, and the time of a packet among them; a part of several benches.
+//! Many live flows: memory of a flow, and time of a packet; shared by several benches.
 
 use std::fs;
 use std::hint::black_box;
@@ -9,19 +9,19 @@ use huginn_net_core::{Analyzer, Builder, Event, FlowLimits, Frame, Protocol, Rep
 use crate::packets::{Packets, Repeat};
 use crate::table::{Bench, with_commas};
 
-/// Flows that are held at once. The most come first: their memory is not some that was used and given back.
+/// Numbers of live flows. The largest comes first, so that its memory is not reused from an earlier row.
 const SIZES: [u32; 3] = [1_000_000, 100_000, 10_000];
-/// Packets of them that are analysed in one pass.
+/// Packets in one pass.
 const PACKETS: u32 = 1_000_000;
-/// Where the client's IPv4 address is in a frame that it sent, and in one that it gets.
+/// Offsets of the client's IPv4 address in frames of the client and of the server.
 const SOURCE: usize = 26;
 const DESTINATION: usize = 30;
 
-/// Measures flows between the two segments of a handshake and the first data: all that may be of interest still is.
+/// Measures flows between handshake and first data, while every protocol still follows them.
 ///
-/// To be called before anything else.
+/// Must run before all other rows, because it measures resident memory.
 pub(crate) fn measure<P: Protocol>(bench: &mut Bench, builder: impl Fn() -> Builder<P>) {
-    let template = Packets::of_captures(&["curl-nginx"], Repeat::SameFlows, 1, |_| true);
+    let template = Packets::from_captures(&["curl-nginx"], Repeat::SameFlows, 1, |_| true);
     let [syn, syn_ack, ack] = template.frames().take(3).collect::<Vec<_>>().try_into().unwrap();
     for flows in SIZES {
         let mut bytes = None;
@@ -30,7 +30,7 @@ pub(crate) fn measure<P: Protocol>(bench: &mut Bench, builder: impl Fn() -> Buil
             let before = resident();
             let mut analyzer = open(builder(), flows, &[(syn, SOURCE), (syn_ack, DESTINATION)]);
             bytes = (|| Some(resident()?.saturating_sub(before?) / u64::from(flows)))();
-            let packets = in_any_order(ack.data, flows);
+            let packets = random_packets(ack.data, flows);
             let pass = move || {
                 let before = analyzer.counters().events;
                 let mut sink = |event: Event<Report<P>>| _ = black_box(event);
@@ -49,7 +49,7 @@ pub(crate) fn measure<P: Protocol>(bench: &mut Bench, builder: impl Fn() -> Buil
     }
 }
 
-/// An analyzer that has seen the beginning of so many flows. Each frame comes with the place of the client's address.
+/// Builds an analyzer with this number of started flows. Each frame has the offset of the client's address.
 fn open<P: Protocol>(builder: Builder<P>, flows: u32, beginning: &[(Frame<'_>, usize)]) -> Analyzer<P> {
     let limits = FlowLimits { max_flows: 1 << 20, ..FlowLimits::default() };
     let mut analyzer = builder.flow_limits(limits).build();
@@ -57,7 +57,7 @@ fn open<P: Protocol>(builder: Builder<P>, flows: u32, beginning: &[(Frame<'_>, u
     let mut frames: Vec<_> = beginning.iter().map(|(frame, place)| (frame.data.to_vec(), *place)).collect();
     for flow in 0..flows {
         for ((data, place), (frame, _)) in frames.iter_mut().zip(beginning) {
-            name_client(data, *place, flow);
+            set_client_address(data, *place, flow);
             let outcome = analyzer.push(&Frame { data, ..*frame }, &mut sink);
             assert_eq!(outcome, ControlFlow::Continue(()));
         }
@@ -65,8 +65,8 @@ fn open<P: Protocol>(builder: Builder<P>, flows: u32, beginning: &[(Frame<'_>, u
     analyzer
 }
 
-/// A packet of the client of a flow, and another, and so on, as chance has it.
-fn in_any_order(frame: &[u8], flows: u32) -> Packets {
+/// Makes packets of the clients of random flows.
+fn random_packets(frame: &[u8], flows: u32) -> Packets {
     let mut packets = Packets::default();
     let mut chance = 0x9e37_79b9_7f4a_7c15_u64;
     for _ in 0..PACKETS {
@@ -74,17 +74,17 @@ fn in_any_order(frame: &[u8], flows: u32) -> Packets {
         chance ^= chance << 13;
         chance ^= chance >> 7;
         chance ^= chance << 17;
-        name_client(packets.push(1_000_000, frame), SOURCE, (chance % u64::from(flows)) as u32);
+        set_client_address(packets.push(1_000_000, frame), SOURCE, (chance % u64::from(flows)) as u32);
     }
     packets
 }
 
-/// Gives the client of a flow an address in 10.0.0.0/8.
-fn name_client(frame: &mut [u8], place: usize, flow: u32) {
+/// Sets the address of a flow's client, in 10.0.0.0/8.
+fn set_client_address(frame: &mut [u8], place: usize, flow: u32) {
     frame[place..place + 4].copy_from_slice(&(10 << 24 | flow).to_be_bytes());
 }
 
-/// Resident memory of this process in bytes (proc(5)), where the system tells.
+/// Returns the resident memory of this process in bytes, if the system reports it (proc(5)).
 fn resident() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;

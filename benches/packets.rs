@@ -1,4 +1,4 @@
-//! Packets of this project's captures in memory, repeated; a part of several benches.
+//! Packets of this project's captures in memory, repeated; shared by several benches.
 #![allow(dead_code, reason = "no bench uses everything")]
 
 #[path = "../captures/tools/captures.rs"]
@@ -15,30 +15,29 @@ use huginn_net_core::{Frame, LinkType, Timestamp};
 /// Packets a second that fill a link of 1 Gbps: frames of 1,518 bytes, with preamble and gap 1,538.
 pub(crate) const PACKETS_AT_1_GBPS: u64 = 81_274;
 
-/// So much at least is analysed in one pass, in bytes: more than the caches of a core hold.
+/// Minimum length of one pass, in bytes: more than the caches of a core.
 pub(crate) const AT_LEAST: usize = 64 << 20;
-/// So little stays in a cache of the processor from pass to pass.
+/// Length of a pass that stays in the cache until the next pass, in bytes.
 pub(crate) const IN_CACHE: usize = 8 << 20;
 
-/// Pages with all that they load: most packets carry the rest of a body, or acknowledge it.
+/// Pages with their resources: most packets carry part of a body, or acknowledge it.
 pub(crate) const PAGES: [&str; 1] = ["http-pages"];
-/// Connections of several protocols that carry little: every seventh packet is of a handshake.
+/// Short connections of several protocols: every seventh packet belongs to a handshake.
 pub(crate) const SHORT: [&str; 6] =
     ["curl-nginx", "http-clients", "http-firefox", "tls-clients", "h2c", "stack-default"];
 
 const ETHERNET_LEN: usize = 14;
-/// The moment of the first packet, in nanoseconds.
+/// Time of the first packet, in nanoseconds since the epoch.
 const BEGINNING: u64 = 1_700_000_000_000_000_000;
-/// Longer than any flow is remembered, in nanoseconds.
+/// Pause between repetitions, in nanoseconds: longer than every idle timeout.
 const PAUSE: u64 = 600_000_000_000;
 
-/// How packets are repeated. Either way every repetition opens its flows, and tells the same.
+/// How packets are repeated. Every repetition starts its flows again and yields the same events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repeat {
-    /// With the same addresses, after a pause in which all flows were forgotten: few flows at a time.
+    /// The same addresses, after a pause in which all flows expire: few flows at a time.
     SameFlows,
-    /// Each with addresses of its own, so soon one after the other that the packets fill a link of 1 Gbps: the flow
-    /// table fills up.
+    /// Other addresses in each repetition, at the packet rate of a full 1 Gbps link: the flow table fills up.
     NewFlows,
 }
 
@@ -55,18 +54,17 @@ impl fmt::Display for Repeat {
     }
 }
 
-/// Ethernet frames in the order of their times, one behind the other.
+/// Ethernet frames in the order of time, contiguous in memory.
 #[derive(Default)]
 pub(crate) struct Packets {
     bytes: Vec<u8>,
-    /// The moment of each, and where it ends.
+    /// Time and end offset of each frame.
     records: Vec<(Timestamp, usize)>,
 }
 
 impl Packets {
-    /// The IPv4 and IPv6 packets of these captures that are wanted, side by side, and that repeated until they have
-    /// `at_least` so many bytes.
-    pub(crate) fn of_captures(
+    /// Merges the selected IPv4 and IPv6 packets of these captures, and repeats them until they have `at_least` bytes.
+    pub(crate) fn from_captures(
         captures: &[impl AsRef<Path>],
         repeat: Repeat,
         at_least: usize,
@@ -98,7 +96,7 @@ impl Packets {
         packets
     }
 
-    /// Appends a frame, so many nanoseconds after the beginning, and lends it to be changed.
+    /// Appends a frame, `at` nanoseconds after the start, and returns its copy for changes.
     pub(crate) fn push(&mut self, at: u64, frame: &[u8]) -> &mut [u8] {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(frame);
@@ -125,7 +123,7 @@ impl Packets {
         })
     }
 
-    /// Writes them as a capture file: little-endian pcap in microseconds, version 2.4, Ethernet
+    /// Writes the frames as a capture file: little-endian pcap in microseconds, version 2.4, Ethernet
     /// (draft-ietf-opsawg-pcap).
     pub(crate) fn write_pcap(&self, path: &Path) -> io::Result<()> {
         let mut file = BufWriter::new(File::create(path)?);
@@ -146,7 +144,7 @@ pub(crate) fn all_captures() -> Vec<PathBuf> {
     captures::with_extension(&["pcap"])
 }
 
-/// The path of a capture that is given by its path or by its name without extension.
+/// Resolves the path of a capture, or its name without extension.
 fn capture_path(name: &Path) -> PathBuf {
     match name.extension() {
         Some(_) => name.to_owned(),
@@ -154,7 +152,7 @@ fn capture_path(name: &Path) -> PathBuf {
     }
 }
 
-/// The wanted frames of a capture, each with its nanoseconds since the first.
+/// Reads the selected frames of a capture, each with its nanoseconds since the first.
 fn read(name: &Path, wanted: &impl Fn(&[u8]) -> bool) -> Vec<(u64, Vec<u8>)> {
     let mut reader = CaptureReader::open(capture_path(name)).unwrap();
     let (mut frames, mut first) = (Vec::new(), None);
@@ -177,10 +175,9 @@ fn ip_version(frame: &[u8]) -> Option<u8> {
     }
 }
 
-/// Gives both ends of a packet the addresses that they would have in another network, one of 2^24. Checksums stay as
-/// they are.
+/// Moves both addresses of a packet to another network, one of 2^24. Checksums stay unchanged.
 fn move_to_network(frame: &mut [u8], network: usize) {
-    assert!(network < 1 << 24, "there are not so many networks");
+    assert!(network < 1 << 24, "too many networks");
     let [_, number @ ..] = (network as u32).to_be_bytes();
     let places = if ip_version(frame) == Some(4) { [27, 31] } else { [26, 42] };
     for place in places {
@@ -189,21 +186,21 @@ fn move_to_network(frame: &mut [u8], network: usize) {
     }
 }
 
-/// The flags and the payload of a TCP segment behind a plain IPv4 header.
+/// Returns flags and payload of a TCP segment over IPv4.
 pub(crate) fn tcp(frame: &[u8]) -> Option<(u8, &[u8])> {
-    let (protocol, segment) = behind_ipv4(frame)?;
+    let (protocol, segment) = ipv4_payload(frame)?;
     (protocol == 6).then(|| (segment[13], &segment[usize::from(segment[12] >> 4) * 4..]))
 }
 
-/// Whether it is a QUIC datagram with a long header that is as long as one with an Initial packet must be.
+/// Whether the frame is a QUIC datagram with a long header and the minimum length of an Initial.
 pub(crate) fn is_initial(frame: &[u8]) -> bool {
-    behind_ipv4(frame).is_some_and(|(protocol, datagram)| {
+    ipv4_payload(frame).is_some_and(|(protocol, datagram)| {
         protocol == 17 && datagram.len() >= 1208 && datagram[8] & 0xc0 == 0xc0
     })
 }
 
-/// The protocol in an IPv4 header, and what is behind it.
-fn behind_ipv4(frame: &[u8]) -> Option<(u8, &[u8])> {
+/// Returns the protocol of an IPv4 header, and the payload.
+fn ipv4_payload(frame: &[u8]) -> Option<(u8, &[u8])> {
     if ip_version(frame) != Some(4) {
         return None;
     }

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Times whole programs on one capture, in turn: what reading alone costs (tcpdump), p0f, and this project's program.
+# Compares whole programs on one capture, in turn: tcpdump (the cost of reading), p0f, and huginn-net.
 #
 #   benches/programs.sh [CAPTURE] [RUNS]
 #
-# Without a capture, or with an empty name, two of 256 MiB are made, of pages and of all captures of this project. p0f
-# can only print its log to a file, and knows neither TLS nor all that this project finds in HTTP. Files are made in
-# BENCH_TMP, which is /tmp unless set; one in memory, as /dev/shm is, keeps the disk out. What is printed becomes a part
-# of benches/README.md (benches/run.sh).
+# Without a capture, or with an empty name, the script makes two of 256 MiB: one of pages, one of all captures of this
+# project. p0f can only print its log to a file, and reads no TLS and less of HTTP. The variable BENCH_TMP names the folder
+# of the files (default: /tmp); a folder in memory, such as /dev/shm, excludes the disk. benches/run.sh writes the output
+# to benches/results/programs.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -40,7 +40,7 @@ make_capture() {
 compare() {
     local counters packets workers commands=()
     [ -r "$1" ] || { echo "$1: cannot be read" >&2; exit 1; }
-    # It is read once, so that no program is the first to do so.
+    # Reads the capture once, so that it is in the page cache for every program.
     counters=$("$program" pcap -q --stats -o /dev/null "$1" 2>&1 || [ $? = 1 ])
     packets=$(sed -n 's/^{"frames":\([0-9]*\).*/\1/p' <<<"$counters")
     local read=${1@Q} at=${out@Q} written n ours="${program@Q} pcap -q"
@@ -60,8 +60,7 @@ compare() {
     commands+=("huginn-net -w 1, p0f's log" "$ours -w 1 --format p0f -o $at/events.log $read || [ \$? = 1 ]")
 
     echo "$(basename "$1"): $packets packets, $(($(stat -Lc %s "$1") >> 20)) MiB, $runs runs each, in turn"
-    # Each writes to a new file: to cut off an old one, and what the file system then does where it is closed, is none of
-    # the programs' work.
+    # Each program writes to a new file, because truncating an old one would count as its work.
     benches/interleave.py --before "rm -f $at/events.* $at/p0f.log" "$runs" "${commands[@]}"
     echo
     for ((n = 0; n < ${#commands[@]}; n += 2)); do

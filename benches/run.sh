@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs benches several times, each time in a process of its own, and writes the medians into benches/results
-# and the selected rows into benches/README.md.
+# Runs benches several times, each time in its own process. Writes the medians to benches/results and selected rows to
+# benches/README.md.
 #
 #   benches/run.sh [tcp|http|tls|ssh|mixed|peers|programs]... [RUNS]
 #
-# Without names all of them, without a number three times each. What is not run stays as it is.
+# The default is all benches, three runs each. Results of the other benches stay unchanged.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,7 +21,7 @@ done
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
-# bench NAME: runs it once; peers and programs are compared in turn, as often as they see fit or as is asked for.
+# bench NAME: runs the bench once. peers and programs run their candidates in turn and several times by themselves.
 bench() {
     case $1 in
         peers)
@@ -42,14 +42,14 @@ machine() {
     echo "${model:-$(uname -m)}, $(nproc) cores, $memory, $(uname -s) $(uname -r), $(rustc --version | cut -d' ' -f1,2)"
 }
 
-# revision: that of the sources, and whether they were changed since. The pages that this script writes do not count.
+# revision: prints the commit, with -dirty if files other than the pages of this script have changed.
 revision() {
     local changed=
     git diff --quiet HEAD -- . ':!benches/README.md' ':!benches/results' || changed=-dirty
     echo "$(git rev-parse --short HEAD)$changed"
 }
 
-# medians FILE...: the table of the first, with the medians of all, and the remarks of the last.
+# medians FILE...: prints the table of the first file with the medians of all files, and the remarks of the last.
 medians() {
     awk -F ' *[|] *' '
         FNR == 1 { file++ }
@@ -98,7 +98,7 @@ medians() {
         }' "$@"
 }
 
-# section NAME: prints the figures of a page.
+# section NAME: prints the figures of a results page.
 section() {
     local files=("$out/$1".*)
     printf '%s; revision %s, %s. ' "$(machine)" "$(revision)" "$(date -u +%F)"
@@ -111,7 +111,7 @@ section() {
     fi
 }
 
-# replace NAME: writes the figures of a page in benches/results.
+# replace NAME: replaces the figures of a page in benches/results.
 replace() {
     local page=benches/results/$1.md
     section "$1" >"$out/section"

@@ -1,4 +1,4 @@
-//! What benches measure, as one table; a part of several benches.
+//! Runs the rows of a bench and prints them as one table; shared by several benches.
 #![allow(dead_code, reason = "no bench uses everything")]
 
 use std::cell::LazyCell;
@@ -21,7 +21,7 @@ const BLOCKS: [usize; 7] = [32, 64, 128, 256, 512, 1024, 2048];
 const BLOCK_WORKERS: NonZeroUsize = number(2);
 /// Samples of each row.
 const SAMPLES: usize = 10;
-/// Processor time is told in this many nanoseconds (proc(5) and sysconf(3): 100 ticks a second on Linux).
+/// Unit of CPU times, in nanoseconds (proc(5) and sysconf(3): 100 ticks a second on Linux).
 const TICK: f64 = 1e7;
 
 /// The benches of a protocol, and their table.
@@ -32,22 +32,23 @@ pub(crate) struct Bench {
     remarks: Vec<String>,
 }
 
-/// Packets that are made when the first row wants them.
+/// Packets that are built when the first row needs them.
 pub(crate) type LazyPackets = LazyCell<Packets, Box<dyn FnOnce() -> Packets>>;
 
 pub(crate) fn lazy(make: impl FnOnce() -> Packets + 'static) -> LazyPackets {
     LazyCell::new(Box::new(make))
 }
 
-/// Hands each of these sets of captures to `measure`, repeated in either way, with its name; each has at least so many
-/// bytes. The third argument of `measure` says whether to measure block sizes: with the new flows of the first set.
+/// Calls `measure` with the name and packets of each set of captures, once for each [`Repeat`]. The packets of a set have
+/// at least the given number of bytes. The third argument tells whether to measure block sizes, which is set for the new
+/// flows of the first set.
 pub(crate) fn each_set(
     sets: &[(&str, &'static [&'static str], usize)],
     mut measure: impl FnMut(&str, &LazyPackets, bool),
 ) {
     for (n, &(name, captures, at_least)) in sets.iter().enumerate() {
         for repeat in Repeat::BOTH {
-            let packets = lazy(move || Packets::of_captures(captures, repeat, at_least, |_| true));
+            let packets = lazy(move || Packets::from_captures(captures, repeat, at_least, |_| true));
             measure(&format!("{name}, {repeat}"), &packets, n == 0 && repeat == Repeat::NewFlows);
         }
     }
@@ -56,9 +57,9 @@ pub(crate) fn each_set(
 struct Row {
     operation: String,
     mode: String,
-    /// Time of a packet; the median of Criterion's samples.
+    /// Nanoseconds per packet: the median of Criterion's samples.
     nanos: f64,
-    /// Processor time of a packet, all threads together, where the system tells.
+    /// CPU nanoseconds per packet of all threads, if the system reports them.
     cpu_nanos: Option<f64>,
     events: u64,
 }
@@ -73,8 +74,8 @@ impl Bench {
         Self { name, criterion, rows: Vec::new(), remarks: Vec::new() }
     }
 
-    /// Measures passes over packets. What is prepared, if the row is wanted, is how many packets they are, and the
-    /// pass, which gives the number of things that it found.
+    /// Measures passes over packets. If the row is selected, `prepare` returns the number of packets and the pass, which
+    /// returns its number of events.
     pub(crate) fn row<F: FnMut() -> u64>(
         &mut self,
         operation: &str,
@@ -103,7 +104,7 @@ impl Bench {
             });
         });
         group.finish();
-        // What came before the samples warmed up.
+        // Earlier samples belong to the warm-up.
         let mut samples = samples.split_off(samples.len().saturating_sub(SAMPLES));
         samples.sort_by(f64::total_cmp);
         if let (Some(&nanos), Some(events)) = (samples.get(samples.len() / 2), events) {
@@ -113,9 +114,8 @@ impl Bench {
         }
     }
 
-    /// Measures all that is made of packets: by the engine alone, with either part of the matching, with both, and
-    /// with both from start to end; with several sizes of a block too, if `sweep` is set. A part is told by its name and
-    /// looks at an event.
+    /// Measures analyses of packets: without matching, with each part of the matching, with both, and with both from start
+    /// to end; also with several block sizes, if `sweep` is set. A part has a name and a function that reads an event.
     pub(crate) fn analyses<P: Protocol<SharedState: Forget>>(
         &mut self,
         name: &str,
@@ -147,8 +147,8 @@ impl Bench {
         }
     }
 
-    /// Measures the sequential engine over packets, with room for its flows from the pass before. What `map` makes of
-    /// an event is let go.
+    /// Measures the sequential engine over packets, with flow memory allocated by the previous pass. Drops the results of
+    /// `map`.
     pub(crate) fn analysis<P: Protocol<SharedState: Forget>, T: Send>(
         &mut self,
         operation: &str,
@@ -167,7 +167,7 @@ impl Bench {
         });
     }
 
-    /// Measures whole analyses, from an empty analyzer to its end: the sequential engine, and each number of workers.
+    /// Measures whole analyses with a new analyzer: the sequential engine, and each number of workers.
     pub(crate) fn whole_analysis<P: Protocol, T: Send>(
         &mut self,
         operation: &str,
@@ -187,7 +187,7 @@ impl Bench {
         }
     }
 
-    /// Measures whole analyses with several sizes of a block, and remarks which size is the quickest.
+    /// Measures whole analyses with several block sizes, and adds a remark with the fastest one.
     pub(crate) fn block_sweep<P: Protocol, T: Send>(
         &mut self,
         operation: &str,
@@ -238,7 +238,7 @@ impl Bench {
     }
 }
 
-/// One pass of an analyzer over packets: how many events there were since it was made.
+/// Runs one pass over packets. Returns the number of events since the analyzer was built.
 fn analyse<P: Protocol, T: Send>(
     analyzer: &mut Analyzer<P>,
     source: impl Source<Error = Infallible> + Send,
@@ -248,7 +248,7 @@ fn analyse<P: Protocol, T: Send>(
     analyzer.analyze_map(source, map, &mut sink).unwrap().events
 }
 
-/// A memory that can be emptied, so that every pass finds the same.
+/// Shared state that can be cleared, so that every pass reports the same events.
 pub(crate) trait Forget {
     fn forget(&mut self);
 }
@@ -257,7 +257,7 @@ impl Forget for () {
     fn forget(&mut self) {}
 }
 
-/// Percents of the time that there is.
+/// Formats the CPU use of one core in percent.
 fn share(percents: f64) -> String {
     let overload = if percents > 100.0 { " OVERLOAD" } else { "" };
     format!("{percents:.2} %{overload}")
@@ -279,7 +279,7 @@ const fn number(number: usize) -> NonZeroUsize {
     NonZeroUsize::new(number).unwrap()
 }
 
-/// Processor time that this process took so far, ended threads included, where the system tells (proc(5)).
+/// Returns the CPU time of this process, ended threads included, if the system reports it (proc(5)).
 fn cpu_nanos() -> Option<f64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     let (_, fields) = stat.rsplit_once(") ")?;

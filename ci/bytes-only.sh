@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# The longest `cargo tree` of a build from bytes alone, in lines.
+# Limit of `cargo tree` of a build without the engine, in lines.
 readonly MAX_LINES=30
 
 main() {
@@ -11,7 +11,7 @@ main() {
     lean huginn-net-tls
     check huginn-net-tls quic
     check huginn-net-tls serde
-    # Its tests use the database, which needs the engine.
+    # No tests here: those of huginn-net-http use the database, which needs the engine.
     cargo clippy -p huginn-net-http --no-default-features -- -D warnings
     cargo clippy -p huginn-net-http --no-default-features --features serde -- -D warnings
     lean huginn-net-http
@@ -28,7 +28,7 @@ lean() {
     local tree lines
     tree=$(cargo tree -p "$1" --no-default-features -e normal)
     lines=$(wc -l <<<"$tree")
-    echo "$1: $lines lines of cargo tree, $MAX_LINES at most"
+    echo "$1: $lines lines of cargo tree, at most $MAX_LINES"
     if [ "$lines" -gt "$MAX_LINES" ] || grep -q huginn-net-core <<<"$tree"; then
         echo "$tree"
         return 1

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Fills fuzz/corpus for the targets that take no whole capture file, from captures/ and the signatures."""
+"""Writes seeds to fuzz/corpus for the targets whose input is no capture file, from captures/ and the signatures."""
 
 import glob
 import os
@@ -45,13 +45,13 @@ def main():
 
 
 def is_segment(frame):
-    """Whether a frame holds TCP or UDP in IPv4, and all of it."""
+    """Whether a frame has a complete TCP or UDP packet over IPv4."""
     fragment = struct.unpack_from("!H", frame, 20)[0] & 0x3FFF
     return frame[12:14] == b"\x08\x00" and frame[23] in (TCP, UDP) and not fragment
 
 
 class Segment:
-    """A TCP segment or UDP datagram out of an IPv4 packet."""
+    """A TCP segment or UDP datagram of an IPv4 packet."""
 
     def __init__(self, ip):
         transport = ip[(ip[0] & 15) * 4 : struct.unpack_from("!H", ip, 2)[0]]
@@ -66,7 +66,7 @@ class Segment:
 
 
 def save_flows(name, segments):
-    """What the target tls_flow takes: each connection, and who speaks first is its client."""
+    """Writes seeds for tls_flow: one connection each, whose first sender is the client."""
     flows = {}
     for segment in segments:
         ends = frozenset((segment.source, segment.destination))
@@ -86,7 +86,7 @@ def save_flows(name, segments):
 
 
 def save_hellos(name, segments):
-    """What the targets client_hello and quic take: records, messages out of them, datagrams, frames."""
+    """Writes seeds for client_hello and quic: records, their messages, datagrams, frames."""
     for i, segment in enumerate(segments):
         payload = segment.payload
         if segment.protocol == TCP and payload[:2] == b"\x16\x03":
@@ -101,7 +101,7 @@ def save_hellos(name, segments):
 
 
 def save_ssh(name, segments):
-    """What the target ssh takes: the bytes of each direction behind the length of its pieces."""
+    """Writes seeds for ssh: the length of the pieces, then the bytes of one direction."""
     directions = {}
     for segment in segments:
         if segment.protocol == TCP and segment.payload:
@@ -123,7 +123,7 @@ def behind_length(data, flag):
 
 
 def save_http2():
-    """What the target http2 takes: recorded connections behind their preface, behind a byte that says how to cut."""
+    """Writes seeds for http2: a byte with the length of the pieces, then a recorded connection after its preface."""
     folder = os.path.join(HERE, "..", "huginn-net-http", "http2")
     for name in os.listdir(folder):
         if name.endswith(".bin"):

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Writes SYNs and SYN+ACKs with one oddity at a time: craft.py OUT.pcap
 
-Each has a client port of its own, 40000 + its place in SYNS. p0f is asked what it makes of them.
+The client port of each is 40000 plus its index in SYNS. The goldens have the output of p0f for each.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ LINUX = MSS + SACK_OK + TIMES + NOP + SCALE
 
 @dataclasses.dataclass
 class Syn:
-    """What an ordinary Linux sends, unless said otherwise."""
+    """A SYN or SYN+ACK; the defaults are those of Linux."""
 
     version: int = 4
     tos: int = 0
@@ -37,7 +37,7 @@ class Syn:
     ttl: int = 64
     ip_options: str = ""
     seq: int = 0x01020304
-    ack: int | None = None  # none: 0, or what an answer acknowledges
+    ack: int | None = None  # None: 0 in a SYN, the acknowledgement of the SYN in a SYN+ACK
     flags: int = SYN
     window: int = 65535
     urgent: int = 0
@@ -76,7 +76,7 @@ SYNS = [
     Syn(flags=SYN | NS),
     Syn(flags=SYN | CWR),
     Syn(payload=b"data"),
-    # Segments that are no SYN to p0f.
+    # Segments that p0f does not take for a SYN.
     Syn(flags=SYN | FIN),
     Syn(flags=SYN | RST),
     Syn(flags=0),
@@ -131,7 +131,7 @@ SYNS = [
     Syn(options=MSS + NOP * 3 + "03"),
     Syn(options=MSS + NOP * 3 + "08"),
     Syn(options=MSS + NOP * 3 + "1e"),
-    # Answers.
+    # SYN+ACKs.
     Syn(answer=Syn()),
     Syn(answer=Syn(ttl=255, window=1460, options=MSS)),
     Syn(answer=Syn(ack=0)),
@@ -142,7 +142,7 @@ SYNS = [
     Syn(options="020403e8", answer=Syn(window=4000, options=MSS)),
     Syn(options="020403e8" + NOP * 2 + TIMES, answer=Syn(window=3952, options=MSS + NOP * 2 + TIMES)),
     Syn(version=6, answer=Syn(version=6, flow_label=5)),
-    # What p0f's own p0f-sendsyn sends.
+    # The SYN of p0f-sendsyn.
     Syn(window=1337, options="02040533", answer=Syn(options=MSS)),
 ]
 

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Cuts the SYN and the SYN+ACK of recorded connections into IP fragments, in every way that a decoder must bear.
+"""Splits the SYN and the SYN+ACK of recorded connections into IP fragments, in every way that a decoder must support.
 
     fragment.py ETHERNET.pcap OUT.pcap
 
-One connection for each entry of WAYS. No kernel cuts segments this short.
+One connection for each entry of VARIANTS. No kernel fragments segments this short.
 """
 
 import struct
@@ -11,8 +11,8 @@ import sys
 
 from packets import ETHERNET, connections, ether, with_checksum, write
 
-# Pieces of the 40-byte segment as (first byte, end), in the order in which they are sent.
-WAYS = [
+# Fragments of the 40-byte segment as (first byte, end), in the order of transmission.
+VARIANTS = [
     [(0, 24), (24, 40)],
     [(24, 40), (0, 24)],
     [(8, 16), (32, 40), (0, 8), (24, 32), (16, 24)],
@@ -24,7 +24,7 @@ WAYS = [
 def main(source, target):
     recorded = connections(source)[0]
     frames = []
-    for index, way in enumerate(WAYS):
+    for index, way in enumerate(VARIANTS):
         for packet in (p.in_connection(index) for p in recorded):
             if packet.flags & 0x02:
                 pieces = [fragment(packet, index, *piece) for piece in way]

@@ -1,23 +1,25 @@
 #!/usr/bin/env bash
-# Makes the goldens of the captures from the reference tools, p0f and tshark (Debian packages of these names).
+# Makes the goldens of the captures with the reference tools p0f and tshark (Debian packages of these names).
 #
-#   captures/tools/golden.sh --check [NAME...]  write nothing; fail if a golden differs from what the tools say
-#   captures/tools/golden.sh --bless NAME...    ask the tools again, show the difference and write the goldens
-#   captures/tools/golden.sh --bless --all      the same for every capture
+#   captures/tools/golden.sh --check [NAME...]  compare the goldens with the output of the tools; write nothing
+#   captures/tools/golden.sh --bless NAME...    run the tools, show the difference and write the goldens
+#   captures/tools/golden.sh --bless --all      run the tools and write the goldens of every capture
+#
+# Exit status: 0 if all goldens are up to date or written, 1 if --check finds a difference, 2 for wrong usage.
 #
 # The goldens of a capture are NAME.p0f and NAME.tshark, also NAME.ja3 and NAME.ja4 for TLS, NAME.http for HTTP and
 # NAME.ssh for SSH.
 #
-# NAME.p0f is the log of p0f 3.09b with this project's own database, in UTC. Captures on whose link type or
-# tunnel p0f is silent have none.
-# NAME.tshark lists every SYN and SYN+ACK, a line each, of the innermost headers:
-#   frame, source, port, destination, port, sequence number, acknowledgement number, TTL, window, MSS, window scale
-# with empty fields where an option is absent.
-# NAME.http lists the exchanges of http-* in order, a line for each head: source, port, 1 or 2 for the version of HTTP,
-#   method and target, or status
-# NAME.ssh lists the identification strings and fingerprints of ssh-*, a line for each that tshark shows: source, port,
-#   then `banner` and the identification string, or `hassh` or `hasshserver` with the fingerprint and its algorithms
-# NAME.ja3 and NAME.ja4 are what ja4_by_hand.py makes of tshark's dissection of tls-*, quic-*, dtls-* and starttls-*.
+# NAME.p0f is the log of p0f 3.09b with this project's own database, in UTC. It is absent if p0f logs nothing, because it
+#   does not support the link type or the tunnel.
+# NAME.tshark has one line for every SYN and SYN+ACK, from the innermost headers:
+#   frame, source, port, destination, port, sequence number, acknowledgement number, TTL, window, MSS, window scale.
+#   A field is empty if its option is absent.
+# NAME.http (http-*) has one line for each head, in order: source, port, HTTP version (1 or 2), then method and target, or
+#   status.
+# NAME.ssh (ssh-*) has one line for each identification string and each fingerprint that tshark shows: source, port, then
+#   `banner` and the identification string, or `hassh` or `hasshserver` with the fingerprint and its algorithms.
+# NAME.ja3 and NAME.ja4 (tls-*, quic-*, dtls-*, starttls-*) come from tshark's dissection, through ja4_by_hand.py.
 set -euo pipefail
 export TZ=UTC LC_ALL=C
 
@@ -26,8 +28,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 database_folder=$captures/../huginn-net-db/signatures
 readonly KINDS="p0f tshark ja3 ja4 http ssh"
 
-# UTC by a name under which half of the year is a summer time without a shift. p0f reads the Date of a response with
-# tm_isdst left unset: in plain UTC that moves some by an hour, and not the same ones each time.
+# UTC with a summer time of zero shift. p0f parses the Date of a response with tm_isdst uninitialised; in plain UTC that
+# shifts some dates by an hour, and different ones in each run.
 readonly P0F_ZONE=UTC0UTC0,M3.2.0,M11.1.0
 
 tmp=$(mktemp -d)
@@ -38,11 +40,21 @@ main() {
     [ $# = 0 ] || shift
     case $mode in
     --check) [ $# -gt 0 ] || set -- --all ;;
-    --bless) [ $# -gt 0 ] || usage ;;
-    --help) usage 0 ;;
-    *) usage ;;
+    --bless) [ $# -gt 0 ] || usage_error "--bless needs the name of a capture, or --all" ;;
+    --help)
+        usage
+        exit
+        ;;
+    *) usage_error "use --check, --bless or --help" ;;
     esac
-    [ "$1" != --all ] || set -- $(all_names)
+    if [ "$1" = --all ]; then
+        [ $# = 1 ] || usage_error "--all takes no names: $2"
+        set -- $(all_names)
+    fi
+    for name; do
+        [ "$name" != --all ] || usage_error "--all takes no names: $1"
+        [ -n "$(capture_of "$name")" ] || usage_error "no such capture: $name"
+    done
     cat "$database_folder"/*.fp >"$tmp/database.fp"
     for name; do
         mkdir "$tmp/$name"
@@ -54,8 +66,13 @@ main() {
 }
 
 usage() {
-    sed -n '2,/^# NAME.p0f/{/^# NAME.p0f/!s/^# \{0,1\}//p}' "$0" >&2
-    exit "${1:-2}"
+    sed -n '2,/^# NAME.p0f/{/^# NAME.p0f/!s/^# \{0,1\}//p}' "$0"
+}
+
+usage_error() {
+    echo "golden.sh: $1" >&2
+    usage >&2
+    exit 2
 }
 
 all_names() {
@@ -73,14 +90,10 @@ capture_of() {
     done
 }
 
-# goldens NAME FOLDER: writes what the tools say.
+# goldens NAME FOLDER: writes the output of the tools.
 goldens() {
     local name=$1 out=$2/$1 capture
     capture=$(capture_of "$name")
-    if [ -z "$capture" ]; then
-        echo "No such capture: $name" >&2
-        exit 2
-    fi
     p0f_view "$capture" "$out.p0f"
     tshark_view "$capture" "$out.tshark"
     case $name in
@@ -90,7 +103,7 @@ goldens() {
     esac
 }
 
-# compare NAME FOLDER: shows how the goldens differ from those in the folder; fails if they do.
+# compare NAME FOLDER: shows the difference between the goldens and those in the folder; fails if there is one.
 compare() {
     local kind differ=0 folder
     folder=$(dirname "$(capture_of "$1")")
@@ -102,7 +115,7 @@ compare() {
     return $differ
 }
 
-# bless NAME FOLDER: replaces the goldens by those in the folder.
+# bless NAME FOLDER: replaces the goldens with those in the folder.
 bless() {
     local kind folder
     folder=$(dirname "$(capture_of "$1")")
@@ -113,7 +126,7 @@ bless() {
 }
 
 p0f_view() {
-    # p0f appends to its log, and leaves none if it cannot read the file.
+    # p0f appends to its log, and writes none if it cannot read the file.
     rm -f "$tmp/log"
     if ! TZ=$P0F_ZONE p0f -f "$tmp/database.fp" -r "$1" -o "$tmp/log" >"$tmp/p0f.out" 2>&1; then
         if ! grep -q 'prepare_pcap()\|prepare_bpf()' "$tmp/p0f.out"; then
@@ -124,9 +137,9 @@ p0f_view() {
     if [ -s "$tmp/log" ]; then cat "$tmp/log" >"$2"; fi
 }
 
-# The last occurrence of a field is the innermost; ip.* and ipv6.* both occur where one tunnels the other.
+# The last occurrence of a field is the innermost. ip.* and ipv6.* both occur if one tunnels the other.
 tshark_view() {
-    # CAPWAP carries 802.11 headers as they are (RFC 5416), or with two bytes swapped, as Cisco does.
+    # CAPWAP carries 802.11 headers unchanged (RFC 5416), or with two bytes swapped (Cisco).
     local swap=FALSE
     case $1 in *swapped*) swap=TRUE ;; esac
     # shellcheck disable=SC2046
@@ -144,11 +157,11 @@ tshark_view() {
 tls_view() {
     local options=()
     case $1 in
-    # AUTH SSL, to which tshark's FTP is blind: what is TLS on that port it takes without having seen it agreed.
+    # tshark's FTP dissector does not know AUTH SSL; this option makes it try TLS on the port at once.
     */starttls-ftp.pcap) options=(-d tcp.port==21,tls) ;;
-    # DTLS 1.3 begins its ciphertexts otherwise, and a datagram that holds a ServerHello too it lets go.
+    # tshark rejects a datagram with a ServerHello and ciphertext of DTLS 1.3, whose header differs; force DTLS.
     */dtls-13.pcap | */dtls-chromium.pcap | */dtls-firefox.pcap) options=(-d udp.port==1024-65535,dtls) ;;
-    # Padding that counts as payload stands where the hello does: to tshark the hello repeats it.
+    # The padding counts as payload and has the sequence numbers of the hello: tshark takes the hello for a retransmission.
     */tls-made-padded-acks.pcap)
         options=(-o tcp.analyze_sequence_numbers:FALSE -o tcp.desegment_tcp_streams:FALSE)
         ;;
@@ -160,7 +173,7 @@ tls_view() {
     python3 "$here/ja4_by_hand.py" "$1" "$2.ja3" "$2.ja4" "${options[@]}"
 }
 
-# After a Version Negotiation tshark keeps the keys of the version before: up to frame $3 and after it are read apart.
+# tshark keeps the keys of the first version after a Version Negotiation, so frames up to $3 and later ones are read apart.
 tls_view_in_two() {
     local part=$tmp/part
     editcap -F pcap -r "$1" "$part-1.pcap" "1-$3"
@@ -172,7 +185,7 @@ tls_view_in_two() {
         "$part-1.ja3" "$part-2.ja3" >"$2.ja3"
 }
 
-# Several heads may be in one packet: their fields stand side by side. Priority frames of HTTP/2 have no headers.
+# One packet may have several heads; tshark joins their fields with '|'. HTTP/2 PRIORITY frames have no headers.
 http_view() {
     # shellcheck disable=SC2046
     tshark -r "$1" -d tcp.port==8081-8099,http -Y 'http.request or http.response or http2.headers' \
@@ -187,7 +200,7 @@ http_view() {
             { list(1, $4, $5); list(1, $6, ""); list(2, $7, $8); list(2, $9, "") }' >"$2"
 }
 
-# A banner and a fingerprint may be in one packet. Bytes that are not UTF-8 tshark replaces by U+FFFD.
+# One packet may have a banner and a fingerprint. tshark replaces bytes that are not UTF-8 with U+FFFD.
 ssh_view() {
     # shellcheck disable=SC2046
     tshark -r "$1" -d tcp.port==2200-2299,ssh -Y 'ssh.protocol or ssh.kex.hassh or ssh.kex.hasshserver' \

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""JA4 worked out by its definition from what tshark dissects, and tshark's own JA3 and JA3S.
+"""Computes JA4 by its definition from tshark's dissection, and copies tshark's own JA3 and JA3S.
 
     ja4_by_hand.py CAPTURE OUT.ja3 OUT.ja4 [TSHARK ARGUMENT...]
 
@@ -8,8 +8,8 @@ OUT.ja4 has a line for every ClientHello, in the order of the capture:
 OUT.ja3 has one for every ClientHello and ServerHello:
   frame, source address, source port, `client` or `server`, the full string, its MD5
 
-This is the definition (FoxIO's technical_details/JA4.md) read plainly, with nothing of this project's parser in it:
-tshark takes the packets apart, joins segments, decrypts QUIC's Initials, and names the fields.
+The script implements the definition (FoxIO's technical_details/JA4.md) without this project's parser: tshark dissects the
+packets, reassembles segments, decrypts QUIC's Initials, and names the fields.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ import xml.etree.ElementTree as ET
 
 CLIENT_HELLO, SERVER_HELLO = "1", "2"
 SNI, SIGNATURE_ALGORITHMS, ALPN, SUPPORTED_VERSIONS = 0x0000, 0x000D, 0x0010, 0x002B
-# Padding, session_ticket, pre_shared_key and early_data come and go with a session.
+# Padding, session_ticket, pre_shared_key and early_data: whether they are sent depends on the session.
 OF_A_SESSION = {0x0015, 0x0023, 0x0029, 0x002A}
 VERSIONS = {
     0x0304: "13",
@@ -42,7 +42,7 @@ class Message:
         self.element, self.prefix = element, prefix
 
     def named(self, name, under=None):
-        """Every field of that name below `under`, or in the whole message."""
+        """Every field of this name below `under`, or in the whole message."""
         full = self.prefix + ".handshake." + name
         return [f for f in (self.element if under is None else under).iter("field") if f.get("name") == full]
 
@@ -77,12 +77,12 @@ def digest(text):
 
 
 def suites(hello):
-    """In a hello of SSL 2.0 they are three bytes wide; the first is 0 in those that TLS has too."""
+    """Returns the cipher suites. In an SSL 2.0 hello they have three bytes; those of TLS begin with 0."""
     return hello.numbers("ciphersuite") or [spec for spec in hello.numbers("cipherspec") if spec <= 0xFFFF]
 
 
 def ja3(hello):
-    """As tshark has it; of a hello of SSL 2.0 it has none, and there is but the version and the suites."""
+    """Returns tshark's JA3. An SSL 2.0 hello has none; its JA3 is the version and the suites."""
     if hello.named("ciphersuite"):
         return hello.text("ja3_full"), hello.text("ja3")
     full = f"{hello.numbers('version')[0]},{'-'.join(map(str, suites(hello)))},,,"
@@ -96,7 +96,7 @@ def version(hello, extensions):
 
 
 def age(number):
-    """From old to new. DTLS counts down: 1.0 is 0xfeff, 1.3 is 0xfefc; Firefox names TLS 1.2 beside those."""
+    """Sort key, old to new. DTLS counts down: 1.0 is 0xfeff, 1.3 is 0xfefc; Firefox lists TLS 1.2 beside those."""
     return 0x10000 - number if number >= 0xFE00 else number - 0x10000
 
 
@@ -142,7 +142,7 @@ def ja4(hello, transport):
 
 
 def messages(packet):
-    """(transport, message) of each handshake message in a packet. TLS stands inside QUIC, or after TCP."""
+    """(transport, message) of each handshake message in a packet. TLS is inside QUIC, or after TCP."""
     seen = set()
     for proto in packet.iter("proto"):
         for field in proto.iter("field"):
@@ -181,7 +181,7 @@ def main(capture, ja3_path, ja4_path, *arguments):
         for transport, message in messages(packet):
             kind = message.text("type")
             if kind == CLIENT_HELLO and not suites(message):
-                continue  # a fragment; the whole message is shown with its last one
+                continue  # a fragment; tshark shows the whole message with the last one
             if kind == CLIENT_HELLO:
                 ja4_lines.append((*source(packet), *ja4(message, transport)))
                 ja3_lines.append((frame, *source(packet), "client", *ja3(message)))

@@ -1,6 +1,6 @@
-# The laboratory of record.sh, record-tls.sh, record-http.sh and record-hosts.sh: network namespaces, a web server,
-# tcpdump. Sourced by them; they say in PROGRAMS and PACKAGES what they run and where Debian has it. Two laboratories
-# run side by side if LAB, with which the names of their namespaces begin, is not the same.
+# The test network of the record*.sh scripts, which source this file: network namespaces, a web server, tcpdump. PROGRAMS and
+# PACKAGES of the script list the programs that it runs and their Debian packages. LAB is the prefix of the namespaces'
+# names; test networks with different prefixes can run at the same time.
 
 readonly LAB=${LAB:-hn}
 readonly CLIENT_NS=$LAB-client OTHER_NS=$LAB-other ROUTER_NS=$LAB-router SERVER_NS=$LAB-server
@@ -23,17 +23,17 @@ check_programs() {
         command -v "$program" >/dev/null || missing+=" $program"
     done
     if [ -n "$missing" ]; then
-        echo "missing:$missing" >&2
-        echo "install them with: apt-get install" $PACKAGES >&2
+        echo "missing programs:$missing" >&2
+        echo "install them: apt-get install" $PACKAGES >&2
         exit 1
     fi
     if [ "$(id -u)" != 0 ]; then
-        echo "network namespaces need root" >&2
+        echo "network namespaces need root; run the script with sudo" >&2
         exit 1
     fi
 }
 
-# Two namespaces and a cable.
+# lab_up [MTU]: creates two namespaces and a veth pair.
 lab_up() {
     local mtu=${1:-1500}
     ip netns add $CLIENT_NS
@@ -42,19 +42,19 @@ lab_up() {
         peer name hn-b netns $SERVER_NS address $SERVER_MAC mtu "$mtu"
     address $CLIENT_NS hn-a $CLIENT4/24
     address $SERVER_NS hn-b $SERVER4/24
-    if [ "$mtu" -ge 1280 ]; then # the least that IPv6 takes
+    if [ "$mtu" -ge 1280 ]; then # minimum MTU of IPv6
         address $CLIENT_NS hn-a $CLIENT6/64
         address $SERVER_NS hn-b $SERVER6/64
     fi
 }
 
-# The same, where segments leave as a wire would carry them, not joined for the network card, and with whole checksums;
-# and $tmp/hosts, by which www.example.test is the server.
+# Creates the same without offload, so that segments and checksums are as on a wire. Writes $tmp/hosts, in which
+# www.example.test is the server.
 lab_up_as_wired() {
     lab_up
     client ethtool -K hn-a tso off gso off gro off tx off >/dev/null
     server ethtool -K hn-b tso off gso off gro off tx off >/dev/null
-    # The machine's own name too: where there is a route, Firefox waits for an answer to that.
+    # The machine's own name, too: with a default route, Firefox waits for its resolution.
     printf '127.0.0.1 localhost %s\n%s www.example.test\n' "$(uname -n)" $SERVER4 >"$tmp/hosts"
 }
 
@@ -91,7 +91,7 @@ both() {
     server "$@"
 }
 
-# A self-signed certificate, made anew and thrown away with $tmp.
+# Makes a self-signed certificate, which is deleted with $tmp.
 certificate() {
     [ -e "$tmp/key.pem" ] || openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 \
         -subj /CN=www.example.test -addext subjectAltName=DNS:www.example.test \

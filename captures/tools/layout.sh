@@ -1,4 +1,4 @@
-# Where captures lie: captures/PROTOCOL/NAME/NAME.EXT, with their goldens beside them. Sourced by the other scripts.
+# Paths of captures and goldens: captures/PROTOCOL/NAME/NAME.EXT. Sourced by the other scripts.
 
 captures=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly captures

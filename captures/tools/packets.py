@@ -1,4 +1,4 @@
-"""Packets out of capture files and back, for the programs of this folder."""
+"""Reads and writes packets of capture files, for the scripts of this folder."""
 
 import dataclasses
 import struct
@@ -58,7 +58,7 @@ def connections(path):
 
 
 def ether(packet, ether_type, payload):
-    """IEEE 802.3; padded to its least length, as a wire would."""
+    """IEEE 802.3; padded to the minimum length, as on a wire."""
     source, destination = packet.ends((CLIENT_MAC, SERVER_MAC))
     return (destination + source + struct.pack("!H", ether_type) + payload).ljust(60, b"\0")
 
@@ -92,7 +92,7 @@ def read(path):
 
 
 def write(path, link, frames, order="<"):
-    """A nanosecond pcap file of frames as `read` gives them, in the order of time."""
+    """Writes frames, as `read` returns them, to a nanosecond pcap file in the order of time."""
     with open(path, "wb") as f:
         f.write(struct.pack(order + "IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, link))
         for nanos, frame in sorted(frames, key=lambda frame: frame[0]):

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Makes the pure ACKs of a recording as some network cards capture them: Ethernet padding counts as payload.
+"""Changes the pure ACKs of a recording to what some network cards deliver: Ethernet padding counts as payload.
 
     pad.py ETHERNET.pcap OUT.pcap
 
-An IPv4 packet of 40 bytes is shorter than an Ethernet frame may be, so a frame has 6 bytes of padding behind it. Here the IP
-total length is 46. Timestamps (RFC 7323) are taken out: with them an ACK is long enough. IPv6 packets are left out.
+An IPv4 packet of 40 bytes is shorter than the minimum of Ethernet, so its frame has 6 bytes of padding. The script sets the
+IP total length to 46. It removes timestamps (RFC 7323), with which an ACK needs no padding, and drops IPv6 packets.
 """
 
 import struct

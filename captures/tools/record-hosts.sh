@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Records what a memory of hosts is to be judged by: hosts that stay what they are, and addresses that several share.
-# Each capture is made in network namespaces of its own.
+# Records captures that test host profiles: hosts that do not change, and addresses that several hosts share. Each capture
+# is recorded in its own network namespaces.
 #
-#   captures/tools/record-hosts.sh             record everything anew but hosts-plain, which takes an hour
+#   captures/tools/record-hosts.sh             record all captures again except hosts-plain, which takes an hour
 #   captures/tools/record-hosts.sh NAME...     record only these
 #   captures/tools/record-hosts.sh plain-host  record hosts-plain
 #   captures/tools/record-hosts.sh --list      list the names
 #
-# As record.sh does.
+# Requirements and addresses are those of record.sh.
 set -euo pipefail
 
 readonly PACKAGES="curl ethtool iproute2 iptables nginx openssl procps squid tcpdump"
@@ -21,11 +21,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 readonly INSIDE4=198.51.100.1 OTHER4=203.0.113.1 ROUTER4=$CLIENT4
 
-# The server has three: from peer to peer Linux changes the offset of its timestamps (as recorded here, even from
-# connection to connection) and the run of its source ports.
+# The server has three addresses: for each peer, Linux uses another timestamp offset (in these recordings even for each
+# connection) and another sequence of source ports.
 readonly SERVERS4="$SERVER4 192.0.2.3 192.0.2.4"
 
-# What browsers send, in their order.
+# The headers of browsers, in their order.
 readonly FIREFOX=(-A 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0'
     -H 'Accept: text/html,*/*;q=0.8' -H 'Accept-Language: en-US,en;q=0.5' -H 'Accept-Encoding: gzip, deflate'
     -H 'Connection: keep-alive' -H 'Upgrade-Insecure-Requests: 1')
@@ -42,7 +42,7 @@ main() {
         return
     fi
     lab_start
-    chmod 711 "$tmp" # for squid, which gives up root
+    chmod 711 "$tmp" # for squid, which drops root's privileges
     local name
     for name in ${*:-$NAMES}; do
         echo "== $name"
@@ -54,18 +54,18 @@ main() {
 other() { ip netns exec $OTHER_NS "$@"; }
 router() { ip netns exec $ROUTER_NS "$@"; }
 
-# get CLIENT URL [ARGUMENT...]: a page for client or other, on a connection of its own.
+# get CLIENT URL [ARGUMENT...]: requests a page from `client` or `other`, on a new connection.
 get() { "$1" curl -sSk -o /dev/null --max-time 15 "${@:3}" "$2"; }
 
-# The two namespaces of lab.sh, the server with three addresses.
+# The two namespaces of lab.sh; the server has three addresses.
 one_client() {
     lab_up_as_wired
     address $SERVER_NS hn-b 192.0.2.3/24 192.0.2.4/24
     nginx_up
 }
 
-# Two clients, each with a cable of its own to the router; the server beyond it. The other client's stack is made to be
-# like that of Windows without window scaling.
+# Two clients, each with a veth pair to the router, and the server behind it. The other client's stack is configured like
+# that of Windows without window scaling.
 two_clients() {
     local ns
     for ns in $CLIENT_NS $OTHER_NS $ROUTER_NS $SERVER_NS; do ip netns add "$ns"; done
@@ -87,7 +87,7 @@ cable() {
     address $ROUTER_NS "$3" "$4/24"
 }
 
-# Both clients behind one address, by turns.
+# Both clients behind one address (NAT), in turn.
 record_hosts_nat() {
     two_clients
     router sysctl -qw net.ipv4.ip_forward=1
@@ -103,7 +103,7 @@ record_hosts_nat() {
     stop_recording
 }
 
-# A Linux that says in turn what it is, that it is Windows and that it is an iPhone.
+# One Linux host that sends the User-Agent of Linux, Windows and an iPhone in turn.
 record_hosts_ua() {
     one_client
     record "$(capture hosts-ua.pcap)" $CLIENT_NS hn-a tcp
@@ -116,7 +116,7 @@ record_hosts_ua() {
     stop_recording
 }
 
-# Squid before the server, for both clients; seen on all sides of it.
+# Squid as reverse proxy for both clients, recorded on all its interfaces.
 record_hosts_proxy() {
     two_clients
     cat >"$tmp/squid.conf" <<CONF
@@ -147,14 +147,14 @@ CONF
     stop_recording
 }
 
-# Both ends count from their start: one clock, whoever it is shown to.
+# Timestamps without the random offset at both ends: one clock for all peers.
 record_hosts_uptime() {
     one_client
     both sysctl -qw net.ipv4.tcp_timestamps=2
     record_slow hosts-uptime
 }
 
-# The same as Linux comes, with offsets at random.
+# The same with Linux's default, random offsets.
 record_hosts_random_offset() {
     one_client
     record_slow hosts-random-offset
@@ -167,7 +167,7 @@ record_slow() {
     stop_recording
 }
 
-# A request as curl's, its lines a second apart; the connection ends a second after the answer.
+# Sends curl's request one line a second; the connection ends a second after the response.
 get_slowly() {
     # shellcheck disable=SC2016
     client bash -c 'exec 3<>"/dev/tcp/$1/80"
@@ -178,8 +178,8 @@ get_slowly() {
         timeout 1 cat <&3 >/dev/null || true' bash "$1"
 }
 
-# One client over 62 minutes: a request every 24 seconds to the next of the addresses, every 20th time over TLS.
-# The heads are kept whole, certificates are not.
+# One client over 62 minutes: a request every 24 seconds to the next of the addresses, every 20th over TLS. The snapshot
+# length keeps heads complete and truncates certificates.
 record_plain_host() {
     one_client
     record "$(capture hosts-plain.pcap)" $CLIENT_NS hn-a -s 600 tcp

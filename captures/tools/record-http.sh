@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Records HTTP over cleartext between real programs, each capture in network namespaces of its own.
 #
-#   captures/tools/record-http.sh          record everything anew
+#   captures/tools/record-http.sh          record all captures again
 #   captures/tools/record-http.sh NAME...  record only these
 #   captures/tools/record-http.sh --list   list the names
 #
-# As record.sh does; besides Debian's packages it wants Go, Maven, npm and pip, with which it fetches and builds
-# programs in a temporary folder, on the outside of the namespaces.
+# Requirements and addresses are those of record.sh. The script also needs Go, Maven, npm and pip, with which it downloads
+# and builds programs in a temporary folder, outside the namespaces.
 set -euo pipefail
 
 readonly PACKAGES="apache2 apache2-utils aria2 axel busybox caddy chromium curl ethtool firefox-esr git h2o haproxy
@@ -33,7 +33,7 @@ main() {
         return
     fi
     lab_start
-    chmod 711 "$tmp" # for servers that give up root
+    chmod 711 "$tmp" # for servers that drop root's privileges
     local name
     for name in ${*:-$NAMES}; do
         echo "== $name"
@@ -43,10 +43,10 @@ main() {
     done
 }
 
-# A client that finds www.example.test; the mount is its own. What it prints is of no interest.
+# Runs a client that resolves www.example.test, in its own mount namespace, and discards its output.
 named() { client sh -c 'mount --bind "$0" /etc/hosts && exec "$@"' "$tmp/hosts" "$@" >"$tmp/client.log" 2>&1; }
 
-# serve PORT COMMAND...: a server, until the laboratory ends.
+# serve PORT COMMAND...: starts a server, which runs until lab_down.
 serve() {
     local port=$1
     shift
@@ -59,7 +59,7 @@ serve() {
 
 start() { record "$(capture "$1.pcap")" $CLIENT_NS hn-a tcp; }
 
-# A page that loads a style, a script and a picture, asks for data and then goes on to the next page.
+# Writes a page that loads a style, a script and a picture, fetches data, and then opens the next page.
 site_up() {
     nginx_up
     cp "$programs/index.html" "$programs/next.html" "$tmp/www"
@@ -85,7 +85,7 @@ record_http_firefox() {
     stop_recording
 }
 
-# A page with bodies of the web's sizes; curl gets three of its files. The rest stands in http-programs/page.py.
+# A page with bodies of typical sizes, of which curl requests three files; http-programs/page.py has the sizes.
 record_http_pages() {
     mkdir -p "$tmp/page"
     python3 "$programs/page.py" "$tmp/page"
@@ -97,7 +97,7 @@ record_http_pages() {
     stop_recording
 }
 
-# A server as it stands on the web: types, compression. Writes its configuration and names the file.
+# Writes the configuration of a typical web server (types, compression) and prints the file's path.
 page_conf() {
     cat >"$tmp/page.conf" <<CONF
 daemon off; pid $tmp/page.pid; error_log $tmp/page.err; user root; worker_processes 1;
@@ -112,7 +112,7 @@ CONF
     echo "$tmp/page.conf"
 }
 
-# Each with a profile of its own; long enough for both pages.
+# Each browser has its own profile, and runs long enough for both pages.
 chromium_page() {
     local profile
     profile=$(mktemp -d "$tmp/chromium-XXXX")
@@ -206,7 +206,7 @@ record_http_servers() {
     serve 8085 busybox httpd -f -p 8085 -h "$tmp/www"
     serve 8086 php -S 0.0.0.0:8086 -t "$tmp/www"
     start http-servers
-    ask 80 $(seq 8081 8086)
+    request 80 $(seq 8081 8086)
     stop_recording
 }
 
@@ -223,7 +223,7 @@ record_http_servers_python() {
     serve 8087 python3 "$tmp/app.py" wsgiref 8087
     serve 8088 env PYTHONPATH="$tmp" "$tmp/venv/bin/hypercorn" -b 0.0.0.0:8088 app:asgi
     start http-servers-python
-    ask $(seq 8081 8088)
+    request $(seq 8081 8088)
     stop_recording
 }
 
@@ -236,12 +236,12 @@ record_http_servers_others() {
     tomcat 8084
     jetty 8085
     start http-servers-others
-    ask $(seq 8081 8085)
+    request $(seq 8081 8085)
     stop_recording
 }
 
-# ask PORT...: a page, the same if it has changed since, and what is not there, each on a connection of its own.
-ask() {
+# request PORT...: requests a page, the page if it has changed, and a missing page, each on its own connection.
+request() {
     local port now
     now=$(date -u '+%a, %d %b %Y %H:%M:%S GMT')
     for port in "$@"; do
@@ -251,7 +251,7 @@ ask() {
     done
 }
 
-# Each writes a configuration for a port and names the file; apache_conf PORT PROTOCOLS.
+# Each writes a configuration for a port and prints the file's path; apache_conf PORT PROTOCOLS.
 apache_conf() {
     cat >"$tmp/apache.conf" <<CONF
 ServerRoot /usr/lib/apache2
@@ -315,7 +315,7 @@ jetty() {
         --module=http,deploy jetty.http.port="$1"
 }
 
-# In front of nginx: what they let through, and what they answer themselves.
+# Proxies in front of nginx: forwarded responses, and responses of their own.
 record_http_proxies() {
     nginx_up
     cat >"$tmp/haproxy.conf" <<CONF
@@ -367,7 +367,7 @@ record_http_pipelined() {
     stop_recording
 }
 
-# Bodies that end in every way, and answers without one.
+# Bodies with every kind of framing, and responses without a body.
 record_http_bodies() {
     serve 8080 python3 "$programs/exchanges.py" serve 8080
     start http-bodies
@@ -377,7 +377,7 @@ record_http_bodies() {
     stop_recording
 }
 
-# From HTTP/1.1 to HTTP/2, and to what is no HTTP.
+# Upgrades from HTTP/1.1 to HTTP/2 and to another protocol.
 record_http_upgrades() {
     site_up
     serve 8081 apache2 -X -f "$(apache_conf 8081 "h2c http/1.1")"
@@ -390,7 +390,7 @@ record_http_upgrades() {
     stop_recording
 }
 
-# HTTP/2 by prior knowledge: a request, a page with all that it names, padding.
+# HTTP/2 with prior knowledge: a request, a page with its resources, padding.
 record_http_h2c() {
     site_up
     start http-h2c

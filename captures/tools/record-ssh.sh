@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Records SSH between real programs, each capture in network namespaces of its own.
 #
-#   captures/tools/record-ssh.sh          record everything anew
+#   captures/tools/record-ssh.sh          record all captures again
 #   captures/tools/record-ssh.sh NAME...  record only these
 #   captures/tools/record-ssh.sh --list   list the names
 #
-# As record.sh does; besides Debian's packages it wants Go and pip, with which it fetches and builds programs in a
-# temporary folder, on the outside of the namespaces. Only the first packets of every flow are kept: the connections end
-# after the key exchange, and nobody logs in.
+# Requirements and addresses are those of record.sh. The script also needs Go and pip, with which it downloads and builds
+# programs in a temporary folder, outside the namespaces. It keeps only the first packets of every flow: the connections
+# end after the key exchange, without a login.
 set -euo pipefail
 
 readonly PACKAGES="curl dropbear-bin ethtool gcc iproute2 libssh-dev openssh-client openssh-server putty-tools python3
@@ -30,7 +30,7 @@ main() {
         return
     fi
     lab_start
-    mkdir -p /run/sshd # where sshd gives up its rights
+    mkdir -p /run/sshd # for the privilege separation of sshd
     local name
     for name in ${*:-$NAMES}; do
         echo "== $name"
@@ -40,10 +40,10 @@ main() {
     done
 }
 
-# A client; that it does not get in is what it is meant to do.
+# try COMMAND...: runs a client, whose login is meant to fail.
 try() { client timeout 10 "$@" >"$tmp/client.log" 2>&1 </dev/null || true; }
 
-# serve PORT COMMAND...: a server, until the laboratory ends.
+# serve PORT COMMAND...: starts a server, which runs until lab_down.
 serve() {
     local port=$1
     shift
@@ -54,14 +54,14 @@ serve() {
     done
 }
 
-# start: records what the client's interface sees; keep NAME PACKETS: ends that and trims it.
+# start: starts recording the client's interface. keep NAME PACKETS: stops, and keeps the first packets of every flow.
 start() { record "$tmp/whole.pcap" $CLIENT_NS hn-a tcp; }
 keep() {
     stop_recording
     python3 "$here/trim.py" "$tmp/whole.pcap" "$(capture "$1.pcap")" "$2"
 }
 
-# openssh PORT [OPTION...]: OpenSSH's server.
+# openssh PORT [OPTION...]: starts OpenSSH's server.
 openssh() {
     local port=$1
     shift
@@ -75,7 +75,7 @@ dropbear_server() {
     serve "$1" dropbear -F -E -r "$tmp/dropbear_key" -p "$1" -P "$tmp/dropbear.pid"
 }
 
-# ssh_to ADDRESS [ARGUMENT...]: OpenSSH's client.
+# ssh_to ADDRESS [ARGUMENT...]: runs OpenSSH's client.
 ssh_to() {
     local address=$1
     shift
@@ -185,7 +185,7 @@ record_ssh_small_segments() {
     keep ssh-small-segments 30
 }
 
-# Sides that end before their SSH_MSG_KEXINIT, or send something else; whole flows.
+# Sides that close before their SSH_MSG_KEXINIT, or send something else; complete flows.
 record_ssh_endings() {
     openssh 22
     start

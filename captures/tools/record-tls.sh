@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Records ClientHellos of real programs and what servers answer, each capture in network namespaces of its own.
+# Records TLS handshakes between real programs, each capture in its own network namespaces.
 #
-#   captures/tools/record-tls.sh          record everything anew
+#   captures/tools/record-tls.sh          record all captures again
 #   captures/tools/record-tls.sh NAME...  record only these
 #   captures/tools/record-tls.sh --list   list the names
 #
-# As record.sh does; besides Debian's packages it wants Go, Cargo and pip, with which it fetches and builds clients
-# in a temporary folder, on the outside of the namespaces. Only the first packets of every flow are kept.
+# Requirements and addresses are those of record.sh. The script also needs Go, Cargo and pip, with which it downloads and
+# builds clients in a temporary folder, outside the namespaces. It keeps only the first packets of every flow.
 set -euo pipefail
 
 readonly PACKAGES="chromium curl ethtool firefox-esr gnutls-bin iproute2 ldap-utils lftp libnet-ssleay-perl
@@ -43,17 +43,18 @@ main() {
     done
 }
 
-# A client that finds www.example.test; the mount is its own.
+# Runs a client that resolves www.example.test, in its own mount namespace.
 named() { client sh -c 'mount --bind "$0" /etc/hosts && exec "$@"' "$tmp/hosts" "$@"; }
 
-# start FILTER: records what the client's interface sees; keep NAME PACKETS: ends that and trims it.
+# start FILTER: starts recording the client's interface. keep NAME PACKETS: stops, and keeps the first packets of every flow.
 start() { record "$tmp/whole.pcap" $CLIENT_NS hn-a "$@"; }
 keep() {
     stop_recording
     python3 "$here/trim.py" "$tmp/whole.pcap" "$(capture "$1.pcap")" "$2"
 }
 
-# s_server PORT [ARGUMENT...]: OpenSSL's server, until the laboratory ends; it would end with its standard input.
+# s_server PORT [ARGUMENT...]: starts OpenSSL's server, which runs until lab_down. Its standard input stays open, since it
+# exits at the end of it.
 s_server() {
     local port=$1
     shift
@@ -62,7 +63,7 @@ s_server() {
     listening "$port" $!
 }
 
-# listening PORT PID: waits until that process, or one that it started, has the port open.
+# listening PORT PID: waits until the process or one of its children listens on the port.
 listening() {
     until [ -n "$(server ss -Hlntu "sport = :$1")" ]; do
         kill -0 "$2"
@@ -70,7 +71,7 @@ listening() {
     done
 }
 
-# s_client PORT [ARGUMENT...]: OpenSSL's client; its standard input stays open until the server has answered.
+# s_client PORT [ARGUMENT...]: runs OpenSSL's client. Its standard input stays open until the server has replied.
 s_client() {
     local port=$1
     shift
@@ -101,7 +102,7 @@ record_tls_gnutls() {
     gnutls_cli
     gnutls_cli --priority NORMAL:-VERS-TLS1.3
     gnutls_cli --priority SECURE256 --alpn h2 --alpn http/1.1
-    # The session of the first connection, resumed in a second.
+    # A second connection resumes the session of the first.
     gnutls_cli --resume
     keep tls-gnutls 7
 }
@@ -124,7 +125,7 @@ record_tls_openssl() {
     keep tls-openssl 7
 }
 
-# Sessions by ticket in TLS 1.2 and 1.3, early data behind the hello, keys shared beforehand.
+# Session tickets in TLS 1.2 and 1.3, early data after the hello, pre-shared keys.
 record_tls_resumption() {
     local key=00112233445566778899aabbccddeeff
     s_server 443 -early_data
@@ -140,7 +141,7 @@ record_tls_resumption() {
     keep tls-resumption 7
 }
 
-# The server wants a group for which the first hello has no share.
+# The server requires a group for which the first hello has no key share.
 record_tls_hello_retry() {
     s_server 443 -groups P-384 -www
     start tcp
@@ -216,10 +217,10 @@ record_tls_firefox() {
     keep tls-firefox 8
 }
 
-# firefox [PREFERENCE VALUE]...: one page.
+# firefox [PREFERENCE VALUE]...: opens one page.
 firefox() { firefox_with "--screenshot $tmp/page.png $HTTPS" "$@"; }
 
-# firefox_with ARGUMENTS [PREFERENCE VALUE]...: with a profile of its own, hence with no session to resume.
+# firefox_with ARGUMENTS [PREFERENCE VALUE]...: starts Firefox with a new profile, hence without a session to resume.
 firefox_with() {
     local arguments=$1 profile
     shift
@@ -233,7 +234,7 @@ firefox_with() {
         >"$tmp/firefox.log" 2>&1 || true
 }
 
-# Its extensions come in another order with every process.
+# Chromium shuffles its extensions in every process.
 record_tls_chromium() {
     nginx_up
     start tcp port 443
@@ -242,10 +243,10 @@ record_tls_chromium() {
     keep tls-chromium 8
 }
 
-# chromium_page [FLAG...]: one page.
+# chromium_page [FLAG...]: opens one page.
 chromium_page() { chromium_with "$@" --dump-dom $HTTPS; }
 
-# chromium_with ARGUMENT...: with a profile of its own.
+# chromium_with ARGUMENT...: starts Chromium with a new profile.
 chromium_with() {
     local profile trusted
     profile=$(mktemp -d "$tmp/chromium-XXXX")
@@ -300,7 +301,7 @@ record_quic_version2() {
     keep quic-version2 4
 }
 
-# The server has version 2 alone; the client begins with version 1.
+# The server supports only version 2; the client starts with version 1.
 record_quic_negotiation() {
     h3_server 443 2
     python_venv
@@ -309,7 +310,7 @@ record_quic_negotiation() {
     keep quic-negotiation 6
 }
 
-# The client begins with versions that are reserved to force Version Negotiation (RFC 9000, section 6.3), and goes on with
+# The client starts with versions that are reserved to force Version Negotiation (RFC 9000, section 6.3), and continues with
 # version 1.
 record_quic_reserved() {
     h3_server 443
@@ -335,7 +336,7 @@ h3_python() {
     named timeout 5 "$tmp/venv/bin/python" "$here/tls-clients/h3.py" www.example.test 443 "$@" || true
 }
 
-# h3_server PORT [ARGUMENT...]: quic-go's server.
+# h3_server PORT [ARGUMENT...]: starts quic-go's server.
 h3_server() {
     h3_program
     server "$tmp/h3/h3" serve "$tmp/cert.pem" "$tmp/key.pem" ":$1" "${@:2}" 2>"$tmp/h3.log" &
@@ -360,7 +361,7 @@ dialogues_up() {
     start tcp
 }
 
-# quietly COMMAND...: a client that the stub hangs up on.
+# quietly COMMAND...: runs a client whose connection the stub server closes.
 quietly() { named timeout 5 "$@" </dev/null >/dev/null 2>&1 || true; }
 
 curl_starttls() { quietly curl -sk --ssl-reqd "$@"; }
@@ -454,7 +455,7 @@ record_tls_socks() {
     keep tls-socks 15
 }
 
-# Through a proxy for the page, and for nothing else that a browser is after.
+# A proxy that forwards only the page, and no other request of the browser.
 chromium_proxied() {
     local script="function FindProxyForURL(_, host) { return host == 'www.example.test' ? '$1' : 'DIRECT' }"
     chromium_page --proxy-pac-url="data:application/x-javascript-config;base64,$(base64 -w0 <<<"$script")"
@@ -476,7 +477,7 @@ record_tls_large() {
     keep tls-large 32
 }
 
-# A hello in many segments.
+# Small path MTU: a hello in many segments.
 record_tls_small_segments() {
     local fetch
     fetch=$(go_client)
@@ -495,7 +496,7 @@ record_tls_made_sslv2() {
     keep tls-made-sslv2 6
 }
 
-# The hello rides in the SYN (RFC 7413).
+# TCP Fast Open: the hello is in the SYN (RFC 7413).
 record_tls_fast_open() {
     client sysctl -qw net.ipv4.tcp_fastopen=0x5
     server sysctl -qw net.ipv4.tcp_fastopen=0x203
@@ -514,7 +515,7 @@ record_tls_made_padded_acks() {
     python3 "$here/pad.py" "$(capture tls-curl.pcap)" "$(capture tls-made-padded-acks.pcap)"
 }
 
-# The control channel over UDP and TCP, bare and signed.
+# The control channel over UDP and TCP, with and without tls-auth.
 record_tls_openvpn() {
     openvpn --genkey secret "$tmp/shared.key"
     start port 1194
@@ -540,7 +541,7 @@ openvpn_pair() {
     wait $pid || true
 }
 
-# With the cookie exchange, and without; DTLS 1.2 and 1.0.
+# DTLS 1.2 and 1.0, with and without the cookie exchange.
 record_dtls_openssl() {
     s_server 4433 -dtls -listen -alpn webrtc
     s_server 4434 -dtls1 -cipher DEFAULT:@SECLEVEL=0
@@ -562,7 +563,7 @@ record_dtls_gnutls() {
     keep dtls-gnutls 6
 }
 
-# A hello cut by the client for a narrow path.
+# The client fragments its hello for a small MTU.
 record_dtls_fragments() {
     s_server 4433 -dtls
     start udp
@@ -571,7 +572,7 @@ record_dtls_fragments() {
     keep dtls-fragments 8
 }
 
-# DTLS 1.3 alone, with 1.2 beside it, 1.2 alone; the server asks for a cookie.
+# Clients with only DTLS 1.3, with 1.3 and 1.2, and with only 1.2; the server requires a cookie.
 record_dtls_13() {
     rust_program dtls dimpl@0.9
     server "$tmp/dtls/target/debug/dtls" serve 0.0.0.0:4433 &
@@ -582,7 +583,7 @@ record_dtls_13() {
     keep dtls-13 6
 }
 
-# Two ends of a WebRTC connection in one page, after STUN on the same ports.
+# Both ends of a WebRTC connection in one page, after STUN on the same ports.
 record_dtls_chromium() {
     webrtc_start
     chromium_with --disable-features=WebRtcHideLocalIpsWithMdns --dump-dom "file://$here/tls-clients/webrtc.html"
@@ -596,7 +597,7 @@ record_dtls_firefox() {
     keep dtls-firefox 16
 }
 
-# Browsers look for their address by the default route; the server forwards nothing.
+# Browsers determine their address from the default route; the server forwards nothing.
 webrtc_start() {
     ip -n $CLIENT_NS route add default via $SERVER4
     record "$tmp/whole.pcap" $CLIENT_NS lo udp

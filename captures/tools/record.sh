@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Records captures from real programs, each in network namespaces of its own.
 #
-#   captures/tools/record.sh              record everything anew
-#   captures/tools/record.sh NAME...      record only these (what is made from them is not made anew)
+#   captures/tools/record.sh              record all captures again
+#   captures/tools/record.sh NAME...      record only these, and not the captures that are made from them
 #   captures/tools/record.sh --list       list the names
 #
 # Needs root and the Debian packages in PACKAGES; it installs nothing. Every address is a documentation address
-# (RFC 5737, RFC 3849) inside the namespaces, which have no route out. A new recording has other times, ports
-# and sequence numbers than the last: run golden.sh after it.
+# (RFC 5737, RFC 3849) inside the namespaces, which have no route to the outside. A new recording has other times, ports
+# and sequence numbers, so run golden.sh after it.
 set -euo pipefail
 
 readonly PACKAGES="curl iproute2 iptables masscan nginx nmap openssl procps python3 tcpdump tshark wget
@@ -16,7 +16,7 @@ readonly PROGRAMS="curl dumpcap editcap gzip ip iptables masscan mergecap nginx 
     wget zmap zstd"
 export PYTHONDONTWRITEBYTECODE=1
 
-# In the order of recording: later ones are made from earlier ones.
+# In the order of recording, because some captures are made from earlier ones.
 readonly NAMES="curl-nginx curl-nginx-nano curl-nginx-ipv6 http-clients tls-clients h2c loopback
     cooked-sll cooked-sll2 nflog raw-tun two-interfaces mixed-links compressed big-endian editcap
     stack-default stack-no-timestamps stack-no-sack stack-no-window-scaling stack-bare stack-ecn stack-mtu-576
@@ -45,13 +45,13 @@ main() {
     done
 }
 
-# Silent neighbours: a frame to them leaves the interface and nobody answers.
+# Adds neighbour entries for hosts that do not exist, so that frames to them leave the interface without a reply.
 silent_neighbours() {
     ip -n $CLIENT_NS neigh add $SILENT4 lladdr $SILENT_MAC dev hn-a
     ip -n $CLIENT_NS neigh add $SILENT6 lladdr $SILENT_MAC dev hn-a
 }
 
-# get URL-PATH...: requests from the client over IPv4, one connection.
+# get URL...: requests the URLs from the client over IPv4, on one connection.
 get() { client curl -sS -o /dev/null --max-time 5 --resolve "www.example.test:80:$SERVER4" "$@"; }
 get6() { client curl -sS -o /dev/null --max-time 5 --resolve "www.example.test:80:[$SERVER6]" "$@"; }
 
@@ -59,7 +59,7 @@ record_curl_nginx() { record_requests curl-nginx get; }
 record_curl_nginx_nano() { record_requests curl-nginx-nano get --time-stamp-precision=nano; }
 record_curl_nginx_ipv6() { record_requests curl-nginx-ipv6 get6; }
 
-# Three connections: one request; two requests kept alive; a HEAD with a language.
+# Records three connections: one request; two requests kept alive; a HEAD with Accept-Language.
 record_requests() {
     local name=$1 get=$2
     shift 2
@@ -136,7 +136,7 @@ record_nflog() {
     stop_recording
 }
 
-# A tun device at each end, joined by a process: raw IP.
+# Raw IP: a tun device in each namespace, joined by a process.
 record_raw_tun() {
     lab_up
     python3 "$here/sockets.py" join-tuns $CLIENT_NS $SERVER_NS hn-tun &
@@ -150,7 +150,7 @@ record_raw_tun() {
     stop_recording
 }
 
-# pcapng by dumpcap from two interfaces of different link types.
+# pcapng of dumpcap, from two interfaces with different link types.
 record_two_interfaces() {
     lab_up
     nginx_up
@@ -168,7 +168,7 @@ record_two_interfaces() {
     cat "$tmp/two-interfaces.pcapng" >"$(capture two-interfaces.pcapng)"
 }
 
-# pcapng by mergecap: Ethernet in microseconds, Ethernet in nanoseconds, cooked.
+# pcapng of mergecap: Ethernet in microseconds, Ethernet in nanoseconds, Linux cooked.
 record_mixed_links() {
     mergecap -w "$(capture mixed-links.pcapng)" "$(capture curl-nginx.pcap)" "$(capture curl-nginx-nano.pcap)" \
         "$(capture cooked-sll2.pcap)"
@@ -184,7 +184,7 @@ record_compressed() {
 record_big_endian() { python3 "$here/big_endian.py" "$(capture curl-nginx-nano.pcap)" "$(capture curl-nginx-big-endian.pcap)"; }
 record_editcap() { editcap -F pcapng "$(capture curl-nginx.pcap)" "$(capture curl-nginx-editcap.pcapng)"; }
 
-# One variant of the Linux stack on both ends: a request over IPv4 and one over IPv6.
+# Records one variant of the Linux stack at both ends, with a request over IPv4 and one over IPv6.
 record_stack() {
     local name=$1 mtu=1500
     case $name in
@@ -236,7 +236,7 @@ record_retransmitted_syn() {
 
 record_fast_open() {
     lab_up
-    # 0x4: data in the SYN without a cookie (client); 0x200: taken without one (server).
+    # 0x4: the client sends data in the SYN without a cookie; 0x200: the server accepts it without one.
     client sysctl -qw net.ipv4.tcp_fastopen=0x5
     server sysctl -qw net.ipv4.tcp_fastopen=0x203
     nginx_up
@@ -246,7 +246,7 @@ record_fast_open() {
     stop_recording
 }
 
-# The same source port three times: after a reset, and after an end that the capture does not hold.
+# Uses one source port three times: after a reset, and after a reset that is then removed from the capture.
 record_reused_ports() {
     lab_up
     nginx_up
@@ -288,7 +288,7 @@ record_zmap() {
     stop_recording
 }
 
-# The client cuts a long UDP datagram; a router with a narrow side cuts the server's TCP segments, sent without DF.
+# The client fragments a long UDP datagram; a router with a small MTU fragments the server's TCP segments without DF.
 record_fragments_kernel() {
     local ns
     for ns in $CLIENT_NS $ROUTER_NS $SERVER_NS; do ip netns add $ns; done

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What record.sh asks of sockets that curl does not do."""
+"""Socket operations for record.sh that curl does not offer."""
 
 import ctypes
 import fcntl
@@ -27,7 +27,7 @@ def connect(address, source_port=0):
 
 
 def fast_open(address):
-    """The request rides in the SYN (RFC 7413)."""
+    """Sends the request in the SYN (RFC 7413)."""
     s = socket.socket(family(address), socket.SOCK_STREAM)
     s.settimeout(5)
     s.sendto(REQUEST % b"close", socket.MSG_FASTOPEN, (address, 80))
@@ -68,7 +68,7 @@ def dscp(address):
 
 
 def long_request(address):
-    """A datagram and a TCP request, both longer than the path takes in one piece."""
+    """A datagram and a TCP request, both longer than the path MTU."""
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     udp.sendto(bytes(range(250)) * 6, (address, 9))
     s = connect(address)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Keeps the first packets of every flow of an Ethernet capture: a handshake's hellos, not what follows.
+"""Keeps the first packets of every flow of an Ethernet capture: the handshake without the data after it.
 
     trim.py FROM.pcap TO.pcap PACKETS
 """
@@ -11,7 +11,7 @@ from packets import ETHERNET, read, write
 
 
 def flow(frame):
-    """What both directions of a TCP or UDP flow share."""
+    """Returns a key that both directions of a TCP or UDP flow share."""
     ip = frame[14:]
     if ip[0] >> 4 == 4:
         addresses, ports = (ip[12:16], ip[16:20]), ip[(ip[0] & 15) * 4 :]

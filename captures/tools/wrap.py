@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Puts recorded packets into headers that this machine's kernel cannot send, one file a tunnel or link type.
+"""Wraps recorded packets in headers that the kernel cannot send, one file for each tunnel or link type.
 
     wrap.py IPV4.pcap IPV6.pcap DIRECTORY
 
-Each file holds the first connection of both captures in every variant of its headers, each on a client port of its
-own. Headers are written from their specifications, which stand beside them.
+Each file has the first connection of both captures in every variant of its headers, each with its own client port. The
+docstring of each function cites the specification of its header.
 """
 
 import dataclasses
@@ -111,7 +111,7 @@ def geneve(p, protocol, payload, options=b""):
 
 
 def gtpu(p, flags, optional=b""):
-    """3GPP TS 29.281, section 5.1; a tunnel endpoint identifier a direction."""
+    """3GPP TS 29.281, section 5.1; one tunnel endpoint identifier for each direction."""
     teid = 0x1001 if p.from_client else 0x2002
     header = struct.pack("!BBHI", flags, 0xFF, len(optional) + len(p.ip), teid)
     return udp4(p.ends, (2152, 2152), header + optional + p.ip)

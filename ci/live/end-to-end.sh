@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Proves `huginn-net live` end to end, in network namespaces: end-to-end.sh PROGRAM [PROGRAM-WITH-LIBPCAP]
+# Tests `huginn-net live` end to end, in network namespaces: end-to-end.sh PROGRAM [PROGRAM-WITH-LIBPCAP]
 #
-# As root. Real programs talk over a cable; what the sensor tells of them must be what `huginn-net pcap` finds in tcpdump's
-# recording of the same packets. Then all that a service lives through: signals, rotation, closed pipes, missing rights,
-# interfaces that go and come. Ends with 1 at the first difference, after four minutes at the latest, and leaves nothing.
+# Runs as root. Real programs communicate over a veth pair; the sensor must report the same events as `huginn-net pcap` on
+# tcpdump's recording of the same packets. The script then tests signals, rotation, closed pipes, missing privileges, and
+# interfaces that vanish and return. It exits with 1 at the first difference, within four minutes, and cleans up.
 set -euo pipefail
 
 readonly PACKAGES="chromium curl ethtool iproute2 jq nghttp2-client nginx openssl procps python3 tcpdump tcpreplay
@@ -11,38 +11,38 @@ readonly PACKAGES="chromium curl ethtool iproute2 jq nghttp2-client nginx openss
 readonly PROGRAMS="chromium curl ethtool h2load ip jq nginx openssl python3 setpriv sysctl tcpdump tcpreplay timeout"
 here=$(cd "$(dirname "$0")" && pwd)
 [ "${LIMITED:-}" = yes ] || LIMITED=yes exec timeout --kill-after=30 240 "$0" "$@"
-. "$here/laboratory.sh"
+. "$here/namespaces.sh"
 
 [ $# -ge 1 ] || fail "which program? end-to-end.sh PROGRAM [PROGRAM-WITH-LIBPCAP]"
-# Link types that a cable of Ethernet does not carry.
+# Captures whose link type is not Ethernet.
 readonly OTHER_LINKS="cooked-sll cooked-sll2 hosts-proxy nflog raw-tun made-loop made-null-big-endian
     made-null-little-endian made-ppp made-ppp-ether made-ppp-hdlc made-raw-bsd made-raw-ipv4 made-raw-ipv6
     made-raw-openbsd made-wifi made-wifi-radiotap"
 declare -A programs=()
 
 main() {
-    laboratory
-    take_programs "$@"
+    setup
+    copy_programs "$@"
     printf '127.0.0.1 localhost %s\n%s www.example.test\n' "$(uname -n)" $SERVER4 >"$tmp/hosts"
     cable_up
     nginx_up
     part "events as in the recording" same_events all_traffic
     both_ends ethtool -K % tso off gso off gro off tx off
-    part "the same without offload" same_events some_traffic
+    part "same events without offload" same_events some_traffic
     part "loopback" same_events_on_loopback
-    part "an expression for the kernel" expression
+    part "BPF expression" expression
     part "rotation, SIGHUP, SIGUSR1" files
     part "closed pipe, --count" ends
-    part "refusals" refusals
-    part "rights given up" rights
+    part "errors at start" refusals
+    part "dropped privileges" rights
     part "Landlock" confinement
-    part "those who ask" those_who_ask
-    part "interfaces that go and come" interfaces
-    echo "all well, in $SECONDS s"
+    part "metrics and p0f socket" query_sockets
+    part "interfaces that vanish and return" interfaces
+    echo "all parts passed in $SECONDS s"
 }
 
-# take_programs PACKET [LIBPCAP]: copies, which any user may start.
-take_programs() {
+# copy_programs PACKET [LIBPCAP]: copies the programs to a folder from which any user may run them.
+copy_programs() {
     cp "$1" "$tmp/huginn-net"
     programs[packet]=$tmp/huginn-net
     if [ $# -gt 1 ]; then
@@ -65,7 +65,7 @@ both_ends() {
     server "${@/%%/hn-b}" >/dev/null
 }
 
-# same_events TRAFFIC: sensors of all kinds and tcpdump see the same traffic.
+# same_events TRAFFIC: compares the sensors of each backend and worker count with tcpdump on the same traffic.
 same_events() {
     local backend workers name before during after
     eventually "a quiet network" quiet
@@ -88,7 +88,7 @@ same_events() {
         for workers in 1 2; do
             name=$backend-$workers
             printf '%s: ' "$name"
-            # What crossed while sensors were started and stopped, they may have seen or not.
+            # A sensor may miss the packets that crossed while sensors were started and stopped.
             all_accounted_for "$name" $((after - during)) $(($(crossed) - before))
             python3 "$here/events.py" same "$tmp/whole.json" "$tmp/$name.json"
             rm "$tmp/$name.json"
@@ -96,12 +96,12 @@ same_events() {
     done
 }
 
-# all_accounted_for NAME LEAST MOST: it received so many packets, lost none and analysed each.
+# all_accounted_for NAME MIN MAX: fails unless the sensor received MIN to MAX packets, lost none and analysed each.
 all_accounted_for() {
     local name=$1 received
     received=$(counted "$name" '[.capture[].received] | add')
     [ "$received" -ge "$2" ] && [ "$received" -le "$3" ] || fail "$name: $received packets received, of $2 to $3"
-    [ "$(counted "$name" '.frames + .frames_filtered')" = "$received" ] || fail "$name: not all that was received was analysed"
+    [ "$(counted "$name" '.frames + .frames_filtered')" = "$received" ] || fail "$name: received but not analysed: $(counted "$name" .)"
     [ "$(counted "$name" '([.capture[].kernel_dropped] | add) + .segments_dropped
         + .output.dropped_lines + .output.write_errors + .output.rotation_errors')" = 0 ] ||
         fail "$name: lost something: $(counted "$name" .)"
@@ -129,7 +129,7 @@ some_traffic() {
     fetch --resolve www.example.test:443:$SERVER4 https://www.example.test/
 }
 
-# fetch [OPTION...] URL...: by curl.
+# fetch [OPTION...] URL...: requests the URLs with curl.
 fetch() { client curl -sSk --max-time 10 "$@" >/dev/null; }
 
 page_in_chromium() {
@@ -153,7 +153,7 @@ replay() {
     client tcpreplay -q -i hn-a "$@" >"$tmp/tcpreplay.out" 2>"$tmp/tcpreplay.err" || fail "tcpreplay: $(cat "$tmp/tcpreplay.err")"
 }
 
-# Each packet once, though it goes out and comes in.
+# Each packet counts once, though lo shows it as sent and as received.
 same_events_on_loopback() {
     local backend
     recorded "$tmp/whole.pcap" lo
@@ -162,7 +162,7 @@ same_events_on_loopback() {
     done
     server curl -sS http://127.0.0.1/ 'http://[::1]/' >/dev/null
     for backend in "${!programs[@]}"; do
-        eventually "$backend: events of the last answer" holds 2 '"event":"http_response"' "$tmp/$backend.json"
+        eventually "$backend: events of the last response" holds 2 '"event":"http_response"' "$tmp/$backend.json"
         stop "$backend"
     done
     sleep 0.3
@@ -174,7 +174,7 @@ same_events_on_loopback() {
     done
 }
 
-# holds N TEXT FILE: so many lines of it hold the text.
+# holds N TEXT FILE: succeeds if exactly N lines of the file contain the text.
 holds() { [ "$(grep -cF -- "$2" "$3" 2>/dev/null || true)" = "$1" ]; }
 
 expression() {
@@ -198,15 +198,15 @@ files() {
     live files "${programs[packet]}" --format json -o "$events" --rotate-size 30k --stats --user nobody --hosts-file "$hosts"
     some_traffic
     replay --pps 2000 "$(capture http-tools.pcap)" "$(capture tls-curl.pcap)"
-    # As logrotate does it.
+    # Rename, then SIGHUP, as logrotate does.
     eventually "events" test -s "$events"
-    mv "$events" "$events.set-aside"
+    mv "$events" "$events.renamed"
     some_traffic
     kill -HUP "${pids[files]}"
     eventually "a new file" test -e "$events"
     replay --pps 2000 "$(capture http-tools.pcap)" "$(capture tls-curl.pcap)"
     kill -USR1 "${pids[files]}"
-    eventually "what is known of hosts" test -s "$hosts"
+    eventually "host profiles" test -s "$hosts"
     some_traffic
     eventually "a quiet network" quiet
     sleep 0.3
@@ -214,9 +214,9 @@ files() {
     stop_recording_whole
     "${programs[packet]}" pcap -q --format json -o "$tmp/whole.json" "$tmp/whole.pcap"
     python3 "$here/events.py" same "$tmp/whole.json" "$events"*
-    jq -se 'any(.[]; .ip == "'$CLIENT4'")' "$hosts" >/dev/null || fail "nothing is known of the client: $(cat "$hosts")"
+    jq -se 'any(.[]; .ip == "'$CLIENT4'")' "$hosts" >/dev/null || fail "no profile of the client: $(cat "$hosts")"
     [ "$(counted files '.output | .rotations >= 3 and .dropped_lines == 0')" = true ] || fail "rotations: $(counted files .output)"
-    # That which was set aside by hand held more while nobody had told.
+    # The renamed file may be longer: the program writes to it until SIGHUP.
     [ -z "$(find "$tmp/files" -name 'events.json*Z*' -size +30k)" ] || fail "files longer than --rotate-size: $(ls -l "$tmp/files")"
 }
 
@@ -231,11 +231,11 @@ ends() {
         } | head -n 1 >"$tmp/first" &
         pids[pipe]=$!
         eventually "$backend into a pipe" watching pipe
-        # What is written after the first line finds the pipe closed.
-        eventually "its end, as nobody reads" fetched_until_gone pipe
+        # `head` closes the pipe after the first line.
+        eventually "exit after the pipe closed" fetched_until_gone pipe
         wait "${pids[pipe]}"
         unset 'pids[pipe]'
-        eventually "its status" test -s "$tmp/status"
+        eventually "exit status" test -s "$tmp/status"
         [ "$(cat "$tmp/status")" = 0 ] || fail "$backend into a closed pipe: exit status $(cat "$tmp/status"): $(cat "$tmp/pipe.err")"
         jq -e .event "$tmp/first" >/dev/null || fail "$backend into a pipe: $(cat "$tmp/first")"
         rm "$tmp/status"
@@ -243,7 +243,7 @@ ends() {
         live counted "${programs[$backend]}" --backend "$backend" -c 5 --stats -o /dev/null
         fetch http://$SERVER4/
         ended counted 0
-        [ "$(counted counted .frames)" = 5 ] || fail "$backend: --count 5 took $(counted counted .frames) packets"
+        [ "$(counted counted .frames)" = 5 ] || fail "$backend: --count 5 analysed $(counted counted .frames) packets"
     done
 }
 
@@ -252,13 +252,14 @@ fetched_until_gone() {
     test -s "$tmp/status"
 }
 
-# refused STATUS TEXT COMMAND...: `live` ends at once with this status, and says this; started by STARTER, if that is set.
+# refused STATUS TEXT PROGRAM ARGUMENT...: fails unless `live` exits at once with this status and an error that contains the
+# text. STARTER, if set, is the command that starts it.
 refused() {
     local status=0 wanted=$1 text=$2
     shift 2
     server timeout 10 ${STARTER:-} "$1" live "${@:2}" >/dev/null 2>"$tmp/refused.err" || status=$?
     [ $status = "$wanted" ] || fail "live ${*:2}: exit status $status, not $wanted: $(cat "$tmp/refused.err")"
-    said refused "$text" || fail "live ${*:2}: says nothing of '$text': $(cat "$tmp/refused.err")"
+    said refused "$text" || fail "live ${*:2}: no '$text' in the error: $(cat "$tmp/refused.err")"
 }
 
 refusals() {
@@ -272,7 +273,7 @@ refusals() {
         STARTER="setpriv --reuid nobody --regid nogroup --clear-groups" \
             refused 1 "setcap cap_net_raw" "$program" -i hn-b --backend "$backend"
     done
-    # A build that links no library knows no expressions.
+    # A build without libpcap has no BPF expressions.
     ldd "${programs[packet]}" | grep -q libpcap || refused 2 libpcap "${programs[packet]}" -i hn-b -- tcp port 80
     refused 1 metrics "${programs[packet]}" -i hn-b --metrics $SERVER4:80
 }
@@ -287,18 +288,18 @@ rights() {
         live rights "$program" --backend "$backend" -o /dev/null
         no_rights rights 0
         stop rights
-        # As a service manager hands them out.
+        # With an ambient capability, as a service manager sets it.
         : >"$tmp/ambient.err"
         ip netns exec $SERVER_NS setpriv --reuid nobody --regid nogroup --clear-groups --inh-caps +net_raw --ambient-caps +net_raw \
             "$program" live -i hn-b --backend "$backend" -o /dev/null 2>"$tmp/ambient.err" &
         pids[ambient]=$!
-        eventually "started with one capability" watching ambient
+        eventually "start with one capability" watching ambient
         no_rights ambient "$(id -u nobody)"
         stop ambient
     done
 }
 
-# no_rights NAME UID: none of its threads has any.
+# no_rights NAME UID: fails if a thread of the process has another user, a capability or the group root.
 no_rights() {
     local status
     for status in /proc/"${pids[$1]}"/task/*/status; do
@@ -312,12 +313,12 @@ no_rights() {
     done
 }
 
-# The folder of the events is exchanged for a link to another, in which the user may write; the program is told to open its
-# file anew. It is Landlock alone that can stop it there, as without it the file is made.
+# Replaces the folder of the events with a link to another folder in which the user may write, and sends SIGHUP. Only
+# Landlock prevents the program from creating the file there; without Landlock it is created.
 confinement() {
     local sandbox status
     live confined "${programs[packet]}" -v -o /dev/null --user nobody
-    said confined "confined by Landlock" || { echo "no Landlock here: skipped"; stop confined; return; }
+    said confined "confined by Landlock" || { echo "the kernel has no Landlock: skipped"; stop confined; return; }
     stop confined
     for sandbox in "" --no-sandbox; do
         rm -rf "$tmp/inside" "$tmp/inside.was" "$tmp/outside"
@@ -335,27 +336,27 @@ confinement() {
             eventually "events go on in the old file" test -s "$tmp/inside.was/events.json"
             stop confined
             [ "$(counted confined .output.rotation_errors)" = 1 ] || fail "errors: $(counted confined .output)"
-            [ ! -e "$tmp/outside/events.json" ] || fail "written outside of what Landlock allows"
+            [ ! -e "$tmp/outside/events.json" ] || fail "created a file that Landlock forbids"
         fi
     done
 }
 
-those_who_ask() {
-    local answer socket=$tmp/asked/p0f.sock
-    install -d -o nobody "$tmp/asked"
-    live asked "${programs[packet]}" --format json -o /dev/null --stats --user nobody --metrics 9101 --p0f-socket "$socket"
+query_sockets() {
+    local answer socket=$tmp/queried/p0f.sock
+    install -d -o nobody "$tmp/queried"
+    live queried "${programs[packet]}" --format json -o /dev/null --stats --user nobody --metrics 9101 --p0f-socket "$socket"
     some_traffic
     eventually "a quiet network" quiet
     server curl -sSf --max-time 5 http://127.0.0.1:9101/metrics >"$tmp/metrics"
-    [ "$(server curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:9101/other)" = 404 ] || fail "metrics: /other is there"
+    [ "$(server curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:9101/other)" = 404 ] || fail "metrics: /other is not 404"
     [ "$(stat -c '%a %F' "$socket")" = "600 socket" ] || fail "p0f socket: $(stat -c '%a %F' "$socket")"
     answer=$(python3 "$here/p0f_query.py" "$socket" $CLIENT4 $SERVER6 192.0.2.77)
-    stop asked
-    [ "$(counted asked .frames)" = "$(sed -n 's/^huginn_net_frames_total //p' "$tmp/metrics")" ] ||
-        fail "metrics tell of $(grep ^huginn_net_frames_total "$tmp/metrics"), the counters of $(counted asked .frames)"
+    stop queried
+    [ "$(counted queried .frames)" = "$(sed -n 's/^huginn_net_frames_total //p' "$tmp/metrics")" ] ||
+        fail "metrics: $(grep ^huginn_net_frames_total "$tmp/metrics"); counters: $(counted queried .frames)"
     [ "$answer" = "$(printf '%s\n' "$CLIENT4: Linux, curl" "$SERVER6: Linux, nginx" "192.0.2.77: unknown")" ] ||
         fail "p0f socket: $answer"
-    [ ! -e "$socket" ] || fail "p0f socket: still there"
+    [ ! -e "$socket" ] || fail "p0f socket: not removed"
 }
 
 interfaces() {
@@ -366,20 +367,20 @@ interfaces() {
             --stats --user "$(stat -c %U "$tmp")"
         answered 1
         ip -n $SERVER_NS link set hn-d down
-        eventually "$backend: word of an interface that is down" said flapping "hn-d: is down"
+        eventually "$backend: message that an interface is down" said flapping "hn-d: is down"
         fetch http://$SERVER4/up
         eventually "$backend: the other interface" holds 1 '"path":"/up"' "$tmp/flapping.json"
         ip -n $SERVER_NS link set hn-d up
-        eventually "$backend: word of its return" said flapping "hn-d: is back"
+        eventually "$backend: message of its return" said flapping "hn-d: is back"
         answered 2
         ip -n $SERVER_NS link del hn-d
-        eventually "$backend: word of an interface that vanished" said flapping "hn-d: has vanished"
+        eventually "$backend: message that an interface vanished" said flapping "hn-d: has vanished"
         spare_cable
         if [ "$backend" = packet ]; then
-            eventually "$backend: word of the return of one that vanished" said_times 2 "hn-d: is back"
+            eventually "$backend: message of the return of a vanished interface" said_times 2 "hn-d: is back"
             answered 3
         else
-            eventually "$backend: word of missing rights" said flapping "hn-d: is back but cannot be opened"
+            eventually "$backend: message about missing privileges" said flapping "hn-d: is back but cannot be opened"
         fi
         fetch http://$SERVER4/end
         eventually "$backend: the other interface" holds 1 '"path":"/end"' "$tmp/flapping.json"
@@ -389,17 +390,17 @@ interfaces() {
     done
 }
 
-# said_times N TEXT: so often.
+# said_times N TEXT: succeeds if exactly N lines of standard error contain the text.
 said_times() { holds "$1" "$2" "$tmp/flapping.err"; }
 
-# Beside the first cable.
+# Creates a second veth pair.
 spare_cable() {
     ip link add hn-c netns $CLIENT_NS type veth peer name hn-d netns $SERVER_NS
     address $CLIENT_NS hn-c 198.51.100.1/24
     address $SERVER_NS hn-d 198.51.100.2/24
 }
 
-# answered N: a request over the spare cable is the Nth that is told of.
+# answered N: sends a request over the spare veth pair and waits for the Nth event of this kind.
 answered() {
     fetch "http://198.51.100.2/spare"
     eventually "request $1 over the spare cable" holds "$1" '"path":"/spare"' "$tmp/flapping.json"

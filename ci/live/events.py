@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compares the events of `huginn-net live` with those of `huginn-net pcap`.
 
-events.py same PCAP.json LIVE.json...   the same events, in whatever order, at the same times; the live ones may lie in
-                                        several files, which are one
-events.py once N LIVE.json...           of requests for /request/1 to /request/N each is there once
+events.py same PCAP.json LIVE.json...   fails unless both have the same events at the same times, in any order; the live
+                                        events may be in several files
+events.py once N LIVE.json...           fails unless each request for /request/1 to /request/N occurs exactly once
 """
 import collections
 import json
@@ -11,18 +11,18 @@ import re
 import sys
 
 TIME = re.compile(r'"ts":"(?P<time>[^"]*)",?')
-# A recording and the sensor have their time stamps from the same kernel.
+# Seconds. The recording and the sensor receive their timestamps from the same kernel.
 MOST_APART = 0.005
 
 
 def seconds(text):
-    """The seconds since midnight; a run across midnight is compared modulo a day."""
+    """Returns the seconds since midnight; a run across midnight is compared modulo a day."""
     hours, minutes, rest = text.rstrip("Z").split("T")[1].split(":")
     return int(hours) * 3600 + int(minutes) * 60 + float(rest)
 
 
 def events_of(paths):
-    """Times by what was told, and the number of lines."""
+    """Returns the times of each event text, and the number of lines."""
     found = collections.defaultdict(list)
     lines = 0
     for path in paths:
@@ -69,7 +69,7 @@ def once(number, *live):
     more = [number for number in seen if seen[number] > 1 or number not in wanted]
     if lost or more:
         sys.exit(f"requests lost: {lost[:10]}; more than once, or never made: {more[:10]}")
-    print(f"{len(wanted)} requests are there, each once")
+    print(f"{len(wanted)} requests, each exactly once")
 
 
 if __name__ == "__main__":

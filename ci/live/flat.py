@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Whether a program's memory stays flat: flat.py SAMPLES.csv (as long-run.sh writes them)
+"""Checks that the memory of a program does not grow: flat.py SAMPLES.csv (as long-run.sh writes them)
 
-The first fifth of the time is warm-up. Of the rest, the last third may hold no more than the first third does, but for
-this much:"""
+The first fifth of the time is warm-up. In the rest, the average of the last third may exceed that of the first third by at
+most MOST_GROWTH.
+"""
 import csv
 import sys
 
 MOST_GROWTH = 0.03
-# Shorter runs end in their warm-up.
+# Shorter runs consist of warm-up only.
 JUDGED_FROM_SECONDS = 900
 
 with open(sys.argv[1], encoding="utf-8") as file:
@@ -24,4 +25,4 @@ for name in ("own_kib", "mapped_kib", "files", "threads"):
 share = (samples[-1]["cpu_cs"] - samples[0]["cpu_cs"]) / (samples[-1]["seconds"] - samples[0]["seconds"])
 print(f"processor: {share:.2f} % of one")
 if failed and seconds >= JUDGED_FROM_SECONDS:
-    sys.exit("not flat")
+    sys.exit("memory grows")

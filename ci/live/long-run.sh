@@ -1,29 +1,29 @@
 #!/usr/bin/env bash
-# Runs `huginn-net live` for long on mixed traffic, with rotation by size and by time, log rotation as logrotate does it
-# (SIGHUP), an interface that goes down and up, and a scraper of its metrics: long-run.sh PROGRAM MINUTES [SAMPLES.csv]
+# Soak test of `huginn-net live` on mixed traffic, with rotation by size, time and SIGHUP, an interface that goes down and
+# up, and a scraper of its metrics: long-run.sh PROGRAM MINUTES [SAMPLES.csv]
 #
-# As root. Fails unless its memory stays flat, and its files hold together the very events that `huginn-net pcap` finds in
-# a recording of the same traffic, of which each numbered request is there once. SAMPLES.csv keeps what was measured.
+# Runs as root. Fails if memory grows, or if the files together differ from the events that `huginn-net pcap` finds in a
+# recording of the same traffic, or if a numbered request is missing or repeated. SAMPLES.csv receives the measurements.
 set -euo pipefail
 
 readonly PACKAGES="curl iproute2 jq nghttp2-client nginx procps python3 tcpdump tcpreplay"
 readonly PROGRAMS="curl h2load ip jq nginx openssl python3 sysctl tcpdump tcpreplay tcprewrite"
 here=$(cd "$(dirname "$0")" && pwd)
-. "$here/laboratory.sh"
+. "$here/namespaces.sh"
 
 program=$(realpath "${1:?the program huginn-net}")
 minutes=${2:?for how many minutes}
 samples=${3:-}
-# Sent over and over beside the requests.
+# Captures that are replayed beside the requests.
 readonly REPLAYED="curl-nginx-ipv6 http-clients http-firefox tls-chromium tls-gnutls quic-chromium quic-go dtls-openssl
     starttls-smtp hosts-nat tls-resumption"
-# Every so many rounds, of about a second each.
+# Intervals in rounds of about one second.
 readonly ROTATE_EVERY=25 FLAP_EVERY=40 LOAD_EVERY=5 REPLAY_EVERY=7 SCRAPE_EVERY=3
 readonly METRICS=127.0.0.1:9101
 requests=0 flaps=0 rotations=0 scrapes=0
 
 main() {
-    laboratory
+    setup
     samples=${samples:-$tmp/samples.csv}
     cable_up
     nginx_up
@@ -31,7 +31,7 @@ main() {
     live sensor "$program" --format json -o "$tmp/events/events.json" --rotate-size 200k --rotate-interval 2m \
         --stats-interval 1m --stats --metrics $METRICS --p0f-socket "$tmp/events/p0f.sock" --user nobody
     warm_up
-    # An interface that goes down ends tcpdump, unless it records all there are.
+    # tcpdump exits when its interface goes down; on the interface "any" it continues.
     recorded "$tmp/all.pcap" any 'not net 127.0.0.0/8'
     sample >"$samples" &
     traffic
@@ -42,8 +42,8 @@ main() {
     judge
 }
 
-# Buffers between threads grow to what bursts need, and stay so. Here are some, from other addresses than later: so much
-# waits for a program that was halted that all its queues are full. What it tells of that is not compared.
+# Fills every queue with bursts while the program is stopped, because buffers grow to the largest burst and keep that size.
+# The bursts have other addresses than the later traffic, and their events are not compared.
 warm_up() {
     local name burst crossed_before
     crossed_before=$(crossed)
@@ -64,7 +64,7 @@ warm_up() {
     mv "$tmp"/events/events.json.* "$tmp/warm-up"
 }
 
-# caught_up: it received all that crossed its interface, or counted it as dropped.
+# caught_up: succeeds if the program has received or counted as dropped every packet that crossed its interface.
 caught_up() {
     scrape
     [ "$(awk '/^huginn_net_capture_(received|kernel_dropped)_total\{/ { sum += $2 } END { print sum }' "$tmp/metrics")" -ge \
@@ -107,12 +107,12 @@ scrape() {
     grep -q '^huginn_net_frames_total [0-9]' "$tmp/metrics" || fail "metrics without frames"
 }
 
-# As logrotate does: the file gets another name, and the program is told.
+# Renames the file and sends SIGHUP, as logrotate does.
 rotate() {
     local file=$tmp/events/events.json
     rotations=$((rotations + 1))
-    # Its own rotation may be about to take the name away.
-    mv "$file" "$file.set-aside-$rotations" 2>/dev/null || return 0
+    # The program may rotate the file at the same time.
+    mv "$file" "$file.renamed-$rotations" 2>/dev/null || return 0
     kill -HUP "${pids[sensor]}"
     eventually "a new file" test -e "$file"
 }
@@ -121,40 +121,40 @@ flap() {
     flaps=$((flaps + 1))
     eventually "a quiet network" quiet
     ip -n $SERVER_NS link set hn-b down
-    eventually "word that the interface is down" said_times "is down" $flaps
+    eventually "message that the interface is down" said_times "is down" $flaps
     ip -n $SERVER_NS link set hn-b up
-    eventually "word that the interface is back" said_times "is back" $flaps
+    eventually "message that the interface is back" said_times "is back" $flaps
     neighbours
 }
 
-# said_times TEXT N: it was said so often.
+# said_times TEXT N: succeeds if exactly N lines of standard error contain the text.
 said_times() { [ "$(grep -cF -- "$1" "$tmp/sensor.err")" = "$2" ]; }
 
-# sample: seconds, KiB of its own memory and of mapped files (the program), open files, threads, processor time in hundredths
+# sample: prints seconds, private memory and mapped files (the program) in KiB, open files, threads, and CPU time in hundredths
 # of a second.
 sample() {
     local pid=${pids[sensor]} begin=$SECONDS
     echo seconds,own_kib,mapped_kib,files,threads,cpu_cs
     while ! gone "$pid"; do
         awk -v seconds=$((SECONDS - begin)) -v files="$(ls "/proc/$pid/fd" | wc -l)" \
-            'FILENAME ~ /status$/ && /^(RssAnon|RssFile|Threads):/ { of[$1] = $2 }
+            'FILENAME ~ /status$/ && /^(RssAnon|RssFile|Threads):/ { field[$1] = $2 }
              FILENAME ~ /stat$/ { sub(/.*\) /, ""); cpu = $12 + $13 }
-             END { print seconds "," of["RssAnon:"] "," of["RssFile:"] "," files "," of["Threads:"] "," cpu }' \
+             END { print seconds "," field["RssAnon:"] "," field["RssFile:"] "," files "," field["Threads:"] "," cpu }' \
             "/proc/$pid/status" "/proc/$pid/stat"
         sleep 3
     done 2>/dev/null
 }
 
 judge() {
-    local whole=$tmp/whole.json set_aside
+    local whole=$tmp/whole.json rotated_files
     grep -v '^{' "$tmp/sensor.err" | sort | uniq -c
-    set_aside=$(ls "$tmp/events" | grep -c '^events.json.')
+    rotated_files=$(ls "$tmp/events" | grep -c '^events.json.')
     "$program" pcap -q --format json -o "$whole" "$tmp/all.pcap"
     python3 "$here/events.py" same "$whole" "$tmp"/events/events.json*
     python3 "$here/events.py" once $requests "$tmp"/events/events.json*
     python3 "$here/flat.py" "$samples"
     jq -n --argjson of "$(counted sensor '{frames, events, capture, output, latency, uptime_seconds}')" \
-        '$of + {set_aside: '"$set_aside"', requests: '$requests', flaps: '$flaps', sighups: '$rotations', scrapes: '$scrapes'}'
+        '$of + {rotated_files: '"$rotated_files"', requests: '$requests', flaps: '$flaps', sighups: '$rotations', scrapes: '$scrapes'}'
 }
 
 main

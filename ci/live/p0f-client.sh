@@ -1,8 +1,8 @@
 #!/bin/bash
-# Asks `huginn-net live` of hosts with a client that was made for p0f, and compares every field: p0f-client.sh PROGRAM
+# Queries the p0f socket of `huginn-net live` with a public client, and compares every field: p0f-client.sh PROGRAM
 #
-# As root. Captures of this project are sent over a link in a network namespace of its own. The client is the package p0f
-# of PyPI. Needs tcpreplay, python3 with venv, and PyPI.
+# Runs as root. Replays captures of this project over a veth pair in a network namespace of its own. The client is the
+# package p0f from PyPI. Needs tcpreplay, python3 with venv, and access to PyPI.
 set -euo pipefail
 
 program=$(realpath "${1:?the program huginn-net}")
@@ -56,7 +56,7 @@ NOTHING = {
 TIMES = ["first_seen", "last_seen", "last_nat", "last_chg"]
 NGINX = {"http_name": "nginx", "http_flavor": "or made of it (OpenResty, Tengi"}
 LINUX = {"os_name": "Linux", "os_flavor": "4.20 or newer", "link_type": "Ethernet"}
-# What the captures are is told in captures/README.md; "seen" stands for a time since the start.
+# captures/README.md describes the captures. "seen" stands for any time since the start.
 EXPECTED = {
     "curl-nginx.pcap": {
         "192.0.2.1": {
@@ -84,7 +84,7 @@ def plain(value):
     return value.rstrip(b"\0").decode() or None if isinstance(value, bytes) else value
 
 
-def told(address):
+def query(address):
     answer = {name: plain(value) for name, value in client.get_info(address).items()}
     now = datetime.datetime.now()
     for name in TIMES:
@@ -110,7 +110,7 @@ for capture, hosts in EXPECTED.items():
     time.sleep(1)
     for address, fields in hosts.items():
         expected = {**NOTHING, "first_seen": "seen", "last_seen": "seen", **fields}
-        answer = told(address)
+        answer = query(address)
         for name in sorted(expected.keys() | answer.keys()):
             if expected.get(name) != answer.get(name):
                 failed += 1
@@ -122,4 +122,4 @@ EOF
 kill -TERM "$live"
 wait "$live"
 [ ! -e "$folder/p0f.sock" ]
-echo "p0f's client is answered as it should be"
+echo "all fields are as expected"

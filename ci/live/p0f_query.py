@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Asks by p0f's API who hosts are: p0f_query.py SOCKET ADDRESS..."""
+"""Queries hosts through p0f's API: p0f_query.py SOCKET ADDRESS..."""
 import ipaddress
 import socket
 import struct
@@ -14,15 +14,15 @@ def text(field):
     return field.split(b"\0")[0].decode()
 
 
-with socket.socket(socket.AF_UNIX) as asked:
-    asked.settimeout(10)
-    asked.connect(sys.argv[1])
+with socket.socket(socket.AF_UNIX) as connection:
+    connection.settimeout(10)
+    connection.connect(sys.argv[1])
     for name in sys.argv[2:]:
         address = ipaddress.ip_address(name)
-        asked.sendall(struct.pack("=IB16s", QUERY, address.version, address.packed))
+        connection.sendall(struct.pack("=IB16s", QUERY, address.version, address.packed))
         answer = b""
         while len(answer) < LENGTH:
-            part = asked.recv(LENGTH - len(answer))
+            part = connection.recv(LENGTH - len(answer))
             if not part:
                 sys.exit("the socket was closed")
             answer += part
@@ -30,7 +30,7 @@ with socket.socket(socket.AF_UNIX) as asked:
         if magic != ANSWER:
             sys.exit(f"not an answer: {magic:#x}")
         if status == FOUND:
-            # Behind nine numbers of four bytes, one of two and two of one: texts of 32 bytes.
+            # Texts of 32 bytes follow nine numbers of four bytes, one of two and two of one.
             os_name, _, http_name = (text(answer[at : at + 32]) for at in (40, 72, 104))
             print(f"{name}: {os_name}, {http_name}")
         else:

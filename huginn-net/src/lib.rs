@@ -67,3 +67,13 @@ pub use observers::{FlowState, Observers, ProtocolCounters, Scope};
 
 /// The analyzer of all protocols over one decode and one flow table.
 pub type HuginnNet = huginn_net_core::Analyzer<Observers>;
+
+/// Tests the Rust programs of README.md.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct ReadmeExamples;
+
+/// Tests the Rust programs of docs/library.md.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/library.md")]
+struct LibraryExamples;

@@ -59,7 +59,7 @@ fn own_numbers(hello: &ClientHello<'_>) -> u32 {
 }
 
 fn client_hello(criterion: &mut Criterion) {
-    let mut hellos = hellos::of_captures(&captures::with_extension(&["pcap"]));
+    let mut hellos = hellos::from_captures(&captures::with_extension(&["pcap"]));
     hellos.retain(|hello| hello.transport() != Transport::Dtls && hello.extensions().next().is_some());
     for hello in &hellos {
         let parsed = tls_parser(hello.message()).unwrap();

@@ -84,7 +84,7 @@ fn main() {
     println!("|---|--:|--:|--:|--:|--:|--:|--:|");
     for (kind, captures) in [("pages", &PAGES[..]), ("short connections", &SHORT)] {
         for size in SIZES {
-            let packets = Packets::of_captures(captures, Repeat::SameFlows, size, |_| true);
+            let packets = Packets::from_captures(captures, Repeat::SameFlows, size, |_| true);
             let frames: Vec<_> = packets.frames().collect();
             let ways: [&dyn Fn() -> (f64, u64); 7] = [
                 &|| time(Frames::new(frames.iter().copied())),

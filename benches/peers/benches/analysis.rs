@@ -3,10 +3,10 @@
 //!
 //! `cargo bench --manifest-path benches/peers/Cargo.toml --bench analysis [-- PART_OF_A_ROW...]`
 //!
-//! Once with the packets in memory: the published crates are given frames one by one through the functions that their own
-//! analyzers lead to, so that neither the reading of a file nor the channel of their results counts; this project's analyzer
-//! is given all of them, and asks for the one sixteen later, but in the rows that say frame by frame. Once with a file of
-//! these packets, which each side reads by its own means. Either side looks up its own database.
+//! In the first part, the packets are in memory. The published crates receive frames one by one through the functions that
+//! their analyzers call, which excludes file reading and their result channel. This project's analyzer receives all frames
+//! and prefetches the frame 16 positions ahead, except in rows labelled "frame by frame". In the second part, each side
+//! reads a file of these packets with its own reader. Each side matches against its own database.
 
 #[path = "../../hello_packets.rs"]
 mod hello_packets;
@@ -42,18 +42,18 @@ use packets::{PAGES, Packets, Repeat, SHORT, all_captures};
 const MEASUREMENTS: usize = 11;
 /// Bytes of packets in a pass.
 const AT_LEAST: usize = 16 << 20;
-/// Those that a cache of one core holds from pass to pass, as a packet lies there that the kernel has just copied.
+/// Bytes of packets that stay in a core's cache between passes, like packets that the kernel has just copied.
 const IN_CACHE: usize = 512 << 10;
-/// Packets of a measurement at least: several passes where one has fewer.
+/// Minimum packets of a measurement, which repeats shorter passes.
 const MEASURED: usize = 20_000;
-/// What glibc's malloc takes for a large piece, in bytes: more than the 1,008 of a small one.
+/// Size of a large allocation for glibc's malloc, in bytes; small ones have up to 1,008.
 const LARGE: usize = 4096;
-/// Bytes of pages with HTTP, where the published crate takes long.
+/// Bytes of pages with HTTP, for which the published crate is slow.
 const AT_LEAST_OF_HTTP_PAGES: usize = 1 << 20;
-/// Flows that either side may hold: more than there are.
+/// Flow limit of both sides, which exceeds the number of flows.
 const MAX_FLOWS: usize = 1 << 19;
 
-/// One exchange in every connection: of more, the published crate reports the first.
+/// One exchange in every connection, because the published crate reports only the first.
 const ONE_EXCHANGE: [&str; 6] =
     ["h2c", "http-clients", "http-go", "http-python", "http-servers", "http-tools"];
 
@@ -71,7 +71,7 @@ fn main() {
         ("short connections in cache", &SHORT, IN_CACHE),
     ] {
         for repeat in Repeat::BOTH {
-            let packets = Packets::of_captures(captures, repeat, at_least, |_| true);
+            let packets = Packets::from_captures(captures, repeat, at_least, |_| true);
             compare_tcp(&format!("TCP, {kind}, {repeat}"), &packets, &path, &database, &theirs);
         }
     }
@@ -81,7 +81,7 @@ fn main() {
         ("an exchange a connection in cache", &ONE_EXCHANGE, IN_CACHE),
     ] {
         for repeat in Repeat::BOTH {
-            let packets = Packets::of_captures(captures, repeat, at_least, |_| true);
+            let packets = Packets::from_captures(captures, repeat, at_least, |_| true);
             compare_http(&format!("HTTP, {kind}, {repeat}"), &packets, &path, &database, &theirs);
         }
     }
@@ -128,7 +128,7 @@ fn compare_http(
 }
 
 fn compare_tls(path: &Path) {
-    let hellos = hellos::of_captures(&all_captures());
+    let hellos = hellos::from_captures(&all_captures());
     for (lists, packets) in [
         ("lists that come again", hello_packets::each_in_one_packet(&hellos, AT_LEAST)),
         ("in cache, lists that come again", hello_packets::each_in_one_packet(&hellos, IN_CACHE)),
@@ -148,9 +148,9 @@ fn compare_tls(path: &Path) {
     }
 }
 
-/// Measures two ways over a file of the same packets. The published one sends its results, those of one packet as one.
+/// Compares both sides on a file of the same packets. The published crate sends the results of a packet as one message.
 ///
-/// They are taken from the channel afterwards: in two threads the published crates take longer.
+/// The bench empties the channel afterwards, because the published crates are slower with two threads.
 fn compare_files<T>(
     name: &str,
     packets: &Packets,
@@ -168,7 +168,7 @@ fn compare_files<T>(
     compare(&format!("{name}, file"), packets.len(), own, published);
 }
 
-/// Measures two ways over the same packets in turn. Each gives the number of things that it found.
+/// Compares both sides on the same packets, in turn. Each returns its number of results.
 fn compare(name: &str, packets: usize, mut own: impl FnMut() -> u64, mut other: impl FnMut() -> u64) {
     // Cargo itself adds --bench.
     let parts: Vec<_> = env::args().skip(1).filter(|part| part != "--bench").collect();
@@ -177,8 +177,8 @@ fn compare(name: &str, packets: usize, mut own: impl FnMut() -> u64, mut other: 
     }
     let rounds = MEASURED.div_ceil(packets);
     let time = |pass: &mut dyn FnMut() -> u64| {
-        // glibc puts together what was freed in small pieces when a large one is asked for: what the other side freed is
-        // not to be counted here.
+        // A large allocation makes glibc consolidate small freed chunks, which excludes that work for the chunks of the
+        // other side from this measurement.
         drop(black_box(Vec::<u8>::with_capacity(LARGE)));
         let start = Instant::now();
         let events = (0..rounds).map(|_| pass()).last().unwrap();
@@ -241,7 +241,7 @@ fn published_tcp(packets: &Packets, database: &published_db::Database) -> u64 {
     events
 }
 
-/// The software, the remarks on it and the language, all of which the published crate always tells too.
+/// Software, remarks and language, which the published crate always computes, too.
 fn http(source: impl Source<Error: Debug + Send> + Send, database: &Database) -> u64 {
     analyse(HuginnNetHttp::builder(), source, |event| match &black_box(&event).kind {
         HttpEvent::Request(found) => {
@@ -281,7 +281,7 @@ fn published_http(packets: &Packets, database: &published_db::Database) -> u64 {
     events
 }
 
-/// JA4 and JA4_r of every hello; also JA4_o and JA4_ro, which the published crate always makes too.
+/// JA4 and JA4_r of every hello; also JA4_o and JA4_ro, which the published crate always computes.
 fn tls(source: impl Source<Error: Debug + Send> + Send, original: bool) -> u64 {
     let mut text = String::with_capacity(8 << 10);
     analyse(HuginnNetTls::builder(), source, |event| {

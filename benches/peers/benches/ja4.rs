@@ -20,8 +20,8 @@ const PASSES: usize = 20;
 const MEASUREMENTS: usize = 400;
 
 fn main() {
-    let hellos = hellos::of_captures(&captures::with_extension(&["pcap"]));
-    // A hello of DTLS has another grammar, and a record has a greatest length.
+    let hellos = hellos::from_captures(&captures::with_extension(&["pcap"]));
+    // Excludes DTLS hellos, whose grammar differs, and hellos longer than a record.
     let records: Vec<_> =
         hellos.iter().filter(|hello| hello.transport() != Transport::Dtls).filter_map(record).collect();
     println!("{} of {} hellos", records.len(), hellos.len());
@@ -41,14 +41,14 @@ fn main() {
     println!("ratio {ratio:.1} (median of the pairs)");
 }
 
-/// The record that a client would send it in.
+/// Wraps a hello in a TLS record.
 fn record(hello: &ClientHello<'_>) -> Option<Vec<u8>> {
     let len = u16::try_from(hello.message().len()).ok().filter(|len| *len <= 1 << 14)?;
     let [high, low] = len.to_be_bytes();
     Some([&[22, 3, 1, high, low][..], hello.message()].concat())
 }
 
-/// Writes JA4 and JA4_r; false if there is no hello.
+/// Renders JA4 and JA4_r. Returns false if there is no hello.
 fn ours(record: &[u8], text: &mut String) -> bool {
     let Ok(Some(parsed)) = ClientHello::from_records(record) else { return false };
     let raw = parsed.value.ja4_r();
@@ -78,7 +78,7 @@ fn compare_results(records: &[Vec<u8>]) {
     println!("JA4 and JA4_r from 2.2.1: {equal} the same, {other} others, {none} none");
 }
 
-/// The time for a hello.
+/// Returns the time per hello.
 fn nanos(records: &[Vec<u8>], fingerprint: fn(&[u8], &mut String) -> bool) -> f64 {
     let mut text = String::with_capacity(8 << 10);
     let start = Instant::now();

@@ -1,6 +1,6 @@
 //! Benches beside other implementations of the same fingerprints.
 
-/// The middle one of some values.
+/// Returns the median.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]

@@ -1,4 +1,4 @@
-"""Exchanges that no common client makes: exchanges.py pipelined|bodies|upgrades HOST PORT, or serve PORT."""
+"""Exchanges that common clients do not make: exchanges.py pipelined|bodies|upgrades HOST PORT, or serve PORT."""
 
 import socket
 import sys
@@ -57,7 +57,7 @@ def ask(requests, host, port):
 
 
 def read_all(connection):
-    """Until it is silent or closed."""
+    """Reads until the peer is silent or closes."""
     data = b""
     try:
         while piece := connection.recv(65536):
@@ -76,7 +76,7 @@ def serve(port):
 
 
 def answer_all(connection):
-    """Answers what comes in one go as one request; the body of a PUT may come later."""
+    """Treats each read as one request; the body of a PUT may follow later."""
     connection.settimeout(5)
     while data := connection.recv(65536):
         method, target = data.split(b" ", 2)[:2]

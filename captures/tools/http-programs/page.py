@@ -1,4 +1,4 @@
-"""Writes a page with all that it loads, for browsers: page.py FOLDER
+"""Writes a page and its resources, for browsers: page.py FOLDER
 
 The sizes on the wire are the web's. By the HTTP Archive's Web Almanac of 2024 (chapter "Page Weight") the median page
 for desktops makes 71 requests and weighs 2,652 KB: 2 HTML files (18 KB in all), 8 style sheets (78 KB), 24 scripts
@@ -50,12 +50,12 @@ def main():
 
 
 def text(noise, length):
-    """Text that compressed has about so many bytes: base64 carries six bits in a byte."""
+    """Random text of about this many bytes after compression: base64 carries six bits in a byte."""
     return base64.b64encode(noise.randbytes(length)).decode()
 
 
 def png(noise, width, height):
-    """A picture of noise in grey."""
+    """A greyscale picture of random pixels."""
     rows = b''.join(b'\0' + noise.randbytes(width) for _ in range(height))
     header = struct.pack('>IIBBBBB', width, height, 8, 0, 0, 0, 0)
     chunks = (b'IHDR', header), (b'IDAT', zlib.compress(rows)), (b'IEND', b'')

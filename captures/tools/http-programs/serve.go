@@ -1,4 +1,4 @@
-// serve serves a folder and a page of its own making with Go's net/http: serve ADDRESS FOLDER.
+// serve serves a folder and a generated page with Go's net/http: serve ADDRESS FOLDER.
 package main
 
 import (

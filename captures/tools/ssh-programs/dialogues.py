@@ -1,4 +1,4 @@
-"""What begins like SSH and does not go on like it, and lines before an identification string.
+"""Connections that begin like SSH and continue differently, and lines before an identification string.
 
     dialogues.py banner HOST PORT     reads the identification string of the server, and closes
     dialogues.py version1 HOST PORT   a client of version 1, which the server turns away

@@ -12,7 +12,7 @@ import struct
 import sys
 import threading
 
-# Greeting, then what answers each command; the command marked with True begins TLS. An IMAP answer bears a tag.
+# The greeting, then the reply to each command; True marks the command that starts TLS. An IMAP reply begins with a tag.
 LINES = {
     "smtp": ("220 smtp.example.test ESMTP", {"EHLO": "250-smtp.example.test\r\n250 STARTTLS", "STARTTLS": "220 go"}),
     "lmtp": ("220 lmtp.example.test LMTP", {"LHLO": "250-lmtp.example.test\r\n250 STARTTLS", "STARTTLS": "220 go"}),
@@ -43,7 +43,7 @@ def lines(protocol):
 
 
 def exactly(client, count):
-    """That many bytes and no more: the hello comes next."""
+    """Reads exactly this many bytes, because the hello follows."""
     data = b""
     while len(data) < count:
         data += more(client, count - len(data))
@@ -76,7 +76,7 @@ def ldap(client):
 
 
 def postgres(client):
-    """SSLRequest, answered by one byte; GSSENCRequest, which some libraries try first, by N."""
+    """Replies to SSLRequest with one byte, and to GSSENCRequest, which some libraries try first, with N."""
     while exactly(client, 8) != struct.pack("!II", 8, 80877103):
         client.sendall(b"N")
     client.sendall(b"S")
@@ -105,7 +105,7 @@ def xmpp(client):
 
 
 def connect(client):
-    """RFC 9110, 9.3.6; port 3129 wants to know who asks."""
+    """RFC 9110, 9.3.6; port 3129 requires authentication."""
     while True:
         request = until(client, b"\r\n\r\n")
         if client.getsockname()[1] == 3128 or b"Proxy-Authorization" in request:
@@ -195,7 +195,7 @@ def proxy_v2(address, port):
 
 
 def sslv2(address, port):
-    """RFC 5246, appendix E.2: once for TLS 1.2 with suites of TLS alone, once for SSL 3.0 with those of SSL 2.0 too."""
+    """RFC 5246, appendix E.2: once for TLS 1.2 with suites of TLS only, once for SSL 3.0 with suites of SSL 2.0, too."""
     modern, old = (0xC02B, 0xC009, 0x009C, 0x002F, 0x00FF), (0x0035, 0x002F, 0x000A, 0x0005)
     of_ssl2 = bytes.fromhex("010080 0700c0 030080 060040")
     for version, specs in ((0x0303, wide(modern)), (0x0300, of_ssl2 + wide(old))):

@@ -1,5 +1,5 @@
-//! DTLS 1.3 by dimpl: `dtls serve ADDRESS` answers one client after another; `dtls connect ADDRESS 13|auto|12` shakes
-//! hands, offering DTLS 1.3 alone, 1.3 and 1.2, or 1.2 alone.
+//! DTLS 1.3 by dimpl: `dtls serve ADDRESS` serves one client after another; `dtls connect ADDRESS 13|auto|12` makes
+//! a handshake with only DTLS 1.3, with 1.3 and 1.2, or with only 1.2.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn main() {
     }
 }
 
-/// Until connected, or for two seconds.
+/// Runs until the handshake is done, at most two seconds.
 fn shake_hands(mut end: Dtls, socket: &UdpSocket, peer: SocketAddr, first: Option<&[u8]>) {
     let give_up = Instant::now() + Duration::from_secs(2);
     end.handle_timeout(Instant::now()).unwrap();

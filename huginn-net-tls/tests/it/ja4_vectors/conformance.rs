@@ -77,7 +77,7 @@ fn rows_have_the_values_of_the_page() {
         ("algorithms-none", without_algorithms, "t13d030400_55b375c5d22e_3a62dcb2b4a6"),
         ("extensions-none", with_extensions(vec![]), "t12i030000_55b375c5d22e_000000000000"),
         (
-            "extensions-told",
+            "extensions-unlisted",
             with_extensions(vec![server_name(b"example.org"), alpn(&[b"h2"])]),
             "t12d0302h2_55b375c5d22e_000000000000",
         ),

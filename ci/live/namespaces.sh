@@ -1,27 +1,28 @@
-# What end-to-end.sh, rates.sh and long-run.sh share: the laboratory of captures/, `huginn-net live` in it, and what waits
-# for conditions. Sourced by them, as the shell's options are theirs.
+# Shared by end-to-end.sh, rates.sh and long-run.sh, which source it and set the shell's options: the network namespaces of
+# captures/tools/lab.sh, `huginn-net live` in them, and functions that wait for conditions.
 
 export PYTHONDONTWRITEBYTECODE=1
-LAB=${LAB:-live-$$} # the namespaces of two scripts never meet
+LAB=${LAB:-live-$$} # two scripts never share namespaces
 . "$here/../../captures/tools/layout.sh"
 . "$captures/tools/lab.sh"
 
-# How long anything is waited for, in seconds.
-readonly PATIENCE=${PATIENCE:-20}
+# Timeout of every condition, in seconds.
+readonly WAIT_TIMEOUT=${WAIT_TIMEOUT:-20}
 
 fail() {
     echo "FAILED: $*" >&2
     exit 1
 }
 
-# laboratory: begins. Whatever happens it is cleaned up; the files of a run that failed go to the folder KEEP, if one is set.
-laboratory() {
+# setup: prepares the temporary folder and the cleanup at exit, which copies the files of a failed run to the folder KEEP,
+# if it is set.
+setup() {
     lab_start
-    trap 'finished $?' EXIT
-    chmod 755 "$tmp" # for programs that gave up root's rights
+    trap 'cleanup $?' EXIT
+    chmod 755 "$tmp" # for programs that drop root's privileges
 }
 
-finished() {
+cleanup() {
     trap - EXIT
     lab_down
     [ "$1" = 0 ] || [ -z "${KEEP:-}" ] || cp -r "$tmp/." "$KEEP"
@@ -29,18 +30,18 @@ finished() {
     exit "$1"
 }
 
-# eventually WHAT COMMAND...: waits until the command succeeds.
+# eventually CONDITION COMMAND...: waits until the command succeeds. CONDITION names it in the error.
 eventually() {
-    local what=$1 until=$((SECONDS + PATIENCE))
+    local condition=$1 until=$((SECONDS + WAIT_TIMEOUT))
     shift
     until "$@"; do
-        [ $SECONDS -lt $until ] || fail "in vain waited for $PATIENCE s: $what"
+        [ $SECONDS -lt $until ] || fail "timeout after $WAIT_TIMEOUT s: $condition"
         sleep 0.05
     done
 }
 
-# live NAME PROGRAM ARGUMENT...: watches the server's interface, or what LIVE_ON says (arguments -i ...). Its process is
-# ${pids[NAME]}, what it says $tmp/NAME.err.
+# live NAME PROGRAM ARGUMENT...: starts `huginn-net live` on the server's interface, or on those of LIVE_ON (arguments
+# -i ...). Stores its process ID in ${pids[NAME]} and its standard error in $tmp/NAME.err.
 declare -A pids=()
 live() {
     local name=$1 program=$2
@@ -57,17 +58,17 @@ watching() {
     return 1
 }
 
-# stop NAME [SIGNAL [STATUS]]: ends it, in time and with this exit status.
+# stop NAME [SIGNAL [STATUS]]: sends the signal; fails unless the process exits in time with this status.
 stop() {
     local name=$1 status=0
     kill "-${2:-TERM}" "${pids[$name]}"
     ended "$name" "${3:-0}"
 }
 
-# ended NAME STATUS: waits for its end.
+# ended NAME STATUS: waits until the process exits; fails if its exit status differs.
 ended() {
     local status=0
-    eventually "$1: its end" gone "${pids[$1]}"
+    eventually "$1: exit" gone "${pids[$1]}"
     wait "${pids[$1]}" || status=$?
     unset "pids[$1]"
     [ $status = "$2" ] || fail "$1: exit status $status, not $2: $(tail -n 3 "$tmp/$1.err")"
@@ -75,18 +76,18 @@ ended() {
 
 gone() { ! grep -q '^State:[[:space:]]*[^Z]' "/proc/$1/status" 2>/dev/null; }
 
-# counted NAME FILTER: of the counters that it wrote last, what jq finds.
+# counted NAME FILTER: applies the jq filter to the last counters that the process wrote.
 counted() { grep '"event":"counters"' "$tmp/$1.err" | tail -n 1 | jq -r "$2"; }
 
-# said NAME TEXT: it has said so.
+# said NAME TEXT: succeeds if standard error of the process contains the text.
 said() { grep -qF -- "$2" "$tmp/$1.err"; }
 
-# crossed: how many packets crossed the server's interface, both ways.
+# crossed: prints the number of packets that crossed the server's interface, in both directions.
 crossed() {
     ip -n "$SERVER_NS" -j -s link show "${1:-hn-b}" | jq '.[0].stats64 | .rx.packets + .tx.packets'
 }
 
-# quiet: nothing crosses it.
+# quiet: succeeds if no packet crosses the interface for 0.3 s.
 quiet() {
     local before
     before=$(crossed)
@@ -94,8 +95,8 @@ quiet() {
     [ "$(crossed)" = "$before" ]
 }
 
-# Two namespaces and a cable, on which nothing is sent that was not asked for: neighbours are known, and IPv6 neither looks
-# for routers nor makes addresses of its own.
+# Creates two namespaces and a veth pair without background traffic: neighbour entries are static, and IPv6 sends no router
+# solicitations and generates no addresses.
 cable_up() {
     local ns interface
     lab_up "$@"
@@ -108,7 +109,7 @@ cable_up() {
     neighbours
 }
 
-# neighbours: whom an interface forgets when it goes down.
+# neighbours: sets the neighbour entries, which an interface loses when it goes down.
 neighbours() {
     ip -n "$CLIENT_NS" neigh replace $SERVER4 lladdr $SERVER_MAC dev hn-a
     ip -n "$CLIENT_NS" neigh replace $SERVER6 lladdr $SERVER_MAC dev hn-a
@@ -116,14 +117,14 @@ neighbours() {
     ip -n "$SERVER_NS" neigh replace $CLIENT6 lladdr $CLIENT_MAC dev hn-b
 }
 
-# recorded FILE INTERFACE [ARGUMENT...]: tcpdump records what crosses an interface of the server.
+# recorded FILE INTERFACE [ARGUMENT...]: records an interface of the server with tcpdump.
 recorded() {
     local file=$1 interface=$2
     shift 2
     record "$file" "$SERVER_NS" "$interface" -n -s 0 -B 65536 --time-stamp-precision=nano "$@"
 }
 
-# stop_recording_whole: ends tcpdump when it has written all, which its own counters must confirm.
+# stop_recording_whole: stops tcpdump; fails if its counters show a dropped packet.
 stop_recording_whole() {
     kill "${recorders[@]}"
     wait "${recorders[@]}"
