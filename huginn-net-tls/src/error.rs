@@ -17,7 +17,7 @@ pub enum TlsError {
         source: Truncated,
     },
     /// A handshake message has another type (RFC 8446, section 4).
-    #[error("handshake message of type {0}, which is not the hello asked for")]
+    #[error("handshake message of type {0}, which is not the expected hello")]
     NotHello(u8),
     /// A handshake message exceeds the maximum length of a ClientHello.
     #[error("handshake message of {announced} bytes: a ClientHello has {max} at most", max = crate::handshake::MAX_BODY)]

@@ -97,7 +97,7 @@ impl MessageJoiner {
         Ok(())
     }
 
-    /// Memory of an incomplete message, in bytes.
+    /// Returns the memory used by an incomplete message, in bytes.
     #[cfg(any(test, feature = "packets"))]
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.buffered.capacity()

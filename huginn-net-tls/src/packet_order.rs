@@ -39,7 +39,7 @@ impl PacketOrder {
         true
     }
 
-    /// Memory of buffered payloads, in bytes.
+    /// Returns the memory used by buffered payloads, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.buffered
     }

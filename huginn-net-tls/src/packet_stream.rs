@@ -69,7 +69,7 @@ impl PacketStream {
         self.reader.is_none()
     }
 
-    /// Memory of buffered packets and incomplete messages, in bytes.
+    /// Returns the memory used by buffered packets and incomplete messages, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         let message = self.reader.as_ref().map_or(0, RecordReader::buffered_bytes);
         self.order.buffered_bytes().saturating_add(message)
@@ -132,7 +132,7 @@ impl PacketStreams {
         }
     }
 
-    /// Memory of buffered packets and incomplete messages, in bytes.
+    /// Returns the memory used by buffered packets and incomplete messages, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         let bytes = |stream: &Option<PacketStream>| stream.as_ref().map_or(0, PacketStream::buffered_bytes);
         bytes(&self.client).saturating_add(bytes(&self.server))

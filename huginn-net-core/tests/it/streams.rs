@@ -1,4 +1,4 @@
-//! Stream parsers on TCP connections: one reassembly for all of them, and only for sides that are read.
+//! Stream parsers on TCP connections: one reassembly for all parsers, and only for sides that a parser reads.
 
 use crate::packet::Endpoint;
 use huginn_net_core::{
@@ -11,7 +11,7 @@ const CLIENT: Endpoint = ([10, 0, 0, 1], 40_000);
 const SERVER: Endpoint = ([192, 0, 2, 1], 8123);
 const SYN_ACK: TcpFlags = TcpFlags::SYN.union(TcpFlags::ACK);
 
-/// Reports each line of client and server; `bye` ends a side. Connections that begin with `!` are not for it.
+/// Reports each line of client and server; `bye` ends a side. Rejects connections that begin with `!`.
 #[derive(Debug)]
 struct Lines {
     partial: [Vec<u8>; 2],
@@ -157,7 +157,7 @@ fn gap_is_counted_once_for_all_parsers() {
 }
 
 proptest! {
-    /// However both sides are cut, repeated and swapped.
+    /// Splits, repeats and swaps the segments of both sides.
     #[test]
     fn segmentation_changes_no_event(
         cuts in prop::collection::vec((any::<bool>(), 1_usize..9, 0_u8..6), 0..40), both in any::<bool>(),
@@ -195,7 +195,7 @@ proptest! {
     }
 }
 
-/// What one parser reports of packets.
+/// Returns the events of one parser for these packets.
 fn reported(packets: &[(Endpoint, Endpoint, TcpFlags, u32, &[u8])]) -> Vec<(Side, String)> {
     let mut analyzer = Analyzer::<StreamObserver<Lines>>::builder().build();
     let mut events: Vec<Event<String>> = Vec::new();

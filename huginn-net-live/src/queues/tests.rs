@@ -100,9 +100,9 @@ fn lend_all(coming: &mut [Coming], millis: u64) -> Vec<[u64; 2]> {
 fn coming() -> impl Strategy<Value = Coming> {
     prop::collection::vec((0..15_u64, 0..=10_u64), 0..30).prop_map(|frames| {
         let (mut captured, mut there) = (0, 0);
-        let index = |(gap, held)| {
+        let index = |(gap, delay)| {
             captured += gap;
-            there = there.max(captured + held);
+            there = there.max(captured + delay);
             [captured, there]
         };
         frames.into_iter().map(index).collect()

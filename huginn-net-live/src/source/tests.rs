@@ -190,8 +190,8 @@ fn interface_removed_during_reopen_is_retried() {
     ] {
         let mut source =
             source([[vec![Step::Down], found, vec![Step::Frames(vec![7])]].into_iter().flatten().collect()]);
-        let (tell, received) = mpsc::channel();
-        source.on_notice(move |notice| tell.send(notice.kind.clone()).unwrap());
+        let (sender, received) = mpsc::channel();
+        source.on_notice(move |notice| sender.send(notice.kind.clone()).unwrap());
         assert_eq!(lend(&mut source, 1), [7]);
         assert_eq!(received.try_iter().collect::<Vec<_>>(), want);
     }
@@ -201,11 +201,11 @@ fn interface_removed_during_reopen_is_retried() {
 fn permanent_reopen_error_abandons_interface() {
     let reasons = [io::Error::from_raw_os_error(libc::EPERM), io::Error::other("hardware type 9")];
     for reason in reasons {
-        let told_reason = reason.to_string();
+        let reported_reason = reason.to_string();
         let mut source = source([vec![Step::Down, Step::Found(Err(reason))]]);
-        let (tell, received) = mpsc::channel();
-        source.on_notice(move |notice| tell.send(notice.kind.clone()).unwrap());
+        let (sender, received) = mpsc::channel();
+        source.on_notice(move |notice| sender.send(notice.kind.clone()).unwrap());
         assert!(matches!(next_but_idle(&mut source), Err(LiveError::NoInterfaceLeft)));
-        assert_eq!(received.try_iter().collect::<Vec<_>>(), [NoticeKind::Abandoned { reason: told_reason }]);
+        assert_eq!(received.try_iter().collect::<Vec<_>>(), [NoticeKind::Abandoned { reason: reported_reason }]);
     }
 }

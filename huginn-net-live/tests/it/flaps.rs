@@ -12,10 +12,10 @@ use crate::lab::{Lent, cable, end, in_namespaces, ip, lend, numbers, options, se
 /// A source whose notices go to a channel.
 fn noticed(interfaces: &[&str], options: &LiveOptions) -> (LiveSource, mpsc::Receiver<NoticeKind>) {
     let mut source = LiveSource::open(interfaces, options).unwrap();
-    let (tell, received) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     source.on_notice(move |notice| {
         assert_eq!(notice.interface, "a");
-        tell.send(notice.kind.clone()).unwrap();
+        sender.send(notice.kind.clone()).unwrap();
     });
     (source, received)
 }

@@ -22,7 +22,7 @@ pub enum QuicError {
         len: usize,
     },
     /// A damaged Initial packet, or one whose keys derive from a packet that was not captured.
-    #[error("QUIC: Initial packet that none of the keys known opens")]
+    #[error("QUIC: Initial packet that no known key decrypts")]
     Sealed,
     /// A frame that is not allowed in an Initial packet (RFC 9000, section 12.4).
     #[error("QUIC: at offset {offset}: frame of type {kind:#x} in an Initial packet")]

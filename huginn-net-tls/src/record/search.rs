@@ -97,7 +97,7 @@ impl RecordReader {
         self.position == 0
     }
 
-    /// Memory of an incomplete message, in bytes.
+    /// Returns the memory used by an incomplete message, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.joiner.buffered_bytes()
     }

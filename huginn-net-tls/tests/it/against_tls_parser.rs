@@ -120,7 +120,7 @@ prop_compose! {
     }
 }
 
-/// An extension that holds what its type asks for.
+/// An extension with the contents that its type requires.
 fn any_extension() -> impl Strategy<Value = Vec<u8>> {
     let bytes = |lengths| vec(any::<u8>(), lengths);
     let names = vec(bytes(1..20).prop_map(|name| prefixed(1, &name)), 1..4).prop_map(|names| names.concat());

@@ -219,7 +219,7 @@ fn retry_changes_keys_without_second_report() {
     assert_eq!(run.found, [(Side::Client, hello(), false)], "not whole before it");
 }
 
-/// As aioquic does. A Retry that was seen tells it from another connection.
+/// As aioquic does. A captured Retry distinguishes this case from another connection.
 #[test]
 fn changed_hello_after_retry_is_not_reported() {
     let mut changed = hello();
@@ -290,7 +290,7 @@ fn hello_retry_request_allows_two_more_hellos() {
 fn keys_identify_client_after_early_answer() {
     let mut run = Run::default();
     run.client(&Packet::server(V1, &ID).seal(&crypto(0, &answer())));
-    assert_eq!((run.found.len(), run.flow.has_told()), (0, false));
+    assert_eq!((run.found.len(), run.flow.has_found_hello()), (0, false));
     run.server(&Packet::client(V1, &ID).seal(&crypto(0, &hello())));
     assert_eq!(run.found, [(Side::Server, hello(), false), (Side::Client, answer(), false)]);
     assert_eq!((run.counters.opened, run.counters.sealed), (2, 1));

@@ -158,7 +158,7 @@ fn malformed_hello_is_counted_and_hides_nothing() {
     let mut run = Run::default();
     run.client(&packet(0).seal(&crypto(0, &hello)));
     assert_eq!(run.counters, QuicCounters { not_hello: 1, ..QuicCounters::default() });
-    assert_eq!((run.found.len(), run.flow.has_told()), (0, false));
+    assert_eq!((run.found.len(), run.flow.has_found_hello()), (0, false));
     run.client(&Packet::client(1, b"another").seal(&crypto(0, &message(1, 60))));
     assert_eq!(run.found.len(), 1);
 }

@@ -65,7 +65,7 @@ proptest! {
         prop_assert_eq!(connection.found(), one_client());
     }
 
-    /// Whatever both sides say, nothing breaks, and what is held has a limit.
+    /// Arbitrary input never panics, and buffered bytes stay limited.
     #[test]
     fn arbitrary_bytes_never_panic(
         segments in prop::collection::vec(
