@@ -13,7 +13,7 @@ use crate::{AlpnList, Extension, Extensions, TlsError, TlsField, Transport, U16L
 /// A ClientHello (RFC 8446, section 4.1.2; for DTLS: RFC 6347, section 4.2.1), borrowed or owned.
 ///
 /// Mandatory fields are validated once, so that accessors cannot fail. Extensions are parsed leniently: a truncated one
-/// ends the list, and [`is_well_formed`](Self::is_well_formed) returns false. Of repeated extensions, the first counts.
+/// ends the list, and [`is_well_formed`](Self::is_well_formed) returns false. The first of repeated extensions counts.
 ///
 /// Fingerprints are computed on demand. Each thread caches the fingerprints of up to 256 distinct repeated hellos,
 /// typically in less than 1 MB.

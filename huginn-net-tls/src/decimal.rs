@@ -19,7 +19,7 @@ impl Decimal {
         let number = u32::from(number);
         let (first, rest) = (number / 10_000, number % 10_000);
         let pairs = (rest / 100) | (rest % 100) << 16;
-        // Divides both by ten: 103 / 1024 is exact enough below 100.
+        // Divides both bytes by ten: 103 / 1024 is exact enough below 100.
         let tens = (pairs.wrapping_mul(103) >> 10) & 0x000f_000f;
         let ones = pairs.wrapping_sub(tens.wrapping_mul(10));
         let values = u64::from(first) | u64::from(tens | ones << 8) << 8;

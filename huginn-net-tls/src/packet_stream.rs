@@ -17,7 +17,7 @@ pub(crate) struct PacketStream {
     hellos: u8,
 }
 
-/// Why a packet was not used.
+/// The reason for discarding a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PacketError {
     /// The packet is too early to be buffered.
@@ -102,7 +102,7 @@ impl PacketStreams {
 
     /// Handles a packet and emits complete hellos, with whether each is a client's second one.
     ///
-    /// A second ClientHello counts if the server requested it, or if no packet of the server was seen.
+    /// A second ClientHello counts if the server requested it, or if no packet of the server was captured.
     pub(crate) fn push(
         &mut self,
         sender: Side,

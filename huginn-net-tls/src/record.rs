@@ -24,11 +24,11 @@ const MAX_FRAGMENT: u16 = (1 << 14) + 2048;
 /// Whether bytes start with a record that contains a hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Probe {
-    /// They do.
+    /// The bytes start with such a record.
     Yes,
-    /// So far they may; more bytes are needed.
+    /// The decision needs more bytes.
     Unsure,
-    /// They do not.
+    /// The bytes do not start with such a record.
     No,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct RecordReader {
     position: usize,
 }
 
-/// Why no further hello can be read.
+/// The reason why no further hello follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stop {
     /// Number of the last bytes that need not be searched again.

@@ -1,4 +1,4 @@
-//! Shortcuts of the parser change nothing.
+//! Summaries of first segments change neither events nor counters.
 
 use huginn_net_core::{ParserSlot, StreamCounters, StreamFlow, TcpFlags, TcpHeader};
 use proptest::prelude::*;
@@ -44,7 +44,7 @@ impl StreamParser for Plain {
 type Segment<'a> = (Side, TcpFlags, u32, u32, &'a [u8]);
 type Observed = (Vec<(usize, Side, TlsEvent)>, TlsCounters, StreamCounters, bool);
 
-/// The events of segments, each with the place of its segment, the counters, and whether the flow is done.
+/// Returns the events of segments, each with the index of its segment, the counters, and whether the flow is done.
 fn observe<P: StreamParser<Event = TlsEvent, Counters = TlsCounters>>(segments: &[Segment<'_>]) -> Observed {
     let mut flow = StreamFlow::<ParserSlot<P>>::default();
     let (mut events, mut counters, mut streams) =
@@ -63,7 +63,7 @@ fn observe<P: StreamParser<Event = TlsEvent, Counters = TlsCounters>>(segments: 
 }
 
 proptest! {
-    /// Whatever comes before a ClientHello in one segment, and after it.
+    /// Adds arbitrary bytes before and after a ClientHello in one segment.
     #[test]
     fn summarizing_first_segment_changes_no_event(
         syns in prop::collection::vec((any::<bool>(), any::<bool>(), 95_u32..105), 0..3),

@@ -2,7 +2,7 @@
 
 use huginn_net_wire::Truncated;
 
-/// Why a QUIC packet cannot be read.
+/// Error of parsing or decrypting a QUIC packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QuicError {
@@ -45,7 +45,7 @@ pub enum QuicError {
         window: usize,
     },
     /// Too many Initial packets, too many that no key decrypts, or too many other packets.
-    #[error("QUIC: given up after {packets} Initial packets, and {sealed} that no key opened")]
+    #[error("QUIC: given up after {packets} Initial packets, and {sealed} that no key decrypted")]
     GivenUp {
         /// Initial packets of the connection.
         packets: u16,

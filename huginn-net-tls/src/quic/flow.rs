@@ -31,7 +31,7 @@ pub(crate) struct QuicFlow {
 
 #[derive(Debug, Default)]
 enum State {
-    /// No connection was seen.
+    /// Before the first connection.
     #[default]
     Fresh,
     Open(Box<Connection>),
