@@ -279,8 +279,8 @@ impl Layout {
         for Extension { kind, data } in extensions.by_ref() {
             // Type and length precede the data.
             let start = end.wrapping_add(4);
-            if let Some(place) = self.contents.get_mut(IndexedExtension::from_type(kind) as usize) {
-                *place = if *place == 0 { start } else { *place };
+            if let Some(target) = self.contents.get_mut(IndexedExtension::from_type(kind) as usize) {
+                *target = if *target == 0 { start } else { *target };
             }
             end = start.wrapping_add(u32::try_from(data.len()).unwrap_or_default());
         }
@@ -305,7 +305,7 @@ impl IndexedExtension {
 
     fn from_type(extension: u16) -> Self {
         match Self::BY_LOW_TYPE.get(usize::from(extension)) {
-            Some(place) => *place,
+            Some(target) => *target,
             None if extension == kind::ENCRYPTED_CLIENT_HELLO => Self::EncryptedClientHello,
             None => Self::Other,
         }

@@ -61,7 +61,7 @@ impl Decimals {
     }
 
     fn new() -> Self {
-        let byte = |place| u8::try_from(place).unwrap_or(u8::MAX);
+        let byte = |position| u8::try_from(position).unwrap_or(u8::MAX);
         let page = |high: u8| array::from_fn(|low| Decimal::from_u16(u16::from_be_bytes([high, byte(low)])));
         let page_of =
             |high: usize| PAGES.into_iter().position(|page| usize::from(page) == high).map_or(u8::MAX, byte);

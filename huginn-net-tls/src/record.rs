@@ -35,7 +35,7 @@ pub(crate) enum Probe {
 /// The first bytes, padded with zeros.
 pub(crate) fn padded<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut head = [0; N];
-    head.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
+    head.iter_mut().zip(bytes).for_each(|(target, byte)| *target = *byte);
     head
 }
 
@@ -127,8 +127,8 @@ impl RecordReader {
         let room = self.header.get_mut(have..).unwrap_or_default();
         let take = room.len().min(bytes.len());
         let (head, rest) = bytes.split_at_checked(take).unwrap_or((bytes, &[]));
-        for (place, byte) in room.iter_mut().zip(head) {
-            *place = *byte;
+        for (target, byte) in room.iter_mut().zip(head) {
+            *target = *byte;
         }
         self.position = self.position.saturating_add(take);
         let have = have.saturating_add(take);

@@ -166,8 +166,9 @@ fn fill_equals_next_frame_in_odd_captures() {
     for (kind, len) in shorts {
         let head = Bytes::new(Little).u32s(&[kind, len, 0x1a2b_3c4d]).done();
         let short = Bytes::new(Little).raw(&head[..8]).raw(&[0; 20][..len as usize - 8]).done();
-        let magical = Bytes::new(Little).raw(&head).raw(&[0; 16][..(len as usize).saturating_sub(12)]).done();
-        for bytes in [short, magical] {
+        let with_magic =
+            Bytes::new(Little).raw(&head).raw(&[0; 16][..(len as usize).saturating_sub(12)]).done();
+        for bytes in [short, with_magic] {
             for behind in [&[][..], &enhanced(Little, 0, 1, &[], 0), &block(Little, 6, &[]), &[6, 0, 0, 0]] {
                 fill_in_pieces(&[&file, &bytes[..], behind, &block(Little, 4, &[0; 40])].concat());
             }

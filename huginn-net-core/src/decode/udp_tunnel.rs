@@ -1,4 +1,5 @@
-//! Tunnels over UDP. The port does not suffice: a datagram without a strictly valid tunnel header is an ordinary segment.
+//! Tunnels over UDP. The port does not suffice: a datagram without a strictly valid tunnel header is an ordinary
+//! segment.
 
 use super::counters::SkipReason;
 use super::transport::Datagram;

@@ -12,7 +12,8 @@ pub(crate) struct InitialSeq {
 }
 
 impl InitialSeq {
-    /// Whether the direction may begin at `seq` instead: up to `window` bytes earlier, unless a SYN announced its beginning.
+    /// Whether the direction may begin at `seq` instead: up to `window` bytes earlier, unless a SYN announced its
+    /// beginning.
     pub(crate) fn may_start_at(self, seq: u32, window: usize) -> bool {
         let back = self.seq.wrapping_sub(seq).cast_signed();
         !self.from_syn && back > 0 && usize::try_from(back).is_ok_and(|back| back <= window)

@@ -185,8 +185,8 @@ fn syn_restarts_flow_unless_retransmitted() {
 
 #[test]
 fn flow_expires_after_idle_timeout() {
-    let forgotten = run::<Numbers>(&[(0, syn(1)), (301, client_says(b""))]);
-    assert_eq!(forgotten, [(Side::Client, 1)]);
+    let after_timeout = run::<Numbers>(&[(0, syn(1)), (301, client_says(b""))]);
+    assert_eq!(after_timeout, [(Side::Client, 1)]);
     let kept = run::<Numbers>(&[(0, syn(1)), (300, client_says(b"")), (600, client_says(b""))]);
     assert_eq!(kept.len(), 3);
 }

@@ -142,8 +142,8 @@ fn flow_ends_when_no_parser_reads() {
     assert_eq!(driver.segment(Side::Client, TcpFlags::ACK, 100, 500, b"bye\nmore\n"), Interest::More);
     assert_eq!(driver.segment(Side::Server, TcpFlags::ACK, 500, 109, b"bye\n"), Interest::Done);
     assert_eq!(driver.flow.buffered_bytes(), 0);
-    let mut foreign = Driver::new(true);
-    assert_eq!(foreign.segment(Side::Client, TcpFlags::ACK, 100, 500, b"!"), Interest::Done);
+    let mut rejected = Driver::new(true);
+    assert_eq!(rejected.segment(Side::Client, TcpFlags::ACK, 100, 500, b"!"), Interest::Done);
 }
 
 #[test]
@@ -162,7 +162,7 @@ proptest! {
     fn segmentation_changes_no_event(
         cuts in prop::collection::vec((any::<bool>(), 1_usize..9, 0_u8..6), 0..40), both in any::<bool>(),
     ) {
-        const SAID: [&[u8]; 2] = [b"one\ntwo\nthree\nbye\n", b"1\n22\n333\n4444\nbye\n"];
+        const STREAMS: [&[u8]; 2] = [b"one\ntwo\nthree\nbye\n", b"1\n22\n333\n4444\nbye\n"];
         let mut driver = Driver::new(both);
         let mut at = [0_usize; 2];
         let mut segments = Vec::new();
@@ -170,8 +170,8 @@ proptest! {
         for (is_client, len, trouble) in cuts.into_iter().chain(rest) {
             let (side, own) = if is_client { (Side::Client, 0) } else { (Side::Server, 1) };
             let start = if trouble == 0 { at[own].saturating_sub(len / 2) } else { at[own] };
-            let end = start.saturating_add(len).min(SAID[own].len());
-            segments.push((side, start, &SAID[own][start..end]));
+            let end = start.saturating_add(len).min(STREAMS[own].len());
+            segments.push((side, start, &STREAMS[own][start..end]));
             at[own] = at[own].max(end);
             let last = segments.len() - 1;
             if trouble == 2 && last > 0 {
@@ -186,8 +186,8 @@ proptest! {
         for side in [Side::Client, Side::Server] {
             let mut lines: Vec<&str> =
                 driver.events.iter().filter(|(of, _)| *of == side).map(|(_, line)| line.as_str()).collect();
-            let said = std::str::from_utf8(SAID[index(side)]).unwrap();
-            let mut expected: Vec<&str> = said.lines().chain(said.lines().filter(|_| both)).collect();
+            let text = std::str::from_utf8(STREAMS[index(side)]).unwrap();
+            let mut expected: Vec<&str> = text.lines().chain(text.lines().filter(|_| both)).collect();
             lines.sort_unstable();
             expected.sort_unstable();
             prop_assert_eq!(lines, expected);

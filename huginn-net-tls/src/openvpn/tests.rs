@@ -252,10 +252,10 @@ proptest! {
     #[test]
     fn arbitrary_stream_is_bounded_and_never_panics(
         pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..20),
-        spoilt in any::<prop::sample::Index>(),
+        corrupted in any::<prop::sample::Index>(),
     ) {
         let (mut reader, mut start) = (OpenVpnStream::default(), dialogue(TCP)[0].1.to_vec());
-        *spoilt.get_mut(&mut start[..]) ^= 1;
+        *corrupted.get_mut(&mut start[..]) ^= 1;
         let _ = stream_probe(&start);
         for piece in [start].iter().chain(&pieces) {
             reader.push(piece, &mut |_| {});

@@ -50,12 +50,12 @@ fn observe<P: StreamParser<Event = TlsEvent, Counters = TlsCounters>>(segments: 
     let (mut events, mut counters, mut streams) =
         (Vec::new(), TlsCounters::default(), StreamCounters::default());
     let mut is_done = false;
-    for (place, &(sender, flags, seq, ack, payload)) in segments.iter().enumerate() {
+    for (position, &(sender, flags, seq, ack, payload)) in segments.iter().enumerate() {
         let tcp = TcpHeader { src_port: 1, dst_port: 2, seq, ack, flags, window: 0, urgent: 0, options: &[] };
         let new_parser = || ParserSlot::new(true);
         let interest =
             flow.on_segment(&tcp, payload, sender, &mut streams, new_parser, &mut |parser, input| {
-                parser.on_data(input, &mut counters, &mut |side, event| events.push((place, side, event)));
+                parser.on_data(input, &mut counters, &mut |side, event| events.push((position, side, event)));
             });
         is_done = interest == huginn_net_core::Interest::Done;
     }
@@ -111,10 +111,10 @@ proptest! {
             }
             rest = behind;
         }
-        let place = begin + swap.index(segments.len() - begin);
+        let position = begin + swap.index(segments.len() - begin);
         // Without a SYN, the connection begins with the first segment captured.
-        if place > begin + usize::from(!syn) {
-            segments.swap(place, place - 1);
+        if position > begin + usize::from(!syn) {
+            segments.swap(position, position - 1);
         }
         let whole: [Segment<'_>; 1] = [(Side::Client, TcpFlags::ACK, 100, 500, CURL)];
         let events = |(events, ..): Observed| {

@@ -280,16 +280,16 @@ impl CryptoStream {
             if outcome.is_err() {
                 return;
             }
-            let mut stray = None;
+            let mut unexpected = None;
             outcome = joiner.push(bytes, &mut |message| match message.first() {
-                Some(&found) if found != kind => stray = Some(found),
-                _ if *hellos >= MAX_HELLOS_PER_CONNECTION || stray.is_some() => {}
+                Some(&found) if found != kind => unexpected = Some(found),
+                _ if *hellos >= MAX_HELLOS_PER_CONNECTION || unexpected.is_some() => {}
                 _ => {
                     *hellos = hellos.saturating_add(1);
                     each(message, *hellos);
                 }
             });
-            if let Some(kind) = stray {
+            if let Some(kind) = unexpected {
                 outcome = Err(TlsError::NotHello(kind));
             }
         });

@@ -143,11 +143,11 @@ fn packets(counters: &DecodeCounters) -> u64 {
 /// Checks that every packet has exactly one outcome.
 fn outcomes(counters: &DecodeCounters) -> u64 {
     let c = counters;
-    let handed_on = c.tcp + c.udp + c.fragments_buffered;
+    let emitted = c.tcp + c.udp + c.fragments_buffered;
     let other =
         c.arp + c.icmp + c.other_transport + c.unknown_ethertype + c.unknown_link + c.not_data + c.encrypted;
     let bad = c.link_fragment + c.too_deep + c.truncated_snaplen + c.bad_header + c.bad_fragment;
-    handed_on + other + bad
+    emitted + other + bad
 }
 
 pub(crate) fn hex(text: &str) -> Vec<u8> {

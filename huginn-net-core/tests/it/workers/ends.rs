@@ -181,7 +181,7 @@ fn thread_panic_returns_error_with_message() {
     let packets = syns(300);
     let mut poisoned = packets.clone();
     poisoned[200] = Packet::segment(200, TcpFlags::SYN, POISON);
-    let cursed = [&packets[..100], &[Packet::syn(u16::MAX)], &packets[100..]].concat();
+    let fatal = [&packets[..100], &[Packet::syn(u16::MAX)], &packets[100..]].concat();
     for workers in [2, 5] {
         let kind = |event: Event<String>| event.kind;
         let (_, name, message) = panics(workers, Buffered::new(&packets, Ending::Panic("no more")), kind);
@@ -194,8 +194,8 @@ fn thread_panic_returns_error_with_message() {
         assert_eq!(failed, (0, "worker", "refused".to_owned()));
         let failed = panics(workers, source(), |event| refuse(event, "SYNs"));
         assert_eq!(failed, (1, "caller", "refused".to_owned()));
-        let failed = panics(workers, Buffered::new(&cursed, Ending::End), kind);
-        assert_eq!(failed, (201, "caller", "cursed".to_owned()));
+        let failed = panics(workers, Buffered::new(&fatal, Ending::End), kind);
+        assert_eq!(failed, (201, "caller", "fatal sender".to_owned()));
     }
 }
 

@@ -73,7 +73,7 @@ impl Protocol for Everything {
 }
 
 /// The sender of [`Packet::syn`] number 65,535, at which the shared state panics.
-pub(crate) const CURSED: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 255, 255));
+pub(crate) const FATAL_SENDER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 255, 255));
 
 impl SharedState<String> for Syns {
     type Report = String;
@@ -84,7 +84,7 @@ impl SharedState<String> for Syns {
     }
 
     fn on_update(&mut self, update: Event<()>, report: &mut impl FnMut(Event<String>)) {
-        assert!(update.subject_addr().ip() != CURSED, "cursed");
+        assert!(update.subject_addr().ip() != FATAL_SENDER, "fatal sender");
         let count = self.0.entry(update.subject_addr().ip()).or_default();
         *count += 1;
         let count = *count;

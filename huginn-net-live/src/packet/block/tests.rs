@@ -62,7 +62,7 @@ fn given(data: &[u8], status: u32, tci: u32, tpid: u16) -> Given {
     Given { data: data.to_vec(), wire_len: 1514, status, tci, tpid, packet_type: 4 }
 }
 
-fn is_as_given(frame: &BlockFrame<'_>, given: &Given) -> bool {
+fn matches_input(frame: &BlockFrame<'_>, given: &Given) -> bool {
     frame.data == given.data
         && (frame.wire_len, frame.packet_type) == (given.wire_len, given.packet_type)
         && frame.ts == Timestamp::new(1_700_000_000, 123_456_789, 9)
@@ -139,7 +139,7 @@ proptest! {
         let read: Vec<_> = BlockFrames::new(&bytes).collect();
         prop_assert_eq!(read.len(), frames.len());
         for (read, given) in read.iter().zip(&frames) {
-            prop_assert!(is_as_given(read, given));
+            prop_assert!(matches_input(read, given));
         }
     }
 

@@ -207,10 +207,10 @@ fn empty_list_hashes_to_zeros() {
     assert_eq!(bare.ja4_r(), "t12i000000__");
     assert_eq!(bare.hello().ja4().to_string(), "t12i000000_000000000000_000000000000");
 
-    let told_of = Parts { extensions: vec![server_name(b"a"), alpn(&[b"h2"])], ..Parts::small() };
-    assert_eq!(told_of.ja4_r(), "t12d0302h2_1301,1302,1303_");
-    assert_eq!(told_of.hello().ja4().to_string(), "t12d0302h2_55b375c5d22e_000000000000");
-    assert_eq!(told_of.hello().ja4_o().extension_hash(), Ja4Hash::from_list("0000,0010"));
+    let named = Parts { extensions: vec![server_name(b"a"), alpn(&[b"h2"])], ..Parts::small() };
+    assert_eq!(named.ja4_r(), "t12d0302h2_1301,1302,1303_");
+    assert_eq!(named.hello().ja4().to_string(), "t12d0302h2_55b375c5d22e_000000000000");
+    assert_eq!(named.hello().ja4_o().extension_hash(), Ja4Hash::from_list("0000,0010"));
 }
 
 /// The definition, section "Raw Output".
@@ -229,15 +229,15 @@ fn original_order_keeps_all_but_grease() {
 /// A client that resumes a session sends more extensions; `ja4_s1` omits 0015, 0023, 0029 and 002a.
 #[test]
 fn session_stable_form_ignores_resumption() {
-    let fresh = Parts::small().with(server_name(b"a"));
-    let mut resumed = fresh.clone();
+    let initial = Parts::small().with(server_name(b"a"));
+    let mut resumed = initial.clone();
     for extension in [kind::PADDING, kind::SESSION_TICKET, kind::EARLY_DATA, kind::PRE_SHARED_KEY] {
         resumed = resumed.with(empty(extension));
     }
     let stable = "t13d030400_1301,1302,1303_000d,002b,0033_0403,0804";
-    for parts in [&fresh, &resumed] {
+    for parts in [&initial, &resumed] {
         assert_eq!(parts.hello().ja4_s1r().to_string(), stable);
-        assert_eq!(parts.hello().ja4_s1(), fresh.hello().ja4());
+        assert_eq!(parts.hello().ja4_s1(), initial.hello().ja4());
     }
     assert_eq!(resumed.ja4_r(), "t13d030800_1301,1302,1303_000d,0015,0023,0029,002a,002b,0033_0403,0804");
 }
