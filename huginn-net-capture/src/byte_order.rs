@@ -2,7 +2,7 @@
 
 use huginn_net_core::{Cursor, Truncated};
 
-/// How numbers of several bytes are stored.
+/// The byte order of multi-byte numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ByteOrder {
     Little,

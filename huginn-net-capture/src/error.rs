@@ -6,7 +6,7 @@ use std::io;
 use super::file_type;
 use huginn_net_core::Truncated;
 
-/// Bytes of an unknown file that an error keeps.
+/// Number of first bytes of an unknown file that an error contains.
 pub(super) const HEAD_LEN: usize = 16;
 
 /// Error of reading a capture.
@@ -41,7 +41,7 @@ pub enum CaptureError {
     NotACapture {
         /// The name of the capture.
         name: String,
-        /// How it was compressed.
+        /// The compression of the input, if any.
         compression: Option<Compression>,
         /// The first uncompressed bytes, 16 at most.
         head: Vec<u8>,
@@ -55,7 +55,7 @@ pub enum CaptureError {
         packet: u64,
         /// Offset of its record or block.
         offset: u64,
-        /// What is wrong.
+        /// The defect.
         defect: Defect,
     },
     /// Decompression failed. All data before the error was used, except up to 32 KiB if the data is corrupt rather
@@ -71,7 +71,7 @@ pub enum CaptureError {
         packet: u64,
         /// Offset of its record or block.
         offset: u64,
-        /// How the capture is compressed.
+        /// The compression of the capture.
         compression: Compression,
         /// Number of bytes decompressed.
         reached: u64,
@@ -135,7 +135,7 @@ pub enum Defect {
     BlockLength {
         /// The stated length in bytes.
         len: u32,
-        /// The least for its type.
+        /// The minimum length of its type.
         min: usize,
     },
     /// A pcapng block that must be buffered is too long.
@@ -151,7 +151,7 @@ pub enum Defect {
     BlockTrailer {
         /// The length before its body.
         len: u32,
-        /// The length behind it.
+        /// The length after its body.
         trailer: u32,
     },
     /// A pcapng section header has no byte-order magic.
@@ -160,14 +160,14 @@ pub enum Defect {
         /// The value, read with the most significant byte first.
         found: u32,
     },
-    /// An option of a pcapng interface description has a length that it cannot have.
+    /// An option of a pcapng interface description has an invalid length.
     #[error("option {code} of an interface description has length {len} where {left} bytes are left")]
     OptionLength {
         /// The option's code.
         code: u16,
         /// The stated length in bytes.
         len: u16,
-        /// How many bytes of the block follow.
+        /// Bytes left in the block.
         left: usize,
     },
     /// A pcapng packet names an interface that its section does not describe.
@@ -175,13 +175,13 @@ pub enum Defect {
     UnknownInterface {
         /// The interface, counted from 0.
         id: u32,
-        /// How many were described.
+        /// Number of interfaces described so far.
         known: usize,
     },
-    /// A pcapng section describes more interfaces than are accepted.
+    /// A pcapng section describes more interfaces than the limit.
     #[error("section describes more than {max} interfaces")]
     TooManyInterfaces {
-        /// The greatest number accepted.
+        /// The limit.
         max: usize,
     },
 }
@@ -213,14 +213,14 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// Bytes that [`probe`](Self::probe) needs.
+    /// Number of bytes that [`probe`](Self::probe) needs.
     pub(super) const PROBE_LEN: u64 = 4;
 
     /// Detects the compression by the first bytes.
     pub(super) fn probe(head: &[u8]) -> Option<Self> {
         match head {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
-            // A frame, or a skippable one.
+            // A frame or a skippable frame.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
             _ => None,
         }

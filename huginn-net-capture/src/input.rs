@@ -73,7 +73,7 @@ impl Read for Input {
 
 /// The raw input, with a byte counter.
 pub(super) struct Raw {
-    /// Bytes read for detection, to be read again.
+    /// First bytes, already read to detect the compression.
     head: Cursor<Vec<u8>>,
     reader: Box<dyn Read + Send>,
     consumed: u64,

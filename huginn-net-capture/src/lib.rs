@@ -186,7 +186,7 @@ impl CaptureReader {
         }
     }
 
-    /// Adds the records of all frames that are completely buffered, at least one if there is any.
+    /// Adds the records of all completely buffered frames to a block, at least one unless the capture has ended.
     fn fill_records(&mut self, block: &mut Block) -> Result<Fill, CaptureError> {
         loop {
             let Some(Record { ts, link, wire_len, len, data }) = self.next_record()? else {
@@ -197,7 +197,7 @@ impl CaptureReader {
             block.push_record(FrameRecord { ts, start, len: offset(data.len()), wire_len, link });
             self.stream.take(len);
             if !self.has_whole_frame() {
-                // Anything but a regular file may have to wait.
+                // A read of anything but a regular file may wait.
                 return Ok(if self.input_len.is_some() { Fill::More } else { Fill::Idle });
             }
             if block.is_full() {
@@ -249,7 +249,7 @@ impl Source for CaptureReader {
         if self.is_idle {
             return Ok(NextFrame::Idle);
         }
-        // Without an `Option`, so that the frame is written once.
+        // Avoids an `Option`, so that the frame is written only once.
         let Some(record) = self.next_record()? else { return Ok(NextFrame::End) };
         let data = self.stream.take(record.len).get(record.data).unwrap_or_default();
         Ok(NextFrame::Frame(Frame { ts: record.ts, link: record.link, data, wire_len: record.wire_len }))

@@ -6,7 +6,7 @@ pub(crate) const MAX_FRAME_LEN: usize = 262_144;
 /// Initial buffer length in bytes; measured, see `docs/decisions/002-capture-file-reader.md`.
 pub(crate) const BUFFER_LEN: usize = 256 * 1024;
 
-/// Maximum length in bytes of a buffer that blocks of frames ask for, which bounds the memory of the reader.
+/// Maximum length in bytes of a buffer for a block of frames, which bounds the memory of the reader.
 pub(crate) const MAX_BUFFER_LEN: usize = 1 << 20;
 
 /// Bytes of compressed data per read: large, so that there are few system calls.
@@ -26,5 +26,5 @@ pub(crate) const PREFIX_ROOM: usize = 64 * 1024;
 /// their length.
 pub(crate) const MAX_BUFFERED_BLOCK_LEN: usize = 1 << 20;
 
-/// Maximum number of interfaces per section, which is all that the obsolete packet block can number.
+/// Maximum number of interfaces per section: the range of the interface field in the obsolete packet block.
 pub(crate) const MAX_INTERFACES: usize = 1 << 16;

@@ -31,7 +31,7 @@ pub(super) struct Pcap {
 }
 
 impl Pcap {
-    /// Reads the file header; `None` if the first bytes are no magic number of this format.
+    /// Reads the file header. Returns `None` if the first bytes are not a magic number of this format.
     pub(super) fn open(stream: &mut Stream) -> Result<Option<Self>, ReadError> {
         let mut head = Cursor::new(stream.ensure(FILE_HEADER_LEN)?);
         let left = head.remaining();

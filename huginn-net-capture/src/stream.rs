@@ -74,7 +74,7 @@ impl Stream {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Returns at least `len` unread bytes, or all that the capture still has.
+    /// Returns at least `len` unread bytes, or all remaining bytes of the capture.
     #[inline]
     pub(super) fn ensure(&mut self, len: usize) -> io::Result<&[u8]> {
         if self.end.saturating_sub(self.start) < len {
@@ -91,7 +91,7 @@ impl Stream {
         self.buffer.get(start..self.start).unwrap_or_default()
     }
 
-    /// Skips `len` bytes without buffering them. Returns how many there were.
+    /// Skips `len` bytes without buffering them. Returns the number of bytes skipped.
     pub(super) fn skip(&mut self, len: u64) -> io::Result<u64> {
         let mut left = len;
         while left > 0 && !self.ensure(1)?.is_empty() {
@@ -112,12 +112,12 @@ impl Stream {
         self.mark
     }
 
-    /// Returns the offset up to which the capture could be read.
+    /// Returns the offset of the end of the bytes read.
     pub(super) fn reached(&self) -> u64 {
         self.base.wrapping_add(self.end as u64)
     }
 
-    /// Offset in the buffer of the first unread byte.
+    /// Returns the offset in the buffer of the first unread byte.
     #[inline]
     pub(super) fn start(&self) -> usize {
         self.start

@@ -1,4 +1,4 @@
-//! Zstandard frames (RFC 8878), one after the other.
+//! A decoder of consecutive Zstandard frames (RFC 8878).
 
 use std::error::Error;
 use std::io::{self, BufRead, ErrorKind, Read};
@@ -12,7 +12,7 @@ const END_OF_FRAME: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
 
 /// Decompresses all frames of a stream; skippable ones are skipped.
 ///
-/// The decoder's own limit holds for the window: 128 MiB, as that of the `zstd` command.
+/// The decoder limits the window to 128 MiB, as the `zstd` command does.
 pub(super) struct ZstdDecoder<R> {
     source: R,
     frame: FrameDecoder,
@@ -22,7 +22,7 @@ pub(super) struct ZstdDecoder<R> {
 enum State {
     BetweenFrames,
     InFrame,
-    /// No further input is used; the error comes after what was decompressed before it.
+    /// Reads no further input. The error follows the data decompressed before it.
     Failed(io::Error),
     Ended,
 }
@@ -58,7 +58,7 @@ impl<R: BufRead> ZstdDecoder<R> {
         }
     }
 
-    /// Decompresses the next block, or checks the checksum behind the last one.
+    /// Decompresses the next block, or verifies the checksum after the last one.
     fn advance(&mut self) -> io::Result<State> {
         if !self.frame.is_finished() {
             return match self.frame.decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBlocks(1)) {
@@ -74,7 +74,7 @@ impl<R: BufRead> ZstdDecoder<R> {
         }
     }
 
-    /// Makes the decoder hand out the window, which it holds back while a frame may refer to it.
+    /// Makes the decoder release the window, which it retains while the frame may refer to it.
     fn release_window(&mut self) {
         if !self.frame.is_finished() {
             let _ = self.frame.decode_blocks(END_OF_FRAME.as_slice(), BlockDecodingStrategy::UptoBlocks(1));
@@ -103,7 +103,7 @@ impl<R: BufRead> Read for ZstdDecoder<R> {
     }
 }
 
-/// Why a frame cannot be decoded: that of the reader below, if it was the reader.
+/// Converts a decoder error. An error of the underlying reader is returned unchanged.
 fn reason(error: FrameDecoderError) -> io::Error {
     let mut chain = iter::successors(Some(&error as &(dyn Error + 'static)), |&error| error.source());
     match chain.find_map(|error| error.downcast_ref::<io::Error>()).map(io::Error::kind) {

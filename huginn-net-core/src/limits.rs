@@ -9,7 +9,7 @@ pub(crate) const BLOCK_BYTES: usize = 512 << 10;
 /// Maximum number of frames per block, so that the records of very short frames take no more memory than the frames.
 pub(crate) const MAX_BLOCK_FRAMES: usize = 1 << 14;
 
-/// Maximum number of blocks in the ring: the lead of the fastest worker over the slowest.
+/// Maximum number of blocks in the ring: how far the fastest worker may run ahead of the slowest.
 pub(crate) const RING_BLOCKS: usize = 8;
 
 /// Ring length, in blocks, at which a congested ring has recovered.

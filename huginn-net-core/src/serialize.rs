@@ -1,4 +1,4 @@
-//! `Serialize` for what events are made of.
+//! `Serialize` for events and their fields.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,7 +10,7 @@ use crate::{Event, FlowId, Side, Timestamp, TransportKind, TunnelLayer, TunnelPa
 
 serialize_as_text!(Timestamp, TunnelLayer);
 
-/// `tcp` or `udp`.
+/// Serializes as `tcp` or `udp`.
 impl Serialize for TransportKind {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(match self {
@@ -20,7 +20,7 @@ impl Serialize for TransportKind {
     }
 }
 
-/// A list of texts, the outermost layer first.
+/// Serializes as a list of texts, the outermost layer first.
 impl Serialize for TunnelPath {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.layers())
@@ -39,7 +39,7 @@ impl From<SocketAddr> for Endpoint {
     }
 }
 
-/// `client` and `server` (`ip`, `port`), `proto` (`tcp`, `udp`), and `tunnel` where there is one.
+/// Serializes as `client` and `server` (`ip`, `port`), `proto` (`tcp`, `udp`), and `tunnel` if there is one.
 impl Serialize for FlowId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -56,8 +56,8 @@ impl Serialize for FlowId {
     }
 }
 
-/// One flat object: `ts`, the fields of the [flow](FlowId), `subject`, and the fields of the kind, which must be a
-/// structure or a map.
+/// Serializes as one flat object: `ts`, the fields of the [flow](FlowId), `subject`, and the fields of the kind, which
+/// must be a structure or a map.
 impl<K: Serialize> Serialize for Event<K> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]

@@ -6,7 +6,7 @@ pub trait Tally {
     fn add(&mut self, other: &Self);
 }
 
-/// No counters.
+/// Implemented for protocols without counters.
 impl Tally for () {
     fn add(&mut self, (): &()) {}
 }

@@ -5,7 +5,7 @@
 use allocation_counter::measure;
 use huginn_net_core::{DecodeConfig, Decoder, Frame, LinkType, Timestamp};
 
-/// Frames and how many segments they give: IPv4 and TCP; the same in VXLAN with a VLAN tag; ARP.
+/// Frames with their number of segments: IPv4 and TCP; the same in VXLAN with a VLAN tag; ARP.
 const FRAMES: [(&str, u64); 3] = [
     (
         "0200000000020200000000010800 4500002800004000400600000a0000010a000002 \

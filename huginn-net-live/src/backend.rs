@@ -30,7 +30,7 @@ pub(crate) trait CaptureBackend: Send {
     /// Whether [`receive`](Self::receive) reports that the interface is down.
     fn reports_link_down(&self) -> bool;
 
-    /// Looks the interface up among the present ones, and reopens it if it was lost.
+    /// Searches the interface among the present ones, and reopens it if it was removed.
     ///
     /// OS errors are transient, except missing privileges. Any other error is permanent.
     fn refresh(&mut self, present: &[Interface]) -> io::Result<InterfaceState>;
@@ -38,7 +38,7 @@ pub(crate) trait CaptureBackend: Send {
 
 /// Why no frame was received.
 pub(crate) enum ReceiveError {
-    /// The interface may be down or removed; [`CaptureBackend::refresh`] finds out.
+    /// The interface may be down or removed; [`CaptureBackend::refresh`] determines which.
     Down,
     /// The call failed.
     Failed(io::Error),

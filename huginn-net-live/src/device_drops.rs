@@ -37,7 +37,7 @@ impl DeviceDrops {
 mod tests {
     use super::*;
 
-    /// `cat /proc/net/dev` of Linux 6.18, with digits of our own.
+    /// Output of `cat /proc/net/dev` on Linux 6.18, with invented numbers.
     const TEXT: &str = "\
 Inter-|   Receive                                                |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed

@@ -24,10 +24,10 @@ pub enum LiveError {
         name: String,
     },
     /// The pseudo-device `any` needs the libpcap backend.
-    #[error("'any' is no interface: the backend of libpcap alone knows it")]
+    #[error("'any' needs the libpcap backend")]
     AnyNeedsLibpcap,
     /// The program lacks the privileges to capture (on Linux `CAP_NET_RAW`).
-    #[error("{name}: no right to capture: {source}")]
+    #[error("{name}: no permission to capture: {source}")]
     PermissionDenied {
         /// The interface.
         name: String,
@@ -43,7 +43,7 @@ pub enum LiveError {
         source: io::Error,
     },
     /// The link type of the interface is not supported.
-    #[error("{name}: frames of hardware type {hardware} cannot be read")]
+    #[error("{name}: unsupported hardware type {hardware}")]
     UnknownLinkType {
         /// The interface.
         name: String,
@@ -51,14 +51,14 @@ pub enum LiveError {
         hardware: i32,
     },
     /// This build or system does not have the backend.
-    #[error("this build has no such backend: {}", if cfg!(feature = "libpcap") {
-        "AF_PACKET is Linux's"
+    #[error("this build lacks the backend: {}", if cfg!(feature = "libpcap") {
+        "AF_PACKET exists only on Linux"
     } else {
         "it was built without libpcap: install libpcap-dev and build with `--features libpcap`"
     })]
     NoBackend,
     /// The backend does not support filter expressions.
-    #[error("filter expressions need the backend of libpcap")]
+    #[error("filter expressions need the libpcap backend")]
     ExpressionNeedsLibpcap,
     /// The filter expression is invalid.
     #[error("filter expression '{expression}': {reason}")]
@@ -69,7 +69,7 @@ pub enum LiveError {
         reason: String,
     },
     /// Reading from an interface failed permanently.
-    #[error("{name}: cannot be read any longer: {source}")]
+    #[error("{name}: capture failed: {source}")]
     Receive {
         /// The interface.
         name: String,

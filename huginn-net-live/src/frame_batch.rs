@@ -74,19 +74,20 @@ impl FrameBatch {
         self.records.push(FrameRecord { ts, storage: Storage::Backend, start, len, wire_len });
     }
 
-    /// Number of frames not yet lent.
+    /// Returns the number of frames not yet lent.
     #[inline]
     pub(crate) fn remaining(&self) -> usize {
         self.records.len().saturating_sub(self.lent)
     }
 
-    /// Number of frames before the first one whose capture time, in nanoseconds since the Unix epoch, fails `holds`.
-    pub(crate) fn remaining_while(&self, holds: impl Fn(u64) -> bool) -> usize {
+    /// Returns the number of frames before the first one whose capture time, in nanoseconds since the Unix epoch, fails
+    /// `predicate`.
+    pub(crate) fn remaining_while(&self, predicate: impl Fn(u64) -> bool) -> usize {
         let records = self.records.get(self.lent..).unwrap_or_default();
-        records.iter().take_while(|record| holds(record.ts.as_nanos())).count()
+        records.iter().take_while(|record| predicate(record.ts.as_nanos())).count()
     }
 
-    /// Capture time of the next frame, in nanoseconds since the Unix epoch.
+    /// Returns the capture time of the next frame, in nanoseconds since the Unix epoch.
     pub(crate) fn time(&self) -> Option<u64> {
         self.records.get(self.lent).map(|record| record.ts.as_nanos())
     }

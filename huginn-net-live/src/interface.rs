@@ -140,7 +140,7 @@ mod list {
         u8::try_from(bits).unwrap_or(u8::MAX)
     }
 
-    /// Reads the MTU from `sysfs`, which may belong to another network namespace; the index tells.
+    /// Reads the MTU from `sysfs`. Returns `None` if `sysfs` shows another network namespace, as the index reveals.
     fn mtu(interface: &Interface) -> Option<u32> {
         let value = |name| {
             let text = fs::read_to_string(format!("/sys/class/net/{}/{name}", interface.name)).ok()?;

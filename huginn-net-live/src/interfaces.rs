@@ -33,7 +33,7 @@ struct InterfaceSlot {
     /// Frames lent at the last maintenance.
     last_received: u64,
     device_drops: DeviceDrops,
-    /// Whether the source gave the interface up.
+    /// Whether the source has abandoned the interface.
     is_abandoned: bool,
 }
 
@@ -54,10 +54,10 @@ impl Interfaces {
         if slots.is_empty() {
             return Err(LiveError::NoInterface);
         }
-        Ok(Self::of(slots, notices))
+        Ok(Self::new(slots, notices))
     }
 
-    fn of(slots: Vec<InterfaceSlot>, notices: Vec<Notice>) -> Self {
+    fn new(slots: Vec<InterfaceSlot>, notices: Vec<Notice>) -> Self {
         let stats = LiveStats::new(slots.iter().map(|slot| Arc::clone(&slot.counters)));
         let mut slots = Self { slots, stats, notices, handler: None };
         slots.update_drops();
@@ -66,7 +66,7 @@ impl Interfaces {
 
     #[cfg(test)]
     pub(crate) fn from_backends(backends: impl Iterator<Item = (String, Box<dyn CaptureBackend>)>) -> Self {
-        Self::of(backends.map(|(name, backend)| InterfaceSlot::new(&name, backend)).collect(), Vec::new())
+        Self::new(backends.map(|(name, backend)| InterfaceSlot::new(&name, backend)).collect(), Vec::new())
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -263,10 +263,10 @@ fn open(
         #[cfg(target_os = "linux")]
         Backend::Packet => {
             let interface = present.iter().find(|interface| interface.name == name).ok_or_else(unknown)?;
-            let (backend, given) = crate::packet::PacketBackend::open(interface, options)?;
-            let asked = options.buffer_bytes;
-            if given < asked {
-                let kind = NoticeKind::SmallBuffer { asked, given };
+            let (backend, granted) = crate::packet::PacketBackend::open(interface, options)?;
+            let requested = options.buffer_bytes;
+            if granted < requested {
+                let kind = NoticeKind::SmallBuffer { requested, granted };
                 notices.push(Notice { interface: name.to_owned(), kind });
             }
             Ok(Box::new(backend))

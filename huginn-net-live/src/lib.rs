@@ -6,7 +6,7 @@
 //! expressions. [`interfaces`] lists the interfaces.
 //!
 //! [`LiveStats`] counts, for any thread, the frames received, dropped by the kernel and dropped by the interface. The
-//! source waits for interfaces that go down or are removed, and reports them with [`Notice`]s.
+//! source waits for interfaces that go down or are removed, and reports each change with a [`Notice`].
 //!
 //! Capturing needs privileges, on Linux `CAP_NET_RAW`, which the program may drop once the source is open.
 //!

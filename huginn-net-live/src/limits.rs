@@ -18,7 +18,7 @@ pub(crate) const MAX_DRAIN_TIME: Duration = Duration::from_secs(2);
 /// read, so that it receives many frames at once. A single frame is received at once.
 pub(crate) const COALESCE_DELAY: Duration = Duration::from_micros(500);
 
-/// Consecutive wakeups without frames before the source sleeps, so that it does not spin.
+/// Number of consecutive wakeups without frames before the source sleeps, so that it does not spin.
 pub(crate) const MAX_SPURIOUS_WAKEUPS: u32 = 8;
 
 /// Sleep after too many wakeups without frames.

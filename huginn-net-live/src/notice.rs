@@ -30,9 +30,9 @@ pub enum NoticeKind {
     /// The kernel granted a smaller buffer than [requested](crate::LiveOptions::buffer_bytes), for lack of memory.
     SmallBuffer {
         /// Bytes requested.
-        asked: usize,
+        requested: usize,
         /// Bytes granted.
-        given: usize,
+        granted: usize,
     },
 }
 
@@ -40,12 +40,12 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.interface)?;
         match &self.kind {
-            NoticeKind::Down => f.write_str("is down; poll for it"),
-            NoticeKind::Removed => f.write_str("has vanished; poll for it"),
+            NoticeKind::Down => f.write_str("is down; the capture resumes when it is up again"),
+            NoticeKind::Removed => f.write_str("has vanished; the capture resumes when it returns"),
             NoticeKind::Recovered => f.write_str("is back"),
             NoticeKind::Abandoned { reason } => write!(f, "is back but cannot be opened: {reason}"),
-            NoticeKind::SmallBuffer { asked, given } => {
-                write!(f, "the kernel has memory for {given} of {asked} bytes of buffer only")
+            NoticeKind::SmallBuffer { requested, granted } => {
+                write!(f, "the kernel granted only {granted} of {requested} bytes of buffer")
             }
         }
     }

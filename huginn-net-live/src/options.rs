@@ -45,7 +45,7 @@ impl Default for LiveOptions {
     }
 }
 
-/// What captures.
+/// A capture mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Backend {
@@ -56,7 +56,7 @@ pub enum Backend {
 }
 
 impl Default for Backend {
-    /// [`Packet`](Self::Packet) on Linux, [`Pcap`](Self::Pcap) elsewhere.
+    /// Returns [`Packet`](Self::Packet) on Linux, [`Pcap`](Self::Pcap) elsewhere.
     fn default() -> Self {
         if cfg!(target_os = "linux") { Self::Packet } else { Self::Pcap }
     }

@@ -24,7 +24,7 @@ pub(crate) fn wait(
     let wake_fds = slots.wake_fds(includes);
     let mut wake_fds: SmallVec<[PollFd<'_>; 8]> =
         wake_fds.chain([wake_fd.as_fd()]).map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
-    // Rounded up to whole milliseconds, so that the last one is not spent spinning.
+    // Rounded up to whole milliseconds, so that the source does not spin in the last millisecond.
     let timeout = timeout.saturating_add(Duration::from_micros(999));
     match poll(&mut wake_fds, PollTimeout::try_from(timeout).unwrap_or(PollTimeout::MAX)) {
         Ok(count) => Ok(count > 0),

@@ -42,8 +42,8 @@ struct Queue {
     empty_at: ClockReading,
 }
 
-/// The order of frames by capture time. Frames stamped later than the current wall clock come first: the clock was
-/// set back since, and they would wait as long.
+/// The order of frames by capture time. Frames stamped later than the current wall clock come first: the clock was set
+/// back since, so they would otherwise wait that long.
 #[derive(Clone, Copy)]
 struct MergeOrder {
     /// In nanoseconds since the Unix epoch.
@@ -63,13 +63,13 @@ impl FrameQueues {
         Self { queues, current: 0, ready: 0 }
     }
 
-    /// Number of frames that may be lent in a row.
+    /// Returns the number of frames that may be lent in a row.
     #[inline]
     pub(crate) fn ready(&self) -> usize {
         self.ready
     }
 
-    /// The interface whose frames may be lent.
+    /// Returns the interface whose frames may be lent.
     #[inline]
     pub(crate) fn current(&self) -> usize {
         self.current
@@ -162,8 +162,8 @@ impl FrameQueues {
         if let (Some(last_empty), Some(max_delay)) = (last_empty, max_delay) {
             if last_empty.at.checked_duration_since(head.received_at.at).is_none_or(|since| since < max_delay)
             {
-                let is_there = last_empty.time.as_nanos().saturating_sub(nanos(max_delay));
-                until = until.min(order.rank(is_there));
+                let complete_until = last_empty.time.as_nanos().saturating_sub(nanos(max_delay));
+                until = until.min(order.rank(complete_until));
             }
         }
         (order.rank(head.ts) <= until).then_some((slot, until))

@@ -53,9 +53,9 @@ pub struct LiveSource {
 struct Drain {
     /// Only frames captured until this time are lent, in nanoseconds since the Unix epoch.
     until: u64,
-    /// Until then the kernel may deliver buffered frames.
+    /// End of the time in which the kernel may deliver buffered frames.
     grace_end: Instant,
-    /// The latest end.
+    /// Latest end of the phase.
     at: Instant,
 }
 
@@ -71,11 +71,11 @@ impl LiveSource {
         let present = interface::list_without_descriptions()?;
         let interfaces = Interfaces::open(interfaces.iter().map(AsRef::as_ref), options, &present)?;
         let (stopper, wake_fd) = Stopper::new()
-            .map_err(|source| LiveError::System { operation: "making a pair of sockets", source })?;
-        Ok(Self::of(interfaces, max_delay(options), stopper, wake_fd))
+            .map_err(|source| LiveError::System { operation: "creating a socket pair", source })?;
+        Ok(Self::new(interfaces, max_delay(options), stopper, wake_fd))
     }
 
-    fn of(interfaces: Interfaces, max_delay: Duration, stopper: Stopper, wake_fd: WakeFd) -> Self {
+    fn new(interfaces: Interfaces, max_delay: Duration, stopper: Stopper, wake_fd: WakeFd) -> Self {
         Self {
             queues: FrameQueues::new(interfaces.len(), ClockReading::now()),
             interfaces,

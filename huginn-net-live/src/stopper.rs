@@ -33,7 +33,7 @@ impl Stopper {
     /// Stops the capture for good. Frames captured so far are still lent.
     pub fn stop(&self) {
         if !self.0.stopped.swap(true, Ordering::Relaxed) {
-            // Writing one byte to an empty socket does not block. It may fail only when the reader is gone.
+            // Writing one byte to an empty socket does not block. It fails only if the reader was closed.
             let _ = (&self.0.wake_fd).write(&[0]);
         }
     }

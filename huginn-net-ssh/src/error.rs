@@ -9,11 +9,11 @@ use crate::limits::{
     MAX_PACKETS_BEFORE_KEX_INIT,
 };
 
-/// Why bytes are not what an SSH client or server sends. Missing bytes are no error where more can come.
+/// Error of parsing SSH. Missing bytes are no error as long as more may follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SshError {
-    /// A line before the identification string holds a NUL byte, so it is not text (RFC 4253, section 4.2).
+    /// A line before the identification string contains a NUL byte, so it is not text (RFC 4253, section 4.2).
     #[error("no identification string: NUL byte in line {line}")]
     NotText {
         /// Number of the line, counted from 1.
@@ -31,7 +31,7 @@ pub enum SshError {
     /// Too many bytes without an identification string.
     #[error("no identification string in {MAX_BYTES_BEFORE_IDENTIFICATION} bytes")]
     TooManyBytes,
-    /// The length of a packet is impossible or too large (RFC 4253, section 6).
+    /// The length of a packet is invalid or exceeds the limit (RFC 4253, section 6).
     #[error("packet length {announced}: not from 2 to {}", MAX_PACKET_LEN.saturating_sub(4))]
     PacketLength {
         /// The value of `packet_length`, which does not count itself.
@@ -54,7 +54,7 @@ pub enum SshError {
     /// A message of another type.
     #[error("message of type {0}, not SSH_MSG_KEXINIT (20)")]
     NotKexInit(u8),
-    /// The message is longer than any packet may be.
+    /// The message exceeds the longest packet.
     #[error("message of {len} bytes: the longest packet has {MAX_PACKET_LEN}")]
     MessageTooLong {
         /// Its length in bytes.
@@ -65,7 +65,7 @@ pub enum SshError {
     Truncated {
         /// The field.
         field: SshField,
-        /// Where the field begins in the message, how many bytes it needs and how many there are.
+        /// Offset of the field in the message, bytes needed and bytes left.
         source: Truncated,
     },
 }
@@ -103,7 +103,7 @@ pub enum SshField {
 }
 
 impl SshField {
-    /// The name of the field as RFC 4253 spells it.
+    /// Returns the name of the field in RFC 4253.
     pub const fn name(self) -> &'static str {
         match self {
             Self::MessageNumber => "message number",

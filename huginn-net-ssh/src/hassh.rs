@@ -1,7 +1,7 @@
 //! HASSH and HASSHServer, fingerprints of SSH clients and servers.
 //!
-//! The definition is the `README.md` of Salesforce's `hassh`: the lists of key exchange methods, encryption, MAC and
-//! compression algorithms in the order of the wire, with `;` between them, and the MD5 of that text.
+//! The definition is the `README.md` of Salesforce's `hassh`: the MD5 of a text. The text joins the lists of key exchange
+//! methods, encryption, MAC and compression algorithms, in the order of the wire, with `;`.
 
 use std::fmt;
 
@@ -14,28 +14,28 @@ use crate::{KexInit, NameList};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hassh(pub [u8; 16]);
 
-/// `hasshAlgorithms` or `hasshServerAlgorithms`: the text that a [`Hassh`] is the MD5 of.
+/// The text that a [`Hassh`] is the MD5 of: `hasshAlgorithms` or `hasshServerAlgorithms`.
 ///
-/// [`Display`](fmt::Display) is the text, with bytes that are not UTF-8 as `\xNN`.
+/// [`Display`](fmt::Display) writes the text, with bytes that are not UTF-8 as `\xNN`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HasshAlgorithms<'a> {
     lists: [NameList<'a>; 4],
 }
 
 impl Hassh {
-    /// The HASSH of the client that sent this.
+    /// Computes the HASSH of a client.
     pub fn from_client(kex_init: &KexInit<'_>) -> Self {
         HasshAlgorithms::from_client(kex_init).hash()
     }
 
-    /// The HASSHServer of the server that sent this.
+    /// Computes the HASSHServer of a server.
     pub fn from_server(kex_init: &KexInit<'_>) -> Self {
         HasshAlgorithms::from_server(kex_init).hash()
     }
 }
 
 impl<'a> HasshAlgorithms<'a> {
-    /// The lists of a client: those for what it sends.
+    /// Selects the lists of a client: those for the direction from client to server.
     pub fn from_client(kex_init: &'a KexInit<'_>) -> Self {
         let lists = [
             kex_init.kex_algorithms(),
@@ -46,7 +46,7 @@ impl<'a> HasshAlgorithms<'a> {
         Self { lists }
     }
 
-    /// The lists of a server: those for what it sends.
+    /// Selects the lists of a server: those for the direction from server to client.
     pub fn from_server(kex_init: &'a KexInit<'_>) -> Self {
         let lists = [
             kex_init.kex_algorithms(),
@@ -57,14 +57,14 @@ impl<'a> HasshAlgorithms<'a> {
         Self { lists }
     }
 
-    /// The MD5 of the text.
+    /// Computes the MD5 of the text.
     pub fn hash(&self) -> Hassh {
         let mut md5 = Md5::new();
         self.parts().for_each(|part| md5.update(part));
         Hassh(md5.finalize().into())
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut text = Vec::with_capacity(self.parts().map(<[u8]>::len).fold(0, usize::saturating_add));
         self.parts().for_each(|part| text.extend_from_slice(part));
@@ -120,7 +120,7 @@ impl serde::Serialize for HasshAlgorithms<'_> {
     }
 }
 
-/// The digit of a number below 16.
+/// Returns the hexadecimal digit of a number below 16.
 fn hex_digit(nibble: u8) -> u8 {
     match nibble {
         0..=9 => b'0'.saturating_add(nibble),
@@ -131,13 +131,13 @@ fn hex_digit(nibble: u8) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kex_init::tests::message_of;
+    use crate::kex_init::tests::kex_init_message;
 
     #[test]
     fn hashes_lists_of_sender() {
         let lists: Vec<_> =
             ["k", "h", "e1", "e2", "m1", "m2", "c1", "c2", "", ""].map(|list| list.into()).into();
-        let message = message_of(&lists, 0);
+        let message = kex_init_message(&lists, 0);
         let kex_init = KexInit::from_payload(&message).unwrap();
         assert_eq!(HasshAlgorithms::from_client(&kex_init).to_string(), "k;e1;m1;c1");
         assert_eq!(HasshAlgorithms::from_server(&kex_init).to_string(), "k;e2;m2;c2");

@@ -9,7 +9,7 @@ use memchr::memchr;
 use crate::SshError;
 use crate::limits::{MAX_BYTES_BEFORE_IDENTIFICATION, MAX_LINE_LEN, MAX_LINES_BEFORE_IDENTIFICATION};
 
-/// The bytes that every identification string begins with.
+/// The first bytes of every identification string.
 pub(crate) const PREFIX: &[u8] = b"SSH-";
 
 /// An identification string, such as `SSH-2.0-OpenSSH_9.2p1 Debian-2`, without its line end.
@@ -36,14 +36,14 @@ pub struct Identification<'a> {
 }
 
 impl<'a> Identification<'a> {
-    /// Reads the start of what a client or server sends: the identification string, and the lines of text that a server
-    /// may send before it.
+    /// Parses the first bytes of a client or server: the identification string, and the lines of text that a server may send
+    /// before it.
     ///
-    /// The line end counts as consumed. Returns `None` if the line end has not come yet.
+    /// The line end counts as consumed. Returns `None` if the line end is missing.
     ///
     /// # Errors
-    /// [`SshError::NotText`], [`SshError::LineTooLong`], [`SshError::TooManyLines`] or [`SshError::TooManyBytes`] if no more bytes
-    /// can make an identification string of these.
+    /// [`SshError::NotText`], [`SshError::LineTooLong`], [`SshError::TooManyLines`] or [`SshError::TooManyBytes`] if no
+    /// further bytes can complete an identification string.
     pub fn parse(bytes: &'a [u8]) -> Result<Option<Parsed<Self>>, SshError> {
         let (mut lines, mut rest) = (LineCount::ZERO, bytes);
         loop {
@@ -64,53 +64,53 @@ impl<'a> Identification<'a> {
         }
     }
 
-    /// Takes a line for an identification string, and removes its line end.
+    /// Converts a line to an identification string, and removes its line end.
     pub(crate) fn from_line(line: &'a [u8]) -> Self {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         Self { line: Cow::Borrowed(line.strip_suffix(b"\r").unwrap_or(line)) }
     }
 
-    /// Whether a line that begins with these bytes is, or can become, an identification string.
+    /// Whether a line that begins with these bytes can be an identification string.
     pub(crate) fn may_begin_with(bytes: &[u8]) -> bool {
         bytes.starts_with(PREFIX) || PREFIX.starts_with(bytes)
     }
 
-    /// The whole string, without its line end.
+    /// Returns the whole string, without its line end.
     pub fn as_bytes(&self) -> &[u8] {
         &self.line
     }
 
-    /// The protocol version: `2.0`, `1.99` for servers of version 2 that also take clients of version 1, `1.5` and
-    /// others for version 1.
+    /// Returns the protocol version: `2.0`, `1.99` for servers of version 2 that also accept clients of version 1, or `1.5`
+    /// and others for version 1.
     pub fn protocol_version(&self) -> &[u8] {
         self.parts().0
     }
 
-    /// The software version, such as `OpenSSH_9.2p1`.
+    /// Returns the software version, such as `OpenSSH_9.2p1`.
     pub fn software_version(&self) -> &[u8] {
         let software = self.parts().1;
         software.iter().position(|byte| *byte == b' ').and_then(|end| software.get(..end)).unwrap_or(software)
     }
 
-    /// What follows the first space, such as `Debian-2`.
+    /// Returns the comments after the first space, such as `Debian-2`.
     pub fn comments(&self) -> Option<&[u8]> {
         let software = self.parts().1;
         let space = software.iter().position(|byte| *byte == b' ')?;
         software.get(space.saturating_add(1)..)
     }
 
-    /// Whether the sender speaks version 1 alone (RFC 4253, section 5), which has no SSH_MSG_KEXINIT.
+    /// Whether the sender supports only version 1 (RFC 4253, section 5), which has no SSH_MSG_KEXINIT.
     pub fn is_version_1(&self) -> bool {
         let version = self.protocol_version();
         version.starts_with(b"1.") && version != b"1.99"
     }
 
-    /// The same string with bytes of its own.
+    /// Copies the bytes, so that the string owns them.
     pub fn into_owned(self) -> Identification<'static> {
         Identification { line: Cow::Owned(self.line.into_owned()) }
     }
 
-    /// The protocol version, and what follows its `-`.
+    /// Returns the protocol version, and the rest after its `-`.
     fn parts(&self) -> (&[u8], &[u8]) {
         let rest = self.line.get(PREFIX.len()..).unwrap_or_default();
         match memchr(b'-', rest).and_then(|at| rest.split_at_checked(at)) {
@@ -138,27 +138,27 @@ impl serde::Serialize for Identification<'_> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LineCount {
     lines: u16,
-    /// Bytes of the line being read.
+    /// Number of bytes of the current line.
     line_len: u16,
-    /// Bytes of the lines before it.
+    /// Number of bytes of the lines before it.
     bytes: u32,
 }
 
 impl LineCount {
-    /// Before the first line.
+    /// The state before the first line.
     pub(crate) const ZERO: Self = Self { lines: 0, line_len: 0, bytes: 0 };
 
-    /// Whether the first line is being read.
+    /// Whether the current line is the first.
     pub(crate) const fn is_first(&self) -> bool {
         self.lines == 0
     }
 
-    /// Bytes of the line being read.
+    /// Number of bytes of the current line.
     pub(crate) fn line_len(&self) -> usize {
         self.line_len.into()
     }
 
-    /// Counts more bytes of the line being read.
+    /// Counts more bytes of the current line.
     pub(crate) fn check_len(&mut self, len: usize) -> Result<(), SshError> {
         let len = self.line_len().saturating_add(len);
         self.line_len = u16::try_from(len)
@@ -176,7 +176,7 @@ impl LineCount {
         }
     }
 
-    /// Counts the line being read, which is whole and was not an identification string.
+    /// Counts the current line, which is complete and not an identification string.
     pub(crate) fn add_line(&mut self) -> Result<(), SshError> {
         self.lines = self.lines.saturating_add(1);
         self.bytes = self.bytes.saturating_add(u32::from(self.line_len));
@@ -190,7 +190,7 @@ impl LineCount {
         Ok(())
     }
 
-    /// The number of the line being read, counted from 1.
+    /// Returns the number of the current line, counted from 1.
     fn number(&self) -> usize {
         usize::from(self.lines).saturating_add(1)
     }

@@ -9,11 +9,11 @@ use crate::limits::{MAX_PACKET_LEN, MAX_PACKETS_BEFORE_KEX_INIT};
 use crate::packet::message;
 use crate::{BinaryPacket, NameList, SshError, SshField};
 
-/// Bytes of `cookie`.
+/// Length of `cookie` in bytes.
 const COOKIE_LEN: usize = 16;
-/// Bytes before the first list: message number and `cookie`.
+/// Offset of the first list in bytes, after message number and `cookie`.
 const HEAD_LEN: usize = COOKIE_LEN + 1;
-/// Bytes of the length of a list.
+/// Length in bytes of the length field of a list.
 const LIST_LENGTH_LEN: usize = 4;
 
 /// The lists in the order of the wire.
@@ -35,7 +35,7 @@ const LISTS: [SshField; 10] = [
 /// ```
 /// use huginn_net_ssh::{Hassh, HasshAlgorithms, Identification, KexInit};
 ///
-/// // What OpenSSH 9.2 sends as a client.
+/// // The first bytes of an OpenSSH 9.2 client.
 /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/streams/openssh-client.bin"));
 /// let identification = Identification::parse(bytes)?.expect("a whole line");
 /// let kex_init = KexInit::parse(&bytes[identification.consumed..])?.expect("a whole message").value;
@@ -47,19 +47,19 @@ const LISTS: [SshField; 10] = [
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct KexInit<'a> {
     message: Cow<'a, [u8]>,
-    /// Where each list ends in the message.
+    /// End offset of each list in the message.
     ends: [u16; LISTS.len()],
     first_kex_packet_follows: bool,
 }
 
 impl<'a> KexInit<'a> {
-    /// Reads the binary packets that follow an identification string, up to the SSH_MSG_KEXINIT.
+    /// Parses the binary packets after an identification string, up to the SSH_MSG_KEXINIT.
     ///
-    /// The packet that holds the message counts as consumed, and so do those before it, such as SSH_MSG_IGNORE and
-    /// SSH_MSG_DEBUG. Returns `None` if bytes are missing.
+    /// The packet of the message counts as consumed, and so do packets before it, such as SSH_MSG_IGNORE and SSH_MSG_DEBUG.
+    /// Returns `None` if bytes are missing.
     ///
     /// # Errors
-    /// An [`SshError`] if a packet or the message cannot be read, if the sender disconnects first, or if
+    /// An [`SshError`] if a packet or the message is invalid, if the sender disconnects first, or if
     /// [`MAX_PACKETS_BEFORE_KEX_INIT`] is exceeded.
     pub fn parse(bytes: &'a [u8]) -> Result<Option<Parsed<Self>>, SshError> {
         let mut rest = bytes;
@@ -75,7 +75,7 @@ impl<'a> KexInit<'a> {
         Err(SshError::TooManyPackets)
     }
 
-    /// Reads the message of a packet; `None` if it is another one that may come first.
+    /// Parses the message of a packet. Returns `None` for another message that may precede SSH_MSG_KEXINIT.
     pub(crate) fn from_packet(packet: BinaryPacket<'a>) -> Result<Option<Self>, SshError> {
         match packet.message() {
             message::KEXINIT => Self::from_payload(packet.payload()).map(Some),
@@ -84,8 +84,8 @@ impl<'a> KexInit<'a> {
         }
     }
 
-    /// Reads the payload of a packet: the message number (20) and what follows it. Bytes after
-    /// `first_kex_packet_follows` are ignored.
+    /// Parses the payload of a packet, which begins with the message number (20). Ignores bytes after
+    /// `first_kex_packet_follows`.
     ///
     /// # Errors
     /// [`SshError::NotKexInit`] if the message has another number, [`SshError::MessageTooLong`] if it has more than
@@ -113,72 +113,72 @@ impl<'a> KexInit<'a> {
         Ok(Self { message: Cow::Borrowed(payload), ends, first_kex_packet_follows })
     }
 
-    /// The whole message: the payload of its packet.
+    /// Returns the whole message: the payload of its packet.
     pub fn as_bytes(&self) -> &[u8] {
         &self.message
     }
 
-    /// `cookie`: random bytes.
+    /// Returns `cookie`: random bytes.
     pub fn cookie(&self) -> &[u8] {
         self.message.get(1..HEAD_LEN).unwrap_or_default()
     }
 
-    /// `kex_algorithms`: key exchange methods.
+    /// Returns `kex_algorithms`: key exchange methods.
     pub fn kex_algorithms(&self) -> NameList<'_> {
         self.list(0)
     }
 
-    /// `server_host_key_algorithms`.
+    /// Returns `server_host_key_algorithms`.
     pub fn server_host_key_algorithms(&self) -> NameList<'_> {
         self.list(1)
     }
 
-    /// `encryption_algorithms_client_to_server`.
+    /// Returns `encryption_algorithms_client_to_server`.
     pub fn encryption_client_to_server(&self) -> NameList<'_> {
         self.list(2)
     }
 
-    /// `encryption_algorithms_server_to_client`.
+    /// Returns `encryption_algorithms_server_to_client`.
     pub fn encryption_server_to_client(&self) -> NameList<'_> {
         self.list(3)
     }
 
-    /// `mac_algorithms_client_to_server`.
+    /// Returns `mac_algorithms_client_to_server`.
     pub fn mac_client_to_server(&self) -> NameList<'_> {
         self.list(4)
     }
 
-    /// `mac_algorithms_server_to_client`.
+    /// Returns `mac_algorithms_server_to_client`.
     pub fn mac_server_to_client(&self) -> NameList<'_> {
         self.list(5)
     }
 
-    /// `compression_algorithms_client_to_server`.
+    /// Returns `compression_algorithms_client_to_server`.
     pub fn compression_client_to_server(&self) -> NameList<'_> {
         self.list(6)
     }
 
-    /// `compression_algorithms_server_to_client`.
+    /// Returns `compression_algorithms_server_to_client`.
     pub fn compression_server_to_client(&self) -> NameList<'_> {
         self.list(7)
     }
 
-    /// `languages_client_to_server`.
+    /// Returns `languages_client_to_server`.
     pub fn languages_client_to_server(&self) -> NameList<'_> {
         self.list(8)
     }
 
-    /// `languages_server_to_client`.
+    /// Returns `languages_server_to_client`.
     pub fn languages_server_to_client(&self) -> NameList<'_> {
         self.list(9)
     }
 
-    /// `first_kex_packet_follows`: the sender guesses the key exchange method and sends its first packet at once.
+    /// Returns `first_kex_packet_follows`: the sender guesses the key exchange method and sends its first packet at once.
     pub const fn first_kex_packet_follows(&self) -> bool {
         self.first_kex_packet_follows
     }
 
-    /// The same message with bytes of its own.
+    /// Copies the bytes, so that the message owns them.
     pub fn into_owned(self) -> KexInit<'static> {
         let Self { message, ends, first_kex_packet_follows } = self;
         KexInit { message: Cow::Owned(message.into_owned()), ends, first_kex_packet_follows }
@@ -191,7 +191,7 @@ impl<'a> KexInit<'a> {
         NameList(self.message.get(start..end).unwrap_or_default())
     }
 
-    /// The lists with their names, in the order of the wire.
+    /// Iterates over the lists with their names, in the order of the wire.
     fn lists(&self) -> impl Iterator<Item = (&'static str, NameList<'_>)> {
         LISTS.iter().enumerate().map(|(index, field)| (field.name(), self.list(index)))
     }
@@ -227,8 +227,8 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// The message with these lists.
-    pub(crate) fn message_of(lists: &[Vec<u8>], follows: u8) -> Vec<u8> {
+    /// Builds the message with these lists.
+    pub(crate) fn kex_init_message(lists: &[Vec<u8>], follows: u8) -> Vec<u8> {
         let mut message = vec![message::KEXINIT];
         message.extend(0..16);
         for list in lists {
@@ -239,8 +239,8 @@ pub(crate) mod tests {
         message
     }
 
-    /// A packet with this payload, padded as RFC 4253, section 6, has it.
-    pub(crate) fn packet_of(payload: &[u8]) -> Vec<u8> {
+    /// Builds a packet with this payload, padded as RFC 4253, section 6, requires.
+    pub(crate) fn binary_packet(payload: &[u8]) -> Vec<u8> {
         let padding = 4 + (8 - (payload.len() + 9) % 8) % 8;
         let len = u32::try_from(1 + payload.len() + padding).unwrap();
         [&len.to_be_bytes()[..], &[u8::try_from(padding).unwrap()], payload, &vec![0; padding]].concat()
@@ -251,7 +251,7 @@ pub(crate) mod tests {
         fn reads_every_list(
             lists in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..30), 10), follows in 0_u8..2,
         ) {
-            let message = message_of(&lists, follows);
+            let message = kex_init_message(&lists, follows);
             let kex_init = KexInit::from_payload(&message).unwrap();
             let read: Vec<_> = kex_init.lists().map(|(_, list)| list.as_bytes().to_vec()).collect();
             prop_assert_eq!(read, lists);
@@ -268,14 +268,14 @@ pub(crate) mod tests {
 
     #[test]
     fn skips_packets_before_it() {
-        let kex_init = packet_of(&message_of(&vec![b"a".to_vec(); 10], 0));
-        let ignore = packet_of(&[message::IGNORE, 0, 0, 0, 0]);
+        let kex_init = binary_packet(&kex_init_message(&vec![b"a".to_vec(); 10], 0));
+        let ignore = binary_packet(&[message::IGNORE, 0, 0, 0, 0]);
         let bytes = [ignore.repeat(MAX_PACKETS_BEFORE_KEX_INIT), kex_init.clone(), b"rest".to_vec()].concat();
         let Parsed { value: read, consumed } = KexInit::parse(&bytes).unwrap().unwrap();
         assert_eq!((read.kex_algorithms(), consumed), (NameList(b"a"), bytes.len() - 4));
         let bytes = [ignore.repeat(MAX_PACKETS_BEFORE_KEX_INIT + 1), kex_init.clone()].concat();
         assert_eq!(KexInit::parse(&bytes), Err(SshError::TooManyPackets));
-        let bytes = [packet_of(&[message::DISCONNECT]), kex_init].concat();
+        let bytes = [binary_packet(&[message::DISCONNECT]), kex_init].concat();
         assert_eq!(KexInit::parse(&bytes), Err(SshError::Disconnected));
     }
 

@@ -1,11 +1,11 @@
 //! Passive SSH fingerprints: identification strings, HASSH and HASSHServer.
 //!
-//! HASSH is the MD5 of the algorithms that a client offers in its SSH_MSG_KEXINIT, HASSHServer that of those that a
-//! server offers. Both are sent in the clear.
+//! HASSH is the MD5 of the algorithms that a client offers in its SSH_MSG_KEXINIT; HASSHServer is the same for a server.
+//! Both messages are sent unencrypted.
 //!
-//! From bytes, as a proxy has them: [`Identification::parse`] reads the first line of a side, and
-//! [`KexInit::parse`] the packets after it. Both return how many bytes they consumed. [`SshReader`] reads the same
-//! from pieces.
+//! A proxy, which has the bytes of a connection, parses them directly: [`Identification::parse`] parses the first line of
+//! a side, and [`KexInit::parse`] the packets after it. Both return the number of bytes consumed. [`SshReader`] parses
+//! the same incrementally.
 //!
 //! ```
 //! use huginn_net_ssh::{Hassh, HasshAlgorithms, Identification, KexInit, Parsed};
@@ -21,7 +21,7 @@
 //! # Ok::<(), huginn_net_ssh::SshError>(())
 //! ```
 //!
-//! From packets: [`HuginnNetSsh`] finds both sides of the SSH connections of a capture, on any port.
+//! [`HuginnNetSsh`] analyses packets: it reports both sides of the SSH connections of a capture, on any port.
 
 mod error;
 mod hassh;

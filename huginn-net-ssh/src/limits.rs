@@ -1,18 +1,18 @@
-//! Limits of what is read of a connection.
+//! Limits of this crate, each with its unit and its reason.
 
-/// The longest line, its line end included, in bytes: an identification string, or a line that a server sends before
-/// it. RFC 4253 allows 255 bytes for the former; this is the limit of OpenSSH.
+/// Maximum length in bytes of an identification string, or of a line before it, line end included. RFC 4253 allows 255
+/// bytes for the identification string; this is the limit of OpenSSH.
 pub const MAX_LINE_LEN: usize = 8192;
 
-/// The most lines that a server may send before its identification string. This is the limit of OpenSSH.
+/// Maximum number of lines that a server may send before its identification string: the limit of OpenSSH.
 pub const MAX_LINES_BEFORE_IDENTIFICATION: usize = 1024;
 
-/// The most bytes that those lines may have together.
+/// Maximum total length of those lines in bytes.
 pub const MAX_BYTES_BEFORE_IDENTIFICATION: usize = 64 << 10;
 
-/// The longest packet, its length field included, in bytes: the least that RFC 4253, section 6.1, requires every
-/// implementation to take.
+/// Maximum length of a packet in bytes, its length field included: the length that RFC 4253, section 6.1, requires every
+/// implementation to support.
 pub const MAX_PACKET_LEN: usize = 35_000;
 
-/// The most packets that a side may send before its SSH_MSG_KEXINIT.
+/// Maximum number of packets that a side may send before its SSH_MSG_KEXINIT.
 pub const MAX_PACKETS_BEFORE_KEX_INIT: usize = 16;

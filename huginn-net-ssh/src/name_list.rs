@@ -2,19 +2,19 @@
 
 use std::fmt;
 
-/// A `name-list`: names of algorithms, separated by commas, the preferred one first.
+/// A `name-list`: algorithm names separated by commas, the preferred name first.
 ///
-/// Names ought to be ASCII, but are taken as they are.
+/// Names should be ASCII, but any bytes are accepted.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct NameList<'a>(pub &'a [u8]);
 
 impl<'a> NameList<'a> {
-    /// The list as it is on the wire, without its length.
+    /// Returns the list as on the wire, without its length field.
     pub const fn as_bytes(self) -> &'a [u8] {
         self.0
     }
 
-    /// The names in order. An empty list has none.
+    /// Iterates over the names in order. An empty list has none.
     pub fn iter(self) -> impl Iterator<Item = &'a [u8]> {
         self.0.split(|byte| *byte == b',').filter(move |_| !self.0.is_empty())
     }

@@ -1,4 +1,4 @@
-//! The SSH clients and servers of a capture.
+//! The protocol that reports the SSH clients and servers of a capture.
 
 use huginn_net_core::{
     Analyzer, Interest, ParserSlot, Protocol, Segment, Side, StreamFlow, StreamObserverCounters, Tally,
@@ -7,7 +7,7 @@ use huginn_net_core::{
 
 use crate::{SshParser, SshPeer, SshPeers};
 
-/// The analyzer of SSH alone.
+/// An analyzer for SSH only.
 ///
 /// ```
 /// use huginn_net_capture::CaptureReader;
@@ -35,7 +35,7 @@ pub struct SshObserver {
     counters: StreamObserverCounters<SshCounters>,
 }
 
-/// What an [`SshObserver`] reports, once for each side of a connection. The event's subject is the sender.
+/// An event of an [`SshObserver`], reported once for each side of a connection. The event's subject is the sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -54,7 +54,7 @@ pub enum SshEvent {
 pub struct SshCounters {
     /// Counters of the stream parser.
     pub parser: SshParserCounters,
-    /// Counters of what was reported.
+    /// Counters of reported clients and servers.
     pub peers: SshPeerCounters,
 }
 
@@ -65,11 +65,10 @@ tally!(SshCounters { parser, peers });
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SshParserCounters {
-    /// Identification strings. A side is not reported if its connection is forgotten, or the capture ends, before its
-    /// SSH_MSG_KEXINIT or its end: this counter tells how many there are.
+    /// Identification strings, including those of sides never reported: their flow was evicted or expired, or the capture
+    /// ended, before the SSH_MSG_KEXINIT or the end of the direction.
     pub identifications: u64,
-    /// Directions that hold something else than packets after the identification string, or a malformed
-    /// SSH_MSG_KEXINIT.
+    /// Directions with bytes other than packets after the identification string, or with a malformed SSH_MSG_KEXINIT.
     pub malformed: u64,
 }
 
@@ -98,7 +97,7 @@ pub struct SshFlow {
 }
 
 impl SshObserver {
-    /// The counters since the observer was made.
+    /// Returns the counters since the observer was created.
     pub fn counters(&self) -> StreamObserverCounters<SshCounters> {
         self.counters
     }

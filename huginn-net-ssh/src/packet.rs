@@ -5,7 +5,7 @@ use huginn_net_core::{Cursor, Parsed};
 use crate::SshError;
 use crate::limits::MAX_PACKET_LEN;
 
-/// A binary packet that is neither encrypted nor authenticated, as all are before SSH_MSG_NEWKEYS.
+/// A binary packet without encryption and authentication, like every packet before SSH_MSG_NEWKEYS.
 ///
 /// ```
 /// use huginn_net_ssh::{BinaryPacket, Parsed, message};
@@ -24,10 +24,10 @@ pub struct BinaryPacket<'a> {
 }
 
 impl<'a> BinaryPacket<'a> {
-    /// Bytes of `packet_length`.
+    /// Length of `packet_length` in bytes.
     pub(crate) const LENGTH_LEN: usize = 4;
 
-    /// Reads the packet that these bytes begin with.
+    /// Parses the packet at the start of the bytes.
     ///
     /// The padding counts as consumed. Returns `None` if bytes are missing.
     ///
@@ -35,7 +35,7 @@ impl<'a> BinaryPacket<'a> {
     /// [`SshError::PacketLength`] or [`SshError::PaddingLength`] if its lengths contradict each other or the packet has more
     /// than [`MAX_PACKET_LEN`] bytes.
     pub fn parse(bytes: &'a [u8]) -> Result<Option<Parsed<Self>>, SshError> {
-        let Some(len) = Self::len_of(bytes)? else { return Ok(None) };
+        let Some(len) = Self::packet_len(bytes)? else { return Ok(None) };
         let mut cursor = Cursor::new(bytes.get(Self::LENGTH_LEN..).unwrap_or_default());
         let Ok(padding) = cursor.u8() else { return Ok(None) };
         let body = len.saturating_sub(Self::LENGTH_LEN).saturating_sub(1);
@@ -51,23 +51,23 @@ impl<'a> BinaryPacket<'a> {
         Ok(Some(Parsed::new(Self { message, payload }, len)))
     }
 
-    /// The length of the packet that these bytes begin with, length field included; `None` if that field is not whole.
-    pub(crate) fn len_of(bytes: &[u8]) -> Result<Option<usize>, SshError> {
+    /// Returns the length of the packet at the start of the bytes, length field included; `None` if that field is truncated.
+    pub(crate) fn packet_len(bytes: &[u8]) -> Result<Option<usize>, SshError> {
         let Ok(announced) = Cursor::new(bytes).u32_be() else { return Ok(None) };
         let len = usize::try_from(announced).unwrap_or(usize::MAX).saturating_add(Self::LENGTH_LEN);
-        // A byte for padding_length, and one of payload.
+        // One byte of padding_length and one of payload.
         if announced < 2 || len > MAX_PACKET_LEN {
             return Err(SshError::PacketLength { announced });
         }
         Ok(Some(len))
     }
 
-    /// The payload: the message number and what follows it.
+    /// Returns the payload, which begins with the message number.
     pub const fn payload(&self) -> &'a [u8] {
         self.payload
     }
 
-    /// The message number, the first byte of the payload; see [`message`].
+    /// Returns the message number, the first byte of the payload; see [`message`].
     pub const fn message(&self) -> u8 {
         self.message
     }

@@ -1,4 +1,4 @@
-//! The stream parser of SSH.
+//! The SSH stream parser.
 
 use huginn_net_core::{Probe, Side, StreamData, StreamParser, StreamStart};
 use memchr::memchr2;
@@ -6,18 +6,18 @@ use memchr::memchr2;
 use crate::identification::PREFIX;
 use crate::{Identification, KexInit, SshError, SshMessage, SshParserCounters, SshReader};
 
-/// Reads both directions of a TCP connection up to the SSH_MSG_KEXINITs.
+/// Parses both directions of a TCP connection up to the SSH_MSG_KEXINITs.
 ///
-/// [`SshPeers`](crate::SshPeers) joins what it finds to one finding for each side.
+/// [`SshPeers`](crate::SshPeers) combines the events to one report for each side.
 #[derive(Debug, Default)]
 pub struct SshParser {
     client: Direction,
     server: Direction,
-    /// Whether a side speaks version 1: then neither sends an SSH_MSG_KEXINIT.
+    /// Whether a side supports only version 1: then neither sends an SSH_MSG_KEXINIT.
     is_version_1: bool,
 }
 
-/// What an [`SshParser`] finds. After the identification string of a side comes one of the others.
+/// An event of an [`SshParser`]. The identification string of a side is followed by one of the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SshStreamEvent {
@@ -25,8 +25,7 @@ pub enum SshStreamEvent {
     Identification(Identification<'static>),
     /// The SSH_MSG_KEXINIT.
     KexInit(KexInit<'static>),
-    /// The SSH_MSG_KEXINIT cannot be read: bytes are missing or malformed, a side speaks version 1, or the sender
-    /// disconnects first.
+    /// No SSH_MSG_KEXINIT: bytes are missing or malformed, a side supports only version 1, or the sender disconnects first.
     NoKexInit,
 }
 
@@ -38,14 +37,14 @@ struct Direction {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// The identification string has not come yet.
+    /// Before the end of the identification string.
     #[default]
     Unidentified,
-    /// The identification string has come, and the SSH_MSG_KEXINIT has not.
+    /// After the identification string, before the SSH_MSG_KEXINIT.
     Identified,
-    /// All was read.
+    /// The direction was read completely.
     Finished,
-    /// The side does not speak SSH.
+    /// The side does not use SSH.
     NotSsh,
 }
 
@@ -53,8 +52,8 @@ impl StreamParser for SshParser {
     type Event = SshStreamEvent;
     type Counters = SshParserCounters;
 
-    /// A server may send lines of text before its identification string, and send that to a client that does not speak
-    /// SSH: other first bytes rule out nothing, unless they are of a server and a NUL byte is in the first line.
+    /// A server may send lines of text before its identification string, also to a client that does not use SSH. So other
+    /// first bytes rule out nothing, except a NUL byte in the first line of a server.
     fn probe(sender: Side, first: &[u8]) -> Probe {
         if first.starts_with(PREFIX) {
             Probe::Certain
@@ -79,7 +78,7 @@ impl StreamParser for SshParser {
         emit: &mut impl FnMut(Side, SshStreamEvent),
     ) {
         let Self { client, server, is_version_1 } = self;
-        // Only a server sends lines before its identification string, and it does so to SSH clients.
+        // Only a server sends lines before its identification string, and only to SSH clients.
         let may_send_lines = side == Side::Server && client.state != State::NotSsh;
         let direction = side.choose(&mut *client, &mut *server);
         match data {
@@ -128,7 +127,7 @@ impl StreamParser for SshParser {
 }
 
 impl Direction {
-    /// Reads bytes, and returns whether they hold an identification string of version 1.
+    /// Parses bytes, and returns whether they contain an identification string of version 1.
     fn read(
         &mut self,
         bytes: &[u8],
@@ -158,7 +157,7 @@ impl Direction {
         is_version_1
     }
 
-    /// Stops reading.
+    /// Stops reading this direction.
     fn give_up(&mut self, emit: &mut impl FnMut(SshStreamEvent)) {
         let state = match self.state {
             State::Identified => {
@@ -171,7 +170,7 @@ impl Direction {
         *self = Self { state, ..Self::default() };
     }
 
-    /// Whether the side is identified, or may be by the bytes so far and the next ones without lines before.
+    /// Whether the side sent its identification string, or the bytes so far with `next` may begin one without lines before.
     fn may_begin_with_identification(&self, next: &[u8]) -> bool {
         self.state != State::Unidentified || self.reader.may_begin_with_identification(next)
     }

@@ -1,29 +1,29 @@
-//! Clients and servers of SSH.
+//! SSH clients and servers.
 
 use huginn_net_core::Side;
 
 use crate::{Hassh, HasshAlgorithms, Identification, KexInit};
 
-/// A client or server of SSH: what it sent before encryption began.
+/// An SSH client or server, described by its unencrypted messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SshPeer {
-    /// Whether it is the client or the server.
+    /// Whether this is the client or the server.
     pub side: Side,
-    /// Its identification string.
+    /// The identification string.
     pub identification: Identification<'static>,
-    /// Its SSH_MSG_KEXINIT. Absent if the sender speaks version 1 or ends the connection first, and if the capture lacks
-    /// a part of the message or it cannot be read.
+    /// The SSH_MSG_KEXINIT. Absent if a side supports only version 1, if the connection ends first, or if the message is
+    /// malformed or only partly captured.
     pub kex_init: Option<KexInit<'static>>,
 }
 
 impl SshPeer {
-    /// HASSH of a client, HASSHServer of a server.
+    /// Computes the HASSH of a client or the HASSHServer of a server.
     pub fn hassh(&self) -> Option<Hassh> {
         self.hassh_algorithms().map(|algorithms| algorithms.hash())
     }
 
-    /// `hasshAlgorithms` of a client, `hasshServerAlgorithms` of a server.
+    /// Returns `hasshAlgorithms` of a client, or `hasshServerAlgorithms` of a server.
     pub fn hassh_algorithms(&self) -> Option<HasshAlgorithms<'_>> {
         let kex_init = self.kex_init.as_ref()?;
         Some(match self.side {
@@ -33,8 +33,8 @@ impl SshPeer {
     }
 }
 
-/// `protocol`, `banner`, `hassh` and `hassh_algorithms` (null without a whole KEXINIT), as in the JSON events. Bytes that
-/// are not UTF-8 are escaped.
+/// Serializes as `protocol`, `banner`, `hassh` and `hassh_algorithms` (null without a complete KEXINIT), as in the JSON
+/// events. Escapes bytes that are not UTF-8.
 #[cfg(feature = "serde")]
 impl serde::Serialize for SshPeer {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

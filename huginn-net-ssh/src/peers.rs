@@ -1,17 +1,17 @@
-//! Both sides of a connection, from the events of the stream parser and the ends of the directions.
+//! Combines the events of the stream parser and the ends of the directions to reports of both sides.
 
 use huginn_net_core::{Side, TcpFlags, TcpHeader};
 
 use crate::{Identification, KexInit, SshEvent, SshPeer, SshPeerCounters, SshStreamEvent};
 
-/// Joins the events of an [`SshParser`](crate::SshParser) to one [`SshEvent`] for each side.
+/// Combines the events of an [`SshParser`](crate::SshParser) to one [`SshEvent`] for each side.
 ///
-/// A side is reported with its SSH_MSG_KEXINIT once that is whole, and without it once it cannot come any more: the parser
-/// says so, or the direction ends. It takes one pointer until an identification string comes.
+/// A side is reported with its SSH_MSG_KEXINIT once the message is complete. It is reported without one once the parser
+/// stops reading or the direction ends. The value takes one pointer until an identification string arrives.
 #[derive(Debug, Default)]
 pub struct SshPeers(Option<Box<Pending>>);
 
-/// The sides that are identified and not reported.
+/// Sides with an identification string that were not reported yet.
 #[derive(Debug, Default)]
 struct Pending {
     client: PendingSide,
@@ -21,14 +21,14 @@ struct Pending {
 #[derive(Debug, Default)]
 struct PendingSide {
     identification: Option<Identification<'static>>,
-    /// The sequence number behind its FIN.
+    /// The sequence number after the FIN of the side.
     end: Option<u32>,
-    /// Whether a segment of it has come.
+    /// Whether a segment of the side was captured.
     is_seen: bool,
 }
 
 impl SshPeers {
-    /// Takes an event of the parser.
+    /// Processes an event of the parser.
     pub fn on_event(
         &mut self,
         side: Side,
@@ -46,9 +46,10 @@ impl SshPeers {
         }
     }
 
-    /// Takes a segment of the connection, after the parser took its payload. A RST ends both sides. A FIN ends its sender
-    /// once the receiver has acknowledged it, so that nothing before it is missing; if no segment of the receiver comes,
-    /// at once.
+    /// Processes a segment of the connection, after the parser has processed its payload.
+    ///
+    /// A RST ends both sides. A FIN ends its sender once the receiver has acknowledged it, so that no data before it is
+    /// missing. If no segment of the receiver was captured, the FIN ends its sender at once.
     #[inline]
     pub fn on_segment(
         &mut self,
@@ -69,14 +70,14 @@ impl SshPeers {
         }
     }
 
-    /// The memory beside the value itself, in bytes.
+    /// Returns the heap memory of the value, in bytes.
     pub fn buffered_bytes(&self) -> usize {
         let Some(pending) = &self.0 else { return 0 };
         let len = |side: &PendingSide| side.identification.as_ref().map_or(0, |line| line.as_bytes().len());
         size_of::<Pending>().saturating_add(len(&pending.client)).saturating_add(len(&pending.server))
     }
 
-    /// Reports a side if it is identified.
+    /// Reports a side if it sent an identification string.
     fn report(
         &mut self,
         side: Side,
@@ -104,7 +105,7 @@ impl SshPeers {
 }
 
 impl Pending {
-    /// Whether client and server end with this segment.
+    /// Returns whether client and server end with this segment.
     fn ended(&mut self, tcp: &TcpHeader<'_>, payload_len: usize, sender: Side) -> [bool; 2] {
         if tcp.flags.contains(TcpFlags::RST) {
             return [true; 2];

@@ -1,4 +1,4 @@
-//! One direction of an SSH connection, in pieces.
+//! Incremental reader of one direction of an SSH connection.
 
 use huginn_net_core::Parsed;
 use memchr::memchr;
@@ -7,10 +7,10 @@ use crate::identification::{LineCount, PREFIX};
 use crate::limits::MAX_PACKETS_BEFORE_KEX_INIT;
 use crate::{BinaryPacket, Identification, KexInit, SshError};
 
-/// Reads what one side sends, in pieces of any length, up to its SSH_MSG_KEXINIT.
+/// Parses the bytes of one side, in pieces of any length, up to its SSH_MSG_KEXINIT.
 ///
-/// A message that lies whole in one piece is read in place. Otherwise its bytes are copied, at most
-/// [`MAX_PACKET_LEN`](crate::MAX_PACKET_LEN) of them. Time is linear in the bytes pushed.
+/// The reader copies no message that lies in one piece. Otherwise it buffers at most
+/// [`MAX_PACKET_LEN`](crate::MAX_PACKET_LEN) bytes. Time is linear in the bytes pushed.
 ///
 /// ```
 /// use huginn_net_ssh::{Hassh, SshMessage, SshReader};
@@ -32,17 +32,17 @@ use crate::{BinaryPacket, Identification, KexInit, SshError};
 #[derive(Debug)]
 pub struct SshReader {
     state: State,
-    /// The start of a line or packet that is not whole yet.
+    /// The start of an incomplete line or packet.
     buffer: Vec<u8>,
 }
 
-/// A message that an [`SshReader`] found.
+/// A message of an [`SshReader`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SshMessage<'a> {
-    /// The identification string, which comes first.
+    /// The identification string, the first message.
     Identification(Identification<'a>),
-    /// The SSH_MSG_KEXINIT, after which nothing is read.
+    /// The SSH_MSG_KEXINIT, the last message.
     KexInit(KexInit<'a>),
 }
 
@@ -50,23 +50,23 @@ pub enum SshMessage<'a> {
 enum State {
     /// Before the end of the identification string.
     Lines(LineCount),
-    /// After it, with the number of packets read.
+    /// After the identification string, with the number of packets read.
     Packets(usize),
     Done,
 }
 
 impl SshReader {
-    /// A reader of a direction from its first byte.
+    /// Creates a reader of a direction from its first byte.
     pub const fn new() -> Self {
         Self { state: State::Lines(LineCount::ZERO), buffer: Vec::new() }
     }
 
-    /// Takes the next bytes, and hands each message that is now whole to `found`.
+    /// Parses the next bytes, and passes each complete message to `found`.
     ///
-    /// Returns the number of bytes consumed: all of them, except where reading ends within them.
+    /// Returns the number of bytes consumed: all of them, unless the last message ends within them.
     ///
     /// # Errors
-    /// An [`SshError`] if the bytes are not those of SSH. The reader is [done](Self::is_done) then.
+    /// An [`SshError`] if the bytes are not SSH. The reader is then [done](Self::is_done).
     pub fn push(
         &mut self,
         bytes: &[u8],
@@ -90,30 +90,29 @@ impl SshReader {
         Ok(bytes.len().saturating_sub(rest.len()))
     }
 
-    /// Whether nothing more is read: the SSH_MSG_KEXINIT or the identification string of version 1 has come, or bytes
-    /// that are not those of SSH.
+    /// Whether the reader needs no more bytes: after the SSH_MSG_KEXINIT, an identification string of version 1 or an error.
     pub const fn is_done(&self) -> bool {
         matches!(self.state, State::Done)
     }
 
-    /// Whether the identification string has not come yet, nor anything that rules it out.
-    pub const fn awaits_identification(&self) -> bool {
+    /// Whether the identification string may still follow.
+    pub const fn expects_identification(&self) -> bool {
         matches!(self.state, State::Lines(_))
     }
 
-    /// Whether the bytes so far and the next ones are, or can become, an identification string without lines before it.
+    /// Whether the bytes so far with `next` may begin an identification string without lines before it.
     pub(crate) fn may_begin_with_identification(&self, next: &[u8]) -> bool {
         let bytes = self.buffer.iter().chain(next);
         matches!(&self.state, State::Lines(lines) if lines.is_first() && lines.line_len() == self.buffer.len())
             && bytes.zip(PREFIX).all(|(byte, wanted)| byte == wanted)
     }
 
-    /// The memory that buffered bytes take, in bytes.
+    /// Returns the memory used by buffered bytes, in bytes.
     pub fn buffered_bytes(&self) -> usize {
         self.buffer.capacity()
     }
 
-    /// Takes bytes of a line, at most up to its end, and returns how many.
+    /// Consumes bytes of a line, at most up to its end. Returns their number.
     fn take_line(
         &mut self,
         mut lines: LineCount,
@@ -123,7 +122,7 @@ impl SshReader {
         let end = memchr(b'\n', bytes);
         let len = end.map_or(bytes.len(), |end| end.saturating_add(1));
         let piece = bytes.get(..len).unwrap_or(bytes);
-        // Only the start of what may be an identification string is buffered.
+        // Only a line that may be an identification string is buffered.
         let is_candidate = lines.line_len() == self.buffer.len();
         lines.check_len(len)?;
         if is_candidate {
@@ -153,7 +152,7 @@ impl SshReader {
         Ok(len)
     }
 
-    /// Takes bytes of a packet, at most up to its end, and returns how many.
+    /// Consumes bytes of a packet, at most up to its end. Returns their number.
     fn take_packet(
         &mut self,
         packets: usize,
@@ -168,7 +167,7 @@ impl SshReader {
             self.on_packet(packets, packet, found)?;
             return Ok(consumed);
         }
-        let len = BinaryPacket::len_of(&self.buffer)?.unwrap_or(BinaryPacket::LENGTH_LEN);
+        let len = BinaryPacket::packet_len(&self.buffer)?.unwrap_or(BinaryPacket::LENGTH_LEN);
         let taken = len.saturating_sub(self.buffer.len()).min(bytes.len());
         self.buffer.extend_from_slice(bytes.get(..taken).unwrap_or(bytes));
         let buffer = std::mem::take(&mut self.buffer);

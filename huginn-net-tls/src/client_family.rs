@@ -52,7 +52,7 @@ const SEQUENCES: [(ClientFamily, &[u16]); 4] = [
 const TRIPLE_DES: [u16; 3] = [0xc008, 0xc012, 0x000a];
 
 impl ClientHello<'_> {
-    /// Identifies the library, if the structure is known.
+    /// Identifies the library; `None` if no library has this structure.
     pub fn family(&self) -> Option<ClientFamily> {
         let offers = |kind| self.extensions().any(|extension| extension.kind == kind);
         if APPLICATION_SETTINGS.into_iter().any(offers) {
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn suite_order_identifies_library() {
-        // nDPI: iphone.pcap, 1kxun.pcap; Suricata: a shortened hello of macOS. The SYNs of all hosts are Apple's.
+        // nDPI: iphone.pcap, 1kxun.pcap; Suricata: a shortened hello of macOS. All hosts send SYNs of Apple systems.
         let ios =
             [0x1301, 0x1302, 0x1303, 0xc02c, 0xc02b, 0xc024, 0xc023, 0xc00a, 0xc009, 0xcca9, 0xc030, 0xc02f];
         let yosemite = [0x00ff, 0xc024, 0xc023, 0xc00a, 0xc009, 0xc008, 0xc028, 0xc027, 0xc014, 0xc013];

@@ -13,7 +13,7 @@ use crate::{AlpnList, Extension, Extensions, TlsError, TlsField, Transport, U16L
 /// A ClientHello (RFC 8446, section 4.1.2; for DTLS: RFC 6347, section 4.2.1), borrowed or owned.
 ///
 /// Mandatory fields are validated once, so that accessors cannot fail. Extensions are parsed leniently: a truncated one
-/// ends the list, and [`is_well_formed`](Self::is_well_formed) returns false. Of repeated extensions, the first counts.
+/// ends the list, and [`is_well_formed`](Self::is_well_formed) returns false. The first of repeated extensions counts.
 ///
 /// Fingerprints are computed on demand. Each thread caches the fingerprints of up to 256 distinct repeated hellos,
 /// typically in less than 1 MB.
@@ -279,8 +279,8 @@ impl Layout {
         for Extension { kind, data } in extensions.by_ref() {
             // Type and length precede the data.
             let start = end.wrapping_add(4);
-            if let Some(place) = self.contents.get_mut(IndexedExtension::from_type(kind) as usize) {
-                *place = if *place == 0 { start } else { *place };
+            if let Some(target) = self.contents.get_mut(IndexedExtension::from_type(kind) as usize) {
+                *target = if *target == 0 { start } else { *target };
             }
             end = start.wrapping_add(u32::try_from(data.len()).unwrap_or_default());
         }
@@ -305,7 +305,7 @@ impl IndexedExtension {
 
     fn from_type(extension: u16) -> Self {
         match Self::BY_LOW_TYPE.get(usize::from(extension)) {
-            Some(place) => *place,
+            Some(target) => *target,
             None if extension == kind::ENCRYPTED_CLIENT_HELLO => Self::EncryptedClientHello,
             None => Self::Other,
         }

@@ -266,15 +266,15 @@ pub(crate) mod tests {
         #[test]
         fn arbitrary_datagrams_are_bounded_and_never_panic(
             capture in prop::sample::select(&[DTLS, include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/openvpn-udp-tls-auth.bin"))][..]),
-            spoilt in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>(), any::<bool>()), 1..80),
+            corrupted in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>(), any::<bool>()), 1..80),
             tail in prop::collection::vec(any::<u8>(), 0..60),
         ) {
             let datagrams = dialogue(capture);
             let (_, mut flow) = DatagramFlow::from_first_datagram(datagrams[0].1).unwrap();
-            for (which, place, byte, turn) in spoilt {
+            for (which, position, byte, turn) in corrupted {
                 let (sender, datagram) = which.get(&datagrams);
                 let mut datagram = datagram.to_vec();
-                *place.get_mut(&mut datagram[..]) = byte;
+                *position.get_mut(&mut datagram[..]) = byte;
                 datagram.extend_from_slice(&tail);
                 let sender = if turn { sender.peer() } else { *sender };
                 let _ = DatagramFlow::from_first_datagram(&datagram);

@@ -19,7 +19,7 @@ impl Decimal {
         let number = u32::from(number);
         let (first, rest) = (number / 10_000, number % 10_000);
         let pairs = (rest / 100) | (rest % 100) << 16;
-        // Divides both by ten: 103 / 1024 is exact enough below 100.
+        // Divides both bytes by ten: 103 / 1024 is exact enough below 100.
         let tens = (pairs.wrapping_mul(103) >> 10) & 0x000f_000f;
         let ones = pairs.wrapping_sub(tens.wrapping_mul(10));
         let values = u64::from(first) | u64::from(tens | ones << 8) << 8;
@@ -61,7 +61,7 @@ impl Decimals {
     }
 
     fn new() -> Self {
-        let byte = |place| u8::try_from(place).unwrap_or(u8::MAX);
+        let byte = |position| u8::try_from(position).unwrap_or(u8::MAX);
         let page = |high: u8| array::from_fn(|low| Decimal::from_u16(u16::from_be_bytes([high, byte(low)])));
         let page_of =
             |high: usize| PAGES.into_iter().position(|page| usize::from(page) == high).map_or(u8::MAX, byte);

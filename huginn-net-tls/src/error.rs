@@ -4,7 +4,7 @@ use std::fmt;
 
 use huginn_net_wire::Truncated;
 
-/// Why bytes are not a hello. Missing bytes are not an error where more can come.
+/// Error of parsing a hello. Missing bytes are no error as long as more may follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
@@ -17,7 +17,7 @@ pub enum TlsError {
         source: Truncated,
     },
     /// A handshake message has another type (RFC 8446, section 4).
-    #[error("handshake message of type {0}, which is not the hello asked for")]
+    #[error("handshake message of type {0}, which is not the expected hello")]
     NotHello(u8),
     /// A handshake message exceeds the maximum length of a ClientHello.
     #[error("handshake message of {announced} bytes: a ClientHello has {max} at most", max = crate::handshake::MAX_BODY)]
@@ -33,7 +33,7 @@ pub enum TlsError {
         /// The five bytes at this offset.
         header: [u8; 5],
     },
-    /// A QUIC packet cannot be read.
+    /// A QUIC packet is invalid or cannot be decrypted.
     #[error(transparent)]
     Quic(#[from] crate::quic::QuicError),
 }

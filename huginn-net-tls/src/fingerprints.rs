@@ -42,8 +42,8 @@ impl CachedFingerprints {
         let (mut kinds, mut count) = ([0; MAX_CACHED_EXTENSIONS], 0_usize);
         let sorted =
             SortedKinds::from_numbers_with(hello.extensions().map(|extension| extension.kind), |kind| {
-                if let Some(place) = kinds.get_mut(count) {
-                    *place = kind;
+                if let Some(target) = kinds.get_mut(count) {
+                    *target = kind;
                 }
                 count = count.wrapping_add(1);
             });

@@ -97,7 +97,7 @@ impl MessageJoiner {
         Ok(())
     }
 
-    /// Memory of an incomplete message, in bytes.
+    /// Returns the memory used by an incomplete message, in bytes.
     #[cfg(any(test, feature = "packets"))]
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.buffered.capacity()
@@ -176,9 +176,9 @@ mod tests {
         let bytes = [message(2, 70), message(11, 3000)].concat();
         let outcome = MessageJoiner::default().push(&bytes, &mut |_| found += 1);
         assert_eq!((outcome, found), (Err(TlsError::NotHello(11)), 1));
-        let lies = [1, 0xff, 0xff, 0xff];
+        let oversized = [1, 0xff, 0xff, 0xff];
         assert_eq!(
-            MessageJoiner::default().push(&lies, &mut |_| {}),
+            MessageJoiner::default().push(&oversized, &mut |_| {}),
             Err(TlsError::TooLong { announced: 0xff_ffff })
         );
     }

@@ -146,8 +146,8 @@ impl RecordWalk {
     }
 
     fn on_header_byte(&mut self, byte: u8) {
-        if let Some(place) = self.header.get_mut(self.header_len) {
-            *place = byte;
+        if let Some(target) = self.header.get_mut(self.header_len) {
+            *target = byte;
         }
         self.header_len = self.header_len.saturating_add(1);
         if self.header_len == HEADER_LEN {
@@ -305,9 +305,9 @@ mod tests {
     fn rejects_other_protocol_at_first_byte() {
         let alert = [&cut(&record(), 20)[..25], &[21, 3, 3, 0, 2, 1, 0]].concat();
         let cases: [(&[u8], usize); 3] = [(b"G", 0), (b"\x16\x03\x01\xff\xff", 0), (&alert, 25)];
-        for (bytes, place) in cases {
+        for (bytes, position) in cases {
             let error = ClientHello::from_records(bytes).unwrap_err();
-            assert!(matches!(error, TlsError::NotRecord { offset, .. } if offset == place), "{error}");
+            assert!(matches!(error, TlsError::NotRecord { offset, .. } if offset == position), "{error}");
             assert_eq!(pushed(bytes, 1), Err(error));
         }
         let server = [22, 3, 3, 0, 4, 2, 0, 0, 0];
@@ -344,11 +344,11 @@ mod tests {
         fn pieces_give_same_result_as_whole(
             in_records in 1..60_usize,
             step in 1..80_usize,
-            spoilt in prop::option::of((any::<prop::sample::Index>(), any::<u8>())),
+            corrupted in prop::option::of((any::<prop::sample::Index>(), any::<u8>())),
         ) {
             let mut bytes = cut(&record(), in_records);
-            if let Some((place, byte)) = spoilt {
-                *place.get_mut(&mut bytes[..]) = byte;
+            if let Some((position, byte)) = corrupted {
+                *position.get_mut(&mut bytes[..]) = byte;
             }
             prop_assert_eq!(plain(pushed(&bytes, step)), plain(ClientHello::from_records(&bytes)));
         }

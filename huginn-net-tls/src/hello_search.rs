@@ -112,12 +112,12 @@ impl HelloSearch {
                     None => return,
                 },
                 State::Searching(buffered) if buffered.is_empty() => match find(bytes) {
-                    Some((place, Probe::Yes)) => {
-                        bytes = bytes.get(place..).unwrap_or_default();
+                    Some((offset, Probe::Yes)) => {
+                        bytes = bytes.get(offset..).unwrap_or_default();
                         self.state = State::Reading(RecordReader::default());
                     }
-                    Some((place, _)) => {
-                        buffered.extend_from_slice(bytes.get(place..).unwrap_or_default());
+                    Some((offset, _)) => {
+                        buffered.extend_from_slice(bytes.get(offset..).unwrap_or_default());
                         return;
                     }
                     None => return,
@@ -203,8 +203,8 @@ impl HelloSearch {
         }
         self.state = State::Searching(Vec::new());
         self.false_starts = self.false_starts.saturating_add(1);
-        let again = self.false_starts <= MAX_FALSE_STARTS;
-        let skipped = if again { 0 } else { stop.taken };
+        let may_rescan = self.false_starts <= MAX_FALSE_STARTS;
+        let skipped = if may_rescan { 0 } else { stop.taken };
         bytes.get(skipped.max(usize::from(is_new_reader))..)
     }
 }
@@ -238,9 +238,9 @@ fn find(bytes: &[u8]) -> Option<(usize, Probe)> {
     /// A single byte of this pattern occurs in any file every few hundred bytes.
     static RECORD_START: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(&record::RECORD_START));
     let last = bytes.len().checked_sub(1).filter(|&last| bytes.get(last) == record::RECORD_START.first());
-    RECORD_START.find_iter(bytes).chain(last).find_map(|place| {
-        let probe = record::probe(bytes.get(place..)?);
-        (probe != Probe::No).then_some((place, probe))
+    RECORD_START.find_iter(bytes).chain(last).find_map(|offset| {
+        let probe = record::probe(bytes.get(offset..)?);
+        (probe != Probe::No).then_some((offset, probe))
     })
 }
 
@@ -250,8 +250,8 @@ pub(crate) fn hello_sender(bytes: &[u8]) -> Option<Side> {
     const PROXY: [&[u8]; 2] = [b"PROXY ", b"\r\n\r\n\0\r\nQUIT\n"];
     record::hello_sender(bytes).or_else(|| {
         PROXY.iter().find(|signature| bytes.starts_with(signature))?;
-        let (place, _) = find(bytes).filter(|(_, probe)| *probe == Probe::Yes)?;
-        record::hello_sender(bytes.get(place..)?)
+        let (offset, _) = find(bytes).filter(|(_, probe)| *probe == Probe::Yes)?;
+        record::hello_sender(bytes.get(offset..)?)
     })
 }
 
@@ -267,8 +267,8 @@ mod tests {
         fn finds_first_possible_record(
             bytes in prop::collection::vec(prop::sample::select(vec![22, 3, 1, 0, 2, 60, 255]), 0..40),
         ) {
-            let mut places = (0..bytes.len()).map(|place| (place, record::probe(&bytes[place..])));
-            let first = places.find(|(_, probe)| *probe != Probe::No);
+            let mut candidates = (0..bytes.len()).map(|offset| (offset, record::probe(&bytes[offset..])));
+            let first = candidates.find(|(_, probe)| *probe != Probe::No);
             prop_assert_eq!(find(&bytes), first);
         }
     }

@@ -227,8 +227,8 @@ impl fmt::Debug for Ja3s {
 impl fmt::Display for Ja3Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut digits = [0; 32];
-        for (place, byte) in digits.chunks_exact_mut(2).zip(self.0) {
-            place.copy_from_slice(&hex::digits_of_byte(byte));
+        for (target, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            target.copy_from_slice(&hex::digits_of_byte(byte));
         }
         f.pad(str::from_utf8(&digits).unwrap_or_default())
     }
@@ -270,13 +270,13 @@ fn push_numbers(text: &mut Vec<u8>, numbers: impl Iterator<Item = u16>) {
     let decimals = Decimals::shared();
     for number in numbers {
         let written = decimals.get(number);
-        if let Some(place) = ready.get_mut(len..).and_then(|rest| rest.first_chunk_mut()) {
-            *place = written.bytes;
+        if let Some(target) = ready.get_mut(len..).and_then(|rest| rest.first_chunk_mut()) {
+            *target = written.bytes;
         } else {
             text.extend_from_slice(ready.get(..len).unwrap_or_default());
             len = 0;
-            if let Some(place) = ready.first_chunk_mut() {
-                *place = written.bytes;
+            if let Some(target) = ready.first_chunk_mut() {
+                *target = written.bytes;
             }
         }
         len = len.saturating_add(written.len());

@@ -1,11 +1,11 @@
 //! Limits of this crate, each with its unit and its reason.
 
-/// Bytes of a direction in which a hello is searched for: past a CONNECT with a long token, a PROXY header, SOCKS or a
-/// dialogue up to STARTTLS.
+/// Search limit for the start of a hello, in bytes of a direction: longer than a CONNECT with a long token, a PROXY
+/// header, SOCKS or a dialogue up to STARTTLS.
 #[cfg(feature = "packets")]
 pub(crate) const MAX_SEARCH_BYTES: u32 = 64 << 10;
 
-/// Bytes of a direction in which hellos are read: past the longest one in small records, and past early data.
+/// Read limit for hellos, in bytes of a direction: longer than the longest hello in small records, and than early data.
 #[cfg(feature = "packets")]
 pub(crate) const MAX_READ_BYTES: u32 = 512 << 10;
 
@@ -22,7 +22,8 @@ pub(crate) const MAX_HELLOS_PER_HANDSHAKE: u8 = 2;
 #[cfg(feature = "packets")]
 pub(crate) const MAX_HELLOS_PER_DATAGRAM_FLOW: u8 = 64;
 
-/// How far a packet number may be ahead of the next one: more than OpenVPN and RDP send without an acknowledgement.
+/// Maximum distance of a packet number from the next expected one: more packets than OpenVPN and RDP send without an
+/// acknowledgement.
 #[cfg(feature = "packets")]
 pub(crate) const MAX_PACKETS_AHEAD: u32 = 64;
 
@@ -38,7 +39,7 @@ pub(crate) const MAX_DTLS_MESSAGE_BYTES: usize = 1 << 16;
 #[cfg(feature = "packets")]
 pub(crate) const MAX_FIRST_OPENVPN_PACKET_LEN: usize = 4096;
 
-/// Maximum hellos read of one side: a handshake has two at most (RFC 8446, section 4.1.4), and another handshake may
+/// Maximum hellos read from one side: a handshake has at most two (RFC 8446, section 4.1.4), and another handshake may
 /// follow a failed one.
 pub(crate) const MAX_HELLOS_PER_SIDE: u8 = 4;
 

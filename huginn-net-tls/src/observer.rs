@@ -134,7 +134,7 @@ impl Default for TlsFlow {
 }
 
 impl TlsObserver {
-    /// The counters since the observer was made.
+    /// Returns the counters since the observer was created.
     pub fn counters(&self) -> StreamObserverCounters<TlsCounters> {
         self.counters
     }

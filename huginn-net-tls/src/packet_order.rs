@@ -25,7 +25,7 @@ impl PacketOrder {
     /// Returns false if the packet is too early to be buffered. A packet that was already delivered is ignored.
     pub(crate) fn push(&mut self, number: u32, payload: &[u8], deliver: &mut impl FnMut(&[u8])) -> bool {
         if number > self.next {
-            return self.hold(number, payload);
+            return self.buffer_payload(number, payload);
         }
         if number == self.next {
             deliver(payload);
@@ -39,12 +39,12 @@ impl PacketOrder {
         true
     }
 
-    /// Memory of buffered payloads, in bytes.
+    /// Returns the memory used by buffered payloads, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.buffered
     }
 
-    fn hold(&mut self, number: u32, payload: &[u8]) -> bool {
+    fn buffer_payload(&mut self, number: u32, payload: &[u8]) -> bool {
         if self.early.contains_key(&number) {
             return true;
         }

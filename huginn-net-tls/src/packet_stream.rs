@@ -17,7 +17,7 @@ pub(crate) struct PacketStream {
     hellos: u8,
 }
 
-/// Why a packet was not used.
+/// The reason for discarding a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PacketError {
     /// The packet is too early to be buffered.
@@ -69,7 +69,7 @@ impl PacketStream {
         self.reader.is_none()
     }
 
-    /// Memory of buffered packets and incomplete messages, in bytes.
+    /// Returns the memory used by buffered packets and incomplete messages, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         let message = self.reader.as_ref().map_or(0, RecordReader::buffered_bytes);
         self.order.buffered_bytes().saturating_add(message)
@@ -102,7 +102,7 @@ impl PacketStreams {
 
     /// Handles a packet and emits complete hellos, with whether each is a client's second one.
     ///
-    /// A second ClientHello counts if the server requested it, or if no packet of the server was seen.
+    /// A second ClientHello counts if the server requested it, or if no packet of the server was captured.
     pub(crate) fn push(
         &mut self,
         sender: Side,
@@ -132,7 +132,7 @@ impl PacketStreams {
         }
     }
 
-    /// Memory of buffered packets and incomplete messages, in bytes.
+    /// Returns the memory used by buffered packets and incomplete messages, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         let bytes = |stream: &Option<PacketStream>| stream.as_ref().map_or(0, PacketStream::buffered_bytes);
         bytes(&self.client).saturating_add(bytes(&self.server))

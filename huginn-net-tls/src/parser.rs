@@ -18,9 +18,9 @@ use crate::{ClientHello, Transport};
 pub struct TlsParser {
     client: Reader,
     server: Reader,
-    /// ClientHellos seen.
+    /// Number of ClientHellos.
     client_hellos: u8,
-    /// Whether the capture holds data of the server.
+    /// Whether the capture contains data of the server.
     server_seen: bool,
     /// Whether the server requested a second hello.
     retry_requested: bool,
@@ -179,7 +179,7 @@ impl Reader {
         }
     }
 
-    /// Records that the other side does not speak OpenVPN.
+    /// Records that the other side does not use OpenVPN.
     fn rule_out_openvpn(&mut self, search: &mut SearchCounters, found: &mut impl FnMut(Hello<'_>)) {
         if let Self::Undecided(buffered) = self {
             let buffered = std::mem::take(buffered);

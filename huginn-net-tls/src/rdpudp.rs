@@ -51,7 +51,7 @@ impl RdpUdpFlow {
         }
     }
 
-    /// Memory of buffered packets and incomplete messages, in bytes.
+    /// Returns the memory used by buffered packets and incomplete messages, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.streams.buffered_bytes()
     }

@@ -24,18 +24,18 @@ const MAX_FRAGMENT: u16 = (1 << 14) + 2048;
 /// Whether bytes start with a record that contains a hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Probe {
-    /// They do.
+    /// The bytes start with such a record.
     Yes,
-    /// So far they may; more bytes are needed.
+    /// The decision needs more bytes.
     Unsure,
-    /// They do not.
+    /// The bytes do not start with such a record.
     No,
 }
 
 /// The first bytes, padded with zeros.
 pub(crate) fn padded<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut head = [0; N];
-    head.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
+    head.iter_mut().zip(bytes).for_each(|(target, byte)| *target = *byte);
     head
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct RecordReader {
     position: usize,
 }
 
-/// Why no further hello can be read.
+/// The reason why no further hello follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stop {
     /// Number of the last bytes that need not be searched again.
@@ -127,8 +127,8 @@ impl RecordReader {
         let room = self.header.get_mut(have..).unwrap_or_default();
         let take = room.len().min(bytes.len());
         let (head, rest) = bytes.split_at_checked(take).unwrap_or((bytes, &[]));
-        for (place, byte) in room.iter_mut().zip(head) {
-            *place = *byte;
+        for (target, byte) in room.iter_mut().zip(head) {
+            *target = *byte;
         }
         self.position = self.position.saturating_add(take);
         let have = have.saturating_add(take);

@@ -89,10 +89,10 @@ mod tests {
 
     #[test]
     fn rejects_contradictory_lengths() {
-        for (place, value) in [(1, 36), (6, 11), (6, 13), (6, 0), (8, 1), (10, 17), (10, 33), (2, 4)] {
+        for (position, value) in [(1, 36), (6, 11), (6, 13), (6, 0), (8, 1), (10, 17), (10, 33), (2, 4)] {
             let mut record = record();
-            record[place] = value;
-            assert_eq!(to_message(&record), None, "byte {place}");
+            record[position] = value;
+            assert_eq!(to_message(&record), None, "byte {position}");
         }
         for len in 0..record().len() {
             assert_eq!(to_message(&record()[..len]), None, "cut after {len} bytes");

@@ -103,7 +103,7 @@ impl State {
     fn restarted_by(&self, payload: &[u8]) -> Option<Self> {
         let (is_quic, is_other) = match self {
             Self::Fresh => (false, false),
-            Self::Quic(quic) if !quic.has_told() => (true, false),
+            Self::Quic(quic) if !quic.has_found_hello() => (true, false),
             Self::Datagrams(datagrams) if !datagrams.has_found_hello() => (false, true),
             Self::Quic(_) | Self::Datagrams(_) | Self::Done => return None,
         };

@@ -47,8 +47,7 @@ impl CivilDate {
         Self { year: year as u16, month: month as u8, day: day as u8 }
     }
 
-    /// Returns the days since 1970-01-01, negative before it. A day after the end of its month counts into the next
-    /// one.
+    /// Returns the days since 1970-01-01, negative before it. A day beyond the end of its month counts into the next month.
     #[expect(clippy::arithmetic_side_effects, reason = "years have 16 bits, months and days 8")]
     pub const fn days_since_epoch(self) -> i64 {
         // A year begins on 1 March.

@@ -64,7 +64,7 @@ impl<'a> Cursor<'a> {
     /// Reads the next `len` bytes.
     ///
     /// # Errors
-    /// [`Truncated`] if fewer are left, here as in every other read.
+    /// [`Truncated`] if fewer are left, as in every other read.
     #[inline]
     pub fn take(&mut self, len: usize) -> Result<&'a [u8], Truncated> {
         let (head, rest) = self.rest.split_at_checked(len).ok_or_else(|| self.truncated(len))?;

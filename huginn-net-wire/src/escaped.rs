@@ -29,7 +29,7 @@ impl fmt::Display for Escaped<'_> {
             for (start, character) in text.char_indices() {
                 let is_plain = match character {
                     '\\' => !text.get(start..).is_some_and(is_escape),
-                    _ => !alternate || !disturbs(character),
+                    _ => !alternate || !is_control(character),
                 };
                 if !is_plain {
                     f.write_str(text.get(written..start).unwrap_or_default())?;
@@ -46,7 +46,7 @@ impl fmt::Display for Escaped<'_> {
 
 /// Whether a terminal would interpret a character: a control character or a bidirectional control (Unicode Standard
 /// Annex 9, section 2).
-fn disturbs(character: char) -> bool {
+fn is_control(character: char) -> bool {
     character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

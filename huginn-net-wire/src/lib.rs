@@ -1,8 +1,13 @@
 //! Building blocks of the Huginn-Net protocol parsers, without the packet engine.
 //!
-//! A parser that has bytes only needs this crate and no other of the family: [`Cursor`] reads fields with bounds checks,
-//! [`Reassembler`] orders the chunks of a stream, [`Side`] names the two ends of a flow, [`Parsed`] says how many bytes a
-//! value took, [`Escaped`] shows bytes as text, and [`SeenCache`] keeps what was computed from keys that come again.
+//! A parser of plain bytes needs no other crate of the family:
+//! - [`Cursor`] reads fields with bounds checks;
+//! - [`Reassembler`] orders the chunks of a stream;
+//! - [`Side`] names the two ends of a flow;
+//! - [`Parsed`] states how many bytes a value consumed;
+//! - [`Escaped`] displays bytes as text;
+//! - [`SeenCache`] caches values computed from repeated keys.
+//!
 //! `huginn-net-core` re-exports all but the last.
 
 mod calendar;

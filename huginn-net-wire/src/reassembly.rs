@@ -29,17 +29,17 @@ pub struct Reassembler {
 }
 
 impl Reassembler {
-    /// An empty stream at offset 0.
+    /// Creates an empty stream at offset 0.
     pub const fn new() -> Self {
         Self { position: 0, buffered: BTreeMap::new(), buffered_bytes: 0 }
     }
 
-    /// The offset of the next byte to be delivered.
+    /// Returns the offset of the next byte to be delivered.
     pub const fn position(&self) -> u64 {
         self.position
     }
 
-    /// The memory that buffered chunks take up, in bytes.
+    /// Returns the memory used by buffered chunks, in bytes.
     pub const fn buffered_bytes(&self) -> usize {
         self.buffered_bytes
     }
@@ -100,13 +100,14 @@ impl Reassembler {
     fn advance_through_buffer(&mut self, mut bytes: &[u8], deliver: &mut (impl FnMut(&[u8]) + ?Sized)) {
         while let Some(next) = self.buffered.first_entry() {
             let gap = next.key().saturating_sub(self.position);
-            let Some((fresh, rest)) = usize::try_from(gap).ok().and_then(|gap| bytes.split_at_checked(gap))
+            let Some((new_bytes, rest)) =
+                usize::try_from(gap).ok().and_then(|gap| bytes.split_at_checked(gap))
             else {
                 break;
             };
             let chunk = next.remove();
             self.buffered_bytes = self.buffered_bytes.saturating_sub(cost(&chunk));
-            self.advance(fresh, deliver);
+            self.advance(new_bytes, deliver);
             self.advance(&chunk, deliver);
             bytes = rest.get(chunk.len()..).unwrap_or(&[]);
         }
@@ -124,19 +125,19 @@ impl Reassembler {
         }
         while let Some((offset, bytes)) = left {
             let next = self.buffered.range(offset..).next().map(|(&start, chunk)| (start, end(start, chunk)));
-            let fresh = match next {
+            let new_bytes = match next {
                 Some((start, _)) => {
                     let gap = usize::try_from(start.saturating_sub(offset)).unwrap_or(usize::MAX);
                     bytes.get(..gap).unwrap_or(bytes)
                 }
                 None => bytes,
             };
-            if !fresh.is_empty() {
-                if self.buffered_bytes.saturating_add(cost(fresh)) > window {
+            if !new_bytes.is_empty() {
+                if self.buffered_bytes.saturating_add(cost(new_bytes)) > window {
                     return false;
                 }
-                self.buffered_bytes = self.buffered_bytes.saturating_add(cost(fresh));
-                self.buffered.insert(offset, fresh.into());
+                self.buffered_bytes = self.buffered_bytes.saturating_add(cost(new_bytes));
+                self.buffered.insert(offset, new_bytes.into());
             }
             left = next.and_then(|(_, end)| from(offset, bytes, end));
         }

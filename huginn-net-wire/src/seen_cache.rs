@@ -1,4 +1,4 @@
-//! A bounded cache of values computed from keys that come again.
+//! A bounded cache of values computed from repeated keys.
 
 use std::borrow::Borrow;
 use std::cell::RefCell;
@@ -12,14 +12,14 @@ const WAYS: usize = 4;
 /// Capacity limit: 16 bits of a hash choose a slot.
 const MAX_CAPACITY: usize = 1 << 16;
 
-/// A bounded cache of values computed from keys that come again.
+/// A bounded cache of values computed from repeated keys.
 ///
-/// - **Capacity**: fixed when the cache is made. A key may lie in four slots, which its hash chooses. The cache copies
-///   keys of any length; the caller bounds their length.
-/// - **Admission**: the cache computes and stores a value when its key misses for the second time. A key that comes
+/// - **Capacity**: fixed when the cache is created. A key may occupy one of four slots, which its hash chooses. The
+///   cache copies keys of any length; the caller bounds their length.
+/// - **Admission**: the cache computes and stores a value when its key misses for the second time. A key that occurs
 ///   once displaces nothing and costs no copy.
-/// - **At capacity**: the cache moves an entry to another of its four slots where one is free. Where none is, the new
-///   entry replaces one of the four; the choice rotates, so no two keys displace each other forever.
+/// - **At capacity**: the cache moves an entry to another of its four slots if one is free. If none is, the new entry
+///   replaces one of the four; the choice rotates, so no two keys displace each other forever.
 /// - **Hash**: seeded at random for each process. An attacker cannot choose keys that collide.
 /// - **Cost of a lookup**: one hash of the key and at most eight comparisons of hashes. A hit adds one comparison of
 ///   keys and one clone of the value. Only admission allocates.
@@ -50,7 +50,7 @@ struct Entry<K: ToOwned + ?Sized, V> {
 }
 
 impl<K: Eq + Hash + ToOwned + ?Sized, V: Clone> SeenCache<K, V> {
-    /// Makes an empty cache of `capacity` entries, rounded up to a power of two from 4 to 65,536.
+    /// Creates an empty cache of `capacity` entries, rounded up to a power of two from 4 to 65,536.
     pub fn new(capacity: usize) -> Self {
         let capacity = capacity.clamp(WAYS, MAX_CAPACITY).next_power_of_two();
         let zeros = || vec![0; capacity].into_boxed_slice();
@@ -65,7 +65,7 @@ impl<K: Eq + Hash + ToOwned + ?Sized, V: Clone> SeenCache<K, V> {
 
     /// Looks a key up in a cache of this thread, as [`get_or_admit`](Self::get_or_admit) does.
     ///
-    /// Returns `None`, too, while the thread ends and where `compute` itself reaches the same cache.
+    /// Also returns `None` while the thread ends, and if `compute` itself looks up the same cache.
     #[inline]
     pub fn recall(
         thread_local: &'static LocalKey<RefCell<Self>>,
@@ -91,7 +91,7 @@ impl<K: Eq + Hash + ToOwned + ?Sized, V: Clone> SeenCache<K, V> {
         self.miss(hash, key, compute)
     }
 
-    /// Records the first miss of a key, and admits the key at its second.
+    /// Records the first miss of a key, and admits the key at its second miss.
     #[inline(never)]
     fn miss(&mut self, hash: u64, key: &K, compute: impl FnOnce() -> V) -> Option<V> {
         let slots = self.slots(hash);
@@ -112,7 +112,7 @@ impl<K: Eq + Hash + ToOwned + ?Sized, V: Clone> SeenCache<K, V> {
         slots.into_iter().find(|slot| self.entry(*slot).is_none())
     }
 
-    /// Moves the entry of one of these slots to another of its own, if one of those is free.
+    /// Moves the entry of one of these slots to another of the entry's slots, if one is free.
     fn make_room(&mut self, slots: [usize; WAYS]) -> Option<usize> {
         let (slot, free) = slots.into_iter().find_map(|slot| {
             let hash = *self.stored.get(slot)?;
@@ -127,7 +127,7 @@ impl<K: Eq + Hash + ToOwned + ?Sized, V: Clone> SeenCache<K, V> {
         self.entries.get(slot)?.as_ref()
     }
 
-    /// The slots of a key of this hash.
+    /// Returns the slots of a key with this hash.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "any bits of a hash will do")]
     fn slots(&self, hash: u64) -> [usize; WAYS] {
@@ -153,9 +153,9 @@ mod tests {
                 let value = number / 3;
                 let key = value.to_be_bytes();
                 let key = &key[usize::from(value < 256) * 7..];
-                let given = cache.get_or_admit(key, || value);
-                assert!(given.is_none_or(|given| given == value), "{number}");
-                found += u32::from(given.is_some());
+                let result = cache.get_or_admit(key, || value);
+                assert!(result.is_none_or(|result| result == value), "{number}");
+                found += u32::from(result.is_some());
             }
         }
         assert!(found > 4500, "{found}");
@@ -212,8 +212,8 @@ mod tests {
 
     #[test]
     fn capacity_is_rounded_and_bounded() {
-        for (asked, capacity) in [(0, 4), (5, 8), (256, 256), (usize::MAX, MAX_CAPACITY)] {
-            assert_eq!(numbers(asked).entries.len(), capacity);
+        for (requested, capacity) in [(0, 4), (5, 8), (256, 256), (usize::MAX, MAX_CAPACITY)] {
+            assert_eq!(numbers(requested).entries.len(), capacity);
         }
     }
 

@@ -5,14 +5,14 @@ use std::fmt;
 /// One of the two ends of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// The end that opened the flow.
+    /// The end that started the flow.
     Client,
-    /// The end that the flow was opened to.
+    /// The end that answers.
     Server,
 }
 
 impl Side {
-    /// The other end.
+    /// Returns the other end.
     pub const fn peer(self) -> Self {
         match self {
             Self::Client => Self::Server,

@@ -38,7 +38,7 @@ impl Clock {
             self.unit = match exponent {
                 6 => Unit::Micros,
                 9 => Unit::Nanos,
-                // From 10^-38 on every 64-bit time stamp is less than a nanosecond.
+                // With a resolution of 10^-38 or finer, every 64-bit timestamp is less than a nanosecond.
                 _ => Unit::PerSecond(10_u128.saturating_pow(decimals.min(38))),
             };
         } else {
@@ -49,12 +49,12 @@ impl Clock {
         self.digits = u8::try_from(decimals.min(9)).unwrap_or(9);
     }
 
-    /// Sets the seconds to add, as `if_tsoffset` states them.
+    /// Sets the seconds to add, from `if_tsoffset`.
     pub(super) fn set_offset(&mut self, seconds: i64) {
         self.offset = seconds;
     }
 
-    /// The time of a time stamp; one before 1970 is 1970.
+    /// Converts a timestamp to a time. A time before 1970 becomes the start of 1970.
     #[inline]
     pub(super) fn time(&self, ticks: u64) -> Timestamp {
         let (seconds, nanos) = match self.unit {
@@ -70,7 +70,7 @@ impl Clock {
     }
 }
 
-/// Seconds and nanoseconds of a number of units.
+/// Splits a number of units into seconds and nanoseconds.
 #[cold]
 fn split(ticks: u64, units_per_second: u128) -> (u64, u64) {
     let ticks = u128::from(ticks);

@@ -11,7 +11,7 @@ use super::stream::Stream;
 use huginn_net_core::{Cursor, Timestamp};
 use interface::Interface;
 
-/// Bytes that [`probe`] needs.
+/// Number of bytes that [`probe`] needs.
 pub(super) const PROBE_LEN: usize = 12;
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
@@ -29,7 +29,7 @@ const BLOCK_TRAILER_LEN: usize = 4;
 const MIN_BLOCK_LEN: usize = 12;
 const MIN_SECTION_HEADER_LEN: usize = 28;
 
-/// Whether the first bytes are those of a pcapng file.
+/// Whether the first bytes belong to a pcapng file.
 pub(super) fn probe(head: &[u8]) -> bool {
     let mut head = Cursor::new(head);
     if head.u32_be() != Ok(SECTION_HEADER) {
@@ -208,7 +208,7 @@ impl Pcapng {
         self.timed_packet(u32::from(id), body)
     }
 
-    /// The fields that the enhanced and the obsolete block have in common.
+    /// Reads the fields that the enhanced and the obsolete packet block share.
     #[inline]
     fn timed_packet(&self, id: u32, mut body: Cursor<'_>) -> Result<Record, ReadError> {
         let interface = self.interface(id)?;

@@ -2,7 +2,7 @@
 
 use crate::byte_order::ByteOrder::{self, Big, Little};
 
-/// Bytes in one byte order.
+/// A writer of bytes in one byte order.
 pub(super) struct Bytes {
     order: ByteOrder,
     bytes: Vec<u8>,
@@ -32,7 +32,7 @@ impl Bytes {
         self
     }
 
-    /// Zeros up to the next multiple of four.
+    /// Appends zeros up to the next multiple of four.
     pub(super) fn padded(mut self) -> Self {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
         self
@@ -51,7 +51,7 @@ pub(super) fn pcap_record(order: ByteOrder, seconds: u32, fraction: u32, data: &
     Bytes::new(order).u32s(&[seconds, fraction, data.len() as u32, wire]).raw(data).done()
 }
 
-/// A little-endian capture of Ethernet frames of these lengths; also the offset at which each record ends.
+/// Builds a little-endian capture of Ethernet frames with these lengths. Also returns the end offset of each record.
 pub(super) fn pcap(lengths: &[usize]) -> (Vec<u8>, Vec<usize>) {
     let mut file = pcap_header(Little, 0xa1b2_c3d4, 1);
     let ends = lengths
@@ -85,7 +85,7 @@ pub(super) fn interface(order: ByteOrder, link: u16, snap_len: u32, options: &[V
     block(order, 1, &body)
 }
 
-/// An enhanced packet block.
+/// Builds an enhanced packet block.
 pub(super) fn enhanced(order: ByteOrder, interface: u32, ticks: u64, data: &[u8], wire: u32) -> Vec<u8> {
     let (high, low) = ((ticks >> 32) as u32, ticks as u32);
     let body =
@@ -93,13 +93,13 @@ pub(super) fn enhanced(order: ByteOrder, interface: u32, ticks: u64, data: &[u8]
     block(order, 6, &body)
 }
 
-/// A simple packet block.
+/// Builds a simple packet block.
 pub(super) fn simple(order: ByteOrder, data: &[u8], wire: u32) -> Vec<u8> {
     block(order, 3, &Bytes::new(order).u32(wire).raw(data).done())
 }
 
-/// A little-endian capture with blocks of every kind; also the end of each block, and how many packets come
-/// before it.
+/// Builds a little-endian capture with blocks of every kind. Also returns the end of each block, and the number of
+/// packets before it.
 pub(super) fn pcapng() -> (Vec<u8>, Vec<(usize, usize)>) {
     let blocks = [
         (section(Little), 0),

@@ -19,7 +19,7 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     compress_to_vec(bytes, CompressionLevel::Fastest)
 }
 
-/// A frame of raw blocks (RFC 8878, section 3.1.1) with a window of 16 KiB and neither size nor checksum.
+/// Builds a frame of raw blocks (RFC 8878, section 3.1.1) with a window of 16 KiB, without size and checksum.
 fn zstd_raw(blocks: &[&[u8]]) -> Vec<u8> {
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 4 << 3];
     for (n, block) in blocks.iter().enumerate() {
@@ -35,7 +35,7 @@ fn zstd_skippable(bytes: &[u8]) -> Vec<u8> {
     [&[0x53, 0x2a, 0x4d, 0x18][..], &(bytes.len() as u32).to_le_bytes(), bytes].concat()
 }
 
-/// Cuts the bytes of a capture at these offsets.
+/// Splits the bytes of a capture at these offsets.
 fn pieces<'a>(file: &'a [u8], ends: &[usize]) -> Vec<&'a [u8]> {
     let starts = [0].into_iter().chain(ends.iter().copied());
     starts.zip(ends).map(|(start, end)| &file[start..*end]).collect()
@@ -80,7 +80,8 @@ fn truncated_zstd_yields_preceding_frames() {
     cut_anywhere(&frames, &whole, Compression::Zstd);
 }
 
-/// Each part is a member or frame with one record; the first two bytes are needed to tell the compression.
+/// Truncates a compressed capture at every length. Each part is a member or frame with one record; detecting the
+/// compression needs the first two bytes.
 fn cut_anywhere(parts: &[Vec<u8>], whole: &[super::Packet], compression: Compression) {
     let compressed = parts.concat();
     let ends: Vec<_> = (1..=parts.len()).map(|n| parts[..n].concat().len()).collect();
@@ -88,7 +89,7 @@ fn cut_anywhere(parts: &[Vec<u8>], whole: &[super::Packet], compression: Compres
         let complete = ends.iter().filter(|end| **end <= cut).count();
         let (packets, error) = read(&compressed[..cut]);
         assert_eq!(packets, whole[..packets.len()], "cut at {cut}");
-        // A record may be complete where the checksum behind it is not.
+        // A record may be complete although the checksum after it is not.
         assert!((complete..=complete + 1).contains(&packets.len()), "cut at {cut}");
         match error {
             None => assert!(ends.contains(&cut), "cut at {cut}"),
@@ -162,7 +163,7 @@ fn zstd_block_size_is_bounded() {
     frame.extend_from_slice(&header.to_le_bytes()[..3]);
     frame.extend_from_slice(&block);
     let (packets, error) = read(frame);
-    // Records of nothing but zeros, no more than a little over one block of 128 KiB holds.
+    // Records of zeros, slightly more than fit in one block of 128 KiB.
     assert!((1..20_000).contains(&packets.len()));
     assert!(is_decompress_error(&error.unwrap(), Compression::Zstd));
 }

@@ -1,4 +1,4 @@
-//! Captures that were cut, altered or made up.
+//! Truncated, damaged and arbitrary captures.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -86,7 +86,7 @@ fn messages_are_precise() {
     }
 }
 
-/// Headers that lead beyond the probe.
+/// Generates headers that pass the format probe.
 fn beginnings() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         Just(Vec::new()),

@@ -17,7 +17,7 @@ use crate::byte_order::ByteOrder::{Big, Little};
 use crate::{CaptureError, CaptureReader};
 use huginn_net_core::{Block, Fill, NextFrame, Source};
 
-/// Gives out a few bytes at a time, with interruptions, then ends or fails.
+/// Returns a few bytes per read, with interruptions, then ends or fails.
 struct Trickle {
     bytes: Vec<u8>,
     at: usize,
@@ -48,7 +48,7 @@ fn trickle(bytes: &[u8], failure: Option<ErrorKind>) -> Result<CaptureReader, Ca
     CaptureReader::from_reader("a pipe", Trickle { bytes: bytes.to_vec(), at: 0, reads: 0, failure })
 }
 
-/// A file of this test alone, removed in the end.
+/// A temporary file, removed on drop.
 struct TempFile(PathBuf);
 
 impl TempFile {
@@ -155,19 +155,20 @@ fn filled_blocks_hold_the_frames_of_the_capture() {
     }
 }
 
-/// Filling must not read past the end of its buffer once a frame lies in it, whatever a file says.
+/// Filling must not read beyond its buffer once the buffer contains a frame, whatever lengths the file states.
 #[test]
 fn fill_equals_next_frame_in_odd_captures() {
     let file_type = [section(Big), interface(Big, 1, 0, &[]), enhanced(Big, 0, 1, &[7; 20], 20)].concat();
     let (file, _) = pcapng();
     fill_in_pieces(&[&file[..], &file_type].concat());
-    // Each too short, so that more is read for it than is there.
+    // Each block is too short, so that reading it needs more bytes than the file has.
     let shorts = [(0x0a0d_0d0a, 12), (1, 12), (6, 12), (6, 28), (3, 12), (2, 16), (4, 8)];
     for (kind, len) in shorts {
         let head = Bytes::new(Little).u32s(&[kind, len, 0x1a2b_3c4d]).done();
         let short = Bytes::new(Little).raw(&head[..8]).raw(&[0; 20][..len as usize - 8]).done();
-        let magical = Bytes::new(Little).raw(&head).raw(&[0; 16][..(len as usize).saturating_sub(12)]).done();
-        for bytes in [short, magical] {
+        let with_magic =
+            Bytes::new(Little).raw(&head).raw(&[0; 16][..(len as usize).saturating_sub(12)]).done();
+        for bytes in [short, with_magic] {
             for behind in [&[][..], &enhanced(Little, 0, 1, &[], 0), &block(Little, 6, &[]), &[6, 0, 0, 0]] {
                 fill_in_pieces(&[&file, &bytes[..], behind, &block(Little, 4, &[0; 40])].concat());
             }
@@ -192,7 +193,7 @@ proptest! {
     }
 }
 
-/// Compares filled blocks with lent frames of a file that comes in two pieces, wherever the first of them ends.
+/// Compares filled blocks with lent frames of a file that arrives in two pieces, for every length of the first piece.
 fn fill_in_pieces(bytes: &[u8]) {
     let open = |first: &[u8], last: &[u8]| {
         let reader = Cursor::new(first.to_vec()).chain(Cursor::new(last.to_vec()));
@@ -207,7 +208,7 @@ fn fill_in_pieces(bytes: &[u8]) {
     }
 }
 
-/// The frames of the blocks that a capture fills, and the error that ended it.
+/// Returns the frames of the blocks that a capture fills, and the error at its end.
 fn filled(mut capture: CaptureReader, limit: usize) -> (Vec<Packet>, Option<CaptureError>) {
     let (mut block, mut packets) = (Block::new(limit), Vec::new());
     loop {
@@ -225,7 +226,7 @@ fn filled(mut capture: CaptureReader, limit: usize) -> (Vec<Packet>, Option<Capt
     }
 }
 
-/// Reads ahead in a thread, compressed or not.
+/// Starts a read-ahead thread, also for an uncompressed capture.
 pub(super) fn read_ahead(capture: CaptureReader) -> CaptureReader {
     CaptureReader { stream: capture.stream.start_read_ahead(), ..capture }
 }
@@ -243,7 +244,7 @@ fn long_frames_are_read_ahead_across_blocks() {
     );
 }
 
-/// Gives out some bytes, then panics.
+/// Returns some bytes, then panics.
 struct Panicking(Cursor<Vec<u8>>);
 
 impl Read for Panicking {
@@ -266,7 +267,7 @@ fn panic_in_read_ahead_is_an_error() {
     }
 }
 
-/// Gives out the same bytes over and over, and notes how many it is asked for at most.
+/// Returns the same bytes repeatedly, and records the longest read requested.
 struct Endless {
     bytes: Vec<u8>,
     at: usize,

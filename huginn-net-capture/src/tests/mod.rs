@@ -1,5 +1,5 @@
-//! Captures built byte by byte; what is expected of them was confirmed with tshark 4.0.17 and tcpdump 4.99.3
-//! where those read such a capture.
+//! Captures built byte by byte. tshark 4.0.17 and tcpdump 4.99.3 confirmed the expected values of the captures that they
+//! can read.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
@@ -17,7 +17,7 @@ use std::io::Cursor;
 
 use super::{CaptureError, CaptureReader, Defect};
 
-/// A frame, kept.
+/// An owned frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Packet {
     ts: String,
@@ -30,8 +30,8 @@ fn packet(ts: &str, link: u16, data: &[u8], wire_len: u32) -> Packet {
     Packet { ts: ts.to_owned(), link, data: data.to_vec(), wire_len }
 }
 
-/// All packets of a capture and its error, if any; sees to it that there is nothing after either, and that the same is
-/// read ahead.
+/// Returns all packets of a capture and its error, if any. Checks that nothing follows the end or the error, and that
+/// reading ahead gives the same result.
 fn read(bytes: impl Into<Vec<u8>>) -> (Vec<Packet>, Option<CaptureError>) {
     let bytes = bytes.into();
     let open = || CaptureReader::from_reader("x.pcap", Cursor::new(bytes.clone()));
@@ -68,14 +68,14 @@ fn drain(mut capture: CaptureReader) -> (Vec<Packet>, Option<CaptureError>) {
     (packets, error)
 }
 
-/// All packets of a capture without an error.
+/// Returns all packets of a capture, which must have no error.
 fn read_whole(bytes: impl Into<Vec<u8>>) -> Vec<Packet> {
     let (packets, error) = read(bytes);
     assert!(error.is_none(), "{error:?}");
     packets
 }
 
-/// Packet number, offset and defect of the error that a capture ends with.
+/// Returns packet number, offset and defect of the error at the end of a capture.
 fn defect(bytes: impl Into<Vec<u8>>) -> (u64, u64, Defect) {
     match read(bytes).1 {
         Some(CaptureError::Damaged { packet, offset, defect, .. }) => (packet, offset, defect),

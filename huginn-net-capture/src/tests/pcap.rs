@@ -50,9 +50,9 @@ fn reads_unusual_records() {
         pcap_header(Little, MICROS, 1),
         pcap_record(Little, 1, 0, b"", 0),
         pcap_record(Little, 1, 0, b"", 60),
-        // More captured than was on the wire.
+        // The captured length exceeds the length on the wire.
         pcap_record(Little, 1, 0, &[7; 60], 40),
-        // More than a second in the fraction.
+        // The fraction exceeds a second.
         pcap_record(Little, 1, 2_500_000, b"", 0),
         pcap_record(Little, u32::MAX, u32::MAX, b"", 0),
         pcap_record(Little, 1, 0, &vec![1; 262_144], u32::MAX),

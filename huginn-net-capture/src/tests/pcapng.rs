@@ -8,7 +8,7 @@ use crate::{Defect, Part};
 const ETHERNET: u16 = 1;
 const RAW: u16 = 101;
 
-/// A capture of one section with one Ethernet interface.
+/// Builds a capture of one section with one Ethernet interface.
 fn capture(order: ByteOrder, blocks: &[Vec<u8>]) -> Vec<u8> {
     [section(order), interface(order, ETHERNET, 0, &[]), blocks.concat()].concat()
 }
@@ -120,7 +120,7 @@ fn skips_other_blocks() {
 #[test]
 fn reads_unusual_blocks() {
     let more_captured_than_sent = enhanced(Little, 0, 1, &[9; 60], 40);
-    // A length that leaves the padding out, though it is there.
+    // A length that excludes the padding, although the padding is present.
     let mut unaligned = enhanced(Little, 0, 2, &[9; 61], 61);
     let len = unaligned.len();
     unaligned[4] = 32 + 61;

@@ -27,7 +27,7 @@ pub(super) struct FragmentTable {
     /// Datagrams by the arrival of their first fragment, oldest first.
     by_age: BTreeMap<u64, Key>,
     last_age: u64,
-    /// Memory of the datagrams, in bytes.
+    /// Memory used by the datagrams, in bytes.
     buffered_bytes: usize,
 }
 
@@ -255,7 +255,7 @@ impl Datagram {
         Some(ReassembledDatagram { header: IpHeader { reassembled: true, ..header }, protocol, payload })
     }
 
-    /// Memory of the datagram, in bytes, without the tables that refer to it.
+    /// Returns the memory used by the datagram, in bytes, without the tables that refer to it.
     fn memory(&self) -> usize {
         size_of::<(Key, Self)>()
             .saturating_add(self.bytes.capacity())

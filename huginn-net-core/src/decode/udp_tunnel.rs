@@ -1,4 +1,4 @@
-//! Tunnels over UDP. A port alone proves nothing: a datagram without a strictly valid tunnel header is an ordinary
+//! Tunnels over UDP. The port does not suffice: a datagram without a strictly valid tunnel header is an ordinary
 //! segment.
 
 use super::counters::SkipReason;

@@ -115,12 +115,12 @@ where
         match event {
             Routed::Report(rendered) => Ok(router.report(rendered, arena, *output)),
             Routed::Update(update) => {
-                let mut concluded = R::Arena::default();
+                let mut conclusions_arena = R::Arena::default();
                 let mut guarded = Guarded::new(*output);
                 let deliver_update = || {
                     router.on_update(update, &mut |event| {
-                        let rendered = render.render(event, &mut concluded);
-                        guarded.event(rendered, &concluded)
+                        let rendered = render.render(event, &mut conclusions_arena);
+                        guarded.event(rendered, &conclusions_arena)
                     })
                 };
                 match catch_unwind(AssertUnwindSafe(deliver_update)) {

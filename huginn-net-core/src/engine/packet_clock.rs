@@ -68,9 +68,9 @@ mod tests {
         assert_eq!(after(at(1_000_020)), 20.0);
         assert_eq!(after(at(1_000)), 20.0, "another capture");
         assert_eq!(after(at(1_007)), 27.0);
-        let leapt = at(9_000_000_000);
-        assert!(after(leapt) > 327.0 && after(leapt) < 328.0, "no more than it takes to end what is idle");
-        assert_eq!(at(1_010), leapt);
-        assert_eq!(at(1_011).saturating_sub(leapt), 1_000_000_000);
+        let after_jump = at(9_000_000_000);
+        assert!(after(after_jump) > 327.0 && after(after_jump) < 328.0, "just more than the idle limit");
+        assert_eq!(at(1_010), after_jump);
+        assert_eq!(at(1_011).saturating_sub(after_jump), 1_000_000_000);
     }
 }

@@ -66,7 +66,7 @@ struct WorkerCursor {
     skipped: VecDeque<Arc<Block>>,
 }
 
-/// The source of frames, and who uses it.
+/// The source of frames, and its current user.
 enum SourceState<S: Source> {
     /// The next worker may fill a block.
     Available(S),

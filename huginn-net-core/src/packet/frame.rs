@@ -39,7 +39,7 @@ impl LinkType {
     pub const PPP_ETHER: Self = Self(51);
     /// Raw IP of either version; the first nibble is the version.
     pub const RAW: Self = Self(101);
-    /// Cisco HDLC or PPP; the first byte tells which.
+    /// Cisco HDLC or PPP; the first byte distinguishes them.
     pub const CISCO_HDLC: Self = Self(104);
     /// IEEE 802.11 without a radio header.
     pub const IEEE802_11: Self = Self(105);

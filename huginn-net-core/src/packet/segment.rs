@@ -15,7 +15,7 @@ pub struct Segment<'a> {
     pub ip: IpHeader,
     /// The transport header.
     pub transport: TransportHeader<'a>,
-    /// The transport payload, bounded by the IP length and by what was captured.
+    /// The transport payload, bounded by the IP length and by the captured length.
     pub payload: &'a [u8],
     /// Payload bytes that the IP length states and the snap length cut off.
     pub payload_missing: u32,

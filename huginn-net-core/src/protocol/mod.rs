@@ -14,10 +14,10 @@ use crate::{Segment, Side, Tally, Timestamp};
 /// events. Implement [`StreamParser`](crate::StreamParser) instead to read TCP streams. To combine protocols, write
 /// one that has them as fields and forwards to each.
 ///
-/// A parallel analysis has one protocol per worker, each with its share of the flows: the events of a flow depend on the
-/// segments of that flow alone. State across flows belongs to the [shared state](Self::SharedState).
+/// A parallel analysis has one protocol per worker, each with some of the flows: the events of a flow depend only on
+/// the segments of that flow. State across flows belongs to the [shared state](Self::SharedState).
 pub trait Protocol: Send + Sized {
-    /// The state of one flow. Dropped when the flow ends, is evicted or starts anew.
+    /// The state of one flow. Dropped when the flow ends, is evicted or restarts.
     type Flow: Default + Send;
     /// An event of the protocol.
     type Event: Send;
@@ -42,9 +42,11 @@ pub trait Protocol: Send + Sized {
     /// table.
     fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side>;
 
-    /// Whether a segment of a flow can be skipped unread, judged by its time and sender alone: TCP without SYN, FIN and RST,
-    /// or UDP. [`on_segment`](Self::on_segment) would emit nothing and change nothing, [`buffered_bytes`](
-    /// Self::buffered_bytes) included. The engine then does not call it, and mostly does not read the rest of the headers.
+    /// Whether a segment of a flow can be skipped unread, judged only by its time and sender.
+    ///
+    /// The engine calls this for TCP segments without SYN, FIN and RST, and for UDP. True means that
+    /// [`on_segment`](Self::on_segment) would emit nothing and change nothing, [`buffered_bytes`](Self::buffered_bytes)
+    /// included. The engine then does not call it, and usually does not read the rest of the headers.
     ///
     /// An optimisation; false is always correct.
     #[inline]
@@ -55,7 +57,7 @@ pub trait Protocol: Send + Sized {
     /// Analyses the next segment of a flow, in capture order, retransmissions included.
     ///
     /// `emit` takes an event and the side that it describes. After [`Interest::Done`] the engine passes no further
-    /// segment of this flow until a new connection starts on the same addresses, with a fresh `flow`.
+    /// segment of this flow until a new connection starts on the same addresses, with a new `flow`.
     fn on_segment(
         &mut self,
         segment: &Segment<'_>,
@@ -64,9 +66,9 @@ pub trait Protocol: Send + Sized {
         emit: &mut impl FnMut(Side, Self::Event),
     ) -> Interest;
 
-    /// The memory of a flow beside `Flow` itself, in bytes, such as buffered parts of messages.
+    /// Returns the heap memory of a flow, in bytes, without `Flow` itself: buffered parts of messages, for instance.
     ///
-    /// The engine adds it up, and evicts the flows that were idle for longest when the sum exceeds
+    /// When the sum over all flows exceeds the limit, the engine evicts the flows that were idle for longest; see
     /// [`FlowLimits::max_buffered_bytes`](crate::FlowLimits::max_buffered_bytes).
     fn buffered_bytes(_flow: &Self::Flow) -> usize {
         0

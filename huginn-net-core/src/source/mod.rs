@@ -96,7 +96,7 @@ pub enum Fill {
     More,
     /// No further frame is ready; the block may be empty.
     Idle,
-    /// The capture has ended; the block may hold its last frames.
+    /// The capture has ended; the block may contain its last frames.
     End,
 }
 

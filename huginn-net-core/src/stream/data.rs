@@ -1,10 +1,10 @@
-//! What the stream layer delivers.
+//! Data that the stream layer delivers.
 
-/// The next data of one direction.
+/// The next data of one direction: bytes or a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamData<'a> {
     /// Bytes in order, at least one.
     Bytes(&'a [u8]),
-    /// A number of bytes that the capture lacks and that will not come.
+    /// A gap: the number of bytes that the capture lacks and that will not be retransmitted.
     Gap(u64),
 }

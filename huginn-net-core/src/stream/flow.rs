@@ -18,7 +18,7 @@ use crate::{Interest, Side, TcpFlags, TcpHeader};
 pub struct StreamFlow<S> {
     initial: InitialSeqs,
     start: StreamStart,
-    /// The memory of an open connection, in bytes.
+    /// Heap memory of an open connection, in bytes.
     buffered_bytes: u32,
     state: State<S>,
 }
@@ -26,7 +26,7 @@ pub struct StreamFlow<S> {
 #[derive(Debug)]
 enum State<S> {
     NoData,
-    /// Only one segment with payload was seen, and every parser summarized it.
+    /// Only one segment with payload was captured, and every parser summarized it.
     FirstSegment(FirstSegment),
     Open(Box<Open<S>>),
     Done,
@@ -36,7 +36,7 @@ enum State<S> {
 struct Open<S> {
     connection: TcpConnection,
     start: StreamStart,
-    /// Number of next bytes of client and server that no parser needs to read.
+    /// Number of next bytes of client and server that no parser reads.
     skippable: [u64; 2],
     parsers: S,
 }
@@ -251,8 +251,8 @@ struct FirstSegment {
 }
 
 impl FirstSegment {
-    /// The first segment of a connection whose directions begin at `initial`, if it is short, and a [`TcpConnection`] would
-    /// deliver it at once and whole.
+    /// Describes the first segment of a connection whose directions begin at `initial`. Returns `None` if the segment is
+    /// long, or a [`TcpConnection`] would not deliver its whole payload at once.
     fn new(initial: InitialSeqs, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> Option<Self> {
         let len =
             u16::try_from(payload.len()).ok().filter(|len| usize::from(*len) <= MAX_FIRST_SEGMENT_LEN)?;
@@ -267,14 +267,14 @@ impl FirstSegment {
         })
     }
 
-    /// Keeps the summaries of all parsers. False if a parser has none and reads on.
+    /// Stores the summaries of all parsers. Returns false if a parser has none and must remain.
     fn take_summaries(&mut self, parsers: &mut impl ParserSet) -> bool {
         let mut take = SaveSummaries { first: self, index: 0, is_complete: true };
         parsers.visit(&mut take);
         take.is_complete && self.summarized != 0
     }
 
-    /// Whether a segment only acknowledges this one.
+    /// Whether another segment only acknowledges this one.
     fn is_acknowledged_by(&self, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> bool {
         const CONTROL: TcpFlags = TcpFlags::SYN.union(TcpFlags::FIN).union(TcpFlags::RST);
         let syn = u32::from(self.flags.contains(TcpFlags::SYN));
@@ -284,7 +284,7 @@ impl FirstSegment {
 
     /// Rebuilds the connection after this segment.
     fn resume<S: ParserSet>(&self, initial: InitialSeqs, start: StreamStart, mut parsers: S) -> Open<S> {
-        /// The parsers have read the payload; reassembly needs only its length.
+        /// Placeholder payload: the parsers have read the bytes, so reassembly needs only their number.
         static UNREAD: [u8; MAX_FIRST_SEGMENT_LEN] = [0; MAX_FIRST_SEGMENT_LEN];
         let Self { seq, ack, flags, len, sender, .. } = *self;
         let tcp = TcpHeader { src_port: 0, dst_port: 0, seq, ack, flags, window: 0, urgent: 0, options: &[] };
@@ -338,7 +338,7 @@ impl ParserVisitor for RestoreSummaries<'_> {
     }
 }
 
-/// The bit of a parser in [`FirstSegment::summarized`].
+/// Returns the bit of a parser in [`FirstSegment::summarized`].
 fn bit(index: usize) -> u8 {
     u32::try_from(index).ok().and_then(|index| 1_u8.checked_shl(index)).unwrap_or(0)
 }
@@ -387,13 +387,13 @@ impl ParserVisitor for Close {
     }
 }
 
-/// The state of all parsers after a segment; drops those that are done.
+/// Collects the state of all parsers after a segment, and drops the parsers that are done.
 struct ParserStatus {
     /// Whether a parser reads client and server.
     reads: [bool; 2],
-    /// How many of the next bytes of client and server no parser needs to read.
+    /// Number of next bytes of client and server that no parser reads.
     skippable: [u64; 2],
-    /// The heap memory of the parsers, in bytes.
+    /// Heap memory of the parsers, in bytes.
     buffered: usize,
 }
 

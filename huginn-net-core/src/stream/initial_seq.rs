@@ -7,21 +7,22 @@ use crate::{Side, TcpFlags, TcpHeader};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InitialSeq {
     pub(crate) seq: u32,
-    /// Whether it came from a SYN. Otherwise earlier bytes may follow.
+    /// Whether the number came from a SYN. Otherwise earlier bytes may follow.
     pub(crate) from_syn: bool,
 }
 
 impl InitialSeq {
-    /// Whether the direction may begin at `seq` instead: up to `window` bytes earlier, unless a SYN announced its beginning.
+    /// Whether the direction may begin at `seq` instead: up to `window` bytes earlier, unless a SYN announced its
+    /// beginning.
     pub(crate) fn may_start_at(self, seq: u32, window: usize) -> bool {
         let back = self.seq.wrapping_sub(seq).cast_signed();
         !self.from_syn && back > 0 && usize::try_from(back).is_ok_and(|back| back <= window)
     }
 }
 
-/// Initial sequence numbers of client and server, as far as the segments before the first payload show.
+/// Initial sequence numbers of client and server, as far as known before the first payload.
 ///
-/// It costs 16 bytes for each of the many connections without payload.
+/// A connection without payload, as many are, stores only these 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct InitialSeqs(pub(super) [Option<InitialSeq>; 2]);
 
@@ -37,8 +38,8 @@ impl InitialSeqs {
         }
     }
 
-    /// Whether a new [`TcpConnection`](super::TcpConnection) would deliver the payload of this segment at once and whole:
-    /// nothing is missing before it, and none of it is old.
+    /// Whether a new [`TcpConnection`](super::TcpConnection) would deliver the whole payload of this segment at once: the
+    /// payload follows no gap and repeats no byte.
     pub(crate) fn are_in_order(mut self, tcp: &TcpHeader<'_>, sender: Side, window: usize) -> bool {
         let seq = tcp.first_byte_seq();
         tcp.flags.contains(TcpFlags::SYN)

@@ -39,7 +39,7 @@ impl<P: StreamParser> Default for StreamObserver<P> {
 }
 
 impl<P: StreamParser> StreamObserver<P> {
-    /// The counters since the observer was made.
+    /// Returns the counters since the observer was created.
     pub fn counters(&self) -> StreamObserverCounters<P::Counters> {
         self.counters
     }

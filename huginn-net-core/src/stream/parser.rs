@@ -81,8 +81,8 @@ pub trait StreamParser: Sized + Send {
         emit: &mut impl FnMut(Side, Self::Event),
     );
 
-    /// Whether the parser needs further data of a side. A side that no parser reads is not buffered; a parser that reads
-    /// neither side is done, and is dropped.
+    /// Whether the parser needs further data of a side. A side that no parser reads is not buffered. A parser that reads
+    /// neither side is dropped.
     fn reads(&self, side: Side) -> bool;
 
     /// Handles a FIN or RST of either side, before the payload of the same segment.
@@ -131,7 +131,7 @@ pub enum Probe {
     Certain,
     /// The parser needs more data.
     Unsure,
-    /// The connection holds nothing for the parser.
+    /// The connection uses another protocol.
     NotForUs,
 }
 

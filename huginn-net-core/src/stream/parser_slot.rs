@@ -9,13 +9,13 @@ pub struct ParserSlot<P>(pub(super) SlotState<P>);
 
 #[derive(Debug)]
 pub(super) enum SlotState<P> {
-    /// No data came.
+    /// No data was received.
     Waiting,
-    /// The parser described its state in this byte.
+    /// The parser summarized its state in this byte.
     Summarized(u8),
-    /// The parser, and whether it read client and server after the last segment.
+    /// The parser, and whether it needs data of client and server after the last segment.
     Reading(P, [bool; 2]),
-    /// The parser is done, or the connection is not for it.
+    /// The parser is done, or the connection uses another protocol.
     Dropped,
 }
 
@@ -25,22 +25,23 @@ pub struct StreamInput<'a> {
     pub(super) side: Side,
     pub(super) data: StreamData<'a>,
     pub(super) start: StreamStart,
-    /// Whether these are the first data of the connection, and all of a segment that a connection can be rebuilt from.
+    /// Whether these are the first data of the connection, and all data of a segment from which the connection can be
+    /// rebuilt.
     pub(super) is_first_segment: bool,
 }
 
 impl<P: StreamParser> ParserSlot<P> {
-    /// A parser for a new connection; none unless `is_enabled`.
+    /// Creates the slot of a new connection; it has no parser unless `is_enabled`.
     pub fn new(is_enabled: bool) -> Self {
         Self(if is_enabled { SlotState::Waiting } else { SlotState::Dropped })
     }
 
-    /// Ends the parser.
+    /// Drops the parser.
     pub fn drop_parser(&mut self) {
         self.0 = SlotState::Dropped;
     }
 
-    /// Feeds the parser.
+    /// Passes data to the parser.
     #[inline]
     pub fn on_data(
         &mut self,
@@ -59,7 +60,7 @@ impl<P: StreamParser> ParserSlot<P> {
         }
     }
 
-    /// Reads the first data of the connection.
+    /// Passes the first data of the connection to the parser.
     fn start(
         StreamInput { side, data, start, is_first_segment }: StreamInput<'_>,
         counters: &mut P::Counters,

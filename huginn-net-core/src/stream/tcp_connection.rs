@@ -13,13 +13,13 @@ pub(crate) struct TcpConnection {
 }
 
 impl TcpConnection {
-    /// A connection whose directions begin at `initial`.
+    /// Creates a connection whose directions begin at `initial`.
     pub(crate) fn new(initial: InitialSeqs) -> Self {
         Self { directions: initial.0.map(|initial| Some(TcpDirection::new(initial))) }
     }
 
     /// Processes a segment of either side, and delivers the data that is now in order with its sender. The
-    /// out-of-order buffer of a direction holds at most `window` bytes.
+    /// out-of-order buffer of a direction takes at most `window` bytes.
     pub(crate) fn on_segment(
         &mut self,
         tcp: &TcpHeader<'_>,
@@ -72,7 +72,7 @@ impl TcpConnection {
         *side_mut(&mut self.directions, side) = None;
     }
 
-    /// The memory that out-of-order segments take up, in bytes.
+    /// Returns the memory used by out-of-order segments, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.directions
             .iter()
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(output, [(client, b"a".to_vec()), (server, b"xy".to_vec()), (server, b"z".to_vec())]);
     }
 
-    /// What is delivered of segments: by whom, flags, sequence number, acknowledgement, payload.
+    /// Returns the data delivered from segments: sender, flags, sequence number, acknowledgement, payload.
     fn delivered(segments: &[(Side, TcpFlags, u32, u32, &[u8])]) -> Vec<(Side, Vec<u8>)> {
         let (mut initial, mut connection) = (InitialSeqs::default(), None);
         let (mut output, mut counters) = (Vec::new(), StreamCounters::default());

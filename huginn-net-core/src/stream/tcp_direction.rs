@@ -4,7 +4,8 @@ use super::initial_seq::InitialSeq;
 use super::{StreamCounters, StreamData};
 use crate::{Reassembler, TcpHeader};
 
-/// Reassembles one direction of a TCP connection: its bytes in order, from the SYN or else from the first segment seen.
+/// Reassembles one direction of a TCP connection: its bytes in order, from the SYN or else from the first segment
+/// captured.
 ///
 /// Sequence numbers wrap (RFC 9293, section 3.4): a segment lies within 2 GiB of the byte delivered last. A gap is given
 /// up once the receiver has acknowledged it, or once the out-of-order buffer behind it is full.
@@ -17,7 +18,7 @@ pub(crate) struct TcpDirection {
 }
 
 impl TcpDirection {
-    /// A direction that begins at `initial`, or with the first segment pushed.
+    /// Creates a direction that begins at `initial`, or with the first segment pushed.
     pub(crate) const fn new(initial: Option<InitialSeq>) -> Self {
         Self { initial, bytes: Reassembler::new(), acknowledged: 0 }
     }
@@ -41,12 +42,12 @@ impl TcpDirection {
         }
     }
 
-    /// Whether no byte has come.
+    /// Whether no byte was received.
     fn is_empty(&self) -> bool {
         self.bytes.position() == 0 && self.bytes.buffered_bytes() == 0
     }
 
-    /// The memory that out-of-order segments take up, in bytes.
+    /// Returns the memory used by out-of-order segments, in bytes.
     pub(crate) const fn buffered_bytes(&self) -> usize {
         self.bytes.buffered_bytes()
     }
@@ -94,8 +95,8 @@ impl TcpDirection {
         self.bytes.skip(len);
     }
 
-    /// Takes an acknowledgement, as [`acknowledge`](Self::acknowledge) does, if it delivers nothing; returns whether it
-    /// was taken.
+    /// Processes an acknowledgement as [`acknowledge`](Self::acknowledge) does, if it delivers nothing. Returns whether it
+    /// did.
     #[inline]
     pub(crate) fn accept_pure_ack(&mut self, ack: u32) -> bool {
         if self.initial.is_none() || self.bytes.position() == 0 || self.bytes.buffered_bytes() != 0 {
@@ -165,7 +166,7 @@ impl TcpDirection {
         }
     }
 
-    /// The distance of a sequence number from the next byte to be delivered.
+    /// Returns the distance of a sequence number from the next byte to be delivered.
     #[inline]
     fn ahead(&self, seq: u32) -> i32 {
         #[expect(
@@ -182,7 +183,7 @@ mod tests {
     use super::*;
     use crate::TcpFlags;
 
-    /// A stream and what it delivered, `|` for a gap.
+    /// A stream and its delivered bytes, with `|` for a gap.
     #[derive(Default)]
     struct Harness {
         stream: TcpDirection,

@@ -1,4 +1,4 @@
-//! The engine through its public API, with protocols made up for the purpose.
+//! The engine through its public API, with small test protocols.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -14,7 +14,7 @@ use crate::packet::{Endpoint, frame};
 const CLIENT: Endpoint = ([10, 0, 0, 1], 40_000);
 const SERVER: Endpoint = ([192, 0, 2, 1], 80);
 
-/// A segment that acknowledges nothing.
+/// Builds a segment with acknowledgement number 0.
 fn tcp(src: Endpoint, dst: Endpoint, flags: TcpFlags, seq: u32, payload: &[u8]) -> Vec<u8> {
     crate::packet::tcp(src, dst, flags, [seq, 0], &[], payload)
 }
@@ -76,7 +76,7 @@ impl Protocol for Numbers {
     }
 }
 
-/// Reports the first payload byte of a flow and wants no more, wherever the flow is picked up.
+/// Reports the first payload byte of a flow, which may start midstream, and is then done.
 #[derive(Default)]
 struct FirstByte;
 
@@ -115,7 +115,7 @@ impl Protocol for FirstByte {
     }
 }
 
-/// Two protocols that know nothing of each other over one table.
+/// Two independent protocols that share one flow table.
 #[derive(Default)]
 struct Both(Numbers, FirstByte);
 
@@ -185,8 +185,8 @@ fn syn_restarts_flow_unless_retransmitted() {
 
 #[test]
 fn flow_expires_after_idle_timeout() {
-    let forgotten = run::<Numbers>(&[(0, syn(1)), (301, client_says(b""))]);
-    assert_eq!(forgotten, [(Side::Client, 1)]);
+    let after_timeout = run::<Numbers>(&[(0, syn(1)), (301, client_says(b""))]);
+    assert_eq!(after_timeout, [(Side::Client, 1)]);
     let kept = run::<Numbers>(&[(0, syn(1)), (300, client_says(b"")), (600, client_says(b""))]);
     assert_eq!(kept.len(), 3);
 }
@@ -339,15 +339,15 @@ impl SharedState<bool> for SynsOfClients {
     type Report = u32;
     type Update = ();
 
-    fn route(noted: bool) -> Route<u32, ()> {
-        if noted { Route::Update(()) } else { Route::Report(0) }
+    fn route(is_update: bool) -> Route<u32, ()> {
+        if is_update { Route::Update(()) } else { Route::Report(0) }
     }
 
-    fn on_update(&mut self, note: Event<()>, report: &mut impl FnMut(Event<u32>)) {
-        let count = self.0.entry(note.subject_addr().ip()).or_default();
+    fn on_update(&mut self, update: Event<()>, report: &mut impl FnMut(Event<u32>)) {
+        let count = self.0.entry(update.subject_addr().ip()).or_default();
         *count += 1;
         let count = *count;
-        report(note.map(|()| count));
+        report(update.map(|()| count));
     }
 }
 
@@ -363,5 +363,5 @@ fn shared_state_reports_in_order_and_outlives_flows() {
     assert_eq!(counters.unwrap().events, 8);
     assert_eq!(analyzer.shared_state().0.len(), 2);
     assert!(analyzer.push(&frame(0, &packets[0]), &mut Limited(1)).is_break());
-    assert_eq!(analyzer.shared_state().0[&IpAddr::from(CLIENT.0)], 3, "nothing is remembered past the break");
+    assert_eq!(analyzer.shared_state().0[&IpAddr::from(CLIENT.0)], 3, "no update is applied after the break");
 }

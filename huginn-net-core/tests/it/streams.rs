@@ -1,4 +1,4 @@
-//! Stream parsers on TCP connections: one reassembly for all of them, and only for sides that are read.
+//! Stream parsers on TCP connections: one reassembly for all parsers, and only for sides that a parser reads.
 
 use crate::packet::Endpoint;
 use huginn_net_core::{
@@ -11,7 +11,7 @@ const CLIENT: Endpoint = ([10, 0, 0, 1], 40_000);
 const SERVER: Endpoint = ([192, 0, 2, 1], 8123);
 const SYN_ACK: TcpFlags = TcpFlags::SYN.union(TcpFlags::ACK);
 
-/// Reports each line of client and server; `bye` ends a side. Connections that begin with `!` are not for it.
+/// Reports each line of client and server; `bye` ends a side. Rejects connections that begin with `!`.
 #[derive(Debug)]
 struct Lines {
     partial: [Vec<u8>; 2],
@@ -142,8 +142,8 @@ fn flow_ends_when_no_parser_reads() {
     assert_eq!(driver.segment(Side::Client, TcpFlags::ACK, 100, 500, b"bye\nmore\n"), Interest::More);
     assert_eq!(driver.segment(Side::Server, TcpFlags::ACK, 500, 109, b"bye\n"), Interest::Done);
     assert_eq!(driver.flow.buffered_bytes(), 0);
-    let mut foreign = Driver::new(true);
-    assert_eq!(foreign.segment(Side::Client, TcpFlags::ACK, 100, 500, b"!"), Interest::Done);
+    let mut rejected = Driver::new(true);
+    assert_eq!(rejected.segment(Side::Client, TcpFlags::ACK, 100, 500, b"!"), Interest::Done);
 }
 
 #[test]
@@ -157,12 +157,12 @@ fn gap_is_counted_once_for_all_parsers() {
 }
 
 proptest! {
-    /// However both sides are cut, repeated and swapped.
+    /// Splits, repeats and swaps the segments of both sides.
     #[test]
     fn segmentation_changes_no_event(
         cuts in prop::collection::vec((any::<bool>(), 1_usize..9, 0_u8..6), 0..40), both in any::<bool>(),
     ) {
-        const SAID: [&[u8]; 2] = [b"one\ntwo\nthree\nbye\n", b"1\n22\n333\n4444\nbye\n"];
+        const STREAMS: [&[u8]; 2] = [b"one\ntwo\nthree\nbye\n", b"1\n22\n333\n4444\nbye\n"];
         let mut driver = Driver::new(both);
         let mut at = [0_usize; 2];
         let mut segments = Vec::new();
@@ -170,8 +170,8 @@ proptest! {
         for (is_client, len, trouble) in cuts.into_iter().chain(rest) {
             let (side, own) = if is_client { (Side::Client, 0) } else { (Side::Server, 1) };
             let start = if trouble == 0 { at[own].saturating_sub(len / 2) } else { at[own] };
-            let end = start.saturating_add(len).min(SAID[own].len());
-            segments.push((side, start, &SAID[own][start..end]));
+            let end = start.saturating_add(len).min(STREAMS[own].len());
+            segments.push((side, start, &STREAMS[own][start..end]));
             at[own] = at[own].max(end);
             let last = segments.len() - 1;
             if trouble == 2 && last > 0 {
@@ -186,8 +186,8 @@ proptest! {
         for side in [Side::Client, Side::Server] {
             let mut lines: Vec<&str> =
                 driver.events.iter().filter(|(of, _)| *of == side).map(|(_, line)| line.as_str()).collect();
-            let said = std::str::from_utf8(SAID[index(side)]).unwrap();
-            let mut expected: Vec<&str> = said.lines().chain(said.lines().filter(|_| both)).collect();
+            let text = std::str::from_utf8(STREAMS[index(side)]).unwrap();
+            let mut expected: Vec<&str> = text.lines().chain(text.lines().filter(|_| both)).collect();
             lines.sort_unstable();
             expected.sort_unstable();
             prop_assert_eq!(lines, expected);
@@ -195,7 +195,7 @@ proptest! {
     }
 }
 
-/// What one parser reports of packets.
+/// Returns the events of one parser for these packets.
 fn reported(packets: &[(Endpoint, Endpoint, TcpFlags, u32, &[u8])]) -> Vec<(Side, String)> {
     let mut analyzer = Analyzer::<StreamObserver<Lines>>::builder().build();
     let mut events: Vec<Event<String>> = Vec::new();

@@ -1,11 +1,11 @@
-//! Packets for tests; a part of those of several crates.
+//! Packets for the tests of several crates.
 
 use huginn_net_core::{Frame, LinkType, TcpFlags, Timestamp};
 
 /// An address and a port.
 pub(crate) type Endpoint = ([u8; 4], u16);
 
-/// An IPv4 packet with a TCP segment (RFC 791, RFC 9293); its options are padded already.
+/// Builds an IPv4 packet with a TCP segment (RFC 791, RFC 9293); `options` must be padded to four bytes.
 pub(crate) fn tcp(
     src: Endpoint,
     dst: Endpoint,
@@ -27,7 +27,7 @@ pub(crate) fn tcp(
     packet
 }
 
-/// A packet without a link header, captured at this second.
+/// Returns a frame of a packet without link-layer header, captured at this second.
 pub(crate) fn frame(seconds: u64, packet: &[u8]) -> Frame<'_> {
     Frame {
         ts: Timestamp::new(seconds, 0, 6),

@@ -41,7 +41,7 @@ pub struct BlockFrame<'a> {
 impl<'a> BlockFrames<'a> {
     /// Iterates over the frames of a block.
     pub fn new(block: &'a [u8]) -> Self {
-        let number = |place| u32_at(block, place).unwrap_or(0);
+        let number = |offset| u32_at(block, offset).unwrap_or(0);
         let next = offset(number(offset_of!(tpacket_block_desc, hdr.bh1.offset_to_first_pkt)));
         let left = number(offset_of!(tpacket_block_desc, hdr.bh1.num_pkts));
         Self { block, next, left }

@@ -64,9 +64,8 @@ impl Ring {
         setsockopt(&socket, PacketVersion, &(libc::tpacket_versions::TPACKET_V3 as i32))?;
         setsockopt(&socket, PacketRxRing, &request)?;
         let protection = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
-        // SAFETY: the kernel chooses an address that is free. What is mapped is the ring that the socket, which had
-        // none, was given in the line before; the kernel refuses any other length, and to take the ring away or to give
-        // another while it is mapped.
+        // SAFETY: the kernel chooses a free address. The mapping is the ring that the call before created for this
+        // socket. The kernel rejects any other length, and it rejects removing or replacing the ring while it is mapped.
         let start = unsafe { mmap(None, len, protection, MapFlags::MAP_SHARED, socket.as_fd(), 0) };
         let start = start.inspect_err(|_| {
             let nothing = libc::tpacket_req3 { tp_block_nr: 0, tp_frame_nr: 0, ..request };
@@ -103,8 +102,8 @@ impl Ring {
         if !is_taken || len > RING_BLOCK_LEN.saturating_sub(in_block) {
             return &[];
         }
-        // SAFETY: the bytes lie within one block, which begins below `len`, a multiple of the length of a block. The block
-        // was taken, so that the kernel does not write to it until `release_oldest`, for which the borrow must have ended.
+        // SAFETY: the bytes lie within one block, which begins below `len`, a multiple of the block length. The block
+        // belongs to this process: the kernel does not write to it until `release_oldest`, which needs the borrow to end.
         unsafe { slice::from_raw_parts(self.start.byte_add(offset).cast().as_ptr(), len) }
     }
 
@@ -124,16 +123,17 @@ impl Ring {
     /// Returns the status of the block at this offset, which must be that of a block in the ring.
     fn status(&self, block: usize) -> &AtomicU32 {
         let offset = block.saturating_add(offset_of!(libc::tpacket_block_desc, hdr.bh1.block_status));
-        // SAFETY: `oldest`, and the offset of the block after the taken ones, are multiples of the length of a block below
-        // `len`; so the status lies within the ring, and is aligned, as blocks begin at pages. Whoever does not own a block
-        // reads its status, and whoever owns it writes it, atomically both.
+        // SAFETY: `oldest` and the offset of the next block are multiples of the block length below `len`. So the status
+        // lies within the ring, and it is aligned because blocks begin at page boundaries. Only the owner of a block
+        // writes its status, only the other side reads it, and both use atomic operations.
         unsafe { AtomicU32::from_ptr(self.start.byte_add(offset).cast().as_ptr()) }
     }
 }
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // SAFETY: it was mapped so, and nothing is borrowed of it any more. The kernel keeps what it writes to.
+        // SAFETY: the address and length are those of `mmap`, and no borrow of the ring is left. The kernel keeps its own
+        // reference to the memory.
         let _ = unsafe { munmap(self.start, self.len.get()) };
     }
 }
@@ -153,7 +153,7 @@ const EMPTY_ADDRESS: libc::sockaddr_ll = libc::sockaddr_ll {
 pub(super) fn bound_to(socket: BorrowedFd<'_>) -> io::Result<libc::sockaddr_ll> {
     let mut address = EMPTY_ADDRESS;
     let mut len = libc::socklen_t::try_from(size_of_val(&address)).unwrap_or(0);
-    // SAFETY: the kernel writes at most `len` bytes, which is the length of `address`, of which every value is valid.
+    // SAFETY: the kernel writes at most `len` bytes, the length of `address`, and every bit pattern of it is valid.
     let outcome =
         unsafe { libc::getsockname(socket.as_raw_fd(), ptr::from_mut(&mut address).cast(), &raw mut len) };
     if outcome == 0 { Ok(address) } else { Err(io::Error::last_os_error()) }

@@ -68,7 +68,7 @@ impl PacketBackend {
         let hardware = self.socket.bound().map(|(_, hardware)| hardware).filter(|hardware| *hardware != 0);
         let hardware = hardware.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))?;
         self.link = link_type(hardware)
-            .ok_or_else(|| io::Error::other(format!("frames of hardware type {hardware} cannot be read")))?;
+            .ok_or_else(|| io::Error::other(format!("unsupported hardware type {hardware}")))?;
         Ok(())
     }
 }

@@ -23,7 +23,7 @@ const AT_ONCE: usize = 3;
 /// Wall clock at the start, in milliseconds.
 const EPOCH: u64 = 1_700_000_000_000;
 
-/// A backend whose frames were all copied.
+/// A backend that copies all frames.
 struct Copies;
 
 impl CaptureBackend for Copies {
@@ -54,27 +54,28 @@ fn moment(begun: Instant, millis: u64) -> ClockReading {
 }
 
 /// The frames of an interface: capture time and delivery time, in milliseconds.
-type Coming = VecDeque<[u64; 2]>;
+type Arrivals = VecDeque<[u64; 2]>;
 
 /// Simulates the source for this many milliseconds. Returns capture time and lending time of each frame.
-fn lend_all(coming: &mut [Coming], millis: u64) -> Vec<[u64; 2]> {
+fn lend_all(arrivals: &mut [Arrivals], millis: u64) -> Vec<[u64; 2]> {
     let begun = Instant::now();
-    let mut queues = FrameQueues::new(coming.len(), moment(begun, 0));
+    let mut queues = FrameQueues::new(arrivals.len(), moment(begun, 0));
     let mut lent = Vec::new();
     for now in 0..millis {
         loop {
             let mut has_taken = false;
-            for (slot, coming) in coming.iter_mut().enumerate() {
+            for (slot, arrivals) in arrivals.iter_mut().enumerate() {
                 if !queues.needs_frames(slot) {
                     continue;
                 }
                 let batch = queues.refill(slot).unwrap();
                 for _ in 0..AT_ONCE {
-                    let Some([captured, _]) = coming.front().copied().filter(|[_, there]| *there <= now)
+                    let Some([captured, _]) =
+                        arrivals.front().copied().filter(|[_, delivered]| *delivered <= now)
                     else {
                         break;
                     };
-                    coming.pop_front();
+                    arrivals.pop_front();
                     batch.push_stamped((EPOCH + captured) * 1_000_000);
                     batch.received_at = moment(begun, now);
                     has_taken = true;
@@ -97,13 +98,13 @@ fn lend_all(coming: &mut [Coming], millis: u64) -> Vec<[u64; 2]> {
 }
 
 /// Generates the frames of an interface from the gaps between captures and the delivery delays, in order.
-fn coming() -> impl Strategy<Value = Coming> {
+fn arrivals() -> impl Strategy<Value = Arrivals> {
     prop::collection::vec((0..15_u64, 0..=10_u64), 0..30).prop_map(|frames| {
-        let (mut captured, mut there) = (0, 0);
-        let index = |(gap, held)| {
+        let (mut captured, mut delivered) = (0, 0);
+        let index = |(gap, delay)| {
             captured += gap;
-            there = there.max(captured + held);
-            [captured, there]
+            delivered = delivered.max(captured + delay);
+            [captured, delivered]
         };
         frames.into_iter().map(index).collect()
     })
@@ -111,31 +112,31 @@ fn coming() -> impl Strategy<Value = Coming> {
 
 proptest! {
     #[test]
-    fn lends_frames_in_order_within_delay(mut coming in prop::collection::vec(coming(), 1..5)) {
-        let mut want: Vec<u64> = coming.iter().flatten().map(|[captured, _]| *captured).collect();
+    fn lends_frames_in_order_within_delay(mut arrivals in prop::collection::vec(arrivals(), 1..5)) {
+        let mut want: Vec<u64> = arrivals.iter().flatten().map(|[captured, _]| *captured).collect();
         want.sort_unstable();
-        let is_alone = coming.len() == 1;
-        let there: Vec<u64> = coming[0].iter().map(|[_, there]| *there).collect();
-        let lent = lend_all(&mut coming, 600);
+        let is_single = arrivals.len() == 1;
+        let delivered: Vec<u64> = arrivals[0].iter().map(|[_, delivered]| *delivered).collect();
+        let lent = lend_all(&mut arrivals, 600);
         prop_assert_eq!(lent.iter().map(|[captured, _]| *captured).collect::<Vec<_>>(), want);
         for [captured, at] in &lent {
             prop_assert!(*at <= captured + 10);
         }
-        if is_alone {
-            prop_assert_eq!(lent.iter().map(|[_, at]| *at).collect::<Vec<_>>(), there);
+        if is_single {
+            prop_assert_eq!(lent.iter().map(|[_, at]| *at).collect::<Vec<_>>(), delivered);
         }
     }
 }
 
 #[test]
 fn frames_do_not_wait_after_clock_step_back() {
-    // Captured an hour from now, and taken at once.
+    // Stamped an hour ahead of the wall clock, and lent at once.
     let hour = 3_600_000;
-    let mut coming = [Coming::from([[hour, 5], [hour + 1, 5]]), Coming::new()];
-    assert_eq!(lend_all(&mut coming, 100), [[hour, 5], [hour + 1, 5]]);
-    // Nor while others are busy.
-    let busy: Coming = (0..60).map(|at| [at, at]).collect();
-    let lent = lend_all(&mut [Coming::from([[hour, 5], [hour + 1, 5]]), busy], 100);
+    let mut arrivals = [Arrivals::from([[hour, 5], [hour + 1, 5]]), Arrivals::new()];
+    assert_eq!(lend_all(&mut arrivals, 100), [[hour, 5], [hour + 1, 5]]);
+    // The same while another interface is busy.
+    let busy: Arrivals = (0..60).map(|at| [at, at]).collect();
+    let lent = lend_all(&mut [Arrivals::from([[hour, 5], [hour + 1, 5]]), busy], 100);
     let (from_later, others): (Vec<_>, Vec<_>) =
         lent.into_iter().partition(|[captured, _]| *captured >= hour);
     assert_eq!(from_later, [[hour, 5], [hour + 1, 5]]);
@@ -146,12 +147,12 @@ fn frames_do_not_wait_after_clock_step_back() {
 #[test]
 fn keeps_order_on_both_sides_of_step() {
     let hour = 3_600_000;
-    let order = |mut coming: [Coming; 2]| -> Vec<u64> {
-        lend_all(&mut coming, 100).iter().map(|[captured, _]| *captured).collect()
+    let order = |mut arrivals: [Arrivals; 2]| -> Vec<u64> {
+        lend_all(&mut arrivals, 100).iter().map(|[captured, _]| *captured).collect()
     };
-    let before = [Coming::from([[hour + 1, 5]]), Coming::from([[hour, 5]])];
+    let before = [Arrivals::from([[hour + 1, 5]]), Arrivals::from([[hour, 5]])];
     assert_eq!(order(before), [hour, hour + 1]);
-    let after = [Coming::from([[hour, 20], [18, 20]]), Coming::from([[12, 20]])];
+    let after = [Arrivals::from([[hour, 20], [18, 20]]), Arrivals::from([[12, 20]])];
     assert_eq!(order(after), [hour, 12, 18]);
 }
 
@@ -166,7 +167,7 @@ fn wait_returns_remaining_delay() {
     for (now, want) in [(17, 8), (25, 0), (99, 0)] {
         assert_eq!(queues.wait(moment(begun, now), MAX_DELAY), Some(Duration::from_millis(want)));
     }
-    // The frame waits no longer than that since it was received, whatever the wall clock shows.
+    // The frame waits at most the maximum delay since it was received, even if the wall clock steps.
     assert!(!queues.select(Some(MAX_DELAY)));
     queues.mark_empty(0, ClockReading { at: begun + Duration::from_millis(27), ..moment(begun, 0) });
     assert!(queues.select(Some(MAX_DELAY)));

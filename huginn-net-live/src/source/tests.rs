@@ -37,9 +37,9 @@ enum Step {
 }
 
 impl ScriptedBackend {
-    /// The next step if it is such.
-    fn step(&mut self, is_such: impl Fn(&Step) -> bool) -> Option<Step> {
-        if is_such(self.steps.front()?) { self.steps.pop_front() } else { None }
+    /// Returns the next step if it satisfies the predicate.
+    fn step(&mut self, predicate: impl Fn(&Step) -> bool) -> Option<Step> {
+        if predicate(self.steps.front()?) { self.steps.pop_front() } else { None }
     }
 }
 
@@ -86,7 +86,7 @@ fn source(interfaces: impl IntoIterator<Item = Vec<Step>>) -> LiveSource {
         (number.to_string(), backend)
     });
     let (stopper, wake_fd) = Stopper::new().unwrap();
-    LiveSource::of(Interfaces::from_backends(backends), MAX_DELAY, stopper, wake_fd)
+    LiveSource::new(Interfaces::from_backends(backends), MAX_DELAY, stopper, wake_fd)
 }
 
 /// Reads up to `count` frames and returns their times.
@@ -104,8 +104,8 @@ fn lend(source: &mut LiveSource, count: usize) -> Vec<u64> {
     times
 }
 
-/// What comes after it was idle.
-fn next_but_idle(source: &mut LiveSource) -> Result<(), LiveError> {
+/// Returns the first result other than `Idle`.
+fn next_non_idle(source: &mut LiveSource) -> Result<(), LiveError> {
     loop {
         match source.next_frame()? {
             NextFrame::Idle => {}
@@ -139,7 +139,7 @@ fn merges_interfaces_in_capture_order() {
 #[test]
 fn single_interface_adds_no_delay() {
     let begun = Instant::now();
-    // In the order in which the system has them.
+    // Out of order: a single interface keeps the order of the system.
     let times = [nanos_now(), nanos_now() + 3, nanos_now() + 1];
     let mut source = source([vec![Step::Frames(times.to_vec())]]);
     assert_eq!(lend(&mut source, 3), times);
@@ -154,7 +154,7 @@ fn stop_lends_waiting_frames() {
     thread::sleep(Duration::from_millis(30));
     stopped.stopper().stop();
     assert_eq!(lend(&mut stopped, 9), [1, soon]);
-    // What was captured later is not.
+    // Frames captured later are not lent.
     let late = nanos_now() + 10_000_000_000;
     let mut stopped = source([vec![Step::Frames(vec![2, late])], vec![]]);
     stopped.stopper().stop();
@@ -162,7 +162,7 @@ fn stop_lends_waiting_frames() {
 
     let mut failed = source([vec![Step::Frames(vec![late])], vec![Step::Fails(libc::EBADF)]]);
     assert_eq!(lend(&mut failed, 1), [late]);
-    match next_but_idle(&mut failed) {
+    match next_non_idle(&mut failed) {
         Err(LiveError::Receive { name, .. }) => assert_eq!(name, "1"),
         other => panic!("{other:?}"),
     }
@@ -190,8 +190,8 @@ fn interface_removed_during_reopen_is_retried() {
     ] {
         let mut source =
             source([[vec![Step::Down], found, vec![Step::Frames(vec![7])]].into_iter().flatten().collect()]);
-        let (tell, received) = mpsc::channel();
-        source.on_notice(move |notice| tell.send(notice.kind.clone()).unwrap());
+        let (sender, received) = mpsc::channel();
+        source.on_notice(move |notice| sender.send(notice.kind.clone()).unwrap());
         assert_eq!(lend(&mut source, 1), [7]);
         assert_eq!(received.try_iter().collect::<Vec<_>>(), want);
     }
@@ -201,11 +201,14 @@ fn interface_removed_during_reopen_is_retried() {
 fn permanent_reopen_error_abandons_interface() {
     let reasons = [io::Error::from_raw_os_error(libc::EPERM), io::Error::other("hardware type 9")];
     for reason in reasons {
-        let told_reason = reason.to_string();
+        let reported_reason = reason.to_string();
         let mut source = source([vec![Step::Down, Step::Found(Err(reason))]]);
-        let (tell, received) = mpsc::channel();
-        source.on_notice(move |notice| tell.send(notice.kind.clone()).unwrap());
-        assert!(matches!(next_but_idle(&mut source), Err(LiveError::NoInterfaceLeft)));
-        assert_eq!(received.try_iter().collect::<Vec<_>>(), [NoticeKind::Abandoned { reason: told_reason }]);
+        let (sender, received) = mpsc::channel();
+        source.on_notice(move |notice| sender.send(notice.kind.clone()).unwrap());
+        assert!(matches!(next_non_idle(&mut source), Err(LiveError::NoInterfaceLeft)));
+        assert_eq!(
+            received.try_iter().collect::<Vec<_>>(),
+            [NoticeKind::Abandoned { reason: reported_reason }]
+        );
     }
 }

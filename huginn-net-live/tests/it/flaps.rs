@@ -1,4 +1,4 @@
-//! Interfaces that go down or vanish, and come back.
+//! Interfaces that go down or are removed, and return.
 
 use std::sync::mpsc;
 use std::thread;
@@ -7,20 +7,20 @@ use std::time::Duration;
 use huginn_net_live::{InterfaceState, LiveOptions, LiveSource, NoticeKind};
 use nix::sched::{CloneFlags, setns};
 
-use crate::lab::{Lent, cable, end, in_namespaces, ip, lend, numbers, options, send};
+use crate::lab::{Lent, end, in_namespaces, ip, lend, numbers, options, send, veth_pair};
 
-/// A source whose notices go to a channel.
+/// Opens a source whose notices go to a channel.
 fn noticed(interfaces: &[&str], options: &LiveOptions) -> (LiveSource, mpsc::Receiver<NoticeKind>) {
     let mut source = LiveSource::open(interfaces, options).unwrap();
-    let (tell, received) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     source.on_notice(move |notice| {
         assert_eq!(notice.interface, "a");
-        tell.send(notice.kind.clone()).unwrap();
+        sender.send(notice.kind.clone()).unwrap();
     });
     (source, received)
 }
 
-/// Does this while the source is read, and expects these notices of it, each once.
+/// Runs `act` while reading from the source, and expects each of these notices once.
 fn expect(
     source: &mut LiveSource,
     received: &mpsc::Receiver<NoticeKind>,
@@ -35,7 +35,7 @@ fn expect(
         });
         let stopper = source.stopper();
         let lent = lend(source, 1);
-        assert!(!stopper.is_stopped(), "nothing came");
+        assert!(!stopper.is_stopped(), "no frame arrived");
         assert_eq!(received.try_iter().collect::<Vec<_>>(), notices);
         lent
     })
@@ -45,7 +45,7 @@ fn expect(
 #[ignore = "needs CAP_NET_RAW"]
 fn waits_for_interface_that_goes_down() {
     in_namespaces(|backend| {
-        cable();
+        veth_pair();
         let (mut source, received) = noticed(&["a"], &options(backend));
         let stats = source.stats();
         send("b", 0..1);
@@ -71,7 +71,7 @@ fn waits_for_interface_that_goes_down() {
 #[ignore = "needs CAP_NET_RAW"]
 fn resumes_capture_when_removed_interface_returns() {
     in_namespaces(|backend| {
-        cable();
+        veth_pair();
         let (mut source, received) = noticed(&["a"], &options(backend));
         let stats = source.stats();
         send("b", 0..1);
@@ -81,7 +81,7 @@ fn resumes_capture_when_removed_interface_returns() {
                 ip("link del dev a");
                 thread::sleep(Duration::from_millis(2500));
                 assert_eq!(stats.interfaces()[0].state, InterfaceState::Gone);
-                cable();
+                veth_pair();
                 thread::sleep(Duration::from_millis(1500));
                 assert_eq!(stats.interfaces()[0].state, InterfaceState::Up);
                 send("b", round..round + 1);

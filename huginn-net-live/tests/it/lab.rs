@@ -1,4 +1,4 @@
-//! Network namespaces of the tests' own, what is sent in them, and what a source lends of it.
+//! Network namespaces for tests, with senders and readers of frames.
 
 use std::process::Command;
 use std::sync::mpsc;
@@ -13,13 +13,13 @@ use pnet_datalink::{Channel, DataLinkSender};
 const BACKENDS: &[Backend] =
     if cfg!(feature = "libpcap") { &[Backend::Packet, Backend::Pcap] } else { &[Backend::Packet] };
 
-/// Runs a test for each backend in a new network namespace, which is that of one thread and its children.
+/// Runs a test for each backend in a new network namespace, which applies to one thread and its children.
 pub(crate) fn in_namespaces(test: impl Fn(Backend) + Sync) {
     for backend in BACKENDS {
         thread::scope(|scope| {
             let run = || {
                 unshare(CloneFlags::CLONE_NEWNET).unwrap();
-                // Nothing but what the test sends is to be seen.
+                // Prevents frames that the test does not send.
                 std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").unwrap();
                 ip("link set dev lo up");
                 test(*backend);
@@ -34,13 +34,13 @@ pub(crate) fn ip(arguments: &str) {
     assert!(status.success(), "ip {arguments}");
 }
 
-/// Two interfaces, `a` and `b`, joined by a cable.
-pub(crate) fn cable() {
+/// Creates a veth pair: `a` and `b`.
+pub(crate) fn veth_pair() {
     join("a", "b");
 }
 
-/// Two more, `c` and `d`.
-pub(crate) fn other_cable() {
+/// Creates another veth pair: `c` and `d`.
+pub(crate) fn second_veth_pair() {
     join("c", "d");
 }
 
@@ -48,7 +48,7 @@ fn join(one: &str, other: &str) {
     ip(&format!("link add name {one} type veth peer name {other}"));
     ip(&format!("link set dev {one} up"));
     ip(&format!("link set dev {other} up"));
-    // What is sent before both have noticed the other is lost.
+    // Frames sent before both ends have a carrier are lost.
     let is_ready = || {
         let interfaces = interfaces().unwrap();
         let is_running =
@@ -77,14 +77,14 @@ pub(crate) fn frame(number: u32) -> Vec<u8> {
     frame
 }
 
-/// The same with VLAN tags, which a kernel takes off the frames that it receives and hands over beside them: the outermost
-/// of them at least.
+/// Builds such a frame with VLAN tags. The kernel removes at least the outermost tag from received frames and reports it
+/// as metadata.
 pub(crate) fn tagged(tags: &[u8]) -> Vec<u8> {
     let frame = frame(1);
     [&frame[..12], tags, &frame[12..]].concat()
 }
 
-/// Sends frames as they are.
+/// Returns a sender of raw frames.
 pub(crate) fn sender(interface: &str) -> Box<dyn DataLinkSender> {
     let interface =
         pnet_datalink::interfaces().into_iter().find(|other| other.name == interface).expect("interface");
@@ -139,12 +139,12 @@ pub(crate) fn lend(source: &mut LiveSource, count: usize) -> Vec<Lent> {
     lent
 }
 
-/// Whether the source says so at once.
+/// Whether the source returns the end at once.
 pub(crate) fn has_ended(source: &mut LiveSource) -> bool {
     matches!(source.next_frame(), Ok(NextFrame::End))
 }
 
-/// Whether the source says that no frame is ready.
+/// Whether the source reports that no frame is ready.
 pub(crate) fn is_idle(source: &mut LiveSource) -> bool {
     matches!(source.next_frame(), Ok(NextFrame::Idle))
 }
@@ -159,7 +159,7 @@ pub(crate) fn numbers(lent: &[Lent]) -> Vec<u32> {
     lent.iter().map(Lent::number).collect()
 }
 
-/// Stops the source; what is still lent, and the statistics of its first interface.
+/// Stops the source. Returns the frames still lent, and the statistics of its first interface.
 pub(crate) fn end(mut source: LiveSource) -> (Vec<Lent>, InterfaceStats) {
     let stats = source.stats();
     source.stopper().stop();

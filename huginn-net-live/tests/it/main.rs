@@ -1,5 +1,5 @@
-//! Captures from interfaces in network namespaces of the tests' own, which takes root:
-//! `cargo test -p huginn-net-live --test live -- --ignored`, and again with `--features libpcap`.
+//! Captures from interfaces in network namespaces that the tests create as root:
+//! `cargo test -p huginn-net-live --test it -- --ignored`, and again with `--features libpcap`.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::arithmetic_side_effects,
@@ -23,8 +23,8 @@ use std::time::{Duration, Instant, SystemTime};
 use huginn_net_live::{Backend, InterfaceState, LiveError, LiveSource, interfaces};
 
 use crate::lab::{
-    cable, end, frame, has_ended, in_namespaces, ip, is_idle, lend, numbers, options, send, sender, tagged,
-    wait_for_end,
+    end, frame, has_ended, in_namespaces, ip, is_idle, lend, numbers, options, send, sender, tagged,
+    veth_pair, wait_for_end,
 };
 
 const NOTHING: &[&str] = &[];
@@ -59,7 +59,7 @@ fn loopback_datagram_is_captured_once() {
 #[ignore = "needs CAP_NET_RAW"]
 fn captures_both_directions_on_two_interfaces() {
     in_namespaces(|backend| {
-        cable();
+        veth_pair();
         let mut source = LiveSource::open(&["a", "b"], &options(backend)).unwrap();
         let stats = source.stats();
         send("a", 0..100);
@@ -78,16 +78,16 @@ fn captures_both_directions_on_two_interfaces() {
 #[ignore = "needs CAP_NET_RAW"]
 fn source_is_idle_after_last_frame() {
     in_namespaces(|backend| {
-        cable();
+        veth_pair();
         let mut source = LiveSource::open(&["a"], &options(backend)).unwrap();
         assert!(is_idle(&mut source));
         send("b", 0..200);
-        // The kernel may hold them back for so long.
+        // The kernel may buffer the frames this long.
         thread::sleep(Duration::from_millis(50));
         assert_eq!(lend(&mut source, 200).len(), 200);
         let begun = Instant::now();
         assert!(is_idle(&mut source));
-        assert!(begun.elapsed() < Duration::from_millis(5), "it does not wait before it says so");
+        assert!(begun.elapsed() < Duration::from_millis(5), "it returns idle without waiting");
     });
 }
 
@@ -129,7 +129,7 @@ fn stop_ends_waiting_source() {
 #[ignore = "needs CAP_NET_RAW"]
 fn stop_lends_only_earlier_frames() {
     in_namespaces(|backend| {
-        cable();
+        veth_pair();
         let source = LiveSource::open(&["a"], &options(backend)).unwrap();
         send("b", 0..500);
         let (flood, is_over) = mpsc::channel::<()>();
@@ -155,7 +155,7 @@ fn stop_lends_only_earlier_frames() {
 fn received_and_dropped_equal_sent() {
     const SENT: u32 = 20_000;
     in_namespaces(|backend| {
-        cable();
+        veth_pair();
         let mut options = options(backend);
         (options.buffer_bytes, options.snaplen) = (1 << 16, 256);
         let mut source = LiveSource::open(&["a"], &options).unwrap();
@@ -166,23 +166,23 @@ fn received_and_dropped_equal_sent() {
         let (rest, stats) = end(source);
         assert_eq!(stats.received, (first.len() + rest.len()) as u64);
         assert!(stats.kernel_dropped > 0);
-        // The queue between the two ends of the cable may overflow too, where the machine is busy.
-        let on_the_way = stats.interface_dropped.unwrap();
-        assert_eq!(stats.received + stats.kernel_dropped + on_the_way, u64::from(SENT), "{stats:?}");
+        // On a busy machine the queue of the veth pair may overflow as well.
+        let veth_dropped = stats.interface_dropped.unwrap();
+        assert_eq!(stats.received + stats.kernel_dropped + veth_dropped, u64::from(SENT), "{stats:?}");
     });
 }
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
 fn bursts_longer_than_ring_block_arrive_complete() {
-    /// 1 MiB and more, in frames and the kernel's headers of them.
+    /// Frames that fill more than 1 MiB, including the kernel's frame headers.
     const BURST: u32 = 700;
     in_namespaces(|backend| {
-        cable();
+        veth_pair();
         let mut source = LiveSource::open(&["a"], &options(backend)).unwrap();
         let long = |number: u32| [frame(0), vec![7; 1400], number.to_be_bytes().to_vec()].concat();
         let mut sender = sender("b");
-        // More than goes round once.
+        // Enough to wrap around the ring.
         for round in 0..8 {
             let numbers = round * BURST..(round + 1) * BURST;
             for number in numbers.clone() {
@@ -218,7 +218,7 @@ fn longest_frames_arrive_complete() {
 #[ignore = "needs CAP_NET_RAW"]
 fn restores_vlan_tags_removed_by_kernel() {
     in_namespaces(|backend| {
-        cable();
+        veth_pair();
         let mut source = LiveSource::open(&["a"], &options(backend)).unwrap();
         let tags = [
             &[][..],
@@ -242,7 +242,7 @@ fn restores_vlan_tags_removed_by_kernel() {
 #[ignore = "needs CAP_NET_RAW"]
 fn snap_length_truncates_frames() {
     in_namespaces(|backend| {
-        cable();
+        veth_pair();
         let mut options = options(backend);
         options.snaplen = 100;
         let mut source = LiveSource::open(&["a"], &options).unwrap();
@@ -254,7 +254,7 @@ fn snap_length_truncates_frames() {
         let lent = lend(&mut source, 2);
         assert_eq!((&lent[0].data[..], lent[0].wire_len), (&long[..100], 1000));
         assert_eq!(lent[1].wire_len, 1004);
-        // What is kept of a frame may be counted with the tag or without.
+        // The snap length may include the tag or not.
         let len = lent[1].data.len();
         assert!((100..=104).contains(&len));
         assert_eq!(lent[1].data, &long_tagged[..len]);
@@ -265,7 +265,7 @@ fn snap_length_truncates_frames() {
 #[ignore = "needs CAP_NET_RAW"]
 fn waiting_source_uses_no_cpu() {
     in_namespaces(|backend| {
-        cable();
+        veth_pair();
         let mut source = LiveSource::open(&["a", "b"], &options(backend)).unwrap();
         ip("link del dev a");
         let stopper = source.stopper();
@@ -280,7 +280,7 @@ fn waiting_source_uses_no_cpu() {
     });
 }
 
-/// The time that this thread has had a processor for (`proc_pid_schedstat(5)`).
+/// Returns the CPU time of this thread (`proc_pid_schedstat(5)`).
 fn processor_time() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     Duration::from_nanos(text.split(' ').next().unwrap().parse().unwrap())
@@ -325,7 +325,7 @@ fn expressions_select_frames() {
         if backend != Backend::Pcap {
             return;
         }
-        cable();
+        veth_pair();
         let mut options = options(backend);
         options.expression = Some("udp[8:4] >= 150".to_owned());
         let source = LiveSource::open(&["a"], &options).unwrap();
@@ -337,7 +337,7 @@ fn expressions_select_frames() {
 }
 
 #[test]
-#[ignore = "needs root, for a namespace of its own"]
+#[ignore = "needs root to create a namespace"]
 fn interfaces_are_listed() {
     in_namespaces(|_| {
         ip("link add name a type veth peer name b");

@@ -1,4 +1,4 @@
-//! The order of frames of several interfaces.
+//! Order of the frames of several interfaces.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use huginn_net_live::{InterfaceStats, LiveSource};
 
 use crate::lab::{
-    cable, end, frame, in_namespaces, is_idle, lend, numbers, options, other_cable, send, sender,
+    end, frame, in_namespaces, is_idle, lend, numbers, options, second_veth_pair, send, sender, veth_pair,
 };
 
 /// A tap with one port per direction, read only after all traffic was sent.
@@ -14,8 +14,8 @@ use crate::lab::{
 #[ignore = "needs CAP_NET_RAW"]
 fn merges_buffered_directions_in_order() {
     in_namespaces(|backend| {
-        cable();
-        other_cable();
+        veth_pair();
+        second_veth_pair();
         let source = LiveSource::open(&["a", "c"], &options(backend)).unwrap();
         let stats = source.stats();
         let mut senders = [sender("b"), sender("d")];
@@ -32,7 +32,7 @@ fn merges_buffered_directions_in_order() {
         assert!(lent.len() > 1000, "{}", lent.len());
         let received = stats.interfaces();
         assert_eq!(received.iter().map(|received| received.received).sum::<u64>(), lent.len() as u64);
-        // The queues between the two ends of the cables may overflow too, where the machine is busy.
+        // On a busy machine the queues of the veth pairs may overflow as well.
         let dropped =
             |received: &InterfaceStats| received.kernel_dropped + received.interface_dropped.unwrap();
         assert_eq!(received.iter().map(dropped).sum::<u64>() + lent.len() as u64, u64::from(sent));
@@ -43,8 +43,8 @@ fn merges_buffered_directions_in_order() {
 #[ignore = "needs CAP_NET_RAW"]
 fn merges_live_directions_in_order() {
     in_namespaces(|backend| {
-        cable();
-        other_cable();
+        veth_pair();
+        second_veth_pair();
         let mut source = LiveSource::open(&["a", "c"], &options(backend)).unwrap();
         let mut senders = [sender("b"), sender("d")];
         let sending = thread::spawn(move || {
@@ -63,8 +63,8 @@ fn merges_live_directions_in_order() {
 #[ignore = "needs CAP_NET_RAW"]
 fn single_frame_waits_briefly_for_silent_interfaces() {
     in_namespaces(|backend| {
-        cable();
-        other_cable();
+        veth_pair();
+        second_veth_pair();
         let mut source = LiveSource::open(&["a", "c", "lo"], &options(backend)).unwrap();
         for number in 0..20 {
             let begun = Instant::now();

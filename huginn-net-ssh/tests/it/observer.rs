@@ -18,13 +18,13 @@ const SERVER: &[u8] = include_bytes!("../../streams/openssh-server.bin");
 const CLIENT_HASSH: &str = "472b5de333ad665af5cbf10ff892c4df";
 const SERVER_HASSH: &str = "425d29fe50d8e4f5e37efb6e24bcf660";
 
-/// The sequence number before the first byte of each side, near the end of the number range.
+/// Initial sequence number of each side, near the end of the number range.
 const SYNS: [u32; 2] = [u32::MAX - 500, u32::MAX - 2];
 
-/// A segment: its sender, flags, offset of its payload in what the sender sends, bytes of the peer acknowledged, payload.
+/// A segment: sender, flags, offset of the payload in the sender's stream, acknowledged bytes of the peer, payload.
 type Segment<'a> = (Side, TcpFlags, usize, usize, &'a [u8]);
 
-/// The peers reported of these segments, behind a handshake or not, and the counters.
+/// Returns the peers reported for these segments, after a handshake or not, and the counters.
 fn observe<'a>(
     handshake: bool,
     segments: impl IntoIterator<Item = Segment<'a>>,
@@ -61,7 +61,7 @@ fn observe<'a>(
     (peers, counters)
 }
 
-/// A raw IPv4 packet.
+/// Builds a raw IPv4 packet.
 fn packet(sender: Side, flags: TcpFlags, seq: u32, ack: u32, payload: &[u8]) -> Vec<u8> {
     let (client, server) = (([192, 0, 2, 1], 40_000_u16), ([192, 0, 2, 2], 22_u16));
     let ((source, source_port), (destination, destination_port)) =
@@ -90,12 +90,12 @@ fn server(offset: usize, payload: &[u8]) -> Segment<'_> {
     (Side::Server, DATA, offset, 0, payload)
 }
 
-/// A segment without payload that ends the data of a side.
+/// Builds a segment without payload that ends the data of a side.
 fn end(sender: Side, flags: TcpFlags, offset: usize, acknowledged: usize) -> Segment<'static> {
     (sender, flags, offset, acknowledged, b"")
 }
 
-/// Side, software and fingerprint of each peer.
+/// Returns side, software and fingerprint of each peer.
 fn shown(peers: &[SshPeer]) -> Vec<(Side, String, Option<String>)> {
     let software =
         |peer: &SshPeer| String::from_utf8_lossy(peer.identification.software_version()).into_owned();
@@ -110,7 +110,7 @@ fn openssh(side: Side) -> (Side, String, Option<String>) {
     (side, "OpenSSH_9.2p1".to_owned(), Some(hassh.to_owned()))
 }
 
-/// The length of the first line.
+/// Returns the length of the first line.
 fn line_len(bytes: &[u8]) -> usize {
     Identification::parse(bytes).unwrap().unwrap().consumed
 }
@@ -223,7 +223,7 @@ fn other_protocols_take_no_memory() {
 }
 
 proptest! {
-    /// Segments of any length, in any order within a window, some of them twice.
+    /// Splits the streams into segments of any length, in any order within a window, some of them repeated.
     #[test]
     fn order_and_segmentation_change_nothing(
         lens in prop::collection::vec(1_usize..400, 2..40), order in any::<u64>(), both in any::<bool>(),

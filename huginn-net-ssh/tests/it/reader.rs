@@ -1,4 +1,4 @@
-//! The reader of one direction, over bytes of real programs and hostile ones.
+//! The reader of one direction, on recorded and on hostile bytes.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -19,7 +19,7 @@ const STREAMS: [&[u8]; 3] = [
     include_bytes!("../../streams/dropbear-client.bin"),
 ];
 
-/// The messages in these pieces, and whether they ended in an error.
+/// Returns the messages in these pieces, and whether the reader failed.
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<SshMessage<'static>>, bool) {
     let (mut reader, mut messages) = (SshReader::new(), Vec::new());
     for piece in pieces {
@@ -39,7 +39,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<SshMessage<'stat
     (messages, false)
 }
 
-/// Cuts bytes at these positions.
+/// Splits bytes at these positions.
 fn cut(bytes: &[u8], mut cuts: Vec<prop::sample::Index>) -> Vec<&[u8]> {
     let mut at: Vec<usize> = cuts.drain(..).map(|cut| cut.index(bytes.len() + 1)).collect();
     at.sort_unstable();
@@ -53,7 +53,7 @@ fn cut(bytes: &[u8], mut cuts: Vec<prop::sample::Index>) -> Vec<&[u8]> {
     pieces
 }
 
-/// Bytes as a peer may send them: real ones, with lines and packets before them, and with changes.
+/// Generates the bytes of a peer: recorded ones, with lines and packets before them, and with changes.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let lines =
         prop::collection::vec("[a-z S]{0,9}\r?\n", 0..4).prop_map(|lines| lines.concat().into_bytes());
@@ -156,7 +156,7 @@ fn buffers_no_other_lines() {
     for _ in 0..MAX_LINE_LEN {
         reader.push(b"x", &mut |_| {}).unwrap();
     }
-    assert!(reader.awaits_identification() && reader.buffered_bytes() < 64);
+    assert!(reader.expects_identification() && reader.buffered_bytes() < 64);
     assert_eq!(reader.push(b"x", &mut |_| {}), Err(SshError::LineTooLong { line: 1 }));
 }
 

@@ -56,7 +56,7 @@ impl HelloJoiner {
         message.push(fragment, refused)
     }
 
-    /// Memory of incomplete messages, in bytes.
+    /// Returns the memory used by incomplete messages, in bytes.
     pub(super) fn buffered_bytes(&self) -> usize {
         let messages = [&self.latest, &self.before].into_iter().flatten();
         messages.filter_map(|message| message.joining.as_ref()).fold(0, |sum, joining| {

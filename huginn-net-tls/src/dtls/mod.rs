@@ -64,7 +64,7 @@ impl DtlsFlow {
         }
     }
 
-    /// Memory of incomplete messages, in bytes.
+    /// Returns the memory used by incomplete messages, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.client.buffered_bytes().saturating_add(self.server.buffered_bytes())
     }

@@ -190,9 +190,9 @@ fn finds_hellos_in_turn_and_capwap() {
 fn message_type_identifies_sender() {
     let body = client_hello(1, b"");
     let first = whole(CLIENT_HELLO, 0, &body);
-    let with = |place: usize, byte: u8| {
+    let with = |position: usize, byte: u8| {
         let mut datagram = first.clone();
-        datagram[place] = byte;
+        datagram[position] = byte;
         datagram
     };
     let cases = [
@@ -216,12 +216,12 @@ fn message_type_identifies_sender() {
 fn ignores_contradictory_lengths() {
     let body = client_hello(1, b"");
     let good = fragment(CLIENT_HELLO, 0, &body, 0, body.len());
-    let with = |place: usize, bytes: &[u8]| {
+    let with = |position: usize, bytes: &[u8]| {
         let mut fragment = good.clone();
-        fragment[place..place + bytes.len()].copy_from_slice(bytes);
+        fragment[position..position + bytes.len()].copy_from_slice(bytes);
         record(22, 0, &fragment)
     };
-    let lies = [
+    let malformed = [
         with(1, &[0xff; 3]),
         with(1, &[0, 0, 33]),
         with(1, &[2, 0, 0]),
@@ -231,12 +231,12 @@ fn ignores_contradictory_lengths() {
         with(9, &[0, 0, 0]),
         record(22, 0, &good)[..13].to_vec(),
     ];
-    for lie in lies {
+    for datagram in malformed {
         let mut flow_under_test = TestFlow::default();
-        flow_under_test.client(&lie);
-        assert_eq!(flow_under_test.found.len(), 0, "{lie:02x?}");
+        flow_under_test.client(&datagram);
+        assert_eq!(flow_under_test.found.len(), 0, "{datagram:02x?}");
         flow_under_test.client(&record(22, 0, &good));
-        assert_eq!(flow_under_test.found.len(), 1, "after {lie:02x?}");
+        assert_eq!(flow_under_test.found.len(), 1, "after {datagram:02x?}");
     }
 }
 

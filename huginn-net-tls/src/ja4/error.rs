@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why a text is not a JA4 or raw JA4. Offsets are in bytes from the start of the text.
+/// Error of parsing a JA4 or raw JA4. Offsets are in bytes from the start of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Ja4ParseError {

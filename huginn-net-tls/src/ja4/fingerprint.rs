@@ -56,11 +56,11 @@ impl fmt::Display for Ja4 {
         let mut text = [b'_'; Self::LEN];
         let (head, hashes) = text.split_at_mut(Ja4Head::LEN);
         head.copy_from_slice(self.head.as_bytes());
-        for (place, hash) in hashes
+        for (target, hash) in hashes
             .chunks_exact_mut(Ja4Hash::LEN.saturating_add(1))
             .zip([self.cipher_hash, self.extension_hash])
         {
-            if let Some((_separator, digits)) = place.split_first_mut() {
+            if let Some((_separator, digits)) = target.split_first_mut() {
                 digits.copy_from_slice(&hash.digits());
             }
         }
@@ -125,8 +125,8 @@ impl Ja4Hash {
 
     fn digits(self) -> [u8; Self::LEN] {
         let mut digits = [0; Self::LEN];
-        for (place, byte) in digits.chunks_exact_mut(2).zip(self.0) {
-            place.copy_from_slice(&hex::digits_of_byte(byte));
+        for (target, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            target.copy_from_slice(&hex::digits_of_byte(byte));
         }
         digits
     }

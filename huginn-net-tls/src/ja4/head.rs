@@ -101,14 +101,14 @@ impl Ja4Head {
         [*version_0, *version_1] = scan_version(scanner)?;
         *server_name = scanner.take_if(Ja4Field::ServerName, |byte| b"di".contains(&byte))?;
         let [ciphers_0, ciphers_1, extensions_0, extensions_1] = ciphers;
-        for place in [ciphers_0, ciphers_1] {
-            *place = scanner.take_if(Ja4Field::CipherCount, |byte| byte.is_ascii_digit())?;
+        for target in [ciphers_0, ciphers_1] {
+            *target = scanner.take_if(Ja4Field::CipherCount, |byte| byte.is_ascii_digit())?;
         }
-        for place in [extensions_0, extensions_1] {
-            *place = scanner.take_if(Ja4Field::ExtensionCount, |byte| byte.is_ascii_digit())?;
+        for target in [extensions_0, extensions_1] {
+            *target = scanner.take_if(Ja4Field::ExtensionCount, |byte| byte.is_ascii_digit())?;
         }
-        for place in [alpn_0, alpn_1] {
-            *place = scanner.take_if(Ja4Field::Alpn, |byte| byte.is_ascii_alphanumeric())?;
+        for target in [alpn_0, alpn_1] {
+            *target = scanner.take_if(Ja4Field::Alpn, |byte| byte.is_ascii_alphanumeric())?;
         }
         Ok(Self { text })
     }

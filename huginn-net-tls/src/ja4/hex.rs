@@ -37,8 +37,8 @@ pub(super) const fn list_len(numbers: usize) -> usize {
 
 /// Overwrites the numbers of a list.
 pub(super) fn overwrite_list(text: &mut [u8], numbers: impl Iterator<Item = u16>) {
-    for (place, number) in text.chunks_mut(5).zip(numbers) {
-        if let Some(digits) = place.first_chunk_mut() {
+    for (target, number) in text.chunks_mut(5).zip(numbers) {
+        if let Some(digits) = target.first_chunk_mut() {
             *digits = hex_digits(number);
         }
     }

@@ -90,7 +90,7 @@ impl Ja4Raw {
 
     /// Creates a value from its text, the head to fill in, and the lengths of the first two lists.
     fn from_text(mut text: Vec<u8>, head: Ja4Head, lists: [usize; 2]) -> Self {
-        text.first_chunk_mut().into_iter().for_each(|place| *place = *head.as_bytes());
+        text.first_chunk_mut().into_iter().for_each(|target| *target = *head.as_bytes());
         let [cipher_suites, _] = lists;
         let end = (Ja4Head::LEN + 1).saturating_add(hex::list_len(cipher_suites));
         let cipher_hash = Ja4Hash::from_list(text.get(Ja4Head::LEN + 1..end).unwrap_or_default());
@@ -116,8 +116,8 @@ impl Ja4Raw {
     pub(crate) fn reordered(&self, extensions: impl Iterator<Item = u16>) -> Self {
         let Parts { text, ja4, cipher_suites, extensions: count, .. } = &*self.0;
         let mut text = text.clone().into_bytes();
-        let place = text.get_mut(start_of_extensions(*cipher_suites)..).unwrap_or_default();
-        hex::overwrite_list(place, extensions);
+        let target = text.get_mut(start_of_extensions(*cipher_suites)..).unwrap_or_default();
+        hex::overwrite_list(target, extensions);
         Self::with_hash(text, ja4.head(), ja4.cipher_hash(), [*cipher_suites, *count])
     }
 

@@ -50,7 +50,7 @@ impl OpenVpnFlow {
         }
     }
 
-    /// Memory of buffered packets and incomplete messages, in bytes.
+    /// Returns the memory used by buffered packets and incomplete messages, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.streams.buffered_bytes()
     }

@@ -32,7 +32,7 @@ pub(super) enum Kind {
     Control,
     /// Tunnel data, after the handshake.
     Data,
-    /// Irrelevant here: an acknowledgement, a soft reset, an encrypted control channel.
+    /// A packet without a hello: an acknowledgement, a soft reset, an encrypted control channel.
     Other,
 }
 

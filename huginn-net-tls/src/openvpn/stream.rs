@@ -66,7 +66,7 @@ impl OpenVpnStream {
         self.in_use || self.session.as_ref().is_some_and(|(_, stream)| stream.has_ended())
     }
 
-    /// Memory of buffered packets and incomplete messages, in bytes.
+    /// Returns the memory used by buffered packets and incomplete messages, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         let session = self.session.as_ref().map_or(0, |(_, stream)| stream.buffered_bytes());
         session.saturating_add(self.partial.capacity())

@@ -127,24 +127,24 @@ fn skips_data_until_next_session() {
     );
 }
 
-/// The client's hello in one packet, twice, with a server packet between.
+/// Sends the client's hello twice, each in one packet, with a server packet between.
 #[test]
-fn second_hello_is_retry_unless_server_accepted() {
+fn second_hello_is_retry_unless_server_answered() {
     const SERVER: u8 = 8;
     let hello = hello();
     let retry_request = crate::datagram::tests::retry_request_record();
-    for (of_server, retry) in [(None, true), (Some(&b""[..]), false), (Some(&retry_request[..]), true)] {
+    for (server_message, retry) in [(None, true), (Some(&b""[..]), false), (Some(&retry_request[..]), true)] {
         let mut flow_under_test = TestFlow::default();
         flow_under_test.client(&packet(7, 1, 0, &[], 0, &[]));
         flow_under_test.client(&packet(4, 1, 0, &[], 1, &hello));
-        if let Some(tls) = of_server {
+        if let Some(tls) = server_message {
             flow_under_test.push(Side::Server, &packet(SERVER, 9, 0, &[0], 0, &[]));
             flow_under_test.push(Side::Server, &packet(4, 9, 0, &[1], 1, tls));
         }
         flow_under_test.client(&packet(4, 1, 0, &[], 2, &hello));
         flow_under_test.client(&packet(4, 1, 0, &[], 3, &hello));
-        let of_client = flow_under_test.found.iter().filter(|(side, ..)| *side == Side::Client);
-        assert_eq!(of_client.map(|(_, _, retry)| *retry).collect::<Vec<_>>(), [false, retry]);
+        let client_hellos = flow_under_test.found.iter().filter(|(side, ..)| *side == Side::Client);
+        assert_eq!(client_hellos.map(|(_, _, retry)| *retry).collect::<Vec<_>>(), [false, retry]);
         assert!(flow_under_test.found.iter().all(|(side, _, retry)| *side == Side::Client || !*retry));
     }
 }
@@ -207,8 +207,8 @@ fn rejects_other_stream_before_full_packet() {
     for port in [2083_u16, 4099, 8333, 8443, 14443, 16443] {
         let request = [&[4, 1][..], &port.to_be_bytes(), &[192, 0, 2, 1, 0]].concat();
         let stream = [&request[..], &hello].concat();
-        let told = (0..stream.len()).find(|len| stream_probe(&stream[..*len]) == Probe::No);
-        assert!(told.is_some_and(|len| len < 140), "port {port}: {told:?}");
+        let rejected_len = (0..stream.len()).find(|len| stream_probe(&stream[..*len]) == Probe::No);
+        assert!(rejected_len.is_some_and(|len| len < 140), "port {port}: {rejected_len:?}");
     }
 }
 
@@ -252,10 +252,10 @@ proptest! {
     #[test]
     fn arbitrary_stream_is_bounded_and_never_panics(
         pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..20),
-        spoilt in any::<prop::sample::Index>(),
+        corrupted in any::<prop::sample::Index>(),
     ) {
         let (mut reader, mut start) = (OpenVpnStream::default(), dialogue(TCP)[0].1.to_vec());
-        *spoilt.get_mut(&mut start[..]) ^= 1;
+        *corrupted.get_mut(&mut start[..]) ^= 1;
         let _ = stream_probe(&start);
         for piece in [start].iter().chain(&pieces) {
             reader.push(piece, &mut |_| {});

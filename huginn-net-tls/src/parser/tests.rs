@@ -1,4 +1,4 @@
-//! Shortcuts of the parser change nothing.
+//! Summaries of first segments change neither events nor counters.
 
 use huginn_net_core::{ParserSlot, StreamCounters, StreamFlow, TcpFlags, TcpHeader};
 use proptest::prelude::*;
@@ -44,18 +44,18 @@ impl StreamParser for Plain {
 type Segment<'a> = (Side, TcpFlags, u32, u32, &'a [u8]);
 type Observed = (Vec<(usize, Side, TlsEvent)>, TlsCounters, StreamCounters, bool);
 
-/// The events of segments, each with the place of its segment, the counters, and whether the flow is done.
+/// Returns the events of segments, each with the index of its segment, the counters, and whether the flow is done.
 fn observe<P: StreamParser<Event = TlsEvent, Counters = TlsCounters>>(segments: &[Segment<'_>]) -> Observed {
     let mut flow = StreamFlow::<ParserSlot<P>>::default();
     let (mut events, mut counters, mut streams) =
         (Vec::new(), TlsCounters::default(), StreamCounters::default());
     let mut is_done = false;
-    for (place, &(sender, flags, seq, ack, payload)) in segments.iter().enumerate() {
+    for (position, &(sender, flags, seq, ack, payload)) in segments.iter().enumerate() {
         let tcp = TcpHeader { src_port: 1, dst_port: 2, seq, ack, flags, window: 0, urgent: 0, options: &[] };
         let new_parser = || ParserSlot::new(true);
         let interest =
             flow.on_segment(&tcp, payload, sender, &mut streams, new_parser, &mut |parser, input| {
-                parser.on_data(input, &mut counters, &mut |side, event| events.push((place, side, event)));
+                parser.on_data(input, &mut counters, &mut |side, event| events.push((position, side, event)));
             });
         is_done = interest == huginn_net_core::Interest::Done;
     }
@@ -63,7 +63,7 @@ fn observe<P: StreamParser<Event = TlsEvent, Counters = TlsCounters>>(segments: 
 }
 
 proptest! {
-    /// Whatever comes before a ClientHello in one segment, and after it.
+    /// Adds arbitrary bytes before and after a ClientHello in one segment.
     #[test]
     fn summarizing_first_segment_changes_no_event(
         syns in prop::collection::vec((any::<bool>(), any::<bool>(), 95_u32..105), 0..3),
@@ -111,10 +111,10 @@ proptest! {
             }
             rest = behind;
         }
-        let place = begin + swap.index(segments.len() - begin);
+        let position = begin + swap.index(segments.len() - begin);
         // Without a SYN, the connection begins with the first segment captured.
-        if place > begin + usize::from(!syn) {
-            segments.swap(place, place - 1);
+        if position > begin + usize::from(!syn) {
+            segments.swap(position, position - 1);
         }
         let whole: [Segment<'_>; 1] = [(Side::Client, TcpFlags::ACK, 100, 500, CURL)];
         let events = |(events, ..): Observed| {

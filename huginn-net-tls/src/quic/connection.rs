@@ -35,8 +35,8 @@ pub(super) struct Identity {
     /// Destination connection id of the client's first packet: the keys of both sides in all versions derive from it.
     destination: ConnectionId,
     /// The connection ids that client and server chose.
-    of_client: ConnectionId,
-    of_server: Option<ConnectionId>,
+    client_id: ConnectionId,
+    server_id: Option<ConnectionId>,
     /// The connection id in the server's Retry, for the following connection.
     retry: Option<ConnectionId>,
     hello: Option<HelloId>,
@@ -84,11 +84,11 @@ impl Connection {
         scratch: &'s mut Vec<u8>,
     ) -> Option<(Self, CryptoFrames<'s>)> {
         let reserved = if is_reserved(packet.version) {
-            let opens = |protection: &&Protection| {
+            let decrypts = |protection: &&Protection| {
                 let keys = Keys::derive(protection, packet.destination, Side::Client);
                 keys.is_some_and(|keys| keys.open(packet, None, scratch).is_some())
             };
-            Some(Protection::candidates_for_reserved(*packet.bytes.first()?).find(opens)?)
+            Some(Protection::candidates_for_reserved(*packet.bytes.first()?).find(decrypts)?)
         } else {
             None
         };
@@ -102,8 +102,8 @@ impl Connection {
             identity: Identity {
                 client,
                 destination: ConnectionId::new(packet.destination),
-                of_client: ConnectionId::new(packet.source),
-                of_server: None,
+                client_id: ConnectionId::new(packet.source),
+                server_id: None,
                 retry: None,
                 hello: None,
             },
@@ -155,7 +155,7 @@ impl Connection {
         let opened = keys.open(packet, direction.largest, scratch)?;
         direction.largest = direction.largest.max(Some(opened.number));
         if !by_client {
-            self.identity.of_server = Some(ConnectionId::new(packet.source));
+            self.identity.server_id = Some(ConnectionId::new(packet.source));
         }
         Some(CryptoFrames::new(scratch.get(opened.frames)?, protection.frames))
     }
@@ -227,7 +227,7 @@ impl Connection {
         self.answered && client.hellos >= expected || client.ended && client.hellos == 0
     }
 
-    /// Memory of buffered pieces and incomplete messages, in bytes.
+    /// Returns the memory used by buffered pieces and incomplete messages, in bytes.
     #[cfg(feature = "packets")]
     pub(super) fn buffered_bytes(&self) -> usize {
         self.sent_by_client
@@ -246,9 +246,9 @@ impl Identity {
     pub(super) fn matches(&self, packet: &Initial<'_>, sender: Side) -> bool {
         let to = |id: &ConnectionId| id.bytes() == packet.destination;
         if sender == self.client {
-            to(&self.destination) || self.of_server.as_ref().is_some_and(to)
+            to(&self.destination) || self.server_id.as_ref().is_some_and(to)
         } else {
-            to(&self.of_client)
+            to(&self.client_id)
         }
     }
 }
@@ -280,16 +280,16 @@ impl CryptoStream {
             if outcome.is_err() {
                 return;
             }
-            let mut stray = None;
+            let mut unexpected = None;
             outcome = joiner.push(bytes, &mut |message| match message.first() {
-                Some(&found) if found != kind => stray = Some(found),
-                _ if *hellos >= MAX_HELLOS_PER_CONNECTION || stray.is_some() => {}
+                Some(&found) if found != kind => unexpected = Some(found),
+                _ if *hellos >= MAX_HELLOS_PER_CONNECTION || unexpected.is_some() => {}
                 _ => {
                     *hellos = hellos.saturating_add(1);
                     each(message, *hellos);
                 }
             });
-            if let Some(kind) = stray {
+            if let Some(kind) = unexpected {
                 outcome = Err(TlsError::NotHello(kind));
             }
         });

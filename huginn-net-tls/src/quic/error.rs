@@ -2,7 +2,7 @@
 
 use huginn_net_wire::Truncated;
 
-/// Why a QUIC packet cannot be read.
+/// Error of parsing or decrypting a QUIC packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QuicError {
@@ -22,7 +22,7 @@ pub enum QuicError {
         len: usize,
     },
     /// A damaged Initial packet, or one whose keys derive from a packet that was not captured.
-    #[error("QUIC: Initial packet that none of the keys known opens")]
+    #[error("QUIC: Initial packet that no known key decrypts")]
     Sealed,
     /// A frame that is not allowed in an Initial packet (RFC 9000, section 12.4).
     #[error("QUIC: at offset {offset}: frame of type {kind:#x} in an Initial packet")]
@@ -45,7 +45,7 @@ pub enum QuicError {
         window: usize,
     },
     /// Too many Initial packets, too many that no key decrypts, or too many other packets.
-    #[error("QUIC: given up after {packets} Initial packets, and {sealed} that no key opened")]
+    #[error("QUIC: given up after {packets} Initial packets, and {sealed} that no key decrypted")]
     GivenUp {
         /// Initial packets of the connection.
         packets: u16,

@@ -31,7 +31,7 @@ pub(crate) struct QuicFlow {
 
 #[derive(Debug, Default)]
 enum State {
-    /// No connection was seen.
+    /// Before the first connection.
     #[default]
     Fresh,
     Open(Box<Connection>),
@@ -49,7 +49,7 @@ struct Early {
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(
     not(feature = "packets"),
-    expect(dead_code, reason = "a reader of one client needs the message alone")
+    expect(dead_code, reason = "a reader of one client needs only the message")
 )]
 pub(crate) struct Found<'a> {
     pub(crate) sender: Side,
@@ -79,7 +79,7 @@ impl QuicFlow {
     }
 
     /// Whether a hello was found.
-    pub(crate) const fn has_told(&self) -> bool {
+    pub(crate) const fn has_found_hello(&self) -> bool {
         self.hellos > 0
     }
 
@@ -268,12 +268,12 @@ impl QuicFlow {
     }
 
     fn give_up(&mut self, report: &mut impl FnMut(Result<(), TlsError>)) {
-        let told = match &self.state {
+        let has_client_hello = match &self.state {
             State::Fresh => false,
             State::Open(connection) => connection.has_client_hello(),
             State::Over(_) => true,
         };
-        if !told && !self.given_up {
+        if !has_client_hello && !self.given_up {
             self.given_up = true;
             report(Err(QuicError::GivenUp { packets: self.packets, sealed: self.sealed }.into()));
         }

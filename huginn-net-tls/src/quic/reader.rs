@@ -39,13 +39,13 @@ impl ClientInitials {
         Self::default()
     }
 
-    /// Parses the next datagram (the UDP payload). Returns the ClientHello when it is complete; later a second one, if
-    /// the server requested it, and those of further connections.
+    /// Parses the next datagram (the UDP payload). Returns the ClientHello when it is complete; later a second one, if the
+    /// server requested it, and the hellos of further connections.
     ///
     /// If a datagram completes two hellos, the next call returns the second one, even for an empty datagram.
     ///
     /// # Errors
-    /// [`TlsError`] if a packet of the datagram cannot be read, or a hello is malformed. Later datagrams may succeed
+    /// [`TlsError`] if a packet of the datagram is invalid, or a hello is malformed. Later datagrams may succeed
     /// unless the reader [has given up](Self::has_given_up).
     pub fn push(&mut self, datagram: &[u8]) -> Result<Option<ClientHello<'static>>, TlsError> {
         let mut failure = None;

@@ -25,7 +25,7 @@ pub(crate) fn probe(bytes: &[u8]) -> Probe {
     let Some(in_record) = announced.map(usize::from) else { return Probe::No };
     let wanted = HEADER_LEN.saturating_add(in_record).min(PROBE_LEN);
     let head = bytes.get(..wanted).unwrap_or(bytes);
-    let may_be = |place: usize, test: fn(u8) -> bool| head.get(place).is_none_or(|byte| test(*byte));
+    let may_be = |index: usize, test: fn(u8) -> bool| head.get(index).is_none_or(|byte| test(*byte));
     let fits = may_be(0, |kind| kind == HANDSHAKE)
         && may_be(1, |major| major == MAJOR)
         && may_be(HEADER_LEN, |kind| matches!(kind, CLIENT_HELLO | SERVER_HELLO))
@@ -97,7 +97,7 @@ impl RecordReader {
         self.position == 0
     }
 
-    /// Memory of an incomplete message, in bytes.
+    /// Returns the memory used by an incomplete message, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.joiner.buffered_bytes()
     }
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(probe(&whole), Probe::Yes);
         // The addresses 22.3.1.64 and 1.1.0.8, and two ports.
         assert_eq!(probe(&[22, 3, 1, 64, 1, 1, 0, 8, 0x9c, 0x40, 1, 0xbb]), Probe::No);
-        for (place, byte, expected) in [
+        for (index, byte, expected) in [
             (1, 2, Probe::No),
             (2, 5, Probe::Yes),
             (2, 0x10, Probe::Yes),
@@ -128,8 +128,8 @@ mod tests {
             (9, 0x7f, Probe::Yes),
         ] {
             let mut bytes = whole.clone();
-            bytes[place] = byte;
-            assert_eq!(probe(&bytes), expected, "byte {place}");
+            bytes[index] = byte;
+            assert_eq!(probe(&bytes), expected, "byte {index}");
         }
         let in_records_of_a_byte = [22, 3, 3, 0, 1, 1, 22, 3, 3, 0, 1, 0];
         assert_eq!(probe(&in_records_of_a_byte), Probe::Yes);

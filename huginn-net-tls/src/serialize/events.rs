@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 use crate::{ClientHello, TlsClient, TlsEvent, TlsServer};
 
-/// The fields of the [hello](ClientHello), and `retry`: whether it is the second one, which the server asked for.
+/// Serializes the fields of the [hello](ClientHello), and `retry`: whether it is the second one, requested by the server.
 impl Serialize for TlsClient {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -17,14 +17,14 @@ impl Serialize for TlsClient {
     }
 }
 
-/// The fields of the [hello](crate::ServerHello).
+/// Serializes the fields of the [hello](crate::ServerHello).
 impl Serialize for TlsServer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.hello.serialize(serializer)
     }
 }
 
-/// `event` (`tls_client` or `tls_server`), and the fields of the hello.
+/// Serializes `event` (`tls_client` or `tls_server`), and the fields of the hello.
 impl Serialize for TlsEvent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! `tls-parser` reads the same out of a well-formed hello: of those in captures, and of generated ones.
+//! Compares the parser with `tls-parser` on well-formed hellos, captured and generated.
 #![allow(clippy::arithmetic_side_effects, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "../../../benches/hellos.rs"]
@@ -55,7 +55,8 @@ fn compare(hello: &ClientHello<'_>) {
     }
 }
 
-/// What tls-parser calls GREASE has a type of its own; `0a1a`, which is none (RFC 8701), counts as such there.
+/// Converts a GREASE extension of tls-parser, which has a type of its own. tls-parser also counts `0a1a` as GREASE, which
+/// RFC 8701 does not.
 fn kind(extension: &TlsExtension<'_>) -> u16 {
     match extension {
         TlsExtension::Grease(kind, _) => *kind,
@@ -102,7 +103,7 @@ fn contents(message: &[u8]) -> TlsClientHelloContents<'_> {
 }
 
 prop_compose! {
-    /// A ClientHello (RFC 8446, section 4.1.2).
+    /// Builds a ClientHello (RFC 8446, section 4.1.2).
     fn any_message()(
         version in any::<u16>(),
         random in any::<[u8; 32]>(),
@@ -120,23 +121,24 @@ prop_compose! {
     }
 }
 
-/// An extension that holds what its type asks for.
+/// An extension with the contents that its type requires.
 fn any_extension() -> impl Strategy<Value = Vec<u8>> {
     let bytes = |lengths| vec(any::<u8>(), lengths);
     let names = vec(bytes(1..20).prop_map(|name| prefixed(1, &name)), 1..4).prop_map(|names| names.concat());
     prop_oneof![
-        bytes(0..20).prop_map(|name| of(0, prefixed(2, &[vec![0], prefixed(2, &name)].concat()))),
-        numbers(0..20).prop_map(|groups| of(10, prefixed(2, &groups))),
-        bytes(0..4).prop_map(|formats| of(11, prefixed(1, &formats))),
-        numbers(0..30).prop_map(|schemes| of(13, prefixed(2, &schemes))),
-        names.prop_map(|names| of(16, prefixed(2, &names))),
-        numbers(1..8).prop_map(|versions| of(43, prefixed(1, &versions))),
-        bytes(0..300).prop_map(|padding| of(21, padding)),
-        bytes(0..300).prop_map(|ticket| of(35, ticket)),
-        bytes(0..300).prop_map(|shares| of(51, shares)),
-        prop_oneof![Just(22), Just(23), Just(49)].prop_map(|kind| of(kind, Vec::new())),
-        (0_u16..16, bytes(0..3)).prop_map(|(n, data)| of(0x0a0a + n * 0x1010, data)),
-        (0x4000_u16..0xfd00, bytes(0..30)).prop_map(|(kind, data)| of(kind, data)),
+        bytes(0..20)
+            .prop_map(|name| extension_bytes(0, prefixed(2, &[vec![0], prefixed(2, &name)].concat()))),
+        numbers(0..20).prop_map(|groups| extension_bytes(10, prefixed(2, &groups))),
+        bytes(0..4).prop_map(|formats| extension_bytes(11, prefixed(1, &formats))),
+        numbers(0..30).prop_map(|schemes| extension_bytes(13, prefixed(2, &schemes))),
+        names.prop_map(|names| extension_bytes(16, prefixed(2, &names))),
+        numbers(1..8).prop_map(|versions| extension_bytes(43, prefixed(1, &versions))),
+        bytes(0..300).prop_map(|padding| extension_bytes(21, padding)),
+        bytes(0..300).prop_map(|ticket| extension_bytes(35, ticket)),
+        bytes(0..300).prop_map(|shares| extension_bytes(51, shares)),
+        prop_oneof![Just(22), Just(23), Just(49)].prop_map(|kind| extension_bytes(kind, Vec::new())),
+        (0_u16..16, bytes(0..3)).prop_map(|(n, data)| extension_bytes(0x0a0a + n * 0x1010, data)),
+        (0x4000_u16..0xfd00, bytes(0..30)).prop_map(|(kind, data)| extension_bytes(kind, data)),
     ]
 }
 
@@ -144,11 +146,11 @@ fn numbers(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u8>> {
     vec(any::<[u8; 2]>(), count).prop_map(|numbers| numbers.concat())
 }
 
-fn of(kind: u16, data: Vec<u8>) -> Vec<u8> {
+fn extension_bytes(kind: u16, data: Vec<u8>) -> Vec<u8> {
     [kind.to_be_bytes().to_vec(), prefixed(2, &data)].concat()
 }
 
-/// Bytes after their length in `width` bytes.
+/// Prefixes bytes with their length in `width` bytes.
 fn prefixed(width: usize, bytes: &[u8]) -> Vec<u8> {
     let len = u32::try_from(bytes.len()).unwrap().to_be_bytes();
     [len.get(4 - width..).unwrap(), bytes].concat()

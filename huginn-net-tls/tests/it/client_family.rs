@@ -1,4 +1,4 @@
-//! Whose the hellos of `captures/` are: those of two browsers are known, and those of other programs nobody's.
+//! Client families of the hellos in `captures/`: two browsers have a family, other programs have none.
 #![allow(clippy::arithmetic_side_effects, clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use huginn_net_capture::CaptureReader;
 use huginn_net_core::Event;
 use huginn_net_tls::{ClientFamily, HuginnNetTls, TlsEvent};
 
-/// How many hellos of a capture are of which family.
+/// Counts the hellos of a capture by family.
 fn families(capture: &str) -> BTreeMap<Option<String>, usize> {
     let path = crate::captures::path(capture);
     let mut events: Vec<Event<TlsEvent>> = Vec::new();

@@ -1,4 +1,4 @@
-//! ClientHellos and ServerHellos as bytes: what is read of good ones, and of those that lie.
+//! Parsing of valid and malformed ClientHellos and ServerHellos.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -11,12 +11,12 @@ use huginn_net_tls::{
 };
 use proptest::prelude::*;
 
-/// A number of `width` bytes.
+/// Encodes a number in `width` bytes.
 fn number(value: usize, width: usize) -> Vec<u8> {
     value.to_be_bytes()[size_of::<usize>() - width..].to_vec()
 }
 
-/// Bytes after their length in `width` bytes.
+/// Prefixes bytes with their length in `width` bytes.
 fn prefixed(width: usize, bytes: &[u8]) -> Vec<u8> {
     [number(bytes.len(), width), bytes.to_vec()].concat()
 }
@@ -29,12 +29,12 @@ fn extension(kind: u16, data: &[u8]) -> Vec<u8> {
     [kind.to_be_bytes().to_vec(), prefixed(2, data)].concat()
 }
 
-/// What comes before the extensions (RFC 8446, section 4.1.2): a session id of two bytes, the suites 1301 and 0a0a.
+/// The fields before the extensions (RFC 8446, section 4.1.2): a session id of two bytes, the suites 1301 and 0a0a.
 fn before_extensions() -> Vec<u8> {
     [&[3, 3][..], &[7; 32], &[2, 8, 9], &[0, 4, 0x13, 0x01, 0x0a, 0x0a], &[1, 0]].concat()
 }
 
-/// A ClientHello with this block of extensions.
+/// Builds a ClientHello with this block of extensions.
 fn hello(extensions: &[u8]) -> Vec<u8> {
     message(1, &[before_extensions(), prefixed(2, extensions)].concat())
 }
@@ -96,7 +96,7 @@ fn dtls_has_a_cookie() {
     assert_eq!(hello.cipher_suites().next(), Some(0x1301));
 }
 
-/// The version that JA4 prints for a hello with these `supported_versions`.
+/// Returns the JA4 version of a hello with these `supported_versions`.
 fn version(offered: &[u8], transport: Transport) -> &'static str {
     let bytes = hello(&extension(43, &prefixed(1, offered)));
     let mut bytes = bytes;

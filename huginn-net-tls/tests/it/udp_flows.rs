@@ -1,4 +1,4 @@
-//! UDP flows: what opens them, and who is the client.
+//! UDP flows: the datagrams that start a flow, and the choice of the client.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
@@ -11,12 +11,12 @@ use huginn_net_tls::{HuginnNetTls, TlsEvent, Transport};
 
 /// RFC 9001, appendix A.2: a client's Initial packet with a hello for `example.com`.
 const QUIC: &[u8] = include_bytes!("../../src/quic/testdata/rfc9001-a2-client-initial.bin");
-/// Recorded from OpenSSL: each datagram behind its sender (0: the client) and its length.
+/// Recorded from OpenSSL: each datagram follows its sender (0: the client) and its length.
 const DTLS: &[u8] = include_bytes!("../../hellos/dtls-openssl-fragments.bin");
-/// As long as a hard reset of OpenVPN, and none.
+/// As long as a hard reset packet of OpenVPN, but not a valid one.
 const FALSE_RESET: [u8; 14] = [0x38, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0];
 
-/// What is reported of datagrams between two ports: the transport, the subject and the client's port.
+/// Returns the transport, subject and client port of each hello reported between two ports.
 fn reported(datagrams: &[(Side, &[u8])], client: u16, server: u16) -> Vec<(Transport, Side, u16)> {
     let mut analyzer = HuginnNetTls::builder().build();
     let mut events: Vec<Event<TlsEvent>> = Vec::new();
@@ -63,33 +63,33 @@ fn dialogue(mut bytes: &[u8]) -> Vec<(Side, &[u8])> {
     datagrams
 }
 
-/// Anybody may send datagrams with the addresses of others.
+/// Any host can send datagrams with a spoofed source address.
 #[test]
 fn misdetected_datagram_does_not_hide_other_carrier() {
     let (quic, dtls) = ((Side::Client, QUIC), dialogue(DTLS));
-    let of_quic = reported(&[quic], 50_000, 443);
-    assert_eq!(of_quic, [(Transport::Quic, Side::Client, 50_000)]);
-    assert_eq!(reported(&[(Side::Client, &FALSE_RESET[..]), quic], 50_000, 443), of_quic);
+    let quic_hellos = reported(&[quic], 50_000, 443);
+    assert_eq!(quic_hellos, [(Transport::Quic, Side::Client, 50_000)]);
+    assert_eq!(reported(&[(Side::Client, &FALSE_RESET[..]), quic], 50_000, 443), quic_hellos);
 
-    let of_dtls = reported(&dtls, 50_000, 443);
-    assert_eq!(of_dtls.len(), 3);
+    let dtls_hellos = reported(&dtls, 50_000, 443);
+    assert_eq!(dtls_hellos.len(), 3);
     let mut sealed = QUIC.to_vec();
     if let Some(byte) = sealed.last_mut() {
         *byte ^= 1;
     }
     for junk in [&sealed[..], &FALSE_RESET] {
         let datagrams = [&[(Side::Client, junk)][..], &dtls].concat();
-        assert_eq!(reported(&datagrams, 50_000, 443), of_dtls);
+        assert_eq!(reported(&datagrams, 50_000, 443), dtls_hellos);
     }
     let datagrams = [&dtls[..], &[quic]].concat();
-    assert_eq!(reported(&datagrams, 50_000, 443), of_dtls, "it has told what it is");
+    assert_eq!(reported(&datagrams, 50_000, 443), dtls_hellos, "the carrier is already known");
 }
 
-/// A flow that is met in the middle may begin with what the server sent.
+/// A capture that starts in the middle of a flow may begin with a datagram from the server.
 #[test]
 fn well_known_port_is_server() {
     for (client, server) in [(50_000, 443), (443, 500), (50_000, 8443), (443, 50_000)] {
-        // Where the client has the well-known port, it is taken for the server.
+        // A client on a well-known port is taken for the server.
         let swapped = client < 1024 && server >= 1024;
         let found = reported(&[(Side::Client, QUIC)], client, server);
         let (sender, port) = if swapped { (Side::Server, server) } else { (Side::Client, client) };

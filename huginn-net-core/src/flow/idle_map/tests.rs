@@ -88,7 +88,7 @@ fn evicts_oldest_at_memory_limit() {
     assert_eq!(
         (table.counters().entries, table.counters().buffered_bytes),
         (0, 0),
-        "one that is too big alone goes"
+        "an entry above the limit is evicted"
     );
     table.insert(FlowKey::numbered(9), at(0), 9);
     table.clear();
@@ -111,7 +111,7 @@ fn full_partition_evicts_only_its_own_entries() {
     slots.iter().for_each(|slot| table.set_buffered_bytes(*slot, 600));
     assert_eq!((table.counters().evicted_for_memory, table.counters().buffered_bytes), (1, 1200));
     table.insert_into(0, FlowKey::numbered(4), at(302), 4);
-    assert_eq!((table.counters().expired, table.counters().entries), (1, 2), "its own partition alone");
+    assert_eq!((table.counters().expired, table.counters().entries), (1, 2), "only in its own partition");
     table.expire(at(302));
     assert_eq!((table.counters().expired, table.counters().entries), (2, 1));
 }

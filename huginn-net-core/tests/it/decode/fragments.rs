@@ -1,11 +1,11 @@
-//! Fragments make their datagram whole, in any order and in bounded memory.
+//! Reassembly of IP fragments, in any order and in bounded memory.
 
 use huginn_net_core::{DecodeConfig, DecodeCounters, Decoder, Frame, LinkType, Timestamp};
 use proptest::prelude::*;
 
 use super::wire::{Seen, decode, hex, ipv4, ipv6, push, tcp, udp};
 
-/// A fragment of an IPv4 datagram: `start` in bytes.
+/// Builds a fragment of an IPv4 datagram: `start` in bytes.
 fn fragment4(id: u16, protocol: u8, start: usize, more: bool, payload: &[u8]) -> Vec<u8> {
     let mut packet = ipv4(protocol, payload);
     packet[4..6].copy_from_slice(&id.to_be_bytes());
@@ -14,7 +14,7 @@ fn fragment4(id: u16, protocol: u8, start: usize, more: bool, payload: &[u8]) ->
     packet
 }
 
-/// The same in IPv6.
+/// Builds a fragment of an IPv6 datagram: `start` in bytes.
 fn fragment6(id: u32, next: u8, start: usize, more: bool, payload: &[u8]) -> Vec<u8> {
     let mut header = vec![next, 0];
     header.extend((u16::try_from(start).unwrap() | u16::from(more)).to_be_bytes());
@@ -118,7 +118,7 @@ fn datagram_has_header_of_first_fragment() {
 
 #[test]
 fn reassembles_fragmented_extension_headers() {
-    // Hop-by-hop options in every fragment; destination options in what is fragmented (RFC 8200, section 4.5).
+    // Hop-by-hop options in every fragment; destination options in the fragmentable part (RFC 8200, section 4.5).
     let datagram = [hex("0600000000000000"), tcp(&text(20))].concat();
     let packets = cut(&datagram, &[2]).into_iter().map(|(start, more, part)| {
         let fragment = fragment6(3, 60, start, more, &part);
@@ -158,7 +158,7 @@ fn datagrams_do_not_mix_fragments() {
         fragment6(1, 17, 16, false, tail),
     ]);
     assert_eq!((seen.len(), counters.fragments_buffered), (0, 6));
-    // IPv6 knows a datagram by its identification, whatever protocol its fragments name.
+    // An IPv6 datagram is identified by its identification, whatever protocol its fragments name.
     let (seen, _) = all([fragment6(1, 17, 0, true, head), fragment6(1, 99, 16, false, tail)]);
     assert_eq!(seen.len(), 1);
 }
@@ -181,14 +181,14 @@ fn reassembles_fragments_inside_fragmented_tunnel() {
     assert_eq!((counters.reassembled, counters.udp), (1 + inner.len() as u64, 1));
 }
 
-/// A datagram in a fragment in a fragment, and so on: each but the outermost comes out of the reassembly of another.
-/// All last fragments come first.
+/// Builds a datagram inside fragments nested `depth` deep: reassembling one datagram completes the next inner fragment.
+/// All last fragments are sent first.
 fn nested(depth: u32) -> Vec<Vec<u8>> {
     let mut payload = tcp(b"data");
     let mut next = 6;
     let mut packets = Vec::new();
     for id in (0..depth).rev() {
-        // The last fragments of those around it have been added to what it holds.
+        // The reassembly of each of the `id` enclosing datagrams appends the 8 bytes of its last fragment.
         let end = payload.len() + 8 * usize::try_from(id).unwrap();
         packets.push(fragment6(id, next, end, false, &[0; 8]));
         payload = [vec![next, 0, 0, 1], id.to_be_bytes().to_vec(), payload].concat();
@@ -224,7 +224,7 @@ fn rejects_fragments_that_fit_no_datagram() {
         let (seen, counters) = all(packets);
         assert_eq!((seen.len(), counters.bad_fragment), (0, 1), "{what}: {counters:?}");
     }
-    // The largest there is: 65,535 bytes with the header.
+    // The largest datagram: 65,535 bytes with the header.
     let datagram = udp(5, 6, &text(65_535 - 28));
     let packets =
         cut(&datagram, &[1024]).into_iter().map(|(start, more, part)| fragment4(1, 17, start, more, &part));
@@ -302,7 +302,7 @@ fn evicts_oldest_datagram_at_limit() {
     assert_eq!(capture.push(&fragment4(2, 17, 16, false, tail)).len(), 1);
     assert_eq!(capture.push(&fragment4(1, 17, 16, false, tail)).len(), 0);
 
-    // None at all.
+    // A limit of zero.
     let config = DecodeConfig { max_fragment_datagrams: 0, ..DecodeConfig::default() };
     let mut capture = Capture::new(config);
     for packet in [fragment4(1, 17, 0, true, head), fragment4(1, 17, 16, false, tail)] {
@@ -315,7 +315,7 @@ fn evicts_oldest_datagram_at_limit() {
 fn fragment_memory_is_bounded_by_received_bytes() {
     let config = DecodeConfig { max_fragment_bytes: 100_000, ..DecodeConfig::default() };
     let mut capture = Capture::new(config);
-    // Lone fragments at the far end cost what they hold, and not what their datagrams would.
+    // A single fragment at the end of a datagram costs its own bytes, not those of the whole datagram.
     for id in 0..50 {
         capture.push(&fragment4(id, 17, 65_000, true, &text(8)));
     }
@@ -340,6 +340,6 @@ fn every_datagram_has_one_outcome() {
     capture.push(&fragment4(2, 17, 0, true, head));
     capture.decoder.finish();
     assert_eq!((capture.counters().reassembled, capture.counters().fragment_leftovers), (1, 1));
-    // The decoder is ready for another capture, without state of the last one.
+    // The decoder is ready for another capture, without state from the last one.
     assert_eq!(capture.push(&fragment4(2, 17, 16, false, tail)).len(), 0);
 }

@@ -1,4 +1,4 @@
-//! No bytes make decode panic, hang or lose count.
+//! Arbitrary bytes: decoding never panics, always ends and counts every frame.
 
 use huginn_net_core::{DecodeConfig, Decoder, Frame, LinkType, Timestamp, TransportHeader, decode_ip};
 use pnet_packet::ip::{IpNextHeaderProtocol, IpNextHeaderProtocols};
@@ -37,7 +37,7 @@ fn any_link() -> impl Strategy<Value = LinkType> {
     ]
 }
 
-/// A good frame with a few bytes changed, and perhaps cut or grown.
+/// Generates a valid frame with a few bytes changed, and perhaps shortened or extended.
 fn spoiled() -> impl Strategy<Value = (LinkType, Vec<u8>)> {
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6);
     let frames = prop::sample::select(cases().map(|case| (case.link, case.frame())).collect::<Vec<_>>());
@@ -77,7 +77,7 @@ proptest! {
 
     #[test]
     fn headers_equal_pnet_packet(mut packet in prop::collection::vec(any::<u8>(), 40..120), is_ipv6: bool) {
-        // Make a packet of it that has a chance: version, protocol, no fragment.
+        // Set the version, protocol and fragment fields, so that the packet can be valid.
         if is_ipv6 {
             packet[0] = 0x60 | packet[0] & 0x0f;
             packet[6] = IpNextHeaderProtocols::Tcp.0;

@@ -1,4 +1,4 @@
-//! What the IP, TCP and UDP headers say is what comes out.
+//! Decoding of IP, TCP and UDP headers.
 
 use huginn_net_core::{
     Addresses, DecodeConfig, DecodeError, Decoder, Frame, IpHeader, Layer, LinkType, TcpFlags, Timestamp,
@@ -62,7 +62,7 @@ fn decodes_udp_ports_and_payload() {
         assert_eq!((seen[0].ports, seen[0].is_tcp, counters.udp), ((53, 1024), false, 1));
         assert_eq!(seen[0].payload, b"abc");
     }
-    // The UDP length ends the payload before the IP length does, and never behind it.
+    // The UDP length may shorten the payload within the IP length, and never extends it.
     for (len, want) in [(10, &b"ab"[..]), (11, b"abc"), (12, b"abc"), (0xffff, b"abc")] {
         let mut datagram = udp(53, 1024, b"abc");
         datagram[4..6].copy_from_slice(&u16::to_be_bytes(len));
@@ -85,7 +85,7 @@ fn snap_length_truncates_payload_but_not_headers() {
                 assert_eq!(counters.truncated_payload, 1);
             } else {
                 assert_eq!((seen.len(), counters.truncated_snaplen), (0, 1), "{missing}");
-                // Without a snap length to blame, the lengths contradict each other.
+                // Without a snap length, the lengths contradict each other.
                 assert_eq!(decode(LinkType::RAW, cut).1.bad_header, 1, "{missing}");
             }
         }
@@ -201,7 +201,7 @@ fn decode_ip_decodes_single_packet() {
     for inner in [Inner::V4, Inner::V6] {
         let packet = inner.bytes();
         let segment = decode_ip(&packet).unwrap();
-        assert_eq!(super::wire::Seen::of(&segment), inner.seen(&[]));
+        assert_eq!(super::wire::Seen::from_segment(&segment), inner.seen(&[]));
         assert!(matches!(segment.transport, TransportHeader::Tcp(_)));
     }
 }

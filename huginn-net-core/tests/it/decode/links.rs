@@ -1,11 +1,11 @@
-//! Link types: the segment comes out whatever the first bytes are.
+//! Link types: the decoder finds the segment after every link-layer header.
 
 use huginn_net_core::LinkType;
 
 use super::link_vectors::CASES;
 use super::wire::{INNER_V4, INNER_V6, Inner, counted, decode, decode_cut, hex};
 
-/// A frame of 802.11 up to the LLC header: three addresses.
+/// Builds an 802.11 frame up to the LLC header, with three addresses.
 const WIFI_ADDRESSES: &str = "0200000000aa 020000000001 020000000002";
 
 #[test]
@@ -27,7 +27,7 @@ fn counts_non_ip_frames() {
     counted(LinkType::ETHERNET, &ethernet("0026 424203 0000"), |c| c.unknown_ethertype);
     counted(LinkType::ETHERNET, &ethernet("0010 aaaa03 00000c 2000 02b4"), |c| c.unknown_ethertype);
     counted(LinkType::ETHERNET, &ethernet("0022 ffff 0022"), |c| c.unknown_ethertype);
-    // Between the longest length and the least ethertype there is nothing.
+    // Values between the longest length and the smallest ethertype are invalid.
     counted(LinkType::ETHERNET, &ethernet("05ff 45"), |c| c.bad_header);
     counted(LinkType::NULL, "07000000 45", |c| c.unknown_ethertype);
     counted(LinkType::LINUX_SLL, "0000 0338 0000 0000000000000000 0000", |c| c.unknown_ethertype);
@@ -92,7 +92,7 @@ fn strips_check_sequence_declared_by_radiotap() {
     let frame = hex(&frame);
     let (seen, _) = decode(LinkType::IEEE802_11_RADIOTAP, &frame);
     assert_eq!(seen[0].payload, b"hello");
-    // It went with the end of the frame if the snap length took that.
+    // If the snap length cut the end of the frame, the check sequence is not captured.
     let wire_len = u32::try_from(frame.len()).unwrap();
     let (seen, _) = decode_cut(LinkType::IEEE802_11_RADIOTAP, &frame[..frame.len() - 4], wire_len);
     assert_eq!(seen[0].payload, b"hello");

@@ -1,4 +1,4 @@
-//! From frames to segments, through the public interface.
+//! Decoding of frames to segments, through the public API.
 
 mod fragments;
 mod hostile;

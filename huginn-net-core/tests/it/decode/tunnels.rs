@@ -1,4 +1,4 @@
-//! Tags and tunnels: the innermost segment comes out with the way to it.
+//! Tags and tunnels: the decoder emits the innermost segment with its tunnel path.
 
 use huginn_net_core::LinkType;
 
@@ -33,7 +33,7 @@ fn stops_at_maximum_tunnel_depth() {
         let (seen, counters) = decode(LinkType::ETHERNET, &tags(count));
         assert_eq!((seen.len(), counters.too_deep), (0, 1), "{count}");
     }
-    // Headers that are no layers of the tunnel come to an end as well.
+    // Headers that are no tunnel layers are limited as well.
     let priority_tags = hex(&format!("{} {} 0800 {INNER_V4}", "02".repeat(12), "8100 0000".repeat(300)));
     assert_eq!(decode(LinkType::ETHERNET, &priority_tags).1.too_deep, 1);
     let mut bomb = hex(INNER_V4);
@@ -72,7 +72,7 @@ fn tunnel_port_without_header_is_segment() {
         (5247, "00104300 00000001".to_owned()),
         (5247, "00084300 00000000".to_owned()),
         (5247, "00f84300 00000000".to_owned()),
-        // Teredo: IPv4, bytes behind the packet, bytes missing, an authentication that does not fit.
+        // Teredo: IPv4, bytes after the packet, bytes missing, an authentication that does not fit.
         (3544, teredo(INNER_V4)),
         (3544, teredo(&format!("{INNER_V6} 00"))),
         (3544, teredo(INNER_V6.strip_suffix("6f").unwrap())),

@@ -1,4 +1,4 @@
-//! Building frames and looking at what comes out.
+//! Builders of frames, and checks of the decoded segments.
 
 use huginn_net_core::{
     Addresses, DecodeConfig, DecodeCounters, Decoder, Frame, IpHeader, LinkType, Segment, Timestamp,
@@ -19,10 +19,10 @@ pub(crate) const INNER_V6: &str = "62012345001d063c20010db8000000000000000000000
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) link: LinkType,
-    /// What comes before the inner packet, in hexadecimal.
+    /// The bytes before the inner packet, in hexadecimal.
     pub(crate) outer: &'static str,
     pub(crate) inner: Inner,
-    /// The tags and tunnels that are to be seen.
+    /// The expected tags and tunnels.
     pub(crate) path: &'static [&'static str],
 }
 
@@ -40,7 +40,7 @@ impl Inner {
         }
     }
 
-    /// What is to be seen of it.
+    /// The expected segment.
     pub(crate) fn seen(self, path: &[&str]) -> Seen {
         let ip = IpHeader {
             addresses: self.addresses(),
@@ -86,7 +86,7 @@ impl Case {
     }
 }
 
-/// A segment, without its borrows.
+/// An owned copy of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) ip: IpHeader,
@@ -98,7 +98,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    pub(crate) fn of(segment: &Segment<'_>) -> Self {
+    pub(crate) fn from_segment(segment: &Segment<'_>) -> Self {
         Self {
             ip: segment.ip,
             ports: segment.transport.ports(),
@@ -110,7 +110,7 @@ impl Seen {
     }
 }
 
-/// Asserts that a frame gives no segment and where it is counted.
+/// Asserts that a frame yields no segment and is counted in this counter.
 pub(crate) fn counted(link: LinkType, frame: &str, counter: fn(&DecodeCounters) -> u64) {
     let (seen, counters) = decode(link, &hex(frame));
     assert_eq!(seen, [], "{frame}");
@@ -131,7 +131,7 @@ pub(crate) fn decode_cut(link: LinkType, data: &[u8], wire_len: u32) -> (Vec<See
 
 pub(crate) fn push(decoder: &mut Decoder, frame: &Frame<'_>) -> Vec<Seen> {
     let mut seen = Vec::new();
-    decoder.decode(frame, &mut |segment| seen.push(Seen::of(segment)));
+    decoder.decode(frame, &mut |segment| seen.push(Seen::from_segment(segment)));
     assert_eq!(packets(decoder.counters()), outcomes(decoder.counters()), "{:?}", decoder.counters());
     seen
 }
@@ -143,11 +143,11 @@ fn packets(counters: &DecodeCounters) -> u64 {
 /// Checks that every packet has exactly one outcome.
 fn outcomes(counters: &DecodeCounters) -> u64 {
     let c = counters;
-    let handed_on = c.tcp + c.udp + c.fragments_buffered;
+    let emitted = c.tcp + c.udp + c.fragments_buffered;
     let other =
         c.arp + c.icmp + c.other_transport + c.unknown_ethertype + c.unknown_link + c.not_data + c.encrypted;
     let bad = c.link_fragment + c.too_deep + c.truncated_snaplen + c.bad_header + c.bad_fragment;
-    handed_on + other + bad
+    emitted + other + bad
 }
 
 pub(crate) fn hex(text: &str) -> Vec<u8> {
@@ -156,7 +156,7 @@ pub(crate) fn hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
-/// An IPv4 packet from 192.0.2.1 to 198.51.100.2, without a right checksum.
+/// Builds an IPv4 packet from 192.0.2.1 to 198.51.100.2, with a wrong checksum.
 pub(crate) fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
     let mut packet = hex("4500 0000 0000 0000 4000 0000 c0000201 c6336402");
     let len = u16::try_from(packet.len() + payload.len()).unwrap();
@@ -166,7 +166,7 @@ pub(crate) fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// An IPv6 packet from 2001:db8::1 to 2001:db8::2.
+/// Builds an IPv6 packet from 2001:db8::1 to 2001:db8::2.
 pub(crate) fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
     let mut packet =
         hex("6000 0000 0000 0040 20010db8000000000000000000000001 20010db8000000000000000000000002");
@@ -186,7 +186,7 @@ pub(crate) fn udp(src_port: u16, dst_port: u16, payload: &[u8]) -> Vec<u8> {
     datagram
 }
 
-/// A TCP ACK segment without options.
+/// Builds a TCP ACK segment without options.
 pub(crate) fn tcp(payload: &[u8]) -> Vec<u8> {
     let mut segment = hex("9c40 01bb 00000001 00000002 5010 ffff 0000 0000");
     segment.extend(payload);

@@ -1,4 +1,4 @@
-//! How an analysis ends: the sink, cancellation, errors and panics.
+//! The end of an analysis: by the sink, by cancellation, by errors and by panics.
 
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
@@ -11,7 +11,7 @@ use super::builder;
 use super::sources::{Buffered, Ending, Endless, Overwriting, Silent, Waiting};
 use super::traffic::{POISON, Packet, syns};
 
-/// Breaks at the event of this number.
+/// Breaks at the event with this number.
 struct BreakAt(usize);
 
 impl<E> Sink<E> for BreakAt {
@@ -124,7 +124,7 @@ fn silent_source_ends_after_break_or_cancel() {
     }
 }
 
-/// The other worker has most likely read everything when the sink breaks.
+/// When the sink breaks, the other worker has usually read all blocks.
 #[test]
 fn slow_worker_finishes_blocks_read_by_others() {
     let packets = syns(7);
@@ -157,7 +157,7 @@ fn source_error_follows_all_earlier_events() {
     }
 }
 
-/// The number of events before an analysis failed, and the thread and message of the panic that failed it.
+/// Returns the number of events before a panic, and the thread and message of the panic.
 fn panics(
     workers: usize,
     source: impl Source<Error = &'static str> + Send,
@@ -170,7 +170,7 @@ fn panics(
     }
 }
 
-/// Panics at an event that contains this word.
+/// Returns the event, or panics if it contains this word.
 fn refuse(event: Event<String>, word: &str) -> String {
     assert!(!event.kind.contains(word), "refused");
     event.kind
@@ -181,7 +181,7 @@ fn thread_panic_returns_error_with_message() {
     let packets = syns(300);
     let mut poisoned = packets.clone();
     poisoned[200] = Packet::segment(200, TcpFlags::SYN, POISON);
-    let cursed = [&packets[..100], &[Packet::syn(u16::MAX)], &packets[100..]].concat();
+    let fatal = [&packets[..100], &[Packet::syn(u16::MAX)], &packets[100..]].concat();
     for workers in [2, 5] {
         let kind = |event: Event<String>| event.kind;
         let (_, name, message) = panics(workers, Buffered::new(&packets, Ending::Panic("no more")), kind);
@@ -194,8 +194,8 @@ fn thread_panic_returns_error_with_message() {
         assert_eq!(failed, (0, "worker", "refused".to_owned()));
         let failed = panics(workers, source(), |event| refuse(event, "SYNs"));
         assert_eq!(failed, (1, "caller", "refused".to_owned()));
-        let failed = panics(workers, Buffered::new(&cursed, Ending::End), kind);
-        assert_eq!(failed, (201, "caller", "cursed".to_owned()));
+        let failed = panics(workers, Buffered::new(&fatal, Ending::End), kind);
+        assert_eq!(failed, (201, "caller", "fatal sender".to_owned()));
     }
 }
 

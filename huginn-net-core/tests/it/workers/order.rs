@@ -1,4 +1,4 @@
-//! The same events in the same order.
+//! Equal events in equal order for any number of workers.
 
 use std::ops::ControlFlow;
 
@@ -111,7 +111,7 @@ fn analyzer_is_reusable_and_keeps_memory() {
             let counters = analyzer.analyze(Overwriting::new(&packets), &mut events).unwrap();
             assert_eq!((counters.frames, counters.events, counters.flows.opened), (2 * n, 3 * n, n));
             assert_eq!(analyzer.protocol().segments, 2 * n);
-            assert!(events.last().unwrap().kind.starts_with("2:"), "its flows are new");
+            assert!(events.last().unwrap().kind.starts_with("2:"), "the flow table is empty again");
         }
         assert_eq!(events[7].kind, "3 SYNs");
     }

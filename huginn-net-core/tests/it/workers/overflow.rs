@@ -30,7 +30,7 @@ fn slow_worker_drops_blocks_and_counts_them() {
     assert_eq!(analyzer.protocol().segments, 120 - counters.segments_dropped);
     assert!(events.is_sorted_by_key(|event| event.ts.as_nanos()));
 
-    // Another analysis goes on counting.
+    // A second analysis adds to the counters.
     let snapshots = analyzer.snapshot_handle();
     let mut seen = None;
     let source =

@@ -1,4 +1,4 @@
-//! Questions to a running analysis, and events while the source waits.
+//! Snapshots of a running analysis, and events while the source waits.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc;
@@ -70,10 +70,10 @@ fn counted(snapshots: &SnapshotHandle<Everything>, frames: u64) -> (Counters, u6
 #[test]
 fn snapshot_counts_all_frames_while_source_waits() {
     let mut analyzer = builder(3, 1 << 20).build();
-    // What was analysed before counts.
+    // Frames analysed before are counted.
     analyzer.analyze(Overwriting::new(&syns(10)), &mut |_: Event<String>| {}).unwrap();
     let snapshots = analyzer.snapshot_handle();
-    assert_eq!(snapshots.query(|_| ()), None, "nothing runs");
+    assert_eq!(snapshots.query(|_| ()), None, "no analysis is running");
     let source = Waiting::new((10..20).map(Packet::syn).collect(), |given: usize| {
         let seen = 10 + given as u64;
         let (counters, segments, syns) = counted(&snapshots, seen);
@@ -88,10 +88,10 @@ fn snapshot_counts_all_frames_while_source_waits() {
     assert!(recorder.batches.into_iter().eq(times), "one per frame");
     assert!(recorder.events.iter().map(|(ts, _)| ts.as_secs()).eq((10..20).flat_map(|second| [second; 2])));
     assert!(recorder.events.iter().all(|(_, text)| text == b"1: " || text == b"1 S"));
-    assert_eq!(snapshots.query(|_| ()), None, "nothing runs any more");
+    assert_eq!(snapshots.query(|_| ()), None, "the analysis has ended");
 }
 
-/// With one worker the thread that waits is the one that answers: the source has to be woken.
+/// With one worker, the waiting thread also answers snapshot requests, so the source must be woken.
 #[test]
 fn snapshot_wakes_waiting_source() {
     let analyzer = builder(1, 1).build();
@@ -99,7 +99,7 @@ fn snapshot_wakes_waiting_source() {
     let (wake, woken) = mpsc::channel();
     snapshots.set_waker(move || _ = wake.send(()));
     let asking = snapshots.clone();
-    let asked = thread::spawn(move || {
+    let query = thread::spawn(move || {
         loop {
             if let Some(frames) = asking.query(|snapshot| snapshot.counters().frames) {
                 return frames;
@@ -109,11 +109,11 @@ fn snapshot_wakes_waiting_source() {
     let mut analyzer = analyzer;
     let source = Waiting::new(vec![Packet::syn(1)], move |given| {
         if given == 1 {
-            woken.recv_timeout(Duration::from_secs(20)).expect("woken by the question");
+            woken.recv_timeout(Duration::from_secs(20)).expect("woken by the query");
         }
     });
     analyzer.analyze(source, &mut |_: Event<String>| {}).unwrap();
-    assert!(asked.join().unwrap() <= 1);
+    assert!(query.join().unwrap() <= 1);
 }
 
 #[test]
@@ -138,8 +138,8 @@ fn query_from_own_sink_returns_none() {
         let snapshots = analyzer.snapshot_handle();
         let mut answers = Vec::new();
         let packets = syns(3);
-        let ask = &mut |_: Event<String>| answers.push(snapshots.query(|_| ()));
-        analyzer.analyze(Overwriting::new(&packets), ask).unwrap();
+        let query_in_sink = &mut |_: Event<String>| answers.push(snapshots.query(|_| ()));
+        analyzer.analyze(Overwriting::new(&packets), query_in_sink).unwrap();
         assert_eq!(answers, [None; 6]);
     }
 }

@@ -1,4 +1,4 @@
-//! Sources of packets.
+//! Sources for the tests.
 
 use std::convert::Infallible;
 use std::slice;
@@ -32,17 +32,17 @@ impl Source for Overwriting<'_> {
     }
 }
 
-/// How a [`Buffered`] source ends.
+/// The end of a [`Buffered`] source.
 #[derive(Clone, Copy)]
 pub(crate) enum Ending {
     End,
     Error(&'static str),
     Panic(&'static str),
-    /// The packets begin again.
+    /// The packets repeat forever.
     Again,
 }
 
-/// Fills blocks by handing over its buffer, as a capture file does.
+/// Fills blocks by swapping buffers, as a capture file does.
 #[derive(Clone)]
 pub(crate) struct Buffered<'a> {
     packets: &'a [Packet],
@@ -51,7 +51,7 @@ pub(crate) struct Buffered<'a> {
 }
 
 impl<'a> Buffered<'a> {
-    /// Longer than any frame of the tests, and than some 17 SYNs.
+    /// Longer than any frame of the tests, and than 17 SYNs.
     const BUFFER_LEN: usize = 700;
 
     pub(crate) fn new(packets: &'a [Packet], ending: Ending) -> Self {
@@ -145,7 +145,7 @@ impl<F: FnMut(usize)> Source for Waiting<F> {
     }
 }
 
-/// A frame, then nothing for ever.
+/// One frame, then idle forever.
 pub(crate) struct Silent {
     packet: Packet,
     is_lent: bool,
@@ -169,7 +169,7 @@ impl Source for Silent {
     }
 }
 
-/// The same frame for ever.
+/// The same frame forever.
 pub(crate) struct Endless(pub(crate) Packet);
 
 impl Source for Endless {

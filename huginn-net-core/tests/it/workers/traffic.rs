@@ -1,4 +1,4 @@
-//! The protocol that the tests run, and the packets that they run it on.
+//! The test protocol and the test packets.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::packet;
 
-/// Reports every segment with all its fields and its number in the flow, and notes every SYN.
+/// Reports every segment with all its fields and its number in the flow, and sends an update for every SYN.
 #[derive(Default)]
 pub(crate) struct Everything {
     pub(crate) segments: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Everything {
 /// A payload at which [`Everything`] panics.
 pub(crate) const POISON: &[u8] = b"poison";
 
-/// How many SYNs each address sent.
+/// Number of SYNs by sender address.
 #[derive(Default)]
 pub(crate) struct Syns(pub(crate) HashMap<IpAddr, u32>);
 
@@ -66,14 +66,14 @@ impl Protocol for Everything {
         Interest::More
     }
 
-    /// Every seventh segment of a flow is skipped.
+    /// Skips every seventh segment of a flow.
     fn can_skip(&self, _: Timestamp, _: Side, flow: &u32) -> bool {
         flow % 7 == 6
     }
 }
 
-/// The sender of [`Packet::syn`] number 65,535, at which the memory panics.
-pub(crate) const CURSED: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 255, 255));
+/// The sender of [`Packet::syn`] number 65,535, at which the shared state panics.
+pub(crate) const FATAL_SENDER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 255, 255));
 
 impl SharedState<String> for Syns {
     type Report = String;
@@ -83,12 +83,12 @@ impl SharedState<String> for Syns {
         if event.is_empty() { Route::Update(()) } else { Route::Report(event) }
     }
 
-    fn on_update(&mut self, note: Event<()>, report: &mut impl FnMut(Event<String>)) {
-        assert!(note.subject_addr().ip() != CURSED, "cursed");
-        let count = self.0.entry(note.subject_addr().ip()).or_default();
+    fn on_update(&mut self, update: Event<()>, report: &mut impl FnMut(Event<String>)) {
+        assert!(update.subject_addr().ip() != FATAL_SENDER, "fatal sender");
+        let count = self.0.entry(update.subject_addr().ip()).or_default();
         *count += 1;
         let count = *count;
-        report(note.map(|()| format!("{count} SYNs")));
+        report(update.map(|()| format!("{count} SYNs")));
     }
 }
 
@@ -105,7 +105,7 @@ impl Packet {
         Frame { ts: self.ts, link: self.link, ..packet::frame(0, &self.data) }
     }
 
-    /// A SYN of the client of this number, which belongs to no other connection.
+    /// Builds a SYN from the client with this number, which starts a connection of its own.
     pub(crate) fn syn(client: u16) -> Self {
         Self::segment(client, TcpFlags::SYN, b"")
     }
@@ -121,7 +121,7 @@ pub(crate) fn syns(count: u16) -> Vec<Packet> {
     (0..count).map(Packet::syn).collect()
 }
 
-/// A packet of random traffic: few clients, so that flows are long, start anew and expire.
+/// Generates a packet of random traffic: few clients, so that flows are long, restart and expire.
 pub(crate) fn arbitrary_packet() -> impl Strategy<Value = Vec<Packet>> {
     let flags = prop::sample::select(vec![
         TcpFlags::SYN,
@@ -147,7 +147,7 @@ pub(crate) fn arbitrary_packet() -> impl Strategy<Value = Vec<Packet>> {
                 3 => vec![(LinkType::RAW, udp(&tcp))],
                 4 => vec![(LinkType::RAW, tcp)],
                 5 => vec![(LinkType::ETHERNET, [&[0; 12][..], &[8, 0], &tcp, &[9; 6]].concat())],
-                // The shape of most frames.
+                // Most frames look like this.
                 _ => vec![(LinkType::ETHERNET, [&[0; 12][..], &[8, 0], &tcp].concat())],
             };
             let ts = Timestamp::new(seconds, 300_000_000 * seq, 6);
@@ -155,17 +155,17 @@ pub(crate) fn arbitrary_packet() -> impl Strategy<Value = Vec<Packet>> {
         })
 }
 
-/// In Ethernet with an 802.1Q tag.
+/// Wraps an IP packet in Ethernet with an 802.1Q tag.
 fn in_vlan(packet: &[u8], vlan: u8) -> Vec<u8> {
     [&[0; 12][..], &[0x81, 0, 0, vlan, 8, 0], packet].concat()
 }
 
-/// In GRE (RFC 2784) in IPv4.
+/// Wraps an IPv4 packet in GRE (RFC 2784) over IPv4.
 fn in_gre(packet: &[u8]) -> Vec<u8> {
     ipv4(47, &[&[0, 0, 8, 0], packet].concat())
 }
 
-/// The TCP segment of an IPv4 packet as the payload of a UDP datagram.
+/// Converts the TCP segment of an IPv4 packet to the payload of a UDP datagram.
 fn udp(packet: &[u8]) -> Vec<u8> {
     let length = (packet.len() - 20 + 8) as u16;
     ipv4(17, &[&[16, 0, 0, 80], &length.to_be_bytes()[..], &[0, 0], &packet[20..]].concat())
@@ -177,7 +177,7 @@ fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
     [&header, payload].concat()
 }
 
-/// An IPv4 packet in two fragments, the second one first.
+/// Splits an IPv4 packet into two fragments, the second one first.
 fn fragments(packet: &[u8]) -> [Vec<u8>; 2] {
     let (header, payload) = packet.split_at(20);
     let (first, last) = payload.split_at(16);

@@ -10,12 +10,11 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What `linux/if_packet.h` says of lengths: of a block's header (`BLK_HDR_LEN` of the kernel's `af_packet.c`), and of
-/// a frame's.
+/// Header lengths of `linux/if_packet.h`: of a block (`BLK_HDR_LEN` of the kernel's `af_packet.c`) and of a frame.
 const BLOCK_HEADER: usize = 48;
 const HEADER: usize = 48;
 
-/// A frame for a block to be made of.
+/// A frame from which the tests build a block.
 #[derive(Clone, Debug)]
 struct Given {
     data: Vec<u8>,
@@ -26,7 +25,7 @@ struct Given {
     packet_type: u8,
 }
 
-/// A frame behind its header as Linux 6.18 lays them out: the packet behind the frame's first 14 bytes is aligned.
+/// Builds a frame with its header in the layout of Linux 6.18, which aligns the packet after the first 14 bytes.
 fn entry(given: &Given, is_last: bool) -> Vec<u8> {
     const MAC: usize = 82;
     let len = (MAC + given.data.len()).next_multiple_of(16);
@@ -63,7 +62,7 @@ fn given(data: &[u8], status: u32, tci: u32, tpid: u16) -> Given {
     Given { data: data.to_vec(), wire_len: 1514, status, tci, tpid, packet_type: 4 }
 }
 
-fn is_as_given(frame: &BlockFrame<'_>, given: &Given) -> bool {
+fn matches_input(frame: &BlockFrame<'_>, given: &Given) -> bool {
     frame.data == given.data
         && (frame.wire_len, frame.packet_type) == (given.wire_len, given.packet_type)
         && frame.ts == Timestamp::new(1_700_000_000, 123_456_789, 9)
@@ -114,7 +113,7 @@ fn reads_no_more_frames_than_present() {
 fn invalid_offsets_end_iteration() {
     let frames = [given(b"one", 0, 0, 0), given(b"two", 0, 0, 0)];
     let first = BLOCK_HEADER;
-    // Of the first frame; the next frame; the data, and its length.
+    // Fields of the first frame: offset of the next frame, offset of the data, length of the data.
     for (at, value, want) in [
         (16, u32::MAX, 0),
         (16, 1 << 20, 0),
@@ -140,7 +139,7 @@ proptest! {
         let read: Vec<_> = BlockFrames::new(&bytes).collect();
         prop_assert_eq!(read.len(), frames.len());
         for (read, given) in read.iter().zip(&frames) {
-            prop_assert!(is_as_given(read, given));
+            prop_assert!(matches_input(read, given));
         }
     }
 

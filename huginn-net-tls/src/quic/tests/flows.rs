@@ -1,4 +1,4 @@
-//! Flows as they happen.
+//! Regular QUIC flows.
 
 use huginn_net_core::{Interest, Side};
 use proptest::prelude::*;
@@ -219,7 +219,7 @@ fn retry_changes_keys_without_second_report() {
     assert_eq!(run.found, [(Side::Client, hello(), false)], "not whole before it");
 }
 
-/// As aioquic does. A Retry that was seen tells it from another connection.
+/// aioquic changes its hello after a Retry. A captured Retry distinguishes this case from another connection.
 #[test]
 fn changed_hello_after_retry_is_not_reported() {
     let mut changed = hello();
@@ -285,18 +285,18 @@ fn hello_retry_request_allows_two_more_hellos() {
     assert_eq!(run.found, hellos);
 }
 
-/// The flow takes the server for the client, having seen its packet first.
+/// The server's packet arrives first, so that the flow mistakes the server for the client.
 #[test]
 fn keys_identify_client_after_early_answer() {
     let mut run = Run::default();
     run.client(&Packet::server(V1, &ID).seal(&crypto(0, &answer())));
-    assert_eq!((run.found.len(), run.flow.has_told()), (0, false));
+    assert_eq!((run.found.len(), run.flow.has_found_hello()), (0, false));
     run.server(&Packet::client(V1, &ID).seal(&crypto(0, &hello())));
     assert_eq!(run.found, [(Side::Server, hello(), false), (Side::Client, answer(), false)]);
     assert_eq!((run.counters.opened, run.counters.sealed), (2, 1));
 }
 
-/// One connection after another on the same ports, each with all that may come late.
+/// Consecutive connections on the same ports, each with late packets.
 #[test]
 fn reports_each_connection_once_per_flow() {
     let mut run = Run::default();
@@ -407,7 +407,7 @@ fn other_packets_release_hello_buffers() {
 }
 
 proptest! {
-    /// However a hello is cut into frames, packets and datagrams, and whatever comes twice.
+    /// Splits a hello into frames, packets and datagrams in any way, with repetitions.
     #[test]
     fn pieces_in_any_order_make_the_same_hello(
         len in 41_usize..5000,

@@ -1,4 +1,4 @@
-//! Flows as they should not be.
+//! Malformed and hostile QUIC flows.
 
 use huginn_net_core::{Interest, Side};
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ fn packets_without_hello_are_bounded_and_counted() {
     let mut run = Run::default();
     let mut most = 0;
     for number in 0..1000 {
-        // The first byte of the stream never comes.
+        // The first byte of the stream is never sent.
         run.client(&packet(number).seal(&crypto(1 + u64::from(number) * 1000, &[1; 1000])));
         most = most.max(run.flow.buffered_bytes());
         assert_eq!(run.flow.buffered_bytes() < 200, number >= 255);
@@ -72,7 +72,7 @@ fn tries_two_undecryptable_packets_per_datagram() {
     assert_eq!(run.found.len(), 1);
 }
 
-/// Made up by someone else, with the addresses of the server.
+/// An attacker sends packets with the address of the server.
 #[test]
 fn spoofed_connection_hides_nothing() {
     let mut run = Run::default();
@@ -158,12 +158,12 @@ fn malformed_hello_is_counted_and_hides_nothing() {
     let mut run = Run::default();
     run.client(&packet(0).seal(&crypto(0, &hello)));
     assert_eq!(run.counters, QuicCounters { not_hello: 1, ..QuicCounters::default() });
-    assert_eq!((run.found.len(), run.flow.has_told()), (0, false));
+    assert_eq!((run.found.len(), run.flow.has_found_hello()), (0, false));
     run.client(&Packet::client(1, b"another").seal(&crypto(0, &message(1, 60))));
     assert_eq!(run.found.len(), 1);
 }
 
-/// Bytes of which many are types of frames.
+/// Generates bytes that are often frame types.
 fn frame_bytes() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(prop_oneof![0_u8..10, any::<u8>()], 0..200)
 }

@@ -1,4 +1,4 @@
-//! Tests of the QUIC reader, over packets sealed here as RFC 9001 says.
+//! Tests of the QUIC reader, with packets encrypted according to RFC 9001.
 #![allow(clippy::arithmetic_side_effects)]
 
 mod flows;
@@ -11,7 +11,7 @@ use huginn_net_core::{Interest, Side};
 use super::flow::{Found, QuicFlow};
 use super::{QuicCounters, likely_sender, looks_like_initial};
 
-/// A flow and what was found in it.
+/// A flow and its hellos.
 #[derive(Debug, Default)]
 struct Run {
     flow: QuicFlow,
@@ -39,7 +39,7 @@ impl Run {
     }
 }
 
-/// A hello of this type, with a body of `len` bytes, and nothing that makes sense behind what is mandatory.
+/// Builds a hello of this type with a body of `len` bytes: valid mandatory fields, then arbitrary bytes.
 fn message(kind: u8, len: usize) -> Vec<u8> {
     let rest: &[u8] = if kind == 1 { &[0, 0, 2, 0x13, 1, 1, 0] } else { &[0, 0x13, 1, 0] };
     let mut body = [&[3, 3][..], &[0x5a; 32], rest].concat();
@@ -48,7 +48,7 @@ fn message(kind: u8, len: usize) -> Vec<u8> {
     [&[kind], &u32::try_from(len).unwrap().to_be_bytes()[1..], &body].concat()
 }
 
-/// A ServerHello that asks for another ClientHello.
+/// Builds a HelloRetryRequest.
 fn retry_request() -> Vec<u8> {
     let random = unhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c");
     let body = [&[3, 3][..], &random, &[0, 0x13, 1, 0, 0, 0]].concat();

@@ -1,4 +1,4 @@
-//! The other end: Initial packets made and protected.
+//! Builder of encrypted Initial packets.
 
 use aes::Aes128Enc;
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
@@ -8,13 +8,13 @@ use huginn_net_wire::Side;
 use crate::quic::keys::{Aes128Gcm, Keys};
 use crate::quic::version::{LongType, Protection};
 
-/// An Initial packet to be.
+/// An Initial packet before encryption.
 #[derive(Clone, Debug)]
 pub(super) struct Packet {
     pub(super) version: u32,
     pub(super) protection: &'static Protection,
     pub(super) sender: Side,
-    /// The connection id that the keys are made from.
+    /// The connection id from which the keys derive.
     pub(super) keys_from: Vec<u8>,
     pub(super) destination: Vec<u8>,
     pub(super) source: Vec<u8>,
@@ -24,7 +24,7 @@ pub(super) struct Packet {
 }
 
 impl Packet {
-    /// A client's first packet.
+    /// Creates a client's first packet.
     pub(super) fn client(version: u32, destination: &[u8]) -> Self {
         Self {
             version,
@@ -39,7 +39,7 @@ impl Packet {
         }
     }
 
-    /// What a server answers to that.
+    /// Creates the server's answer to this packet.
     pub(super) fn server(version: u32, keys_from: &[u8]) -> Self {
         Self { sender: Side::Server, destination: Vec::new(), ..Self::client(version, keys_from) }
     }
@@ -47,7 +47,7 @@ impl Packet {
     pub(super) fn seal(&self, payload: &[u8]) -> Vec<u8> {
         let protection = self.protection;
         let keys = Keys::derive(protection, &self.keys_from, self.sender).unwrap();
-        // There must be enough to sample.
+        // The payload must be long enough for the sample of header protection.
         let mut sealed = payload.to_vec();
         sealed.resize(payload.len().max(4), 0);
 
@@ -60,7 +60,7 @@ impl Packet {
         }
         bytes.extend(varint(self.token.len() as u64));
         bytes.extend(&self.token);
-        // Always of two bytes, as in the RFCs' examples.
+        // The length field always has two bytes, as in the examples of the RFCs.
         bytes.extend(u16::try_from(0x4000 + self.number_len + sealed.len() + 16).unwrap().to_be_bytes());
         let number_offset = bytes.len();
         bytes.extend(&self.number.to_be_bytes()[4 - self.number_len..]);
@@ -84,7 +84,7 @@ impl Packet {
     }
 }
 
-/// A long-header packet of another type, with nothing in it to open.
+/// Builds a long-header packet of another type, with an arbitrary payload.
 pub(super) fn other(version: u32, long_type: LongType) -> Vec<u8> {
     let mut bytes = vec![first_byte(Protection::from_version(version).unwrap(), long_type)];
     bytes.extend(version.to_be_bytes());
@@ -104,7 +104,7 @@ pub(super) fn version_negotiation(ids: usize) -> Vec<u8> {
     bytes
 }
 
-/// A CRYPTO frame.
+/// Builds a CRYPTO frame.
 pub(super) fn crypto(offset: u64, data: &[u8]) -> Vec<u8> {
     [&[6][..], &varint(offset), &varint(data.len() as u64), data].concat()
 }

@@ -1,4 +1,4 @@
-//! What the RFCs print.
+//! Test vectors of the RFCs.
 
 use huginn_net_wire::{Cursor, Side};
 
@@ -34,7 +34,7 @@ struct Vectors {
     /// Key, IV and header key.
     client_keys: [&'static str; 3],
     server_keys: [&'static str; 3],
-    /// How the client's packet begins, and the tag that it ends with.
+    /// The first bytes of the client's packet, and its authentication tag.
     client_packet: [&'static str; 2],
     server_packet: &'static str,
     retry: &'static str,
@@ -111,8 +111,8 @@ fn keys() {
     }
 }
 
-/// The client's key in the versions of which no RFC prints one: by Python's `hmac`, from the salts. Packets sealed with
-/// them are read by tshark 4.0.17, but for those of draft-ietf-quic-v2, which it does not know.
+/// The client's key in versions without a published vector, computed from the salts with Python's `hmac`. tshark 4.0.17
+/// decrypts packets with these keys, except those of draft-ietf-quic-v2, which it does not support.
 #[test]
 fn keys_of_other_versions() {
     for (version, key) in [
@@ -136,7 +136,7 @@ fn keys_of_other_versions() {
     }
 }
 
-/// A packet's tag vouches for all of it: that the RFC's is ours tells that its packet is.
+/// The authentication tag covers the whole packet, so equal tags mean equal packets.
 #[test]
 fn test_encryption_matches_rfc_packets() {
     for vectors in &VECTORS {
@@ -188,7 +188,7 @@ fn variable_length_integers() {
     assert!(varint(&mut Cursor::new(&unhex("c2197c5eff14e8"))).is_err());
 }
 
-/// RFC 9000, appendix A.3 and what follows from it.
+/// RFC 9000, appendix A.3, and edge cases of its algorithm.
 #[test]
 fn packet_numbers() {
     for (number, len, largest, whole) in [

@@ -1,4 +1,4 @@
-//! The rows of `docs/ja4-conformance.md`. Their values are those of a program of its own, in Python, by the definition.
+//! The rows of `docs/ja4-conformance.md`. An independent Python program computed the values from the definition.
 
 use huginn_net_tls::extension_type as kind;
 
@@ -6,8 +6,8 @@ use super::parts::{Parts, alpn, empty, long_list, server_name, signatures, versi
 
 const PAGE: &str = include_str!("../../../../docs/ja4-conformance.md");
 
-/// The hello that each row changes: three cipher suites; supported_versions, signature_algorithms, supported_groups
-/// and key_share.
+/// Builds the hello that each row changes: three cipher suites; supported_versions, signature_algorithms,
+/// supported_groups and key_share.
 fn base() -> Parts {
     let groups = (kind::SUPPORTED_GROUPS, long_list(&[0x001d, 0x0017]));
     let mut parts = Parts::small().with(groups);
@@ -23,7 +23,7 @@ fn with_alpn(values: &[&[u8]]) -> Parts {
     named().with(alpn(values))
 }
 
-/// With another first extension, supported_versions.
+/// Builds the hello with another supported_versions, its first extension.
 fn offering(offered: &[u16]) -> Parts {
     let mut parts = named();
     parts.extensions[0] = versions(offered);

@@ -1,5 +1,5 @@
-//! JA4 and JA3 rule by rule. The numbers of a list are written out, so that they can be checked by eye; hashes are
-//! published ones, or those that Python's `hashlib` has for the list beside them.
+//! JA4 and JA3 rule by rule. Lists are written out, so that a reader can check them. Hashes are published ones, or computed
+//! from the adjacent list with Python's `hashlib`.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -40,8 +40,8 @@ fn example_of_the_definition() {
     assert_eq!(hello.ja4_o().to_string(), "t13d1516h2_acb858a92679_18f69afefd3d");
 }
 
-/// The value that users of Chrome 152 publish, and FoxIO's issue 305 is about. Its hello: issue 262 of
-/// `bogdanfinn/tls-client`, signature algorithms with GREASE first and ML-DSA behind it.
+/// The value that users of Chrome 152 publish (FoxIO's `ja4`, issue 305). The hello comes from `bogdanfinn/tls-client`,
+/// issue 262: its signature algorithms start with GREASE and ML-DSA.
 #[test]
 fn chrome_152_sends_grease_among_signature_algorithms() {
     let mut parts = Parts::example();
@@ -92,10 +92,10 @@ fn version_is_highest_offered_or_legacy() {
         (0xfefc, None, "d3"),
         (0xfefd, Some(&[0xfefc, 0xfefd]), "d3"),
         (0xfefd, Some(&[0xfefd]), "d2"),
-        // GREASE is no version, though a high number.
+        // GREASE is no version, despite its high number.
         (0x0303, Some(&[0xfafa, 0x0304]), "13"),
         (0x0303, Some(&[0x0a0a, 0x0303]), "12"),
-        // Alike, but not GREASE: a version without a name.
+        // Resembles GREASE but is not: an unknown version.
         (0x0303, Some(&[0x0a1a, 0x0303]), "00"),
         // Drafts of TLS 1.3, 28 and 23 and Facebook's 23.
         (0x0303, Some(&[0x7f1c, 0x0304, 0x0303]), "00"),
@@ -113,7 +113,7 @@ fn version_is_highest_offered_or_legacy() {
     }
 }
 
-/// The definition, section "SNI": the extension counts, not what it holds.
+/// The definition, section "SNI": the extension counts, not its contents.
 #[test]
 fn server_name_flag_requires_extension_only() {
     assert!(!Parts::small().head().has_server_name());
@@ -207,10 +207,10 @@ fn empty_list_hashes_to_zeros() {
     assert_eq!(bare.ja4_r(), "t12i000000__");
     assert_eq!(bare.hello().ja4().to_string(), "t12i000000_000000000000_000000000000");
 
-    let told_of = Parts { extensions: vec![server_name(b"a"), alpn(&[b"h2"])], ..Parts::small() };
-    assert_eq!(told_of.ja4_r(), "t12d0302h2_1301,1302,1303_");
-    assert_eq!(told_of.hello().ja4().to_string(), "t12d0302h2_55b375c5d22e_000000000000");
-    assert_eq!(told_of.hello().ja4_o().extension_hash(), Ja4Hash::from_list("0000,0010"));
+    let named = Parts { extensions: vec![server_name(b"a"), alpn(&[b"h2"])], ..Parts::small() };
+    assert_eq!(named.ja4_r(), "t12d0302h2_1301,1302,1303_");
+    assert_eq!(named.hello().ja4().to_string(), "t12d0302h2_55b375c5d22e_000000000000");
+    assert_eq!(named.hello().ja4_o().extension_hash(), Ja4Hash::from_list("0000,0010"));
 }
 
 /// The definition, section "Raw Output".
@@ -226,31 +226,30 @@ fn original_order_keeps_all_but_grease() {
     assert_eq!(raw.sorted(), parts.hello().ja4_r());
 }
 
-/// A client that resumes a session sends more extensions; `ja4_s1` is what it would send without 0015, 0023, 0029 and
-/// 002a.
+/// A client that resumes a session sends more extensions; `ja4_s1` omits 0015, 0023, 0029 and 002a.
 #[test]
 fn session_stable_form_ignores_resumption() {
-    let fresh = Parts::small().with(server_name(b"a"));
-    let mut resumed = fresh.clone();
+    let initial = Parts::small().with(server_name(b"a"));
+    let mut resumed = initial.clone();
     for extension in [kind::PADDING, kind::SESSION_TICKET, kind::EARLY_DATA, kind::PRE_SHARED_KEY] {
         resumed = resumed.with(empty(extension));
     }
     let stable = "t13d030400_1301,1302,1303_000d,002b,0033_0403,0804";
-    for parts in [&fresh, &resumed] {
+    for parts in [&initial, &resumed] {
         assert_eq!(parts.hello().ja4_s1r().to_string(), stable);
-        assert_eq!(parts.hello().ja4_s1(), fresh.hello().ja4());
+        assert_eq!(parts.hello().ja4_s1(), initial.hello().ja4());
     }
     assert_eq!(resumed.ja4_r(), "t13d030800_1301,1302,1303_000d,0015,0023,0029,002a,002b,0033_0403,0804");
 }
 
-/// What is sent twice is listed and counted twice; what is read of it, is read of the first.
+/// Repeated extensions are listed and counted each time; only the contents of the first one count.
 #[test]
 fn doubled_extensions_lose_nothing() {
     let parts = Parts::small().with(signatures(&[0x0601])).with(versions(&[0x0301]));
     assert_eq!(parts.ja4_r(), "t13i030500_1301,1302,1303_000d,000d,002b,002b,0033_0403,0804");
 }
 
-/// An extension that is longer than what is left does not lose those before it.
+/// An extension that exceeds the remaining bytes does not hide the extensions before it.
 #[test]
 fn malformed_end_keeps_earlier_extensions() {
     let parts = Parts::small();

@@ -1,9 +1,9 @@
-//! Hellos made of parts.
+//! Builder of hellos from parts.
 
 use huginn_net_tls::extension_type as kind;
 use huginn_net_tls::{ClientHello, Ja4Head, Transport};
 
-/// What a hello is made of.
+/// The parts of a hello.
 #[derive(Clone, Debug)]
 pub(crate) struct Parts {
     pub(crate) transport: Transport,
@@ -13,7 +13,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Three cipher suites, and TLS 1.3 with two signature algorithms.
+    /// Returns three cipher suites, and TLS 1.3 with two signature algorithms.
     pub(crate) fn small() -> Self {
         Self {
             transport: Transport::Tcp,
@@ -23,7 +23,7 @@ impl Parts {
         }
     }
 
-    /// That of the example in the definition, as Chrome sent it: with GREASE.
+    /// Returns the example of the definition, with GREASE as Chrome sent it.
     pub(crate) fn example() -> Self {
         let mut extensions = vec![empty(0x5a5a)];
         for number in [
@@ -57,7 +57,7 @@ impl Parts {
         self
     }
 
-    /// The handshake message (RFC 8446, section 4.1.2).
+    /// Builds the handshake message (RFC 8446, section 4.1.2).
     pub(crate) fn message(&self) -> Vec<u8> {
         let mut body = self.legacy_version.to_be_bytes().to_vec();
         body.extend([7; 32]);
@@ -101,7 +101,7 @@ pub(crate) fn numbers(numbers: &[u16]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_be_bytes()).collect()
 }
 
-/// Behind a length of two bytes.
+/// Prefixes a list with its length in two bytes.
 pub(crate) fn long_list(list: &[u16]) -> Vec<u8> {
     let list = numbers(list);
     [&length(&list)[..], &list].concat()
@@ -131,6 +131,6 @@ pub(crate) fn alpn(values: &[&[u8]]) -> (u16, Vec<u8>) {
     (kind::ALPN, [&length(&list)[..], &list].concat())
 }
 
-/// Those of the example in the definition.
+/// The signature algorithms of the example in the definition.
 pub(crate) const EXAMPLE_SIGNATURES: [u16; 8] =
     [0x0403, 0x0804, 0x0401, 0x0503, 0x0805, 0x0501, 0x0806, 0x0601];

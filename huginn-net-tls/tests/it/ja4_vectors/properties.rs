@@ -1,4 +1,4 @@
-//! What holds for every hello, and for every text.
+//! Properties of every hello and every JA4 text.
 
 use huginn_net_tls::{Ja4, Ja4Form, Ja4Hash, Ja4Head, Ja4Raw, Transport};
 use proptest::prelude::*;
@@ -55,7 +55,7 @@ proptest! {
     #[test]
     fn sorted_forms_ignore_cipher_and_extension_order(
         (parts, shuffled) in any_parts().prop_flat_map(|mut parts| {
-            // Of what comes twice the first counts, and shuffling changes which that is.
+            // The first of repeated extensions counts, and shuffling changes which one is first.
             parts.extensions.sort();
             parts.extensions.dedup_by_key(|(kind, _)| *kind);
             let ciphers = Just(parts.cipher_suites.clone()).prop_shuffle();

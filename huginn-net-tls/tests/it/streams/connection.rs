@@ -1,29 +1,29 @@
-//! A TCP connection made for tests, and hellos for it.
+//! A simulated TCP connection, and hellos for it.
 
 use huginn_net_core::{Counters, Event, Side, StreamObserverCounters, TcpFlags};
 use huginn_net_tls::{HuginnNetTls, TlsCounters, TlsEvent};
 
 use super::packet::{self, Endpoint};
 
-/// What curl 7.88.1 with OpenSSL 3.0 sends, from `captures/tls/tls-curl/tls-curl.pcap`.
+/// The stream of curl 7.88.1 with OpenSSL 3.0, from `captures/tls/tls-curl/tls-curl.pcap`.
 pub(crate) const CURL: &[u8] = include_bytes!("../../../hellos/curl-openssl.bin");
-/// By the definition, from tshark's account of it (`captures/tls/tls-curl/tls-curl.ja4`).
+/// Its JA4, computed by the definition from the output of tshark (`captures/tls/tls-curl/tls-curl.ja4`).
 pub(crate) const CURL_JA4: &str = "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6";
 
 pub(crate) const CLIENT: Endpoint = ([10, 0, 0, 1], 40_000);
 pub(crate) const SERVER: Endpoint = ([192, 0, 2, 1], 443);
 
-/// A TCP connection of which segments are shown to an analyzer, in any order.
+/// A TCP connection that passes segments to an analyzer in any order.
 pub(crate) struct Connection {
     pub(crate) analyzer: HuginnNetTls,
     pub(crate) events: Vec<Event<TlsEvent>>,
     pub(crate) client: Endpoint,
-    /// The sequence numbers of the SYNs of client and server.
+    /// Initial sequence numbers of client and server.
     pub(crate) first: [u32; 2],
 }
 
 impl Connection {
-    /// A connection whose SYN and SYN+ACK are seen.
+    /// Creates a connection whose SYN and SYN+ACK are captured.
     pub(crate) fn open(first: [u32; 2]) -> Self {
         let mut connection = Self::in_the_middle(first);
         connection.syns();
@@ -41,9 +41,9 @@ impl Connection {
         self.send(Side::Server, TcpFlags::SYN | TcpFlags::ACK, server, client.wrapping_add(1), b"");
     }
 
-    /// A segment at this offset of what a side sends, with an acknowledgement up to another.
+    /// Sends a segment at this offset of a side's stream, with an acknowledgement up to another offset.
     ///
-    /// Data are pushed, as the end of a hello is: six zero bytes in a bare ACK are Ethernet padding.
+    /// Data have the PSH flag, like the end of a hello: six zero bytes in a bare ACK are Ethernet padding.
     pub(crate) fn segment(&mut self, side: Side, offset: usize, acknowledged: usize, payload: &[u8]) {
         let [client, server] = self.first.map(|first| first.wrapping_add(1));
         let (seq, ack) = match side {
@@ -55,7 +55,7 @@ impl Connection {
         self.send(side, TcpFlags::ACK | push, seq, ack, payload);
     }
 
-    /// Shows the analyzer a segment.
+    /// Passes a segment to the analyzer.
     pub(crate) fn send(&mut self, side: Side, flags: TcpFlags, seq: u32, ack: u32, payload: &[u8]) {
         let (src, dst) = match side {
             Side::Client => (self.client, SERVER),
@@ -65,14 +65,14 @@ impl Connection {
         assert!(self.analyzer.push(&packet::frame(1, &packet), &mut self.events).is_continue());
     }
 
-    /// Sends all of it in segments of 1,400 bytes.
+    /// Sends all bytes in segments of 1,400 bytes.
     pub(crate) fn say(&mut self, side: Side, offset: usize, acknowledged: usize, bytes: &[u8]) {
         for (n, piece) in bytes.chunks(1400).enumerate() {
             self.segment(side, offset + n * 1400, acknowledged, piece);
         }
     }
 
-    /// What was found: by whom, its JA4 or cipher, and whether it is a second hello.
+    /// Returns the hellos found: sender, JA4 or cipher, and whether it is a second hello.
     pub(crate) fn found(&self) -> Vec<(Side, String, bool)> {
         let describe = |event: &Event<TlsEvent>| match &event.kind {
             TlsEvent::Client(client) => (event.subject, client.hello.ja4().to_string(), client.retry),
@@ -95,7 +95,7 @@ pub(crate) fn one_client() -> Vec<(Side, String, bool)> {
     vec![(Side::Client, CURL_JA4.to_owned(), false)]
 }
 
-/// A handshake message in records of `step` bytes.
+/// Wraps a handshake message in records of `step` bytes.
 pub(crate) fn records(message: &[u8], step: usize) -> Vec<u8> {
     message
         .chunks(step)
@@ -107,7 +107,7 @@ pub(crate) fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind][..], &(body.len() as u32).to_be_bytes()[1..], body].concat()
 }
 
-/// A ServerHello of TLS 1.3 that chose cipher suite 1301 (RFC 8446, section 4.1.3), in a record.
+/// Builds a ServerHello of TLS 1.3 with cipher suite 1301 (RFC 8446, section 4.1.3), in a record.
 pub(crate) fn server_hello(random: [u8; 32]) -> Vec<u8> {
     let body = [&[3, 3][..], &random, &[0, 0x13, 0x01, 0, 0, 6, 0, 0x2b, 0, 2, 3, 4]].concat();
     records(&message(2, &body), 1 << 14)
@@ -119,7 +119,7 @@ pub(crate) const RETRY: [u8; 32] = [
     0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
 
-/// A ClientHello with `len` bytes of padding in extensions (RFC 7685) of at most 60,000, and nothing else.
+/// Builds a ClientHello with only padding extensions (RFC 7685): `len` bytes in extensions of at most 60,000 bytes.
 pub(crate) fn long_hello(len: usize) -> Vec<u8> {
     let mut body = [&[3, 3][..], &[7; 32], &[0, 0, 2, 0x13, 0x01, 1, 0]].concat();
     body.extend((len as u16 + 4).to_be_bytes());

@@ -1,10 +1,10 @@
-//! What comes before TLS in a stream.
+//! Other protocols before TLS in a stream.
 
 use huginn_net_core::Side;
 
 use super::connection::{CLIENT, CURL, Connection, one_client, server_hello};
 
-/// Dialogues after which TLS begins: what is said in turn, the client first unless it says nothing.
+/// Dialogues before TLS: the messages in turn, the client's first. An empty first message lets the server begin.
 const DIALOGUES: [(&str, &[&[u8]]); 18] = [
     (
         "CONNECT (RFC 9110, section 9.3.6)",
@@ -107,7 +107,7 @@ fn midstream_connection_is_parsed() {
     connection.segment(Side::Client, 2000, 70, b"NOOP\r\n");
     assert_eq!(connection.counters().0.flows.opened, 0);
     connection.segment(Side::Client, 3000, 70, CURL);
-    // The client said what it has of the server: the second half comes first.
+    // The client has acknowledged the server's data: its second half is captured first.
     let hello = server_hello([5; 32]);
     connection.segment(Side::Server, 70 + 30, 0, &hello[30..]);
     connection.segment(Side::Server, 70, 0, &hello[..30]);
@@ -140,14 +140,14 @@ fn gap_in_dialogue_does_not_hide_tls() {
     let mut connection = Connection::open([0, 0]);
     let connect = b"CONNECT a.example:443 HTTP/1.1\r\n\r\n";
     connection.segment(Side::Client, 0, 0, connect);
-    // The answer, 95 bytes, is not in the capture; the client has it.
+    // The answer of 95 bytes is not captured, but the client acknowledges it.
     connection.segment(Side::Client, connect.len(), 95, CURL);
     connection.segment(Side::Server, 95, connect.len() + CURL.len(), &server_hello([5; 32]));
     assert_eq!(connection.found().len(), 2);
     assert_eq!(connection.counters().1.streams.gaps, 1);
 }
 
-/// What looks like the beginning of a record with a hello, and has no hello in it.
+/// Bytes that resemble the start of a record with a hello, without a hello.
 const FALSE_START: [u8; 10] = [22, 3, 1, 0, 40, 1, 0, 0, 36, 3];
 
 #[test]
@@ -158,7 +158,7 @@ fn false_start_does_not_hide_later_hello() {
         connection.say(Side::Client, 0, 0, &stream);
         assert_eq!(connection.found(), one_client(), "{between} bytes between");
     }
-    // A false start in each piece; the last of them and the hello in one.
+    // One false start per piece; the last one shares its piece with the hello.
     let mut connection = Connection::open([0, 0]);
     let data = [&FALSE_START[..], &[7; 50]].concat();
     for n in 0..10 {

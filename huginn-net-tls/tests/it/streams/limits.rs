@@ -1,4 +1,4 @@
-//! What is not read, and what it costs.
+//! Limits of the search, and its cost.
 
 use huginn_net_core::{FlowLimits, Side};
 use huginn_net_tls::HuginnNetTls;
@@ -72,7 +72,7 @@ fn counts_malformed_and_incomplete_hellos() {
     assert_eq!(connection.counters().1.parser.search.malformed, 0);
 }
 
-/// A message of 64 KiB in records of a byte, which look like a hello's beginning at every fifth.
+/// A message of 64 KiB in one-byte records, in which every fifth record resembles the start of a hello.
 #[test]
 fn nested_false_starts_take_linear_time() {
     let message: Vec<u8> = [1, 0, 0xff, 0xff, 3].repeat(12_000);

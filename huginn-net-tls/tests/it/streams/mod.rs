@@ -1,4 +1,4 @@
-//! Hellos in TCP streams, however those are cut, ordered and begun.
+//! Hellos in TCP streams with any segmentation, order and preamble.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
@@ -39,7 +39,7 @@ fn any_cut_and_order_finds_hello() {
 }
 
 proptest! {
-    /// Any cuts, any order, pieces twice and pieces that overlap; sequence numbers that may wrap; behind a preamble.
+    /// Splits the stream in any way and order, with repeated and overlapping pieces, wrapping sequence numbers and a preamble.
     #[test]
     fn segmentation_order_and_repetition_change_nothing(
         first in any::<u32>(),
@@ -65,7 +65,7 @@ proptest! {
         prop_assert_eq!(connection.found(), one_client());
     }
 
-    /// Whatever both sides say, nothing breaks, and what is held has a limit.
+    /// Arbitrary input never panics, and buffered bytes stay limited.
     #[test]
     fn arbitrary_bytes_never_panic(
         segments in prop::collection::vec(
@@ -127,7 +127,7 @@ fn second_hello_without_request_is_no_retry() {
     }
 }
 
-/// A hello with the extension early_data (RFC 8446, section 4.2.10).
+/// Builds a hello with the extension early_data (RFC 8446, section 4.2.10).
 fn early_hello() -> Vec<u8> {
     let body = [&[3, 3][..], &[7; 32], &[0, 0, 2, 0x13, 0x01, 1, 0, 0, 4, 0, 42, 0, 0]].concat();
     records(&message(1, &body), 1 << 14)
@@ -143,7 +143,7 @@ fn early_data_does_not_hide_second_hello() {
     }
 }
 
-/// A server that keeps no state answers a SYN that comes again with another sequence number (RFC 4987, section 3.6).
+/// A stateless server answers a retransmitted SYN with another sequence number (RFC 4987, section 3.6).
 #[test]
 fn last_syn_ack_defines_server_start() {
     let mut connection = Connection::open([99, 4_000_000_000]);
