@@ -1,8 +1,8 @@
-//! Iterating over a capture file in the page cache: the project's reader beside `pcap-parser` and `pcap-file`.
+//! Compares readers of a capture file in the page cache: this project's, `pcap-parser` and `pcap-file`.
 //!
-//! Each sums the captured bytes and times of all packets, as a user of frames would need them, and all must agree.
-//! They take turns, and the least time of many passes counts: the difference is a few nanoseconds a packet, far less
-//! than what else a machine does meanwhile.
+//! Each reader sums captured bytes and times of all packets, and all sums must agree. The readers run in turn, and the
+//! minimum of many passes counts, because the difference of a few nanoseconds a packet is less than the noise of the
+//! machine.
 
 use std::fs::{self, File};
 use std::hint::black_box;
@@ -17,13 +17,13 @@ use pcap_parser::{Block, LegacyPcapReader, PcapBlockOwned, PcapError, PcapNGRead
 const PACKETS: u32 = 300_000;
 const PASSES: usize = 60;
 const START: u64 = 1_600_000_000;
-/// The buffer that the project's reader begins with.
+/// Initial buffer length of this project's reader, in bytes.
 const BUFFER_LEN: usize = 256 * 1024;
 
-/// Captured bytes, and nanoseconds modulo 2^64.
+/// Sums of captured bytes, and of nanoseconds modulo 2^64.
 type Sum = (u64, u64);
 
-/// Frame sizes as a mixed capture has them: acknowledgements, full segments, and some between.
+/// Frame lengths of a mixed capture: acknowledgements, full segments, and some in between.
 fn mixed(n: u32) -> usize {
     match n % 8 {
         0..3 => 60,
@@ -33,7 +33,7 @@ fn mixed(n: u32) -> usize {
     }
 }
 
-/// The smallest Ethernet frame, always: what a packet costs beside the bytes it holds.
+/// Minimum Ethernet frames only, which show the cost per packet without the cost per byte.
 fn small(_: u32) -> usize {
     60
 }

@@ -1,5 +1,5 @@
-//! A ClientHello and its extensions, read by `tls-parser` and by this project's cursor, over the hellos of `captures`:
-//! parsed only, and down to every number that JA4 needs.
+//! Compares `tls-parser` with this project's parser on the hellos of `captures`: only parsing, and parsing plus reading
+//! every number that JA4 needs.
 
 #[path = "../../../captures/tools/captures.rs"]
 mod captures;
@@ -33,7 +33,7 @@ fn own(message: &[u8]) -> Option<ClientHello<'_>> {
     ClientHello::from_message(message, Transport::Tcp).ok().flatten().map(|parsed| parsed.value)
 }
 
-/// Adds up the cipher suites, the types of the extensions, the versions, the signature algorithms, and the first byte of
+/// Sums the cipher suites, the types of the extensions, the versions, the signature algorithms, and the first byte of
 /// each ALPN value.
 fn numbers_of_tls_parser((contents, extensions): &Parsed<'_>) -> u32 {
     let suites: u32 = contents.ciphers.iter().map(|suite| u32::from(suite.0)).sum();

@@ -1,4 +1,4 @@
-//! One flow lookup a packet: the project's flow table beside `ttl_cache`, with the same keys and the same hash.
+//! Compares this project's flow table with `ttl_cache`: one lookup per packet, with the same keys and the same hash.
 
 use std::hint::black_box;
 use std::net::Ipv4Addr;
@@ -17,7 +17,7 @@ const IDLE: Duration = Duration::from_secs(300);
 const LIMITS: IdleLimits =
     IdleLimits { max_entries: 1 << 19, idle_timeout: IDLE, max_buffered_bytes: 256 << 20 };
 
-/// What is kept of a flow.
+/// The value of a flow.
 type Flow = [u64; 5];
 
 fn key(n: u32) -> FlowKey {
@@ -47,7 +47,7 @@ fn key(n: u32) -> FlowKey {
     .0
 }
 
-/// The flow of each packet: a few flows have most of the packets.
+/// Returns the flow of each packet; a few flows have most of the packets.
 fn traffic(flows: u32) -> Vec<FlowKey> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut random = move || {

@@ -1,8 +1,7 @@
-//! Frames in memory: as they come, looked at together, and fetched ahead.
+//! Compares sources of frames in memory: without prefetching, reading ahead several frames at once, and prefetching.
 //!
-//! All are analysed for TCP by the same engine; what differs is the source. They take turns, and every one has to find
-//! as much. The packets are those of the captures, so many that a core's own caches do not hold what is read of them, or
-//! few enough that they do.
+//! The same engine analyses TCP for each source. The sources run in turn and must yield the same number of events. The
+//! packets come from the captures, in amounts that fit in a core's own caches and in amounts that do not.
 
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -17,14 +16,14 @@ mod packets;
 
 use packets::{PAGES, Packets, Repeat, SHORT};
 
-/// Packets of each pass, in bytes at least: those that a core's own caches hold, those that the last cache holds, which
-/// others use as well, and those of which only a part lies there.
+/// Minimum lengths of a pass, in bytes: one that fits in a core's own caches, one that fits in the shared last-level cache,
+/// and one that exceeds it.
 const SIZES: [usize; 3] = [512 << 10, 16 << 20, 64 << 20];
 const PASSES: usize = 15;
-/// Where the headers of most frames reach into the next line of the processor's cache.
+/// Offset at which the headers of most frames reach the next cache line.
 const NEXT_LINE: usize = 64;
 
-/// So many are looked at one after the other, so that they are waited for together.
+/// Reads the first bytes of this number of frames at once, so that their cache misses overlap.
 struct LookedAt<'a, const TOGETHER: usize> {
     frames: &'a [Frame<'a>],
     left: usize,
@@ -53,7 +52,7 @@ impl<const TOGETHER: usize> Source for LookedAt<'_, TOGETHER> {
     }
 }
 
-/// The one that comes so many later is fetched.
+/// Prefetches the frame this number of positions ahead.
 struct Fetched<'a, const AHEAD: usize>(&'a [Frame<'a>]);
 
 impl<const AHEAD: usize> Source for Fetched<'_, AHEAD> {
@@ -69,7 +68,7 @@ impl<const AHEAD: usize> Source for Fetched<'_, AHEAD> {
     }
 }
 
-/// Nanoseconds, and how much was found.
+/// Nanoseconds and number of events.
 fn time(source: impl Source<Error = Infallible> + Send) -> (f64, u64) {
     let mut analyzer = HuginnNetTcp::builder().build();
     let mut sink = |event: Event<Report<TcpObserver>>| _ = black_box(event);

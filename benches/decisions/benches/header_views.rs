@@ -1,5 +1,5 @@
-//! Three ways to read the headers of an Ethernet + IPv4 + TCP packet: pnet's views, the bounds-checked cursor
-//! field by field, and one array a header. Every way makes the same checks and fills the same structure.
+//! Compares three ways to read Ethernet, IPv4 and TCP headers: pnet's views, the bounds-checked cursor field by field, and
+//! one array per header. All make the same checks and fill the same structure.
 
 use std::hint::black_box;
 use std::net::Ipv4Addr;
@@ -10,7 +10,7 @@ use pnet_packet::ethernet::EthernetPacket;
 use pnet_packet::ipv4::Ipv4Packet;
 use pnet_packet::tcp::TcpPacket;
 
-/// The fields that decode needs of such a packet.
+/// The fields that the decoder needs.
 #[derive(Debug, PartialEq)]
 struct Headers<'a> {
     src: Ipv4Addr,
@@ -162,7 +162,7 @@ fn arrays(frame: &[u8]) -> Option<Headers<'_>> {
     })
 }
 
-/// Frames with addresses, ports and lengths of their own: Ethernet, IPv4, TCP with 12 bytes of options.
+/// Makes frames with different addresses, ports and lengths: Ethernet, IPv4, TCP with 12 bytes of options.
 fn frames() -> Vec<Vec<u8>> {
     (0..1024_u16)
         .map(|number| {

@@ -1,4 +1,4 @@
-//! Three readers of HPACK: loona-hpack, httlib-hpack, and the one of huginn-net-http, which is compiled into this bench.
+//! Compares HPACK decoders: loona-hpack, httlib-hpack, and that of huginn-net-http, which is compiled into this bench.
 
 use criterion::{
     BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime,
@@ -11,11 +11,11 @@ mod hpack;
 #[path = "../../../huginn-net-http/src/limits.rs"]
 mod limits;
 
-/// What Chromium sends, from the field block of its first request on.
+/// Chromium's bytes from the field block of its first request.
 const CHROMIUM: &[u8] = include_bytes!("../../../huginn-net-http/http2/chromium.bin");
 const CHROMIUM_BLOCK: std::ops::Range<usize> = 84..515;
 
-/// As much as a block may hold of fields whose name and value are one letter each in the Huffman code.
+/// A field block of maximum length, whose names and values are one Huffman-coded letter each.
 fn short_strings() -> Vec<u8> {
     [0x00, 0x81, 0x1f, 0x81, 0x1f].repeat(64 * 1024 / 5)
 }

@@ -1,7 +1,7 @@
-//! Packets a second without loss, and processor time of a packet, of whatever reads an interface and does nothing else.
+//! Measures loss and CPU time per packet of receivers that only read an interface.
 //!
 //! As root: `cargo run --release --manifest-path benches/decisions/Cargo.toml --features libpcap --example live_receivers`.
-//! It makes a network namespace of its own, with two interfaces joined by a cable.
+//! The program creates a network namespace with a veth pair.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::print_stdout,
@@ -29,11 +29,11 @@ const HEADINGS: [&str; 7] =
 type Receiver = fn(&AtomicBool) -> Outcome;
 
 struct Outcome {
-    /// How many frames were seen.
+    /// Number of received frames.
     seen: u64,
-    /// What time it took the processor to read them.
+    /// CPU time of the receiving thread.
     spent: Duration,
-    /// How long after their capture the frames were taken from the kernel, in ns, where that is known.
+    /// Nanoseconds between capture and receipt of each frame, if known.
     late: Vec<u64>,
 }
 
@@ -89,7 +89,7 @@ fn measure(name: &str, receiver: Receiver, rate: u64) {
     );
 }
 
-/// Sends at this rate, in a burst a millisecond.
+/// Sends at this rate, in one burst per millisecond.
 fn send(rate: u64) -> u64 {
     let Ok(Channel::Ethernet(mut sender, _)) = pnet_datalink::channel(&interface("right"), Config::default())
     else {
@@ -157,7 +157,7 @@ fn interface(name: &str) -> NetworkInterface {
     pnet_datalink::interfaces().into_iter().find(|interface| interface.name == name).unwrap()
 }
 
-/// The time that this thread has had a processor for (`proc_pid_schedstat(5)`).
+/// Returns the CPU time of this thread (`proc_pid_schedstat(5)`).
 fn processor_time() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     Duration::from_nanos(text.split(' ').next().unwrap().parse().unwrap())

@@ -1,4 +1,4 @@
-//! What each capture reader makes of captures that are odd or damaged.
+//! Shows the results of each capture reader for unusual and damaged captures.
 
 use std::io::{Cursor, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use huginn_net_capture::CaptureReader;
 use pcap_parser::{Block, PcapBlockOwned, PcapError, create_reader};
 
-/// Nanoseconds and captured length of each packet, and how the reader ended.
+/// Nanoseconds and captured length of each packet, and the result at the end.
 type Outcome = (Vec<(u64, usize)>, String);
 
 fn main() {
@@ -67,7 +67,7 @@ fn be(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
-/// A pipe gives what is there; here the first ten bytes, then the rest.
+/// A reader with short reads, like a pipe: first ten bytes, then the rest.
 fn pipe(bytes: Vec<u8>) -> impl Read + Send + 'static {
     let rest = bytes[10..].to_vec();
     Cursor::new(bytes).take(10).chain(Cursor::new(rest))

@@ -1,4 +1,4 @@
-//! What `tls-parser` and this project read of ClientHellos that are odd or damaged.
+//! Shows the results of `tls-parser` and of this project for unusual and damaged ClientHellos.
 
 use huginn_net_tls::{ClientHello, Parsed, Transport};
 use tls_parser::{
@@ -86,7 +86,7 @@ fn of(kind: u16, data: &[u8]) -> Vec<u8> {
     [kind.to_be_bytes().to_vec(), prefixed(2, data)].concat()
 }
 
-/// Bytes after their length in `width` bytes.
+/// Prefixes bytes with their length in `width` bytes.
 fn prefixed(width: usize, bytes: &[u8]) -> Vec<u8> {
     [&(bytes.len() as u32).to_be_bytes()[4 - width..], bytes].concat()
 }

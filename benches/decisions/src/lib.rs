@@ -1,1 +1,1 @@
-//! Measurements behind `docs/decisions`: each bench compares a chosen part with what might replace it.
+//! Measurements behind `docs/decisions`: each bench compares a part of this project with its alternatives.

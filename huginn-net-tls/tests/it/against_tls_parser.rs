@@ -14,7 +14,7 @@ use tls_parser::{
 
 #[test]
 fn hellos_of_captures() {
-    let hellos = hellos::of_captures(&crate::captures::with_extension(&["pcap"]));
+    let hellos = hellos::from_captures(&crate::captures::with_extension(&["pcap"]));
     // The cookie of DTLS is not in the grammar of TLS.
     let hellos: Vec<_> = hellos.iter().filter(|hello| hello.transport() != Transport::Dtls).collect();
     assert!(hellos.len() > 100, "{} hellos", hellos.len());
