@@ -20,7 +20,7 @@ pub(crate) const PREFIX: &[u8] = b"SSH-";
 /// use huginn_net_ssh::{Identification, Parsed};
 ///
 /// let bytes = b"Authorised use only.\r\nSSH-2.0-OpenSSH_9.2p1 Debian-2\r\n\0\0";
-/// let Parsed { value: identification, consumed } = Identification::parse(bytes)?.expect("a whole line");
+/// let Parsed { value: identification, consumed } = Identification::parse(bytes)?.expect("a complete line");
 /// assert_eq!(identification.as_bytes(), b"SSH-2.0-OpenSSH_9.2p1 Debian-2");
 /// assert_eq!(identification.protocol_version(), b"2.0");
 /// assert_eq!(identification.software_version(), b"OpenSSH_9.2p1");

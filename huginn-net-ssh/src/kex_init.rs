@@ -37,8 +37,8 @@ const LISTS: [SshField; 10] = [
 ///
 /// // The first bytes of an OpenSSH 9.2 client.
 /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/streams/openssh-client.bin"));
-/// let identification = Identification::parse(bytes)?.expect("a whole line");
-/// let kex_init = KexInit::parse(&bytes[identification.consumed..])?.expect("a whole message").value;
+/// let identification = Identification::parse(bytes)?.expect("a complete line");
+/// let kex_init = KexInit::parse(&bytes[identification.consumed..])?.expect("a complete message").value;
 /// assert_eq!(identification.value.software_version(), b"OpenSSH_9.2p1");
 /// assert_eq!(kex_init.compression_client_to_server().as_bytes(), b"none,zlib@openssh.com,zlib");
 /// assert_eq!(Hassh::from_client(&kex_init).to_string(), "472b5de333ad665af5cbf10ff892c4df");

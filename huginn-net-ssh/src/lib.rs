@@ -12,10 +12,10 @@
 //!
 //! // The first bytes that Dropbear 2022.83 sends as a client.
 //! let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/streams/dropbear-client.bin"));
-//! let Parsed { value: identification, consumed } = Identification::parse(bytes)?.expect("a whole line");
+//! let Parsed { value: identification, consumed } = Identification::parse(bytes)?.expect("a complete line");
 //! assert_eq!(identification.as_bytes(), b"SSH-2.0-dropbear_2022.83");
 //!
-//! let kex_init = KexInit::parse(&bytes[consumed..])?.expect("a whole message").value;
+//! let kex_init = KexInit::parse(&bytes[consumed..])?.expect("a complete message").value;
 //! assert!(HasshAlgorithms::from_client(&kex_init).to_string().starts_with("curve25519-sha256,"));
 //! assert_eq!(Hassh::from_client(&kex_init).to_string(), "16574631849ea8d13c926c9905839928");
 //! # Ok::<(), huginn_net_ssh::SshError>(())

@@ -23,7 +23,7 @@ use crate::{SshParser, SshPeer, SshPeers};
 /// });
 /// let client = client.expect("a client");
 /// assert_eq!(client.identification.software_version(), b"OpenSSH_9.2p1");
-/// assert_eq!(client.hassh().expect("a whole message").to_string(), "472b5de333ad665af5cbf10ff892c4df");
+/// assert_eq!(client.hassh().expect("a complete message").to_string(), "472b5de333ad665af5cbf10ff892c4df");
 /// # Ok::<_, huginn_net_core::AnalysisError<huginn_net_capture::CaptureError>>(())
 /// ```
 pub type HuginnNetSsh = Analyzer<SshObserver>;

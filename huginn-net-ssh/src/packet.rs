@@ -11,7 +11,7 @@ use crate::limits::MAX_PACKET_LEN;
 /// use huginn_net_ssh::{BinaryPacket, Parsed, message};
 ///
 /// let bytes = [0, 0, 0, 12, 10, message::NEWKEYS, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff];
-/// let Parsed { value: packet, consumed } = BinaryPacket::parse(&bytes)?.expect("a whole packet");
+/// let Parsed { value: packet, consumed } = BinaryPacket::parse(&bytes)?.expect("a complete packet");
 /// assert_eq!(packet.payload(), [message::NEWKEYS]);
 /// assert_eq!(packet.message(), message::NEWKEYS);
 /// assert_eq!(consumed, 16);
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(BinaryPacket::parse(b"HTTP/1.1"), Err(SshError::PacketLength { announced: 0x4854_5450 }));
         let error = Err(SshError::PaddingLength { padding: 4, packet: 5 });
         assert_eq!(BinaryPacket::parse(&[0, 0, 0, 5, 4, 1, 0, 0, 0]), error);
-        assert_eq!(BinaryPacket::parse(&[0, 0, 0, 5, 4]), error, "before the packet is whole");
+        assert_eq!(BinaryPacket::parse(&[0, 0, 0, 5, 4]), error, "before the packet is complete");
     }
 
     #[test]

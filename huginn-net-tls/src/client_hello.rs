@@ -290,7 +290,7 @@ impl Layout {
 
 impl IndexedExtension {
     /// Lookup table for low extension types.
-    #[expect(clippy::indexing_slicing, reason = "it is checked when it is compiled")]
+    #[expect(clippy::indexing_slicing, reason = "evaluated and checked at compile time")]
     const BY_LOW_TYPE: [Self; 64] = {
         let mut table = [Self::Other; 64];
         table[kind::SERVER_NAME as usize] = Self::ServerName;

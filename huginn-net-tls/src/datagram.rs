@@ -191,9 +191,9 @@ pub(crate) mod tests {
         let datagrams = dialogue(DTLS);
         assert_eq!(follow(&datagrams), expected);
         let twice: Vec<_> = datagrams[..5].iter().chain(&datagrams).copied().collect();
-        assert_eq!(follow(&twice), expected, "sent again");
+        assert_eq!(follow(&twice), expected, "retransmitted");
         assert_eq!(follow(&datagrams[2..]), expected[1..], "from the server's request on");
-        assert_eq!(follow(&[datagrams[5]]), expected[2..], "the server alone");
+        assert_eq!(follow(&[datagrams[5]]), expected[2..], "only the server's datagrams");
     }
 
     /// Recorded on loopback from OpenVPN 2.6.14 with `--tls-client` and `--tls-server`, without and with `--tls-auth

@@ -237,7 +237,7 @@ mod tests {
             |grease| message(3, &[grease, 0x1301], &[(grease, Vec::new()), (16, b"\0\x03\x02h2".to_vec())]);
         let [one, two, three] = [0x0a0a, 0xfafa, 0x6a6a].map(bytes);
         let hello = |bytes| ClientHello::parse_message(bytes, Transport::Tcp).unwrap();
-        assert!(hello(&one).cached().fingerprints.is_none(), "nothing is known of the first one");
+        assert!(hello(&one).cached().fingerprints.is_none(), "the first hello is not cached");
         let cached = hello(&two).ja4_r();
         assert_eq!(hello(&three).ja4_r().as_str().as_ptr(), cached.as_str().as_ptr());
         let quic = ClientHello::parse_message(&three, Transport::Quic).unwrap();

@@ -9,7 +9,7 @@ pub(crate) enum Hello<'a> {
     Client(ClientHello<'a>),
     #[cfg_attr(
         not(feature = "quic"),
-        expect(dead_code, reason = "the readers of a client's bytes take it for an error")
+        expect(dead_code, reason = "the readers of a client's bytes treat a ServerHello as an error")
     )]
     Server(ServerHello<'a>),
 }

@@ -170,7 +170,7 @@ impl<'a> ClientHello<'a> {
     ///
     /// // Sent by curl with OpenSSL.
     /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
-    /// let parsed = ClientHello::from_records(bytes)?.expect("a whole hello");
+    /// let parsed = ClientHello::from_records(bytes)?.expect("a complete hello");
     /// assert_eq!(parsed.value.server_name(), Some(&b"www.example.test"[..]));
     /// assert_eq!(parsed.consumed, bytes.len());
     /// assert!(ClientHello::from_records(&bytes[..200])?.is_none());

@@ -10,7 +10,7 @@
 //!
 //! // Sent by curl 7.88.1 with OpenSSL 3.0.
 //! let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
-//! let hello = ClientHello::from_records(bytes)?.expect("a whole hello").value;
+//! let hello = ClientHello::from_records(bytes)?.expect("a complete hello").value;
 //! assert_eq!(hello.version(), Version::TLS_1_3);
 //! assert_eq!(hello.alpn().next(), Some(&b"h2"[..]));
 //!
@@ -42,7 +42,7 @@
 //! ```
 #![cfg_attr(
     not(feature = "packets"),
-    allow(rustdoc::broken_intra_doc_links, reason = "some items are named that this build lacks")
+    allow(rustdoc::broken_intra_doc_links, reason = "the docs link to items that this build lacks")
 )]
 
 mod client_family;

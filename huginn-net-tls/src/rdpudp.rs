@@ -233,7 +233,7 @@ mod tests {
         for [head, tail] in variants {
             assert_eq!(hello_sender(&head), Some(Side::Client), "{head:02x?}");
             assert_eq!(found(&[head.clone(), tail.clone()]), [&HELLO[5..]]);
-            assert_eq!(found(&[head.clone(), head.clone(), tail]), [&HELLO[5..]], "sent again");
+            assert_eq!(found(&[head.clone(), head.clone(), tail]), [&HELLO[5..]], "retransmitted");
             for len in 0..head.len() {
                 let _ = hello_sender(&head[..len]);
             }

@@ -28,7 +28,7 @@ const BLOCKS: [u16; 9] = [0x0000, 0x0040, 0x0080, 0x00c0, 0x1300, 0xc000, 0xc040
 #[expect(
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
-    reason = "it is checked when it is compiled"
+    reason = "evaluated and checked at compile time"
 )]
 static BLOCK_OF: [u8; 1 << 10] = {
     let mut block_of = [u8::MAX; 1 << 10];

@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(
             joined(&[(98, b"xyz"), (0, &[b'a'; 98])], 100).1,
             [false, true],
-            "cut at the window's end"
+            "truncated at the end of the window"
         );
         let mut stream = Reassembler::new();
         let refused = (1..=1000).filter(|n| !stream.push(2 * n, b"x", 6500, &mut |_| {})).count();

@@ -3,7 +3,7 @@
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
-    reason = "small numbers of our own"
+    reason = "the test uses small numbers"
 )]
 
 mod bytes;

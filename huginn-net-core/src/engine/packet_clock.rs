@@ -64,7 +64,7 @@ mod tests {
         let start = at(1_000_000);
         let after = |now: u64| now.saturating_sub(start) as f64 / 1e9;
         assert_eq!(after(at(1_000_010)), 10.0);
-        assert_eq!(after(at(1_000_005)), 10.0, "a little out of order");
+        assert_eq!(after(at(1_000_005)), 10.0, "slightly out of order");
         assert_eq!(after(at(1_000_020)), 20.0);
         assert_eq!(after(at(1_000)), 20.0, "another capture");
         assert_eq!(after(at(1_007)), 27.0);

@@ -83,7 +83,7 @@ mod tests {
             let mut block = Block::new(1000);
             assert_eq!(filling.fill(&mut block), Ok(Fill::End));
             assert_eq!((lent, block.frames().len() as u64), (count.min(5), count.min(5)));
-            assert_eq!(read.get(), count.min(5), "a live source keeps what is not wanted");
+            assert_eq!(read.get(), count.min(5), "frames beyond the limit stay in a live source");
             assert_eq!(
                 (one_by_one.remaining(), filling.remaining()),
                 (count.saturating_sub(5), count.saturating_sub(5))

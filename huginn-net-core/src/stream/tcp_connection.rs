@@ -106,7 +106,7 @@ mod tests {
         };
         push(&mut connection, Side::Client, 100, 500, b"a");
         push(&mut connection, Side::Server, 502, 101, b"z");
-        assert_eq!(connection.buffered_bytes(), 65, "two bytes of the server are to come");
+        assert_eq!(connection.buffered_bytes(), 65, "two bytes of the server are missing");
         push(&mut connection, Side::Server, 500, 101, b"xy");
         connection.stop_reading(Side::Client);
         push(&mut connection, Side::Client, 101, 503, b"b");
@@ -198,7 +198,7 @@ mod tests {
                     prop_assert_eq!(counters, StreamCounters::default());
                     prop_assert_eq!(output, if len == 0 { vec![] } else { vec![(sender, true)] });
                 } else {
-                    prop_assert_eq!(&before, &format!("{passing:?}"), "nothing is taken");
+                    prop_assert_eq!(&before, &format!("{passing:?}"), "no byte is accepted");
                     prop_assert_eq!(take(&mut passing), take(&mut taking));
                 }
                 prop_assert_eq!(format!("{passing:?}"), format!("{taking:?}"));

@@ -236,7 +236,7 @@ mod tests {
         shown.stream.set_initial_seq(u32::MAX);
         shown.acknowledge(9);
         shown.segment(10, TcpFlags::ACK, b"abc");
-        assert_eq!(shown.text, "", "the byte at 9 may be on its way");
+        assert_eq!(shown.text, "", "the byte at 9 may still arrive");
         shown.acknowledge(5);
         shown.segment(20, TcpFlags::ACK, b"xyz");
         shown.acknowledge(10);
@@ -258,6 +258,6 @@ mod tests {
         assert!(shown.counters.segments_refused > 0 && shown.stream.buffered_bytes() <= 1000);
         shown.segment(3_000_000, TcpFlags::ACK, b"far");
         shown.segment(3_000_000, TcpFlags::ACK, b"far");
-        assert!(!shown.text.contains("far"), "out of the window");
+        assert!(!shown.text.contains("far"), "beyond the window");
     }
 }

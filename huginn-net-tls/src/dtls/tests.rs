@@ -101,7 +101,7 @@ fn number_or_cookie_marks_second_hello() {
     }
     let found = [(&first, false), (&second, true)];
     let found = found.map(|(hello, retry)| (Side::Client, message(CLIENT_HELLO, hello), retry));
-    assert_eq!(flow_under_test.found, found, "sent again with the number of both");
+    assert_eq!(flow_under_test.found, found, "retransmitted with the numbers of both");
 }
 
 #[test]

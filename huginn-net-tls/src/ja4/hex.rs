@@ -66,7 +66,7 @@ pub(crate) fn digits_of_byte(byte: u8) -> [u8; 2] {
     DIGITS.get(usize::from(byte)).copied().unwrap_or_default()
 }
 
-#[expect(clippy::indexing_slicing, reason = "it is checked when it is compiled")]
+#[expect(clippy::indexing_slicing, reason = "evaluated and checked at compile time")]
 static DIGITS: [[u8; 2]; 256] = {
     let mut digits = [[0; 2]; 256];
     let mut byte = 0_u8;

@@ -111,7 +111,7 @@ fn version(offered: &[u8], transport: Transport) -> &'static str {
 fn version_is_highest_without_grease() {
     assert_eq!(version(&[0xfa, 0xfa, 3, 2, 3, 4, 3, 3], Transport::Tcp), "13");
     assert_eq!(version(&[0x7f, 0x1c, 3, 3], Transport::Tcp), "00", "a draft");
-    assert_eq!(version(&[0x8a, 0x8a], Transport::Tcp), "12", "nothing but GREASE: that of the hello");
+    assert_eq!(version(&[0x8a, 0x8a], Transport::Tcp), "12", "only GREASE: the legacy version counts");
     assert_eq!(version(&[0xfe, 0xff, 0xfe, 0xfc, 0xfe, 0xfd], Transport::Dtls), "d3");
     assert_eq!(version(&[0xfe, 0xff, 0xfe, 0xfd], Transport::Dtls), "d2");
 }
@@ -151,10 +151,10 @@ fn missing_mandatory_field_is_an_error() {
 fn malformed_extension_keeps_earlier_extensions() {
     let good = extension(23, b"");
     let cases: [(&str, Vec<u8>); 4] = [
-        ("it is longer than the block", [good.clone(), vec![0, 35, 0, 9, 1]].concat()),
-        ("its header is cut", [good.clone(), vec![0, 35, 0]].concat()),
-        ("a byte too many", [good.clone(), vec![0]].concat()),
-        ("zeros after the last", [good.clone(), vec![0; 3]].concat()),
+        ("longer than the block", [good.clone(), vec![0, 35, 0, 9, 1]].concat()),
+        ("truncated header", [good.clone(), vec![0, 35, 0]].concat()),
+        ("an extra byte", [good.clone(), vec![0]].concat()),
+        ("trailing zeros", [good.clone(), vec![0; 3]].concat()),
     ];
     for (what, block) in cases {
         let bytes = hello(&block);

@@ -21,10 +21,10 @@ fn entry_expires_after_idle_timeout() {
     assert_eq!((table.peek(&key), table.peek(&FlowKey::numbered(2))), (Some(&7), None));
     assert!(table.touch(&key, at(400)).is_some());
     table.expire(at(700));
-    assert!(table.touch(&key, at(700)).is_some(), "touching renews");
+    assert!(table.touch(&key, at(700)).is_some(), "a touch refreshes the entry");
     table.expire(at(1001));
     assert!(table.touch(&key, at(1001)).is_none());
-    assert_eq!((table.peek(&key), table.counters().expired), (None, 1), "peeking renews nothing");
+    assert_eq!((table.peek(&key), table.counters().expired), (None, 1), "a peek does not refresh the entry");
 }
 
 #[test]

@@ -215,7 +215,7 @@ fn rejects_fragments_that_fit_no_datagram() {
         ("beyond 65,535 bytes", vec![fragment4(1, 17, 65_504, true, &part)]),
         ("beyond 65,535 bytes", vec![fragment6(1, 17, 65_528, false, &part[..8])]),
         ("two ends", vec![fragment4(1, 17, 16, false, &part), fragment4(1, 17, 16, false, &part[..9])]),
-        ("bytes behind the end", vec![fragment4(1, 17, 16, false, &part), fragment4(1, 17, 24, true, &part)]),
+        ("bytes after the end", vec![fragment4(1, 17, 16, false, &part), fragment4(1, 17, 24, true, &part)]),
         (
             "an end before the bytes",
             vec![fragment4(1, 17, 24, true, &part), fragment4(1, 17, 16, false, &part)],

@@ -86,7 +86,7 @@ fn workers_stop_at_the_same_block() {
         let source = Buffered::new(&packets, Ending::Again);
         let counters = analyzer.analyze(source.clone(), &mut BreakAt(4)).unwrap();
         assert_eq!(counters.events, 4);
-        assert_eq!(counters.frames, analyzer.protocol().segments, "all analysed the same frames");
+        assert_eq!(counters.frames, analyzer.protocol().segments, "all workers analysed the same frames");
 
         let mut analyzer = builder(workers, 640).build();
         let (token, snapshots) = (analyzer.cancel_token(), analyzer.snapshot_handle());

@@ -216,7 +216,7 @@ fn retry_changes_keys_without_second_report() {
     let mut run = Run::default();
     run.client(&Packet::client(V1, &ID).seal(&crypto(0, &hello()[..100])));
     run.client(&retried.seal(&crypto(0, &hello())));
-    assert_eq!(run.found, [(Side::Client, hello(), false)], "not whole before it");
+    assert_eq!(run.found, [(Side::Client, hello(), false)], "incomplete before the Retry");
 }
 
 /// aioquic changes its hello after a Retry. A captured Retry distinguishes this case from another connection.
@@ -380,7 +380,7 @@ fn other_packets_release_hello_buffers() {
     for _ in 0..40 {
         run.client(&other(V1, LongType::ZeroRtt));
     }
-    assert_eq!(run.flow.buffered_bytes(), buffered, "as long as the server is silent");
+    assert_eq!(run.flow.buffered_bytes(), buffered, "buffered until the server answers");
     for _ in 0..16 {
         assert_eq!(run.server(&[0x41; 60]), Interest::More);
     }
@@ -400,10 +400,7 @@ fn other_packets_release_hello_buffers() {
     for _ in 0..300 {
         run.server(&[0x41; 60]);
     }
-    assert!(
-        run.flow.buffered_bytes() < 200 && run.counters.given_up == 1,
-        "half a hello is not kept for ever"
-    );
+    assert!(run.flow.buffered_bytes() < 200 && run.counters.given_up == 1, "an incomplete hello is dropped");
 }
 
 proptest! {

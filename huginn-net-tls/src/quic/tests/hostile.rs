@@ -91,7 +91,7 @@ fn refuses_offsets_beyond_crypto_window() {
         let mut run = Run::default();
         let hello = message(1, 100);
         run.client(&packet(0).seal(&[crypto(offset, &[1; 100]), crypto(0, &hello)].concat()));
-        assert_eq!(run.found, [(Side::Client, hello, false)], "the rest of the packet is good");
+        assert_eq!(run.found, [(Side::Client, hello, false)], "the rest of the packet is valid");
     }
 }
 
@@ -107,7 +107,7 @@ fn errors_name_the_fault() {
     let ranges = [&[2, 0, 0][..], &varint((1 << 62) - 1), &[0; 1000]].concat();
     assert!(matches!(wrong(&ranges), TlsError::Quic(QuicError::Truncated(_))));
     assert_eq!(wrong(&crypto(0, b"CHLO....")), TlsError::NotHello(b'C'));
-    assert_eq!(wrong(&crypto(0, &message(2, 90))), TlsError::NotHello(2), "a ServerHello of a client");
+    assert_eq!(wrong(&crypto(0, &message(2, 90))), TlsError::NotHello(2), "a ServerHello from a client");
 
     let damaged = [&[0xc0, 0, 0, 0, 1, 0, 0, 0, 0x14][..], &[0x55; 20]].concat();
     assert_eq!(ClientInitials::new().push(&damaged).unwrap_err(), TlsError::Quic(QuicError::Sealed));
@@ -129,7 +129,7 @@ fn client_hellos_are_limited_to_two() {
     let mut initials = ClientInitials::new();
     let both = [crypto(0, &message(1, 60)), crypto(64, &message(1, 60))].concat();
     assert!(initials.push(&packet(0).seal(&both)).unwrap().is_some());
-    assert!(initials.push(&[]).unwrap().is_some(), "the second one of the datagram");
+    assert!(initials.push(&[]).unwrap().is_some(), "the second hello of the datagram");
     assert!(initials.push(&[]).unwrap().is_none());
 }
 

@@ -12,7 +12,7 @@ const DIALOGUES: [(&str, &[&[u8]]); 18] = [
     ),
     ("SOCKS4", &[&[4, 1, 1, 0xbb, 192, 0, 2, 1, b'u', 0], &[0, 90, 1, 0xbb, 192, 0, 2, 1]]),
     (
-        "SOCKS4 to a port that OpenVPN's length might be",
+        "SOCKS4 to a port that resembles a length of OpenVPN",
         &[&[4, 1, 0x20, 0xfb, 192, 0, 2, 1, b'u', 0], &[0, 90, 0x20, 0xfb, 192, 0, 2, 1]],
     ),
     ("SOCKS4A", &[b"\x04\x01\x01\xbb\0\0\0\x01u\0a.example\0", &[0, 90, 0, 0, 0, 0, 0, 0]]),
@@ -71,7 +71,7 @@ const DIALOGUES: [(&str, &[&[u8]]); 18] = [
             b"\x03\0\0\x13\x0e\xd0\0\0\x12\x34\0\x02\0\x08\0\x02\0\0\0",
         ],
     ),
-    ("a record header that is none", &[&[22, 3, 1, 0, 4, 1, 22, 3, 1, 0, 22, 22, 3]]),
+    ("a false record header", &[&[22, 3, 1, 0, 4, 1, 22, 3, 1, 0, 22, 22, 3]]),
 ];
 
 #[test]

@@ -57,7 +57,7 @@ fn counts_malformed_and_incomplete_hellos() {
     connection.segment(Side::Client, 0, 0, &cut);
     assert_eq!(connection.counters().1.parser.search.malformed, 1);
     connection.segment(Side::Client, cut.len(), 0, CURL);
-    assert_eq!(connection.found(), one_client(), "what follows it is read");
+    assert_eq!(connection.found(), one_client(), "later bytes are read");
 
     let too_long = [CURL, &[22, 3, 3, 0, 4, 1, 0xff, 0xff, 0xff]].concat();
     let mut connection = Connection::open([0, 0]);
