@@ -12,6 +12,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use huginn_net::core::IpNet;
 
 use crate::commands::explain::ExplainCommand;
+use crate::limits::MIN_PARALLEL_LEN;
 #[cfg(unix)]
 use crate::output::{parse_interval, parse_size};
 
@@ -333,10 +334,6 @@ impl Workers {
         }
     }
 }
-
-/// Shortest input that several workers analyse faster than one, in bytes. Two workers save on 4 MB of web traffic about
-/// the time that starting threads and sharing blocks costs.
-const MIN_PARALLEL_LEN: u64 = 4 << 20;
 
 fn parse_workers(text: &str) -> Result<Workers, String> {
     if text == "auto" {

@@ -8,11 +8,8 @@ use hdrhistogram::Histogram;
 use huginn_net::Timestamp;
 
 use crate::control::counters::{LatencyCounters, LatencySummary, LatencyTotals};
+use crate::limits::{LATENCY_DIGITS, MAX_LATENCY_MICROS};
 
-/// Longest recorded latency, one hour, in microseconds; longer ones are recorded as this value.
-const MAX_LATENCY_MICROS: u64 = 3_600_000_000;
-/// Significant decimal digits of recorded latencies.
-const DIGITS: u8 = 2;
 /// Upper bounds of the histogram buckets of `--metrics`, in microseconds.
 const BUCKET_BOUNDS: [u64; 16] = [
     50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
@@ -85,7 +82,8 @@ impl Latency {
 
 impl Distribution {
     fn new() -> io::Result<Self> {
-        let recent = Histogram::new_with_bounds(1, MAX_LATENCY_MICROS, DIGITS).map_err(io::Error::other)?;
+        let recent =
+            Histogram::new_with_bounds(1, MAX_LATENCY_MICROS, LATENCY_DIGITS).map_err(io::Error::other)?;
         Ok(Self { recent, count: 0, sum: 0, ranges: [0; BUCKET_BOUNDS.len()] })
     }
 
@@ -121,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_told_by_quantiles_and_ranges() {
+    fn reports_latency_quantiles_and_buckets() {
         let mut distribution = Distribution::new().unwrap();
         distribution.record(0, 0);
         distribution.record(49_001, 97);
@@ -135,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_are_those_since_they_began_anew() {
+    fn quantiles_restart_after_reset() {
         let latency = Latency::new().unwrap();
         latency.record(&[0], None);
         latency.reset_interval();

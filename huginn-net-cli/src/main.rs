@@ -8,6 +8,7 @@ mod control;
 mod failure;
 #[cfg(unix)]
 mod latency;
+mod limits;
 mod output;
 #[cfg(target_os = "linux")]
 mod privileges;

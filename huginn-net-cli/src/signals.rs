@@ -4,11 +4,12 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
 use signal_hook::iterator::{Handle, Signals};
+
+use crate::limits::REPEATED_STOP_WINDOW;
 
 /// Request of the operator, sent as a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +21,6 @@ pub(crate) enum Signal {
     /// SIGUSR1: write host profiles.
     Dump,
 }
-
-/// Period after the first stop signal in which another one is ignored: `timeout` and terminals send it twice.
-const REPEATED_STOP_WINDOW: Duration = Duration::from_secs(1);
 
 /// Registered signals that no thread handles yet. SIGINT and SIGTERM are not among them: they end the program at once
 /// until [`Self::watch`] is called.

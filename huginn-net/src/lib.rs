@@ -33,6 +33,7 @@ mod community_id;
 pub mod finding;
 pub mod hosts;
 pub mod json;
+mod limits;
 mod observers;
 pub mod p0f;
 mod p0f_flow;

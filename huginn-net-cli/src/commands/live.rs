@@ -26,12 +26,10 @@ use crate::commands::analysis;
 use crate::control::Sockets;
 use crate::failure::{FAILED, Failure};
 use crate::latency::Latency;
+use crate::limits::OUTPUT_QUEUE_BYTES;
 use crate::output::{Messages, OutputQueue, Renderer, Rotation, Target};
 use crate::privileges::{self, Dropped};
 use crate::signals::{self, PendingSignals, Signal};
-
-/// Size limit of the output queue, in bytes.
-const OUTPUT_QUEUE_BYTES: usize = 16 << 20;
 
 pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
     let pending_signals = PendingSignals::new().map_err(starting("signal handling"))?;

@@ -6,8 +6,7 @@ use std::time::Instant;
 
 use tokio::task::JoinHandle;
 
-/// Maximum number of connected clients per socket.
-pub(super) const MAX_CLIENTS: usize = 64;
+use crate::limits::MAX_CLIENTS;
 
 /// Clients of a socket. A new client beyond the limit replaces the one that has been idle for longest.
 pub(super) struct Clients {

@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -18,10 +17,7 @@ use super::clients::Clients;
 use super::exposition::{self, Format};
 use super::{ACCEPT_RETRY_DELAY, ReadCounters};
 
-/// Maximum lifetime of a connection, which serves one request.
-const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum length of a request head, in bytes.
-const MAX_HEAD_BYTES: usize = 16 << 10;
+use crate::limits::{MAX_METRICS_HEAD_BYTES, METRICS_CONNECTION_TIMEOUT};
 
 /// Serves all clients.
 pub(super) async fn serve(listener: TcpListener, counters: ReadCounters) {
@@ -33,7 +29,7 @@ pub(super) async fn serve(listener: TcpListener, counters: ReadCounters) {
         };
         let answer = answer(stream, Arc::clone(&counters));
         // Slow clients get no answer.
-        clients.admit(|_| async { drop(time::timeout(CONNECTION_TIMEOUT, answer).await) });
+        clients.admit(|_| async { drop(time::timeout(METRICS_CONNECTION_TIMEOUT, answer).await) });
     }
 }
 
@@ -44,9 +40,9 @@ async fn answer(stream: TcpStream, counters: ReadCounters) -> hyper::Result<()> 
     });
     http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(CONNECTION_TIMEOUT)
+        .header_read_timeout(METRICS_CONNECTION_TIMEOUT)
         .keep_alive(false)
-        .max_buf_size(MAX_HEAD_BYTES)
+        .max_buf_size(MAX_METRICS_HEAD_BYTES)
         .serve_connection(TokioIo::new(stream), service)
         .await
 }

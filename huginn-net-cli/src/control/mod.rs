@@ -17,7 +17,6 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use huginn_net::p0f::P0fAnswer;
 use tokio::runtime::{self, Runtime};
@@ -26,6 +25,8 @@ use tokio::sync::oneshot;
 use self::counters::LiveCounters;
 pub(crate) use self::p0f_socket::SocketConfig;
 use self::p0f_socket::SocketFile;
+
+use crate::limits::{ACCEPT_RETRY_DELAY, MAX_QUERY_THREADS, SHUTDOWN_TIMEOUT};
 
 /// Looks up the host of an address. May block on the analysis.
 pub(crate) type QueryHost = Arc<dyn Fn(IpAddr) -> P0fAnswer + Send + Sync>;
@@ -49,13 +50,6 @@ pub(crate) enum ControlError {
     #[error("--p0f-socket {}: the file exists and is not a socket", .path.display())]
     NotASocket { path: PathBuf },
 }
-
-/// Delay before accepting again after an error such as EMFILE.
-const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(200);
-/// Maximum number of threads that query the analysis.
-const MAX_QUERY_THREADS: usize = 8;
-/// Time that pending answers may delay shutdown.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Listening sockets: bound before privileges are dropped, served afterwards.
 #[derive(Debug, Default)]

@@ -7,12 +7,13 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
+use std::time::Duration;
 
 use huginn_net::p0f::{P0fHost, P0fQuery};
 use tempfile::TempDir;
 
-use super::clients::MAX_CLIENTS;
 use super::*;
+use crate::limits::MAX_CLIENTS;
 
 /// A folder for a socket, and the place of the socket in it.
 fn folder() -> (TempDir, PathBuf) {
@@ -75,7 +76,7 @@ fn distance(answer: Option<P0fAnswer>) -> i16 {
 }
 
 #[test]
-fn nobody_is_answered_where_nothing_is_bound() {
+fn serves_nothing_without_sockets() {
     assert!(Sockets::default().serve(hosts(), counters()).unwrap().is_none());
 }
 
@@ -84,7 +85,7 @@ fn answers_queries_in_order_across_split_writes() {
     let (_folder, path) = folder();
     let server = serve_p0f(&path);
     let mut client = connect(&path);
-    // In pieces.
+    // Byte by byte.
     for byte in query(1) {
         client.write_all(&[byte]).unwrap();
     }
@@ -107,13 +108,13 @@ fn answers_queries_in_order_across_split_writes() {
 }
 
 #[test]
-fn silent_clients_stay_until_their_place_is_needed() {
+fn evicts_idle_client_at_client_limit() {
     let (_folder, path) = folder();
     let server = serve_p0f(&path);
     let mut first = connect(&path);
     first.write_all(&query(1)).unwrap();
     assert_eq!(distance(answer(&mut first)), 1);
-    // Each waits until it was accepted; a tick of the clock tells one from the next.
+    // Each waits until it was accepted, so that their times differ.
     let mut others: Vec<UnixStream> = (1..MAX_CLIENTS)
         .map(|_| {
             thread::sleep(Duration::from_millis(3));
@@ -139,7 +140,7 @@ fn silent_clients_stay_until_their_place_is_needed() {
 }
 
 #[test]
-fn who_reads_no_answers_holds_nobody_up() {
+fn client_that_never_reads_blocks_no_other() {
     let (_folder, path) = folder();
     let server = serve_p0f(&path);
     let mut deaf = connect(&path);
@@ -182,7 +183,7 @@ fn socket_has_mode_and_is_removed_on_exit() {
 }
 
 #[test]
-fn only_a_dead_socket_is_replaced() {
+fn replaces_only_stale_socket() {
     let (folder, path) = folder();
     let bind = || Sockets::bind(None, Some(&wanted(&path, 0o660)));
     drop(UnixListener::bind(&path).unwrap());
@@ -218,7 +219,7 @@ fn binds_with_stale_directory_and_long_path() {
 
 #[test]
 #[ignore = "needs root"]
-fn the_socket_belongs_to_who_runs_on() {
+fn socket_belongs_to_unprivileged_user() {
     let (_folder, path) = folder();
     let owner = Some((65_534, 65_533));
     let _sockets = Sockets::bind(None, Some(&SocketConfig { owner, ..wanted(&path, 0o660) })).unwrap();
@@ -227,7 +228,7 @@ fn the_socket_belongs_to_who_runs_on() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_named() {
+fn port_in_use_is_named_in_error() {
     let (address, server) = serve_metrics();
     let error = Sockets::bind(Some(address), None).unwrap_err().to_string();
     assert!(error.starts_with(&format!("--metrics {address}: ")), "{error}");
@@ -246,7 +247,7 @@ fn request(address: SocketAddr, text: &str) -> String {
 }
 
 #[test]
-fn metrics_are_at_their_place_and_nowhere_else() {
+fn only_metrics_path_is_served() {
     let (address, server) = serve_metrics();
     let long = format!("GET /metrics HTTP/1.1\r\nHost: x\r\nX: {}\r\n\r\n", "x".repeat(100_000));
     for (text, status) in [
@@ -269,7 +270,7 @@ fn metrics_are_at_their_place_and_nowhere_else() {
 }
 
 #[test]
-fn metrics_have_the_type_that_was_asked_for() {
+fn metrics_follow_accept_header() {
     let (address, server) = serve_metrics();
     let plain = request(address, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
     assert!(plain.contains("content-type: text/plain; version=0.0.4; charset=utf-8\r\n"), "{plain:.300}");
@@ -288,7 +289,7 @@ fn metrics_have_the_type_that_was_asked_for() {
 }
 
 #[test]
-fn who_sends_nothing_leaves_room_for_others() {
+fn idle_clients_do_not_block_others() {
     let (address, server) = serve_metrics();
     let slow = || {
         let mut stream = TcpStream::connect(address).unwrap();

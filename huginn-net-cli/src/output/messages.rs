@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::queue::{OutputHandle, OutputQueue};
 
-/// Size limit of the message queue, in bytes.
-const MESSAGE_QUEUE_BYTES: usize = 1 << 20;
+use crate::limits::MESSAGE_QUEUE_BYTES;
 
 /// Prints messages from any thread. Drops messages if the queue is full and later prints how many.
 #[derive(Clone, Debug)]

@@ -1,13 +1,12 @@
 //! A progress bar for long files.
 
 use std::io::{self, IsTerminal};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use huginn_net::CaptureReader;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A file that is done sooner shows no bar.
-const PROGRESS_DELAY: Duration = Duration::from_millis(500);
+use crate::limits::PROGRESS_DELAY;
 
 /// Progress of reading a file, on standard error.
 pub(crate) struct Progress {

@@ -14,14 +14,7 @@ use super::messages::Messages;
 use super::rotation::{RotatingFile, Rotation};
 use super::writer::{Destination, Writer};
 
-/// Bytes per chunk. A larger chunk is not faster to write, a smaller one is slower.
-const CHUNK: usize = 1 << 16;
-/// Maximum number of chunks kept for reuse; the rest is freed after a backlog.
-const SPARE_CHUNKS: usize = 4;
-/// Time that shutdown waits for a stalled reader of events.
-const EVENTS_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time that shutdown waits for a stalled reader of messages.
-const MESSAGES_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
+use crate::limits::{EVENTS_FLUSH_TIMEOUT, MAX_SPARE_CHUNKS, MESSAGES_FLUSH_TIMEOUT, QUEUE_CHUNK_BYTES};
 
 /// Destination of events.
 #[derive(Clone, Debug)]
@@ -155,7 +148,7 @@ pub(super) struct Chunk {
 
 impl Chunk {
     fn has_room_for(&self, text: &[u8]) -> bool {
-        self.text.len().saturating_add(text.len()) <= CHUNK
+        self.text.len().saturating_add(text.len()) <= QUEUE_CHUNK_BYTES
     }
 
     fn push(&mut self, line: &[u8]) {
@@ -311,7 +304,9 @@ impl Shared {
         chunk.ends.clear();
         let mut state = self.lock();
         // A chunk that grew for a very long line is freed too.
-        if state.spare.len() < SPARE_CHUNKS && chunk.text.capacity() <= CHUNK.saturating_mul(2) {
+        if state.spare.len() < MAX_SPARE_CHUNKS
+            && chunk.text.capacity() <= QUEUE_CHUNK_BYTES.saturating_mul(2)
+        {
             state.spare.push(chunk);
         }
         !state.chunks.is_empty()

@@ -8,6 +8,8 @@ use huginn_net::hosts::{Claim, HostProfile, Hosts, Reasons, SoftwareSeen, TopVal
 use huginn_net::tcp::Clock;
 use huginn_net::{Escaped, Label, Timestamp};
 
+use crate::limits::MAX_SUMMARY_ROWS;
+
 /// Columns where the width of the terminal is not known.
 const WIDTH: u16 = 120;
 /// How many of the values of a list are shown.
@@ -16,9 +18,6 @@ const SHOWN: usize = 2;
 const SHOWN_FLAVOR: usize = 16;
 /// Bytes of a header that are shown.
 const SHOWN_TEXT: usize = 48;
-
-/// Rows of a table, which is laid out as a whole.
-const MAX_ROWS: usize = 2000;
 
 const HEADINGS: [&str; 9] =
     ["address", "system", "software", "TLS client", "link", "hops", "uptime", "seen (UTC)", "remarks"];
@@ -50,7 +49,7 @@ pub(super) fn write(
     let mut sentences = Vec::new();
     let mut is_used = [false; HEADINGS.len()];
     let mut all = hosts.profiles();
-    for host in all.by_ref().take(MAX_ROWS) {
+    for host in all.by_ref().take(MAX_SUMMARY_ROWS) {
         let verdict = host.verdict();
         let row = row(host, &verdict);
         for (is_used, cell) in is_used.iter_mut().zip(&row) {

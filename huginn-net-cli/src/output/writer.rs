@@ -12,14 +12,7 @@ use super::messages::Messages;
 use super::queue::{Chunk, Pause, Shared, Task};
 use super::rotation::RotatingFile;
 
-/// Delay before a failed write is retried.
-const RETRY_WRITE: Duration = Duration::from_secs(1);
-/// Delay before a failed rotation is retried.
-const RETRY_ROTATION: Duration = Duration::from_secs(10);
-/// Minimum interval between two warnings.
-const WARNING_PAUSE: Duration = Duration::from_secs(60);
-/// Delay after a write, in which events collect: producers need not wake the thread for each event.
-const BATCH_DELAY: Duration = Duration::from_millis(1);
+use crate::limits::{ROTATION_RETRY_DELAY, WRITE_BATCH_DELAY, WRITE_RETRY_DELAY, WRITE_WARNING_INTERVAL};
 
 /// Destination of bytes.
 #[derive(Debug)]
@@ -100,7 +93,7 @@ impl Writer {
                         break;
                     }
                     if !more {
-                        thread::sleep(BATCH_DELAY);
+                        thread::sleep(WRITE_BATCH_DELAY);
                     }
                 }
                 Task::Reopen => _ = self.reopen(),
@@ -174,7 +167,7 @@ impl Writer {
         let has_no_reader = has_no_reader(error);
         let reason: &dyn fmt::Display = if has_no_reader { &"the pipe has no reader" } else { error };
         self.warn(&format_args!("{reason}; events are buffered until the queue is full"));
-        match self.shared.pause(RETRY_WRITE) {
+        match self.shared.pause(WRITE_RETRY_DELAY) {
             Pause::Over => {
                 if has_no_reader {
                     self.reopen_pipe(lines);
@@ -245,7 +238,7 @@ impl Writer {
         let aside = match file.rotate(now) {
             Ok(aside) => aside,
             Err(error) => {
-                self.rotate_after = Instant::now().checked_add(RETRY_ROTATION);
+                self.rotate_after = Instant::now().checked_add(ROTATION_RETRY_DELAY);
                 self.rotation_failed(&format_args!(
                     "cannot be rotated, continuing in the same file: {error}"
                 ));
@@ -266,7 +259,7 @@ impl Writer {
 
     fn warn(&mut self, message: &dyn fmt::Display) {
         let Some(messages) = &self.messages else { return };
-        if self.warned.is_none_or(|warned| warned.elapsed() >= WARNING_PAUSE) {
+        if self.warned.is_none_or(|warned| warned.elapsed() >= WRITE_WARNING_INTERVAL) {
             self.warned = Some(Instant::now());
             messages.print(&format_args!("{}: {message}", self.destination));
         }

@@ -49,7 +49,7 @@ fn is_denied<T>(outcome: io::Result<T>) -> bool {
 
 #[test]
 #[ignore = "needs root"]
-fn a_user_without_rights_writes_where_it_was_told_to() {
+fn unprivileged_user_writes_to_allowed_paths() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     // Whoever runs on must get there.
@@ -137,7 +137,7 @@ fn child_writes() {
 
 #[test]
 #[ignore = "needs root"]
-fn root_that_stays_root_has_no_capabilities() {
+fn root_without_user_option_has_no_capabilities() {
     unlabeled("child_stays", Path::new("/"), "");
 }
 
@@ -160,7 +160,7 @@ fn child_stays() {
 }
 
 #[test]
-fn what_is_still_within_reach_is_said() {
+fn reports_remaining_access() {
     let dropped = |uid, confinement| Dropped {
         uid: Uid::from_raw(uid),
         gid: Gid::from_raw(0),
@@ -183,7 +183,7 @@ fn what_is_still_within_reach_is_said() {
 }
 
 #[test]
-fn users_are_found_by_name_and_number() {
+fn finds_user_by_name_and_number() {
     for name in ["root", "0"] {
         let account = Account::find(name).unwrap();
         assert!(account.assume().is_ok() || !unistd::geteuid().is_root());
@@ -195,15 +195,15 @@ fn users_are_found_by_name_and_number() {
 }
 
 #[test]
-fn rights_are_given_up_before_threads_are_started() {
+fn drops_privileges_before_threads_start() {
     // The thread of this test is one.
     let refused = thread::spawn(|| drop(&Policy::default())).join().unwrap().unwrap_err();
     assert!(matches!(refused, PrivilegeError::Threads { threads: 2.. }), "{refused}");
 }
 
 #[test]
-fn the_missing_right_is_named_with_this_program() {
-    let told = how_to_get_rights();
+fn names_missing_capability_and_program() {
+    let message = how_to_get_rights();
     let program = std::env::current_exe().unwrap();
-    assert!(told.contains(&format!("setcap cap_net_raw=eip '{}'", program.display())), "{told}");
+    assert!(message.contains(&format!("setcap cap_net_raw=eip '{}'", program.display())), "{message}");
 }

@@ -35,7 +35,7 @@ fn says(text: &str, lines: &[&str]) {
 }
 
 #[test]
-fn hashes_are_told_part_by_part() {
+fn explains_each_part_of_hash() {
     says(
         &words(&[HASHED]),
         &[
@@ -63,7 +63,7 @@ fn hashes_are_told_part_by_part() {
 }
 
 #[test]
-fn lists_are_told_by_name() {
+fn explains_lists_by_name() {
     let text = words(&[&raw()]);
     says(
         &text,
@@ -103,7 +103,7 @@ fn rejects_malformed_value_with_position() {
 
 /// What tools do to the first part.
 #[test]
-fn deviations_of_the_first_part_are_named() {
+fn names_deviations_of_ja4_a() {
     let with = |head: &str| HASHED.replace("t13d1516h2", head);
     let rows = [
         (
@@ -173,7 +173,7 @@ fn finds_list_deviations_by_recomputing_hashes() {
 
 /// Issue 40 of `FoxIO-LLC/ja4-nginx-module`: OpenSSL 3.5 does not tell the module of two extensions of Chrome 143.
 #[test]
-fn extensions_that_a_tls_library_hides_are_found() {
+fn finds_extensions_omitted_by_tls_library() {
     let chrome = format!(
         "t13d1516h2_{CIPHERS}_0005,000a,000b,000d,0012,0017,001b,0023,002b,002d,0033,44cd,fe0d,ff01_{ALGORITHMS}"
     );
@@ -253,7 +253,7 @@ fn explains_hash_of_empty_list() {
 
 /// Some seconds of a build without optimisation; it was minutes when each combination was written out.
 #[test]
-fn long_lists_are_compared_in_a_short_time() {
+fn long_lists_are_compared_within_time_limit() {
     let list = |len: u16, start: u16| {
         (start..start.saturating_add(len)).map(|number| format!("{number:04x}")).collect::<Vec<_>>().join(",")
     };

@@ -53,7 +53,7 @@ fn json_of_http1() {
 }
 
 #[test]
-fn json_of_http2_has_the_fingerprint_of_akamai() {
+fn json_of_http2_has_akamai_fingerprint() {
     let all = stdout("h2c.pcap", &["--format", "json", "--protocols", "http"]);
     let request = all.lines().next().unwrap();
     assert!(
@@ -76,7 +76,7 @@ fn p0f_format_has_first_exchange_only() {
 }
 
 #[test]
-fn for_people() {
+fn human_format() {
     let all = stdout("curl-nginx.pcap", &["-c", "4", "--protocols", "tcp,http"]);
     let (_, request) = all.split_once("HTTP request").unwrap();
     assert_eq!(

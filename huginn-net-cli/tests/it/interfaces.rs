@@ -24,7 +24,7 @@ fn json_has_an_object_for_each_interface() {
 }
 
 #[test]
-fn people_get_a_table() {
+fn human_format_is_table() {
     let text = interfaces("human");
     let row = text.lines().find(|line| line.trim_start().starts_with("lo ")).unwrap();
     assert!(row.contains(" 1 "), "{text}");

@@ -1,4 +1,4 @@
-//! What `huginn-net live` refuses, which needs no rights, and how it ends, which needs root; `ci/live` has the rest.
+//! Usage errors of `huginn-net live`, which need no root, and its shutdown, which does. `ci/live` tests the rest.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write, pipe};
@@ -53,7 +53,7 @@ fn filter_without_libpcap_names_the_build_option() {
 
 #[cfg(feature = "libpcap")]
 #[test]
-fn a_wrong_expression_is_named() {
+fn invalid_filter_expression_is_named() {
     for backend in ["packet", "libpcap"] {
         let (status, said) = live(&["-i", "lo", "--backend", backend, "tcp", "prot", "80"]);
         // Without privileges libpcap reports the missing permission first.
@@ -104,7 +104,7 @@ fn lines(file: &Path) -> usize {
 
 #[test]
 #[ignore = "needs root"]
-fn nobody_waits_for_who_does_not_read_standard_error() {
+fn unread_standard_error_never_blocks() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("events.json");
     let (_reader, mut writer) = pipe().unwrap();
@@ -123,7 +123,7 @@ fn nobody_waits_for_who_does_not_read_standard_error() {
 
 #[test]
 #[ignore = "needs root"]
-fn a_pipe_with_a_name_may_lose_its_reader_and_get_another() {
+fn named_pipe_accepts_new_reader_after_loss() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pipe");
     nix::unistd::mkfifo(&path, Mode::S_IRWXU).unwrap();
@@ -163,7 +163,7 @@ fn standard_output_has_names() {
 
 #[test]
 #[ignore = "needs root"]
-fn a_start_that_nobody_reads_can_be_ended() {
+fn start_without_reader_can_be_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pipe");
     nix::unistd::mkfifo(&path, Mode::S_IRWXU).unwrap();
@@ -175,7 +175,7 @@ fn a_start_that_nobody_reads_can_be_ended() {
 
 #[test]
 #[ignore = "needs root"]
-fn all_hosts_are_written_while_the_watch_goes_on() {
+fn writes_all_hosts_while_capture_continues() {
     let folder = tempfile::tempdir().unwrap();
     let (file, hosts) = (folder.path().join("events.json"), folder.path().join("hosts.json"));
     let mut child =

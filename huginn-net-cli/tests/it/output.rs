@@ -59,7 +59,7 @@ fn json_of_tunnel_tool_unknown_and_ipv6() {
 }
 
 #[test]
-fn blocks_for_people() {
+fn human_format_has_blocks() {
     assert_eq!(
         stdout(&["-c", "2", &capture("nmap-syn.pcap")]),
         "\
@@ -114,7 +114,7 @@ fn flow_state_does_not_outlive_a_file() {
 }
 
 #[test]
-fn options_do_what_they_say() {
+fn options_select_output() {
     let path = capture("curl-nginx.pcap");
     assert!(!stdout(&["--net", "192.0.2.1", &path]).is_empty());
     let counters = |args: &[&str]| -> serde_json::Value {
@@ -123,13 +123,13 @@ fn options_do_what_they_say() {
     // Offload leaves the checksums of these packets to a network card that is not there.
     assert!(counters(&["--checksums", &path])["decode"]["bad_transport_checksum"].as_u64().unwrap() > 0);
     assert_eq!(counters(&[&path])["decode"]["bad_transport_checksum"], 0);
-    let told = run(&["-v", &path]);
-    assert!(String::from_utf8(told.stderr).unwrap().ends_with("curl-nginx.pcap: 32 packets, 20 events\n"));
+    let verbose = run(&["-v", &path]);
+    assert!(String::from_utf8(verbose.stderr).unwrap().ends_with("curl-nginx.pcap: 32 packets, 20 events\n"));
     assert_eq!(run(&["-c", "0", &path]).status.code(), Some(2));
 }
 
 #[test]
-fn a_capture_is_not_overwritten_by_its_events() {
+fn events_never_overwrite_their_capture() {
     let path = scratch("same.pcap");
     fs::copy(capture("curl-nginx.pcap"), &path).unwrap();
     let output = run(&["-o", &path, &path]);
@@ -139,7 +139,7 @@ fn a_capture_is_not_overwritten_by_its_events() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_standard_error_changes_no_status() {
+fn full_standard_error_keeps_exit_status() {
     for (args, status) in [(vec!["/nonexistent"], 1), (vec!["--stats", "-o", "/dev/null"], 0)] {
         let path = capture("curl-nginx.pcap");
         let args = if status == 0 { [args, vec![&path]].concat() } else { args };

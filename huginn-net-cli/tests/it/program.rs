@@ -96,7 +96,7 @@ fn json_has_common_and_specific_fields() {
 }
 
 #[test]
-fn compressed_and_piped_captures_say_the_same() {
+fn compressed_and_piped_captures_give_equal_output() {
     let plain = run(&["pcap", &capture("curl-nginx.pcap")]).stdout;
     assert!(text(&plain).starts_with("SYN  "), "{}", text(&plain));
     for name in ["curl-nginx.pcap.gz", "curl-nginx.pcap.zst"] {
@@ -123,7 +123,7 @@ fn several_files_are_named_in_their_events() {
 }
 
 #[test]
-fn filters_and_counts_choose_packets() {
+fn filters_and_count_select_packets() {
     let path = capture("curl-nginx.pcap");
     let all = events(&[&path]).len();
     assert!(all > 2);
@@ -136,7 +136,7 @@ fn filters_and_counts_choose_packets() {
 }
 
 #[test]
-fn any_number_of_workers_writes_the_same() {
+fn output_equals_for_any_worker_count() {
     let files =
         ["http-servers.pcap", "tls-chromium.pcap", "made-nested.pcap", "curl-nginx.pcap.gz"].map(capture);
     let mut args: Vec<&str> = std::iter::once("pcap").chain(files.iter().map(String::as_str)).collect();
@@ -191,7 +191,7 @@ fn stats_are_one_json_object_on_standard_error() {
 }
 
 #[test]
-fn events_go_to_a_file_when_told_so() {
+fn output_option_writes_events_to_file() {
     let out = scratch("events.json");
     let path = capture("curl-nginx.pcap");
     let output = run(&["pcap", "--format", "json", "-o", &out, &path]);
@@ -211,7 +211,7 @@ fn colour_is_for_terminals() {
 }
 
 #[test]
-fn a_closed_pipe_ends_quietly() {
+fn closed_pipe_exits_quietly() {
     let path = capture("curl-nginx.pcap");
     let many = vec![path.as_str(); 400];
     let mut child = program(&[&["pcap"], &many[..]].concat())
@@ -258,7 +258,7 @@ fn continues_after_damaged_file() {
 }
 
 #[test]
-fn wrong_usage_has_its_own_status() {
+fn wrong_usage_exits_with_2() {
     let path = capture("curl-nginx.pcap");
     fails(&[], USAGE, "Usage");
     fails(&["pcap"], USAGE, "FILE");
@@ -274,7 +274,7 @@ fn wrong_usage_has_its_own_status() {
 
 #[cfg(feature = "libpcap")]
 #[test]
-fn filter_expressions_choose_packets() {
+fn filter_expressions_select_packets() {
     let path = capture("curl-nginx.pcap");
     let all = events(&[&path]).len();
     assert_eq!(events(&["--filter", "tcp port 80", &path]).len(), all);
@@ -284,6 +284,6 @@ fn filter_expressions_choose_packets() {
 
 #[cfg(not(feature = "libpcap"))]
 #[test]
-fn filter_expressions_need_a_feature_that_is_named() {
+fn filter_without_libpcap_names_missing_feature() {
     fails(&["pcap", "--filter", "tcp port 80", &capture("curl-nginx.pcap")], USAGE, "--features libpcap");
 }

@@ -84,7 +84,7 @@ fn host_is_one_event_with_all_fields() {
 }
 
 #[test]
-fn people_get_a_table_and_sentences_below_it() {
+fn human_summary_is_table_with_sentences() {
     let output = run(&[&capture("hosts-ua.pcap")]);
     let table = text(&output.stdout);
     assert_eq!(table.matches("192.0.2.1").count(), 2, "{table}");
@@ -108,7 +108,7 @@ fn each_file_has_its_own_hosts() {
 }
 
 #[test]
-fn workers_change_nothing() {
+fn summary_equals_for_any_worker_count() {
     let path = scratch("long.pcap");
     long_capture::write(&path, &["http-tools.pcap", "hosts-nat.pcap"]);
     let args = ["--format", "json", &path];
@@ -116,7 +116,7 @@ fn workers_change_nothing() {
 }
 
 #[test]
-fn it_goes_to_a_file_and_has_counters() {
+fn summary_is_written_to_file_with_counters() {
     let (path, out) = (capture("hosts-uptime.pcap"), scratch("hosts.json"));
     let output = run(&["--format", "json", "-o", &out, "--stats", &path]);
     assert!(output.stdout.is_empty());
@@ -146,21 +146,21 @@ fn summary_omits_unreadable_file() {
 }
 
 #[test]
-fn a_capture_without_hosts_says_so() {
+fn capture_without_hosts_prints_notice() {
     let output = run(&["--port", "1", &capture("curl-nginx.pcap")]);
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "No host told anything.\n"));
     assert!(hosts(&["--port", "1", &capture("curl-nginx.pcap")]).is_empty());
 }
 
 #[test]
-fn p0f_knows_no_summary() {
+fn p0f_format_rejects_summary() {
     let output = run(&["--format", "p0f", &capture("curl-nginx.pcap")]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("--summary"), "{}", text(&output.stderr));
 }
 
 #[test]
-fn a_closed_pipe_ends_quietly() {
+fn closed_pipe_exits_quietly() {
     let path = capture("hosts-proxy.pcap");
     let mut child =
         program(&vec![path.as_str(); 100]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

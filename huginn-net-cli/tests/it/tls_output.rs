@@ -38,7 +38,7 @@ fn json_over_tcp_dtls_and_quic() {
 }
 
 #[test]
-fn blocks_for_people() {
+fn human_format_has_blocks() {
     let (blocks, _) = output(&[&capture("tls-hello-retry.pcap")]);
     let expected = "\
 ClientHello  192.0.2.1:43274 -> 192.0.2.2:443  2026-11-21T07:43:58.541468000Z
@@ -115,7 +115,7 @@ fn capture_of_hello(name: &str, extensions: &[u8], more: u8) -> String {
 
 /// The hashes are those of `1301`, `0000,0010` and `771,4865,0-16,,`, from coreutils.
 #[test]
-fn bytes_that_are_no_text() {
+fn non_utf8_bytes_are_escaped() {
     let odd = b"\xc3(\"\\x41\0\x1b[2J\x7f";
     let name = [&[0][..], &prefixed(odd)].concat();
     let protocol = b"\x07\xff\\x41\n\"";
@@ -130,7 +130,7 @@ fn bytes_that_are_no_text() {
 }
 
 #[test]
-fn what_was_counted() {
+fn stats_count_tls_events() {
     let counters = |path: &str| -> serde_json::Value {
         let (_, counters) = output(&["--stats", "-o", "/dev/null", path]);
         serde_json::from_str(&counters).unwrap()

@@ -9,6 +9,7 @@ use huginn_net_tcp::{ClockReading, Handshake, Quirks, TcpSignature};
 
 use super::{HttpUpdate, Reasons, stack};
 use crate::Scope;
+use crate::limits::{DATE_TOLERANCE, MAX_NEAR_HOPS, MIN_PORT_DECREASE};
 use crate::system_check;
 
 /// A SYN or SYN+ACK of a host.
@@ -62,13 +63,7 @@ impl Score {
 
 /// Quirks that the network may cause.
 const NETWORK_QUIRKS: Quirks = Quirks::ECN.union(Quirks::DF).union(Quirks::ID_NONZERO).union(Quirks::ID_ZERO);
-/// Minimum decrease of a source port that counts, in ports.
-const MIN_PORT_DECREASE: u16 = 64;
-/// Maximum distance at which every TTL change counts, in hops.
-const NEAR_HOPS: u8 = 9;
 const DAY_MILLIS: u64 = 86_400_000;
-/// Tolerance of a Date header, in seconds.
-const DATE_TOLERANCE: i64 = 10;
 
 impl TcpSeen {
     /// The timestamp clock as it stood, if there was one.
@@ -162,7 +157,7 @@ impl TcpSeen {
         }
         let distance =
             self.matched.as_ref().map_or_else(|| self.signature.distance(), |found| found.distance.hops);
-        if distance <= NEAR_HOPS || now > before.saturating_add(1) {
+        if distance <= MAX_NEAR_HOPS || now > before.saturating_add(1) {
             // Routes change by a hop or two, however near the host is.
             let is_detour = now.abs_diff(before) <= 2 && (distance > 5 || scope == Scope::Full);
             let points = if is_detour { 1 } else { 4 };

@@ -7,14 +7,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use huginn_net_core::Side;
 use huginn_net_tcp::{Clock, ClockReading, Measurement};
 
-/// Minimum frequency of clocks with random start values, in Hz: such systems tick at 1000 Hz.
-const SUSPECT_HZ: u32 = 500;
-/// Maximum network delay variation of a segment, in ms.
-const JITTER_MILLIS: u64 = 20;
-/// Additional tolerance between readings of one clock, in ms: a virtual machine may pause.
-const TOLERANCE_MILLIS: u64 = 2000;
-/// Contradictions in a row that prove random start values. One contradiction may be a restart or another host.
-const MAX_CONTRADICTIONS: u8 = 2;
+use crate::limits::{CLOCK_TOLERANCE_MILLIS, MAX_CONTRADICTIONS, MIN_RANDOM_CLOCK_HZ, NETWORK_JITTER_MILLIS};
 
 /// State of the timestamp clock of a host.
 #[derive(Debug, Default)]
@@ -111,8 +104,8 @@ impl MeasuredClock {
         let (slow, fast) = rates(self.rate);
         let (other_slow, other_fast) = rates(clock);
         let (slow, fast) = (slow.max(other_slow), fast.min(other_fast));
-        let least = ticks_in(millis.saturating_sub(TOLERANCE_MILLIS), slow);
-        let most = ticks_in(millis.saturating_add(TOLERANCE_MILLIS), fast);
+        let least = ticks_in(millis.saturating_sub(CLOCK_TOLERANCE_MILLIS), slow);
+        let most = ticks_in(millis.saturating_add(CLOCK_TOLERANCE_MILLIS), fast);
         if slow > fast || most - least > f64::from(u32::MAX) {
             return None;
         }
@@ -122,7 +115,7 @@ impl MeasuredClock {
         let passed = f64::from(ticks) + full_turns * COUNTER;
         // A small step back, as of segments that overtook each other, is within the tolerance too.
         let back = f64::from(ticks) - COUNTER;
-        let is_step_back = least <= 0.0 && back >= -ticks_in(TOLERANCE_MILLIS, fast);
+        let is_step_back = least <= 0.0 && back >= -ticks_in(CLOCK_TOLERANCE_MILLIS, fast);
         if !(is_within(passed) || is_within(passed + COUNTER) || is_step_back) {
             return None;
         }
@@ -137,13 +130,13 @@ impl MeasuredClock {
 const COUNTER: f64 = 4_294_967_296.0;
 
 fn is_suspect(clock: Clock) -> bool {
-    clock.frequency() > SUSPECT_HZ
+    clock.frequency() > MIN_RANDOM_CLOCK_HZ
 }
 
 /// Between which frequencies (Hz) a clock may lie.
 fn rates(clock: Clock) -> (f64, f64) {
     let (ticks, millis) = (f64::from(clock.ticks), f64::from(clock.millis));
-    let jitter = JITTER_MILLIS as f64;
+    let jitter = NETWORK_JITTER_MILLIS as f64;
     ((ticks - 1.0) * 1000.0 / (millis + jitter), (ticks + 1.0) * 1000.0 / (millis - jitter).max(1.0))
 }
 

@@ -4,8 +4,7 @@ use std::mem;
 
 use super::Reasons;
 
-/// Number of scores in the history, as in p0f.
-const SCORES: usize = 32;
+use crate::limits::SCORE_HISTORY;
 
 /// Groups as (minimum score, maximum count): more scores of a group mean a shared address. A score also counts in the
 /// groups with a lower minimum.
@@ -14,7 +13,7 @@ const GROUPS: [(u8, u8); 4] = [(6, 2), (3, 4), (2, 6), (1, 8)];
 /// The latest scores of a host in one role.
 #[derive(Debug, Default)]
 pub(super) struct Scores {
-    latest: [u8; SCORES],
+    latest: [u8; SCORE_HISTORY],
     next: u8,
 }
 

@@ -1,7 +1,6 @@
 //! Bounded lists of values with their counts.
 
-/// Maximum number of distinct values in a list.
-const MAX_ENTRIES: usize = 8;
+use crate::limits::MAX_TOP_VALUES;
 
 /// The most frequent values, at most eight, with their counts.
 ///
@@ -68,7 +67,7 @@ impl<T> TopValues<T> {
     }
 
     fn evict_rarest(&mut self) {
-        if self.entries.len() < MAX_ENTRIES {
+        if self.entries.len() < MAX_TOP_VALUES {
             // Most lists of most hosts have one entry.
             return self.entries.reserve_exact(1);
         }

@@ -12,6 +12,7 @@ use huginn_net_tls::{ClientFamily, ClientHello, Ja4, Transport};
 use super::clocks::P0fClock;
 use super::server_header;
 use crate::finding::{HttpVerdict, MtuFinding, SystemCheck};
+use crate::limits::{MAX_LANGUAGE_TAG_LEN, MAX_SOFTWARE_LEN};
 
 /// An update of [`Hosts`](crate::hosts::Hosts) for the host that is the subject of the event.
 #[derive(Clone, Debug)]
@@ -73,9 +74,6 @@ pub(crate) struct HttpUpdate {
     pub(crate) tcp: Option<Arc<Label>>,
 }
 
-/// Maximum stored length of a User-Agent or Server header, in bytes.
-const MAX_SOFTWARE_LEN: usize = 256;
-
 impl HttpUpdate {
     /// Creates an update without the fields for profiles.
     pub(crate) fn new(verdict: &HttpVerdict, counts: bool) -> Self {
@@ -119,9 +117,6 @@ impl HttpUpdate {
         }
     }
 }
-
-/// Maximum stored length of a language tag, in bytes (RFC 5646, section 4.4.1).
-const MAX_LANGUAGE_TAG_LEN: usize = 35;
 
 /// The English name of a language, or its tag.
 pub(crate) fn language_of(tag: &str) -> Cow<'static, str> {

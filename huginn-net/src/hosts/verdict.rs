@@ -11,6 +11,8 @@ use huginn_net_tls::{ClientFamily, Ja4};
 use super::stack::is_middlebox;
 use huginn_net_core::Escaped;
 
+use crate::limits::MAX_QUOTED_BYTES;
+
 /// The most likely operating system of a host, with its evidence. [`HostProfile::verdict`](crate::hosts::HostProfile::verdict) makes it.
 ///
 /// The evidence with the best [`Grade`] decides; within a grade the most frequent system, and among equal counts the
@@ -227,9 +229,6 @@ impl Evidence {
     }
 }
 
-/// Bytes of a header that a sentence quotes.
-const QUOTED: usize = 80;
-
 impl Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { says, because, count, grade, .. } = self;
@@ -249,7 +248,7 @@ impl Display for Evidence {
                 }
             }
             Cause::Header { role, text, honest } => {
-                let quoted = text.get(..QUOTED).unwrap_or(text);
+                let quoted = text.get(..MAX_QUOTED_BYTES).unwrap_or(text);
                 let rest = if quoted.len() < text.len() { "..." } else { "" };
                 write!(f, "{:#}{rest}", Escaped(quoted))?;
                 if *honest == Some(false) {

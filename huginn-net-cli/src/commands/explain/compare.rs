@@ -7,7 +7,7 @@ use huginn_net::tls::{Ja4Hash, Ja4Head, Ja4Raw, names};
 use super::head::{self, Context, Difference};
 use super::lists::{self, Lists};
 use super::value::{Form, Value};
-use super::{HASH_OF_NOTHING, Name, search};
+use super::{EMPTY_HASH, Name, search};
 
 pub(super) fn write(out: &mut impl Write, a: &Value, b: &Value) -> io::Result<()> {
     writeln!(out, "A  {}", a.ja4())?;
@@ -48,8 +48,7 @@ fn hashes(out: &mut impl Write, a: &Value, b: &Value) -> io::Result<()> {
 
 /// Whether two hashes stand for the same lists; some tools hash an empty list differently.
 fn same_lists(a: Ja4Hash, b: Ja4Hash) -> bool {
-    let by_definition =
-        |hash: Ja4Hash| if hash.to_string() == HASH_OF_NOTHING { Ja4Hash::EMPTY } else { hash };
+    let by_definition = |hash: Ja4Hash| if hash.to_string() == EMPTY_HASH { Ja4Hash::EMPTY } else { hash };
     by_definition(a) == by_definition(b)
 }
 

@@ -81,7 +81,7 @@ fn count_remarks(raw: &Ja4Raw) -> Vec<String> {
     remarks
 }
 
-/// Explains one or two surplus numbers: Chrome sends GREASE values.
+/// Suggests GREASE values where the count is one or two too high.
 fn why_more(counted: usize, wanted: usize) -> &'static str {
     if (1..=2).contains(&counted.saturating_sub(wanted)) { ": perhaps with GREASE" } else { "" }
 }

@@ -40,7 +40,7 @@ pub(crate) fn run(command: ExplainCommand) -> Result<ExitCode, Failure> {
 }
 
 /// The truncated SHA-256 of empty input, which some tools use for an empty list.
-const HASH_OF_NOTHING: &str = "e3b0c44298fc";
+const EMPTY_HASH: &str = "e3b0c44298fc";
 
 fn explain(out: &mut impl Write, value: &Value) -> io::Result<()> {
     head::write(out, value.head())?;

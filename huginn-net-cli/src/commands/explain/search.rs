@@ -5,18 +5,10 @@ use huginn_net::tls::extension_type::{
     ALPN, EARLY_DATA, PADDING, PRE_SHARED_KEY, SERVER_NAME, SESSION_TICKET,
 };
 
-use super::HASH_OF_NOTHING;
+use super::EMPTY_HASH;
 use super::lists::{Lists, written};
 
-/// Longer lists of cipher suites than any client sends are not searched.
-const MAX_CIPHERS: usize = 150;
-/// Nor are such of extensions,
-const MAX_EXTENSIONS: usize = 50;
-/// and of signature algorithms. Of both there are some hundred variants, each of which goes with each.
-const MAX_ALGORITHMS: usize = 40;
-
-/// As many deviations at once are tried.
-const MAX_DEVIATIONS: usize = 2;
+use crate::limits::{MAX_DEVIATIONS, MAX_SEARCHED_ALGORITHMS, MAX_SEARCHED_CIPHERS, MAX_SEARCHED_EXTENSIONS};
 
 /// Description of a tool's deviation; `None` if it follows the definition.
 type Deviation = Option<String>;
@@ -24,7 +16,7 @@ type Deviation = Option<String>;
 /// Finds the deviations that give this hash for these cipher suites.
 pub(super) fn ciphers(lists: &Lists, hash: Ja4Hash) -> Option<Vec<String>> {
     let mut search = Search::new(hash, "cipher suites");
-    if lists.cipher_suites.len() > MAX_CIPHERS {
+    if lists.cipher_suites.len() > MAX_SEARCHED_CIPHERS {
         return search.found;
     }
     for (change, list) in cipher_variants(&lists.cipher_suites) {
@@ -38,7 +30,9 @@ pub(super) fn ciphers(lists: &Lists, hash: Ja4Hash) -> Option<Vec<String>> {
 /// Finds the deviations that give this hash for these extensions and signature algorithms.
 pub(super) fn extensions(lists: &Lists, hash: Ja4Hash) -> Option<Vec<String>> {
     let mut search = Search::new(hash, "extensions");
-    if lists.extensions.len() > MAX_EXTENSIONS || lists.signature_algorithms.len() > MAX_ALGORITHMS {
+    if lists.extensions.len() > MAX_SEARCHED_EXTENSIONS
+        || lists.signature_algorithms.len() > MAX_SEARCHED_ALGORITHMS
+    {
         return search.found;
     }
     let algorithms = algorithm_variants(&lists.signature_algorithms);
@@ -73,7 +67,7 @@ struct Search {
 impl Search {
     fn new(hash: Ja4Hash, of: &str) -> Self {
         let nothing = || vec![format!("has the hash of nothing: it saw no {of}")];
-        Self { hash, found: (hash.to_string() == HASH_OF_NOTHING).then(nothing) }
+        Self { hash, found: (hash.to_string() == EMPTY_HASH).then(nothing) }
     }
 
     fn offer(&mut self, deviations: &[&Deviation], text: impl FnOnce() -> String) {

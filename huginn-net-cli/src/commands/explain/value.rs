@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use huginn_net::tls::{Ja4, Ja4Head, Ja4ParseError, Ja4Raw};
 
-use super::{HASH_OF_NOTHING, lists};
+use super::{EMPTY_HASH, lists};
 
 /// A JA4 as it was typed.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl Value {
         match &self.form {
             Form::Hashed(ja4) => {
                 let parts = [(ja4.cipher_hash(), "cipher suites"), (ja4.extension_hash(), "extensions")];
-                for (_, of) in parts.iter().filter(|(hash, _)| hash.to_string() == HASH_OF_NOTHING) {
+                for (_, of) in parts.iter().filter(|(hash, _)| hash.to_string() == EMPTY_HASH) {
                     remarks.push(format!("has the hash of nothing for no {of}, not 000000000000"));
                 }
             }

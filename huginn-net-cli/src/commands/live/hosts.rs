@@ -13,10 +13,8 @@ use huginn_net::json::JsonHost;
 
 use super::files::new_name;
 use super::status::LiveStatus;
+use crate::limits::HOSTS_PER_QUERY;
 use crate::output::{Messages, PathName};
-
-/// Hosts copied per query: the analysis pauses while they are copied.
-const HOSTS_PER_QUERY: usize = 1000;
 
 /// Thread that writes host profiles, which may be many and read slowly. It ends with the program.
 #[derive(Debug)]

@@ -12,12 +12,8 @@ use serde::Serialize;
 
 use super::status::LiveStatus;
 use crate::control::counters::LiveCounters;
+use crate::limits::{LOSS_CHECK_INTERVAL, LOSS_WARNING_INTERVAL};
 use crate::output::Messages;
-
-/// Interval between two checks for losses.
-const LOSS_CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// Minimum interval between two warnings of losses.
-const LOSS_WARNING_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Thread that writes counters at intervals and warns of losses.
 #[derive(Debug)]

@@ -35,7 +35,7 @@ fn wait_until(queue: &OutputQueue, mut wanted: impl FnMut(&OutputCounters) -> bo
 }
 
 #[test]
-fn an_event_is_written_at_once() {
+fn writes_event_immediately() {
     let (queue, mut reader) = to_pipe(ROOMY);
     let mut slowest = Duration::ZERO;
     for _ in 0..100 {
@@ -104,7 +104,7 @@ fn finish_does_not_wait_for_dead_reader() {
 }
 
 #[test]
-fn a_reader_that_has_gone_is_found_out() {
+fn detects_closed_reader() {
     let (queue, reader) = to_pipe(ROOMY);
     let (tell, told) = mpsc::channel();
     queue.on_close(move || tell.send(()).unwrap());
@@ -117,7 +117,7 @@ fn a_reader_that_has_gone_is_found_out() {
 }
 
 #[test]
-fn a_line_longer_than_the_queue_is_dropped() {
+fn drops_line_longer_than_queue() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("events.json");
     let queue = to_file(&path, Rotation::default(), 10);
@@ -160,7 +160,7 @@ fn writes_buffered_lines_after_reopen() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_pipe_with_a_name_is_written_to_whenever_somebody_reads_it() {
+fn reopens_named_pipe_for_each_reader() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("pipe");
     let make = || nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
@@ -189,7 +189,7 @@ fn a_pipe_with_a_name_is_written_to_whenever_somebody_reads_it() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_pipe_that_nobody_ever_reads_holds_up_nobody() {
+fn unread_pipe_does_not_block_shutdown() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("pipe");
     nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
@@ -204,7 +204,7 @@ fn a_pipe_that_nobody_ever_reads_holds_up_nobody() {
 /// Lines are cut off by the end of the disk, and go on where they were once there is room.
 #[test]
 #[ignore = "needs root: mounts a file system"]
-fn a_full_disk_loses_nothing_that_the_queue_holds() {
+fn full_disk_loses_no_queued_lines() {
     let folder = tempdir().unwrap();
     let mount = |program: &str, args: &[&str]| {
         assert!(
@@ -233,7 +233,7 @@ fn a_full_disk_loses_nothing_that_the_queue_holds() {
 }
 
 #[test]
-fn a_failed_reopening_is_counted_and_loses_nothing() {
+fn failed_reopen_is_counted_and_loses_nothing() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("inner").join("events.json");
     fs::create_dir(folder.path().join("inner")).unwrap();

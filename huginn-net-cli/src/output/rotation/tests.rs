@@ -37,7 +37,7 @@ fn at(seconds: u64) -> SystemTime {
 const SIX: u64 = 1_795_284_000;
 
 #[test]
-fn sizes_and_intervals_are_read() {
+fn parses_sizes_and_intervals() {
     for (text, wanted) in [
         ("1", Some(1)),
         ("100M", Some(100_000_000)),
@@ -72,7 +72,7 @@ fn sizes_and_intervals_are_read() {
 }
 
 #[test]
-fn intervals_are_those_of_utc() {
+fn intervals_start_at_utc_boundaries() {
     let every = |seconds| Rotation { every: Some(Duration::from_secs(seconds)), ..Rotation::default() };
     assert_eq!(every(3600).rest_of_period(at(SIX)), Some(Duration::from_secs(3600)));
     assert_eq!(every(3600).rest_of_period(at(SIX + 3599)), Some(Duration::from_secs(1)));
@@ -141,7 +141,7 @@ fn dates_existing_file_by_last_event() {
 }
 
 #[test]
-fn the_newest_are_kept() {
+fn keeps_newest_files() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("e");
     let others = [
@@ -205,7 +205,7 @@ fn only_regular_files_are_rotated() {
 }
 
 #[test]
-fn names_of_times_to_come_are_the_oldest() {
+fn future_file_names_count_as_oldest() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("e");
     // The clock was ahead once, for two files.
@@ -230,7 +230,7 @@ fn names_of_times_to_come_are_the_oldest() {
 }
 
 #[test]
-fn what_cannot_be_removed_keeps_nothing_else() {
+fn removes_other_files_after_failed_removal() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("e");
     fs::create_dir(folder.path().join("e.20261121T170000Z")).unwrap();

@@ -1,0 +1,43 @@
+//! Limits of host tracking, each with its unit and its reason.
+
+// Scores of host changes and shared addresses, as in p0f 3.09b.
+
+/// Number of scores in the history of a host.
+pub(crate) const SCORE_HISTORY: usize = 32;
+
+/// Minimum decrease of the source port that scores, in ports.
+pub(crate) const MIN_PORT_DECREASE: u16 = 64;
+
+/// Maximum distance at which every change of the TTL scores, in hops.
+pub(crate) const MAX_NEAR_HOPS: u8 = 9;
+
+/// Tolerance of the Date header, in seconds.
+pub(crate) const DATE_TOLERANCE: i64 = 10;
+
+// Plausibility of uptimes.
+
+/// Minimum frequency of clocks with random start values, in Hz: such systems tick at 1000 Hz.
+pub(crate) const MIN_RANDOM_CLOCK_HZ: u32 = 500;
+
+/// Maximum network delay variation of a segment, in milliseconds.
+pub(crate) const NETWORK_JITTER_MILLIS: u64 = 20;
+
+/// Additional tolerance between readings of one clock, in milliseconds: a virtual machine may pause.
+pub(crate) const CLOCK_TOLERANCE_MILLIS: u64 = 2000;
+
+/// Contradictions in a row that prove random start values. One contradiction may be a restart or another host.
+pub(crate) const MAX_CONTRADICTIONS: u8 = 2;
+
+// Memory of a host profile.
+
+/// Maximum number of distinct values in a list of a profile.
+pub(crate) const MAX_TOP_VALUES: usize = 8;
+
+/// Maximum stored length of a User-Agent or Server header, in bytes.
+pub(crate) const MAX_SOFTWARE_LEN: usize = 256;
+
+/// Maximum stored length of a language tag, in bytes (RFC 5646, section 4.4.1).
+pub(crate) const MAX_LANGUAGE_TAG_LEN: usize = 35;
+
+/// Maximum length of a header that a verdict quotes, in bytes.
+pub(crate) const MAX_QUOTED_BYTES: usize = 80;
