@@ -66,7 +66,7 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
             damaged = true;
         }
         if args.output.verbose {
-            tell(path, &before, &analyzer.counters());
+            report_counts(path, &before, &analyzer.counters());
         }
     }
     events.flush()?;
@@ -170,7 +170,7 @@ impl Source for WithProgress {
     }
 }
 
-fn tell(path: &Path, before: &Counters, after: &Counters) {
+fn report_counts(path: &Path, before: &Counters, after: &Counters) {
     let frames = after.frames.saturating_sub(before.frames);
     let events = after.events.saturating_sub(before.events);
     failure::report(&format_args!("{}: {frames} packets, {events} events", name_of(path)));

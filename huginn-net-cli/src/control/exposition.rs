@@ -211,8 +211,8 @@ mod tests {
         all.as_object_mut().unwrap().retain(|key, _| key != "capture" && key != "latency");
         let mut counted = BTreeSet::new();
         numeric_paths(&all, "", &mut counted);
-        let told = FAMILIES.iter().flat_map(|family| family.members).map(|member| member.path.to_owned());
-        assert_eq!(told.collect::<BTreeSet<_>>(), counted);
+        let exported = FAMILIES.iter().flat_map(|family| family.members).map(|member| member.path.to_owned());
+        assert_eq!(exported.collect::<BTreeSet<_>>(), counted);
     }
 
     #[test]

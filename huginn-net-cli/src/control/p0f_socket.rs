@@ -33,7 +33,7 @@ pub(crate) struct SocketConfig {
 pub(super) struct SocketFile {
     listener: UnixListener,
     path: PathBuf,
-    /// Device and inode, which tell the socket from another file at the same path.
+    /// Device and inode, to distinguish the socket from another file at the same path.
     id: Option<(u64, u64)>,
 }
 

@@ -36,11 +36,11 @@ impl Messages {
     /// Writes a whole line unchanged.
     pub(crate) fn write(&self, line: &[u8]) {
         let counters = self.queue.counters();
-        let told = self.reported_drops.load(Ordering::Relaxed);
+        let reported = self.reported_drops.load(Ordering::Relaxed);
         // Only with an empty queue: the notice would be dropped too.
-        if counters.dropped_lines > told && counters.queued_lines == 0 {
+        if counters.dropped_lines > reported && counters.queued_lines == 0 {
             self.reported_drops.store(counters.dropped_lines, Ordering::Relaxed);
-            let dropped = counters.dropped_lines.saturating_sub(told);
+            let dropped = counters.dropped_lines.saturating_sub(reported);
             let _ = self.queue.push(format!("huginn-net: {dropped} messages dropped\n").as_bytes());
         }
         // The capture continues without messages.

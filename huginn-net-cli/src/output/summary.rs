@@ -61,7 +61,7 @@ pub(super) fn write(
         }
     }
     if table.is_empty() {
-        return writeln!(out, "No host told anything.");
+        return writeln!(out, "No hosts found.");
     }
     let has_hellos = is_used.get(TLS_CLIENT) == Some(&true);
     for (place, is_used) in is_used.into_iter().enumerate() {

@@ -17,7 +17,7 @@ fn start(test: &str) -> (Child, impl Iterator<Item = String>) {
         .spawn()
         .unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    (child, lines.map(|line| line.unwrap()).filter(|line| line.starts_with("told ")))
+    (child, lines.map(|line| line.unwrap()).filter(|line| line.starts_with("signal: ")))
 }
 
 fn kill(child: &Child, signal: i32) {
@@ -27,19 +27,19 @@ fn kill(child: &Child, signal: i32) {
 
 #[test]
 fn reports_signals_and_exits_on_second_stop() {
-    let (mut child, mut told) = start("child_that_hangs");
-    assert_eq!(told.next().as_deref(), Some("told nothing yet"));
+    let (mut child, mut lines) = start("child_that_hangs");
+    assert_eq!(lines.next().as_deref(), Some("signal: nothing yet"));
     kill(&child, SIGHUP);
-    assert_eq!(told.next().as_deref(), Some("told Reopen"), "though it came before anybody watched");
+    assert_eq!(lines.next().as_deref(), Some("signal: Reopen"), "though it came before anybody watched");
     for (signal, wanted) in [
-        (SIGUSR1, "told Dump"),
-        (SIGHUP, "told Reopen"),
-        (SIGTERM, "told Stop"),
-        (SIGTERM, "told Stop"),
-        (SIGINT, "told Stop"),
+        (SIGUSR1, "signal: Dump"),
+        (SIGHUP, "signal: Reopen"),
+        (SIGTERM, "signal: Stop"),
+        (SIGTERM, "signal: Stop"),
+        (SIGINT, "signal: Stop"),
     ] {
         kill(&child, signal);
-        assert_eq!(told.next().as_deref(), Some(wanted));
+        assert_eq!(lines.next().as_deref(), Some(wanted));
     }
     thread::sleep(REPEATED_STOP_WINDOW);
     while child.try_wait().unwrap().is_none() {
@@ -55,19 +55,19 @@ fn child_that_hangs() {
     if std::env::var_os(STARTED).is_none() {
         return;
     }
-    let tell = |text: &str| writeln!(io::stdout(), "told {text}").unwrap();
+    let print = |text: &str| writeln!(io::stdout(), "signal: {text}").unwrap();
     let pending_signals = PendingSignals::new().unwrap();
-    tell("nothing yet");
+    print("nothing yet");
     thread::sleep(Duration::from_millis(300));
-    let _watch = pending_signals.watch(move |signal| tell(&format!("{signal:?}"))).unwrap();
+    let _watch = pending_signals.watch(move |signal| print(&format!("{signal:?}"))).unwrap();
     thread::sleep(Duration::from_secs(60));
 }
 
 #[test]
-fn a_stop_before_anybody_watches_ends_at_once() {
+fn stop_before_watch_exits_immediately() {
     // SIGINT may be ignored, as it is by what a shell starts in the background.
-    let (mut child, mut told) = start("child_that_never_watches");
-    assert_eq!(told.next().as_deref(), Some("told nothing yet"));
+    let (mut child, mut lines) = start("child_that_never_watches");
+    assert_eq!(lines.next().as_deref(), Some("signal: nothing yet"));
     kill(&child, SIGHUP);
     kill(&child, SIGTERM);
     assert_eq!(child.wait().unwrap().signal(), Some(SIGTERM));
@@ -80,13 +80,13 @@ fn child_that_never_watches() {
         return;
     }
     let _caught = PendingSignals::new().unwrap();
-    writeln!(io::stdout(), "told nothing yet").unwrap();
+    writeln!(io::stdout(), "signal: nothing yet").unwrap();
     thread::sleep(Duration::from_secs(60));
 }
 
 #[test]
 fn a_watch_that_is_dropped_ends_its_thread() {
-    let (tell, told) = mpsc::channel::<Signal>();
-    drop(PendingSignals::new().unwrap().watch(move |signal| tell.send(signal).unwrap()).unwrap());
-    assert!(told.recv().is_err());
+    let (sender, receiver) = mpsc::channel::<Signal>();
+    drop(PendingSignals::new().unwrap().watch(move |signal| sender.send(signal).unwrap()).unwrap());
+    assert!(receiver.recv().is_err());
 }

@@ -171,7 +171,7 @@ fn finds_list_deviations_by_recomputing_hashes() {
     says(&two, &["B has its signature algorithms sorted, not in the order of the wire"]);
 }
 
-/// Issue 40 of `FoxIO-LLC/ja4-nginx-module`: OpenSSL 3.5 does not tell the module of two extensions of Chrome 143.
+/// Issue 40 of `FoxIO-LLC/ja4-nginx-module`: OpenSSL 3.5 hides two extensions of Chrome 143 from the module.
 #[test]
 fn finds_extensions_omitted_by_tls_library() {
     let chrome = format!(
@@ -239,7 +239,7 @@ fn reports_values_outside_the_definition() {
     );
     says(
         &words(&[&raw().replace("1516", "1514")]),
-        &["it counts 14 extensions where 16 are listed or told of: without server_name and ALPN"],
+        &["it counts 14 extensions where 16 are listed or implied: without server_name and ALPN"],
     );
 }
 

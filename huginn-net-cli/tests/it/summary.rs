@@ -141,14 +141,14 @@ fn summary_omits_unreadable_file() {
     let output = run(&[&scratch("absent.pcap"), &capture("curl-nginx.pcap")]);
     assert_eq!(output.status.code(), Some(1));
     let table = text(&output.stdout);
-    assert!(!table.contains("absent.pcap") && !table.contains("No host told anything."), "{table}");
+    assert!(!table.contains("absent.pcap") && !table.contains("No hosts found."), "{table}");
     assert!(table.contains("curl-nginx.pcap"), "{table}");
 }
 
 #[test]
 fn capture_without_hosts_prints_notice() {
     let output = run(&["--port", "1", &capture("curl-nginx.pcap")]);
-    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "No host told anything.\n"));
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "No hosts found.\n"));
     assert!(hosts(&["--port", "1", &capture("curl-nginx.pcap")]).is_empty());
 }
 

@@ -33,7 +33,7 @@ fn segment((from_client, flags, _, timestamp): Step) -> Vec<u8> {
     tcp(src, dst, flags, [1, 1], &timestamp.map_or(Vec::new(), option), b"")
 }
 
-/// Which side's clock is told at which step, and its frequency.
+/// The step at which the clock of a side is reported, and its frequency.
 fn clocks(steps: &[Step]) -> Vec<(usize, &'static str, u32)> {
     let mut analyzer = HuginnNetTcp::builder().build();
     let mut found = Vec::new();

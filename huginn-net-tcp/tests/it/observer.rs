@@ -162,7 +162,7 @@ fn ended_flow_restarts() {
 
 #[test]
 fn only_syn_starts_flow() {
-    for (flags, opens) in [
+    for (flags, starts_flow) in [
         (SYN, true),
         (SYN | PSH, true),
         (SYN | ACK, false),
@@ -172,7 +172,7 @@ fn only_syn_starts_flow() {
     ] {
         let packet = packet(flags, 1_024, None);
         let segment = decode_ip(&packet).unwrap();
-        assert_eq!(TcpObserver.starts_flow(&segment), opens.then_some(Side::Client), "{flags}");
+        assert_eq!(TcpObserver.starts_flow(&segment), starts_flow.then_some(Side::Client), "{flags}");
     }
 }
 
@@ -187,7 +187,7 @@ fn stamped(flags: u8, timestamp: u32) -> Vec<u8> {
 }
 
 proptest! {
-    /// What is passed over would have told nothing.
+    /// Skipped segments would give no event.
     #[test]
     fn skipped_segments_yield_no_event(
         segments in prop::collection::vec((any::<bool>(), 0_u8..64, any::<bool>(), 0_u64..700), 0..8),

@@ -255,14 +255,14 @@ impl HttpSeen {
         let Some(((date, at), (last_date, last_at))) = self.date.zip(last.and_then(|last| last.date)) else {
             return;
         };
-        let (told, passed) = (date.saturating_sub(last_date), at.saturating_sub(last_at));
-        if told < -DATE_TOLERANCE || told > passed.saturating_add(DATE_TOLERANCE) {
+        let (advanced, passed) = (date.saturating_sub(last_date), at.saturating_sub(last_at));
+        if advanced < -DATE_TOLERANCE || advanced > passed.saturating_add(DATE_TOLERANCE) {
             score.add(4, Reasons::DATE);
         }
     }
 }
 
-/// Adds how a system that HTTP tells differs from what the `last` head told, and from what the host is.
+/// Adds the reasons for which the system of an HTTP head differs from that of the `last` head and of the host.
 fn add_system(
     label: &Label,
     last: Option<&HttpSeen>,
@@ -303,9 +303,9 @@ pub(super) fn is_other_claimed(update: &HttpUpdate, system: Option<&Label>, scop
 }
 
 /// Whether what HTTP tells is another system than the host's. To p0f anything is other than what is not known.
-fn is_other(system: Option<&Label>, told: &str, scope: Scope) -> bool {
+fn is_other(system: Option<&Label>, claimed: &str, scope: Scope) -> bool {
     match scope {
-        Scope::Full => system.is_some_and(|system| !system_check::may_be(told, &system.name)),
-        Scope::P0f => system.is_none_or(|system| *told != *system.name),
+        Scope::Full => system.is_some_and(|system| !system_check::may_be(claimed, &system.name)),
+        Scope::P0f => system.is_none_or(|system| *claimed != *system.name),
     }
 }

@@ -248,12 +248,12 @@ sig = 1:B::
                             handshake,
                             signature: None,
                         };
-                        profile.systems.count(|held| *held == seen, || seen.clone());
+                        profile.systems.count(|value| *value == seen, || seen.clone());
                     }
                     'B' => {
                         let label = label(name).unwrap();
                         let seen = SoftwareSeen { label, dishonest: false, forwarded: false };
-                        profile.browsers.count(|held| *held == seen, || seen.clone());
+                        profile.browsers.count(|value| *value == seen, || seen.clone());
                     }
                     _ => {
                         let claim = Claim {
@@ -262,7 +262,7 @@ sig = 1:B::
                             honest: matches!(kind, 'H' | 'L').then_some(*kind == 'H'),
                             forwarded: *kind == 'V',
                         };
-                        profile.user_agents.count(|held| *held == claim, || claim.clone());
+                        profile.user_agents.count(|value| *value == claim, || claim.clone());
                     }
                 }
             }

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     fn add(seen: &mut TopValues<char>, value: char) {
-        seen.count(|held| *held == value, || value);
+        seen.count(|entry| *entry == value, || value);
     }
 
     fn seen(values: &str) -> TopValues<char> {

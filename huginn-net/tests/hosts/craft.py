@@ -124,16 +124,16 @@ def signatures_of(path):
 def head(signatures, first_line, software, date=None):
     """One that matches a signature, or is not known."""
     fields = lot.choice(["Host", "Host,User-Agent", "X-Unknown", "Server"])
-    told = "x"
+    claimed = "x"
     if lot.random() < 0.8:
-        version, fields, _, told = lot.choice(signatures).split(":")
+        version, fields, _, claimed = lot.choice(signatures).split(":")
         first_line = first_line.replace("1.1", "1.0") if version == "0" else first_line
-        told = "x" if lot.random() < 0.1 else told or "x"
+        claimed = "x" if lot.random() < 0.1 else claimed or "x"
     lines = [first_line]
     for field in fields.split(","):
         name, _, value = field.lstrip("?").partition("=")
         if name == software:
-            claims = [told, f"{told} (Alpha)", f"{told} (Beta)", f"{told} (GAM)", f"{told} Delta Beta"]
+            claims = [claimed, f"{claimed} (Alpha)", f"{claimed} (Beta)", f"{claimed} (GAM)", f"{claimed} Delta Beta"]
             lines.append(f"{name}: {lot.choice(claims)}")
         elif not field.startswith("?") or lot.random() < 0.5:
             lines.append(f"{name}: {value.strip('[]') or 'x'}")

@@ -46,20 +46,20 @@ def replay(capture, client, lines):
     frames = list(read(capture))
     began, last = time.monotonic(), {}
 
-    def ask(count):
+    def query_all(count):
         time.sleep(MOMENT)
         for address in ADDRESSES:
-            told = answer(client, address)
-            if last.get(address) != told:
-                lines.append("|".join([str(count), address, *told]))
-                last[address] = told
+            answered = answer(client, address)
+            if last.get(address) != answered:
+                lines.append("|".join([str(count), address, *answered]))
+                last[address] = answered
 
     for count, (nanos, frame) in enumerate(frames):
         if count and is_syn(frame):
-            ask(count)
+            query_all(count)
         time.sleep(max(0, began + (nanos - frames[0][0]) / 1e9 / SPEED - time.monotonic()))
         link.send(frame)
-    ask(len(frames))
+    query_all(len(frames))
 
 
 def main(signatures, capture, out, answers):

@@ -40,7 +40,7 @@ fn hashes(out: &mut impl Write, a: &Value, b: &Value) -> io::Result<()> {
         if same {
             writeln!(out, "{part}  the same")?;
         } else {
-            writeln!(out, "{part}  other {of}; which, only the raw forms tell")?;
+            writeln!(out, "{part}  other {of}; only the raw forms show which")?;
         }
     }
     Ok(())
@@ -172,7 +172,7 @@ impl Recomputed {
         if self.deviations.is_empty() {
             writeln!(
                 out,
-                "     nor with one or two known deviations; the order of ja4_o, a sorted form does not tell"
+                "     nor with one or two known deviations; a sorted form does not show the order of ja4_o"
             )?;
         }
         for deviation in &self.deviations {

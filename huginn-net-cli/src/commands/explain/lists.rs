@@ -76,7 +76,7 @@ fn count_remarks(raw: &Ja4Raw) -> Vec<String> {
         } else {
             why_more(counted, wanted)
         };
-        remarks.push(format!("counts {counted} extensions where {wanted} are listed or told of{why}"));
+        remarks.push(format!("counts {counted} extensions where {wanted} are listed or implied{why}"));
     }
     remarks
 }

@@ -106,11 +106,11 @@ fn finish_does_not_wait_for_dead_reader() {
 #[test]
 fn detects_closed_reader() {
     let (queue, reader) = to_pipe(ROOMY);
-    let (tell, told) = mpsc::channel();
-    queue.on_close(move || tell.send(()).unwrap());
+    let (sender, receiver) = mpsc::channel();
+    queue.on_close(move || sender.send(()).unwrap());
     drop(reader);
     assert!(queue.push(b"one\n").is_continue());
-    told.recv_timeout(Duration::from_secs(20)).unwrap();
+    receiver.recv_timeout(Duration::from_secs(20)).unwrap();
     assert!(queue.push(b"two\n").is_break());
     let counters = queue.finish();
     assert_eq!((counters.written_lines, counters.dropped_lines, counters.left_lines), (0, 2, 0));
