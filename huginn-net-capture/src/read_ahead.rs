@@ -36,7 +36,7 @@ pub(super) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Starts the thread. Returns the input if the system cannot.
+    /// Starts the thread. Returns the input if the thread cannot be started.
     pub(super) fn start(input: Input) -> Result<Self, Input> {
         let (compression, consumed) = (input.compression(), input.consumed());
         let (hand_over, handed_over) = bounded::<Input>(1);

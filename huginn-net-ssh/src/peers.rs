@@ -1,17 +1,17 @@
-//! Combines the events of the stream parser and the ends of the directions to reports of both sides.
+//! Combines parser events and the end of each direction into one report per side.
 
 use huginn_net_core::{Side, TcpFlags, TcpHeader};
 
 use crate::{Identification, KexInit, SshEvent, SshPeer, SshPeerCounters, SshStreamEvent};
 
-/// Combines the events of an [`SshParser`](crate::SshParser) to one [`SshEvent`] for each side.
+/// Combines the events of an [`SshParser`](crate::SshParser) into one [`SshEvent`] for each side.
 ///
 /// A side is reported with its SSH_MSG_KEXINIT once the message is complete. It is reported without one once the parser
 /// stops reading or the direction ends. The value takes one pointer until an identification string arrives.
 #[derive(Debug, Default)]
 pub struct SshPeers(Option<Box<Pending>>);
 
-/// Sides with an identification string that were not reported yet.
+/// Sides with an identification string that have not been reported yet.
 #[derive(Debug, Default)]
 struct Pending {
     client: PendingSide,

@@ -15,7 +15,7 @@ pub(crate) struct PacketOrder {
 const PAYLOAD_OVERHEAD: usize = 64;
 
 impl PacketOrder {
-    /// Creates an order that expects this number next.
+    /// Creates a buffer whose next expected packet number is `next`.
     pub(crate) fn starting_at(next: u32) -> Self {
         Self { next, ..Self::default() }
     }

@@ -10,7 +10,7 @@ use crate::args::{AnalysisArguments, Format, ProtocolArgument};
 use crate::commands::database;
 use crate::failure::Failure;
 
-/// An analyzer with all of it but the filter expression, for an input of this many bytes (`None` if unknown).
+/// Builds an analyzer from the arguments, except the filter expression. `input_len` is in bytes, `None` if unknown.
 pub(crate) fn builder(
     args: &AnalysisArguments,
     input_len: Option<u64>,
@@ -21,7 +21,7 @@ pub(crate) fn builder(
     let filter = args.port.iter().fold(Filter::new(), |filter, port| filter.port(*port));
     let filter = args.net.iter().fold(filter, |filter, net| filter.net(*net));
     let p0f = format == Format::P0f;
-    // p0f forgets a flow half a minute after its SYN, which then is news if it comes again.
+    // p0f forgets a flow 30 s after its SYN, and reports a SYN repeated after that again.
     let syn_lifetime = if p0f { Duration::from_secs(30) } else { FlowLimits::default().syn_lifetime };
     let observers = Observers::new(database(args.db.as_deref())?)
         .hosts(hosts)
@@ -50,7 +50,7 @@ pub(crate) fn filtered(
     })
 }
 
-/// An analyzer of the frames that the expression selects, which this build knows nothing of.
+/// Fails if there is a filter expression: this build has no libpcap.
 #[cfg(not(feature = "libpcap"))]
 pub(crate) fn filtered(
     builder: Builder<Observers>,

@@ -12,7 +12,7 @@ use landlock::{
 use super::{Policy, PrivilegeError};
 use crate::output::parent_directory;
 
-/// Landlock ABI of Linux 6.12, whose access rights are restricted. Older kernels restrict fewer.
+/// Newest Landlock ABI that is requested, of Linux 6.12. Older kernels enforce the access rights that they support.
 const KNOWN: ABI = ABI::V6;
 /// Paths read during capture: states and counters of interfaces. The rule covers all of `/proc`, because a rule for the
 /// directory of the process is lost whenever the kernel recreates that directory.

@@ -23,7 +23,7 @@ pub fn without_padding<'a>(segment: &Segment<'a>) -> &'a [u8] {
 
 #[inline(never)]
 fn is_padded_ack(segment: &Segment<'_>) -> bool {
-    const PART: TcpFlags = TcpFlags::SYN
+    const RELEVANT_FLAGS: TcpFlags = TcpFlags::SYN
         .union(TcpFlags::ACK)
         .union(TcpFlags::FIN)
         .union(TcpFlags::RST)
@@ -32,7 +32,7 @@ fn is_padded_ack(segment: &Segment<'_>) -> bool {
     segment.tcp().is_some_and(|tcp| {
         let headers = usize::from(segment.ip.header_len).saturating_add(tcp.header_len());
         let total_len = headers.saturating_add(segment.payload.len());
-        tcp.flags & PART == TcpFlags::ACK
+        tcp.flags & RELEVANT_FLAGS == TcpFlags::ACK
             && segment.ip.is_ipv4()
             && segment.payload_missing == 0
             && total_len == MIN_ETHERNET_PAYLOAD_LEN

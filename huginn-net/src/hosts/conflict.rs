@@ -52,7 +52,8 @@ impl Conflict {
         Some(Self { tcp: Arc::clone(&tcp.name), other, explanation: Explanation::NatProxyOrLie })
     }
 
-    /// Whether the conflict makes the same claim as a statement. Software and header of a head count as one source.
+    /// Whether the conflict makes the same claim as a statement. The matched software and the
+    /// User-Agent or Server header count as one source, because both come from the same head.
     pub(super) fn matches(&self, statement: &Statement) -> bool {
         let is_hello = |one: &Statement| one.who == "TLS";
         self.other.says == statement.says && is_hello(&self.other) == is_hello(statement)
