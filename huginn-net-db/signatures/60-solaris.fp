@@ -1,6 +1,6 @@
 ; Solaris and illumos, and below them the other makers' Unix systems. Solaris up to 9 puts
 ; the MSS last and starts from TTL 64 or 255; 10 puts the timestamp first in its answers.
-; What "Nmap observed" means is told in 50-bsd.fp.
+; What "Nmap observed" means is described in 50-bsd.fp.
 
 [tcp:request]
 

@@ -2,7 +2,7 @@
 ;
 ; Xbox One and its successors run the kernel of Windows and send what it sends (Nmap has one
 ; fingerprint for Windows 10 and Xbox One), so that they are Windows here. What "Nmap
-; observed" means is told in 50-bsd.fp.
+; observed" means is described in 50-bsd.fp.
 
 [tcp:request]
 

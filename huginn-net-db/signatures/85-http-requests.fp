@@ -1,4 +1,4 @@
-; Programs that ask over HTTP, by the order of their headers. Class "!" throughout: they
+; HTTP clients, by the order of their headers. Class "!" throughout: they
 ; run on many systems, which "sys" lists. "Recorded" is captures/http/ unless told
 ; otherwise; other captures are public test captures by project and name, whose User-Agent
 ; names the program.

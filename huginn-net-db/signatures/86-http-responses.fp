@@ -1,5 +1,5 @@
-; Servers of HTTP, by the order of their headers. Class "!" throughout, as in
-; 85-http-requests.fp. "Recorded" is captures/http/http-servers* and http-proxies.pcap: a
+; HTTP servers, by the order of their headers. Class "!" throughout, as in
+; 85-http-requests.fp. "Recorded" is captures/http/http-servers* and captures/http/http-proxies: a
 ; page, the answer that it has not changed, and that there is none.
 ;
 ; The application or its language may add headers wherever it likes, mostly before those of

@@ -40,7 +40,7 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
         let is_open = reader.is_ok();
         let outcome = reader.map_err(AnalysisError::from).and_then(|reader| {
             let progress = Progress::of(&reader, args.output.quiet || !summary && events.is_on_terminal());
-            // What comes through a pipe may be long in coming.
+            // A pipe may deliver data slowly.
             events.write_at_once(reader.input_len().is_none());
             let mut source = FirstFrames::new(WithProgress { reader, progress, shown: 0 }, left);
             let outcome = if summary {

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 /// Privileges to keep.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Policy {
-    /// Who runs on: a name of the system's users, `UID` or `UID:GID`. Without one the user stays who it is.
+    /// User to switch to: a name, `UID` or `UID:GID`. `None` keeps the current user.
     pub(crate) user: Option<String>,
-    /// The files that are written, renamed, removed or made from now on: in their folders that stays possible.
+    /// Files that stay writable, renamable and removable, with their folders.
     pub(crate) writable: Vec<PathBuf>,
-    /// The files that are removed at the end, and nothing else.
+    /// Files that are only removed, at exit.
     pub(crate) removable: Vec<PathBuf>,
-    /// Whether everything else of the file system is put out of reach, and so are new TCP connections.
+    /// Denies all other access to files, and new TCP connections.
     pub(crate) sandbox: bool,
 }

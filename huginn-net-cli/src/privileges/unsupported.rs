@@ -14,7 +14,7 @@ pub(crate) struct Dropped;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum PrivilegeError {
-    /// It is not known how to become another user.
+    /// Switching users is not supported.
     #[error("--user {name}: switching users is not supported on this system: start the program as that user")]
     Unsupported { name: String },
 }
@@ -26,7 +26,7 @@ impl PrivilegeError {
     }
 }
 
-/// Refuses to become another user, and does nothing else.
+/// Returns an error if the policy names a user; otherwise changes nothing.
 pub(crate) fn drop(policy: &Policy) -> Result<Dropped, PrivilegeError> {
     match &policy.user {
         Some(name) => Err(PrivilegeError::Unsupported { name: name.clone() }),
@@ -35,24 +35,24 @@ pub(crate) fn drop(policy: &Policy) -> Result<Dropped, PrivilegeError> {
 }
 
 impl Dropped {
-    /// Nothing that could be better here.
+    /// Returns no warning.
     pub(crate) fn warning(&self) -> Option<String> {
         None
     }
 }
 
-/// Whose the files are to be that are made before another user takes over, which is known in [`drop`] not to be.
+/// Returns the owner of new files; always `None` here, because [`drop`] never switches users.
 pub(crate) fn owner(_user: Option<&str>) -> Result<Option<(u32, u32)>, PrivilegeError> {
     Ok(None)
 }
 
 impl fmt::Display for Dropped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("keeps its rights: this system has no way to give them up that the program knows")
+        f.write_str("keeps its privileges: dropping them is not supported on this system")
     }
 }
 
-/// What to do where the right to capture is lacking.
+/// Returns advice for a missing capture permission.
 pub(crate) fn how_to_get_rights() -> String {
     "run it as root, or give your user access to the devices for capturing".to_owned()
 }

@@ -1,4 +1,4 @@
-//! What the program writes, to the letter. Labels and signatures are those of the goldens of p0f, Community IDs those
+//! Exact output of `huginn-net pcap`. Labels and signatures are those of the goldens of p0f, Community IDs those
 //! of the reference implementation (the Python package `communityid` 1.5).
 
 use std::fs;
