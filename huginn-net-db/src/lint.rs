@@ -209,7 +209,9 @@ impl fmt::Display for Remark {
                     "what fits the signature exactly fits the one in line {other} as well, which is preferred"
                 )
             }
-            Self::Contradiction(contradiction) => write!(f, "nothing has this signature: {contradiction}"),
+            Self::Contradiction(contradiction) => {
+                write!(f, "no packet can match this signature: {contradiction}")
+            }
             Self::RepeatedMtu { mtu, earlier } => {
                 write!(f, "MTU {mtu} is listed in line {earlier}, which counts")
             }

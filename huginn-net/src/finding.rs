@@ -99,7 +99,7 @@ pub struct UptimeFinding {
 pub struct ChangeFinding {
     /// The reasons: for a change those of this packet, for sharing those of all packets since the last such finding.
     pub reasons: Reasons,
-    /// How many of the last 32 scored packets have at least 6, 3, 2 and 1 points.
+    /// Number of the last 32 scored packets with at least 6, 3, 2 and 1 points.
     pub hits: [u8; 4],
 }
 
@@ -154,7 +154,7 @@ impl HttpVerdict {
         let params = HttpParams::from_signature(&signature, matched.as_ref());
         let user_agent = signature.software().filter(|_| signature.role() == Role::Request);
         let software = matched.as_ref().map(|found| &*found.label);
-        let system = SystemCheck::of(user_agent, software, system, database);
+        let system = SystemCheck::compare(user_agent, software, system, database);
         Self { signature, matched, params, system, database: Arc::clone(database) }
     }
 

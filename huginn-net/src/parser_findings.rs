@@ -119,10 +119,10 @@ fn language_of(event: &HttpEvent) -> Option<Cow<'static, str>> {
 fn in_scope(
     scope: Scope,
     seen_by_p0f: Option<HttpSignature>,
-    whole: impl FnOnce() -> HttpSignature,
+    full: impl FnOnce() -> HttpSignature,
 ) -> Option<(HttpSignature, bool)> {
     match scope {
-        Scope::Full => Some((whole(), seen_by_p0f.is_some())),
+        Scope::Full => Some((full(), seen_by_p0f.is_some())),
         Scope::P0f => Some((seen_by_p0f?, true)),
     }
 }

@@ -18,7 +18,8 @@ pub struct SystemCheck {
 }
 
 impl SystemCheck {
-    pub(crate) fn of(
+    /// Compares the systems that the User-Agent and the label of the software name with the system of the handshake.
+    pub(crate) fn compare(
         user_agent: Option<&[u8]>,
         software: Option<&Label>,
         system: Option<&Label>,
@@ -91,7 +92,7 @@ sig = 1:C::
             (Some(b"X (Linux)"), "on unix", "nothing", Some("Linux"), None),
         ];
         for (user_agent, software, system, claimed, agrees) in rows {
-            let check = SystemCheck::of(user_agent, label(software), label(system), &database);
+            let check = SystemCheck::compare(user_agent, label(software), label(system), &database);
             assert_eq!((check.claimed.as_deref(), check.agrees), (claimed, agrees), "{software} on {system}");
         }
     }

@@ -37,7 +37,7 @@ fn send_syns(profiles: bool) -> HostCounters {
     }
     let counters = analyzer.shared_state().counters();
     let made = analyzer.shared_state().profiles().count() as u64;
-    assert_eq!(made, if profiles { counters.held } else { 0 });
+    assert_eq!(made, if profiles { counters.active } else { 0 });
     counters
 }
 
@@ -91,7 +91,7 @@ fn millions_of_hosts_stay_capped_and_counted() {
     for (profiles, most_mib) in [(false, 256), (true, 320)] {
         let counters = send_syns(profiles);
         assert_eq!(counters.seen, u64::from(HOSTS));
-        assert_eq!(counters.evicted + counters.evicted_for_memory, counters.seen - counters.held);
+        assert_eq!(counters.evicted + counters.evicted_for_memory, counters.seen - counters.active);
         assert!(counters.buffered_bytes <= 256 << 20, "{counters:?}");
         assert!(peak() < most_mib << 10, "{} KiB with profiles: {profiles}", peak());
     }

@@ -22,7 +22,7 @@ pub(crate) fn run(args: InterfacesArguments) -> Result<ExitCode, Failure> {
         ListFormat::Human => write_table(&mut out, &interfaces)?,
         ListFormat::Json => {
             for interface in &interfaces {
-                serde_json::to_writer(&mut out, &Row::of(interface)).map_err(io::Error::from)?;
+                serde_json::to_writer(&mut out, &Row::from_interface(interface)).map_err(io::Error::from)?;
                 writeln!(out)?;
             }
         }
@@ -34,7 +34,7 @@ fn write_table(out: &mut impl Write, interfaces: &[Interface]) -> io::Result<()>
     let mut table = Table::new();
     table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_header(HEADINGS);
     for interface in interfaces {
-        let Row { name, index, state, mac, addresses, mtu, description, .. } = Row::of(interface);
+        let Row { name, index, state, mac, addresses, mtu, description, .. } = Row::from_interface(interface);
         table.add_row([
             format!("{:#}", Escaped(name.as_bytes())),
             index.to_string(),
@@ -70,7 +70,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn of(interface: &'a Interface) -> Self {
+    fn from_interface(interface: &'a Interface) -> Self {
         Self {
             name: &interface.name,
             index: interface.index,

@@ -39,7 +39,8 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
         let reader = open(path);
         let is_open = reader.is_ok();
         let outcome = reader.map_err(AnalysisError::from).and_then(|reader| {
-            let progress = Progress::of(&reader, args.output.quiet || !summary && events.is_on_terminal());
+            let progress =
+                Progress::from_reader(&reader, args.output.quiet || !summary && events.is_on_terminal());
             // A pipe may deliver data slowly.
             events.write_at_once(reader.input_len().is_none());
             let mut source = FirstFrames::new(WithProgress { reader, progress, shown: 0 }, left);
@@ -106,7 +107,7 @@ fn analyzer(args: &PcapArguments) -> Result<HuginnNet, Failure> {
     if args.output.format == Format::P0f {
         hosts.idle_timeout = Duration::from_secs(30 * 86_400);
     }
-    // A summary is of the whole capture.
+    // A summary covers the complete capture.
     if args.summary {
         hosts.idle_timeout = Duration::MAX;
     }

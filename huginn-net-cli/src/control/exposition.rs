@@ -26,7 +26,7 @@ pub(super) enum Format {
 
 impl Format {
     /// Selects the format by the `Accept` headers of a request.
-    pub(super) fn wanted<'a>(mut accept: impl Iterator<Item = &'a [u8]>) -> Self {
+    pub(super) fn from_accept<'a>(mut accept: impl Iterator<Item = &'a [u8]>) -> Self {
         const OPEN_METRICS: &[u8] = b"application/openmetrics-text";
         let is_named = |value: &[u8]| value.windows(OPEN_METRICS.len()).any(|text| text == OPEN_METRICS);
         if accept.any(is_named) { Self::OpenMetrics } else { Self::Text }
@@ -43,7 +43,7 @@ impl Format {
 /// All counters in a format.
 pub(super) fn write(counters: &LiveCounters, format: Format) -> Result<String, fmt::Error> {
     let mut registry = Registry::with_prefix(PREFIX);
-    registry.register_collector(Box::new(Snapshot::of(counters)?));
+    registry.register_collector(Box::new(Snapshot::from_counters(counters)?));
     let mut text = String::new();
     encode(&mut text, &registry)?;
     Ok(match format {
@@ -52,8 +52,7 @@ pub(super) fn write(counters: &LiveCounters, format: Format) -> Result<String, f
     })
 }
 
-/// OpenMetrics as the text format: metadata of counters get the names of their values, and what that format does not know
-/// goes.
+/// Converts OpenMetrics to the text format: adds `_total` to the metadata names of counters, and removes `# EOF`.
 fn as_text_format(open_metrics: &str) -> String {
     let typed = open_metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
     let counters: Vec<&str> = typed.filter(|(_, kind)| *kind == "counter").map(|(name, _)| name).collect();
@@ -82,7 +81,7 @@ struct Snapshot {
 }
 
 impl Snapshot {
-    fn of(counters: &LiveCounters) -> Result<Self, fmt::Error> {
+    fn from_counters(counters: &LiveCounters) -> Result<Self, fmt::Error> {
         let all = serde_json::to_value(counters).map_err(|_| fmt::Error)?;
         let capture = counters.capture.clone().into_iter().collect();
         let latency = counters.latency.clone();
@@ -276,7 +275,7 @@ mod tests {
             (&[&b"*/*"[..]][..], Format::Text),
             (&[&b"text/html"[..], prometheus][..], Format::OpenMetrics),
         ] {
-            assert_eq!(Format::wanted(accept.iter().copied()), format);
+            assert_eq!(Format::from_accept(accept.iter().copied()), format);
         }
     }
 }

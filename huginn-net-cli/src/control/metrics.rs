@@ -57,7 +57,7 @@ async fn respond(request: Request<Incoming>, counters: ReadCounters) -> Response
         response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         return response;
     }
-    let format = Format::wanted(request.headers().get_all(ACCEPT).iter().map(HeaderValue::as_bytes));
+    let format = Format::from_accept(request.headers().get_all(ACCEPT).iter().map(HeaderValue::as_bytes));
     let text = task::spawn_blocking(move || exposition::write(&counters(), format)).await;
     let Ok(Ok(text)) = text else { return plain(StatusCode::INTERNAL_SERVER_ERROR, "no counters\n") };
     typed(StatusCode::OK, format.content_type(), text)

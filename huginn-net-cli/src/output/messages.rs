@@ -33,7 +33,7 @@ impl Messages {
         self.write(format!("huginn-net: {message}\n").as_bytes());
     }
 
-    /// Writes a whole line unchanged.
+    /// Writes a complete line unchanged.
     pub(crate) fn write(&self, line: &[u8]) {
         let counters = self.queue.counters();
         let reported = self.reported_drops.load(Ordering::Relaxed);

@@ -20,7 +20,7 @@ impl Progress {
     pub(crate) const STRIDE: u64 = 1 << 14;
 
     /// Creates a bar for this file; hidden if asked, without a terminal, and if the length is unknown.
-    pub(crate) fn of(reader: &CaptureReader, silent: bool) -> Self {
+    pub(crate) fn from_reader(reader: &CaptureReader, silent: bool) -> Self {
         let total = reader.input_len().filter(|_| !silent && io::stderr().is_terminal());
         Self { started: total.map(|_| Instant::now()), total: total.unwrap_or(0), bar: None }
     }

@@ -79,7 +79,7 @@ impl OutputQueue {
         Ok(Self { shared, writer: Some(writer), flush_timeout })
     }
 
-    /// Queues a whole line, or a whole block, with its line ending. Never blocks: a full queue drops and counts the
+    /// Queues a complete line, or a complete block, with its line ending. Never blocks: a full queue drops and counts the
     /// line. Returns `Break` once the reader has closed the pipe.
     pub(crate) fn push(&self, text: &[u8]) -> ControlFlow<()> {
         self.shared.push(text)
@@ -138,7 +138,7 @@ impl OutputHandle {
     }
 }
 
-/// Consecutive whole lines.
+/// Consecutive complete lines.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
     pub(super) text: Vec<u8>,

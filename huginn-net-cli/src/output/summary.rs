@@ -12,7 +12,7 @@ use crate::limits::MAX_SUMMARY_ROWS;
 
 /// Columns where the width of the terminal is not known.
 const WIDTH: u16 = 120;
-/// How many of the values of a list are shown.
+/// Number of values shown of each list.
 const SHOWN: usize = 2;
 /// Bytes of the flavor of software that are shown.
 const SHOWN_FLAVOR: usize = 16;

@@ -1,4 +1,4 @@
-//! Writer thread: writes each line whole and exactly once, also across errors and rotations.
+//! Writer thread: writes each line completely and exactly once, also across errors and rotations.
 
 use std::fmt;
 use std::fs::File;
@@ -18,7 +18,7 @@ use crate::limits::{ROTATION_RETRY_DELAY, WRITE_BATCH_DELAY, WRITE_RETRY_DELAY, 
 #[derive(Debug)]
 pub(super) enum Destination {
     Stdout(File),
-    /// Standard error; other writers lock it for whole lines only.
+    /// Standard error; other writers lock it for complete lines only.
     Stderr,
     File(RotatingFile),
 }
@@ -175,7 +175,7 @@ impl Writer {
                 Ok(())
             }
             Pause::Reopen => {
-                // A partially written line moves to the new file as a whole.
+                // A partially written line moves to the new file completely.
                 let partial = lines.partial_len();
                 let is_cut = partial == 0 || self.destination.truncate_tail(partial).is_ok();
                 if self.reopen() || is_cut {
@@ -235,8 +235,8 @@ impl Writer {
         if !file.is_due(line, now) {
             return;
         }
-        let aside = match file.rotate(now) {
-            Ok(aside) => aside,
+        let rotated = match file.rotate(now) {
+            Ok(rotated) => rotated,
             Err(error) => {
                 self.rotate_after = Instant::now().checked_add(ROTATION_RETRY_DELAY);
                 self.rotation_failed(&format_args!(
@@ -245,7 +245,7 @@ impl Writer {
                 return;
             }
         };
-        let removed = file.remove_oldest(&aside, now);
+        let removed = file.remove_oldest(&rotated, now);
         self.shared.count(|counters| counters.rotations = counters.rotations.saturating_add(1));
         if let Err(error) = removed {
             self.rotation_failed(&format_args!("cannot remove the oldest rotated file: {error}"));
@@ -291,13 +291,13 @@ impl<'a> Lines<'a> {
     /// Advances by `written` bytes. Returns the number of completed lines and their bytes.
     fn advance(&mut self, written: usize) -> (u64, u64) {
         self.done = self.done.saturating_add(written);
-        let whole = self.ends.partition_point(|end| *end <= self.done);
-        let (ended, left) = self.ends.split_at_checked(whole).unwrap_or((self.ends, &[]));
+        let completed = self.ends.partition_point(|end| *end <= self.done);
+        let (ended, left) = self.ends.split_at_checked(completed).unwrap_or((self.ends, &[]));
         let Some(end) = ended.last().copied() else { return (0, 0) };
         let bytes = distance(self.start, end);
         self.start = end;
         self.ends = left;
-        (u64::try_from(whole).unwrap_or(u64::MAX), bytes)
+        (u64::try_from(completed).unwrap_or(u64::MAX), bytes)
     }
 
     /// Returns the number of written bytes of a partial line.

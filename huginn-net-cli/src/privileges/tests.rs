@@ -34,7 +34,7 @@ fn unlabeled(test: &str, folder: &Path, user: &str) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// What a thread may: the lines of `/proc/PID/task/TID/status` by name.
+/// The rights of the current thread: the lines of `/proc/thread-self/status` by name.
 fn status() -> BTreeMap<String, String> {
     let text = fs::read_to_string("/proc/thread-self/status").unwrap();
     text.lines()
@@ -104,11 +104,11 @@ fn child_writes() {
         let folder = folder.to_owned();
         move || {
             File::create(&file).unwrap();
-            fs::rename(&file, folder.join("log/aside")).unwrap();
+            fs::rename(&file, folder.join("log/rotated")).unwrap();
             let mut options = OpenOptions::new();
             options.append(true).create(true).read(true).open(&file).unwrap().set_len(0).unwrap();
             assert_eq!(fs::read_dir(folder.join("log")).unwrap().count(), 2);
-            fs::remove_file(folder.join("log/aside")).unwrap();
+            fs::remove_file(folder.join("log/rotated")).unwrap();
             fs::remove_file(folder.join("run/socket")).unwrap();
             assert!(is_denied(UnixListener::bind(folder.join("run/socket"))));
             assert!(is_denied(File::create(folder.join("run/file"))));

@@ -42,8 +42,8 @@ fn explains_each_part_of_hash() {
             "t             TLS over TCP",
             "13            TLS 1.3",
             "d             with the extension server_name",
-            "15            cipher suites, GREASE aside",
-            "16            extensions, GREASE aside, server_name and ALPN included",
+            "15            cipher suites, without GREASE",
+            "16            extensions, with server_name and ALPN, without GREASE",
             "h2            first and last character of the first ALPN value: h2",
             "8daaf6152771  hash of the cipher suites",
             "e5627efa2ab1  hash of the extensions and signature algorithms",
@@ -120,7 +120,7 @@ fn names_deviations_of_ja4_a() {
             "t13d1516h2",
             "t13i1516h2",
             "with as many extensions in both, B may take an IP address in server_name for no name; the definition \
-             asks for the extension alone",
+             only checks that the extension is present",
         ),
         ("t13d1516h2", "t13d1616h2", "the lists are the same, so B may count GREASE"),
         ("t13d1516h2", "t13d1518h2", "the lists are the same, so B may count GREASE"),
@@ -134,7 +134,7 @@ fn names_deviations_of_ja4_a() {
         (
             "t13d1516h2",
             "q13d1516h2",
-            "one may go by the extension quic_transport_parameters (0039), not by what carried the hello",
+            "one may decide by the extension quic_transport_parameters (0039), not by the transport of the hello",
         ),
     ];
     for (definition, deviation, wanted) in rows {

@@ -73,7 +73,7 @@ fn lints_contradictory_signatures() {
     ] {
         let file = format!("classes = unix\n[tcp:{section}]\nlabel = s:unix:A:\nsig = {sig}\n");
         let want: Vec<String> =
-            want.iter().map(|what| format!("line 4: nothing has this signature: {what}")).collect();
+            want.iter().map(|what| format!("line 4: no packet can match this signature: {what}")).collect();
         assert_eq!(lints(&file), want, "{sig}");
     }
 }
@@ -100,7 +100,7 @@ fn lints_http_signatures() {
         (
             "s = *:A::",
             "s = *:C,B,?A:B,A:",
-            Some("line 7: nothing has this signature: a header that it asks for must be absent"),
+            Some("line 7: no packet can match this signature: a header that it asks for must be absent"),
         ),
         ("s = *:A::", "s = *:C,?B:B:", None),
     ] {

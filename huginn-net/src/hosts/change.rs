@@ -20,7 +20,7 @@ pub(super) struct TcpSeen {
     pub(super) at_millis: u64,
     /// The client's port.
     pub(super) port: u16,
-    /// The other end.
+    /// The address of the peer.
     pub(super) peer: IpAddr,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct TcpSeen {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HostHistory<'a> {
     pub(super) system: Option<&'a Label>,
-    /// The source port of its last SYN; 0 if there was none.
+    /// The source port of the last SYN; 0 without a SYN.
     pub(super) last_port: u16,
     /// Whether several peers saw the same timestamp clock.
     pub(super) has_one_clock: bool,
@@ -41,13 +41,13 @@ pub(super) struct HttpSeen {
     label: Option<Arc<Label>>,
     /// Hash of the User-Agent or Server header.
     software: u64,
-    /// The server's.
+    /// The server's port.
     port: u16,
     /// The Date header and the packet time, in seconds since 1970.
     date: Option<(i64, i64)>,
 }
 
-/// A score and what it is made of.
+/// A score and its reasons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Score {
     pub(super) points: u8,
@@ -66,7 +66,7 @@ const NETWORK_QUIRKS: Quirks = Quirks::ECN.union(Quirks::DF).union(Quirks::ID_NO
 const DAY_MILLIS: u64 = 86_400_000;
 
 impl TcpSeen {
-    /// The timestamp clock as it stood, if there was one.
+    /// The timestamp of the segment, if it has one.
     pub(super) fn clock(&self) -> Option<ClockReading> {
         ClockReading::new(self.signature.timestamp, self.at_millis)
     }
@@ -78,7 +78,7 @@ impl TcpSeen {
         let is_other_system = self
             .matched
             .as_ref()
-            .filter(|found| tells_system(found, scope))
+            .filter(|found| identifies_system(found, scope))
             .zip(system)
             .is_some_and(|(found, system)| are_different(&found.label, system, scope));
         let Some(last) = last else {
@@ -101,8 +101,8 @@ impl TcpSeen {
             score.add(1, Reasons::MTU);
         }
         // Systems choose ports at random, or count them per peer: a port alone is no evidence.
-        let tells_port = scope == Scope::P0f || is_same_path && score.points > 0;
-        if is_syn && tells_port && host.last_port.saturating_sub(self.port) >= MIN_PORT_DECREASE {
+        let is_port_evidence = scope == Scope::P0f || is_same_path && score.points > 0;
+        if is_syn && is_port_evidence && host.last_port.saturating_sub(self.port) >= MIN_PORT_DECREASE {
             score.add(1, Reasons::PORT);
         }
         // Most systems choose a random timestamp start per connection.
@@ -116,8 +116,8 @@ impl TcpSeen {
         match (&self.matched, &last.matched) {
             (Some(now), Some(before)) => {
                 let is_p0f = scope == Scope::P0f;
-                let both_tell = tells_system(now, scope) && tells_system(before, scope);
-                if both_tell && are_different(&now.label, &before.label, scope) {
+                let both_identify = identifies_system(now, scope) && identifies_system(before, scope);
+                if both_identify && are_different(&now.label, &before.label, scope) {
                     score.add(8, Reasons::SYSTEM);
                 } else if is_syn
                     && now.label != before.label
@@ -180,7 +180,7 @@ impl TcpSeen {
 }
 
 /// Whether a match identifies the system of a host. For p0f, every match does.
-pub(super) fn tells_system(found: &TcpMatch, scope: Scope) -> bool {
+pub(super) fn identifies_system(found: &TcpMatch, scope: Scope) -> bool {
     scope == Scope::P0f || stack::is_firm(found)
 }
 
@@ -199,7 +199,7 @@ pub(super) fn score_software(software: &Label, system: Option<&Label>) -> Score 
 }
 
 impl HttpSeen {
-    /// What is remembered of a head that came at this time (s since 1970).
+    /// Creates the history entry of a head received at `at` (s since 1970).
     pub(super) fn new(update: &HttpUpdate, port: u16, at: i64) -> Self {
         let label = update.matched.as_ref().map(|found| Arc::clone(&found.label));
         Self { label, software: update.software_hash, port, date: update.date.map(|date| (date, at)) }
@@ -272,7 +272,7 @@ fn add_system(
 ) {
     match last.map(|last| last.label.as_deref()) {
         Some(Some(before)) if before.name != label.name => score.add(8, Reasons::SYSTEM),
-        // p0f takes a label for another even if it is the same.
+        // p0f scores equal labels as different.
         Some(Some(before)) if scope == Scope::P0f || before != label => score.add(2, Reasons::SYSTEM),
         Some(None) => score.add(4, Reasons::KNOWN),
         _ => {}
@@ -282,7 +282,7 @@ fn add_system(
     }
 }
 
-/// Adds what a User-Agent says of another system than TCP does, if it is what such software says.
+/// Scores a User-Agent that names another system than TCP shows. A dishonest head scores nothing.
 fn add_claim(
     update: &HttpUpdate,
     found: &HttpMatch,
@@ -295,14 +295,14 @@ fn add_claim(
     }
 }
 
-/// Whether a User-Agent names another system than the host's; `None` where it names none, or where the host's is not
-/// known, which to p0f is another.
+/// Whether a User-Agent names another system than the host's. `None` if it names none, or if the system of the host is
+/// unknown; p0f treats an unknown system as another one.
 pub(super) fn is_other_claimed(update: &HttpUpdate, system: Option<&Label>, scope: Scope) -> Option<bool> {
     let claimed = update.system.claimed.as_deref()?;
     (system.is_some() || scope == Scope::P0f).then(|| is_other(system, claimed, scope))
 }
 
-/// Whether what HTTP tells is another system than the host's. To p0f anything is other than what is not known.
+/// Whether the system that HTTP names differs from the host's. For p0f, every name differs from an unknown system.
 fn is_other(system: Option<&Label>, claimed: &str, scope: Scope) -> bool {
     match scope {
         Scope::Full => system.is_some_and(|system| !system_check::may_be(claimed, &system.name)),

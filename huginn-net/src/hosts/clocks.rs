@@ -22,7 +22,7 @@ pub(super) enum HostClock {
 /// A clock with at least one measurement.
 #[derive(Debug)]
 pub(super) struct MeasuredClock {
-    /// The best measurement of its frequency: that over the longest time.
+    /// The measurement over the longest time, which gives the best frequency.
     rate: Clock,
     last: ClockReading,
     /// The peer of the last measurement.
@@ -49,14 +49,14 @@ pub(super) enum ClockVerdict {
 impl HostClock {
     /// Whether several peers confirmed the clock.
     pub(super) fn is_confirmed(&self) -> bool {
-        matches!(self, Self::Measured(known) if known.is_shared)
+        matches!(self, Self::Measured(measured) if measured.is_shared)
     }
 
     /// Adds a measurement from a connection with `peer`.
     ///
     /// A fast clock needs agreement of two peers; a slow clock is accepted until a measurement contradicts it.
     pub(super) fn add_measurement(&mut self, clock: Clock, peer: IpAddr) -> ClockVerdict {
-        let Self::Measured(known) = self else {
+        let Self::Measured(measured) = self else {
             if let Self::Unknown = self {
                 *self = Self::Measured(MeasuredClock::new(clock, peer, 0));
                 return if is_suspect(clock) {
@@ -67,8 +67,8 @@ impl HostClock {
             }
             return ClockVerdict::Unconfirmed;
         };
-        let Some(rate) = known.extended_by(clock) else {
-            let contradictions = known.contradictions.saturating_add(1);
+        let Some(rate) = measured.extended_by(clock) else {
+            let contradictions = measured.contradictions.saturating_add(1);
             let is_random = contradictions >= MAX_CONTRADICTIONS;
             *self = if is_random {
                 Self::Random
@@ -77,10 +77,10 @@ impl HostClock {
             };
             return if is_random { ClockVerdict::Random } else { ClockVerdict::Contradiction };
         };
-        known.is_shared |= known.peer != peer;
-        known.contradictions = 0;
-        (known.rate, known.last, known.peer) = (rate, clock.reading, peer);
-        if known.is_shared || !is_suspect(rate) {
+        measured.is_shared |= measured.peer != peer;
+        measured.contradictions = 0;
+        (measured.rate, measured.last, measured.peer) = (rate, clock.reading, peer);
+        if measured.is_shared || !is_suspect(rate) {
             ClockVerdict::Uptime(Clock { reading: clock.reading, ..rate })
         } else {
             ClockVerdict::Unconfirmed
@@ -93,7 +93,7 @@ impl MeasuredClock {
         Self { rate: clock, last: clock.reading, peer, is_shared: false, contradictions }
     }
 
-    /// The frequency of this clock, if a further measurement may be of it.
+    /// The best measurement after another one; `None` if the other one contradicts this clock.
     fn extended_by(&self, clock: Clock) -> Option<Clock> {
         let (earlier, later) = if self.last.at_millis <= clock.reading.at_millis {
             (self.last, clock.reading)
@@ -110,30 +110,30 @@ impl MeasuredClock {
             return None;
         }
         let ticks = later.value.wrapping_sub(earlier.value);
-        let full_turns = (least / COUNTER).floor();
+        let full_turns = (least / COUNTER_VALUES).floor();
         let is_within = |ticks: f64| (least..=most).contains(&ticks);
-        let passed = f64::from(ticks) + full_turns * COUNTER;
+        let passed = f64::from(ticks) + full_turns * COUNTER_VALUES;
         // A small step back, as of segments that overtook each other, is within the tolerance too.
-        let back = f64::from(ticks) - COUNTER;
+        let back = f64::from(ticks) - COUNTER_VALUES;
         let is_step_back = least <= 0.0 && back >= -ticks_in(CLOCK_TOLERANCE_MILLIS, fast);
-        if !(is_within(passed) || is_within(passed + COUNTER) || is_step_back) {
+        if !(is_within(passed) || is_within(passed + COUNTER_VALUES) || is_step_back) {
             return None;
         }
         let best = if clock.millis > self.rate.millis { clock } else { self.rate };
-        let whole =
+        let longest =
             u32::try_from(millis).ok().filter(|millis| *millis > best.millis && is_within(f64::from(ticks)));
-        Some(whole.map_or(best, |millis| Clock { reading: later, ticks, millis }))
+        Some(longest.map_or(best, |millis| Clock { reading: later, ticks, millis }))
     }
 }
 
-/// How many values a counter of 32 bits has.
-const COUNTER: f64 = 4_294_967_296.0;
+/// Number of values of a 32-bit counter.
+const COUNTER_VALUES: f64 = 4_294_967_296.0;
 
 fn is_suspect(clock: Clock) -> bool {
     clock.frequency() > MIN_RANDOM_CLOCK_HZ
 }
 
-/// Between which frequencies (Hz) a clock may lie.
+/// The lowest and highest frequency (Hz) that the measurement allows.
 fn rates(clock: Clock) -> (f64, f64) {
     let (ticks, millis) = (f64::from(clock.ticks), f64::from(clock.millis));
     let jitter = NETWORK_JITTER_MILLIS as f64;
@@ -144,7 +144,7 @@ fn ticks_in(millis: u64, hz: f64) -> f64 {
     millis as f64 * hz / 1000.0
 }
 
-/// What was decided of the clocks of the ends of a connection that p0f follows: each is measured once, or given up.
+/// Clock decisions for both sides of a connection that p0f follows. Each clock is measured at most once.
 #[derive(Debug, Default)]
 pub(crate) struct Decisions(AtomicU8);
 
@@ -152,7 +152,7 @@ pub(crate) struct Decisions(AtomicU8);
 pub(crate) type P0fClock = Arc<Decisions>;
 
 impl Decisions {
-    /// Whether no more is to be learned of the clock of this side.
+    /// Whether the clock of this side was measured or rejected.
     pub(crate) fn is_decided(&self, side: Side) -> bool {
         self.0.load(Ordering::Relaxed) & side.choose(1, 2) != 0
     }
@@ -198,7 +198,7 @@ mod tests {
     const ONE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
     const OTHER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2));
 
-    /// A clock that shows `value` at `at` (ms) and was measured over `over` ms, `late` of which the last segment waited.
+    /// A clock with `value` at `at` (ms), measured over `over` ms. The last segment arrived `late` ms late.
     fn clock(hz: u32, value: u32, at: u64, over: u32, late: i32) -> Clock {
         let ticks = u32::try_from(u64::from(over) * u64::from(hz) / 1000).unwrap();
         let reading = |value, millis| ClockReading::new(value, 1_000_000_000 + millis).unwrap();
@@ -209,14 +209,14 @@ mod tests {
         clock
     }
 
-    /// Of measurements: for how many minutes the system is up, if that is believed.
-    fn beliefs(measurements: &[(Clock, IpAddr)]) -> Vec<Result<u32, ClockVerdict>> {
-        let mut known = HostClock::default();
-        let belief = |(clock, peer): &(Clock, IpAddr)| match known.add_measurement(*clock, *peer) {
+    /// The uptime in minutes after each measurement, or the verdict that rejects the measurement.
+    fn uptimes(measurements: &[(Clock, IpAddr)]) -> Vec<Result<u32, ClockVerdict>> {
+        let mut host_clock = HostClock::default();
+        let uptime = |(clock, peer): &(Clock, IpAddr)| match host_clock.add_measurement(*clock, *peer) {
             ClockVerdict::Uptime(clock) => Ok(clock.uptime_minutes()),
             doubt => Err(doubt),
         };
-        measurements.iter().map(belief).collect()
+        measurements.iter().map(uptime).collect()
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
         let at = |second: u32| clock(1000, 600_000 + 1000 * second, u64::from(second) * 1000, 900, 0);
         let row = [(at(1), ONE), (at(20), ONE), (at(30), OTHER), (at(60), ONE)];
         assert_eq!(
-            beliefs(&row),
+            uptimes(&row),
             [Err(ClockVerdict::Unconfirmed), Err(ClockVerdict::Unconfirmed), Ok(10), Ok(11)]
         );
     }
@@ -235,7 +235,7 @@ mod tests {
             .map(|value| clock(1000, value, u64::from(value % 7) * 1000, 900, 0))
             .map(|clock| (clock, OTHER));
         assert_eq!(
-            beliefs(&row),
+            uptimes(&row),
             [
                 Err(ClockVerdict::Unconfirmed),
                 Err(ClockVerdict::Contradiction),
@@ -249,31 +249,31 @@ mod tests {
     fn restart_resets_clock() {
         let at = |value, second: u64| (clock(100, value, second * 1000, 900, 0), ONE);
         let row = [at(6_000_000, 1), at(6_001_000, 11), at(6_000, 60), at(12_000, 120), at(18_000, 180)];
-        assert_eq!(beliefs(&row), [Ok(1000), Ok(1000), Err(ClockVerdict::Contradiction), Ok(2), Ok(3)]);
+        assert_eq!(uptimes(&row), [Ok(1000), Ok(1000), Err(ClockVerdict::Contradiction), Ok(2), Ok(3)]);
     }
 
     #[test]
     fn clock_tolerates_wrap_drift_and_reordering() {
         let wrapped =
             [(clock(100, u32::MAX - 99, 1000, 900, 0), ONE), (clock(100, 900, 11_000, 900, 0), OTHER)];
-        assert!(beliefs(&wrapped).iter().all(Result::is_ok));
+        assert!(uptimes(&wrapped).iter().all(Result::is_ok));
         let drifted =
             [(clock(1000, 1_000_000, 1000, 900, 0), ONE), (clock(1010, 2_010_000, 1_001_000, 900, 0), OTHER)];
-        assert_eq!(beliefs(&drifted), [Err(ClockVerdict::Unconfirmed), Ok(33)]);
+        assert_eq!(uptimes(&drifted), [Err(ClockVerdict::Unconfirmed), Ok(33)]);
         let swapped =
             [(clock(1000, 1_010_000, 20_000, 900, 0), ONE), (clock(1000, 1_000_000, 10_000, 900, 0), OTHER)];
-        assert_eq!(beliefs(&swapped), [Err(ClockVerdict::Unconfirmed), Ok(16)]);
+        assert_eq!(uptimes(&swapped), [Err(ClockVerdict::Unconfirmed), Ok(16)]);
         let paused =
             [(clock(1000, 1_000_000, 1000, 900, 0), ONE), (clock(1000, 999_000, 1500, 900, 0), OTHER)];
-        assert!(beliefs(&paused).last().is_some_and(Result::is_ok));
+        assert!(uptimes(&paused).last().is_some_and(Result::is_ok));
     }
 
     #[test]
     fn frequency_converges_with_time() {
-        let mut known = HostClock::default();
-        known.add_measurement(clock(250, 1_000_000, 1000, 600, 15), ONE);
+        let mut host_clock = HostClock::default();
+        host_clock.add_measurement(clock(250, 1_000_000, 1000, 600, 15), ONE);
         let ClockVerdict::Uptime(clock) =
-            known.add_measurement(clock(250, 1_025_000, 101_000, 600, -15), OTHER)
+            host_clock.add_measurement(clock(250, 1_025_000, 101_000, 600, -15), OTHER)
         else {
             panic!()
         };
@@ -282,24 +282,24 @@ mod tests {
     }
 
     proptest! {
-        /// One clock is one clock, however late its segments are and whoever sees them.
+        /// Late segments and a change of the peer never contradict a steady clock.
         #[test]
         fn steady_clock_is_consistent(
             hz in prop::sample::select(vec![2_u32, 10, 100, 250, 300, 1000]),
             start: u32,
             steps in prop::collection::vec((0_u64..10_000_000, 3000_u32..5000, -15_i32..15, any::<bool>()), 2..30),
         ) {
-            let (mut known, mut at, mut value) = (HostClock::default(), 10_000_u64, start);
-            let mut is_believed = false;
+            let (mut host_clock, mut at, mut value) = (HostClock::default(), 10_000_u64, start);
+            let mut has_uptime = false;
             for (pause, over, late, peer) in steps {
                 let pause = pause / 1000 * 1000;
                 at += pause;
                 value = value.wrapping_add(u32::try_from(pause * u64::from(hz) / 1000).unwrap());
                 prop_assume!(value != 0 && value.wrapping_sub(over * hz / 1000) != 0);
                 let peer = if peer { ONE } else { OTHER };
-                match known.add_measurement(clock(hz, value, at, over, late), peer) {
-                    ClockVerdict::Uptime(_) => is_believed = true,
-                    ClockVerdict::Unconfirmed => prop_assert!(hz == 1000 && !is_believed),
+                match host_clock.add_measurement(clock(hz, value, at, over, late), peer) {
+                    ClockVerdict::Uptime(_) => has_uptime = true,
+                    ClockVerdict::Unconfirmed => prop_assert!(hz == 1000 && !has_uptime),
                     contradiction => prop_assert!(false, "{contradiction:?}"),
                 }
             }
@@ -316,7 +316,7 @@ mod tests {
             at(4_142_135_623, 15_000, 750, 7, OTHER),
             at(1_000_000, 20_000, 2500, -7, ONE),
         ];
-        assert!(beliefs(&row).iter().all(Result::is_err));
+        assert!(uptimes(&row).iter().all(Result::is_err));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::{
 };
 
 impl Verdict {
-    pub(super) fn of(profile: &HostProfile) -> Self {
+    pub(super) fn from_profile(profile: &HostProfile) -> Self {
         let mut evidence = evidence(profile);
         let shared = profile.sharings.count > 0;
         let named = systems(evidence.iter().filter(|one| one.grade.is_firm_tcp()), same_stack);
@@ -137,9 +137,9 @@ fn most_likely(evidence: &[Evidence]) -> Option<Arc<str>> {
 
 /// The middlebox that answers for a host without better TCP evidence.
 fn behind(evidence: &[Evidence]) -> Option<Arc<str>> {
-    let tells = |one: &Evidence| one.layer == EvidenceLayer::Tcp && one.grade < Grade::Generic;
+    let is_system = |one: &Evidence| one.layer == EvidenceLayer::Tcp && one.grade < Grade::Generic;
     let middlebox = || evidence.iter().find(|one| one.grade == Grade::Middlebox);
-    if evidence.iter().any(tells) { None } else { middlebox().map(|one| Arc::clone(&one.says)) }
+    if evidence.iter().any(is_system) { None } else { middlebox().map(|one| Arc::clone(&one.says)) }
 }
 
 /// The contradictions to the best firm evidence, each statement once. Evidence that supports the verdict takes precedence
@@ -150,10 +150,10 @@ fn contradictions_in(evidence: &[Evidence]) -> Vec<Contradiction> {
     let mut found: Vec<Contradiction> = Vec::new();
     for other in firm().filter(|other| !same_stack(&one.says, &other.says)) {
         let statement = other.statement();
-        let is_told = |named: &&mut Contradiction| {
+        let is_same_statement = |named: &&mut Contradiction| {
             (named.other.who, &named.other.says) == (statement.who, &statement.says)
         };
-        match found.iter_mut().find(is_told) {
+        match found.iter_mut().find(is_same_statement) {
             Some(named) => named.count = named.count.saturating_add(other.count),
             None => found.push(Contradiction {
                 one: one.statement(),
@@ -230,7 +230,7 @@ sys = @unix,@win
 sig = 1:B::
 ";
 
-    /// What was seen, in letters: `S` SYN, `A` SYN+ACK, `F` fuzzy SYN, `f` fuzzy SYN+ACK of a label; `H` honest, `U`
+    /// A profile with these observations: `S` SYN, `A` SYN+ACK, `F` fuzzy SYN, `f` fuzzy SYN+ACK of a label; `H` honest, `U`
     /// unknown, `L` lying, `V` forwarded User-Agent that names a system; `B` request of software.
     fn profile(seen: &[(char, &str, u32)]) -> HostProfile {
         let database: Database = DATABASE.parse().unwrap();

@@ -81,7 +81,8 @@ pub struct HostCounters {
     /// Hosts removed by [`Hosts::clear`], as before each file.
     pub cleared: u64,
     /// Hosts in the table now.
-    pub held: u64,
+    #[cfg_attr(feature = "serde", serde(rename = "held"))]
+    pub active: u64,
     /// Heap memory of the hosts now, without their table entries, in bytes.
     #[cfg_attr(feature = "serde", serde(rename = "held_bytes"))]
     pub buffered_bytes: u64,
@@ -173,7 +174,7 @@ impl Hosts {
             expired: map.expired,
             evicted: map.evicted,
             evicted_for_memory: map.evicted_for_memory,
-            held: map.entries,
+            active: map.entries,
             buffered_bytes: map.buffered_bytes,
             ..self.counters
         }
@@ -323,7 +324,7 @@ impl Host {
             result.conclusions = [self.on_software(&found.label, context.side), None];
             return result;
         }
-        let named = matched.as_ref().filter(|found| change::tells_system(found, context.scope));
+        let named = matched.as_ref().filter(|found| change::identifies_system(found, context.scope));
         let named = named.map(|found| Arc::clone(&found.label));
         let (port, peer) = (context.flow.client.port(), context.peer());
         let seen = TcpSeen { signature, matched, at_millis: context.ts.as_millis(), port, peer };

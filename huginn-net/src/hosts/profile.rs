@@ -25,7 +25,7 @@ use crate::finding::MtuFinding;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HostProfile {
-    /// Its address.
+    /// The address of the host.
     pub ip: IpAddr,
     /// The VLAN tags and tunnels around its packets, if any: equal addresses in two tunnels are two hosts.
     pub tunnel: Option<Box<TunnelPath>>,
@@ -163,7 +163,7 @@ pub struct Claim {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsClientSeen {
-    /// Its fingerprint.
+    /// The JA4 fingerprint of the hello.
     pub ja4: Ja4,
     /// The transport: TCP, QUIC or DTLS.
     pub transport: Transport,
@@ -211,7 +211,7 @@ impl HostProfile {
 
     /// The most likely operating system, with the evidence for and against it.
     pub fn verdict(&self) -> Verdict {
-        Verdict::of(self)
+        Verdict::from_profile(self)
     }
 
     /// Total count of the values that the lists evicted.

@@ -56,7 +56,7 @@ mod tests {
     use super::Conclusion::{Changed, Shared};
     use super::*;
 
-    /// What each of a row of scores leads to.
+    /// The conclusion after each score.
     fn conclusions(scores: &[u8]) -> Vec<Option<Conclusion>> {
         let mut all = Scores::default();
         scores.iter().map(|score| all.add(*score, Reasons::TTL, &mut Reasons::default())).collect()

@@ -314,7 +314,7 @@ impl Serialize for Statement {
     }
 }
 
-/// Its [name](Explanation::name).
+/// Writes the [name](Explanation::name) of the explanation.
 impl Serialize for Explanation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())

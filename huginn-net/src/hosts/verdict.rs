@@ -89,45 +89,45 @@ pub enum Grade {
     Middlebox,
     /// A forwarded head: evidence for a host behind this one; never decides.
     Forwarded,
-    /// A User-Agent or Server that names a system, where the rest of the head is not that of such software: it never
+    /// A User-Agent or Server that names a system, while the rest of the head does not match the named software; never
     /// decides.
     Lie,
 }
 
-/// What was seen.
+/// The observation behind a piece of evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
     /// A SYN or SYN+ACK.
     Handshake {
-        /// Which.
+        /// The segment: SYN or SYN+ACK.
         handshake: Handshake,
-        /// The label of the signature that it matches.
+        /// The label of the signature that the segment matches.
         label: Arc<Label>,
         /// Whether the match is fuzzy.
         fuzzy: bool,
     },
     /// A User-Agent or Server header that names a system.
     Header {
-        /// Whether in a request or in a response.
+        /// The kind of head: request (User-Agent) or response (Server).
         role: Role,
-        /// Its first bytes.
+        /// The first 256 bytes of the header value.
         text: Box<[u8]>,
-        /// Whether the rest of the head is that of such software, if that is known.
+        /// Whether the rest of the head matches the software that the header names; `None` if unknown.
         honest: Option<bool>,
     },
-    /// A request or response that is that of a system, or of software known to run on one system.
+    /// A request or response that only one system sends, or only software known to run on one system.
     Head {
-        /// Which of both.
+        /// The kind of head: request or response.
         role: Role,
-        /// The label of the signature that it matches.
+        /// The label of the signature that the head matches.
         label: Arc<Label>,
     },
     /// A ClientHello.
     TlsClient {
-        /// Whose it is.
+        /// The TLS library that sends such a hello.
         family: ClientFamily,
-        /// Its fingerprint.
+        /// The JA4 fingerprint of the hello.
         ja4: Ja4,
     },
 }
@@ -140,7 +140,7 @@ pub enum Cause {
 pub struct Contradiction {
     /// The statement with the better grade.
     pub one: Statement,
-    /// The other statement.
+    /// The contradicting statement.
     pub other: Statement,
     /// Number of connections or heads.
     pub count: u32,
@@ -205,7 +205,7 @@ impl Grade {
 }
 
 impl Explanation {
-    /// Its name in JSON: `nat_proxy_or_lie`.
+    /// The name of the explanation in JSON, such as `nat_proxy_or_lie`.
     pub fn name(self) -> &'static str {
         match self {
             Self::NatProxyOrLie => "nat_proxy_or_lie",
@@ -217,7 +217,7 @@ impl Explanation {
 }
 
 impl Evidence {
-    /// Who says it.
+    /// The source of the evidence: `TCP`, `User-Agent`, `Server`, `software` or `TLS`.
     pub(super) fn who(&self) -> &'static str {
         match &self.because {
             Cause::Handshake { .. } => "TCP",
@@ -254,11 +254,11 @@ impl Display for Evidence {
                 if *honest == Some(false) {
                     f.write_str(", dishonest")?;
                 }
-                heads(*role)
+                head_nouns(*role)
             }
             Cause::Head { role, label } => {
                 write!(f, "{label}")?;
-                heads(*role)
+                head_nouns(*role)
             }
             Cause::TlsClient { family, ja4 } => {
                 write!(f, "{family}, {ja4}")?;
@@ -270,8 +270,8 @@ impl Display for Evidence {
     }
 }
 
-/// What heads are called, one and several.
-fn heads(role: Role) -> (&'static str, &'static str) {
+/// The noun for heads of this role, singular and plural.
+fn head_nouns(role: Role) -> (&'static str, &'static str) {
     match role {
         Role::Request => ("request", "requests"),
         Role::Response => ("response", "responses"),

@@ -169,7 +169,7 @@ fn cleared_hosts_are_counted() {
         analyzer.analyze(capture, &mut |_: Event| ()).unwrap();
     }
     let counters = analyzer.shared_state().counters();
-    assert_eq!((counters.seen, counters.cleared, counters.held), (4, 2, 2));
+    assert_eq!((counters.seen, counters.cleared, counters.active), (4, 2, 2));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use huginn_net::tls::{Ja4Hash, Ja4Head, Ja4Raw, names};
 
 use super::head::{self, Context, Difference};
 use super::lists::{self, Lists};
-use super::value::{Form, Value};
+use super::value::{Ja4Form, Value};
 use super::{EMPTY_HASH, Name, search};
 
 pub(super) fn write(out: &mut impl Write, a: &Value, b: &Value) -> io::Result<()> {
@@ -19,10 +19,10 @@ pub(super) fn write(out: &mut impl Write, a: &Value, b: &Value) -> io::Result<()
     }
     writeln!(out)?;
     match (a.form(), b.form()) {
-        (Form::Raw(a), Form::Raw(b)) => raws(out, a, b),
-        (Form::Raw(raw), Form::Hashed(_)) => raw_and_hashes(out, raw, a, b, "B"),
-        (Form::Hashed(_), Form::Raw(raw)) => raw_and_hashes(out, raw, a, b, "A"),
-        (Form::Hashed(_), Form::Hashed(_)) => hashes(out, a, b),
+        (Ja4Form::Raw(a), Ja4Form::Raw(b)) => raws(out, a, b),
+        (Ja4Form::Raw(raw), Ja4Form::Hashed(_)) => raw_and_hashes(out, raw, a, b, "B"),
+        (Ja4Form::Hashed(_), Ja4Form::Raw(raw)) => raw_and_hashes(out, raw, a, b, "A"),
+        (Ja4Form::Hashed(_), Ja4Form::Hashed(_)) => hashes(out, a, b),
     }
 }
 
@@ -188,7 +188,7 @@ fn forms(raw: &Ja4Raw) -> Vec<(&'static str, Lists)> {
     if lists::is_original(raw) {
         forms.push((" in the order of the wire", Lists::without_grease(raw)));
     }
-    let written = Lists::of(raw);
+    let written = Lists::from_raw(raw);
     if forms.iter().all(|(_, lists)| *lists != written) {
         forms.push((" as they are written", written));
     }

@@ -17,8 +17,8 @@ pub(super) fn write(out: &mut impl Write, head: Ja4Head) -> io::Result<()> {
         (letter(head), transport(head.transport()).to_owned()),
         (version_text(head), version(head).to_owned()),
         (flag(head), server_name.to_owned()),
-        (count(head.cipher_count()), "cipher suites, GREASE aside".to_owned()),
-        (count(head.extension_count()), "extensions, GREASE aside, server_name and ALPN included".to_owned()),
+        (count(head.cipher_count()), "cipher suites, without GREASE".to_owned()),
+        (count(head.extension_count()), "extensions, with server_name and ALPN, without GREASE".to_owned()),
         (head.alpn().to_owned(), alpn_words(head.alpn())),
     ];
     for (text, words) in rows {
@@ -116,7 +116,7 @@ pub(super) fn differences(a: Ja4Head, b: Ja4Head, context: Context) -> Vec<Diffe
 
 fn transport_reasons() -> Vec<String> {
     vec![
-        "one may go by the extension quic_transport_parameters (0039), not by what carried the hello"
+        "one may decide by the extension quic_transport_parameters (0039), not by the transport of the hello"
             .to_owned(),
     ]
 }
@@ -150,7 +150,7 @@ fn version_reasons(a: Ja4Head, b: Ja4Head) -> Vec<String> {
     if let Some(unnamed) = which(a, b, |head| head.version().is_none()) {
         let named = if unnamed == "A" { "B" } else { "A" };
         reasons.push(format!(
-            "{unnamed} may take GREASE for a version, or {named} may pass over the draft that is the highest one"
+            "{unnamed} may take GREASE for a version, or {named} may ignore the draft that is the highest version"
         ));
     }
     reasons
@@ -163,7 +163,7 @@ fn server_name_reasons(a: Ja4Head, b: Ja4Head) -> Vec<String> {
     let without = which(a, b, |head| !head.has_server_name()).unwrap_or("A");
     vec![format!(
         "with as many extensions in both, {without} may take an IP address in server_name for no name; the definition \
-         asks for the extension alone"
+         only checks that the extension is present"
     )]
 }
 
@@ -182,13 +182,13 @@ fn extension_count_reasons(a: Ja4Head, b: Ja4Head, context: Context) -> Vec<Stri
     let (more, fewer, fuller) =
         if a.extension_count() > b.extension_count() { ("A", "B", a) } else { ("B", "A", b) };
     let apart = a.extension_count().abs_diff(b.extension_count());
-    let told_of = u8::from(fuller.has_server_name()).saturating_add(u8::from(fuller.alpn() != "00"));
+    let in_head = u8::from(fuller.has_server_name()).saturating_add(u8::from(fuller.alpn() != "00"));
     let mut reasons = Vec::new();
     if !context.same_extensions {
         return reasons;
     }
     if a.has_server_name() == b.has_server_name() {
-        if apart == told_of {
+        if apart == in_head {
             reasons
                 .push(format!("the lists are the same, so {fewer} may count without server_name and ALPN"));
         }

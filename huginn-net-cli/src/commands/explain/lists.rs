@@ -96,7 +96,7 @@ pub(super) struct Lists {
 
 impl Lists {
     /// The lists in the order given.
-    pub(super) fn of(raw: &Ja4Raw) -> Self {
+    pub(super) fn from_raw(raw: &Ja4Raw) -> Self {
         Self {
             cipher_suites: raw.cipher_suites().to_vec(),
             extensions: raw.extensions().to_vec(),
@@ -106,7 +106,7 @@ impl Lists {
 
     /// The lists in wire order, as the definition specifies for `ja4_ro`.
     pub(super) fn without_grease(raw: &Ja4Raw) -> Self {
-        let mut lists = Self::of(raw);
+        let mut lists = Self::from_raw(raw);
         for list in [&mut lists.cipher_suites, &mut lists.extensions, &mut lists.signature_algorithms] {
             list.retain(|number| !is_grease(*number));
         }

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use huginn_net::tls::{Ja4, Ja4Hash, Ja4Raw, names};
 
-use crate::commands::explain::value::{Form, Value};
+use crate::commands::explain::value::{Ja4Form, Value};
 use crate::failure::Failure;
 
 #[derive(Debug, Subcommand)]
@@ -45,8 +45,8 @@ const EMPTY_HASH: &str = "e3b0c44298fc";
 fn explain(out: &mut impl Write, value: &Value) -> io::Result<()> {
     head::write(out, value.head())?;
     match value.form() {
-        Form::Hashed(ja4) => hashes(out, ja4)?,
-        Form::Raw(raw) => {
+        Ja4Form::Hashed(ja4) => hashes(out, ja4)?,
+        Ja4Form::Raw(raw) => {
             all_lists(out, raw)?;
             writeln!(out, "\nwith hashes  {}", raw.ja4())?;
             if lists::is_original(raw) {

@@ -9,34 +9,35 @@ use super::{EMPTY_HASH, lists};
 /// A JA4 as it was typed.
 #[derive(Clone, Debug)]
 pub(crate) struct Value {
-    form: Form,
+    form: Ja4Form,
     /// Deviations of the text from the definition that the parser accepts.
     spelling: Vec<&'static str>,
 }
 
+/// The form of a JA4: with hashes (`ja4`, `ja4_o`) or with lists (`ja4_r`, `ja4_ro`).
 #[derive(Clone, Debug)]
-pub(super) enum Form {
+pub(super) enum Ja4Form {
     Hashed(Ja4),
     Raw(Box<Ja4Raw>),
 }
 
 impl Value {
-    pub(super) const fn form(&self) -> &Form {
+    pub(super) const fn form(&self) -> &Ja4Form {
         &self.form
     }
 
     pub(super) fn head(&self) -> Ja4Head {
         match &self.form {
-            Form::Hashed(ja4) => ja4.head(),
-            Form::Raw(raw) => raw.head(),
+            Ja4Form::Hashed(ja4) => ja4.head(),
+            Ja4Form::Raw(raw) => raw.head(),
         }
     }
 
     /// A JA4 with hashes instead of lists.
     pub(super) fn ja4(&self) -> Ja4 {
         match &self.form {
-            Form::Hashed(ja4) => *ja4,
-            Form::Raw(raw) => raw.ja4(),
+            Ja4Form::Hashed(ja4) => *ja4,
+            Ja4Form::Raw(raw) => raw.ja4(),
         }
     }
 
@@ -44,13 +45,13 @@ impl Value {
     pub(super) fn remarks(&self) -> Vec<String> {
         let mut remarks: Vec<String> = self.spelling.iter().map(|remark| (*remark).to_owned()).collect();
         match &self.form {
-            Form::Hashed(ja4) => {
+            Ja4Form::Hashed(ja4) => {
                 let parts = [(ja4.cipher_hash(), "cipher suites"), (ja4.extension_hash(), "extensions")];
                 for (_, of) in parts.iter().filter(|(hash, _)| hash.to_string() == EMPTY_HASH) {
                     remarks.push(format!("has the hash of nothing for no {of}, not 000000000000"));
                 }
             }
-            Form::Raw(raw) => remarks.extend(lists::remarks(raw)),
+            Ja4Form::Raw(raw) => remarks.extend(lists::remarks(raw)),
         }
         remarks
     }
@@ -80,12 +81,12 @@ impl FromStr for Value {
 }
 
 /// Decides by the part after the first underscore: only a hash is twelve digits without a comma.
-fn form(text: &str) -> Result<Form, Ja4ParseError> {
+fn form(text: &str) -> Result<Ja4Form, Ja4ParseError> {
     let second = text.split('_').nth(1).unwrap_or_default();
     if second.len() == 12 && !second.contains(',') {
-        text.parse().map(Form::Hashed)
+        text.parse().map(Ja4Form::Hashed)
     } else {
-        text.parse().map(|raw| Form::Raw(Box::new(raw)))
+        text.parse().map(|raw| Ja4Form::Raw(Box::new(raw)))
     }
 }
 

@@ -282,7 +282,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// All lines are in the files, each once, in their order, while files are rotated, moved and opened anew.
+    /// The files contain each line once and in order, across rotations, renames and reopening.
     #[test]
     fn nothing_is_lost_or_doubled(steps in steps(), max_bytes in prop::option::of(1000_u64..100_000)) {
         let folder = tempdir().unwrap();
@@ -300,9 +300,9 @@ proptest! {
                 }
                 Step::Reopen => queue.handle().reopen(),
                 Step::MoveAway => {
-                    let aside = folder.path().join(format!("moved{number}"));
-                    if fs::rename(&path, &aside).is_ok() {
-                        moved.push(aside);
+                    let target = folder.path().join(format!("moved{number}"));
+                    if fs::rename(&path, &target).is_ok() {
+                        moved.push(target);
                     }
                     queue.handle().reopen();
                 }
@@ -313,8 +313,8 @@ proptest! {
         prop_assert_eq!(counters.written_lines, wanted.len() as u64);
         prop_assert_eq!(counters.dropped_lines, 0);
         let mut text = all_text(&path);
-        for aside in moved {
-            text.extend(fs::read(aside).unwrap());
+        for file in moved {
+            text.extend(fs::read(file).unwrap());
         }
         let mut lines: Vec<Vec<u8>> = text.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
         let number = |line: &Vec<u8>| -> usize {

@@ -17,13 +17,13 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// What was set aside, oldest first, and then what is in the file.
+/// The text of the rotated files, oldest first, and of the current file.
 pub(crate) fn all_text(path: &Path) -> Vec<u8> {
     let mut all = RotatedFile::from(path, SystemTime::now() + Duration::from_secs(1 << 30)).unwrap();
     all.sort();
     let mut text = Vec::new();
-    for aside in all {
-        text.extend(fs::read(parent_directory(path).join(aside.name)).unwrap());
+    for rotated in all {
+        text.extend(fs::read(parent_directory(path).join(rotated.name)).unwrap());
     }
     text.extend(fs::read(path).unwrap_or_default());
     text
@@ -117,7 +117,7 @@ fn rotates_file_after_interval() {
     let path = folder.path().join("events.json");
     let rotation = Rotation { every: Some(Duration::from_secs(3600)), ..Rotation::default() };
     let mut file = RotatingFile::open(&path, rotation, at(SIX)).unwrap();
-    assert_eq!(file.due_in(at(SIX + 4000)), None, "there is nothing to set aside");
+    assert_eq!(file.due_in(at(SIX + 4000)), None, "an empty file is not rotated");
     assert!(!file.is_due(1, at(SIX + 4000)));
     file.write(b"1\n", at(SIX + 4000)).unwrap();
     assert_eq!(file.due_in(at(SIX + 4000)), Some(Duration::from_secs(3200)));
@@ -158,8 +158,8 @@ fn keeps_newest_files() {
     let rotation = Rotation { max_bytes: Some(1), keep: Some(2), ..Rotation::default() };
     let mut file = RotatingFile::open(&path, rotation, at(SIX + 60)).unwrap();
     file.write(b"1\n", at(SIX + 60)).unwrap();
-    let aside = file.rotate(at(SIX + 60)).unwrap();
-    file.remove_oldest(&aside, at(SIX + 60)).unwrap();
+    let rotated = file.rotate(at(SIX + 60)).unwrap();
+    file.remove_oldest(&rotated, at(SIX + 60)).unwrap();
     let mut wanted: Vec<&str> = others.to_vec();
     wanted.extend(["e", "e.20261121T180000Z.10", "e.20261121T180100Z"]);
     wanted.sort_unstable();
@@ -215,15 +215,15 @@ fn future_file_names_count_as_oldest() {
     let rotation = Rotation { max_bytes: Some(1), keep: Some(2), ..Rotation::default() };
     let mut file = RotatingFile::open(&path, rotation, at(SIX)).unwrap();
     file.write(b"1\n", at(SIX)).unwrap();
-    let aside = file.rotate(at(SIX)).unwrap();
-    file.remove_oldest(&aside, at(SIX)).unwrap();
+    let rotated = file.rotate(at(SIX)).unwrap();
+    file.remove_oldest(&rotated, at(SIX)).unwrap();
     assert_eq!(names(folder.path()), ["e", "e.20261121T175900Z", "e.20261121T180000Z"]);
-    // It is ahead now, and then set back by a day: what was just set aside stays, whatever its name.
+    // The clock jumps a day ahead, then back: the file that was just rotated stays, whatever its name.
     let now = at(SIX + 86_400);
     for (now, with) in [(now, "e.20261122T180000Z"), (at(SIX - 1), "e.20261121T175959Z")] {
         file.write(b"2\n", now).unwrap();
-        let aside = file.rotate(now).unwrap();
-        file.remove_oldest(&aside, now).unwrap();
+        let rotated = file.rotate(now).unwrap();
+        file.remove_oldest(&rotated, now).unwrap();
         let names = names(folder.path());
         assert!(names.len() == 3 && names.iter().any(|name| name == with), "{names:?}");
     }
@@ -240,8 +240,8 @@ fn removes_other_files_after_failed_removal() {
     let rotation = Rotation { max_bytes: Some(1), keep: Some(1), ..Rotation::default() };
     let mut file = RotatingFile::open(&path, rotation, at(SIX)).unwrap();
     file.write(b"1\n", at(SIX)).unwrap();
-    let aside = file.rotate(at(SIX)).unwrap();
-    assert!(file.remove_oldest(&aside, at(SIX)).is_err());
+    let rotated = file.rotate(at(SIX)).unwrap();
+    assert!(file.remove_oldest(&rotated, at(SIX)).is_err());
     assert_eq!(names(folder.path()), ["e", "e.20261121T170000Z", "e.20261121T180000Z"]);
 }
 
@@ -250,7 +250,7 @@ enum Step {
     Write(usize),
     Wait(u64),
     Reopen,
-    /// What logrotate does.
+    /// Renames the file, as logrotate does.
     MoveAway,
 }
 
