@@ -76,11 +76,11 @@ fn analyse(bench: &mut Bench, repeat: Repeat, packets: &LazyPackets) {
     let unmatched = || with(Observers::new(Arc::clone(&empty)));
     bench.analysis(&of("all, nothing matched"), packets, unmatched, event);
     bench.analysis(&of("full analysis"), packets, all, event);
-    bench.whole_analysis(&of("full analysis, start to end"), packets, all, event);
+    bench.complete_analysis(&of("full analysis, start to end"), packets, all, event);
     let profiled = || with(Observers::default().profiles(true));
     bench.analysis(&of("full analysis, profiles of hosts"), packets, profiled, event);
     bench.analysis(&of("full analysis, as JSON"), packets, all, json);
-    bench.whole_analysis(&of("full analysis, as JSON, start to end"), packets, all, json);
+    bench.complete_analysis(&of("full analysis, as JSON, start to end"), packets, all, json);
     if repeat == Repeat::NewFlows {
         bench.block_sweep(&of("full analysis, as JSON, start to end"), packets, all, json);
     }
@@ -92,9 +92,9 @@ fn pages(bench: &mut Bench) {
     let all = HuginnNet::builder;
     let of = |what| format!("pages, new flows: {what}");
     bench.analysis(&of("full analysis"), &packets, all, |event| event);
-    bench.whole_analysis(&of("full analysis, start to end"), &packets, all, |event| event);
+    bench.complete_analysis(&of("full analysis, start to end"), &packets, all, |event| event);
     bench.analysis(&of("full analysis, as JSON"), &packets, all, json);
-    bench.whole_analysis(&of("full analysis, as JSON, start to end"), &packets, all, json);
+    bench.complete_analysis(&of("full analysis, as JSON, start to end"), &packets, all, json);
 }
 
 impl Forget for Hosts {

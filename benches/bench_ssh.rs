@@ -95,7 +95,7 @@ fn handshakes(bench: &mut Bench) {
             bench.analysis(&operation, &packets, HuginnNetSsh::builder, |event| on_event(event, fingerprint));
         }
         let operation = format!("{repeat}: handshakes, full analysis, start to end");
-        bench.whole_analysis(&operation, &packets, HuginnNetSsh::builder, |event| on_event(event, FULL));
+        bench.complete_analysis(&operation, &packets, HuginnNetSsh::builder, |event| on_event(event, FULL));
     }
 }
 

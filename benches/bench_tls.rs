@@ -134,7 +134,7 @@ fn distinct_hellos(bench: &mut Bench) {
     }
     let full = |event| on_event(event, FULL);
     let operation = "distinct hellos: full analysis, start to end";
-    bench.whole_analysis(operation, &packets, HuginnNetTls::builder, full);
+    bench.complete_analysis(operation, &packets, HuginnNetTls::builder, full);
     bench.block_sweep(operation, &packets, HuginnNetTls::builder, full);
 }
 
@@ -146,7 +146,7 @@ fn handshakes(bench: &mut Bench) {
         let operation = format!("{repeat}: handshakes, full analysis");
         bench.analysis(&operation, &packets, HuginnNetTls::builder, full);
         let operation = format!("{operation}, start to end");
-        bench.whole_analysis(&operation, &packets, HuginnNetTls::builder, full);
+        bench.complete_analysis(&operation, &packets, HuginnNetTls::builder, full);
     }
     let packets = lazy(|| Packets::from_captures(&QUIC, Repeat::NewFlows, AT_LEAST, is_initial));
     let operation = "new flows: first flights of QUIC, full analysis";

@@ -141,7 +141,7 @@ impl Bench {
         });
         self.analysis(&format!("{name}: full analysis"), packets, &builder, full);
         let operation = format!("{name}: full analysis, start to end");
-        self.whole_analysis(&operation, packets, &builder, full);
+        self.complete_analysis(&operation, packets, &builder, full);
         if sweep {
             self.block_sweep(&operation, packets, &builder, full);
         }
@@ -167,8 +167,8 @@ impl Bench {
         });
     }
 
-    /// Measures whole analyses with a new analyzer: the sequential engine, and each number of workers.
-    pub(crate) fn whole_analysis<P: Protocol, T: Send>(
+    /// Measures complete analyses with a new analyzer: the sequential engine, and each number of workers.
+    pub(crate) fn complete_analysis<P: Protocol, T: Send>(
         &mut self,
         operation: &str,
         packets: &LazyPackets,
@@ -187,7 +187,7 @@ impl Bench {
         }
     }
 
-    /// Measures whole analyses with several block sizes, and adds a remark with the fastest one.
+    /// Measures complete analyses with several block sizes, and adds a remark with the fastest one.
     pub(crate) fn block_sweep<P: Protocol, T: Send>(
         &mut self,
         operation: &str,

@@ -11,9 +11,9 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Some((piece_len, bytes)) = data.split_first() else { return };
-    let whole = read([bytes]);
-    assert_eq!(read(bytes.chunks(usize::from(*piece_len).max(1))), whole);
-    assert_eq!(parse(bytes), whole);
+    let complete = read([bytes]);
+    assert_eq!(read(bytes.chunks(usize::from(*piece_len).max(1))), complete);
+    assert_eq!(parse(bytes), complete);
     if let Ok(kex_init) = KexInit::from_payload(bytes) {
         check(&kex_init);
     }

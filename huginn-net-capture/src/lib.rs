@@ -196,7 +196,7 @@ impl CaptureReader {
             let start = offset(self.stream.start().saturating_add(data.start));
             block.push_record(FrameRecord { ts, start, len: offset(data.len()), wire_len, link });
             self.stream.take(len);
-            if !self.has_whole_frame() {
+            if !self.has_complete_frame() {
                 // A read of anything but a regular file may wait.
                 return Ok(if self.input_len.is_some() { Fill::More } else { Fill::Idle });
             }
@@ -208,11 +208,11 @@ impl CaptureReader {
 
     /// Whether the next frame is completely buffered.
     #[inline]
-    fn has_whole_frame(&self) -> bool {
+    fn has_complete_frame(&self) -> bool {
         let unread = self.stream.unread();
         match &self.format {
-            Format::Pcap(pcap) => pcap.has_whole_frame(unread),
-            Format::Pcapng(pcapng) => pcapng.has_whole_frame(unread),
+            Format::Pcap(pcap) => pcap.has_complete_frame(unread),
+            Format::Pcapng(pcapng) => pcapng.has_complete_frame(unread),
         }
     }
 
@@ -244,7 +244,7 @@ impl Source for CaptureReader {
     /// Returns `Idle` before it waits for input that is not a regular file.
     #[inline]
     fn next_frame(&mut self) -> Result<NextFrame<'_>, CaptureError> {
-        let may_wait = self.input_len.is_none() && !self.ended && !self.has_whole_frame();
+        let may_wait = self.input_len.is_none() && !self.ended && !self.has_complete_frame();
         self.is_idle = may_wait && !self.is_idle;
         if self.is_idle {
             return Ok(NextFrame::Idle);

@@ -94,7 +94,7 @@ impl Pcap {
 
     /// Whether the first record is complete.
     #[inline]
-    pub(super) fn has_whole_frame(&self, unread: &[u8]) -> bool {
+    pub(super) fn has_complete_frame(&self, unread: &[u8]) -> bool {
         let mut head = Cursor::new(unread);
         let len = head.skip(CAPTURED_LEN_OFFSET).and_then(|()| self.order.u32(&mut head));
         len.is_ok_and(|len| unread.len() >= self.record_header_len.saturating_add(len as usize))

@@ -11,7 +11,7 @@ pub(crate) const MIN_PARALLEL_LEN: u64 = 4 << 20;
 /// Delay before a file shows a progress bar; shorter analyses show none.
 pub(crate) const PROGRESS_DELAY: Duration = Duration::from_millis(500);
 
-/// Maximum number of rows in a table of `--summary`: the table is laid out in memory as a whole.
+/// Maximum number of rows in a table of `--summary`: memory holds the complete table for its layout.
 pub(crate) const MAX_SUMMARY_ROWS: usize = 2000;
 
 // `explain ja4`: bounds of the search for deviations, which tries every variant of one list with every variant of the

@@ -96,9 +96,9 @@ impl Pcapng {
     /// Whether a complete packet is buffered, possibly after other complete blocks. Reading it, or the error of a
     /// block before it, then needs no further input.
     #[inline]
-    pub(crate) fn has_whole_frame(&self, mut unread: &[u8]) -> bool {
+    pub(crate) fn has_complete_frame(&self, mut unread: &[u8]) -> bool {
         let mut order = self.order;
-        while let Some((kind, rest)) = whole_block(&mut order, unread) {
+        while let Some((kind, rest)) = complete_block(&mut order, unread) {
             if matches!(kind, ENHANCED_PACKET | OBSOLETE_PACKET | SIMPLE_PACKET) {
                 return true;
             }
@@ -152,7 +152,7 @@ impl Pcapng {
         Ok(())
     }
 
-    /// Buffers a whole block and returns its body.
+    /// Buffers a complete block and returns its body.
     #[inline]
     fn buffer_block<'s>(&self, block: &Block, stream: &'s mut Stream) -> Result<&'s [u8], ReadError> {
         if block.len > MAX_BUFFERED_BLOCK_LEN {
@@ -264,7 +264,7 @@ impl Pcapng {
 /// Splits off the first block if it is complete and long enough, and returns its type and the rest. A section header
 /// sets the byte order.
 #[inline]
-fn whole_block<'a>(order: &mut ByteOrder, unread: &'a [u8]) -> Option<(u32, &'a [u8])> {
+fn complete_block<'a>(order: &mut ByteOrder, unread: &'a [u8]) -> Option<(u32, &'a [u8])> {
     let mut head = Cursor::new(unread);
     let kind = order.u32(&mut head).ok()?;
     if kind == SECTION_HEADER {

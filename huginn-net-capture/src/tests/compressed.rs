@@ -6,7 +6,7 @@ use flate2::write::GzEncoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use super::bytes::{pcap, pcapng};
-use super::{read, read_whole};
+use super::{read, read_complete};
 use crate::{CaptureError, Compression};
 
 pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -48,7 +48,7 @@ fn is_decompress_error(error: &CaptureError, of: Compression) -> bool {
 #[test]
 fn compression_is_transparent() {
     for file in [pcap(&[60, 0, 1514, 90]).0, pcapng().0] {
-        let want = read_whole(file.clone());
+        let want = read_complete(file.clone());
         let (head, tail) = file.split_at(file.len() / 3);
         for compressed in [
             gzip(&file),
@@ -59,7 +59,7 @@ fn compression_is_transparent() {
             [zstd_skippable(b"index"), zstd(head), zstd_skippable(b""), zstd_raw(&[b""]), zstd(tail)]
                 .concat(),
         ] {
-            assert_eq!(read_whole(compressed), want);
+            assert_eq!(read_complete(compressed), want);
         }
     }
 }
@@ -68,27 +68,27 @@ fn compression_is_transparent() {
 fn truncated_gzip_yields_preceding_frames() {
     let (file, ends) = pcap(&[60, 0, 90, 7]);
     let members: Vec<_> = pieces(&file, &ends).into_iter().map(gzip).collect();
-    let whole = read_whole(members.concat());
-    cut_anywhere(&members, &whole, Compression::Gzip);
+    let expected = read_complete(members.concat());
+    cut_anywhere(&members, &expected, Compression::Gzip);
 }
 
 #[test]
 fn truncated_zstd_yields_preceding_frames() {
     let (file, ends) = pcap(&[60, 0, 90, 7]);
     let frames: Vec<_> = pieces(&file, &ends).into_iter().map(|piece| zstd_raw(&[piece])).collect();
-    let whole = read_whole(frames.concat());
-    cut_anywhere(&frames, &whole, Compression::Zstd);
+    let expected = read_complete(frames.concat());
+    cut_anywhere(&frames, &expected, Compression::Zstd);
 }
 
 /// Truncates a compressed capture at every length. Each part is a member or frame with one record; detecting the
 /// compression needs the first two bytes.
-fn cut_anywhere(parts: &[Vec<u8>], whole: &[super::Packet], compression: Compression) {
+fn cut_anywhere(parts: &[Vec<u8>], expected: &[super::Packet], compression: Compression) {
     let compressed = parts.concat();
     let ends: Vec<_> = (1..=parts.len()).map(|n| parts[..n].concat().len()).collect();
     for cut in 4..compressed.len() {
         let complete = ends.iter().filter(|end| **end <= cut).count();
         let (packets, error) = read(&compressed[..cut]);
-        assert_eq!(packets, whole[..packets.len()], "cut at {cut}");
+        assert_eq!(packets, expected[..packets.len()], "cut at {cut}");
         // A record may be complete although the checksum after it is not.
         assert!((complete..=complete + 1).contains(&packets.len()), "cut at {cut}");
         match error {

@@ -5,17 +5,17 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::bytes::{pcap, pcapng};
-use super::{read, read_whole};
+use super::{read, read_complete};
 use crate::CaptureError;
 
 #[test]
 fn truncated_pcap_yields_preceding_frames() {
     let (file, ends) = pcap(&[60, 0, 1, 90]);
-    let whole = read_whole(file.clone());
+    let expected = read_complete(file.clone());
     for cut in 0..file.len() {
         let (packets, error) = read(&file[..cut]);
         let complete = ends.iter().filter(|end| **end <= cut).count();
-        assert_eq!(packets, whole[..complete], "cut at {cut}");
+        assert_eq!(packets, expected[..complete], "cut at {cut}");
         match error {
             None => assert!(cut == 24 || ends.contains(&cut), "cut at {cut}"),
             Some(CaptureError::Empty { .. }) => assert_eq!(cut, 0),
@@ -32,11 +32,11 @@ fn truncated_pcap_yields_preceding_frames() {
 #[test]
 fn truncated_pcapng_yields_preceding_frames() {
     let (file, ends) = pcapng();
-    let whole = read_whole(file.clone());
+    let expected = read_complete(file.clone());
     for cut in 0..file.len() {
         let (packets, error) = read(&file[..cut]);
         let (start, complete) = ends.iter().rfind(|(end, _)| *end <= cut).copied().unwrap_or((0, 0));
-        assert_eq!(packets, whole[..complete], "cut at {cut}");
+        assert_eq!(packets, expected[..complete], "cut at {cut}");
         match error {
             None => assert!(cut > 0 && start == cut, "cut at {cut}"),
             Some(CaptureError::Empty { .. }) => assert_eq!(cut, 0),
@@ -127,7 +127,7 @@ proptest! {
     #[test]
     fn pcap_round_trips(lengths in vec(0_usize..3000, 0..40)) {
         let (file, _) = pcap(&lengths);
-        let seen: Vec<_> = read_whole(file).iter().map(|packet| packet.data.len()).collect();
+        let seen: Vec<_> = read_complete(file).iter().map(|packet| packet.data.len()).collect();
         prop_assert_eq!(seen, lengths);
     }
 }

@@ -12,7 +12,7 @@ use proptest::sample::Index;
 
 use super::bytes::{Bytes, block, enhanced, interface, pcap, pcapng, section};
 use super::compressed::gzip;
-use super::{Packet, drain, packet, read, read_whole};
+use super::{Packet, drain, packet, read, read_complete};
 use crate::byte_order::ByteOrder::{Big, Little};
 use crate::{CaptureError, CaptureReader};
 use huginn_net_core::{Block, Fill, NextFrame, Source};
@@ -68,7 +68,7 @@ impl Drop for TempFile {
 #[test]
 fn short_and_interrupted_reads_are_transparent() {
     for file in [pcap(&[60, 0, 1514]).0, pcapng().0] {
-        let want = read_whole(file.clone());
+        let want = read_complete(file.clone());
         for bytes in [gzip(&file), file] {
             let (packets, error) = drain(trickle(&bytes, None).unwrap());
             assert!(error.is_none(), "{error:?}");
@@ -151,7 +151,7 @@ fn filled_blocks_hold_the_frames_of_the_capture() {
     for capture in [open(), read_ahead(open())] {
         let (packets, error) = filled(capture, 1 << 18);
         assert!(error.is_none());
-        assert_eq!(packets, read_whole(&*file));
+        assert_eq!(packets, read_complete(&*file));
     }
 }
 
@@ -235,7 +235,7 @@ pub(super) fn read_ahead(capture: CaptureReader) -> CaptureReader {
 fn long_frames_are_read_ahead_across_blocks() {
     let lengths = (0..40).map(|n| n * 65_537 % 262_145).collect::<Vec<_>>();
     let (file, ends) = pcap(&lengths);
-    let packets = read_whole(&*file);
+    let packets = read_complete(&*file);
     assert!(packets.iter().map(|packet| packet.data.len()).eq(lengths));
     let (most, error) = read(&file[..ends[39] - 1]);
     assert_eq!(most, packets[..39]);

@@ -69,7 +69,7 @@ fn drain(mut capture: CaptureReader) -> (Vec<Packet>, Option<CaptureError>) {
 }
 
 /// Returns all packets of a capture, which must have no error.
-fn read_whole(bytes: impl Into<Vec<u8>>) -> Vec<Packet> {
+fn read_complete(bytes: impl Into<Vec<u8>>) -> Vec<Packet> {
     let (packets, error) = read(bytes);
     assert!(error.is_none(), "{error:?}");
     packets

@@ -1,7 +1,7 @@
 //! The classic format.
 
 use super::bytes::{Bytes, pcap_header, pcap_record};
-use super::{defect, packet, read_whole};
+use super::{defect, packet, read_complete};
 use crate::byte_order::ByteOrder::{Big, Little};
 use crate::{Defect, Part};
 
@@ -30,7 +30,7 @@ fn reads_every_magic_number_and_byte_order() {
                 }
                 file.extend_from_slice(data);
             }
-            assert_eq!(read_whole(file), [packet(first, 1, b"abc", 3), packet(second, 1, b"defgh", 1500)]);
+            assert_eq!(read_complete(file), [packet(first, 1, b"abc", 3), packet(second, 1, b"defgh", 1500)]);
         }
     }
 }
@@ -40,7 +40,7 @@ fn link_type_ignores_upper_field_bits() {
     // The upper half: frame check sequence of four bytes present.
     for (network, link) in [(0, 0), (101, 101), (0x1400_0001, 1), (0xf000_0114, 276)] {
         let file = [pcap_header(Little, MICROS, network), pcap_record(Little, 0, 0, b"x", 1)].concat();
-        assert_eq!(read_whole(file), [packet("1970-01-01T00:00:00.000000Z", link, b"x", 1)]);
+        assert_eq!(read_complete(file), [packet("1970-01-01T00:00:00.000000Z", link, b"x", 1)]);
     }
 }
 
@@ -57,7 +57,7 @@ fn reads_unusual_records() {
         pcap_record(Little, u32::MAX, u32::MAX, b"", 0),
         pcap_record(Little, 1, 0, &vec![1; 262_144], u32::MAX),
     ];
-    let packets = read_whole(file.concat());
+    let packets = read_complete(file.concat());
     let seen: Vec<_> = packets.iter().map(|p| (p.ts.as_str(), p.data.len(), p.wire_len)).collect();
     assert_eq!(
         seen,
@@ -74,7 +74,7 @@ fn reads_unusual_records() {
 
 #[test]
 fn accepts_capture_without_packets() {
-    assert_eq!(read_whole(pcap_header(Big, NANOS, 1)), []);
+    assert_eq!(read_complete(pcap_header(Big, NANOS, 1)), []);
 }
 
 #[test]

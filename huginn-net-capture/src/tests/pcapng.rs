@@ -1,7 +1,7 @@
 //! The pcapng format.
 
 use super::bytes::{Bytes, block, enhanced, interface, option, section, simple};
-use super::{Packet, defect, packet, read, read_whole};
+use super::{Packet, defect, packet, read, read_complete};
 use crate::byte_order::ByteOrder::{self, Big, Little};
 use crate::{Defect, Part};
 
@@ -41,7 +41,7 @@ fn interfaces_have_their_own_link_type_and_clock() {
             packet("2020-09-13T12:26:40.0000000Z", 113, b"fives", 5),
             packet("2020-09-13T12:26:40.000003Z", ETHERNET, b"", 0),
         ];
-        assert_eq!(read_whole(file.concat()), want);
+        assert_eq!(read_complete(file.concat()), want);
     }
 }
 
@@ -52,7 +52,7 @@ fn new_section_resets_interfaces_and_byte_order() {
         [section(Big), interface(Big, RAW, 0, &[option(Big, 9, &[9])]), enhanced(Big, 0, 2, b"cd", 2)];
     let third = capture(Little, &[enhanced(Little, 0, 3, b"ef", 2)]);
     assert_eq!(
-        read_whole([first, second.concat(), third].concat()),
+        read_complete([first, second.concat(), third].concat()),
         [
             packet("1970-01-01T00:00:00.000001Z", ETHERNET, b"ab", 2),
             packet("1970-01-01T00:00:00.000000002Z", RAW, b"cd", 2),
@@ -75,7 +75,7 @@ fn simple_packet_uses_last_time_and_snap_length() {
         simple(Big, b"", 0),
     ];
     assert_eq!(
-        read_whole(file.concat()),
+        read_complete(file.concat()),
         [
             packet("1970-01-01T00:00:00Z", RAW, b"abc", 3),
             packet("1970-01-01T00:00:05.000000Z", RAW, b"", 0),
@@ -90,7 +90,7 @@ fn obsolete_packet_blocks_are_packets() {
     for order in [Little, Big] {
         let body = Bytes::new(order).u16(0).u16(0xffff).u32s(&[0, 1_000_001, 5, 60]).raw(b"abcde").done();
         let file = capture(order, &[block(order, 2, &body)]);
-        assert_eq!(read_whole(file), [packet("1970-01-01T00:00:01.000001Z", ETHERNET, b"abcde", 60)]);
+        assert_eq!(read_complete(file), [packet("1970-01-01T00:00:01.000001Z", ETHERNET, b"abcde", 60)]);
     }
 }
 
@@ -114,7 +114,7 @@ fn skips_other_blocks() {
             with_options,
         ],
     );
-    assert_eq!(read_whole(file), [packet("1970-01-01T00:00:00.000007Z", ETHERNET, b"abc", 3)]);
+    assert_eq!(read_complete(file), [packet("1970-01-01T00:00:00.000007Z", ETHERNET, b"abc", 3)]);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn reads_unusual_blocks() {
         Little,
         &[more_captured_than_sent, unaligned, unaligned_twice, enhanced(Little, 0, 3, b"", 0)],
     );
-    let packets = read_whole(file);
+    let packets = read_complete(file);
     assert_eq!(
         times(&packets),
         [

@@ -98,12 +98,12 @@ fn reports_answers_to_tools_except_in_p0f_format() {
 #[test]
 fn flow_state_does_not_outlive_a_file() {
     // The file header and the first two records: a handshake without its end.
-    let whole = fs::read(capture("curl-nginx.pcap")).unwrap();
-    let record = |at: usize| 16 + u32::from_le_bytes(whole[at + 8..at + 12].try_into().unwrap()) as usize;
+    let complete = fs::read(capture("curl-nginx.pcap")).unwrap();
+    let record = |at: usize| 16 + u32::from_le_bytes(complete[at + 8..at + 12].try_into().unwrap()) as usize;
     let end = 24 + record(24);
     let end = end + record(end);
     let path = scratch("handshake.pcap");
-    fs::write(&path, &whole[..end]).unwrap();
+    fs::write(&path, &complete[..end]).unwrap();
     let count = |files: &[&str]| stdout(&[&["--format", "json"], files].concat()).lines().count();
     assert_eq!((count(&[&path]), count(&[&path, &path])), (4, 8));
     assert_eq!(

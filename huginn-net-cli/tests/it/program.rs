@@ -158,8 +158,8 @@ fn output_equals_for_any_worker_count() {
 fn output_is_independent_of_worker_count() {
     let path = scratch("long.pcap");
     long_capture::write(&path, &["http-tools.pcap", "http-servers.pcap", "hosts-nat.pcap"]);
-    let whole = fs::read(&path).unwrap();
-    let cut = scratch_file("long-cut.pcap", &whole[..whole.len() - 1]);
+    let complete = fs::read(&path).unwrap();
+    let cut = scratch_file("long-cut.pcap", &complete[..complete.len() - 1]);
     for args in [&[][..], &["-c", "2047"], &["-c", "2048"], &["-c", "2049"], &["-c", "2500"]] {
         for path in [&path, &cut] {
             let args = [&["pcap", "--format", "json", "--stats", path], args].concat();
@@ -175,7 +175,7 @@ fn output_is_independent_of_worker_count() {
     let mut piped = program(&["pcap", "--format", "json", "-w", "2", "-"]);
     let mut piped = piped.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = piped.stdin.take().unwrap();
-    let writer = thread::spawn(move || stdin.write_all(&whole));
+    let writer = thread::spawn(move || stdin.write_all(&complete));
     assert!(piped.wait_with_output().unwrap().stdout == want.stdout, "of a pipe");
     writer.join().unwrap().unwrap();
 }
@@ -235,8 +235,8 @@ fn names_kind_of_non_capture_file() {
 
 #[test]
 fn damaged_capture_yields_events_then_error() {
-    let whole = fs::read(capture("curl-nginx.pcap")).unwrap();
-    let path = scratch_file("cut.pcap", &whole[..whole.len() - 1]);
+    let complete = fs::read(capture("curl-nginx.pcap")).unwrap();
+    let path = scratch_file("cut.pcap", &complete[..complete.len() - 1]);
     let output = fails(&["pcap", "--format", "json", &path], FAILED, "cut.pcap: packet ");
     assert!(text(&output.stderr).contains(" byte "), "{}", text(&output.stderr));
     assert_eq!(text(&output.stdout).lines().count(), events(&[&capture("curl-nginx.pcap")]).len());

@@ -127,9 +127,9 @@ fn summary_is_written_to_file_with_counters() {
 
 #[test]
 fn damaged_capture_yields_hosts_before_damage() {
-    let whole = fs::read(capture("curl-nginx.pcap")).unwrap();
+    let complete = fs::read(capture("curl-nginx.pcap")).unwrap();
     let path = scratch("cut.pcap");
-    fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+    fs::write(&path, &complete[..complete.len() - 1]).unwrap();
     let output = run(&["--format", "json", &path]);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(text(&output.stdout).lines().count(), 2);

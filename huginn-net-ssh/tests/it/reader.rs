@@ -86,9 +86,9 @@ proptest! {
     fn segmentation_changes_nothing(
         bytes in bytes(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..30),
     ) {
-        let whole = read([&bytes[..]]);
-        prop_assert_eq!(&read(cut(&bytes, cuts)), &whole);
-        prop_assert_eq!(&read(bytes.chunks(1)), &whole);
+        let complete = read([&bytes[..]]);
+        prop_assert_eq!(&read(cut(&bytes, cuts)), &complete);
+        prop_assert_eq!(&read(bytes.chunks(1)), &complete);
     }
 
     #[test]

@@ -230,8 +230,8 @@ sys = @unix,@win
 sig = 1:B::
 ";
 
-    /// A profile with these observations: `S` SYN, `A` SYN+ACK, `F` fuzzy SYN, `f` fuzzy SYN+ACK of a label; `H` honest, `U`
-    /// unknown, `L` lying, `V` forwarded User-Agent that names a system; `B` request of software.
+    /// Creates a profile with these observations. `S` SYN, `A` SYN+ACK, `F` fuzzy SYN, `f` fuzzy SYN+ACK of a label; `H`
+    /// honest, `U` unknown, `L` lying, `V` forwarded User-Agent that names a system; `B` request of software.
     fn profile(seen: &[(char, &str, u32)]) -> HostProfile {
         let database: Database = DATABASE.parse().unwrap();
         let label = |name: &str| database.labels().iter().find(|label| &*label.name == name).cloned();

@@ -159,9 +159,9 @@ proptest! {
         let at = at.index(bytes.len() - 4);
         bytes[at..at + 4].copy_from_slice(&value.to_ne_bytes());
         let bytes = &bytes[..cut.index(bytes.len() + 1)];
-        let whole: Vec<_> = BlockFrames::new(bytes).collect();
-        prop_assert!(whole.len() <= bytes.len() / HEADER);
-        for frame in &whole {
+        let complete: Vec<_> = BlockFrames::new(bytes).collect();
+        prop_assert!(complete.len() <= bytes.len() / HEADER);
+        for frame in &complete {
             prop_assert_eq!(bytes.get(frame.start..frame.start + frame.data.len()), Some(frame.data));
         }
     }
