@@ -317,9 +317,9 @@ sig = 1:B::
     fn two_systems_contradict_unless_address_is_shared() {
         let mut host =
             profile(&[('S', "Linux", 2), ('S', "Windows", 3), ('S', "Android", 4), ('F', "BSD", 9)]);
-        let alone = host.verdict();
-        assert_eq!(alone.system.as_deref(), Some("Android"));
-        let sentences: Vec<String> = alone.contradictions.iter().map(ToString::to_string).collect();
+        let unshared = host.verdict();
+        assert_eq!(unshared.system.as_deref(), Some("Android"));
+        let sentences: Vec<String> = unshared.contradictions.iter().map(ToString::to_string).collect();
         assert_eq!(
             sentences,
             ["SYN says Android, SYN says Windows, 3 times: NAT, or the address went to another host"]
@@ -368,8 +368,8 @@ sig = 1:B::
 
     #[test]
     fn middlebox_is_no_system_and_never_contradicts() {
-        let alone = profile(&[('A', "VMware NAT", 3)]).verdict();
-        assert_eq!((alone.system.as_deref(), alone.behind.as_deref()), (None, Some("VMware NAT")));
+        let unnamed = profile(&[('A', "VMware NAT", 3)]).verdict();
+        assert_eq!((unnamed.system.as_deref(), unnamed.behind.as_deref()), (None, Some("VMware NAT")));
         let named = profile(&[('A', "VMware NAT", 3), ('H', "Linux", 1)]).verdict();
         assert_eq!((named.system.as_deref(), named.behind.as_deref()), (Some("Linux"), Some("VMware NAT")));
         assert_eq!(named.contradictions, []);

@@ -26,7 +26,7 @@ struct FlowText {
 pub(super) fn write(object: &mut Object<'_>, flow: &FlowId, subject: &str) {
     let mut text = LAST.try_with(Cell::take).ok().flatten().unwrap_or_default();
     if text.flow.as_ref() != Some(flow) {
-        text.become_that_of(flow);
+        text.set_flow(flow);
     }
     object.fields(&text.ends);
     object.plain("subject", subject);
@@ -36,7 +36,7 @@ pub(super) fn write(object: &mut Object<'_>, flow: &FlowId, subject: &str) {
 }
 
 impl FlowText {
-    fn become_that_of(&mut self, flow: &FlowId) {
+    fn set_flow(&mut self, flow: &FlowId) {
         self.ends.clear();
         let mut ends = Object::resume(&mut self.ends);
         ends.endpoint("client", flow.client);
@@ -80,8 +80,8 @@ mod tests {
         plain.iter_mut().for_each(|flow| flow.tunnel = None);
         let by_turns = iter::zip(&plain, &tagged).flat_map(|(one, other)| [one, other]);
         for flow in plain.iter().chain(&tagged).chain(by_turns) {
-            let alone = thread::scope(|scope| scope.spawn(|| text(flow)).join().unwrap());
-            assert_eq!(text(flow), alone);
+            let uncached = thread::scope(|scope| scope.spawn(|| text(flow)).join().unwrap());
+            assert_eq!(text(flow), uncached);
         }
     }
 }
