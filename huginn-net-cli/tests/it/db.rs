@@ -1,10 +1,10 @@
-//! `huginn-net db` from outside.
+//! Output and exit status of `huginn-net db`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Written for this test.
+/// A small database in the format of p0f.
 const DATABASE: &str = "\
 classes = unix
 
