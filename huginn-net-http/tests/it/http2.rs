@@ -27,7 +27,8 @@ const END_HEADERS: u8 = 4;
 const PADDED: u8 = 8;
 const WITH_PRIORITY: u8 = 32;
 
-/// `:method: GET`, `:scheme: https`, `:path: /` and `:authority: a`, of which the last two are added to the dynamic table.
+/// `:method: GET`, `:scheme: https`, `:path: /` and `:authority: a`, of which the last two are added to the dynamic
+/// table.
 const REQUEST: &[u8] = &[0x82, 0x87, 0x44, 1, b'/', 0x41, 1, b'a'];
 /// The fields of `REQUEST` by table index, in reverse order, and `x: y`.
 const NEXT_REQUEST: &[u8] = &[0xbe, 0xbf, 0x87, 0x82, 0x00, 1, b'x', 1, b'y'];

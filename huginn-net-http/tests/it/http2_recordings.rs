@@ -90,8 +90,8 @@ fn recordings_match_python_for_any_segmentation() {
     assert!(count > 10);
 }
 
-/// `tls.peet.ws` and `browserleaks.com` show these fingerprints for Chrome 150 and Firefox 148. Debian's builds have the
-/// same ones.
+/// `tls.peet.ws` and `browserleaks.com` show these fingerprints for Chrome 150 and Firefox 148. Debian's builds have
+/// the same ones.
 #[test]
 fn browsers_have_published_fingerprints() {
     for (bytes, akamai, hash) in [

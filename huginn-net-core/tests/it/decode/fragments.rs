@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::wire::{Seen, decode, hex, ipv4, ipv6, push, tcp, udp};
 
-/// Builds a fragment of an IPv4 datagram: `start` in bytes.
+/// Builds a fragment of an IPv4 datagram. `start` is its offset in bytes.
 fn fragment4(id: u16, protocol: u8, start: usize, more: bool, payload: &[u8]) -> Vec<u8> {
     let mut packet = ipv4(protocol, payload);
     packet[4..6].copy_from_slice(&id.to_be_bytes());
@@ -14,7 +14,7 @@ fn fragment4(id: u16, protocol: u8, start: usize, more: bool, payload: &[u8]) ->
     packet
 }
 
-/// Builds a fragment of an IPv6 datagram: `start` in bytes.
+/// Builds a fragment of an IPv6 datagram. `start` is its offset in bytes.
 fn fragment6(id: u32, next: u8, start: usize, more: bool, payload: &[u8]) -> Vec<u8> {
     let mut header = vec![next, 0];
     header.extend((u16::try_from(start).unwrap() | u16::from(more)).to_be_bytes());
@@ -22,7 +22,8 @@ fn fragment6(id: u32, next: u8, start: usize, more: bool, payload: &[u8]) -> Vec
     ipv6(44, &[header, payload.to_vec()].concat())
 }
 
-/// Splits a payload into fragments of this many units of 8 bytes: (start, more, bytes).
+/// Splits a payload into fragments, given their lengths in units of 8 bytes. Returns offset, more-fragments flag and
+/// bytes.
 fn cut(payload: &[u8], units: &[usize]) -> Vec<(usize, bool, Vec<u8>)> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -37,7 +38,7 @@ fn cut(payload: &[u8], units: &[usize]) -> Vec<(usize, bool, Vec<u8>)> {
     parts
 }
 
-/// Decodes packets one after the other, a millisecond apart.
+/// Decodes packets with timestamps one millisecond apart.
 struct Capture {
     decoder: Decoder,
     millis: u64,
@@ -91,7 +92,7 @@ proptest! {
             })
             .collect();
         prop_assume!(packets.len() > 1);
-        // A duplicate before the last: it must change nothing.
+        // A duplicate before the last fragment has no effect.
         let count = packets.len();
         packets.rotate_left(order.index(count));
         packets.sort_by_key(|packet| packet.iter().fold(seed, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(31)));
@@ -139,7 +140,7 @@ fn first_copy_wins_where_fragments_overlap() {
         fragment4(1, 17, 0, true, &forged[..24]),
         fragment4(1, 17, 16, false, &datagram[16..]),
     ]);
-    // Bytes 16 to 24 came with the forged fragment before the true one.
+    // The forged fragment delivered bytes 16 to 24 before the genuine one.
     assert_eq!(seen[0].payload, b"aaaaaaaabbbbbbbbaaaaaaaa");
 }
 
@@ -158,7 +159,7 @@ fn datagrams_do_not_mix_fragments() {
         fragment6(1, 17, 16, false, tail),
     ]);
     assert_eq!((seen.len(), counters.fragments_buffered), (0, 6));
-    // An IPv6 datagram is identified by its identification, whatever protocol its fragments name.
+    // The protocol of a fragment is no part of the key of an IPv6 datagram (RFC 8200, section 4.5).
     let (seen, _) = all([fragment6(1, 17, 0, true, head), fragment6(1, 99, 16, false, tail)]);
     assert_eq!(seen.len(), 1);
 }
@@ -182,7 +183,7 @@ fn reassembles_fragments_inside_fragmented_tunnel() {
 }
 
 /// Builds a datagram inside fragments nested `depth` deep: reassembling one datagram completes the next inner fragment.
-/// All last fragments are sent first.
+/// The last fragments of all levels precede the others.
 fn nested(depth: u32) -> Vec<Vec<u8>> {
     let mut payload = tcp(b"data");
     let mut next = 6;
@@ -217,7 +218,7 @@ fn rejects_fragments_that_fit_no_datagram() {
         ("two ends", vec![fragment4(1, 17, 16, false, &part), fragment4(1, 17, 16, false, &part[..9])]),
         ("bytes after the end", vec![fragment4(1, 17, 16, false, &part), fragment4(1, 17, 24, true, &part)]),
         (
-            "an end before the bytes",
+            "the datagram ends before the fragment",
             vec![fragment4(1, 17, 24, true, &part), fragment4(1, 17, 16, false, &part)],
         ),
     ] {
@@ -280,7 +281,7 @@ fn fragment_timeout_follows_packet_time() {
         capture.decoder.finish();
         assert_eq!(capture.counters().fragment_leftovers, 1 - whole as u64);
     }
-    // A clock that is set back expires nothing.
+    // A step back of the clock expires no datagram.
     let mut capture = Capture::new(DecodeConfig::default());
     capture.millis = 100_000;
     capture.push(&fragment4(1, 17, 0, true, head));
@@ -302,7 +303,7 @@ fn evicts_oldest_datagram_at_limit() {
     assert_eq!(capture.push(&fragment4(2, 17, 16, false, tail)).len(), 1);
     assert_eq!(capture.push(&fragment4(1, 17, 16, false, tail)).len(), 0);
 
-    // A limit of zero.
+    // With a limit of zero, the decoder evicts each fragment.
     let config = DecodeConfig { max_fragment_datagrams: 0, ..DecodeConfig::default() };
     let mut capture = Capture::new(config);
     for packet in [fragment4(1, 17, 0, true, head), fragment4(1, 17, 16, false, tail)] {
@@ -323,7 +324,7 @@ fn fragment_memory_is_bounded_by_received_bytes() {
     for id in 100..200 {
         capture.push(&fragment4(id, 17, 0, true, &text(8_000)));
     }
-    // At most ten of the large ones fit.
+    // The memory limit has room for at most ten large fragments.
     capture.decoder.finish();
     let counters = capture.counters();
     assert!(counters.fragment_leftovers <= 12 && counters.fragment_leftovers > 5, "{counters:?}");
@@ -340,6 +341,6 @@ fn every_datagram_has_one_outcome() {
     capture.push(&fragment4(2, 17, 0, true, head));
     capture.decoder.finish();
     assert_eq!((capture.counters().reassembled, capture.counters().fragment_leftovers), (1, 1));
-    // The decoder is ready for another capture, without state from the last one.
+    // The cleared decoder has no state of the previous capture.
     assert_eq!(capture.push(&fragment4(2, 17, 16, false, tail)).len(), 0);
 }

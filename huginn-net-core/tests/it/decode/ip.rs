@@ -32,7 +32,8 @@ fn zero_length_extends_to_frame_end() {
 
 #[test]
 fn keeps_header_fields() {
-    // 24 bytes of header: an option, all flags of RFC 791 but "more fragments", every field of its own.
+    // The header has an option (24 bytes), all flags of RFC 791 except "more fragments", and a distinct value in each
+    // field.
     let mut packet = hex("46 b9 0033 0102 c000 07 06 0000 c0000201 c6336402 94040000");
     packet.extend(hex("9c40 01bb 01020304 05060708 61ff 1234 0000 4321 020405b4 616263"));
     let segment = decode_ip(&packet).unwrap();
@@ -100,7 +101,7 @@ fn follows_extension_headers() {
     let tcp = tcp(b"x");
     let next_in_tcp = |header: &str| [hex(header), tcp.clone()].concat();
     for (next, headers, options_len) in [
-        // Hop-by-hop, routing, destination options: by scapy 2.5, and tshark 4.0 reads them alike.
+        // Hop-by-hop, routing and destination options, built with scapy 2.5. tshark 4.0 decodes the same values.
         (0, "2b00010400000000 3c00000000000000 0600010400000000", 24),
         // An atomic fragment (RFC 6946): the fragment header is not counted.
         (44, "0600000000000001", 0),
@@ -115,11 +116,11 @@ fn follows_extension_headers() {
         assert_eq!((ip.options_len, ip.header_len, ip.reassembled), (options_len, 40 + options_len, false));
         assert_eq!(seen[0].payload, b"x");
     }
-    // The authentication header in IPv4, by scapy 2.5: no option.
+    // The authentication header in IPv4, built with scapy 2.5, is not an IP option.
     let (seen, _) =
         decode(LinkType::RAW, &ipv4(51, &next_in_tcp("060400000000000100000001 555555555555555555555555")));
     assert_eq!((seen[0].ip.header_len, seen[0].ip.options_len), (20, 0));
-    // A header that runs past the packet; too many.
+    // A header that exceeds the packet; too many headers.
     assert_eq!(decode(LinkType::RAW, &ipv6(60, &next_in_tcp("06ff000000000000"))).1.bad_header, 1);
     let chain = |count| [hex("3c00000000000000").repeat(count), next_in_tcp("0600000000000000")].concat();
     assert_eq!(decode(LinkType::RAW, &ipv6(60, &chain(15))).1.tcp, 1);
@@ -159,7 +160,7 @@ fn counts_other_protocols() {
         (ipv4(50, b"\0\0"), |c| c.encrypted),
         (ipv4(132, b"\0\0"), |c| c.other_transport),
         (ipv6(59, b""), |c| c.other_transport),
-        // The numbers of IPv6's extension headers mean nothing in IPv4.
+        // IPv4 does not define the protocol numbers of IPv6 extension headers.
         (ipv4(0, b"\x06\0\0\0\0\0\0\0"), |c| c.other_transport),
     ] {
         let (seen, counters) = decode(LinkType::RAW, &packet);
@@ -188,7 +189,7 @@ fn wrong_checksums_are_only_counted() {
     assert_eq!(decode(&changed(&v4, 8)), (1, 1, 0));
     assert_eq!(decode(&changed(&v4, 48)), (1, 1, 1));
     assert_eq!(decode(&changed(&v6, 64)), (1, 1, 2));
-    // Neither truncated payloads nor UDP datagrams without a checksum can be verified.
+    // The decoder cannot verify truncated payloads or UDP datagrams without a checksum.
     assert_eq!(decode(&changed(&v6, 64)[..66]), (1, 1, 2));
     let mut datagram = ipv6(17, &udp(53, 1024, b"abc"));
     assert_eq!(decode(&datagram), (1, 1, 2));

@@ -33,7 +33,7 @@ fn stops_at_maximum_tunnel_depth() {
         let (seen, counters) = decode(LinkType::ETHERNET, &tags(count));
         assert_eq!((seen.len(), counters.too_deep), (0, 1), "{count}");
     }
-    // Headers that are no tunnel layers are limited as well.
+    // The number of other headers is limited as well.
     let priority_tags = hex(&format!("{} {} 0800 {INNER_V4}", "02".repeat(12), "8100 0000".repeat(300)));
     assert_eq!(decode(LinkType::ETHERNET, &priority_tags).1.too_deep, 1);
     let mut bomb = hex(INNER_V4);

@@ -5,13 +5,13 @@ use huginn_net_core::{
     TransportHeader,
 };
 
-/// IPv4 and TCP: a SYN with five bytes of data. By scapy 2.5: `IP(src='192.0.2.1', dst='198.51.100.2', ttl=63,
+/// A SYN with five bytes of data over IPv4. Built with scapy 2.5: `IP(src='192.0.2.1', dst='198.51.100.2', ttl=63,
 /// id=0x1234, flags='DF')/TCP(sport=40000, dport=443, flags='S', seq=1000, window=64240,
 /// options=[('MSS', 1460)])/b'hello'`.
 pub(crate) const INNER_V4: &str = "45000031123440003f063d5cc0000201c6336402\
     9c4001bb000003e8000000006002faf0cb430000020405b468656c6c6f";
 
-/// The same over IPv6: `IPv6(src='2001:db8::1', dst='2001:db8::2', hlim=60, tc=0x20, fl=0x12345)/...`, MSS 1440.
+/// The same SYN over IPv6: `IPv6(src='2001:db8::1', dst='2001:db8::2', hlim=60, tc=0x20, fl=0x12345)/...`, MSS 1440.
 pub(crate) const INNER_V6: &str = "62012345001d063c20010db800000000000000000000000120010db8000000000000000000000002\
     9c4001bb000003e8000000006002faf05c1a0000020405a068656c6c6f";
 

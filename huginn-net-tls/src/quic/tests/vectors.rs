@@ -13,7 +13,7 @@ use crate::quic::version::Protection;
 const DESTINATION: [u8; 8] = [0x83, 0x94, 0xc8, 0xf0, 0x3e, 0x51, 0x57, 0x08];
 
 /// RFC 9001, appendix A.2: the CRYPTO frame of a client; padding up to 1162 bytes follows it. RFC 9369 has
-/// the same.
+/// the same frame.
 const CLIENT: &str = "060040f1010000ed0303ebf8fa56f12939b9584a3896472ec40bb863cfd3e868
     04fe3a47f06a2b69484c00000413011302010000c000000010000e00000b6578
     616d706c652e636f6dff01000100000a00080006001d00170018001000070005
@@ -92,7 +92,7 @@ const VECTORS: [Vectors; 2] = [
     },
 ];
 
-/// The client's packet of appendix A.2.
+/// Builds the client's packet of appendix A.2.
 fn client_packet(version: u32) -> Vec<u8> {
     let mut payload = unhex(CLIENT);
     payload.resize(1162, 0);
@@ -149,7 +149,7 @@ fn test_encryption_matches_rfc_packets() {
 }
 
 #[test]
-fn packets_of_both_sides_open() {
+fn decrypts_packets_of_both_sides() {
     for vectors in &VECTORS {
         let mut run = Run::default();
         run.client(&client_packet(vectors.version));
