@@ -155,7 +155,7 @@ fn filled_blocks_contain_all_frames() {
     }
 }
 
-/// Filling must not read beyond its buffer once the buffer contains a frame, whatever lengths the file states.
+/// `fill` reads no bytes beyond its buffer once the buffer contains a frame, for any lengths in the file.
 #[test]
 fn fill_equals_next_frame_in_odd_captures() {
     let file_type = [section(Big), interface(Big, 1, 0, &[]), enhanced(Big, 0, 1, &[7; 20], 20)].concat();

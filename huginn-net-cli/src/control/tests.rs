@@ -118,7 +118,7 @@ fn evicts_idle_client_at_client_limit() {
     let mut first = connect(&path);
     first.write_all(&query(1)).unwrap();
     assert_eq!(distance(answer(&mut first)), 1);
-    // Each client waits for an answer, so that the last activity of no two clients has the same time.
+    // Each client waits for its answer, so that all clients have distinct times of last activity.
     let mut others: Vec<UnixStream> = (1..MAX_CLIENTS)
         .map(|_| {
             thread::sleep(Duration::from_millis(3));
@@ -169,10 +169,10 @@ fn stalled_analysis_blocks_only_querying_clients() {
     let server = sockets.serve(busy, counters()).unwrap().unwrap();
     let mut client = connect(&path);
     client.write_all(&query(1)).unwrap();
-    let began = std::time::Instant::now();
+    let start_time = std::time::Instant::now();
     assert!(request(address, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").starts_with("HTTP/1.1 200 OK\r\n"));
     server.stop();
-    assert!(began.elapsed() < Duration::from_secs(2));
+    assert!(start_time.elapsed() < Duration::from_secs(2));
 }
 
 #[test]
@@ -213,8 +213,8 @@ fn binds_with_stale_directory_and_long_path() {
     fs::write(stale.join("s"), "").unwrap();
     // sun_path of unix(7) has room for 107 bytes and a terminating zero.
     let path = |len: usize| {
-        let begun = folder.path().join("x").as_os_str().len();
-        folder.path().join("x".repeat(len - begun + 1))
+        let prefix_len = folder.path().join("x").as_os_str().len();
+        folder.path().join("x".repeat(len - prefix_len + 1))
     };
     drop(Sockets::bind(None, Some(&socket_config(&path(107), 0o600))).unwrap());
     let error = Sockets::bind(None, Some(&socket_config(&path(108), 0o600))).unwrap_err().to_string();

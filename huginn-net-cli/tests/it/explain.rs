@@ -101,7 +101,7 @@ fn rejects_malformed_value_with_position() {
     }
 }
 
-/// Each row has the JA4_a of the definition, that of a deviating tool, and the explanation.
+/// Each row has the JA4_a of the definition, the JA4_a of a deviating tool, and the explanation.
 #[test]
 fn names_deviations_of_ja4_a() {
     let with = |head: &str| HASHED.replace("t13d1516h2", head);
@@ -146,7 +146,7 @@ fn names_deviations_of_ja4_a() {
     }
 }
 
-/// The hashes are those of the deviating lists, computed with Python's `hashlib`.
+/// Python's `hashlib` computed the hashes of the deviating lists.
 #[test]
 fn finds_list_deviations_by_recomputing_hashes() {
     let rows = [

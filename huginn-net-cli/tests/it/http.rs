@@ -76,7 +76,7 @@ fn p0f_format_has_first_exchange_only() {
 }
 
 #[test]
-fn human_format() {
+fn human_format_has_blocks() {
     let all = stdout("curl-nginx.pcap", &["-c", "4", "--protocols", "tcp,http"]);
     let (_, request) = all.split_once("HTTP request").unwrap();
     assert_eq!(

@@ -74,9 +74,9 @@ fn start_live(args: &[&str], prepare: impl FnOnce(&mut Command)) -> Child {
 
 /// Sends SYNs to a closed port until the condition holds; panics after 20 seconds.
 fn connect_until(mut done: impl FnMut() -> bool) {
-    let began = Instant::now();
+    let start_time = Instant::now();
     while !done() {
-        assert!(began.elapsed() < Duration::from_secs(20));
+        assert!(start_time.elapsed() < Duration::from_secs(20));
         let _ = TcpStream::connect("127.0.0.1:9");
         thread::sleep(Duration::from_millis(50));
     }
@@ -84,15 +84,15 @@ fn connect_until(mut done: impl FnMut() -> bool) {
 
 /// Sends SIGTERM, as a service manager does. Returns the exit status and the time until exit.
 fn terminate(child: &mut Child) -> (ExitStatus, Duration) {
-    let began = Instant::now();
+    let start_time = Instant::now();
     assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
     loop {
         if let Some(status) = child.try_wait().unwrap() {
-            return (status, began.elapsed());
+            return (status, start_time.elapsed());
         }
-        if began.elapsed() > Duration::from_secs(15) {
+        if start_time.elapsed() > Duration::from_secs(15) {
             child.kill().unwrap();
-            return (child.wait().unwrap(), began.elapsed());
+            return (child.wait().unwrap(), start_time.elapsed());
         }
         thread::sleep(Duration::from_millis(10));
     }
@@ -149,7 +149,7 @@ fn named_pipe_accepts_new_reader_after_loss() {
 
 #[test]
 #[ignore = "needs root"]
-fn standard_output_has_names() {
+fn standard_output_has_two_names() {
     for name in ["-", "/dev/stdout"] {
         // Standard output is a file, so opening /dev/stdout would succeed.
         let file = tempfile::tempfile().unwrap();

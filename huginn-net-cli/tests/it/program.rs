@@ -201,7 +201,7 @@ fn output_option_writes_events_to_file() {
 }
 
 #[test]
-fn colour_is_for_terminals() {
+fn colour_requires_terminal() {
     let path = capture("curl-nginx.pcap");
     assert!(!run(&["pcap", &path]).stdout.contains(&0x1b));
     let forced = program(&["pcap", &path]).env("CLICOLOR_FORCE", "1").output().unwrap();

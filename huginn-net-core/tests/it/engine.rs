@@ -179,9 +179,9 @@ fn syn_restarts_flow_unless_retransmitted() {
         let end = tcp(SERVER, CLIENT, end, 1, b"");
         assert_eq!(numbers(&[(0, syn(1)), (0, end), (1, syn(1))]), [1, 2, 1], "after the end");
     }
-    let nonsense = tcp(SERVER, CLIENT, TcpFlags::RST | TcpFlags::FIN, 1, b"");
+    let contradictory = tcp(SERVER, CLIENT, TcpFlags::RST | TcpFlags::FIN, 1, b"");
     assert_eq!(
-        numbers(&[(0, syn(1)), (0, nonsense), (1, syn(1))]),
+        numbers(&[(0, syn(1)), (0, contradictory), (1, syn(1))]),
         [1, 2, 3],
         "contradictory flags do not end the flow"
     );

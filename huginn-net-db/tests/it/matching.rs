@@ -52,7 +52,7 @@ fn dropped_fuzzy_match_keeps_guessed_distance() {
 
 #[test]
 fn random_ttl_still_compares_ip_options() {
-    // p0f 3.09b reads the `4` behind `64-:` as 0.
+    // p0f 3.09b reads the `4` after `64-:` as 0.
     let database: Database =
         "classes = unix\n[tcp:request]\nlabel = s:unix:A:\nsig = *:64-:4:*:*,0:mss:df:0\n".parse().unwrap();
     let matches = |raw_sig: &str| database.match_syn(&raw_sig.parse().unwrap()).is_some();

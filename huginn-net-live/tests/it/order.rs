@@ -67,10 +67,10 @@ fn single_frame_waits_briefly_for_silent_interfaces() {
         second_veth_pair();
         let mut source = LiveSource::open(&["a", "c", "lo"], &options(backend)).unwrap();
         for number in 0..20 {
-            let begun = Instant::now();
+            let start_time = Instant::now();
             send("b", number..number + 1);
             assert_eq!(numbers(&lend(&mut source, 1)), [number]);
-            assert!(begun.elapsed() < Duration::from_millis(150), "{:?}", begun.elapsed());
+            assert!(start_time.elapsed() < Duration::from_millis(150), "{:?}", start_time.elapsed());
             assert!(is_idle(&mut source));
         }
     });

@@ -127,7 +127,7 @@ fn skips_data_until_next_session() {
     );
 }
 
-/// Sends the client's hello twice, each in one packet, with a server packet between.
+/// Sends the client's hello twice in separate packets, with a server packet between them.
 #[test]
 fn second_hello_is_retry_unless_server_answered() {
     const SERVER: u8 = 8;

@@ -13,7 +13,7 @@ use tls_parser::{
 };
 
 #[test]
-fn hellos_of_captures() {
+fn captured_hellos_equal_tls_parser() {
     let hellos = hellos::from_captures(&crate::captures::with_extension(&["pcap"]));
     // tls-parser does not support the cookie of DTLS.
     let hellos: Vec<_> = hellos.iter().filter(|hello| hello.transport() != Transport::Dtls).collect();
@@ -25,7 +25,7 @@ fn hellos_of_captures() {
 
 proptest! {
     #[test]
-    fn generated_hellos(message in any_message()) {
+    fn generated_hellos_equal_tls_parser(message in any_message()) {
         compare(&ClientHello::from_message(&message, Transport::Tcp).unwrap().unwrap().value);
     }
 }
@@ -55,7 +55,7 @@ fn compare(hello: &ClientHello<'_>) {
     }
 }
 
-/// Converts a GREASE extension of tls-parser, which has a type of its own. tls-parser also counts `0a1a` as GREASE,
+/// Converts a GREASE extension of tls-parser, which has a separate variant. tls-parser also counts `0a1a` as GREASE,
 /// which RFC 8701 does not.
 fn kind(extension: &TlsExtension<'_>) -> u16 {
     match extension {

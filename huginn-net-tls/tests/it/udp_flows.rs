@@ -89,7 +89,7 @@ fn misdetected_datagram_does_not_hide_other_carrier() {
 #[test]
 fn well_known_port_is_server() {
     for (client, server) in [(50_000, 443), (443, 500), (50_000, 8443), (443, 50_000)] {
-        // A client on a well-known port is taken for the server.
+        // The flow mistakes a client on a well-known port for the server.
         let swapped = client < 1024 && server >= 1024;
         let found = reported(&[(Side::Client, QUIC)], client, server);
         let (sender, port) = if swapped { (Side::Server, server) } else { (Side::Client, client) };

@@ -76,7 +76,7 @@ impl Sink<Event> for SynCounter {
     }
 }
 
-/// Times and counts differ: p0f takes them from SYNs only, and also from SYNs that the host does not answer.
+/// Times and counts differ, because p0f counts only SYNs, including SYNs that the host does not answer.
 #[test]
 fn answers_equal_p0f() {
     let golden = fs::read_to_string(file("query.p0f")).unwrap();

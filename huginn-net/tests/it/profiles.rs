@@ -80,7 +80,7 @@ fn two_systems_behind_address_are_several_hosts() {
 }
 
 #[test]
-fn foreign_headers_contradict_handshakes() {
+fn headers_of_other_system_contradict_handshakes() {
     let host = host("hosts-ua.pcap", "192.0.2.1");
     assert_eq!(host.verdict().system.as_deref(), Some("Linux"));
     assert_eq!(

@@ -23,13 +23,13 @@ fn to_pipe(capacity: usize) -> (OutputQueue, PipeReader) {
 
 /// Waits until the counters satisfy the condition; panics after 20 seconds.
 fn wait_until(queue: &OutputQueue, mut condition: impl FnMut(&OutputCounters) -> bool) -> OutputCounters {
-    let began = Instant::now();
+    let start_time = Instant::now();
     loop {
         let counters = queue.handle().counters();
         if condition(&counters) {
             return counters;
         }
-        assert!(began.elapsed() < Duration::from_secs(20), "{counters:?}");
+        assert!(start_time.elapsed() < Duration::from_secs(20), "{counters:?}");
         thread::sleep(Duration::from_millis(1));
     }
 }

@@ -23,8 +23,8 @@ fn every_frame_cut_anywhere_is_counted_once() {
         let wire_len = u32::try_from(frame.len()).unwrap();
         for len in 0..frame.len() {
             for wire_len in [wire_len, u32::try_from(len).unwrap()] {
-                let (seen, counters) = decode_cut(case.link, &frame[..len], wire_len);
-                assert!(counters.frames == 1 && seen.len() <= 1, "{} cut at {len}", case.name);
+                let (segments, counters) = decode_cut(case.link, &frame[..len], wire_len);
+                assert!(counters.frames == 1 && segments.len() <= 1, "{} cut at {len}", case.name);
             }
         }
     }

@@ -68,19 +68,20 @@ fn aggregate_yields_every_packet() {
     let second = format!("{subframe} 004d aaaa0300000086dd {INNER_V6}");
     let arp = format!("{subframe} 000a aaaa030000000806 0001");
     let frame = |parts: &[&str]| hex(&format!("8801 0000 {WIFI_ADDRESSES} 0000 8000 {}", parts.concat()));
-    let both = [Inner::V4.seen(&[]), Inner::V6.seen(&[])];
+    let both = [Inner::V4.expected_segment(&[]), Inner::V6.expected_segment(&[])];
 
-    let (seen, counters) = decode(LinkType::IEEE802_11, &frame(&[&first, &second]));
-    assert_eq!(seen, both);
+    let (segments, counters) = decode(LinkType::IEEE802_11, &frame(&[&first, &second]));
+    assert_eq!(segments, both);
     assert_eq!((counters.frames, counters.aggregated, counters.tcp), (1, 1, 2));
 
-    let (seen, counters) = decode(LinkType::IEEE802_11, &frame(&[&first, &arp, &second, "00deadbeef"]));
-    assert_eq!(seen, both);
+    let (segments, counters) = decode(LinkType::IEEE802_11, &frame(&[&first, &arp, &second, "00deadbeef"]));
+    assert_eq!(segments, both);
     assert_eq!((counters.aggregated, counters.tcp, counters.arp), (2, 2, 1));
 
     // A subframe that is longer than the frame ends at the end of the frame.
-    let (seen, counters) = decode(LinkType::IEEE802_11, &frame(&[&first, "020000000004 020000000003 ffff"]));
-    assert_eq!(seen, [Inner::V4.seen(&[])]);
+    let (segments, counters) =
+        decode(LinkType::IEEE802_11, &frame(&[&first, "020000000004 020000000003 ffff"]));
+    assert_eq!(segments, [Inner::V4.expected_segment(&[])]);
     assert_eq!((counters.aggregated, counters.tcp, counters.bad_header), (1, 1, 1));
 }
 
@@ -91,10 +92,10 @@ fn strips_check_sequence_declared_by_radiotap() {
     let frame =
         format!("00000900 02000000 10 0801 0000 {WIFI_ADDRESSES} 0000 aaaa030000000800 {packet} 11223344");
     let frame = hex(&frame);
-    let (seen, _) = decode(LinkType::IEEE802_11_RADIOTAP, &frame);
-    assert_eq!(seen[0].payload, b"hello");
+    let (segments, _) = decode(LinkType::IEEE802_11_RADIOTAP, &frame);
+    assert_eq!(segments[0].payload, b"hello");
     // A frame that the snap length truncated has no check sequence.
     let wire_len = u32::try_from(frame.len()).unwrap();
-    let (seen, _) = decode_cut(LinkType::IEEE802_11_RADIOTAP, &frame[..frame.len() - 4], wire_len);
-    assert_eq!(seen[0].payload, b"hello");
+    let (segments, _) = decode_cut(LinkType::IEEE802_11_RADIOTAP, &frame[..frame.len() - 4], wire_len);
+    assert_eq!(segments[0].payload, b"hello");
 }

@@ -41,7 +41,7 @@ impl Inner {
     }
 
     /// The expected segment.
-    pub(crate) fn seen(self, path: &[&str]) -> Seen {
+    pub(crate) fn expected_segment(self, path: &[&str]) -> OwnedSegment {
         let ip = IpHeader {
             addresses: self.addresses(),
             ttl: self.choose(63, 60),
@@ -55,7 +55,14 @@ impl Inner {
             reassembled: false,
         };
         let path = path.iter().map(ToString::to_string).collect();
-        Seen { ip, ports: (40_000, 443), is_tcp: true, payload: b"hello".to_vec(), payload_missing: 0, path }
+        OwnedSegment {
+            ip,
+            ports: (40_000, 443),
+            is_tcp: true,
+            payload: b"hello".to_vec(),
+            payload_missing: 0,
+            path,
+        }
     }
 
     fn addresses(self) -> Addresses {
@@ -81,14 +88,14 @@ impl Case {
     }
 
     pub(crate) fn check(&self) {
-        let (seen, counters) = decode(self.link, &self.frame());
-        assert_eq!(seen, [self.inner.seen(self.path)], "{}: {counters:?}", self.name);
+        let (segments, counters) = decode(self.link, &self.frame());
+        assert_eq!(segments, [self.inner.expected_segment(self.path)], "{}: {counters:?}", self.name);
     }
 }
 
 /// An owned copy of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct OwnedSegment {
     pub(crate) ip: IpHeader,
     pub(crate) ports: (u16, u16),
     pub(crate) is_tcp: bool,
@@ -97,7 +104,7 @@ pub(crate) struct Seen {
     pub(crate) path: Vec<String>,
 }
 
-impl Seen {
+impl OwnedSegment {
     pub(crate) fn from_segment(segment: &Segment<'_>) -> Self {
         Self {
             ip: segment.ip,
@@ -112,28 +119,28 @@ impl Seen {
 
 /// Asserts that a frame yields no segment and is counted in this counter.
 pub(crate) fn counted(link: LinkType, frame: &str, counter: fn(&DecodeCounters) -> u64) {
-    let (seen, counters) = decode(link, &hex(frame));
-    assert_eq!(seen, [], "{frame}");
+    let (segments, counters) = decode(link, &hex(frame));
+    assert_eq!(segments, [], "{frame}");
     assert_eq!(counter(&counters), 1, "{frame}: {counters:?}");
 }
 
 /// Decodes one frame that was captured whole.
-pub(crate) fn decode(link: LinkType, data: &[u8]) -> (Vec<Seen>, DecodeCounters) {
+pub(crate) fn decode(link: LinkType, data: &[u8]) -> (Vec<OwnedSegment>, DecodeCounters) {
     decode_cut(link, data, u32::try_from(data.len()).unwrap())
 }
 
 /// Decodes one frame that was `wire_len` bytes long.
-pub(crate) fn decode_cut(link: LinkType, data: &[u8], wire_len: u32) -> (Vec<Seen>, DecodeCounters) {
+pub(crate) fn decode_cut(link: LinkType, data: &[u8], wire_len: u32) -> (Vec<OwnedSegment>, DecodeCounters) {
     let mut decoder = Decoder::new(DecodeConfig::default());
-    let seen = push(&mut decoder, &Frame { ts: Timestamp::default(), link, data, wire_len });
-    (seen, decoder.counters().clone())
+    let segments = push(&mut decoder, &Frame { ts: Timestamp::default(), link, data, wire_len });
+    (segments, decoder.counters().clone())
 }
 
-pub(crate) fn push(decoder: &mut Decoder, frame: &Frame<'_>) -> Vec<Seen> {
-    let mut seen = Vec::new();
-    decoder.decode(frame, &mut |segment| seen.push(Seen::from_segment(segment)));
+pub(crate) fn push(decoder: &mut Decoder, frame: &Frame<'_>) -> Vec<OwnedSegment> {
+    let mut segments = Vec::new();
+    decoder.decode(frame, &mut |segment| segments.push(OwnedSegment::from_segment(segment)));
     assert_eq!(packets(decoder.counters()), outcomes(decoder.counters()), "{:?}", decoder.counters());
-    seen
+    segments
 }
 
 fn packets(counters: &DecodeCounters) -> u64 {

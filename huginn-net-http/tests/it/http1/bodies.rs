@@ -5,7 +5,7 @@ use huginn_net_http::http1::Http1Connection;
 
 use super::recorder::*;
 
-/// RFC 9112, section 6.3, defines the length of a request body. The parser finds the next request behind it.
+/// RFC 9112, section 6.3, defines the length of a request body. The parser finds the next request after the body.
 #[test]
 fn finds_request_after_any_body() {
     let bodies: &[&str] = &[

@@ -296,7 +296,7 @@ fn keys_identify_client_after_early_answer() {
     assert_eq!((run.counters.opened, run.counters.sealed), (2, 1));
 }
 
-/// Consecutive connections on the same ports, each with late packets.
+/// Sends consecutive connections on the same ports, each with delayed packets.
 #[test]
 fn reports_each_connection_once_per_flow() {
     let mut run = Run::default();
@@ -314,15 +314,15 @@ fn reports_each_connection_once_per_flow() {
             source: b"server".to_vec(),
             ..Packet::server(V1, &destination)
         };
-        let (asked, answered) = (client.seal(&crypto(0, &hello)), server.seal(&crypto(0, &server_hello())));
+        let (request, answered) = (client.seal(&crypto(0, &hello)), server.seal(&crypto(0, &server_hello())));
         let acknowledged =
             Packet { number: 1, destination: b"server".to_vec(), ..client }.seal(&[2, 0, 0, 0, 0]);
-        run.client(&asked);
+        run.client(&request);
         run.server(&answered);
         let buffered = run.flow.buffered_bytes();
         assert!((1..200).contains(&buffered), "{buffered} bytes buffered");
         for _ in 0..20 {
-            for late in [&asked[..], &acknowledged, &[0x41; 60]] {
+            for late in [&request[..], &acknowledged, &[0x41; 60]] {
                 assert_eq!(run.client(late), Interest::More);
             }
             run.server(&answered);

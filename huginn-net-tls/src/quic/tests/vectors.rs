@@ -40,7 +40,7 @@ struct Vectors {
     retry: &'static str,
 }
 
-/// Appendix A of RFC 9001, then that of RFC 9369.
+/// Appendix A of RFC 9001, then appendix A of RFC 9369.
 const VECTORS: [Vectors; 2] = [
     Vectors {
         version: 1,
@@ -100,7 +100,7 @@ fn client_packet(version: u32) -> Vec<u8> {
 }
 
 #[test]
-fn keys() {
+fn initial_keys_match_rfc_vectors() {
     for vectors in &VECTORS {
         let protection = Protection::from_version(vectors.version).unwrap();
         for (side, expected) in [(Side::Client, vectors.client_keys), (Side::Server, vectors.server_keys)] {
@@ -114,7 +114,7 @@ fn keys() {
 /// The client's key in versions without a published vector, computed from the salts with Python's `hmac`. tshark 4.0.17
 /// decrypts packets with these keys, except those of draft-ietf-quic-v2, which it does not support.
 #[test]
-fn keys_of_other_versions() {
+fn initial_keys_of_other_versions() {
     for (version, key) in [
         (0xff00_0016, "07863d9c083786bc86766ce0d02bf93f"),
         (0xff00_0017, "af7fd7efebd21878ff66811248983694"),
@@ -175,7 +175,7 @@ fn reads_hello_of_rfc_packets() {
 
 /// RFC 9000, appendix A.1.
 #[test]
-fn variable_length_integers() {
+fn decodes_variable_length_integers() {
     for (wire, value) in [
         ("c2197c5eff14e88c", 151_288_809_941_952_652),
         ("9d7f3e7d", 494_878_333),
@@ -190,7 +190,7 @@ fn variable_length_integers() {
 
 /// RFC 9000, appendix A.3, and edge cases of its algorithm.
 #[test]
-fn packet_numbers() {
+fn expands_packet_numbers() {
     for (number, len, largest, whole) in [
         (0x9b32, 2, Some(0xa82f_30ea), 0xa82f_9b32),
         (7, 1, None, 7),

@@ -81,7 +81,7 @@ fn finds_hello_after_any_dialogue() {
         for step in [1, 3, 1400] {
             let mut connection = Connection::open([99, u32::MAX]);
             let mut sent = [0, 0];
-            let mut say = |side: Side, bytes: &[u8]| {
+            let mut send = |side: Side, bytes: &[u8]| {
                 let [mine, theirs] = match side {
                     Side::Client => [0, 1],
                     Side::Server => [1, 0],
@@ -92,10 +92,10 @@ fn finds_hello_after_any_dialogue() {
                 }
             };
             for (turn, side) in turns.iter().zip([Side::Client, Side::Server].into_iter().cycle()) {
-                say(side, turn);
+                send(side, turn);
             }
-            say(Side::Client, CURL);
-            say(Side::Server, &server_hello([5; 32]));
+            send(Side::Client, CURL);
+            send(Side::Server, &server_hello([5; 32]));
             let expected = [one_client(), vec![(Side::Server, "1301".to_owned(), false)]].concat();
             assert_eq!(connection.found(), expected, "{name} in steps of {step}");
         }
