@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes a pcap file again in the other byte order: big_endian.py IN.pcap OUT.pcap"""
+"""Converts a pcap file to big-endian byte order: big_endian.py IN.pcap OUT.pcap"""
 
 import sys
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Writes SYNs and SYN+ACKs with one oddity at a time: craft.py OUT.pcap
 
-The client port of each is 40000 plus its index in SYNS. The goldens have the output of p0f for each.
+The client port of a packet is 40000 plus the index in SYNS. The goldens have the output of p0f for each packet.
 """
 
 import dataclasses

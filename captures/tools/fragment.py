@@ -3,7 +3,7 @@
 
     fragment.py ETHERNET.pcap OUT.pcap
 
-One connection for each entry of VARIANTS. No kernel fragments segments this short.
+The output has one connection per entry of VARIANTS. Kernels do not fragment segments this short.
 """
 
 import struct

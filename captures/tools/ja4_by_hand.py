@@ -5,7 +5,7 @@
 
 OUT.ja4 has a line for every ClientHello, in the order of the capture:
   source address, source port, ja4, ja4_r, ja4_o, ja4_ro, ja4_s1, ja4_s1r
-OUT.ja3 has one for every ClientHello and ServerHello:
+OUT.ja3 has a line for every ClientHello and ServerHello:
   frame, source address, source port, `client` or `server`, the full string, its MD5
 
 The script implements the definition (FoxIO's technical_details/JA4.md) without this project's parser: tshark dissects the

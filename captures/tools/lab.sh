@@ -54,7 +54,7 @@ lab_up_as_wired() {
     lab_up
     client ethtool -K hn-a tso off gso off gro off tx off >/dev/null
     server ethtool -K hn-b tso off gso off gro off tx off >/dev/null
-    # The machine's own name, too: with a default route, Firefox waits for its resolution.
+    # Firefox resolves the machine's own name, and waits for the answer if there is a default route.
     printf '127.0.0.1 localhost %s\n%s www.example.test\n' "$(uname -n)" $SERVER4 >"$tmp/hosts"
 }
 
@@ -91,7 +91,7 @@ both() {
     server "$@"
 }
 
-# Makes a self-signed certificate, which is deleted with $tmp.
+# Creates a self-signed certificate in $tmp.
 certificate() {
     [ -e "$tmp/key.pem" ] || openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 \
         -subj /CN=www.example.test -addext subjectAltName=DNS:www.example.test \

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Changes the pure ACKs of a recording to what some network cards deliver: Ethernet padding counts as payload.
+"""Counts the Ethernet padding of pure ACKs as payload, as some network cards do.
 
     pad.py ETHERNET.pcap OUT.pcap
 

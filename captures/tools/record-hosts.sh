@@ -7,7 +7,7 @@
 #   captures/tools/record-hosts.sh plain-host  record hosts-plain
 #   captures/tools/record-hosts.sh --list      list the names
 #
-# Requirements and addresses are those of record.sh.
+# The requirements and addresses of record.sh apply.
 set -euo pipefail
 
 readonly PACKAGES="curl ethtool iproute2 iptables nginx openssl procps squid tcpdump"
@@ -147,7 +147,7 @@ CONF
     stop_recording
 }
 
-# Timestamps without the random offset at both ends: one clock for all peers.
+# Disables the random timestamp offset at both ends, so that all peers see one clock.
 record_hosts_uptime() {
     one_client
     both sysctl -qw net.ipv4.tcp_timestamps=2

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Records HTTP over cleartext between real programs, each capture in network namespaces of its own.
+# Records HTTP over cleartext between real programs, each capture in its own network namespaces.
 #
 #   captures/tools/record-http.sh          record all captures again
 #   captures/tools/record-http.sh NAME...  record only these
 #   captures/tools/record-http.sh --list   list the names
 #
-# Requirements and addresses are those of record.sh. The script also needs Go, Maven, npm and pip, with which it downloads
+# The requirements and addresses of record.sh apply. The script also needs Go, Maven, npm and pip, with which it downloads
 # and builds programs in a temporary folder, outside the namespaces.
 set -euo pipefail
 
@@ -85,7 +85,7 @@ record_http_firefox() {
     stop_recording
 }
 
-# A page with bodies of typical sizes, of which curl requests three files; http-programs/page.py has the sizes.
+# A page with bodies of typical sizes (http-programs/page.py). curl requests three of its files.
 record_http_pages() {
     mkdir -p "$tmp/page"
     python3 "$programs/page.py" "$tmp/page"
@@ -240,7 +240,7 @@ record_http_servers_others() {
     stop_recording
 }
 
-# request PORT...: requests a page, the page if it has changed, and a missing page, each on its own connection.
+# request PORT...: requests a page, the page if modified, and a missing page, each on its own connection.
 request() {
     local port now
     now=$(date -u '+%a, %d %b %Y %H:%M:%S GMT')
@@ -315,7 +315,7 @@ jetty() {
         --module=http,deploy jetty.http.port="$1"
 }
 
-# Proxies in front of nginx: forwarded responses, and responses of their own.
+# Proxies in front of nginx forward responses, and send their own.
 record_http_proxies() {
     nginx_up
     cat >"$tmp/haproxy.conf" <<CONF

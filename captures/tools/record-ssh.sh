@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Records SSH between real programs, each capture in network namespaces of its own.
+# Records SSH between real programs, each capture in its own network namespaces.
 #
 #   captures/tools/record-ssh.sh          record all captures again
 #   captures/tools/record-ssh.sh NAME...  record only these
 #   captures/tools/record-ssh.sh --list   list the names
 #
-# Requirements and addresses are those of record.sh. The script also needs Go and pip, with which it downloads and builds
+# The requirements and addresses of record.sh apply. The script also needs Go and pip, with which it downloads and builds
 # programs in a temporary folder, outside the namespaces. It keeps only the first packets of every flow: the connections
 # end after the key exchange, without a login.
 set -euo pipefail
@@ -40,7 +40,7 @@ main() {
     done
 }
 
-# try COMMAND...: runs a client, whose login is meant to fail.
+# try COMMAND...: runs a client and ignores its failing login.
 try() { client timeout 10 "$@" >"$tmp/client.log" 2>&1 </dev/null || true; }
 
 # serve PORT COMMAND...: starts a server, which runs until lab_down.

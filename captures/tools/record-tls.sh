@@ -5,7 +5,7 @@
 #   captures/tools/record-tls.sh NAME...  record only these
 #   captures/tools/record-tls.sh --list   list the names
 #
-# Requirements and addresses are those of record.sh. The script also needs Go, Cargo and pip, with which it downloads and
+# The requirements and addresses of record.sh apply. The script also needs Go, Cargo and pip, with which it downloads and
 # builds clients in a temporary folder, outside the namespaces. It keeps only the first packets of every flow.
 set -euo pipefail
 

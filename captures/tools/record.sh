@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Records captures from real programs, each in network namespaces of its own.
+# Records captures from real programs, each in its own network namespaces.
 #
 #   captures/tools/record.sh              record all captures again
 #   captures/tools/record.sh NAME...      record only these, and not the captures that are made from them

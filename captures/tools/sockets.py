@@ -36,7 +36,7 @@ def fast_open(address):
 
 
 def reuse(address):
-    """Three connections from one source port, each but the last ended by a reset."""
+    """Makes three connections from one source port. A reset ends the first two."""
     for last in (False, False, True):
         s = connect(address, 40000)
         s.sendall(REQUEST % b"keep-alive")
@@ -47,7 +47,7 @@ def reuse(address):
 
 
 def slow(address):
-    """Two requests, each after a pause that is long enough to read a clock from the timestamps."""
+    """Sends two requests, each after a pause that suffices to measure the timestamp clock."""
     s = connect(address)
     for how in (b"keep-alive", b"close"):
         time.sleep(0.4)
@@ -57,7 +57,7 @@ def slow(address):
 
 
 def dscp(address):
-    """A request marked expedited forwarding (RFC 3246): TOS 0xb8."""
+    """Sends a request marked expedited forwarding (RFC 3246): TOS 0xb8."""
     s = socket.socket(family(address), socket.SOCK_STREAM)
     s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 0xB8)
     s.settimeout(5)
@@ -68,7 +68,7 @@ def dscp(address):
 
 
 def long_request(address):
-    """A datagram and a TCP request, both longer than the path MTU."""
+    """Sends a datagram and a TCP request, both longer than the path MTU."""
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     udp.sendto(bytes(range(250)) * 6, (address, 9))
     s = connect(address)

@@ -1,11 +1,11 @@
-//! The decoder does not allocate for packets that are not fragments. A target of its own, because the counting allocator
-//! is process-wide.
+//! The decoder does not allocate for packets that are not fragments. The test needs its own process, because the
+//! counting allocator is process-wide.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "in a test, a panic is a failure")]
 
 use allocation_counter::measure;
 use huginn_net_core::{DecodeConfig, Decoder, Frame, LinkType, Timestamp};
 
-/// Frames with their number of segments: IPv4 and TCP; the same in VXLAN with a VLAN tag; ARP.
+/// Frames with their number of segments: a TCP/IPv4 packet; the same packet in VXLAN with a VLAN tag; ARP.
 const FRAMES: [(&str, u64); 3] = [
     (
         "0200000000020200000000010800 4500002800004000400600000a0000010a000002 \

@@ -1,7 +1,7 @@
-"""What a recording holds, by the definitions and with PyPI's hpack: by_hand.py FILE... writes NAME.txt beside NAME.bin.
+"""Decodes recordings of HTTP/2 connections with PyPI's hpack: by_hand.py FILE... writes NAME.txt beside NAME.bin.
 
-First the Akamai fingerprint and its MD5 if a client sent it, then each field list: its stream, its fields. Nothing of
-the project is used.
+The output has the Akamai fingerprint and its MD5 if the recording is a client's, then each field list with its stream.
+The script uses no code of this project.
 """
 
 import hashlib

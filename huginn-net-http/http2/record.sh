@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Records what HTTP/2 clients send, decrypted, over loopback: record.sh [NAME...]. README.md says with which programs.
+# Records the decrypted bytes of HTTP/2 clients over loopback: record.sh [NAME...]. README.md lists the programs.
 set -euo pipefail
 
 readonly NAMES="chromium firefox curl nghttp h2load go node python java curl-prior-knowledge curl-upgrade
@@ -27,7 +27,7 @@ main() {
     done
 }
 
-# An authority, and a certificate of its for localhost: Firefox takes none that is its own authority.
+# Creates a CA and a certificate for localhost, because Firefox rejects a server certificate that is its own CA.
 certificates() {
     openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout "$tmp/ca-key.pem" -out "$tmp/ca.pem"
     openssl req -newkey rsa:2048 -nodes -subj /CN=localhost -keyout "$tmp/key.pem" -out "$tmp/request.pem"

@@ -1,7 +1,7 @@
-"""An HTTP/2 server that writes down what its clients send: server.py PORT FILE [CERTIFICATE KEY].
+"""An HTTP/2 server that records the bytes of a client: server.py PORT FILE [CERTIFICATE KEY].
 
-With a certificate it speaks TLS and writes down what was in it; without one it takes prior knowledge and upgrades. The
-bytes of the first connection on which there is a request go to FILE, those of further requests on it included.
+With a certificate, the server speaks TLS and records the decrypted bytes. Without one, it accepts prior knowledge and
+upgrades. FILE gets all bytes of the first connection that has a request.
 """
 
 import socket
@@ -31,14 +31,14 @@ def main():
                 connection = context.wrap_socket(connection, server_side=True)
             received = serve(connection)
         except OSError:
-            pass  # a client that did not like the certificate, or record.sh that looked whether the port is open
+            pass  # a client rejected the certificate, or record.sh tested whether the port is open
         connection.close()
     with open(sys.argv[2], "wb") as file:
         file.write(received)
 
 
 def serve(connection):
-    """What the client sent until it was silent for a while; nothing if there was no request."""
+    """Answers requests until the client is silent for 1.5 s. Returns its bytes, or none if it sent no request."""
     received, answered = b"", set()
     while True:
         try:
@@ -65,7 +65,7 @@ def serve(connection):
 
 
 def requests(received):
-    """The streams of the requests so far."""
+    """Yields the stream of each request received so far."""
     _, _, data = received.partition(PREFACE)
     while len(data) >= 9:
         end = 9 + int.from_bytes(data[:3], "big")
@@ -79,7 +79,7 @@ def frame(kind, flags, stream, payload):
 
 
 def answer(stream):
-    """Status 200, text/html."""
+    """Builds a response with status 200 and type text/html."""
     fields = b"\x88\x5f\x09text/html"
     return frame(HEADERS, END_HEADERS, stream, fields) + frame(0, END_STREAM, stream, PAGE)
 

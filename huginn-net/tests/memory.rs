@@ -1,4 +1,5 @@
-//! Checks the memory cap of the flow table. Its own process, because the peak is that of the process.
+//! Checks the memory cap of the flow table. The test needs its own process, because it measures the peak of the
+//! process.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::arithmetic_side_effects,
@@ -14,7 +15,7 @@ use huginn_net::{Event, Frame, HuginnNet, LinkType, Timestamp};
 
 use peak::peak;
 
-/// An IPv4 packet with a bare SYN (RFC 791, RFC 9293), from an address that the test fills in.
+/// An IPv4 packet with a SYN (RFC 791, RFC 9293); the test sets the source address.
 const SYN: [u8; 44] = [
     0x45, 0, 0, 44, 0, 1, 0x40, 0, 64, 6, 0, 0, 0, 0, 0, 0, 192, 0, 2, 1, // IPv4
     0x9c, 0x40, 0, 80, 0, 0, 0, 1, 0, 0, 0, 0, 0x60, 2, 0x04, 0, 0, 0, 0, 0, // TCP

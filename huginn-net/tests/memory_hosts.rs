@@ -1,4 +1,5 @@
-//! Checks the memory cap of the host table. Its own process, because the peak is that of the process.
+//! Checks the memory cap of the host table. The test needs its own process, because it measures the peak of the
+//! process.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::arithmetic_side_effects,
@@ -15,16 +16,16 @@ use huginn_net::{Event, Finding, Frame, HuginnNet, LinkType, Observers, Timestam
 
 use peak::peak;
 
-/// An IPv4 packet with the SYN of a Linux system (RFC 791, RFC 9293, RFC 7323), from an address that the test fills in.
+/// An IPv4 packet with the SYN of a Linux system (RFC 791, RFC 9293, RFC 7323); the test sets the source address.
 const SYN: [u8; 60] = [
     0x45, 0, 0, 60, 0x1c, 0x46, 0x40, 0, 61, 6, 0, 0, 0, 0, 0, 0, 192, 0, 2, 2, // IPv4
     0xdc, 0xe2, 0, 80, 0x52, 0x4d, 0x98, 0x43, 0, 0, 0, 0, 0xa0, 2, 0xfa, 0xf0, 0, 0, 0, 0, // TCP
     2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0x2e, 0x6b, 0xc4, 0, 0, 0, 0, 1, 3, 3, 7, // options
 ];
-/// A debug build is slow.
+/// Number of hosts; debug builds are slow and use fewer.
 const HOSTS: u32 = if cfg!(debug_assertions) { 400_000 } else { 2_000_000 };
 
-/// The host counters after one SYN from each of [`HOSTS`] hosts.
+/// Sends one SYN from each of [`HOSTS`] hosts and returns the host counters.
 fn send_syns(profiles: bool) -> HostCounters {
     let mut analyzer = HuginnNet::builder_with(Observers::default().profiles(profiles)).build();
     let mut events = 0_u64;
@@ -41,7 +42,7 @@ fn send_syns(profiles: bool) -> HostCounters {
     counters
 }
 
-/// A packet with eight requests of as many User-Agents, from an address that the test fills in.
+/// Builds a packet with eight requests, each with another User-Agent; the test sets the source address.
 fn requests() -> Vec<u8> {
     let mut packet = SYN[..40].to_vec();
     packet[32..34].copy_from_slice(&[0x50, 0x18]);
@@ -57,7 +58,7 @@ fn requests() -> Vec<u8> {
     packet
 }
 
-/// The counted memory of hosts with eight User-Agents each, in bytes, and the peak of the process, in KiB.
+/// Returns the counted memory of hosts with eight User-Agents each, in bytes, and the peak of the process, in KiB.
 fn send_requests(profiles: bool) -> (u64, u64) {
     const HOSTS: u32 = 10_000;
     let mut analyzer = HuginnNet::builder_with(Observers::default().profiles(profiles)).build();
@@ -76,7 +77,7 @@ fn send_requests(profiles: bool) -> (u64, u64) {
     (analyzer.shared_state().counters().buffered_bytes, peak())
 }
 
-/// Counted memory equals used memory, within a fifth.
+/// Counted memory equals used memory with a tolerance of a fifth.
 fn profiles_are_counted_in_full() {
     let (without, peak_without) = send_requests(false);
     let (with, peak_with) = send_requests(true);
@@ -86,7 +87,7 @@ fn profiles_are_counted_in_full() {
 
 #[test]
 fn millions_of_hosts_stay_capped_and_counted() {
-    // First, while the peak is low.
+    // This measurement precedes the others, because the peak never decreases.
     profiles_are_counted_in_full();
     for (profiles, most_mib) in [(false, 256), (true, 320)] {
         let counters = send_syns(profiles);

@@ -1,4 +1,4 @@
-"""A page for the application servers of Python, and the servers that are libraries: app.py SERVER PORT."""
+"""Serves a page as a WSGI or ASGI application, or with an HTTP library of Python: app.py SERVER PORT."""
 
 import asyncio
 import sys

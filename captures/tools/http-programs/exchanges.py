@@ -1,4 +1,4 @@
-"""Exchanges that common clients do not make: exchanges.py pipelined|bodies|upgrades HOST PORT, or serve PORT."""
+"""Makes unusual exchanges: exchanges.py pipelined|bodies|upgrades HOST PORT, or serve PORT."""
 
 import socket
 import sys
@@ -48,7 +48,7 @@ RESPONSES = {
 }
 
 
-def ask(requests, host, port):
+def send_requests(requests, host, port):
     with socket.create_connection((host, port)) as connection:
         connection.settimeout(0.4)
         for request in requests:
@@ -97,4 +97,4 @@ def answer_all(connection):
 if sys.argv[1] == "serve":
     serve(int(sys.argv[2]))
 else:
-    ask(REQUESTS[sys.argv[1]], sys.argv[2], int(sys.argv[3]))
+    send_requests(REQUESTS[sys.argv[1]], sys.argv[2], int(sys.argv[3]))

@@ -1,9 +1,9 @@
 """Writes a page and its resources, for browsers: page.py FOLDER
 
-The sizes on the wire are the web's. By the HTTP Archive's Web Almanac of 2024 (chapter "Page Weight") the median page
-for desktops makes 71 requests and weighs 2,652 KB: 2 HTML files (18 KB in all), 8 style sheets (78 KB), 24 scripts
-(613 KB), 18 images (1,054 KB), 4 fonts (131 KB), and others. This is the sixth part of such a page, its files as long as
-those there. Their contents are noise: the server's compression makes of texts what they are to be long.
+The compressed sizes are those of the web. In the HTTP Archive's Web Almanac of 2024 (chapter "Page Weight"), the median
+desktop page makes 71 requests and weighs 2,652 KB: 2 HTML files (18 KB in all), 8 style sheets (78 KB), 24 scripts
+(613 KB), 18 images (1,054 KB), 4 fonts (131 KB), and others. This page has a sixth of those files, each with the median
+size. The contents are random, so that the files have these sizes after compression.
 """
 import base64
 import random

@@ -1,4 +1,4 @@
-/* An SSH client by libssh: client HOST PORT. It exits after the key exchange. */
+/* An SSH client with libssh: client HOST PORT. It exits after the key exchange. */
 #include <libssh/libssh.h>
 #include <stdio.h>
 #include <stdlib.h>

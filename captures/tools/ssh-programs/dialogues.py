@@ -1,11 +1,11 @@
 """Connections that begin like SSH and continue differently, and lines before an identification string.
 
     dialogues.py banner HOST PORT     reads the identification string of the server, and closes
-    dialogues.py version1 HOST PORT   a client of version 1, which the server turns away
-    dialogues.py http HOST PORT       a client of HTTP
-    dialogues.py identify HOST PORT   sends an identification string, reads on, and closes without SSH_MSG_KEXINIT
-    dialogues.py bytes HOST PORT      the same, with bytes that are not UTF-8
-    dialogues.py lines PORT HOST PORT a server that sends two lines of text, then what the second address sends
+    dialogues.py version1 HOST PORT   identifies as SSH version 1, which the server rejects
+    dialogues.py http HOST PORT       sends an HTTP request
+    dialogues.py identify HOST PORT   sends an identification string, reads, and closes without SSH_MSG_KEXINIT
+    dialogues.py bytes HOST PORT      sends an identification string with bytes that are not UTF-8, reads, and closes
+    dialogues.py lines PORT HOST PORT serves two lines of text, then forwards the bytes of the server at HOST
 """
 
 import contextlib

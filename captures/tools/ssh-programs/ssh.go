@@ -1,7 +1,7 @@
-// An SSH client and server by golang.org/x/crypto/ssh.
+// An SSH client and server with golang.org/x/crypto/ssh.
 //
-//	ssh get ADDRESS    connects, and ends after the key exchange
-//	ssh serve ADDRESS  a server that lets nobody in
+//	ssh get ADDRESS    connects, and disconnects after the key exchange
+//	ssh serve ADDRESS  serves, and rejects every login
 package main
 
 import (

@@ -1,9 +1,9 @@
 """SSH clients and servers in Python, which end after the key exchange.
 
-    ssh_python.py paramiko HOST PORT        a client by Paramiko
-    ssh_python.py asyncssh HOST PORT        a client by AsyncSSH
-    ssh_python.py paramiko-server PORT      a server by Paramiko
-    ssh_python.py asyncssh-server PORT      a server by AsyncSSH
+    ssh_python.py paramiko HOST PORT        a client with Paramiko
+    ssh_python.py asyncssh HOST PORT        a client with AsyncSSH
+    ssh_python.py paramiko-server PORT      a server with Paramiko
+    ssh_python.py asyncssh-server PORT      a server with AsyncSSH
 """
 
 import asyncio

@@ -10,7 +10,7 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.TrustManager;
 import javax.net.ssl.X509ExtendedTrustManager;
 
-/** Java's own clients, HttpClient and then HttpsURLConnection: java Fetch.java URL. */
+/** Fetches a page with HttpClient and then with HttpsURLConnection: java Fetch.java URL. */
 class Fetch {
     public static void main(String[] arguments) throws Exception {
         URI uri = URI.create(arguments[0]);

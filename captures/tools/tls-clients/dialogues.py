@@ -1,8 +1,8 @@
-"""What comes before a ClientHello: servers that speak only so much of a protocol, then shake hands and hang up.
+"""Stub servers and clients for the dialogues before a ClientHello. Each connection ends after the handshake.
 
-dialogues.py serve CERTIFICATE KEY     every server of PORTS, until it is killed
-dialogues.py proxy-v2 ADDRESS PORT     a client that sends a PROXY header of version 2, then shakes hands
-dialogues.py sslv2 ADDRESS PORT        a client of old, that offers TLS in a hello of SSL 2.0
+dialogues.py serve CERTIFICATE KEY     runs every server of PORTS until it is killed
+dialogues.py proxy-v2 ADDRESS PORT     a client that sends a PROXY header of version 2 before the handshake
+dialogues.py sslv2 ADDRESS PORT        an old client that offers TLS in an SSL 2.0 hello
 """
 
 import contextlib
@@ -195,7 +195,7 @@ def proxy_v2(address, port):
 
 
 def sslv2(address, port):
-    """RFC 5246, appendix E.2: once for TLS 1.2 with suites of TLS only, once for SSL 3.0 with suites of SSL 2.0, too."""
+    """Sends SSL 2.0 hellos (RFC 5246, appendix E.2): TLS 1.2 with TLS suites; SSL 3.0 with SSL 2.0 suites, too."""
     modern, old = (0xC02B, 0xC009, 0x009C, 0x002F, 0x00FF), (0x0035, 0x002F, 0x000A, 0x0005)
     of_ssl2 = bytes.fromhex("010080 0700c0 030080 060040")
     for version, specs in ((0x0303, wide(modern)), (0x0300, of_ssl2 + wide(old))):

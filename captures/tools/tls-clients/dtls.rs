@@ -1,4 +1,4 @@
-//! DTLS 1.3 by dimpl: `dtls serve ADDRESS` serves one client after another; `dtls connect ADDRESS 13|auto|12` makes
+//! DTLS 1.3 with dimpl: `dtls serve ADDRESS` serves one client after another; `dtls connect ADDRESS 13|auto|12` makes
 //! a handshake with only DTLS 1.3, with 1.3 and 1.2, or with only 1.2.
 
 use std::net::{SocketAddr, UdpSocket};

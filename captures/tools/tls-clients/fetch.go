@@ -1,5 +1,5 @@
-// Go's own client: fetch URL gets it over HTTP/2 with TLS 1.3, over HTTP/1.1 with TLS 1.2 at most, and a second time on
-// a new connection that resumes the first one's session.
+// Fetches a page with Go's net/http: fetch URL. It uses HTTP/2 with TLS 1.3, then HTTP/1.1 with at most TLS 1.2, then a
+// new HTTP/2 connection that resumes the first session.
 package main
 
 import (

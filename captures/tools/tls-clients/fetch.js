@@ -1,4 +1,4 @@
-// Node's own clients, https and then fetch (undici): node fetch.js URL
+// Fetches a page with Node's https and then with fetch (undici): node fetch.js URL
 const https = require("https");
 
 https.get(process.argv[2], { rejectUnauthorized: false }, (response) => {

@@ -1,4 +1,4 @@
-"""Python's own client, then requests: fetch.py URL."""
+"""Fetches a page with urllib and then with requests: fetch.py URL."""
 
 import ssl
 import sys

@@ -1,4 +1,4 @@
-//! A client with rustls: fetch NAME ADDRESS:PORT sends a request with TLS 1.3 and 1.2, then with only TLS 1.2.
+//! Fetches a page with rustls: fetch NAME ADDRESS:PORT. It offers TLS 1.3 and 1.2, then only TLS 1.2.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

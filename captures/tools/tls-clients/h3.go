@@ -1,5 +1,7 @@
-// HTTP/3 by quic-go: h3 serve CERTIFICATE KEY ADDRESS [retry] [2], or h3 get URL [2] [0rtt]. 2: only QUIC version 2;
-// retry: every client must validate its address; 0rtt: a second connection with its request as 0-RTT data.
+// HTTP/3 with quic-go: h3 serve CERTIFICATE KEY ADDRESS [retry] [2], or h3 get URL [2] [0rtt].
+//
+// `2` uses only QUIC version 2; `retry` validates the address of every client; `0rtt` opens a second connection with its
+// request as 0-RTT data.
 package main
 
 import (

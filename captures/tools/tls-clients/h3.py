@@ -1,4 +1,4 @@
-"""A QUIC handshake by aioquic: h3.py NAME PORT VERSION...; the first version is that of the first packet."""
+"""Makes a QUIC handshake with aioquic: h3.py NAME PORT VERSION... The first packet has the first version."""
 
 import asyncio
 import ssl

@@ -1,4 +1,4 @@
-// A ClientHello of more than one TLS record: many ADDRESS offers so many application protocols that they make 17 KB.
+// Sends a ClientHello that spans two TLS records: many ADDRESS offers 17 KB of application protocols.
 package main
 
 import (

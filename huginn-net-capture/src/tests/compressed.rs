@@ -133,7 +133,7 @@ fn wrong_checksums_are_reported_after_all_packets() {
 }
 
 #[test]
-fn refuses_zstd_window_above_limit() {
+fn rejects_zstd_window_above_limit() {
     // Window descriptor: 2^(10 + 18) bytes, 256 MiB (section 3.1.1.1.2), in the first frame and in a later one.
     let wide = [0x28, 0xb5, 0x2f, 0xfd, 0, 18 << 3, 1, 0, 0];
     let (file, ends) = pcap(&[60, 90]);

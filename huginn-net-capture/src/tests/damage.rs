@@ -87,7 +87,7 @@ fn messages_are_precise() {
 }
 
 /// Generates headers that pass the format probe.
-fn beginnings() -> impl Strategy<Value = Vec<u8>> {
+fn valid_headers() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         Just(Vec::new()),
         Just(pcap(&[]).0),
@@ -101,14 +101,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn reads_any_bytes_to_an_end(beginning in beginnings(), rest in vec(any::<u8>(), 0..400)) {
-        let bytes = [beginning, rest].concat();
+    fn arbitrary_bytes_end_without_panic(header in valid_headers(), rest in vec(any::<u8>(), 0..400)) {
+        let bytes = [header, rest].concat();
         let (packets, _) = read(bytes.clone());
         prop_assert!(packets.len() <= bytes.len());
     }
 
     #[test]
-    fn reads_damaged_captures_to_an_end(
+    fn damaged_captures_end_without_panic(
         ng in any::<bool>(),
         edits in vec((any::<Index>(), any::<u8>()), 1..8),
         cut in any::<Index>(),

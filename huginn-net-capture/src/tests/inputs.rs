@@ -113,7 +113,7 @@ fn fill_returns_complete_frames_without_waiting() {
 }
 
 #[test]
-fn full_block_is_idle_when_nothing_is_left() {
+fn full_block_at_end_returns_idle() {
     const MAX_BLOCK_FRAMES: usize = 16_384;
     let (file, ends) = pcap(&vec![0; MAX_BLOCK_FRAMES + 1]);
     let [first, others] = [&file[..ends[0]], &file[ends[0]..]].map(|part| Cursor::new(part.to_vec()));
@@ -145,7 +145,7 @@ fn pipe_is_idle_before_it_waits() {
 }
 
 #[test]
-fn filled_blocks_hold_the_frames_of_the_capture() {
+fn filled_blocks_contain_all_frames() {
     let (file, _) = pcap(&(0..4000).map(|n| n % 701).collect::<Vec<_>>());
     let open = || CaptureReader::from_reader("a slice", Cursor::new(file.clone())).unwrap();
     for capture in [open(), read_ahead(open())] {
@@ -155,7 +155,7 @@ fn filled_blocks_hold_the_frames_of_the_capture() {
     }
 }
 
-/// Filling must not read beyond its buffer once the buffer contains a frame, whatever lengths the file states.
+/// `fill` reads no bytes beyond its buffer once the buffer contains a frame, for any lengths in the file.
 #[test]
 fn fill_equals_next_frame_in_odd_captures() {
     let file_type = [section(Big), interface(Big, 1, 0, &[]), enhanced(Big, 0, 1, &[7; 20], 20)].concat();

@@ -1,4 +1,4 @@
-//! The classic format.
+//! The classic pcap format.
 
 use super::bytes::{Bytes, pcap_header, pcap_record};
 use super::{defect, packet, read_complete};
@@ -37,7 +37,7 @@ fn reads_every_magic_number_and_byte_order() {
 
 #[test]
 fn link_type_ignores_upper_field_bits() {
-    // The upper half: frame check sequence of four bytes present.
+    // The upper half of the field says that a frame check sequence of four bytes is present.
     for (network, link) in [(0, 0), (101, 101), (0x1400_0001, 1), (0xf000_0114, 276)] {
         let file = [pcap_header(Little, MICROS, network), pcap_record(Little, 0, 0, b"x", 1)].concat();
         assert_eq!(read_complete(file), [packet("1970-01-01T00:00:00.000000Z", link, b"x", 1)]);

@@ -1,4 +1,4 @@
-//! Clients of all kinds.
+//! Tests of the control sockets with slow, silent and malformed clients.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -15,18 +15,18 @@ use tempfile::TempDir;
 use super::*;
 use crate::limits::MAX_CLIENTS;
 
-/// A folder for a socket, and the place of the socket in it.
+/// Creates a temporary folder and returns the path of a socket in it.
 fn folder() -> (TempDir, PathBuf) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("p0f.sock");
     (folder, path)
 }
 
-fn files(folder: &TempDir) -> usize {
+fn file_count(folder: &TempDir) -> usize {
     fs::read_dir(folder.path()).unwrap().count()
 }
 
-/// Knows the hosts of 192.0.2.0/24: as far away as the last byte of their address says.
+/// Returns a query function that finds only hosts of 192.0.2.0/24. The last byte of the address is their distance.
 fn hosts() -> QueryHost {
     Arc::new(|ip| match ip {
         IpAddr::V4(ip) if ip.octets().starts_with(&[192, 0, 2]) => {
@@ -40,12 +40,16 @@ fn counters() -> ReadCounters {
     Arc::new(LiveCounters::default)
 }
 
-fn wanted(path: &Path, mode: u32) -> SocketConfig {
+fn socket_config(path: &Path, mode: u32) -> SocketConfig {
     SocketConfig { path: path.into(), mode, owner: None }
 }
 
 fn serve_p0f(path: &Path) -> ControlServer {
-    Sockets::bind(None, Some(&wanted(path, 0o600))).unwrap().serve(hosts(), counters()).unwrap().unwrap()
+    Sockets::bind(None, Some(&socket_config(path, 0o600)))
+        .unwrap()
+        .serve(hosts(), counters())
+        .unwrap()
+        .unwrap()
 }
 
 fn serve_metrics() -> (SocketAddr, ControlServer) {
@@ -85,21 +89,21 @@ fn answers_queries_in_order_across_split_writes() {
     let (_folder, path) = folder();
     let server = serve_p0f(&path);
     let mut client = connect(&path);
-    // Byte by byte.
+    // One query in writes of one byte.
     for byte in query(1) {
         client.write_all(&[byte]).unwrap();
     }
     assert_eq!(distance(answer(&mut client)), 1);
-    // Several at once.
+    // Three queries in one write.
     client.write_all(&[query(2), query(3), query(4)].concat()).unwrap();
     assert_eq!([(); 3].map(|()| distance(answer(&mut client))), [2, 3, 4]);
-    // Others between.
+    // An unknown host and an invalid query before a valid one.
     let unknown = P0fQuery { ip: "2001:db8::1".parse().unwrap() }.to_bytes();
     client.write_all(&[unknown, [0; P0fQuery::LEN], query(5)].concat()).unwrap();
     assert_eq!(answer(&mut client), Some(P0fAnswer::NoMatch));
     assert_eq!(answer(&mut client), Some(P0fAnswer::BadQuery));
     assert_eq!(distance(answer(&mut client)), 5);
-    // The last one when no more are to come.
+    // The server answers the last query after the client closed its write side.
     client.write_all(&query(6)).unwrap();
     client.shutdown(Shutdown::Write).unwrap();
     assert_eq!(distance(answer(&mut client)), 6);
@@ -114,7 +118,7 @@ fn evicts_idle_client_at_client_limit() {
     let mut first = connect(&path);
     first.write_all(&query(1)).unwrap();
     assert_eq!(distance(answer(&mut first)), 1);
-    // Each waits until it was accepted, so that their times differ.
+    // Each client waits for its answer, so that all clients have distinct times of last activity.
     let mut others: Vec<UnixStream> = (1..MAX_CLIENTS)
         .map(|_| {
             thread::sleep(Duration::from_millis(3));
@@ -126,12 +130,12 @@ fn evicts_idle_client_at_client_limit() {
         .collect();
     thread::sleep(Duration::from_millis(3));
     first.write_all(&query(3)).unwrap();
-    assert_eq!(distance(answer(&mut first)), 3, "there is room for all");
-    let mut late = connect(&path);
-    late.write_all(&query(4)).unwrap();
-    assert_eq!(distance(answer(&mut late)), 4);
-    let (silent, rest) = others.split_first_mut().unwrap();
-    assert_eq!(answer(silent), None, "silent for longest");
+    assert_eq!(distance(answer(&mut first)), 3, "MAX_CLIENTS clients are connected");
+    let mut newcomer = connect(&path);
+    newcomer.write_all(&query(4)).unwrap();
+    assert_eq!(distance(answer(&mut newcomer)), 4);
+    let (oldest, rest) = others.split_first_mut().unwrap();
+    assert_eq!(answer(oldest), None, "the longest idle client is evicted");
     for client in rest.iter_mut().chain([&mut first]) {
         client.write_all(&query(5)).unwrap();
         assert_eq!(distance(answer(client)), 5);
@@ -143,9 +147,9 @@ fn evicts_idle_client_at_client_limit() {
 fn client_that_never_reads_blocks_no_other() {
     let (_folder, path) = folder();
     let server = serve_p0f(&path);
-    let mut deaf = connect(&path);
-    deaf.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
-    while deaf.write_all(&query(1)).is_ok() {}
+    let mut non_reader = connect(&path);
+    non_reader.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
+    while non_reader.write_all(&query(1)).is_ok() {}
     let mut other = connect(&path);
     other.write_all(&query(2)).unwrap();
     assert_eq!(distance(answer(&mut other)), 2);
@@ -155,7 +159,8 @@ fn client_that_never_reads_blocks_no_other() {
 #[test]
 fn stalled_analysis_blocks_only_querying_clients() {
     let (_folder, path) = folder();
-    let sockets = Sockets::bind(Some((Ipv4Addr::LOCALHOST, 0).into()), Some(&wanted(&path, 0o600))).unwrap();
+    let sockets =
+        Sockets::bind(Some((Ipv4Addr::LOCALHOST, 0).into()), Some(&socket_config(&path, 0o600))).unwrap();
     let address = sockets.metrics_address().unwrap();
     let busy: QueryHost = Arc::new(|_| {
         thread::sleep(Duration::from_secs(3));
@@ -164,10 +169,10 @@ fn stalled_analysis_blocks_only_querying_clients() {
     let server = sockets.serve(busy, counters()).unwrap().unwrap();
     let mut client = connect(&path);
     client.write_all(&query(1)).unwrap();
-    let began = std::time::Instant::now();
+    let start_time = std::time::Instant::now();
     assert!(request(address, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").starts_with("HTTP/1.1 200 OK\r\n"));
     server.stop();
-    assert!(began.elapsed() < Duration::from_secs(2));
+    assert!(start_time.elapsed() < Duration::from_secs(2));
 }
 
 #[test]
@@ -175,17 +180,17 @@ fn socket_has_mode_and_is_removed_on_exit() {
     let (folder, path) = folder();
     let server = serve_p0f(&path);
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
-    assert_eq!(files(&folder), 1, "nothing else is left");
+    assert_eq!(file_count(&folder), 1, "no temporary file remains");
     server.stop();
-    assert_eq!(files(&folder), 0);
-    drop(Sockets::bind(None, Some(&wanted(&path, 0o666))).unwrap());
-    assert_eq!(files(&folder), 0, "nor without having served");
+    assert_eq!(file_count(&folder), 0);
+    drop(Sockets::bind(None, Some(&socket_config(&path, 0o666))).unwrap());
+    assert_eq!(file_count(&folder), 0, "a server that never started also removes its socket");
 }
 
 #[test]
 fn replaces_only_stale_socket() {
     let (folder, path) = folder();
-    let bind = || Sockets::bind(None, Some(&wanted(&path, 0o660)));
+    let bind = || Sockets::bind(None, Some(&socket_config(&path, 0o660)));
     drop(UnixListener::bind(&path).unwrap());
     let sockets = bind().unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o660);
@@ -196,25 +201,25 @@ fn replaces_only_stale_socket() {
     drop(sockets);
     assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
     let nowhere = folder.path().join("no/p0f.sock");
-    let error = Sockets::bind(None, Some(&wanted(&nowhere, 0o600))).unwrap_err().to_string();
+    let error = Sockets::bind(None, Some(&socket_config(&nowhere, 0o600))).unwrap_err().to_string();
     assert!(error.contains("no/p0f.sock: No such file"), "{error}");
 }
 
 #[test]
 fn binds_with_stale_directory_and_long_path() {
     let (folder, _) = folder();
-    let left = folder.path().join(format!(".{}.0", std::process::id()));
-    fs::create_dir(&left).unwrap();
-    fs::write(left.join("s"), "").unwrap();
-    // As long as a path of a socket may be, and one byte longer.
+    let stale = folder.path().join(format!(".{}.0", std::process::id()));
+    fs::create_dir(&stale).unwrap();
+    fs::write(stale.join("s"), "").unwrap();
+    // sun_path of unix(7) has room for 107 bytes and a terminating zero.
     let path = |len: usize| {
-        let begun = folder.path().join("x").as_os_str().len();
-        folder.path().join("x".repeat(len - begun + 1))
+        let prefix_len = folder.path().join("x").as_os_str().len();
+        folder.path().join("x".repeat(len - prefix_len + 1))
     };
-    drop(Sockets::bind(None, Some(&wanted(&path(107), 0o600))).unwrap());
-    let error = Sockets::bind(None, Some(&wanted(&path(108), 0o600))).unwrap_err().to_string();
+    drop(Sockets::bind(None, Some(&socket_config(&path(107), 0o600))).unwrap());
+    let error = Sockets::bind(None, Some(&socket_config(&path(108), 0o600))).unwrap_err().to_string();
     assert!(error.contains("SUN_LEN"), "{error}");
-    assert_eq!(files(&folder), 1, "nothing else is left");
+    assert_eq!(file_count(&folder), 1, "no temporary file remains");
 }
 
 #[test]
@@ -222,7 +227,7 @@ fn binds_with_stale_directory_and_long_path() {
 fn socket_belongs_to_unprivileged_user() {
     let (_folder, path) = folder();
     let owner = Some((65_534, 65_533));
-    let _sockets = Sockets::bind(None, Some(&SocketConfig { owner, ..wanted(&path, 0o660) })).unwrap();
+    let _sockets = Sockets::bind(None, Some(&SocketConfig { owner, ..socket_config(&path, 0o660) })).unwrap();
     let found = fs::metadata(&path).unwrap();
     assert_eq!((found.uid(), found.gid(), found.permissions().mode() & 0o777), (65_534, 65_533, 0o660));
 }
@@ -235,11 +240,11 @@ fn port_in_use_is_named_in_error() {
     server.stop();
 }
 
-/// All that is answered to this.
+/// Sends a request and returns the whole response.
 fn request(address: SocketAddr, text: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    // It may be refused before all of it was read.
+    // The server may close the connection before it has read the whole request.
     let _ = stream.write_all(text.as_bytes());
     let mut answer = String::new();
     let _ = stream.read_to_string(&mut answer);

@@ -13,13 +13,14 @@ use tempfile::tempdir;
 
 use super::*;
 
-/// Tells the test below that it is to give up rights, and in which folder it may still write.
+/// Environment variable of the child tests: the folder in which they may still write.
 const FOLDER: &str = "HUGINN_NET_TEST_FOLDER";
+/// Environment variable of the child tests: the user to run as.
 const USER: &str = "HUGINN_NET_TEST_USER";
 const NOBODY: u32 = 65_534;
 
-/// Runs a test of this file in a process of its own.
-fn unlabeled(test: &str, folder: &Path, user: &str) {
+/// Runs a test of this file in a child process, because privileges cannot be regained.
+fn run_in_child_process(test: &str, folder: &Path, user: &str) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args([
             &format!("privileges::tests::{test}"),
@@ -34,7 +35,7 @@ fn unlabeled(test: &str, folder: &Path, user: &str) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// The rights of the current thread: the lines of `/proc/thread-self/status` by name.
+/// Parses `/proc/thread-self/status`, which lists the credentials of the calling thread, into values by name.
 fn status() -> BTreeMap<String, String> {
     let text = fs::read_to_string("/proc/thread-self/status").unwrap();
     text.lines()
@@ -52,22 +53,22 @@ fn is_denied<T>(outcome: io::Result<T>) -> bool {
 fn unprivileged_user_writes_to_allowed_paths() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
-    // Whoever runs on must get there.
+    // The unprivileged user must be able to enter the folder.
     fs::set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
     fs::create_dir(folder.join("log")).unwrap();
     fs::create_dir(folder.join("other")).unwrap();
     fs::create_dir(folder.join("run")).unwrap();
-    fs::write(folder.join("run/theirs"), "").unwrap();
+    fs::write(folder.join("run/foreign"), "").unwrap();
     let _socket = UnixListener::bind(folder.join("run/socket")).unwrap();
-    for name in ["log", "other", "run", "run/theirs"] {
+    for name in ["log", "other", "run", "run/foreign"] {
         chown(folder.join(name), Some(NOBODY), Some(NOBODY)).unwrap();
     }
-    unlabeled("child_writes", folder, "65534:65534");
+    run_in_child_process("child_checks_file_access", folder, "65534:65534");
 }
 
 #[test]
 #[ignore = "started by another test, which needs root"]
-fn child_writes() {
+fn child_checks_file_access() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     let folder = Path::new(&folder);
     let file = folder.join("log/events.json");
@@ -78,7 +79,7 @@ fn child_writes() {
         sandbox: true,
     };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    // The files of this process are those of root from then on.
+    // Dropping privileges makes root the owner of the files in /proc, so open this one before.
     let mut status_file = File::open("/proc/thread-self/status").unwrap();
 
     let dropped = drop_in_this_thread(&policy).unwrap();
@@ -99,7 +100,7 @@ fn child_writes() {
         "{dropped}"
     );
 
-    // In a thread, too.
+    // Threads inherit the restrictions.
     thread::spawn({
         let folder = folder.to_owned();
         move || {
@@ -112,11 +113,11 @@ fn child_writes() {
             fs::remove_file(folder.join("run/socket")).unwrap();
             assert!(is_denied(UnixListener::bind(folder.join("run/socket"))));
             assert!(is_denied(File::create(folder.join("run/file"))));
-            assert!(is_denied(OpenOptions::new().write(true).open(folder.join("run/theirs"))));
+            assert!(is_denied(OpenOptions::new().write(true).open(folder.join("run/foreign"))));
             assert!(is_denied(File::create(folder.join("other/file"))));
             assert!(is_denied(File::create("/etc/huginn-net-test")));
             assert!(is_denied(fs::rename(&file, folder.join("other/file"))));
-            // What everybody may.
+            // The sandbox also denies access that every user has.
             assert!(is_denied(File::open("/etc/passwd")));
             assert!(is_denied(File::create("/tmp/huginn-net-test")));
             assert!(is_denied(Command::new("/bin/true").status()));
@@ -129,7 +130,7 @@ fn child_writes() {
     assert!(is_denied(TcpStream::connect(listener.local_addr().unwrap())));
     assert!(is_denied(TcpListener::bind("127.0.0.1:0")));
 
-    // There is no way back.
+    // The thread cannot become root again.
     policy.user = Some("0:0".to_owned());
     policy.sandbox = false;
     assert!(matches!(drop_in_this_thread(&policy), Err(PrivilegeError::NotRoot { .. })));
@@ -138,12 +139,12 @@ fn child_writes() {
 #[test]
 #[ignore = "needs root"]
 fn root_without_user_option_has_no_capabilities() {
-    unlabeled("child_stays", Path::new("/"), "");
+    run_in_child_process("child_checks_capabilities", Path::new("/"), "");
 }
 
 #[test]
 #[ignore = "started by another test, which needs root"]
-fn child_stays() {
+fn child_checks_capabilities() {
     if std::env::var_os(FOLDER).is_none() {
         return;
     }
@@ -153,7 +154,7 @@ fn child_stays() {
         assert_eq!(status[set], "0000000000000000", "{set}");
     }
     assert_eq!((status["Uid"].as_str(), status["NoNewPrivs"].as_str()), ("0 0 0 0", "1"));
-    // Nor has what it starts.
+    // A child process has no capabilities either.
     let output = Command::new("grep").args(["CapEff", "/proc/self/status"]).output().unwrap();
     assert_eq!(output.stdout, b"CapEff:\t0000000000000000\n");
     assert!(is_denied(chown("/tmp", Some(NOBODY), None)));
@@ -167,15 +168,15 @@ fn reports_remaining_access() {
         bounding: 0,
         confinement,
     };
-    for (uid, confinement, said) in [
+    for (uid, confinement, parts) in [
         (0, None, &[][..]),
         (0, Some(Confinement::Full), &[]),
         (0, Some(Confinement::Unsupported), &["no Landlock", "root", "--user", "--no-sandbox"]),
         (NOBODY, Some(Confinement::Partial), &["as far as this kernel can", "--no-sandbox"]),
     ] {
         let warning = dropped(uid, confinement).warning();
-        assert_eq!(warning.is_some(), !said.is_empty(), "{warning:?}");
-        for part in said {
+        assert_eq!(warning.is_some(), !parts.is_empty(), "{warning:?}");
+        for part in parts {
             assert!(warning.as_ref().is_some_and(|text| text.contains(part)), "{warning:?}");
         }
         assert!(uid == 0 || !warning.unwrap_or_default().contains("--user"));
@@ -196,7 +197,7 @@ fn finds_user_by_name_and_number() {
 
 #[test]
 fn drops_privileges_before_threads_start() {
-    // The thread of this test is one.
+    // The thread of this test is the second one of the process.
     let refused = thread::spawn(|| drop(&Policy::default())).join().unwrap().unwrap_err();
     assert!(matches!(refused, PrivilegeError::Threads { threads: 2.. }), "{refused}");
 }

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use super::*;
 
-const STARTED: &str = "HUGINN_NET_TEST_SIGNALS";
+/// Environment variable that makes the child tests run.
+const IS_CHILD: &str = "HUGINN_NET_TEST_SIGNALS";
 
 fn start(test: &str) -> (Child, impl Iterator<Item = String>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([&format!("signals::tests::{test}"), "--exact", "--ignored", "--nocapture"])
-        .env(STARTED, "1")
+        .env(IS_CHILD, "1")
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -27,10 +28,10 @@ fn kill(child: &Child, signal: i32) {
 
 #[test]
 fn reports_signals_and_exits_on_second_stop() {
-    let (mut child, mut lines) = start("child_that_hangs");
+    let (mut child, mut lines) = start("child_that_prints_signals");
     assert_eq!(lines.next().as_deref(), Some("signal: nothing yet"));
     kill(&child, SIGHUP);
-    assert_eq!(lines.next().as_deref(), Some("signal: Reopen"), "though it came before anybody watched");
+    assert_eq!(lines.next().as_deref(), Some("signal: Reopen"), "sent before the signal thread started");
     for (signal, wanted) in [
         (SIGUSR1, "signal: Dump"),
         (SIGHUP, "signal: Reopen"),
@@ -51,8 +52,8 @@ fn reports_signals_and_exits_on_second_stop() {
 
 #[test]
 #[ignore = "started by another test"]
-fn child_that_hangs() {
-    if std::env::var_os(STARTED).is_none() {
+fn child_that_prints_signals() {
+    if std::env::var_os(IS_CHILD).is_none() {
         return;
     }
     let print = |text: &str| writeln!(io::stdout(), "signal: {text}").unwrap();
@@ -65,8 +66,8 @@ fn child_that_hangs() {
 
 #[test]
 fn stop_before_watch_exits_immediately() {
-    // SIGINT may be ignored, as it is by what a shell starts in the background.
-    let (mut child, mut lines) = start("child_that_never_watches");
+    // The test sends no SIGINT, because background processes of a shell ignore it.
+    let (mut child, mut lines) = start("child_that_handles_no_signal");
     assert_eq!(lines.next().as_deref(), Some("signal: nothing yet"));
     kill(&child, SIGHUP);
     kill(&child, SIGTERM);
@@ -75,17 +76,17 @@ fn stop_before_watch_exits_immediately() {
 
 #[test]
 #[ignore = "started by another test"]
-fn child_that_never_watches() {
-    if std::env::var_os(STARTED).is_none() {
+fn child_that_handles_no_signal() {
+    if std::env::var_os(IS_CHILD).is_none() {
         return;
     }
-    let _caught = PendingSignals::new().unwrap();
+    let _pending_signals = PendingSignals::new().unwrap();
     writeln!(io::stdout(), "signal: nothing yet").unwrap();
     thread::sleep(Duration::from_secs(60));
 }
 
 #[test]
-fn a_watch_that_is_dropped_ends_its_thread() {
+fn dropping_signal_thread_joins_it() {
     let (sender, receiver) = mpsc::channel::<Signal>();
     drop(PendingSignals::new().unwrap().watch(move |signal| sender.send(signal).unwrap()).unwrap());
     assert!(receiver.recv().is_err());

@@ -1,10 +1,10 @@
-//! `huginn-net db` from outside.
+//! Output and exit status of `huginn-net db`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Written for this test.
+/// A small database in the format of p0f.
 const DATABASE: &str = "\
 classes = unix
 
@@ -98,7 +98,7 @@ fn signatures() -> PathBuf {
 }
 
 #[test]
-fn match_names_file_and_line_of_built_in_entry() {
+fn match_names_file_and_line_of_builtin_entry() {
     let output = db(&["match", "4:64+0:0:1460:mss*44,7:mss,sok,ts,nop,ws:df,id+:0"]);
     let field = |name: &str| {
         let line = stdout(&output).lines().find_map(|line| line.strip_prefix(name)).unwrap();

@@ -1,4 +1,4 @@
-//! `huginn-net explain` from outside.
+//! Output and exit status of `huginn-net explain`.
 
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -20,15 +20,15 @@ fn explain(values: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_huginn-net")).args(["explain", "ja4"]).args(values).output().unwrap()
 }
 
-/// What it says on standard output, where it ends well.
-fn words(values: &[&str]) -> String {
+/// Returns the standard output of `explain ja4`, which must succeed.
+fn explanation(values: &[&str]) -> String {
     let output = explain(values);
     assert!(output.status.success(), "{values:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
 #[track_caller]
-fn says(text: &str, lines: &[&str]) {
+fn assert_has_lines(text: &str, lines: &[&str]) {
     for line in lines {
         assert!(text.lines().any(|found| found.trim_start() == *line), "no line '{line}' in\n{text}");
     }
@@ -36,8 +36,8 @@ fn says(text: &str, lines: &[&str]) {
 
 #[test]
 fn explains_each_part_of_hash() {
-    says(
-        &words(&[HASHED]),
+    assert_has_lines(
+        &explanation(&[HASHED]),
         &[
             "t             TLS over TCP",
             "13            TLS 1.3",
@@ -49,8 +49,8 @@ fn explains_each_part_of_hash() {
             "e5627efa2ab1  hash of the extensions and signature algorithms",
         ],
     );
-    says(
-        &words(&["q00i0000dt_000000000000_e3b0c44298fc"]),
+    assert_has_lines(
+        &explanation(&["q00i0000dt_000000000000_e3b0c44298fc"]),
         &[
             "q             QUIC",
             "00            a version that JA4 has no name for, such as a draft of TLS 1.3",
@@ -64,8 +64,8 @@ fn explains_each_part_of_hash() {
 
 #[test]
 fn explains_lists_by_name() {
-    let text = words(&[&raw()]);
-    says(
+    let text = explanation(&[&raw()]);
+    assert_has_lines(
         &text,
         &[
             "15 cipher suites",
@@ -78,8 +78,8 @@ fn explains_lists_by_name() {
         ],
     );
     assert!(!text.contains("Not by the definition"), "{text}");
-    says(
-        &words(&[ORIGINAL]),
+    assert_has_lines(
+        &explanation(&[ORIGINAL]),
         &[
             "16 extensions, in the order of the wire",
             "with hashes  t13d1516h2_acb858a92679_18f69afefd3d",
@@ -101,7 +101,7 @@ fn rejects_malformed_value_with_position() {
     }
 }
 
-/// What tools do to the first part.
+/// Each row has the JA4_a of the definition, the JA4_a of a deviating tool, and the explanation.
 #[test]
 fn names_deviations_of_ja4_a() {
     let with = |head: &str| HASHED.replace("t13d1516h2", head);
@@ -138,14 +138,15 @@ fn names_deviations_of_ja4_a() {
         ),
     ];
     for (definition, deviation, wanted) in rows {
-        let text = words(&[&with(definition), &with(deviation)]);
-        says(&text, &[wanted, "b  the same", "c  the same"]);
-        let turned = wanted.replace("B may", "A may").replace("B has", "A has").replace("B fills", "A fills");
-        says(&words(&[&with(deviation), &with(definition)]), &[&turned]);
+        let text = explanation(&[&with(definition), &with(deviation)]);
+        assert_has_lines(&text, &[wanted, "b  the same", "c  the same"]);
+        let swapped =
+            wanted.replace("B may", "A may").replace("B has", "A has").replace("B fills", "A fills");
+        assert_has_lines(&explanation(&[&with(deviation), &with(definition)]), &[&swapped]);
     }
 }
 
-/// Hashes that Python's `hashlib` has for what a tool that deviates hashes.
+/// Python's `hashlib` computed the hashes of the deviating lists.
 #[test]
 fn finds_list_deviations_by_recomputing_hashes() {
     let rows = [
@@ -163,12 +164,12 @@ fn finds_list_deviations_by_recomputing_hashes() {
     ];
     for (hashes, wanted) in rows {
         let hashed = format!("t13d1516h2_{hashes}");
-        says(&words(&[&raw(), &hashed]), &["a  the same", wanted]);
-        says(&words(&[&hashed, &raw()]), &[&wanted.replacen('B', "A", 1)]);
+        assert_has_lines(&explanation(&[&raw(), &hashed]), &["a  the same", wanted]);
+        assert_has_lines(&explanation(&[&hashed, &raw()]), &[&wanted.replacen('B', "A", 1)]);
     }
-    let two = words(&[&raw(), "t13d1516h2_8daaf6152771_5afd1c25efaa"]);
-    says(&two, &["B leaves server_name in the list of extensions"]);
-    says(&two, &["B has its signature algorithms sorted, not in the order of the wire"]);
+    let two = explanation(&[&raw(), "t13d1516h2_8daaf6152771_5afd1c25efaa"]);
+    assert_has_lines(&two, &["B leaves server_name in the list of extensions"]);
+    assert_has_lines(&two, &["B has its signature algorithms sorted, not in the order of the wire"]);
 }
 
 /// Issue 40 of `FoxIO-LLC/ja4-nginx-module`: OpenSSL 3.5 hides two extensions of Chrome 143 from the module.
@@ -177,8 +178,8 @@ fn finds_extensions_omitted_by_tls_library() {
     let chrome = format!(
         "t13d1516h2_{CIPHERS}_0005,000a,000b,000d,0012,0017,001b,0023,002b,002d,0033,44cd,fe0d,ff01_{ALGORITHMS}"
     );
-    says(
-        &words(&[&chrome, "t13d1514h2_8daaf6152771_bc9a4605e104"]),
+    assert_has_lines(
+        &explanation(&[&chrome, "t13d1514h2_8daaf6152771_bc9a4605e104"]),
         &[
             "a  extensions: 16 in A, 14 in B",
             "b  the cipher suites give 8daaf6152771",
@@ -189,11 +190,11 @@ fn finds_extensions_omitted_by_tls_library() {
 
 #[test]
 fn raw_form_gives_its_own_hashes() {
-    let given = ["a  the same", "b  the cipher suites give 8daaf6152771"];
-    says(&words(&[&raw(), HASHED]), &given);
-    says(&words(&[ORIGINAL, HASHED]), &given);
-    says(
-        &words(&["t13d1516h2_acb858a92679_18f69afefd3d", ORIGINAL]),
+    let expected = ["a  the same", "b  the cipher suites give 8daaf6152771"];
+    assert_has_lines(&explanation(&[&raw(), HASHED]), &expected);
+    assert_has_lines(&explanation(&[ORIGINAL, HASHED]), &expected);
+    assert_has_lines(
+        &explanation(&["t13d1516h2_acb858a92679_18f69afefd3d", ORIGINAL]),
         &["b  the cipher suites give acb858a92679 in the order of the wire"],
     );
 }
@@ -201,8 +202,8 @@ fn raw_form_gives_its_own_hashes() {
 #[test]
 fn two_lists_differ_by_number_and_by_order() {
     let fewer = raw().replace("c02b,", "").replace("4469", "44cd").replace("0403,0804", "0804,0403");
-    says(
-        &words(&[&raw(), &fewer]),
+    assert_has_lines(
+        &explanation(&[&raw(), &fewer]),
         &[
             "b  cipher suites:",
             "only in A  c02b  TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
@@ -214,44 +215,47 @@ fn two_lists_differ_by_number_and_by_order() {
         ],
     );
     let same = ["b  cipher suites: the same", "c  extensions: the same", "c  signature algorithms: the same"];
-    says(&words(&[&raw(), ORIGINAL]), &same);
+    assert_has_lines(&explanation(&[&raw(), ORIGINAL]), &same);
     let sorted = raw().replace(ALGORITHMS, "0401,0403,0501,0503,0601,0804,0805,0806");
-    says(&words(&[&raw(), &sorted]), &["B may sort them, where the order of the wire should stay"]);
+    assert_has_lines(
+        &explanation(&[&raw(), &sorted]),
+        &["B may sort them, where the order of the wire should stay"],
+    );
 }
 
 #[test]
 fn reports_values_outside_the_definition() {
     let kept = raw().replace("_002f", "_1a1a,002f").replace("_0005", "_0000,0005");
-    says(
-        &words(&[&kept]),
+    assert_has_lines(
+        &explanation(&[&kept]),
         &[
             "it keeps GREASE among its cipher suites: 1a1a",
             "it lists server_name (0000), which only the original order does",
         ],
     );
-    says(
-        &words(&[&HASHED.to_uppercase().replacen("T13D1516H2", "t13d1516h2", 1)]),
+    assert_has_lines(
+        &explanation(&[&HASHED.to_uppercase().replacen("T13D1516H2", "t13d1516h2", 1)]),
         &["it writes hexadecimal digits in upper case"],
     );
-    says(
-        &words(&[&format!("t13d1516h2_{CIPHERS}_{EXTENSIONS}_")]),
+    assert_has_lines(
+        &explanation(&[&format!("t13d1516h2_{CIPHERS}_{EXTENSIONS}_")]),
         &["it ends in an underscore, with no signature algorithms behind it"],
     );
-    says(
-        &words(&[&raw().replace("1516", "1514")]),
+    assert_has_lines(
+        &explanation(&[&raw().replace("1516", "1514")]),
         &["it counts 14 extensions where 16 are listed or implied: without server_name and ALPN"],
     );
 }
 
 #[test]
 fn explains_hash_of_empty_list() {
-    let text = words(&["t13d1500h2_8daaf6152771_000000000000", "t13d1500h2_8daaf6152771_e3b0c44298fc"]);
-    says(&text, &["b  the same", "c  the same"]);
-    let text = words(&["t13d1500h2_000000000000_e5627efa2ab1", "t13d1500h2_e3b0c44298fc_e5627efa2ab1"]);
-    says(&text, &["b  the same", "c  the same"]);
+    let text = explanation(&["t13d1500h2_8daaf6152771_000000000000", "t13d1500h2_8daaf6152771_e3b0c44298fc"]);
+    assert_has_lines(&text, &["b  the same", "c  the same"]);
+    let text = explanation(&["t13d1500h2_000000000000_e5627efa2ab1", "t13d1500h2_e3b0c44298fc_e5627efa2ab1"]);
+    assert_has_lines(&text, &["b  the same", "c  the same"]);
 }
 
-/// Some seconds of a build without optimisation; it was minutes when each combination was written out.
+/// An unoptimised build needs a few seconds. Building each combination as a string took minutes.
 #[test]
 fn long_lists_are_compared_within_time_limit() {
     let list = |len: u16, start: u16| {
@@ -259,12 +263,12 @@ fn long_lists_are_compared_within_time_limit() {
     };
     for (extensions, algorithms) in [(50, 40), (150, 150), (500, 500)] {
         let raw = format!("t13d9999h2_{}_{}_{}", list(150, 1), list(extensions, 20), list(algorithms, 0x400));
-        let begun = Instant::now();
-        let text = words(&[&raw, HASHED]);
+        let start_time = Instant::now();
+        let text = explanation(&[&raw, HASHED]);
         assert!(
-            begun.elapsed() < Duration::from_secs(30),
+            start_time.elapsed() < Duration::from_secs(30),
             "{extensions}, {algorithms}: {:?}",
-            begun.elapsed()
+            start_time.elapsed()
         );
         assert!(text.contains("do not give e5627efa2ab1"), "{text}");
     }

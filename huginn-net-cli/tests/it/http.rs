@@ -1,4 +1,4 @@
-//! What the program writes of HTTP, to the letter. The p0f lines are those of p0f 3.09b with the same database.
+//! Exact output of HTTP events. p0f 3.09b prints the same p0f lines with the same database.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::captures;
 
-/// Linux by TCP, and a curl that is said to run on Windows alone.
+/// A database with Linux as a TCP signature, and curl as software that only Windows runs.
 const DATABASE: &str = "\
 classes = unix,win
 
@@ -21,7 +21,7 @@ sys = Windows
 sig = *:Host,User-Agent,Accept=[*/*]:Connection:curl
 ";
 
-/// What `huginn-net pcap` with that database writes of a capture.
+/// Runs `huginn-net pcap` with that database on a capture.
 fn stdout(capture: &str, args: &[&str]) -> String {
     let database = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("http-{capture}-{}.fp", args[1]));
     fs::write(&database, DATABASE).unwrap();
@@ -35,7 +35,7 @@ fn stdout(capture: &str, args: &[&str]) -> String {
 fn json_of_http1() {
     let all = stdout("curl-nginx.pcap", &["--format", "json", "--protocols", "tcp,http"]);
     let lines: Vec<&str> = all.lines().filter(|line| line.contains(r#""event":"http_"#)).collect();
-    assert_eq!(lines.len(), 8, "every exchange of the connections, also of the one with two");
+    assert_eq!(lines.len(), 8, "a keep-alive connection has two exchanges");
     assert_eq!(
         lines[0],
         r#"{"ts":"2026-11-21T05:22:25.222519Z","event":"http_request","client":{"ip":"192.0.2.1","port":60544},"server":{"ip":"192.0.2.2","port":80},"subject":"client","community_id":"1:+Qre89rzFqovaQWtcKiJ+RIv3XY=","version":"1.1","exchange":0,"method":"GET","host":"www.example.test","path":"/","user_agent":"curl/7.88.1","language":null,"sig":"1:Host,User-Agent,Accept=[*/*]:Connection,Accept-Encoding,Accept-Language,Accept-Charset,Keep-Alive:curl/7.88.1","label":{"class":"!","name":"curl","flavor":"7 or newer","generic":false},"params":"none","claimed_os":null,"os_agrees":false}"#
@@ -76,7 +76,7 @@ fn p0f_format_has_first_exchange_only() {
 }
 
 #[test]
-fn human_format() {
+fn human_format_has_blocks() {
     let all = stdout("curl-nginx.pcap", &["-c", "4", "--protocols", "tcp,http"]);
     let (_, request) = all.split_once("HTTP request").unwrap();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! `huginn-net interfaces` from outside. Every Linux machine has the interface `lo`.
+//! Output of `huginn-net interfaces`. Every Linux machine has the interface `lo`.
 
 use std::process::Command;
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::stat::Mode;
 
-/// The exit status and what is said of it.
+/// Returns the exit status and standard error of `huginn-net live`.
 fn live(args: &[&str]) -> (i32, String) {
     let program = env!("CARGO_BIN_EXE_huginn-net");
     let output = Command::new(program).arg("live").args(args).output().unwrap();
@@ -37,8 +37,8 @@ fn wrong_usage_exits_with_2_and_names_option() {
         (&["-i", "lo", "--p0f-socket", "../x", "--hosts-file", "../x"], "--hosts-file and --p0f-socket"),
         (&["-i", "lo", "--filter", "tcp", "tcp"], "cannot be used with"),
     ] {
-        let (status, said) = live(args);
-        assert!(status == 2 && said.contains(named), "{args:?}: {status}, {said}");
+        let (status, stderr) = live(args);
+        assert!(status == 2 && stderr.contains(named), "{args:?}: {status}, {stderr}");
     }
 }
 
@@ -46,8 +46,8 @@ fn wrong_usage_exits_with_2_and_names_option() {
 #[test]
 fn filter_without_libpcap_names_the_build_option() {
     for args in [&["-i", "lo", "tcp", "port", "80"][..], &["-i", "lo", "--backend", "libpcap"]] {
-        let (status, said) = live(args);
-        assert!(status == 2 && said.contains("--features libpcap"), "{args:?}: {status}, {said}");
+        let (status, stderr) = live(args);
+        assert!(status == 2 && stderr.contains("--features libpcap"), "{args:?}: {status}, {stderr}");
     }
 }
 
@@ -55,44 +55,44 @@ fn filter_without_libpcap_names_the_build_option() {
 #[test]
 fn invalid_filter_expression_is_named() {
     for backend in ["packet", "libpcap"] {
-        let (status, said) = live(&["-i", "lo", "--backend", backend, "tcp", "prot", "80"]);
+        let (status, stderr) = live(&["-i", "lo", "--backend", backend, "tcp", "prot", "80"]);
         // Without privileges libpcap reports the missing permission first.
         assert!(
-            status == 2 && said.contains("tcp prot 80") || status == 1 && said.contains("setcap"),
-            "{said}"
+            status == 2 && stderr.contains("tcp prot 80") || status == 1 && stderr.contains("setcap"),
+            "{stderr}"
         );
     }
 }
 
-/// A watch of the loopback interface.
-fn watch(args: &[&str], prepare: impl FnOnce(&mut Command)) -> Child {
+/// Starts `huginn-net live` on the loopback interface.
+fn start_live(args: &[&str], prepare: impl FnOnce(&mut Command)) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
     command.args(["live", "-i", "lo", "--format", "json", "--port", "9"]).args(args);
     prepare(&mut command);
     command.spawn().unwrap()
 }
 
-/// Has a connection begun, which nobody accepts, until this is so.
+/// Sends SYNs to a closed port until the condition holds; panics after 20 seconds.
 fn connect_until(mut done: impl FnMut() -> bool) {
-    let began = Instant::now();
+    let start_time = Instant::now();
     while !done() {
-        assert!(began.elapsed() < Duration::from_secs(20));
+        assert!(start_time.elapsed() < Duration::from_secs(20));
         let _ = TcpStream::connect("127.0.0.1:9");
         thread::sleep(Duration::from_millis(50));
     }
 }
 
-/// Ends it as a service is ended; how and after how long it did.
-fn end(child: &mut Child) -> (ExitStatus, Duration) {
-    let began = Instant::now();
+/// Sends SIGTERM, as a service manager does. Returns the exit status and the time until exit.
+fn terminate(child: &mut Child) -> (ExitStatus, Duration) {
+    let start_time = Instant::now();
     assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
     loop {
         if let Some(status) = child.try_wait().unwrap() {
-            return (status, began.elapsed());
+            return (status, start_time.elapsed());
         }
-        if began.elapsed() > Duration::from_secs(15) {
+        if start_time.elapsed() > Duration::from_secs(15) {
             child.kill().unwrap();
-            return (child.wait().unwrap(), began.elapsed());
+            return (child.wait().unwrap(), start_time.elapsed());
         }
         thread::sleep(Duration::from_millis(10));
     }
@@ -108,17 +108,17 @@ fn unread_standard_error_never_blocks() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("events.json");
     let (_reader, mut writer) = pipe().unwrap();
-    // All that a pipe takes.
+    // Fill the pipe: its capacity is 64 KiB.
     writer.write_all(&[b'\n'; 1 << 16]).unwrap();
     let args = ["-o", file.to_str().unwrap(), "--no-sandbox", "-v", "--stats-interval", "1s"];
-    let mut child = watch(&args, |command| _ = command.stderr(writer));
+    let mut child = start_live(&args, |command| _ = command.stderr(writer));
     connect_until(|| lines(&file) > 0);
     assert!(Command::new("kill").args(["-USR1", &child.id().to_string()]).status().unwrap().success());
     thread::sleep(Duration::from_secs(2));
     let before = lines(&file);
     connect_until(|| lines(&file) > before);
-    let (status, took) = end(&mut child);
-    assert!(status.success() && took < Duration::from_secs(4), "{status}, {took:?}");
+    let (status, elapsed) = terminate(&mut child);
+    assert!(status.success() && elapsed < Duration::from_secs(4), "{status}, {elapsed:?}");
 }
 
 #[test]
@@ -127,12 +127,12 @@ fn named_pipe_accepts_new_reader_after_loss() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pipe");
     nix::unistd::mkfifo(&path, Mode::S_IRWXU).unwrap();
-    let mut child = watch(&["-o", path.to_str().unwrap(), "-q"], |_| {});
+    let mut child = start_live(&["-o", path.to_str().unwrap(), "-q"], |_| {});
     for _ in 0..2 {
         let reader = thread::spawn({
             let path = path.clone();
             move || {
-                // The reader before may have taken the beginning of the first.
+                // The previous reader may have consumed the start of the first line.
                 BufReader::new(File::open(path).unwrap()).lines().nth(1).unwrap().unwrap()
             }
         });
@@ -142,22 +142,23 @@ fn named_pipe_accepts_new_reader_after_loss() {
     }
     let _ = TcpStream::connect("127.0.0.1:9");
     thread::sleep(Duration::from_millis(500));
-    let (status, took) = end(&mut child);
-    assert_eq!(status.code(), Some(1), "events were left");
-    assert!(took < Duration::from_secs(4), "{took:?}");
+    let (status, elapsed) = terminate(&mut child);
+    assert_eq!(status.code(), Some(1), "events remain unwritten");
+    assert!(elapsed < Duration::from_secs(4), "{elapsed:?}");
 }
 
 #[test]
 #[ignore = "needs root"]
-fn standard_output_has_names() {
+fn standard_output_has_two_names() {
     for name in ["-", "/dev/stdout"] {
-        // A file, which could be opened by that name.
+        // Standard output is a file, so opening /dev/stdout would succeed.
         let file = tempfile::tempfile().unwrap();
-        let mut child = watch(&["-o", name, "-q"], |command| _ = command.stdout(file.try_clone().unwrap()));
+        let mut child =
+            start_live(&["-o", name, "-q"], |command| _ = command.stdout(file.try_clone().unwrap()));
         connect_until(|| file.metadata().unwrap().len() > 0);
-        assert!(end(&mut child).0.success());
-        let mut child = watch(&["-o", name, "-q", "--rotate-size", "1M"], |_| {});
-        assert_eq!(child.wait().unwrap().code(), Some(1), "it cannot be rotated");
+        assert!(terminate(&mut child).0.success());
+        let mut child = start_live(&["-o", name, "-q", "--rotate-size", "1M"], |_| {});
+        assert_eq!(child.wait().unwrap().code(), Some(1), "standard output cannot be rotated");
     }
 }
 
@@ -167,10 +168,10 @@ fn start_without_reader_can_be_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pipe");
     nix::unistd::mkfifo(&path, Mode::S_IRWXU).unwrap();
-    let mut child = watch(&["-o", path.to_str().unwrap(), "-q"], |_| {});
+    let mut child = start_live(&["-o", path.to_str().unwrap(), "-q"], |_| {});
     thread::sleep(Duration::from_millis(300));
-    let (_, took) = end(&mut child);
-    assert!(took < Duration::from_secs(4), "{took:?}");
+    let (_, elapsed) = terminate(&mut child);
+    assert!(elapsed < Duration::from_secs(4), "{elapsed:?}");
 }
 
 #[test]
@@ -179,12 +180,12 @@ fn writes_all_hosts_while_capture_continues() {
     let folder = tempfile::tempdir().unwrap();
     let (file, hosts) = (folder.path().join("events.json"), folder.path().join("hosts.json"));
     let mut child =
-        watch(&["-o", file.to_str().unwrap(), "-q", "--hosts-file", hosts.to_str().unwrap()], |_| {});
+        start_live(&["-o", file.to_str().unwrap(), "-q", "--hosts-file", hosts.to_str().unwrap()], |_| {});
     connect_until(|| lines(&file) > 0);
     for _ in 0..3 {
         assert!(Command::new("kill").args(["-USR1", &child.id().to_string()]).status().unwrap().success());
     }
     connect_until(|| lines(&hosts) > 0);
     assert!(fs::read_to_string(&hosts).unwrap().contains("127.0.0.1"));
-    assert!(end(&mut child).0.success());
+    assert!(terminate(&mut child).0.success());
 }

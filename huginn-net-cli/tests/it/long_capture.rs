@@ -1,13 +1,13 @@
-//! A capture of so many packets that workers begin.
+//! A capture with enough packets to start worker threads.
 
 use std::fs;
 
 use crate::captures;
 
-/// Length of a file's header, with magic number and link type.
+/// Length of the pcap file header, in bytes.
 const HEADER_LEN: usize = 24;
 
-/// The packets of these captures over and over, some 1 MiB.
+/// Writes the packets of these captures repeatedly, until the file has more than 1 MiB.
 pub(crate) fn write(path: &str, names: &[&str]) {
     let captures: Vec<_> = names.iter().map(|name| fs::read(captures::path(name)).unwrap()).collect();
     let header = &captures[0][..HEADER_LEN];

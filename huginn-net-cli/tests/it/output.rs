@@ -1,5 +1,5 @@
-//! Exact output of `huginn-net pcap`. Labels and signatures are those of the goldens of p0f, Community IDs those
-//! of the reference implementation (the Python package `communityid` 1.5).
+//! Exact output of `huginn-net pcap`. p0f 3.09b printed the labels and signatures; the reference implementation (the
+//! Python package `communityid` 1.5) computed the Community IDs.
 
 use std::fs;
 use std::path::Path;
@@ -97,7 +97,7 @@ fn reports_answers_to_tools_except_in_p0f_format() {
 
 #[test]
 fn flow_state_does_not_outlive_a_file() {
-    // The file header and the first two records: a handshake without its end.
+    // Keep the file header and the first two records: SYN and SYN+ACK.
     let complete = fs::read(capture("curl-nginx.pcap")).unwrap();
     let record = |at: usize| 16 + u32::from_le_bytes(complete[at + 8..at + 12].try_into().unwrap()) as usize;
     let end = 24 + record(24);
@@ -109,7 +109,7 @@ fn flow_state_does_not_outlive_a_file() {
     assert_eq!(
         stdout(&["--format", "json", "-c", "3", &path, &path]).lines().count(),
         6,
-        "packets of all files"
+        "-c counts the packets of all files"
     );
 }
 
@@ -120,7 +120,7 @@ fn options_select_output() {
     let counters = |args: &[&str]| -> serde_json::Value {
         serde_json::from_slice(&run(&[&["--stats", "-o", "/dev/null"], args].concat()).stderr).unwrap()
     };
-    // Offload leaves the checksums of these packets to a network card that is not there.
+    // Checksum offload left these checksums to a virtual network card, which does not compute them.
     assert!(counters(&["--checksums", &path])["decode"]["bad_transport_checksum"].as_u64().unwrap() > 0);
     assert_eq!(counters(&[&path])["decode"]["bad_transport_checksum"], 0);
     let verbose = run(&["-v", &path]);

@@ -1,4 +1,4 @@
-//! The program from outside: output, exit status, and what it says of bad input.
+//! Output, exit status and error messages of the program.
 
 use std::fs;
 use std::io::Write;
@@ -17,7 +17,7 @@ fn capture(name: &str) -> String {
     captures::path(name).display().to_string()
 }
 
-/// A path of this test's own.
+/// Returns a path in the scratch folder of this module.
 fn scratch(name: &str) -> String {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("program");
     fs::create_dir_all(&folder).unwrap();
@@ -44,7 +44,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// The events of a run that must succeed, as JSON.
+/// Returns the JSON events of a run, which must succeed without messages.
 fn events(args: &[&str]) -> Vec<serde_json::Value> {
     let output = run(&[&["pcap", "--format", "json"], args].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -52,8 +52,8 @@ fn events(args: &[&str]) -> Vec<serde_json::Value> {
     text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// A run that must fail with this status and one line that holds this.
-fn fails(args: &[&str], status: i32, wanted: &str) -> Output {
+/// Checks that a run assert_fails with this status and this text on standard error (one line, except for usage errors).
+fn assert_fails(args: &[&str], status: i32, wanted: &str) -> Output {
     let output = run(args);
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(status), "{args:?}: {stderr}");
@@ -149,11 +149,11 @@ fn output_equals_for_any_worker_count() {
         }
     }
     args.push("/nonexistent.pcap");
-    fails(&[&args[..], &["-w", "2"]].concat(), 1, "/nonexistent.pcap: cannot be opened");
-    fails(&["pcap", "-w", "0", &files[0]], 2, "expected a number of at least 1, or 'auto'");
+    assert_fails(&[&args[..], &["-w", "2"]].concat(), 1, "/nonexistent.pcap: cannot be opened");
+    assert_fails(&["pcap", "-w", "0", &files[0]], 2, "expected a number of at least 1, or 'auto'");
 }
 
-/// Workers begin after some 2,000 packets.
+/// The worker threads start after about 2,000 packets.
 #[test]
 fn output_is_independent_of_worker_count() {
     let path = scratch("long.pcap");
@@ -176,7 +176,7 @@ fn output_is_independent_of_worker_count() {
     let mut piped = piped.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = piped.stdin.take().unwrap();
     let writer = thread::spawn(move || stdin.write_all(&complete));
-    assert!(piped.wait_with_output().unwrap().stdout == want.stdout, "of a pipe");
+    assert!(piped.wait_with_output().unwrap().stdout == want.stdout, "piped input");
     writer.join().unwrap().unwrap();
 }
 
@@ -197,11 +197,11 @@ fn output_option_writes_events_to_file() {
     let output = run(&["pcap", "--format", "json", "-o", &out, &path]);
     assert!(output.status.success() && output.stdout.is_empty());
     assert_eq!(fs::read(&out).unwrap(), run(&["pcap", "--format", "json", &path]).stdout);
-    fails(&["pcap", "-o", "/nonexistent/events", &path], USAGE, "/nonexistent/events: ");
+    assert_fails(&["pcap", "-o", "/nonexistent/events", &path], USAGE, "/nonexistent/events: ");
 }
 
 #[test]
-fn colour_is_for_terminals() {
+fn colour_requires_terminal() {
     let path = capture("curl-nginx.pcap");
     assert!(!run(&["pcap", &path]).stdout.contains(&0x1b));
     let forced = program(&["pcap", &path]).env("CLICOLOR_FORCE", "1").output().unwrap();
@@ -227,17 +227,21 @@ fn closed_pipe_exits_quietly() {
 #[test]
 fn names_kind_of_non_capture_file() {
     let folder = captures::folder().display().to_string();
-    fails(&["pcap", &folder], FAILED, "is a directory");
-    fails(&["pcap", &scratch_file("empty.pcap", b"")], FAILED, "empty.pcap: ");
-    fails(&["pcap", &scratch_file("text.pcap", b"Hello, this is no capture.\n")], FAILED, "text.pcap: ");
-    fails(&["pcap", &scratch("missing.pcap")], FAILED, "missing.pcap: ");
+    assert_fails(&["pcap", &folder], FAILED, "is a directory");
+    assert_fails(&["pcap", &scratch_file("empty.pcap", b"")], FAILED, "empty.pcap: ");
+    assert_fails(
+        &["pcap", &scratch_file("text.pcap", b"Hello, this is no capture.\n")],
+        FAILED,
+        "text.pcap: ",
+    );
+    assert_fails(&["pcap", &scratch("missing.pcap")], FAILED, "missing.pcap: ");
 }
 
 #[test]
 fn damaged_capture_yields_events_then_error() {
     let complete = fs::read(capture("curl-nginx.pcap")).unwrap();
     let path = scratch_file("cut.pcap", &complete[..complete.len() - 1]);
-    let output = fails(&["pcap", "--format", "json", &path], FAILED, "cut.pcap: packet ");
+    let output = assert_fails(&["pcap", "--format", "json", &path], FAILED, "cut.pcap: packet ");
     assert!(text(&output.stderr).contains(" byte "), "{}", text(&output.stderr));
     assert_eq!(text(&output.stdout).lines().count(), events(&[&capture("curl-nginx.pcap")]).len());
 
@@ -247,29 +251,29 @@ fn damaged_capture_yields_events_then_error() {
     pcapng.extend([28, 0, 0, 0]);
     pcapng.extend([6, 0, 0, 0, 0xfc, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
     let path = scratch_file("absurd.pcapng", &pcapng);
-    fails(&["pcap", &path], FAILED, "byte 28");
+    assert_fails(&["pcap", &path], FAILED, "byte 28");
 }
 
 #[test]
 fn continues_after_damaged_file() {
     let (bad, good) = (scratch_file("bad.pcap", b"x"), capture("curl-nginx.pcap"));
-    let output = fails(&["pcap", "--format", "json", &bad, &good], FAILED, "bad.pcap: ");
+    let output = assert_fails(&["pcap", "--format", "json", &bad, &good], FAILED, "bad.pcap: ");
     assert!(!output.stdout.is_empty());
 }
 
 #[test]
 fn wrong_usage_exits_with_2() {
     let path = capture("curl-nginx.pcap");
-    fails(&[], USAGE, "Usage");
-    fails(&["pcap"], USAGE, "FILE");
-    fails(&["pcap", "--net", "10.0.0.0/64", &path], USAGE, "10.0.0.0/64");
-    fails(&["pcap", "--port", "65536", &path], USAGE, "65536");
+    assert_fails(&[], USAGE, "Usage");
+    assert_fails(&["pcap"], USAGE, "FILE");
+    assert_fails(&["pcap", "--net", "10.0.0.0/64", &path], USAGE, "10.0.0.0/64");
+    assert_fails(&["pcap", "--port", "65536", &path], USAGE, "65536");
     let db = scratch_file(
         "wrong.fp",
         b"classes = unix\n[tcp:request]\nlabel = s:unix:X:\nsig = *:64:0:*:mss*x,0:mss::0\n",
     );
-    fails(&["pcap", "--db", &db, &path], USAGE, "line 4, column ");
-    fails(&["pcap", "--db", &scratch("missing.fp"), &path], USAGE, "missing.fp: ");
+    assert_fails(&["pcap", "--db", &db, &path], USAGE, "line 4, column ");
+    assert_fails(&["pcap", "--db", &scratch("missing.fp"), &path], USAGE, "missing.fp: ");
 }
 
 #[cfg(feature = "libpcap")]
@@ -279,11 +283,15 @@ fn filter_expressions_select_packets() {
     let all = events(&[&path]).len();
     assert_eq!(events(&["--filter", "tcp port 80", &path]).len(), all);
     assert_eq!(events(&["--filter", "udp", &path]).len(), 0);
-    fails(&["pcap", "--filter", "tcp prot 80", &path], USAGE, "tcp prot 80");
+    assert_fails(&["pcap", "--filter", "tcp prot 80", &path], USAGE, "tcp prot 80");
 }
 
 #[cfg(not(feature = "libpcap"))]
 #[test]
 fn filter_without_libpcap_names_missing_feature() {
-    fails(&["pcap", "--filter", "tcp port 80", &capture("curl-nginx.pcap")], USAGE, "--features libpcap");
+    assert_fails(
+        &["pcap", "--filter", "tcp port 80", &capture("curl-nginx.pcap")],
+        USAGE,
+        "--features libpcap",
+    );
 }

@@ -1,17 +1,17 @@
-//! What the program writes of SSH.
+//! Exact output of SSH events.
 
 use std::process::Command;
 
 use crate::captures;
 
-/// What `huginn-net pcap` writes of a capture.
+/// Runs `huginn-net pcap` on a capture.
 fn stdout(capture: &str, args: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
     command.arg("pcap").args(args).env_remove("CLICOLOR_FORCE");
     String::from_utf8(command.arg(captures::path(capture)).output().unwrap().stdout).unwrap()
 }
 
-/// The fields of SSH of each event, with what comes before them left out.
+/// Returns the name and the SSH fields of each event, without the common fields.
 fn json(capture: &str) -> Vec<String> {
     let lines = stdout(capture, &["--format", "json", "--protocols", "ssh"]);
     let fields = |line: &str| {

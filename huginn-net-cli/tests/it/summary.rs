@@ -72,7 +72,7 @@ fn host_is_one_event_with_all_fields() {
     ] {
         assert!(client.contains_key(field), "{field} is missing");
     }
-    assert_eq!(client.len(), 24, "neither tunnel nor file");
+    assert_eq!(client.len(), 24, "the event has no tunnel and no file");
     assert_eq!((&client["event"], &client["ts"]), (&"host".into(), &client["last_seen"]));
     assert_eq!((&client["link"], &client["mtu"]), (&"Ethernet".into(), &1500.into()));
     assert_eq!((&client["shared"], &client["uptime"]), (&true.into(), &serde_json::Value::Null));
@@ -92,7 +92,7 @@ fn human_summary_is_table_with_sentences() {
     let sentence = "  TCP says Linux, User-Agent says Windows, 4 times: NAT, proxy or a lie";
     assert!(table.lines().any(|line| line == sentence), "{table}");
     assert!(table.lines().all(|line| line.chars().count() <= 120), "{table}");
-    assert!(!table.contains("TLS client"), "a column that is empty is left out");
+    assert!(!table.contains("TLS client"), "an empty column is omitted");
 }
 
 #[test]

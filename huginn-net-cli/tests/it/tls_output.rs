@@ -1,5 +1,5 @@
-//! What the program writes of TLS, to the letter. The fingerprints of the captures are those of their goldens, server
-//! names, ALPN, ciphers and the hashes of JA3 and JA3S those that tshark 4.0.17 shows.
+//! Exact output of TLS events. The goldens of the captures have the same fingerprints; tshark 4.0.17 shows the same
+//! server names, ALPN, ciphers, JA3 and JA3S hashes.
 
 use std::fs;
 use std::path::Path;
@@ -80,7 +80,7 @@ ClientHello  192.0.2.1:43276 -> 192.0.2.2:443  2026-11-21T07:43:59.028034000Z
     assert!(blocks.contains("\n  ech        encrypted hello, or GREASE\n"), "{blocks}");
 }
 
-/// Bytes behind their length in two bytes.
+/// Prefixes the bytes with their length in two bytes.
 fn prefixed(bytes: &[u8]) -> Vec<u8> {
     [&u16::try_from(bytes.len()).unwrap().to_be_bytes(), bytes].concat()
 }
@@ -89,11 +89,11 @@ fn extension(kind: u8, data: &[u8]) -> Vec<u8> {
     [&[0, kind][..], &prefixed(data)].concat()
 }
 
-/// A capture of one IPv4 packet: a segment with a ClientHello with this block of extensions, of which as many bytes are
-/// announced as there are and `more`.
-fn capture_of_hello(name: &str, extensions: &[u8], more: u8) -> String {
+/// Writes a capture of one IPv4 packet with a ClientHello and returns its path. The length field of the extension block
+/// is `excess` bytes too large.
+fn capture_of_hello(name: &str, extensions: &[u8], excess: u8) -> String {
     let mut block = prefixed(extensions);
-    *block.get_mut(1).unwrap() += more;
+    *block.get_mut(1).unwrap() += excess;
     let body = [&[3, 3][..], &[7; 32], &[0, 0, 2, 0x13, 1, 1, 0], &block].concat();
     let message = [&[1, 0][..], &prefixed(&body)].concat();
     let record = [&[22, 3, 1][..], &prefixed(&message)].concat();
@@ -113,7 +113,7 @@ fn capture_of_hello(name: &str, extensions: &[u8], more: u8) -> String {
     path
 }
 
-/// The hashes are those of `1301`, `0000,0010` and `771,4865,0-16,,`, from coreutils.
+/// The hashes of `1301`, `0000,0010` and `771,4865,0-16,,` come from coreutils.
 #[test]
 fn non_utf8_bytes_are_escaped() {
     let odd = b"\xc3(\"\\x41\0\x1b[2J\x7f";
@@ -143,7 +143,7 @@ fn stats_count_tls_events() {
     let nothing = serde_json::json!({"malformed": 0, "given_up": 0});
     let path = capture_of_hello("good.pcap", &extension(23, b""), 0);
     assert_eq!(of(&counters(&path)), (hellos(1, 0, 0), nothing.clone()));
-    let path = capture_of_hello("lies.pcap", &extension(23, b""), 9);
+    let path = capture_of_hello("wrong-length.pcap", &extension(23, b""), 9);
     assert_eq!(of(&counters(&path)), (hellos(1, 0, 1), nothing.clone()));
     let (found, search) = of(&counters(&capture("tls-hello-retry.pcap")));
     assert_eq!((found, search), (hellos(11, 11, 0), nothing));

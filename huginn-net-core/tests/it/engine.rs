@@ -23,11 +23,11 @@ fn syn(seq: u32) -> Vec<u8> {
     tcp(CLIENT, SERVER, TcpFlags::SYN, seq, b"")
 }
 
-fn client_says(payload: &[u8]) -> Vec<u8> {
+fn client_data(payload: &[u8]) -> Vec<u8> {
     tcp(CLIENT, SERVER, TcpFlags::ACK, 1, payload)
 }
 
-fn server_says(payload: &[u8]) -> Vec<u8> {
+fn server_data(payload: &[u8]) -> Vec<u8> {
     tcp(SERVER, CLIENT, TcpFlags::ACK, 1, payload)
 }
 
@@ -162,7 +162,7 @@ impl Protocol for Both {
 
 #[test]
 fn both_directions_share_one_flow() {
-    let events = run::<Numbers>(&[(0, syn(1)), (0, server_says(b"")), (0, client_says(b"x"))]);
+    let events = run::<Numbers>(&[(0, syn(1)), (0, server_data(b"")), (0, client_data(b"x"))]);
     assert_eq!(events, [(Side::Client, 1), (Side::Server, 2), (Side::Client, 3)]);
 }
 
@@ -179,33 +179,37 @@ fn syn_restarts_flow_unless_retransmitted() {
         let end = tcp(SERVER, CLIENT, end, 1, b"");
         assert_eq!(numbers(&[(0, syn(1)), (0, end), (1, syn(1))]), [1, 2, 1], "after the end");
     }
-    let nonsense = tcp(SERVER, CLIENT, TcpFlags::RST | TcpFlags::FIN, 1, b"");
-    assert_eq!(numbers(&[(0, syn(1)), (0, nonsense), (1, syn(1))]), [1, 2, 3], "no end");
+    let contradictory = tcp(SERVER, CLIENT, TcpFlags::RST | TcpFlags::FIN, 1, b"");
+    assert_eq!(
+        numbers(&[(0, syn(1)), (0, contradictory), (1, syn(1))]),
+        [1, 2, 3],
+        "contradictory flags do not end the flow"
+    );
 }
 
 #[test]
 fn flow_expires_after_idle_timeout() {
-    let after_timeout = run::<Numbers>(&[(0, syn(1)), (301, client_says(b""))]);
+    let after_timeout = run::<Numbers>(&[(0, syn(1)), (301, client_data(b""))]);
     assert_eq!(after_timeout, [(Side::Client, 1)]);
-    let kept = run::<Numbers>(&[(0, syn(1)), (300, client_says(b"")), (600, client_says(b""))]);
+    let kept = run::<Numbers>(&[(0, syn(1)), (300, client_data(b"")), (600, client_data(b""))]);
     assert_eq!(kept.len(), 3);
 }
 
 #[test]
 fn done_protocol_sees_next_connection_only() {
     let events = run::<FirstByte>(&[
-        (0, client_says(b"a")),
-        (0, client_says(b"b")),
-        (0, server_says(b"c")),
+        (0, client_data(b"a")),
+        (0, client_data(b"b")),
+        (0, server_data(b"c")),
         (0, syn(7)),
-        (0, client_says(b"d")),
+        (0, client_data(b"d")),
     ]);
     assert_eq!(events, [(Side::Client, b'a'), (Side::Client, b'd')]);
 }
 
 #[test]
 fn protocol_decides_sides_of_midstream_flow() {
-    let packets = [server_says(b"S")];
+    let packets = [server_data(b"S")];
     let mut events: Vec<Event<u8>> = Vec::new();
     let mut analyzer = Analyzer::<FirstByte>::builder().build();
     analyzer.analyze(Frames::new(packets.iter().map(|packet| frame(0, packet))), &mut events).unwrap();
@@ -220,7 +224,7 @@ fn protocol_decides_sides_of_midstream_flow() {
 
 #[test]
 fn two_protocols_share_one_flow_table() {
-    let events = run::<Both>(&[(0, syn(1)), (0, server_says(b"S")), (0, client_says(b"x"))]);
+    let events = run::<Both>(&[(0, syn(1)), (0, server_data(b"S")), (0, client_data(b"x"))]);
     let kinds: Vec<Either> = events.into_iter().map(|(_, kind)| kind).collect();
     assert_eq!(kinds, [Either::Number(1), Either::Number(2), Either::Byte(b'S'), Either::Number(3)]);
 }
@@ -228,7 +232,7 @@ fn two_protocols_share_one_flow_table() {
 #[test]
 fn filter_passes_both_directions_or_neither() {
     let other = tcp(CLIENT, ([192, 0, 2, 2], 81), TcpFlags::SYN, 1, b"");
-    let packets = [syn(1), server_says(b""), other];
+    let packets = [syn(1), server_data(b""), other];
     let seen = |filter: Filter| {
         let mut analyzer = Analyzer::<Numbers>::builder().filter(filter).build();
         let mut events: Vec<Event<u32>> = Vec::new();

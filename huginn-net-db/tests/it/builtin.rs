@@ -1,4 +1,4 @@
-//! The built-in database.
+//! Text, lints and source lines of the built-in database.
 
 #![allow(clippy::arithmetic_side_effects, clippy::unwrap_used, reason = "a test may panic")]
 
@@ -23,7 +23,7 @@ fn text_concatenates_files_by_name() {
 }
 
 #[test]
-fn parses_without_error_or_remark() {
+fn parses_without_error_or_lint() {
     let database = Database::parse(Database::builtin_text()).unwrap();
     assert_eq!(database.lint(), []);
     assert_eq!(database.stats(), Database::builtin().stats());

@@ -1,4 +1,4 @@
-//! Remarks on files that can be read.
+//! Lints of valid signature files.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -73,7 +73,7 @@ fn lints_contradictory_signatures() {
     ] {
         let file = format!("classes = unix\n[tcp:{section}]\nlabel = s:unix:A:\nsig = {sig}\n");
         let want: Vec<String> =
-            want.iter().map(|what| format!("line 4: no packet can match this signature: {what}")).collect();
+            want.iter().map(|reason| format!("line 4: no packet can match this signature: {reason}")).collect();
         assert_eq!(lints(&file), want, "{sig}");
     }
 }

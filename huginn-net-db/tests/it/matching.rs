@@ -1,4 +1,4 @@
-//! What signatures are matched with, against what p0f 3.09b made of the same packets and the same database.
+//! Matches of TCP signatures, compared with those of p0f 3.09b for the same packets and database.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
 
@@ -43,7 +43,7 @@ fn printed_name(found: Option<&TcpMatch>) -> String {
 
 #[test]
 fn dropped_fuzzy_match_keeps_guessed_distance() {
-    // p0f 3.09b prints a distance of 0 here, which it has never computed.
+    // p0f 3.09b prints a distance of 0 here, because it does not compute the distance.
     let signature: TcpSignature = "4:66+?:0:1002:65535,0:mss:df:0".parse().unwrap();
     assert_eq!(database().match_syn(&signature), None);
     assert_eq!(Distance::guess(&signature).to_string(), "62");
@@ -52,7 +52,7 @@ fn dropped_fuzzy_match_keeps_guessed_distance() {
 
 #[test]
 fn random_ttl_still_compares_ip_options() {
-    // p0f 3.09b reads the `4` behind `64-:` as 0.
+    // p0f 3.09b reads the `4` after `64-:` as 0.
     let database: Database =
         "classes = unix\n[tcp:request]\nlabel = s:unix:A:\nsig = *:64-:4:*:*,0:mss:df:0\n".parse().unwrap();
     let matches = |raw_sig: &str| database.match_syn(&raw_sig.parse().unwrap()).is_some();

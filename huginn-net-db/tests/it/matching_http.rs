@@ -1,4 +1,4 @@
-//! What HTTP signatures are matched with, against what p0f 3.09b made of the same heads and the same database.
+//! Matches of HTTP signatures, compared with those of p0f 3.09b for the same heads and database.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test may panic")]
 
@@ -39,17 +39,17 @@ fn matches_agree_with_p0f() {
     assert!(count > 100);
 }
 
-/// The headers that a table has as lines.
+/// Parses the headers of a table row; a literal `\n` separates them.
 fn headers(lines: &str) -> Headers {
     let fields = lines.split("\\n").map(|line| {
         let (name, value) = line.split_once(':').unwrap();
-        (name, unescaped(value))
+        (name, unescape(value))
     });
     fields.collect()
 }
 
-/// `\xNN` is a byte.
-fn unescaped(text: &str) -> Vec<u8> {
+/// Decodes `\xNN` escapes.
+fn unescape(text: &str) -> Vec<u8> {
     let mut parts = text.split("\\x");
     let mut bytes = parts.next().unwrap().as_bytes().to_vec();
     for part in parts {
@@ -103,7 +103,8 @@ fn first_signature_without_forbidden_header_matches() {
 
 #[test]
 fn contains_names_of_all_signatures() {
-    // As p0f: values of the names of either section, and of absent headers, are cut at a bar.
+    // Like p0f, raw signatures truncate the values of these headers at a bar. The names come from both sections and
+    // include headers that must be absent.
     let database = database();
     for name in ["V", "O", "X", "VC", "VB", "Last-Modified"] {
         assert!(database.contains_header_name(name.as_bytes()), "{name}");
@@ -132,11 +133,11 @@ proptest! {
         values in prop::collection::vec(prop::option::of("[a-c]{1,2}"), 6),
         fillers in prop::collection::vec(any::<bool>(), 6),
     ) {
-        let asked: Vec<String> = names.iter().zip(&optional).zip(&values).map(|((name, optional), value)| {
+        let patterns: Vec<String> = names.iter().zip(&optional).zip(&values).map(|((name, optional), value)| {
             let value = value.as_ref().map_or(String::new(), |value| format!("=[{value}]"));
             format!("{}{name}{value}", if *optional { "?" } else { "" })
         }).collect();
-        let file = format!("[http:request]\nlabel = s:!:A:\nsys =\nsig = *:{}:X:\n", asked.join(","));
+        let file = format!("[http:request]\nlabel = s:!:A:\nsys =\nsig = *:{}:X:\n", patterns.join(","));
         let database: Database = file.parse().unwrap();
         let mut head = Vec::new();
         for ((name, value), filler) in names.iter().zip(&values).zip(&fillers) {

@@ -1,4 +1,4 @@
-//! What the built-in database says of HTTP heads whose sender is known.
+//! Matches of the built-in database for HTTP heads of known software.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
@@ -16,7 +16,7 @@ fn headers_identify_software() {
             panic!("{row}");
         };
         let role = if role == "request" { Role::Request } else { Role::Response };
-        let signature = observed(role, raw_sig);
+        let signature = signature_from_raw_sig(role, raw_sig);
         assert_eq!(
             signature.raw_sig(|name| database.contains_header_name(name)).to_string(),
             raw_sig,
@@ -37,8 +37,8 @@ fn headers_identify_software() {
     assert!(missing.is_empty(), "no row for {missing:?}");
 }
 
-/// The head that p0f printed this of; values that it leaves out are empty.
-fn observed(role: Role, raw_sig: &str) -> HttpSignature {
+/// Rebuilds the head from a raw signature of p0f. Values that the raw signature omits are empty.
+fn signature_from_raw_sig(role: Role, raw_sig: &str) -> HttpSignature {
     let (version, mut rest) = raw_sig.split_once(':').unwrap();
     let mut headers = Vec::new();
     while !rest.starts_with(':') {

@@ -1,4 +1,4 @@
-//! The syntax of signature files: what is read, and what is said of what cannot be.
+//! The syntax of signature files: parsed values, and errors with their position.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
 
@@ -81,7 +81,11 @@ fn parses_whole_file() {
         let named = |user_agent: &str| {
             database.user_agent_system(user_agent.as_bytes()).map(|system| system.name.to_string())
         };
-        assert_eq!(named("Mozilla/5.0 (Windows; iPad; x)").as_deref(), Some("iOS"), "the first of the list");
+        assert_eq!(
+            named("Mozilla/5.0 (Windows; iPad; x)").as_deref(),
+            Some("iOS"),
+            "the first match of the list wins"
+        );
         assert_eq!(named("curl/8.5.0 (windows)"), None);
         let http = &database.http_request()[0].pattern;
         assert_eq!(http.to_string(), "*:Host,?Accept=[a,b:c],X_Y-1:Keep-Alive,Via: Chrom");
@@ -108,14 +112,14 @@ fn labels_need_not_be_utf8() {
     assert!(Database::from_bytes(b"").unwrap().labels().is_empty());
 }
 
-/// What is said of a file.
-fn refusal(file: &str) -> String {
+/// Returns the error message for an invalid file.
+fn error_message(file: &str) -> String {
     Database::parse(file).map(|_| ()).unwrap_err().to_string()
 }
 
 #[test]
 fn invalid_statements_name_line_and_column() {
-    // p0f 3.09b refuses all of these.
+    // p0f 3.09b rejects all of these.
     for (file, want) in [
         (
             "classes = unix\n  hello\n",
@@ -150,7 +154,7 @@ fn invalid_statements_name_line_and_column() {
         ("[http:request]\nua_os = A=x\n", "line 2, column 11: value: 'x' is not a text in brackets"),
         ("[http:request]\nua_os = A=[]\n", "line 2, column 11: value: '[]' is not a text in brackets"),
     ] {
-        assert_eq!(refusal(file), want, "{file}");
+        assert_eq!(error_message(file), want, "{file}");
     }
 }
 
@@ -183,14 +187,13 @@ fn invalid_labels_name_line_and_column() {
             "line 5, column 1: sys must stand right behind a label of class '!'",
         ),
     ] {
-        assert_eq!(refusal(&format!("classes = unix\n[tcp:request]\n{lines}\n")), want);
+        assert_eq!(error_message(&format!("classes = unix\n[tcp:request]\n{lines}\n")), want);
     }
 }
 
 #[test]
 fn invalid_tcp_signatures_name_line_and_column() {
-    // p0f 3.09b refuses all of these but those with an empty number, which it takes for 0, and a comma at the end
-    // of a list.
+    // p0f 3.09b rejects all of these except an empty number, which it reads as 0, and a comma at the end of a list.
     let window = "is not a number, '*', '%N', 'mss*N' or 'mtu*N'";
     let ttl = "is not a number from 1 to 255, 'N-' or 'N+DISTANCE'";
     let option = "is none of nop, mss, ws, sok, sack, ts, ?N and eol+N with N up to 255";
@@ -230,7 +233,7 @@ fn invalid_tcp_signatures_name_line_and_column() {
         ("*:64:0:*:1,0:mss:df:1", 27, "payload class: '1' is not '0', '+' or '*'".into()),
     ] {
         let file = format!("classes = unix\n[tcp:response]\nlabel = s:unix:A:b\nsig = {sig}\n");
-        assert_eq!(refusal(&file), format!("line 4, column {column}: {want}"));
+        assert_eq!(error_message(&file), format!("line 4, column {column}: {want}"));
         let alone = sig.parse::<TcpPattern>().unwrap_err().to_string();
         assert_eq!(alone, format!("line 1, column {}: {want}", column - 6));
     }
@@ -238,7 +241,7 @@ fn invalid_tcp_signatures_name_line_and_column() {
 
 #[test]
 fn invalid_http_signatures_name_line_and_column() {
-    // p0f 3.09b refuses all of these but a comma at the end of a list.
+    // p0f 3.09b rejects all of these except a comma at the end of a list.
     let fields = "fields, not the 4 of ver:horder:habsent:expsw";
     let name = "is not made of letters, digits, '-' and '_'";
     let headers = vec!["A"; 33].join(",");
@@ -270,7 +273,7 @@ fn invalid_http_signatures_name_line_and_column() {
 #[test]
 fn columns_count_characters() {
     assert_eq!(
-        refusal("classes = unix\n[http:request]\nlabel = s:unix:A:\nsig = 1:Ä=[ö],B!::\n"),
+        error_message("classes = unix\n[http:request]\nlabel = s:unix:A:\nsig = 1:Ä=[ö],B!::\n"),
         "line 4, column 9: header: 'Ä=[ö]' is not made of letters, digits, '-' and '_'"
     );
     let error = Database::parse("classes = \u{e4}\u{f6},x\n").unwrap_err();
@@ -279,7 +282,7 @@ fn columns_count_characters() {
     assert!(matches!(error, DatabaseError::Syntax { line: 2, column: 16, .. }), "{error}");
 }
 
-/// A field of a TCP signature: mostly right.
+/// Generates TCP signatures, most of them valid.
 fn tcp_text() -> impl Strategy<Value = String> {
     let number = || prop_oneof![Just("*".to_owned()), any::<u16>().prop_map(|n| n.to_string())];
     let layout = vec(prop_oneof![Just("mss"), Just("nop"), Just("ws"), Just("ts"), Just("?99")], 0..6);

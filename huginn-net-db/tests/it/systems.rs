@@ -1,8 +1,8 @@
-//! What the built-in database says of packets whose sender is known.
+//! Matches of the built-in database for packets of known systems.
 //!
-//! Each row is an observed signature, the name and flavor that it must get, and where it was seen: a public capture in
-//! which the sender names itself (its User-Agent, banner or SMB dialogue, an address that only it has), a recording of
-//! the named software, its source, or an answer that Nmap's OS detection observed of it ("Nmap: NAME").
+//! Each row has an observed signature, the expected name and flavor, and the source: a public capture in which the
+//! sender identifies itself (by User-Agent, banner, SMB dialogue or address), a recording of the named software, the
+//! software's source code, or a response in Nmap's OS detection database ("Nmap: NAME").
 
 use huginn_net_db::{Database, TcpMatch};
 use huginn_net_tcp::{ParseError, TcpSignature};
@@ -10,7 +10,7 @@ use huginn_net_tcp::{ParseError, TcpSignature};
 /// Observed signature; name and flavor of the label; source.
 type Row = (&'static str, &'static str, &'static str);
 
-/// What p0f prints where nothing matches.
+/// The label that p0f prints without a match.
 const UNKNOWN: &str = "???";
 
 const VISTA_TO_10: &str = "Windows Vista, 7, 8, 8.1 or 10, or Server 2008-2016";

@@ -1,23 +1,24 @@
-//! Signatures that can never be reached.
+//! Unreachable TCP signatures, which an earlier signature covers.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
 use huginn_net_db::{Database, DatabaseError, Lint, Remark};
 
-/// What becomes of a file with two signatures.
+/// The result of parsing a file with two signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    /// It is refused.
-    Refused,
-    /// It is taken, with a remark on the second signature.
-    Remarked,
-    Taken,
+enum Outcome {
+    /// The parser rejects the file.
+    Rejected,
+    /// The parser accepts the file, and a lint reports the second signature as unreachable.
+    Linted,
+    /// The parser accepts the file without lints.
+    Accepted,
 }
 
-use Verdict::{Refused, Remarked, Taken};
+use Outcome::{Accepted, Linted, Rejected};
 
-/// The verdict on a file with two signatures, of these types of label.
-fn verdict(earlier: (&str, &str), later: (&str, &str)) -> Verdict {
+/// Parses a file with two signatures, each given as label type and pattern.
+fn parse_both(earlier: (&str, &str), later: (&str, &str)) -> Outcome {
     let ((first_type, first), (second_type, second)) = (earlier, later);
     let file = format!(
         "classes = unix\n[tcp:request]\nlabel = {first_type}:unix:A:\nsig = {first}\n\
@@ -26,11 +27,11 @@ fn verdict(earlier: (&str, &str), later: (&str, &str)) -> Verdict {
     match Database::parse(&file) {
         Err(error) => {
             assert_eq!(error, DatabaseError::Covered { line: 6, earlier: 4 }, "{first} {second}");
-            Refused
+            Rejected
         }
         Ok(database) => match database.lint().as_slice() {
-            [] => Taken,
-            [Lint { line: 6, remark: Remark::Unreachable { other: 4 }, .. }] => Remarked,
+            [] => Accepted,
+            [Lint { line: 6, remark: Remark::Unreachable { other: 4 }, .. }] => Linted,
             other => panic!("{other:?}"),
         },
     }
@@ -38,60 +39,60 @@ fn verdict(earlier: (&str, &str), later: (&str, &str)) -> Verdict {
 
 #[test]
 fn rejects_file_with_covered_signature() {
-    // "p0f refuses" and "p0f takes": p0f 3.09b on the same two signatures.
+    // The comments give the result of p0f 3.09b for the same two signatures.
     for (earlier, later, want) in [
-        // p0f refuses.
-        ("*:64:0:*:*,0:mss::0", "*:64:0:*:*,0:mss::0", Refused),
-        ("*:64:0:*:*,0:mss::0", "4:64:0:*:*,0:mss::0", Refused),
-        ("4:64:0:*:*,0:mss::0", "6:64:0:*:*,0:mss::0", Refused),
-        ("4:64:0:*:*,0:mss:df:0", "4:64:0:*:*,0:mss:df:0", Refused),
-        ("*:64:0:*:*,0:mss:df:0", "4:64:0:*:*,0:mss:df:0", Refused),
-        ("*:64:0:*:*,0:mss:df:0", "6:64:0:*:*,0:mss::0", Refused),
-        ("*:64:0:*:*,0:mss:flow:0", "4:64:0:*:*,0:mss::0", Refused),
-        ("*:64:0:*:*,0:mss:flow:0", "*:64:0:*:*,0:mss:flow:0", Refused),
-        ("*:64:0:*:*,0:mss::0", "*:64-:0:*:*,0:mss::0", Refused),
-        ("*:64:0:*:*,0:mss::0", "*:29:0:*:*,0:mss::0", Refused),
-        ("*:64-:0:*:*,0:mss::0", "*:28:0:*:*,0:mss::0", Refused),
-        ("*:64:0:*:*,0:mss::0", "*:64:0:1460:*,0:mss::0", Refused),
-        ("*:64:0:*:*,*:mss::0", "*:64:0:*:*,7:mss::0", Refused),
-        ("*:64:0:*:*,0:mss::*", "*:64:0:*:*,0:mss::+", Refused),
-        ("*:64:0:*:*,0:mss::0", "*:64:0:*:8192,0:mss::0", Refused),
-        ("*:64:0:*:%1024,0:mss::0", "*:64:0:*:8192,0:mss::0", Refused),
-        ("*:64:0:*:%1024,0:mss::0", "*:64:0:*:%1024,0:mss::0", Refused),
-        ("*:64:0:*:mss*4,0:mss::0", "*:64:0:1460:5840,0:mss::0", Refused),
-        ("*:64:0:*:mss*4,0:mss,eol+1::0", "*:64:0:*:mss*4,0:mss,eol+1::0", Refused),
-        // p0f takes, though the second is never reached.
-        ("*:64:0:*:*,0:mss:df:0", "*:64:0:*:*,0:mss:df:0", Remarked),
-        ("*:64:0:*:*,0:mss::0", "*:64:0:*:mss*4,0:mss::0", Remarked),
-        ("*:64:0:*:%1024,0:mss::0", "*:64:0:*:%8192,0:mss::0", Remarked),
-        // p0f refuses, though the second is reached over IPv4.
-        ("*:64:0:*:*,0:mss:df:0", "*:64:0:*:*,0:mss::0", Taken),
-        // p0f takes.
-        ("*:64:0:*:*,0:mss::0", "*:64:0:*:*,0:mss:df:0", Taken),
-        ("*:64:0:*:*,0:mss:flow:0", "*:64:0:*:*,0:mss::0", Taken),
-        ("4:64:0:*:*,0:mss:df,id+:0", "4:64:0:*:*,0:mss:df:0", Taken),
-        ("4:64:0:*:*,0:mss:df:0", "4:64:0:*:*,0:mss:df,ecn:0", Taken),
-        ("*:64:0:*:*,0:mss::0", "*:28:0:*:*,0:mss::0", Taken),
-        ("*:64:0:*:*,0:mss::0", "*:128:0:*:*,0:mss::0", Taken),
-        ("*:60-:0:*:*,0:mss::0", "*:64-:0:*:*,0:mss::0", Taken),
-        ("*:64:0:1460:*,0:mss::0", "*:64:0:*:*,0:mss::0", Taken),
-        ("*:64:0:*:*,7:mss,ws::0", "*:64:0:*:*,*:mss,ws::0", Taken),
-        ("*:64:0:*:*,0:mss::0", "*:64:0:*:*,0:mss::*", Taken),
-        ("*:64:0:*:8192,0:mss::0", "*:64:0:*:%8192,0:mss::0", Taken),
-        ("*:64:0:*:mss*4,0:mss::0", "*:64:0:*:mtu*4,0:mss::0", Taken),
-        ("*:64:0:*:5840,0:mss::0", "*:64:0:1460:mss*4,0:mss::0", Taken),
-        ("*:64:0:*:*,0:mss::0", "*:64:4:*:*,0:mss::0", Taken),
-        ("*:64:0:*:*,0:mss,eol+1::0", "*:64:0:*:*,0:mss,eol+2::0", Taken),
+        // p0f rejects these files.
+        ("*:64:0:*:*,0:mss::0", "*:64:0:*:*,0:mss::0", Rejected),
+        ("*:64:0:*:*,0:mss::0", "4:64:0:*:*,0:mss::0", Rejected),
+        ("4:64:0:*:*,0:mss::0", "6:64:0:*:*,0:mss::0", Rejected),
+        ("4:64:0:*:*,0:mss:df:0", "4:64:0:*:*,0:mss:df:0", Rejected),
+        ("*:64:0:*:*,0:mss:df:0", "4:64:0:*:*,0:mss:df:0", Rejected),
+        ("*:64:0:*:*,0:mss:df:0", "6:64:0:*:*,0:mss::0", Rejected),
+        ("*:64:0:*:*,0:mss:flow:0", "4:64:0:*:*,0:mss::0", Rejected),
+        ("*:64:0:*:*,0:mss:flow:0", "*:64:0:*:*,0:mss:flow:0", Rejected),
+        ("*:64:0:*:*,0:mss::0", "*:64-:0:*:*,0:mss::0", Rejected),
+        ("*:64:0:*:*,0:mss::0", "*:29:0:*:*,0:mss::0", Rejected),
+        ("*:64-:0:*:*,0:mss::0", "*:28:0:*:*,0:mss::0", Rejected),
+        ("*:64:0:*:*,0:mss::0", "*:64:0:1460:*,0:mss::0", Rejected),
+        ("*:64:0:*:*,*:mss::0", "*:64:0:*:*,7:mss::0", Rejected),
+        ("*:64:0:*:*,0:mss::*", "*:64:0:*:*,0:mss::+", Rejected),
+        ("*:64:0:*:*,0:mss::0", "*:64:0:*:8192,0:mss::0", Rejected),
+        ("*:64:0:*:%1024,0:mss::0", "*:64:0:*:8192,0:mss::0", Rejected),
+        ("*:64:0:*:%1024,0:mss::0", "*:64:0:*:%1024,0:mss::0", Rejected),
+        ("*:64:0:*:mss*4,0:mss::0", "*:64:0:1460:5840,0:mss::0", Rejected),
+        ("*:64:0:*:mss*4,0:mss,eol+1::0", "*:64:0:*:mss*4,0:mss,eol+1::0", Rejected),
+        // p0f accepts these files, although the second signature is unreachable.
+        ("*:64:0:*:*,0:mss:df:0", "*:64:0:*:*,0:mss:df:0", Linted),
+        ("*:64:0:*:*,0:mss::0", "*:64:0:*:mss*4,0:mss::0", Linted),
+        ("*:64:0:*:%1024,0:mss::0", "*:64:0:*:%8192,0:mss::0", Linted),
+        // p0f rejects this file, although the second signature matches IPv4 packets.
+        ("*:64:0:*:*,0:mss:df:0", "*:64:0:*:*,0:mss::0", Accepted),
+        // p0f accepts these files.
+        ("*:64:0:*:*,0:mss::0", "*:64:0:*:*,0:mss:df:0", Accepted),
+        ("*:64:0:*:*,0:mss:flow:0", "*:64:0:*:*,0:mss::0", Accepted),
+        ("4:64:0:*:*,0:mss:df,id+:0", "4:64:0:*:*,0:mss:df:0", Accepted),
+        ("4:64:0:*:*,0:mss:df:0", "4:64:0:*:*,0:mss:df,ecn:0", Accepted),
+        ("*:64:0:*:*,0:mss::0", "*:28:0:*:*,0:mss::0", Accepted),
+        ("*:64:0:*:*,0:mss::0", "*:128:0:*:*,0:mss::0", Accepted),
+        ("*:60-:0:*:*,0:mss::0", "*:64-:0:*:*,0:mss::0", Accepted),
+        ("*:64:0:1460:*,0:mss::0", "*:64:0:*:*,0:mss::0", Accepted),
+        ("*:64:0:*:*,7:mss,ws::0", "*:64:0:*:*,*:mss,ws::0", Accepted),
+        ("*:64:0:*:*,0:mss::0", "*:64:0:*:*,0:mss::*", Accepted),
+        ("*:64:0:*:8192,0:mss::0", "*:64:0:*:%8192,0:mss::0", Accepted),
+        ("*:64:0:*:mss*4,0:mss::0", "*:64:0:*:mtu*4,0:mss::0", Accepted),
+        ("*:64:0:*:5840,0:mss::0", "*:64:0:1460:mss*4,0:mss::0", Accepted),
+        ("*:64:0:*:*,0:mss::0", "*:64:4:*:*,0:mss::0", Accepted),
+        ("*:64:0:*:*,0:mss,eol+1::0", "*:64:0:*:*,0:mss,eol+2::0", Accepted),
     ] {
-        assert_eq!(verdict(("s", earlier), ("s", later)), want, "{earlier} {later}");
+        assert_eq!(parse_both(("s", earlier), ("s", later)), want, "{earlier} {later}");
     }
 }
 
 #[test]
 fn generic_signature_does_not_hide_specific() {
     let sig = "*:64:0:*:*,0:mss::0";
-    assert_eq!(verdict(("s", sig), ("g", sig)), Refused);
-    assert_eq!(verdict(("g", sig), ("g", sig)), Remarked);
+    assert_eq!(parse_both(("s", sig), ("g", sig)), Rejected);
+    assert_eq!(parse_both(("g", sig), ("g", sig)), Linted);
     let file = format!(
         "classes = unix\n[tcp:request]\nlabel = g:unix:A:\nsig = {sig}\nlabel = s:unix:B:\nsig = {sig}\n"
     );

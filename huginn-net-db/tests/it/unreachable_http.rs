@@ -1,4 +1,4 @@
-//! HTTP signatures that can never be reached.
+//! Unreachable HTTP signatures, which an earlier signature covers.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -6,8 +6,8 @@ use huginn_net_db::{Database, DatabaseError};
 
 #[test]
 fn rejects_file_with_covered_signature() {
-    // Two signatures, and whether p0f 3.09b refuses a file with the two.
-    for (earlier, later, refused) in [
+    // Each row has two signatures and whether p0f 3.09b rejects a file with both.
+    for (earlier, later, rejected) in [
         ("*:A::", "*:A::", true),
         ("*:A::", "1:A::", true),
         ("1:A::", "*:A::", false),
@@ -60,8 +60,8 @@ fn rejects_file_with_covered_signature() {
                     "classes = unix\n[http:{section}]\nlabel = {earlier_type}:unix:A:\nsig = {earlier}\n\
                      label = {later_type}:unix:B:\nsig = {later}\n"
                 );
-                let refused = refused && earlier_type == "s";
-                let want = if refused { Err(DatabaseError::Covered { line: 6, earlier: 4 }) } else { Ok(2) };
+                let rejected = rejected && earlier_type == "s";
+                let want = if rejected { Err(DatabaseError::Covered { line: 6, earlier: 4 }) } else { Ok(2) };
                 let read = Database::parse(&file).map(|database| database.labels().len());
                 assert_eq!(read, want, "{file}");
             }

@@ -1,4 +1,4 @@
-//! Shortcuts of the parser change nothing.
+//! Skipped bodies and summarized first segments do not change the events.
 
 use huginn_net_core::{ParserSlot, StreamCounters, StreamFlow, TcpFlags, TcpHeader, tally};
 use proptest::prelude::*;
@@ -86,19 +86,19 @@ impl<const OPTIMISED: bool> StreamParser for Observed<OPTIMISED> {
 
 type Segment<'a> = (Side, TcpFlags, u32, u32, &'a [u8]);
 
-/// The events of segments, each with the place of its segment, and the counters.
+/// Parses the segments. Returns the events, each with the index of its segment, and the counters.
 fn observe<const OPTIMISED: bool>(
     segments: &[Segment<'_>],
 ) -> (Vec<String>, ObservedCounters, StreamCounters) {
     let mut flow = StreamFlow::<ParserSlot<Observed<OPTIMISED>>>::default();
     let (mut events, mut counters, mut streams) =
         (Vec::new(), ObservedCounters::default(), StreamCounters::default());
-    for (place, &(sender, flags, seq, ack, payload)) in segments.iter().enumerate() {
+    for (index, &(sender, flags, seq, ack, payload)) in segments.iter().enumerate() {
         let tcp = TcpHeader { src_port: 1, dst_port: 2, seq, ack, flags, window: 0, urgent: 0, options: &[] };
         let new_parser = || ParserSlot::new(true);
         flow.on_segment(&tcp, payload, sender, &mut streams, new_parser, &mut |parser, input| {
             parser.on_data(input, &mut counters, &mut |side, event| {
-                events.push(format!("{place} {side} {event:?}"));
+                events.push(format!("{index} {side} {event:?}"));
             });
         });
     }
@@ -108,33 +108,33 @@ fn observe<const OPTIMISED: bool>(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// However the streams are cut, lost, repeated, swapped and acknowledged, and whatever the client begins with.
+    /// The streams are segmented, lost, repeated, reordered and acknowledged at random, after any first bytes.
     #[test]
     fn skipping_and_summarizing_change_no_event(
-        (syn, foreign) in (any::<bool>(), prop::sample::select(vec![&b""[..], b"\x16\x03\x01\x02", b"\0\0"])),
+        (syn, prefix) in (any::<bool>(), prop::sample::select(vec![&b""[..], b"\x16\x03\x01\x02", b"\0\0"])),
         cuts in prop::collection::vec((any::<bool>(), 1_usize..40, 0_u8..24, 0_u16..0x40, -9_i32..9), 1..90),
     ) {
-        let client = [foreign, CLIENT].concat();
-        let said = [client.as_slice(), SERVER];
+        let client = [prefix, CLIENT].concat();
+        let streams = [client.as_slice(), SERVER];
         let mut at = [0_usize; 2];
         let mut segments = Vec::new();
         if syn {
             segments.push((Side::Client, TcpFlags::SYN, 99, 0, &b""[..]));
         }
-        for (is_client, len, trouble, flags, ack) in cuts {
+        for (is_client, len, fault, flags, ack) in cuts {
             let (side, [own, peer]) =
                 if is_client { (Side::Client, [0, 1]) } else { (Side::Server, [1, 0]) };
-            let start = if trouble == 0 { at[own].saturating_sub(len / 2) } else { at[own] };
-            let end = start.saturating_add(len).min(said[own].len());
-            let payload = if trouble == 1 { &[] } else { &said[own][start..end] };
+            let start = if fault == 0 { at[own].saturating_sub(len / 2) } else { at[own] };
+            let end = start.saturating_add(len).min(streams[own].len());
+            let payload = if fault == 1 { &[] } else { &streams[own][start..end] };
             at[own] = at[own].max(start + payload.len());
-            let flags = if trouble == 2 { TcpFlags::from_bits_truncate(flags) } else { TcpFlags::ACK };
-            let place = |offset: usize| 100_u32.wrapping_add(u32::try_from(offset).unwrap());
-            let acknowledged = if trouble == 3 { place(at[peer]).wrapping_add_signed(ack) } else { place(at[peer]) };
-            if trouble != 4 {
-                segments.push((side, flags, place(start), acknowledged, payload));
+            let flags = if fault == 2 { TcpFlags::from_bits_truncate(flags) } else { TcpFlags::ACK };
+            let seq = |offset: usize| 100_u32.wrapping_add(u32::try_from(offset).unwrap());
+            let acknowledged = if fault == 3 { seq(at[peer]).wrapping_add_signed(ack) } else { seq(at[peer]) };
+            if fault != 4 {
+                segments.push((side, flags, seq(start), acknowledged, payload));
             }
-            if trouble == 5 && segments.len() > 1 {
+            if fault == 5 && segments.len() > 1 {
                 let last = segments.len() - 1;
                 segments.swap(last, last - 1);
             }

@@ -1,4 +1,4 @@
-//! HTTP/2 from frames made by hand: what is legal, what is not, and what is meant to hurt.
+//! HTTP/2 connections of handcrafted frames: valid, malformed and hostile ones.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
@@ -19,7 +19,7 @@ const PUSH_PROMISE: u8 = 5;
 const PING: u8 = 6;
 const WINDOW_UPDATE: u8 = 8;
 const CONTINUATION: u8 = 9;
-/// A type that is reserved to be ignored.
+/// An unknown frame type, which implementations must ignore (RFC 9113, section 4.1).
 const GREASE: u8 = 0x0b + 0x1f * 3;
 
 const ACK: u8 = 1;
@@ -27,9 +27,10 @@ const END_HEADERS: u8 = 4;
 const PADDED: u8 = 8;
 const WITH_PRIORITY: u8 = 32;
 
-/// `:method: GET`, `:scheme: https`, `:path: /` and `:authority: a`, the last two added to the table.
+/// `:method: GET`, `:scheme: https`, `:path: /` and `:authority: a`, of which the last two are added to the dynamic
+/// table.
 const REQUEST: &[u8] = &[0x82, 0x87, 0x44, 1, b'/', 0x41, 1, b'a'];
-/// The same by their places in the table, the other way round, with `x: y`.
+/// The fields of `REQUEST` by table index, in reverse order, and `x: y`.
 const NEXT_REQUEST: &[u8] = &[0xbe, 0xbf, 0x87, 0x82, 0x00, 1, b'x', 1, b'y'];
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -49,14 +50,14 @@ fn client(frames: &[Vec<u8>]) -> Vec<u8> {
     [&PREFACE[..], &frames.concat()].concat()
 }
 
-/// What a reader finds, a line an event, and how it ends.
+/// Reads the bytes in pieces of these lengths. Returns one line per event, and the first error.
 fn read(mut reader: Http2Reader, bytes: &[u8], cuts: &[usize]) -> (Vec<String>, Result<(), Http2Error>) {
     let mut lines = Vec::new();
     let mut outcome = Ok(());
     let mut rest = bytes;
     for cut in cuts.iter().copied().chain([usize::MAX]) {
-        let (piece, behind) = rest.split_at(cut.min(rest.len()));
-        rest = behind;
+        let (piece, remaining) = rest.split_at(cut.min(rest.len()));
+        rest = remaining;
         let result = reader.push(piece, &mut |event| lines.push(line(&event)));
         outcome = outcome.and(result);
     }
@@ -82,21 +83,21 @@ fn line(event: &Http2Event) -> String {
     }
 }
 
-fn of_client(frames: &[Vec<u8>]) -> (Vec<String>, Result<(), Http2Error>) {
+fn from_client(frames: &[Vec<u8>]) -> (Vec<String>, Result<(), Http2Error>) {
     read(Http2Reader::client(), &client(frames), &[])
 }
 
-fn of_server(frames: &[Vec<u8>]) -> (Vec<String>, Result<(), Http2Error>) {
+fn from_server(frames: &[Vec<u8>]) -> (Vec<String>, Result<(), Http2Error>) {
     read(Http2Reader::server(), &frames.concat(), &[])
 }
 
 fn error(frames: &[Vec<u8>]) -> Http2Error {
-    let (lines, outcome) = of_client(frames);
+    let (lines, outcome) = from_client(frames);
     assert_eq!(lines, [""; 0]);
     outcome.unwrap_err()
 }
 
-/// A request with padding and priority, in three frames.
+/// Builds a request with padding and priority in a HEADERS frame and three CONTINUATION frames.
 fn request_in_pieces(stream: u32) -> Vec<u8> {
     let first = [&[3, 0x80, 0, 0, 7, 41], &REQUEST[..3], &[0, 0, 0]].concat();
     [
@@ -110,7 +111,7 @@ fn request_in_pieces(stream: u32) -> Vec<u8> {
 
 #[test]
 fn fingerprint_with_all_parts() {
-    let (lines, outcome) = of_client(&[
+    let (lines, outcome) = from_client(&[
         settings(&[(1, 65_536), (0x0a0a, 0xffff_ffff), (9, 1), (1, 0)]),
         frame(WINDOW_UPDATE, 0, 3, &[0, 0, 0, 1]),
         frame(WINDOW_UPDATE, 0, 0, &[0x80, 0, 0, 7]),
@@ -137,16 +138,19 @@ fn fingerprint_with_all_parts() {
     );
 }
 
-/// Node 20 sends settings without any.
+/// Node 20 sends an empty SETTINGS frame.
 #[test]
 fn fingerprint_with_absent_parts() {
     let request = frame(HEADERS, END_HEADERS, 1, REQUEST);
     for frames in [vec![settings(&[]), request.clone()], vec![request]] {
-        assert_eq!(of_client(&frames), (vec!["|00|0|m,s,p,a".into(), "1 GET / a m,s,p,a []".into()], Ok(())));
+        assert_eq!(
+            from_client(&frames),
+            (vec!["|00|0|m,s,p,a".into(), "1 GET / a m,s,p,a []".into()], Ok(()))
+        );
     }
 }
 
-/// The value and its MD5 as published for Firefox up to version 119.
+/// The published fingerprint of Firefox up to version 119, and its MD5.
 #[test]
 fn published_fingerprint_with_priorities() {
     let priority =
@@ -174,8 +178,8 @@ fn published_fingerprint_with_priorities() {
 #[test]
 fn fingerprint_is_reported_once_at_first_request() {
     let begin = settings(&[(4, 1)]);
-    assert_eq!(of_client(&[begin.clone(), frame(HEADERS, 0, 1, REQUEST)]), (vec![], Ok(())));
-    let (lines, _) = of_client(&[
+    assert_eq!(from_client(&[begin.clone(), frame(HEADERS, 0, 1, REQUEST)]), (vec![], Ok(())));
+    let (lines, _) = from_client(&[
         begin,
         frame(HEADERS, END_HEADERS, 1, REQUEST),
         frame(HEADERS, END_HEADERS, 1, &[0x00, 1, b't', 1, b'r']), // trailers
@@ -195,12 +199,12 @@ fn upgrade_settings_replace_missing_settings() {
 }
 
 #[test]
-fn responses() {
-    let (lines, outcome) = of_server(&[
+fn reports_responses_without_pushes_and_trailers() {
+    let (lines, outcome) = from_server(&[
         settings(&[(3, 128)]),
         frame(SETTINGS, ACK, 0, &[]),
         frame(HEADERS, END_HEADERS, 1, &[0x08, 3, b'1', b'0', b'3']),
-        // The promised request adds to the table, which later responses refer to.
+        // The promised request adds a field to the table; later responses refer to the field.
         frame(PUSH_PROMISE, PADDED, 1, &[1, 0, 0, 0, 2, 0x82, 0x87, 0x84, 0]),
         frame(CONTINUATION, END_HEADERS, 1, &[0x40, 1, b'x', 1, b'y']),
         frame(HEADERS, END_HEADERS | PADDED, 1, &[1, 0x88, 0xbe, 0]),
@@ -257,14 +261,14 @@ fn ignores_bytes_after_error() {
 fn gap_outside_body_is_error() {
     let begin = client(&[frame(HEADERS, END_HEADERS, 1, REQUEST), frame(DATA, 0, 1, &[7; 100])]);
     let next = frame(HEADERS, END_HEADERS, 3, NEXT_REQUEST);
-    for (seen, missing, is_missed) in [(0, 100, false), (40, 60, false), (40, 59, true), (99, 2, true)] {
+    for (received, missing, is_missed) in [(0, 100, false), (40, 60, false), (40, 59, true), (99, 2, true)] {
         let mut reader = Http2Reader::client();
         let mut count = 0;
-        reader.push(&begin[..begin.len() - 100 + seen], &mut |_| count += 1).unwrap();
+        reader.push(&begin[..begin.len() - 100 + received], &mut |_| count += 1).unwrap();
         let outcome = reader.gap(missing);
-        assert_eq!(outcome, if seen == 99 { Err(Http2Error::Gap { missing }) } else { Ok(()) });
+        assert_eq!(outcome, if received == 99 { Err(Http2Error::Gap { missing }) } else { Ok(()) });
         reader.push(&next, &mut |_| count += 1).unwrap();
-        assert_eq!(count, if is_missed { 2 } else { 3 }, "{missing} bytes after {seen}");
+        assert_eq!(count, if is_missed { 2 } else { 3 }, "{missing} bytes after {received}");
     }
     let mut reader = Http2Reader::client();
     assert_eq!(reader.gap(0), Ok(()));
@@ -272,22 +276,22 @@ fn gap_outside_body_is_error() {
     assert!(reader.is_done());
 }
 
-/// Frames of the greatest length that can be announced.
+/// The frames state the maximum length that the 24-bit field allows.
 #[test]
 fn skips_or_rejects_16_megabyte_frame() {
-    let announced = |kind| [&[0xff, 0xff, 0xff, kind, 0], &[0, 0, 0, 1][..]].concat();
+    let frame_header = |kind| [&[0xff, 0xff, 0xff, kind, 0], &[0, 0, 0, 1][..]].concat();
     for kind in [HEADERS, SETTINGS, PRIORITY, WINDOW_UPDATE] {
-        assert_eq!(error(&[announced(kind)]), Http2Error::FrameTooLong { kind, len: 0xff_ffff });
+        assert_eq!(error(&[frame_header(kind)]), Http2Error::FrameTooLong { kind, len: 0xff_ffff });
     }
     let mut reader = Http2Reader::client();
     let mut count = 0;
-    reader.push(&client(&[announced(DATA)]), &mut |_| count += 1).unwrap();
+    reader.push(&client(&[frame_header(DATA)]), &mut |_| count += 1).unwrap();
     for _ in 0..16 {
         reader.push(&[0; 1 << 20], &mut |_| count += 1).unwrap();
         assert_eq!(reader.buffered_bytes(), 0);
     }
     reader.push(&frame(HEADERS, END_HEADERS, 1, REQUEST)[1..], &mut |_| count += 1).unwrap();
-    assert_eq!(count, 2, "the one byte that was too many began a frame");
+    assert_eq!(count, 2, "the 16 MiB are one byte longer than the DATA frame, so HEADERS starts there");
 }
 
 #[test]
@@ -296,14 +300,14 @@ fn endless_field_block_is_bounded() {
     reader.push(&client(&[frame(HEADERS, 0, 1, &[])]), &mut |_| panic!()).unwrap();
     let empty = frame(CONTINUATION, 0, 1, &[]);
     let piece = frame(CONTINUATION, 0, 1, &[0x82; 1000]);
-    let mut most = 0;
+    let mut peak_bytes = 0;
     let refused = (0..1000).find_map(|_| {
-        most = most.max(reader.buffered_bytes());
+        peak_bytes = peak_bytes.max(reader.buffered_bytes());
         reader.push(&empty, &mut |_| panic!()).unwrap();
         reader.push(&piece, &mut |_| panic!()).err()
     });
     assert_eq!(refused, Some(Http2Error::BlockTooLong { stream: 1, len: 66_000 }));
-    assert!(most <= 1 << 17, "{most}");
+    assert!(peak_bytes <= 1 << 17, "{peak_bytes}");
     assert_eq!(reader.buffered_bytes(), 0);
 }
 
@@ -322,7 +326,7 @@ fn floods_before_the_first_request_are_bounded() {
     assert!(reader.buffered_bytes() < 200, "{}", reader.buffered_bytes());
 }
 
-/// 60,000 references to a field of 4,000 bytes.
+/// The block refers 60,000 times to a field of 4,000 bytes.
 #[test]
 fn rejects_decompression_bomb() {
     let mut block = vec![0x40, 1, b'a', 0x7f, 0xa1, 0x1e];
@@ -334,7 +338,7 @@ fn rejects_decompression_bomb() {
     );
 }
 
-/// A connection with all that a client may send.
+/// Builds a client stream with settings, priorities, window update, data and three requests.
 fn busy_client() -> Vec<u8> {
     client(&[
         settings(&[(1, 65_536), (2, 0)]),
@@ -371,18 +375,18 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+    fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
         let _ = read(Http2Reader::client(), &bytes, &[5]);
         let _ = read(Http2Reader::client(), &client(std::slice::from_ref(&bytes)), &[30]);
         let _ = read(Http2Reader::server(), &[settings(&[]), bytes.clone()].concat(), &[5]);
         let _ = read(Http2Reader::upgraded_client(&bytes), &client(&[]), &[5]);
-        let _ = of_client(&[frame(HEADERS, END_HEADERS, 1, &bytes)]);
+        let _ = from_client(&[frame(HEADERS, END_HEADERS, 1, &bytes)]);
     }
 
     #[test]
-    fn corrupted_connection_never_panics(place in any::<prop::sample::Index>(), byte in any::<u8>(), cut in 0_usize..100) {
+    fn corrupted_connection_never_panics(position in any::<prop::sample::Index>(), byte in any::<u8>(), cut in 0_usize..100) {
         let mut bytes = busy_client();
-        *place.get_mut(&mut bytes) = byte;
+        *position.get_mut(&mut bytes) = byte;
         prop_assert_eq!(read(Http2Reader::client(), &bytes, &[cut]), read(Http2Reader::client(), &bytes, &[]));
     }
 }

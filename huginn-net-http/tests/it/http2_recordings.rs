@@ -1,4 +1,4 @@
-//! What real programs sent (`http2/`), against what Python makes of it (`http2/by_hand.py`).
+//! Recordings of real programs (`http2/`), compared with the output of the Python script `http2/by_hand.py`.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -13,7 +13,7 @@ use std::{fs, str};
 use huginn_net_http::Parsed;
 use huginn_net_http::http2::{Akamai, Http2Event, Http2Reader, PREFACE};
 
-/// Lines of a recording: its bytes in pieces of this many.
+/// Reads a recording in pieces of `step` bytes and returns its lines.
 fn described(bytes: &[u8], step: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let (mut reader, bytes) = reader(bytes);
@@ -23,7 +23,7 @@ fn described(bytes: &[u8], step: usize) -> Vec<String> {
     lines
 }
 
-/// The reader that a recording wants, and what it is to read.
+/// Chooses the reader for a recording. Returns it with the bytes that it must read.
 fn reader(bytes: &[u8]) -> (Http2Reader, &[u8]) {
     let Some(start) = bytes.windows(PREFACE.len()).position(|window| window == PREFACE) else {
         return (Http2Reader::server(), bytes);
@@ -65,7 +65,7 @@ fn describe(event: &Http2Event, lines: &mut Vec<String>) {
     lines.extend(headers.iter().map(|header| format!("  {}: {}", text(header.name), text(header.value()))));
 }
 
-/// The lines of `by_hand.py`, but for the scheme, which no head keeps.
+/// Returns the lines of `by_hand.py` without the value of the scheme, which heads do not store.
 fn expected(text: &str) -> Vec<String> {
     let lines = text.lines().map(|line| if line.starts_with("  :scheme: ") { "  :scheme" } else { line });
     lines.map(str::to_owned).collect()
@@ -90,7 +90,8 @@ fn recordings_match_python_for_any_segmentation() {
     assert!(count > 10);
 }
 
-/// What `tls.peet.ws` and `browserleaks.com` give for Chrome 150 and Firefox 148, and for these of Debian.
+/// `tls.peet.ws` and `browserleaks.com` show these fingerprints for Chrome 150 and Firefox 148. Debian's builds have
+/// the same ones.
 #[test]
 fn browsers_have_published_fingerprints() {
     for (bytes, akamai, hash) in [

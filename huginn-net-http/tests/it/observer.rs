@@ -1,4 +1,4 @@
-//! Exchanges in TCP connections, however those are cut, ordered and begun.
+//! Exchanges in TCP connections with any segmentation, order and start.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
@@ -19,49 +19,55 @@ use proptest::prelude::*;
 const CLIENT: Endpoint = ([10, 0, 0, 1], 40_000);
 const SERVER: Endpoint = ([192, 0, 2, 1], 8123);
 
-/// A TCP connection of which segments are shown to an analyzer, in any order.
+/// A TCP connection that sends its segments to an analyzer, in any order.
 struct Connection {
     analyzer: HuginnNetHttp,
     events: Vec<Event<HttpEvent>>,
-    /// How much client and server have said.
-    said: [usize; 2],
+    /// Bytes that the client and the server have sent.
+    sent_bytes: [usize; 2],
 }
 
 impl Connection {
-    /// A connection whose SYN and SYN+ACK are seen; the sequence numbers of both wrap soon.
+    /// Opens a connection with SYN and SYN+ACK. Both sequence numbers wrap after 50 bytes.
     fn open() -> Self {
-        let mut connection = Self::in_the_middle();
-        connection.send(Side::Client, TcpFlags::SYN, FIRST, 0, b"");
-        connection.send(Side::Server, TcpFlags::SYN | TcpFlags::ACK, FIRST, FIRST.wrapping_add(1), b"");
+        let mut connection = Self::midstream();
+        connection.send(Side::Client, TcpFlags::SYN, INITIAL_SEQ, 0, b"");
+        connection.send(
+            Side::Server,
+            TcpFlags::SYN | TcpFlags::ACK,
+            INITIAL_SEQ,
+            INITIAL_SEQ.wrapping_add(1),
+            b"",
+        );
         connection
     }
 
-    fn in_the_middle() -> Self {
-        Self { analyzer: HuginnNetHttp::builder().build(), events: Vec::new(), said: [0, 0] }
+    fn midstream() -> Self {
+        Self { analyzer: HuginnNetHttp::builder().build(), events: Vec::new(), sent_bytes: [0, 0] }
     }
 
-    /// A segment at this offset of what a side says, which acknowledges all that the other has said.
+    /// Sends a segment at this stream offset, which acknowledges all bytes of the peer.
     fn segment(&mut self, side: Side, offset: usize, payload: &[u8]) {
-        let at = |offset: usize| FIRST.wrapping_add(1).wrapping_add(offset as u32);
-        let theirs = self.said[index(side.peer())];
-        self.send(side, TcpFlags::ACK, at(offset), at(theirs), payload);
+        let at = |offset: usize| INITIAL_SEQ.wrapping_add(1).wrapping_add(offset as u32);
+        let peer_bytes = self.sent_bytes[index(side.peer())];
+        self.send(side, TcpFlags::ACK, at(offset), at(peer_bytes), payload);
     }
 
-    fn say(&mut self, side: Side, bytes: &[u8]) {
+    fn send_data(&mut self, side: Side, bytes: &[u8]) {
         for piece in bytes.chunks(1400) {
-            self.segment(side, self.said[index(side)], piece);
-            self.said[index(side)] += piece.len();
+            self.segment(side, self.sent_bytes[index(side)], piece);
+            self.sent_bytes[index(side)] += piece.len();
         }
     }
 
-    /// Shows the analyzer a segment.
+    /// Sends a segment to the analyzer.
     fn send(&mut self, side: Side, flags: TcpFlags, seq: u32, ack: u32, payload: &[u8]) {
         let (src, dst) = if side == Side::Client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
         let packet = packet::tcp(src, dst, flags, [seq, ack], &[], payload);
         assert!(self.analyzer.push(&packet::frame(1, &packet), &mut self.events).is_continue());
     }
 
-    /// What was found: `C` or `S`, the number of the exchange, and the target or status.
+    /// Describes the events: `C` or `S`, the number of the exchange, the target or status, and the version.
     fn found(&self) -> Vec<String> {
         let describe = |event: &Event<HttpEvent>| {
             let side = if event.subject == Side::Client { 'C' } else { 'S' };
@@ -85,7 +91,7 @@ impl Connection {
     }
 }
 
-const FIRST: u32 = u32::MAX - 50;
+const INITIAL_SEQ: u32 = u32::MAX - 50;
 
 fn index(side: Side) -> usize {
     usize::from(side == Side::Server)
@@ -109,8 +115,8 @@ fn responses() -> Vec<String> {
 #[test]
 fn reports_pipelined_exchanges_and_skips_bodies() {
     let mut connection = Connection::open();
-    connection.say(Side::Client, REQUESTS);
-    connection.say(Side::Server, RESPONSES);
+    connection.send_data(Side::Client, REQUESTS);
+    connection.send_data(Side::Server, RESPONSES);
     assert_eq!(connection.found(), [requests(), responses()].concat());
     let counters = connection.analyzer.protocol().counters().parser;
     assert_eq!((counters.requests, counters.responses), (3, 4));
@@ -135,8 +141,8 @@ proptest! {
         for ((offset, piece), _) in keyed {
             connection.segment(Side::Client, offset, piece);
         }
-        connection.said[0] = REQUESTS.len();
-        connection.say(Side::Server, RESPONSES);
+        connection.sent_bytes[0] = REQUESTS.len();
+        connection.send_data(Side::Server, RESPONSES);
         prop_assert_eq!(connection.found(), [requests(), responses()].concat());
     }
 
@@ -148,7 +154,7 @@ proptest! {
         head in prop::sample::select(vec![&b""[..], b"GET / HTTP/1.1\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\x05\x01\0"]),
     ) {
         let mut connection = Connection::open();
-        connection.say(Side::Client, head);
+        connection.send_data(Side::Client, head);
         for (server, offset, bytes) in segments {
             connection.segment(if server { Side::Server } else { Side::Client }, offset, &bytes);
         }
@@ -156,19 +162,19 @@ proptest! {
     }
 }
 
-/// A frame of HTTP/2 (RFC 9113, section 4.1).
+/// Builds an HTTP/2 frame (RFC 9113, section 4.1).
 fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     [&[0, 0, payload.len() as u8, kind, flags, 0, 0, 0, stream][..], payload].concat()
 }
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// `GET http /` on a stream, by the static table (RFC 7541, appendix A); its first request of a connection.
+/// Builds the request `GET http /` on a stream, from the static table (RFC 7541, appendix A).
 fn h2_request(stream: u8) -> Vec<u8> {
     frame(1, 5, stream, &[0x82, 0x86, 0x84])
 }
 
-/// `:status 200`.
+/// Builds a response with `:status: 200`.
 fn h2_response(stream: u8) -> Vec<u8> {
     frame(1, 5, stream, &[0x88])
 }
@@ -177,13 +183,13 @@ fn h2_response(stream: u8) -> Vec<u8> {
 fn http2_prior_knowledge_with_server_first() {
     for step in [1, 5, 1400] {
         let mut connection = Connection::open();
-        connection.say(Side::Server, &frame(4, 0, 0, b""));
+        connection.send_data(Side::Server, &frame(4, 0, 0, b""));
         let client =
             [PREFACE, &frame(4, 0, 0, &[0, 3, 0, 0, 0, 100]), &h2_request(1), &h2_request(3)].concat();
         for piece in client.chunks(step) {
-            connection.say(Side::Client, piece);
+            connection.send_data(Side::Client, piece);
         }
-        connection.say(Side::Server, &[h2_response(3), h2_response(1)].concat());
+        connection.send_data(Side::Server, &[h2_response(3), h2_response(1)].concat());
         assert_eq!(connection.found(), ["C1 / 2", "C3 / 2", "S3 200 2", "S1 200 2"], "in steps of {step}");
         for event in &connection.events[..2] {
             let HttpEvent::Request(found) = &event.kind else { panic!("{event:?}") };
@@ -195,24 +201,24 @@ fn http2_prior_knowledge_with_server_first() {
 #[test]
 fn http2_upgrade_keeps_request_settings() {
     let mut connection = Connection::open();
-    connection.say(
+    connection.send_data(
         Side::Client,
         b"GET /up HTTP/1.1\r\nHost: h\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\
           HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n\r\n",
     );
     let server =
         [&b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n"[..], &frame(4, 0, 0, b"")].concat();
-    connection.say(Side::Server, &server);
-    connection.say(Side::Client, &[PREFACE, &frame(4, 0, 0, b""), &h2_request(3)].concat());
-    connection.say(Side::Server, &[h2_response(1), h2_response(3)].concat());
+    connection.send_data(Side::Server, &server);
+    connection.send_data(Side::Client, &[PREFACE, &frame(4, 0, 0, b""), &h2_request(3)].concat());
+    connection.send_data(Side::Server, &[h2_response(1), h2_response(3)].concat());
     assert_eq!(connection.found(), ["C0 /up 1.1", "S0 101 1.1", "C3 / 2", "S1 200 2", "S3 200 2"]);
 }
 
-/// RFC 9113, section 3.3, behind a greeting and in a tunnel.
+/// HTTP/2 with prior knowledge (RFC 9113, section 3.3) may follow a proxy preamble or start in a tunnel.
 #[test]
 fn http2_prior_knowledge_after_first_bytes() {
-    type Says = &'static [(Side, &'static [u8])];
-    let starts: &[(Says, &[&str])] = &[
+    type SentData = &'static [(Side, &'static [u8])];
+    let starts: &[(SentData, &[&str])] = &[
         (&[(Side::Client, b"PROXY TCP4 192.0.2.7 192.0.2.8 1025 80\r\n")], &[]),
         (&[(Side::Client, b"\x04\x01\0\x50\x01\x01\x01\x01u\0"), (Side::Server, b"\0\x5a\0\0\0\0\0\0")], &[]),
         (
@@ -234,16 +240,16 @@ fn http2_prior_knowledge_after_first_bytes() {
     for (start, before) in starts {
         for (step, server_first) in [(1, false), (1400, false), (3, true)] {
             let mut connection = Connection::open();
-            start.iter().for_each(|(side, bytes)| connection.say(*side, bytes));
+            start.iter().for_each(|(side, bytes)| connection.send_data(*side, bytes));
             if server_first {
-                connection.say(Side::Server, &settings);
+                connection.send_data(Side::Server, &settings);
             }
-            client.chunks(step).for_each(|piece| connection.say(Side::Client, piece));
+            client.chunks(step).for_each(|piece| connection.send_data(Side::Client, piece));
             if !server_first {
-                connection.say(Side::Server, &settings);
+                connection.send_data(Side::Server, &settings);
             }
-            connection.say(Side::Server, &h2_response(1));
-            connection.say(Side::Client, &h2_request(3));
+            connection.send_data(Side::Server, &h2_response(1));
+            connection.send_data(Side::Client, &h2_request(3));
             let expected = [before, &["C1 / 2", "S1 200 2", "C3 / 2"][..]].concat();
             assert_eq!(connection.found(), expected, "{start:?} in steps of {step}");
             let HttpEvent::Request(found) = &connection.events.last().unwrap().kind else { panic!() };
@@ -256,48 +262,49 @@ fn http2_prior_knowledge_after_first_bytes() {
 #[test]
 fn websocket_ends_http() {
     let mut connection = Connection::open();
-    connection.say(Side::Client, b"GET /ws HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
-    connection.say(Side::Server, b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\n\r\n");
-    connection.say(Side::Client, b"GET /fake HTTP/1.1\r\n\r\n");
+    connection
+        .send_data(Side::Client, b"GET /ws HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    connection.send_data(Side::Server, b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\n\r\n");
+    connection.send_data(Side::Client, b"GET /fake HTTP/1.1\r\n\r\n");
     assert_eq!(connection.found(), ["C0 /ws 1.1", "S0 101 1.1"]);
 }
 
 #[test]
 fn finds_heads_in_tunnel_and_after_preamble() {
     let mut connection = Connection::open();
-    connection.say(Side::Client, b"CONNECT a.example:80 HTTP/1.1\r\nHost: a.example\r\n\r\n");
-    connection.say(Side::Server, b"HTTP/1.1 200 Connected\r\n\r\n");
-    connection.say(Side::Client, b"GET /in HTTP/1.1\r\n\r\n");
+    connection.send_data(Side::Client, b"CONNECT a.example:80 HTTP/1.1\r\nHost: a.example\r\n\r\n");
+    connection.send_data(Side::Server, b"HTTP/1.1 200 Connected\r\n\r\n");
+    connection.send_data(Side::Client, b"GET /in HTTP/1.1\r\n\r\n");
     assert_eq!(connection.found(), ["C0 a.example:80 1.1", "S0 200 1.1", "C1 /in 1.1"]);
 
     let mut connection = Connection::open();
-    connection.say(Side::Client, &[5, 1, 0]);
-    connection.say(Side::Server, &[5, 0]);
-    connection.say(Side::Client, b"\x05\x01\0\x03\x09a.example\0\x50");
-    connection.say(Side::Server, &[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
-    connection.say(Side::Client, b"GET /in HTTP/1.1\r\n\r\n");
-    connection.say(Side::Server, b"HTTP/1.1 204 None\r\n\r\n");
+    connection.send_data(Side::Client, &[5, 1, 0]);
+    connection.send_data(Side::Server, &[5, 0]);
+    connection.send_data(Side::Client, b"\x05\x01\0\x03\x09a.example\0\x50");
+    connection.send_data(Side::Server, &[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
+    connection.send_data(Side::Client, b"GET /in HTTP/1.1\r\n\r\n");
+    connection.send_data(Side::Server, b"HTTP/1.1 204 None\r\n\r\n");
     assert_eq!(connection.found(), ["C0 /in 1.1", "S0 204 1.1"]);
 }
 
 #[test]
 fn midstream_connection_is_parsed() {
-    let mut connection = Connection::in_the_middle();
-    connection.say(Side::Client, b"half of a body");
+    let mut connection = Connection::midstream();
+    connection.send_data(Side::Client, b"half of a body");
     assert_eq!(connection.analyzer.counters().flows.opened, 0);
-    connection.say(Side::Client, b"GET /late HTTP/1.1\r\n\r\n");
-    connection.say(Side::Server, b"HTTP/1.0 200 OK\r\n\r\n");
+    connection.send_data(Side::Client, b"GET /late HTTP/1.1\r\n\r\n");
+    connection.send_data(Side::Server, b"HTTP/1.0 200 OK\r\n\r\n");
     assert_eq!(connection.found(), ["C0 /late 1.1", "S0 200 1.0"]);
 
-    let mut connection = Connection::in_the_middle();
-    connection.say(Side::Server, b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+    let mut connection = Connection::midstream();
+    connection.send_data(Side::Server, b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
     assert_eq!(connection.found(), ["S0 404 1.1"]);
     assert_eq!(connection.events[0].flow.client.port(), CLIENT.1);
 
-    let mut connection = Connection::in_the_middle();
-    connection.say(Side::Server, &exchange(0)[1].1);
+    let mut connection = Connection::midstream();
+    connection.send_data(Side::Server, &exchange(0)[1].1);
     for (side, bytes) in (1..4).flat_map(exchange) {
-        connection.say(side, &bytes);
+        connection.send_data(side, &bytes);
     }
     assert_eq!(
         connection.found(),
@@ -308,30 +315,30 @@ fn midstream_connection_is_parsed() {
 #[test]
 fn ignores_heads_in_body_after_gap() {
     let mut connection = Connection::open();
-    connection.say(Side::Client, b"GET /a HTTP/1.1\r\n\r\n");
-    connection.say(Side::Server, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
-    connection.said[1] += 8; // the size of the chunk too
+    connection.send_data(Side::Client, b"GET /a HTTP/1.1\r\n\r\n");
+    connection.send_data(Side::Server, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+    connection.sent_bytes[1] += 8; // the lost segment has the chunk size
     for _ in 0..5 {
-        connection.say(Side::Server, b"HTTP/1.1 299 Fake\r\nContent-Length: 0\r\n\r\n");
+        connection.send_data(Side::Server, b"HTTP/1.1 299 Fake\r\nContent-Length: 0\r\n\r\n");
     }
-    connection.say(Side::Client, b"GET /b HTTP/1.1\r\n\r\n");
-    connection.say(Side::Server, b"HTTP/1.1 404 Not Found\r\n\r\n");
+    connection.send_data(Side::Client, b"GET /b HTTP/1.1\r\n\r\n");
+    connection.send_data(Side::Server, b"HTTP/1.1 404 Not Found\r\n\r\n");
     assert_eq!(connection.found(), ["C0 /a 1.1", "S0 200 1.1", "C1 /b 1.1", "S1 404 1.1"]);
 }
 
 #[test]
 fn gap_in_body_hides_no_later_head() {
     let mut connection = Connection::open();
-    connection.say(Side::Client, b"GET /a HTTP/1.1\r\n\r\n");
-    connection.say(Side::Server, b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n");
-    connection.said[1] += 5000; // received by the client, not in the capture
-    connection.say(Side::Client, b"GET /b HTTP/1.1\r\n\r\n");
-    connection.say(Side::Server, b"HTTP/1.1 404 Not Found\r\n\r\n");
+    connection.send_data(Side::Client, b"GET /a HTTP/1.1\r\n\r\n");
+    connection.send_data(Side::Server, b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n");
+    connection.sent_bytes[1] += 5000; // the capture misses the body
+    connection.send_data(Side::Client, b"GET /b HTTP/1.1\r\n\r\n");
+    connection.send_data(Side::Server, b"HTTP/1.1 404 Not Found\r\n\r\n");
     assert_eq!(connection.found(), ["C0 /a 1.1", "S0 200 1.1", "C1 /b 1.1", "S1 404 1.1"]);
     assert_eq!(connection.analyzer.protocol().counters().streams.gaps, 1);
 }
 
-/// A request of this number, and a response to it. The fourth is a HEAD.
+/// Builds the request with this number and its response. Request 3 is a HEAD.
 fn exchange(number: usize) -> [(Side, Vec<u8>); 2] {
     let (method, body) = if number == 3 { ("HEAD", "") } else { ("GET", "hi") };
     let request = format!("{method} /{number} HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -339,13 +346,13 @@ fn exchange(number: usize) -> [(Side, Vec<u8>); 2] {
     [(Side::Client, request.into_bytes()), (Side::Server, response.into_bytes())]
 }
 
-/// `+` and `-` for what is seen and missing of the requests and responses, in turn.
-fn exchanges(connection: &mut Connection, seen: &str) {
-    for (message, seen) in (0..).flat_map(exchange).zip(seen.bytes()) {
+/// Sends requests and responses alternately. `+` stands for a captured message, `-` for a missing one.
+fn exchanges(connection: &mut Connection, captured: &str) {
+    for (message, mark) in (0..).flat_map(exchange).zip(captured.bytes()) {
         let (side, bytes) = message;
-        match seen {
-            b'+' => connection.say(side, &bytes),
-            _ => connection.said[index(side)] += bytes.len(),
+        match mark {
+            b'+' => connection.send_data(side, &bytes),
+            _ => connection.sent_bytes[index(side)] += bytes.len(),
         }
     }
 }
@@ -353,7 +360,7 @@ fn exchanges(connection: &mut Connection, seen: &str) {
 #[test]
 fn matches_responses_to_requests_after_gap() {
     let table: &[(&str, &[&str])] = &[
-        // The second response; the second request.
+        // The capture misses the second response, then the second request.
         (
             "+++-++++++",
             &[
@@ -373,19 +380,19 @@ fn matches_responses_to_requests_after_gap() {
             &["C0 /0 1.1", "S0 200 1.1", "S1 200 1.1", "C2 /2 1.1", "S2 200 1.1", "C3 /3 1.1", "S3 200 1.1"],
         ),
     ];
-    for (seen, expected) in table {
+    for (captured, expected) in table {
         let mut connection = Connection::open();
-        exchanges(&mut connection, seen);
-        assert_eq!(connection.found(), *expected, "{seen}");
+        exchanges(&mut connection, captured);
+        assert_eq!(connection.found(), *expected, "{captured}");
     }
 }
 
 #[test]
 fn drops_other_protocols_after_first_bytes() {
     let mut connection = Connection::open();
-    connection.say(Side::Server, b"220 mail\r\n");
-    connection.say(Side::Client, b"EHLO x\r\n");
-    connection.say(Side::Client, b"GET / HTTP/1.1\r\n\r\n");
+    connection.send_data(Side::Server, b"220 mail\r\n");
+    connection.send_data(Side::Client, b"EHLO x\r\n");
+    connection.send_data(Side::Client, b"GET / HTTP/1.1\r\n\r\n");
     assert_eq!(connection.found(), [""; 0]);
     assert_eq!(connection.analyzer.counters().flows.buffered_bytes, 0);
 }

@@ -1,4 +1,4 @@
-//! What of a connection p0f sees, and the signatures that it prints, against a table that p0f 3.09b filled in.
+//! Signatures of HTTP connections, compared with the output of p0f 3.09b for the same segments.
 #![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
 use huginn_net_http::http1::{Head, Http1Connection, Http1Counters};
@@ -29,15 +29,15 @@ fn entries(table: &str) -> impl Iterator<Item = Entry<'_>> {
     })
 }
 
-/// Bytes written with `\r`, `\x00` and such, and `{x*9}` for nine times x.
+/// Decodes escapes such as `\r` and `\x00`, and repetitions: `{x*9}` is nine times x.
 fn unescape(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         if let Some(repeated) = rest.strip_prefix('{') {
             let (repeated, after) = repeated.split_once('}').unwrap();
-            let (what, times) = repeated.rsplit_once('*').unwrap();
-            bytes.extend(unescape(what).repeat(times.parse().unwrap()));
+            let (unit, times) = repeated.rsplit_once('*').unwrap();
+            bytes.extend(unescape(unit).repeat(times.parse().unwrap()));
             rest = after;
             continue;
         }
@@ -61,21 +61,21 @@ fn unescape(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// What would be printed in p0f's format: of the request, of the response.
+/// Returns the lines of the request and of the response in p0f's format, or `-`.
 fn printed(segments: &[(Role, Vec<u8>)]) -> [String; 2] {
     let mut lines = ["-".to_owned(), "-".to_owned()];
     let (mut connection, mut counters) = (Http1Connection::new(), Http1Counters::default());
     for (role, bytes) in segments {
         connection.push(*role, bytes, &mut counters, &mut |_, head| {
-            let (place, signature) = match &head {
+            let (index, signature) = match &head {
                 Head::Request(request) => (0, HttpSignature::p0f_from_request(request)),
                 Head::Response(response) => (1, HttpSignature::p0f_from_response(response)),
             };
             let Some(signature) = signature else { return };
-            assert_eq!(lines[place], "-", "a line more than p0f prints");
-            let known = |name: &[u8]| name == b"DNT" || name == b"X-Known";
+            assert_eq!(lines[index], "-", "p0f prints one line per direction");
+            let is_known = |name: &[u8]| name == b"DNT" || name == b"X-Known";
             let params = if signature.software().is_none() { "anonymous" } else { "none" };
-            lines[place] = format!("{}|{params}|{}", signature.language(), signature.raw_sig(known));
+            lines[index] = format!("{}|{params}|{}", signature.language(), signature.raw_sig(is_known));
         });
     }
     lines

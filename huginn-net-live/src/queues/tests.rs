@@ -19,7 +19,7 @@ use crate::{Interface, InterfaceState};
 /// Maximum delivery delay.
 const MAX_DELAY: Duration = Duration::from_millis(10);
 /// Frames per batch.
-const AT_ONCE: usize = 3;
+const BATCH_FRAMES: usize = 3;
 /// Wall clock at the start, in milliseconds.
 const EPOCH: u64 = 1_700_000_000_000;
 
@@ -48,9 +48,9 @@ impl CaptureBackend for Copies {
     }
 }
 
-fn moment(begun: Instant, millis: u64) -> ClockReading {
+fn moment(start_time: Instant, millis: u64) -> ClockReading {
     let time = Timestamp::new((EPOCH + millis) / 1000, ((EPOCH + millis) % 1000) as u32 * 1_000_000, 9);
-    ClockReading { at: begun + Duration::from_millis(millis), time }
+    ClockReading { at: start_time + Duration::from_millis(millis), time }
 }
 
 /// The frames of an interface: capture time and delivery time, in milliseconds.
@@ -58,8 +58,8 @@ type Arrivals = VecDeque<[u64; 2]>;
 
 /// Simulates the source for this many milliseconds. Returns capture time and lending time of each frame.
 fn lend_all(arrivals: &mut [Arrivals], millis: u64) -> Vec<[u64; 2]> {
-    let begun = Instant::now();
-    let mut queues = FrameQueues::new(arrivals.len(), moment(begun, 0));
+    let start_time = Instant::now();
+    let mut queues = FrameQueues::new(arrivals.len(), moment(start_time, 0));
     let mut lent = Vec::new();
     for now in 0..millis {
         loop {
@@ -69,7 +69,7 @@ fn lend_all(arrivals: &mut [Arrivals], millis: u64) -> Vec<[u64; 2]> {
                     continue;
                 }
                 let batch = queues.refill(slot).unwrap();
-                for _ in 0..AT_ONCE {
+                for _ in 0..BATCH_FRAMES {
                     let Some([captured, _]) =
                         arrivals.front().copied().filter(|[_, delivered]| *delivered <= now)
                     else {
@@ -77,11 +77,11 @@ fn lend_all(arrivals: &mut [Arrivals], millis: u64) -> Vec<[u64; 2]> {
                     };
                     arrivals.pop_front();
                     batch.push_stamped((EPOCH + captured) * 1_000_000);
-                    batch.received_at = moment(begun, now);
+                    batch.received_at = moment(start_time, now);
                     has_taken = true;
                 }
                 if batch.remaining() == 0 {
-                    queues.mark_empty(slot, moment(begun, now));
+                    queues.mark_empty(slot, moment(start_time, now));
                 }
             }
             let may_lend = queues.select(Some(MAX_DELAY));
@@ -130,11 +130,11 @@ proptest! {
 
 #[test]
 fn frames_do_not_wait_after_clock_step_back() {
-    // Stamped an hour ahead of the wall clock, and lent at once.
+    // The timestamp is an hour ahead of the wall clock; the source lends the frame immediately.
     let hour = 3_600_000;
     let mut arrivals = [Arrivals::from([[hour, 5], [hour + 1, 5]]), Arrivals::new()];
     assert_eq!(lend_all(&mut arrivals, 100), [[hour, 5], [hour + 1, 5]]);
-    // The same while another interface is busy.
+    // The delay is the same while another interface is busy.
     let busy: Arrivals = (0..60).map(|at| [at, at]).collect();
     let lent = lend_all(&mut [Arrivals::from([[hour, 5], [hour + 1, 5]]), busy], 100);
     let (from_later, others): (Vec<_>, Vec<_>) =
@@ -158,17 +158,18 @@ fn keeps_order_on_both_sides_of_step() {
 
 #[test]
 fn wait_returns_remaining_delay() {
-    let begun = Instant::now();
-    let mut queues = FrameQueues::new(2, moment(begun, 0));
-    assert_eq!(queues.wait(moment(begun, 20), MAX_DELAY), None);
+    let start_time = Instant::now();
+    let mut queues = FrameQueues::new(2, moment(start_time, 0));
+    assert_eq!(queues.wait(moment(start_time, 20), MAX_DELAY), None);
     let batch = queues.refill(1).unwrap();
     batch.push_stamped((EPOCH + 15) * 1_000_000);
-    batch.received_at = moment(begun, 17);
+    batch.received_at = moment(start_time, 17);
     for (now, want) in [(17, 8), (25, 0), (99, 0)] {
-        assert_eq!(queues.wait(moment(begun, now), MAX_DELAY), Some(Duration::from_millis(want)));
+        assert_eq!(queues.wait(moment(start_time, now), MAX_DELAY), Some(Duration::from_millis(want)));
     }
     // The frame waits at most the maximum delay since it was received, even if the wall clock steps.
     assert!(!queues.select(Some(MAX_DELAY)));
-    queues.mark_empty(0, ClockReading { at: begun + Duration::from_millis(27), ..moment(begun, 0) });
+    queues
+        .mark_empty(0, ClockReading { at: start_time + Duration::from_millis(27), ..moment(start_time, 0) });
     assert!(queues.select(Some(MAX_DELAY)));
 }

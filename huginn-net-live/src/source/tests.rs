@@ -120,16 +120,17 @@ fn nanos_now() -> u64 {
 
 #[test]
 fn merges_interfaces_in_capture_order() {
-    let begun = nanos_now();
-    let times = |range: std::ops::Range<u64>, step| range.step_by(step).map(|time| begun + time).collect();
+    let start_time = nanos_now();
+    let times =
+        |range: std::ops::Range<u64>, step| range.step_by(step).map(|time| start_time + time).collect();
     let mut source = source([
         vec![Step::Frames(times(0..64, 2)), Step::Frames(times(64..500, 2))],
         vec![Step::Nothing, Step::Frames(times(1..300, 2)), Step::Frames(times(301..499, 2))],
         vec![],
     ]);
     let stats = source.stats();
-    assert_eq!(lend(&mut source, 499), (begun..begun + 499).collect::<Vec<_>>());
-    assert!(nanos_now() - begun >= 50_000_000);
+    assert_eq!(lend(&mut source, 499), (start_time..start_time + 499).collect::<Vec<_>>());
+    assert!(nanos_now() - start_time >= 50_000_000);
     source.stopper().stop();
     assert_eq!(lend(&mut source, 1).len(), 0);
     let received: Vec<_> = stats.interfaces().iter().map(|stats| stats.received).collect();
@@ -138,13 +139,13 @@ fn merges_interfaces_in_capture_order() {
 
 #[test]
 fn single_interface_adds_no_delay() {
-    let begun = Instant::now();
+    let start_time = Instant::now();
     // Out of order: a single interface keeps the order of the system.
     let times = [nanos_now(), nanos_now() + 3, nanos_now() + 1];
     let mut source = source([vec![Step::Frames(times.to_vec())]]);
     assert_eq!(lend(&mut source, 3), times);
     assert!(matches!(source.next_frame(), Ok(NextFrame::Idle)));
-    assert!(begun.elapsed() < MAX_DELAY);
+    assert!(start_time.elapsed() < MAX_DELAY);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use nix::sched::{CloneFlags, setns};
 use crate::lab::{Lent, end, in_namespaces, ip, lend, numbers, options, send, veth_pair};
 
 /// Opens a source whose notices go to a channel.
-fn noticed(interfaces: &[&str], options: &LiveOptions) -> (LiveSource, mpsc::Receiver<NoticeKind>) {
+fn open_with_notices(interfaces: &[&str], options: &LiveOptions) -> (LiveSource, mpsc::Receiver<NoticeKind>) {
     let mut source = LiveSource::open(interfaces, options).unwrap();
     let (sender, received) = mpsc::channel();
     source.on_notice(move |notice| {
@@ -46,7 +46,7 @@ fn expect(
 fn waits_for_interface_that_goes_down() {
     in_namespaces(|backend| {
         veth_pair();
-        let (mut source, received) = noticed(&["a"], &options(backend));
+        let (mut source, received) = open_with_notices(&["a"], &options(backend));
         let stats = source.stats();
         send("b", 0..1);
         assert_eq!(numbers(&lend(&mut source, 1)), [0]);
@@ -72,7 +72,7 @@ fn waits_for_interface_that_goes_down() {
 fn resumes_capture_when_removed_interface_returns() {
     in_namespaces(|backend| {
         veth_pair();
-        let (mut source, received) = noticed(&["a"], &options(backend));
+        let (mut source, received) = open_with_notices(&["a"], &options(backend));
         let stats = source.stats();
         send("b", 0..1);
         assert_eq!(numbers(&lend(&mut source, 1)), [0]);

@@ -139,12 +139,12 @@ pub(crate) fn lend(source: &mut LiveSource, count: usize) -> Vec<Lent> {
     lent
 }
 
-/// Whether the source returns the end at once.
+/// Returns whether the source ends without waiting.
 pub(crate) fn has_ended(source: &mut LiveSource) -> bool {
     matches!(source.next_frame(), Ok(NextFrame::End))
 }
 
-/// Whether the source reports that no frame is ready.
+/// Returns whether the source reports that no frame is ready.
 pub(crate) fn is_idle(source: &mut LiveSource) -> bool {
     matches!(source.next_frame(), Ok(NextFrame::Idle))
 }

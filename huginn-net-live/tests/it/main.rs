@@ -85,9 +85,9 @@ fn source_is_idle_after_last_frame() {
         // The kernel may buffer the frames this long.
         thread::sleep(Duration::from_millis(50));
         assert_eq!(lend(&mut source, 200).len(), 200);
-        let begun = Instant::now();
+        let start_time = Instant::now();
         assert!(is_idle(&mut source));
-        assert!(begun.elapsed() < Duration::from_millis(5), "it returns idle without waiting");
+        assert!(start_time.elapsed() < Duration::from_millis(5), "the source returns idle without waiting");
     });
 }
 
@@ -102,9 +102,9 @@ fn woken_source_returns_idle_at_once() {
             stopper.wake();
         });
         assert!(is_idle(&mut source));
-        let begun = Instant::now();
+        let start_time = Instant::now();
         assert!(is_idle(&mut source));
-        assert!((50..500).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
+        assert!((50..500).contains(&start_time.elapsed().as_millis()), "{:?}", start_time.elapsed());
     });
 }
 
@@ -114,13 +114,13 @@ fn stop_ends_waiting_source() {
     in_namespaces(|backend| {
         let mut source = LiveSource::open(&["lo"], &options(backend)).unwrap();
         let stopper = source.stopper();
-        let begun = Instant::now();
+        let start_time = Instant::now();
         thread::spawn(move || {
             thread::sleep(Duration::from_millis(300));
             stopper.stop();
         });
         wait_for_end(&mut source);
-        assert!((300..600).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
+        assert!((300..600).contains(&start_time.elapsed().as_millis()), "{:?}", start_time.elapsed());
         assert!(has_ended(&mut source));
     });
 }

@@ -9,7 +9,7 @@ use crate::lab::{
     end, frame, in_namespaces, is_idle, lend, numbers, options, second_veth_pair, send, sender, veth_pair,
 };
 
-/// A tap with one port per direction, read only after all traffic was sent.
+/// A network tap has one port per direction. The source reads only after all frames were sent.
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
 fn merges_buffered_directions_in_order() {
@@ -20,7 +20,7 @@ fn merges_buffered_directions_in_order() {
         let stats = source.stats();
         let mut senders = [sender("b"), sender("d")];
         let mut sent = 0;
-        // Up to 199 frames in a row.
+        // A run has up to 199 frames in one direction.
         for run in 0..100 {
             for _ in 0..run * run % 200 {
                 senders[run % 2].send_to(&frame(sent), None).unwrap().unwrap();
@@ -67,10 +67,10 @@ fn single_frame_waits_briefly_for_silent_interfaces() {
         second_veth_pair();
         let mut source = LiveSource::open(&["a", "c", "lo"], &options(backend)).unwrap();
         for number in 0..20 {
-            let begun = Instant::now();
+            let start_time = Instant::now();
             send("b", number..number + 1);
             assert_eq!(numbers(&lend(&mut source, 1)), [number]);
-            assert!(begun.elapsed() < Duration::from_millis(150), "{:?}", begun.elapsed());
+            assert!(start_time.elapsed() < Duration::from_millis(150), "{:?}", start_time.elapsed());
             assert!(is_idle(&mut source));
         }
     });

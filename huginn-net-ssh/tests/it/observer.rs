@@ -1,4 +1,4 @@
-//! The observer over TCP segments.
+//! The SSH observer on TCP segments.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -19,7 +19,7 @@ const CLIENT_HASSH: &str = "472b5de333ad665af5cbf10ff892c4df";
 const SERVER_HASSH: &str = "425d29fe50d8e4f5e37efb6e24bcf660";
 
 /// Initial sequence number of each side, near the end of the number range.
-const SYNS: [u32; 2] = [u32::MAX - 500, u32::MAX - 2];
+const INITIAL_SEQ: [u32; 2] = [u32::MAX - 500, u32::MAX - 2];
 
 /// A segment: sender, flags, offset of the payload in the sender's stream, acknowledged bytes of the peer, payload.
 type Segment<'a> = (Side, TcpFlags, usize, usize, &'a [u8]);
@@ -49,11 +49,17 @@ fn observe<'a>(
         let _ = analyzer.push(&Frame { ts, link: LinkType::RAW, data: &packet, wire_len }, &mut sink);
     };
     if handshake {
-        push(Side::Client, TcpFlags::SYN, SYNS[0], 0, b"");
-        push(Side::Server, TcpFlags::SYN | TcpFlags::ACK, SYNS[1], SYNS[0].wrapping_add(1), b"");
+        push(Side::Client, TcpFlags::SYN, INITIAL_SEQ[0], 0, b"");
+        push(
+            Side::Server,
+            TcpFlags::SYN | TcpFlags::ACK,
+            INITIAL_SEQ[1],
+            INITIAL_SEQ[0].wrapping_add(1),
+            b"",
+        );
     }
     for (sender, flags, offset, acknowledged, payload) in segments {
-        let (own, peer) = sender.choose((SYNS[0], SYNS[1]), (SYNS[1], SYNS[0]));
+        let (own, peer) = sender.choose((INITIAL_SEQ[0], INITIAL_SEQ[1]), (INITIAL_SEQ[1], INITIAL_SEQ[0]));
         let at = |syn: u32, offset: usize| syn.wrapping_add(1).wrapping_add(u32::try_from(offset).unwrap());
         push(sender, flags | TcpFlags::ACK, at(own, offset), at(peer, acknowledged), payload);
     }
@@ -96,7 +102,7 @@ fn end(sender: Side, flags: TcpFlags, offset: usize, acknowledged: usize) -> Seg
 }
 
 /// Returns side, software and fingerprint of each peer.
-fn shown(peers: &[SshPeer]) -> Vec<(Side, String, Option<String>)> {
+fn described(peers: &[SshPeer]) -> Vec<(Side, String, Option<String>)> {
     let software =
         |peer: &SshPeer| String::from_utf8_lossy(peer.identification.software_version()).into_owned();
     peers
@@ -120,7 +126,7 @@ fn reports_each_side_once() {
     let twice = [client(0, CLIENT), server(0, SERVER), client(0, CLIENT), server(0, SERVER)];
     let after = [client(CLIENT.len(), CLIENT), server(SERVER.len(), SERVER)];
     let (peers, counters) = observe(true, twice.into_iter().chain(after));
-    assert_eq!(shown(&peers), [openssh(Side::Client), openssh(Side::Server)]);
+    assert_eq!(described(&peers), [openssh(Side::Client), openssh(Side::Server)]);
     assert_eq!((counters.parser.identifications, counters.peers.clients, counters.peers.servers), (2, 1, 1));
     assert_eq!((counters.peers.without_kex_init, counters.parser.malformed), (0, 0));
 }
@@ -128,8 +134,8 @@ fn reports_each_side_once() {
 #[test]
 fn one_direction_is_enough() {
     for handshake in [true, false] {
-        assert_eq!(shown(&observe(handshake, [client(0, CLIENT)]).0), [openssh(Side::Client)]);
-        assert_eq!(shown(&observe(handshake, [server(0, SERVER)]).0), [openssh(Side::Server)]);
+        assert_eq!(described(&observe(handshake, [client(0, CLIENT)]).0), [openssh(Side::Client)]);
+        assert_eq!(described(&observe(handshake, [server(0, SERVER)]).0), [openssh(Side::Server)]);
     }
 }
 
@@ -139,7 +145,7 @@ fn reports_side_without_kex_init_at_end() {
     let start = [client(0, client_line), server(0, server_line)];
     assert_eq!(observe(true, start).0, []);
     let names = |peers: &[SshPeer]| {
-        shown(peers).into_iter().map(|(side, _, hassh)| (side, hassh)).collect::<Vec<_>>()
+        described(peers).into_iter().map(|(side, _, hassh)| (side, hassh)).collect::<Vec<_>>()
     };
     let reset = end(Side::Server, TcpFlags::RST, server_line.len(), 0);
     let (peers, counters) = observe(true, start.into_iter().chain([reset]));
@@ -159,10 +165,16 @@ fn fin_ends_a_side_once_it_is_acknowledged() {
     let acknowledged = end(Side::Server, TcpFlags::ACK, 0, CLIENT.len() + 1);
     let other = end(Side::Server, TcpFlags::ACK, 0, client_line.len());
     let (start, late) = (client(0, client_line), client(client_line.len(), kex_init));
-    assert_eq!(shown(&observe(true, [start, other, finish, late, acknowledged]).0), [openssh(Side::Client)]);
+    assert_eq!(
+        described(&observe(true, [start, other, finish, late, acknowledged]).0),
+        [openssh(Side::Client)]
+    );
     let named = (Side::Client, "OpenSSH_9.2p1".to_owned(), None);
-    assert_eq!(shown(&observe(true, [start, other, finish, acknowledged, late]).0), slice::from_ref(&named));
-    assert_eq!(shown(&observe(true, [start, finish]).0), [named], "the other direction is missing");
+    assert_eq!(
+        described(&observe(true, [start, other, finish, acknowledged, late]).0),
+        slice::from_ref(&named)
+    );
+    assert_eq!(described(&observe(true, [start, finish]).0), [named], "the other direction is missing");
 }
 
 #[test]
@@ -172,14 +184,14 @@ fn gap_drops_only_kex_init() {
     let acknowledged = end(Side::Server, DATA, 0, CLIENT.len());
     let (peers, _) = observe(true, [client(0, start), behind, acknowledged, server(0, SERVER)]);
     let named = (Side::Client, "OpenSSH_9.2p1".to_owned(), None);
-    assert_eq!(shown(&peers), [named, openssh(Side::Server)]);
+    assert_eq!(described(&peers), [named, openssh(Side::Server)]);
 }
 
 #[test]
 fn malformed_packets_are_counted() {
     let bytes = [&SERVER[..line_len(SERVER)], b"Invalid SSH identification string.\r\n"].concat();
     let (peers, counters) = observe(true, [client(0, b"GET / HTTP/1.0\r\n\r\n"), server(0, &bytes)]);
-    assert_eq!(shown(&peers), [(Side::Server, "OpenSSH_9.2p1".to_owned(), None)]);
+    assert_eq!(described(&peers), [(Side::Server, "OpenSSH_9.2p1".to_owned(), None)]);
     assert_eq!((counters.parser.malformed, counters.peers.clients), (1, 0));
 }
 
@@ -188,13 +200,13 @@ fn version_1_of_one_side_ends_both() {
     let line = &SERVER[..line_len(SERVER)];
     let (peers, _) = observe(true, [server(0, line), client(0, b"SSH-1.5-a\n")]);
     let named = [(Side::Client, "a".to_owned(), None), (Side::Server, "OpenSSH_9.2p1".to_owned(), None)];
-    assert_eq!(shown(&peers), named);
+    assert_eq!(described(&peers), named);
 }
 
 #[test]
 fn server_lines_require_ssh_client() {
     let bytes = [b"Authorised use only.\r\n", SERVER].concat();
-    let sides = |segments: [Segment<'_>; 2]| shown(&observe(true, segments).0).len();
+    let sides = |segments: [Segment<'_>; 2]| described(&observe(true, segments).0).len();
     assert_eq!(sides([server(0, &bytes), client(0, CLIENT)]), 2);
     assert_eq!(sides([client(0, CLIENT), server(0, &bytes)]), 2);
     assert_eq!(sides([client(0, b"EHLO\r\n"), server(0, &bytes)]), 0);
@@ -204,7 +216,7 @@ fn server_lines_require_ssh_client() {
 }
 
 #[test]
-fn other_protocols_take_no_memory() {
+fn other_protocols_use_no_memory() {
     let mut analyzer = HuginnNetSsh::builder().build();
     let mut none = |_: Event<SshEvent>| -> () { panic!("an event") };
     let request = b"GET / HTTP/1.1\r\nHost: www.example.test\r\n\r\n";
@@ -251,7 +263,7 @@ proptest! {
             segments.insert(chance(segments.len()), segment);
         }
         let (peers, _) = observe(true, segments);
-        let mut found = shown(&peers);
+        let mut found = described(&peers);
         found.sort_by_key(|(side, ..)| side.choose(0, 1));
         let wanted: Vec<_> = sides.iter().take(if both { 2 } else { 1 }).map(|(side, _)| openssh(*side)).collect();
         prop_assert_eq!(found, wanted);

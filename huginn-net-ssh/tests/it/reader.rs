@@ -1,4 +1,4 @@
-//! The reader of one direction, on recorded and on hostile bytes.
+//! The reader of one direction, with recorded and hostile bytes.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! When a connection tells the clocks of its ends.
+//! Timestamp clocks that a connection reveals.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
@@ -23,17 +23,17 @@ const SYN_ACK: TcpFlags = SYN.union(ACK);
 const CLIENT: Endpoint = ([192, 0, 2, 1], 40_000);
 const SERVER: Endpoint = ([192, 0, 2, 2], 80);
 
-/// A segment between two ends: who sends (client?), its flags, when (ms), and its timestamp, if it has one.
+/// A segment: sent by the client, TCP flags, time in ms, and value of the timestamp option.
 type Step = (bool, TcpFlags, u64, Option<u32>);
 
 fn segment((from_client, flags, _, timestamp): Step) -> Vec<u8> {
     let (src, dst) = if from_client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
-    // RFC 7323, appendix A.
+    // Two NOPs align the timestamp option (RFC 7323, appendix A).
     let option = |value: u32| [&[1, 1, 8, 10][..], &value.to_be_bytes(), &[0; 4]].concat();
     tcp(src, dst, flags, [1, 1], &timestamp.map_or(Vec::new(), option), b"")
 }
 
-/// The step at which the clock of a side is reported, and its frequency.
+/// Returns each reported clock: the index of the step, the side, and the frequency in Hz.
 fn clocks(steps: &[Step]) -> Vec<(usize, &'static str, u32)> {
     let mut analyzer = HuginnNetTcp::builder().build();
     let mut found = Vec::new();
@@ -49,10 +49,10 @@ fn clocks(steps: &[Step]) -> Vec<(usize, &'static str, u32)> {
     found
 }
 
-const BEGIN: [Step; 2] = [(true, SYN, 0, Some(5000)), (false, SYN_ACK, 10, Some(900_000))];
+const HANDSHAKE: [Step; 2] = [(true, SYN, 0, Some(5000)), (false, SYN_ACK, 10, Some(900_000))];
 
 fn after_handshake(steps: &[Step]) -> Vec<(usize, &'static str, u32)> {
-    clocks(&[&BEGIN, steps].concat())
+    clocks(&[&HANDSHAKE, steps].concat())
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn measures_each_side_once_from_its_handshake() {
 }
 
 #[test]
-fn drops_value_that_is_no_clock() {
+fn ignores_implausible_frequency_and_long_interval() {
     assert_eq!(after_handshake(&[(true, ACK, 1000, Some(9_000_000)), (true, ACK, 2000, Some(7000))]), []);
     assert_eq!(
         after_handshake(&[(true, ACK, 600_001, Some(605_001)), (true, ACK, 600_002, Some(605_002))]),
@@ -81,19 +81,23 @@ fn ignores_segment_without_timestamp() {
     let steps = [(true, ACK, 1000, None), (true, RST, 2000, Some(7000))];
     assert_eq!(after_handshake(&steps), [(3, "client", 1000)]);
     assert_eq!(clocks(&[(true, SYN, 0, None), (false, SYN_ACK, 1, None), (true, ACK, 1000, Some(6000))]), []);
-    assert_eq!(clocks(&[(true, SYN, 0, Some(0)), (true, ACK, 1000, Some(1000))]), [], "0 is no timestamp");
+    assert_eq!(
+        clocks(&[(true, SYN, 0, Some(0)), (true, ACK, 1000, Some(1000))]),
+        [],
+        "a value of 0 is not a timestamp"
+    );
 }
 
 #[test]
 fn repeated_syn_measures_and_new_syn_restarts() {
     let repeated = [(true, SYN, 0, Some(5000)), (true, SYN, 1000, Some(6000)), (true, SYN, 3000, Some(8000))];
     assert_eq!(clocks(&repeated), [(1, "client", 1000)]);
-    let anew = [
-        BEGIN[0],
-        BEGIN[1],
+    let restarted = [
+        HANDSHAKE[0],
+        HANDSHAKE[1],
         (true, RST, 20, None),
         (true, SYN, 9000, Some(70_000)),
         (true, ACK, 10_000, Some(70_100)),
     ];
-    assert_eq!(clocks(&anew), [(4, "client", 100)]);
+    assert_eq!(clocks(&restarted), [(4, "client", 100)]);
 }

@@ -1,4 +1,4 @@
-//! Which segments of a connection are reported. The expectations are what p0f 3.09b logged for the same packets.
+//! Events of the segments of a connection. p0f 3.09b logs the same events for the same packets.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
@@ -18,7 +18,7 @@ const PSH: u8 = 8;
 const ACK: u8 = 16;
 const URG: u8 = 32;
 
-/// An IPv4 packet with a TCP segment; `mss` becomes its only option.
+/// Builds an IPv4 packet with a TCP segment; `mss` is its only option.
 fn packet(flags: u8, window: u16, mss: Option<u16>) -> Vec<u8> {
     let options = mss.map_or(Vec::new(), |mss| vec![2, 4, mss.to_be_bytes()[0], mss.to_be_bytes()[1]]);
     let header_words: u8 = if options.is_empty() { 5 } else { 6 };
@@ -30,11 +30,11 @@ fn packet(flags: u8, window: u16, mss: Option<u16>) -> Vec<u8> {
     packet
 }
 
-/// A connection: what its observer has said so far, in words.
+/// A flow and descriptions of its events.
 #[derive(Default)]
 struct Connection {
     flow: TcpFlow,
-    said: Vec<String>,
+    events: Vec<String>,
 }
 
 impl Connection {
@@ -44,7 +44,7 @@ impl Connection {
 
     fn push_segment(&mut self, sender: Side, segment: &Segment<'_>) -> Interest {
         TcpObserver.on_segment(segment, sender, &mut self.flow, &mut |subject, event| {
-            self.said.push(match event {
+            self.events.push(match event {
                 TcpEvent::Syn(_) => format!("{subject} syn"),
                 TcpEvent::SynAck(signature) => {
                     format!("{subject} syn+ack {}", signature.window_multiple.is_some())
@@ -57,32 +57,32 @@ impl Connection {
         })
     }
 
-    /// What is said about segments with these flags, all with an MSS of 1460 and a window of 65521.
-    fn of(segments: &[(Side, u8)]) -> Vec<String> {
+    /// Returns the events of segments with these flags, an MSS of 1460 and a window of 65521.
+    fn events_from(segments: &[(Side, u8)]) -> Vec<String> {
         let mut connection = Self::default();
         for &(sender, flags) in segments {
             connection.push(sender, &packet(flags, 65_521, Some(1_460)));
         }
-        connection.said
+        connection.events
     }
 }
 
-const SYN_SAID: [&str; 2] = ["client syn", "client mtu 1500"];
-const ANSWER_SAID: [&str; 2] = ["server syn+ack false", "server mtu 1500"];
+const SYN_EVENTS: [&str; 2] = ["client syn", "client mtu 1500"];
+const SYN_ACK_EVENTS: [&str; 2] = ["server syn+ack false", "server mtu 1500"];
 
 #[test]
 fn reports_each_side_once() {
     use Side::{Client, Server};
-    let both = [SYN_SAID, ANSWER_SAID].concat();
-    let twice = [SYN_SAID, SYN_SAID].concat();
-    let anew = [SYN_SAID, SYN_SAID, ANSWER_SAID].concat();
+    let both = [SYN_EVENTS, SYN_ACK_EVENTS].concat();
+    let twice = [SYN_EVENTS, SYN_EVENTS].concat();
+    let restarted = [SYN_EVENTS, SYN_EVENTS, SYN_ACK_EVENTS].concat();
     for (segments, want) in [
         (&[(Client, SYN), (Server, SYN | ACK), (Client, ACK)][..], both.clone()),
         (&[(Client, SYN), (Client, SYN), (Server, SYN | ACK), (Server, SYN | ACK)], both.clone()),
         (&[(Client, SYN | PSH | URG), (Server, SYN | ACK | PSH | URG)], both.clone()),
         (&[(Client, SYN), (Client, SYN | ACK), (Server, SYN | ACK)], both.clone()),
         (&[(Client, SYN), (Server, SYN | ACK), (Client, ACK), (Client, SYN)], both.clone()),
-        // Flags that make no sense change nothing.
+        // Contradictory flags have no effect.
         (
             &[
                 (Client, SYN),
@@ -97,15 +97,15 @@ fn reports_each_side_once() {
             ],
             both,
         ),
-        (&[(Client, SYN), (Client, ACK), (Server, SYN | ACK)], SYN_SAID.to_vec()),
+        (&[(Client, SYN), (Client, ACK), (Server, SYN | ACK)], SYN_EVENTS.to_vec()),
         (&[(Client, SYN), (Server, ACK), (Server, SYN | ACK), (Client, SYN)], twice.clone()),
-        (&[(Client, SYN), (Server, RST | ACK), (Server, SYN | ACK)], SYN_SAID.to_vec()),
+        (&[(Client, SYN), (Server, RST | ACK), (Server, SYN | ACK)], SYN_EVENTS.to_vec()),
         (&[(Client, SYN), (Client, FIN), (Client, SYN)], twice),
-        (&[(Client, SYN), (Server, RST | ACK), (Client, SYN), (Server, SYN | ACK)], anew),
+        (&[(Client, SYN), (Server, RST | ACK), (Client, SYN), (Server, SYN | ACK)], restarted),
         (&[(Server, SYN | ACK)], vec![]),
         (&[(Client, ACK | PSH)], vec![]),
     ] {
-        assert_eq!(Connection::of(segments), want, "{segments:?}");
+        assert_eq!(Connection::events_from(segments), want, "{segments:?}");
     }
 }
 
@@ -114,14 +114,14 @@ fn syn_ack_window_uses_mss_of_syn() {
     let mut connection = Connection::default();
     connection.push(Side::Client, &packet(SYN, 1_024, Some(1_361)));
     connection.push(Side::Server, &packet(SYN | ACK, 6 * 1_361, Some(1_259)));
-    assert_eq!(connection.said[2], "server syn+ack true");
+    assert_eq!(connection.events[2], "server syn+ack true");
 }
 
 #[test]
 fn reports_no_mtu_without_mss() {
     let mut connection = Connection::default();
     connection.push(Side::Client, &packet(SYN, 1_024, None));
-    assert_eq!(connection.said, ["client syn"]);
+    assert_eq!(connection.events, ["client syn"]);
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn reports_sendsyn_probe_and_response() {
     connection.push(Side::Server, &packet(SYN | ACK, 65_535, Some(1_460)));
     connection.push(Side::Server, &packet(SYN | ACK, 65_535, Some(1_460)));
     connection.push(Side::Client, &packet(ACK, 1_337, None));
-    assert_eq!(connection.said, ["client probe", "server response"]);
+    assert_eq!(connection.events, ["client probe", "server response"]);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn ended_flow_restarts() {
     connection.flow.end();
     connection.push(Side::Server, &packet(SYN | ACK, 1_024, None));
     connection.push(Side::Client, &packet(SYN, 1_024, None));
-    assert_eq!(connection.said, ["client syn", "client syn"]);
+    assert_eq!(connection.events, ["client syn", "client syn"]);
 }
 
 #[test]
@@ -176,8 +176,8 @@ fn only_syn_starts_flow() {
     }
 }
 
-/// An IPv4 packet with a TCP segment that has a timestamp.
-fn stamped(flags: u8, timestamp: u32) -> Vec<u8> {
+/// Builds an IPv4 packet with a TCP segment that has a timestamp option.
+fn packet_with_timestamp(flags: u8, timestamp: u32) -> Vec<u8> {
     let mut packet = packet(flags, 65_521, None);
     (packet[3], packet[32]) = (52, 8 << 4);
     packet.extend([1, 1, 8, 10]);
@@ -187,24 +187,24 @@ fn stamped(flags: u8, timestamp: u32) -> Vec<u8> {
 }
 
 proptest! {
-    /// Skipped segments would give no event.
+    /// Segments that `can_skip` accepts neither emit an event nor change the flow.
     #[test]
     fn skipped_segments_yield_no_event(
         segments in prop::collection::vec((any::<bool>(), 0_u8..64, any::<bool>(), 0_u64..700), 0..8),
     ) {
         let (mut connection, mut millis) = (Connection::default(), 1_000_000);
         let handshake = [(true, SYN, true, 0), (false, SYN | ACK, true, 20)];
-        for (is_client, flags, is_stamped, pause) in handshake.into_iter().chain(segments) {
+        for (is_client, flags, has_timestamp, pause) in handshake.into_iter().chain(segments) {
             millis += pause;
             let sender = if is_client { Side::Client } else { Side::Server };
-            let packet = if is_stamped { stamped(flags, millis as u32) } else { packet(flags, 1, None) };
+            let packet = if has_timestamp { packet_with_timestamp(flags, millis as u32) } else { packet(flags, 1, None) };
             let ts = Timestamp::new(millis / 1000, (millis % 1000 * 1_000_000) as u32, 3);
             let segment = Segment { ts, ..decode_ip(&packet).unwrap() };
-            let passes = flags & (SYN | FIN | RST) == 0 && TcpObserver.can_skip(ts, sender, &connection.flow);
-            let before = (format!("{:?}", connection.flow), connection.said.len());
+            let skippable = flags & (SYN | FIN | RST) == 0 && TcpObserver.can_skip(ts, sender, &connection.flow);
+            let before = (format!("{:?}", connection.flow), connection.events.len());
             let interest = connection.push_segment(sender, &segment);
-            let after = (format!("{:?}", connection.flow), connection.said.len());
-            prop_assert!(!passes || before == after);
+            let after = (format!("{:?}", connection.flow), connection.events.len());
+            prop_assert!(!skippable || before == after);
             if interest == Interest::Done {
                 break;
             }
@@ -214,19 +214,19 @@ proptest! {
     #[test]
     fn skips_ended_but_not_pending_connection(flags in prop::sample::select(vec![RST, ACK])) {
         let mut connection = Connection::default();
-        connection.push(Side::Client, &stamped(SYN, 1));
-        let at_once = Timestamp::new(0, 0, 3);
-        prop_assert!(!TcpObserver.can_skip(at_once, Side::Client, &connection.flow));
-        connection.push(Side::Client, &stamped(flags, 1));
-        prop_assert!(TcpObserver.can_skip(at_once, Side::Client, &connection.flow));
+        connection.push(Side::Client, &packet_with_timestamp(SYN, 1));
+        let same_time = Timestamp::new(0, 0, 3);
+        prop_assert!(!TcpObserver.can_skip(same_time, Side::Client, &connection.flow));
+        connection.push(Side::Client, &packet_with_timestamp(flags, 1));
+        prop_assert!(TcpObserver.can_skip(same_time, Side::Client, &connection.flow));
     }
 
-    /// Once both clocks run, what comes at once is passed over.
+    /// Both clocks need at least 500 ms, so earlier segments can be skipped.
     #[test]
     fn skips_most_segments_of_open_connection(pause in 0_u64..1000) {
         let mut connection = Connection::default();
-        connection.push(Side::Client, &stamped(SYN, 1));
-        connection.push(Side::Server, &stamped(SYN | ACK, 1));
+        connection.push(Side::Client, &packet_with_timestamp(SYN, 1));
+        connection.push(Side::Server, &packet_with_timestamp(SYN | ACK, 1));
         let ts = Timestamp::new(0, (pause * 1_000_000) as u32, 3);
         for sender in [Side::Client, Side::Server] {
             prop_assert_eq!(TcpObserver.can_skip(ts, sender, &connection.flow), pause < 500);

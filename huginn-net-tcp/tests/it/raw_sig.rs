@@ -1,4 +1,4 @@
-//! Signatures of whole packets against what p0f 3.09b printed for them, and their text read back.
+//! Signatures of packets, compared with the output of p0f 3.09b, and parsed from their text.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -12,7 +12,7 @@ use huginn_net_tcp::{Handshake, ParseError, TcpError, TcpField, TcpSignature, Wi
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// One entry of the table.
+/// One entry of `raw_sig.txt`.
 struct Vector {
     name: &'static str,
     peer_mss: Option<u16>,
@@ -61,9 +61,9 @@ fn windows_round_trip() {
     for (raw_sig, window) in [
         ("4:64+0:0:1460:mss*20,7:mss,sok,ts,nop,ws:df,id+:0", 29_200),
         ("4:64+0:0:1380:mss*45,7:mss:df,id+:0", 62_100),
-        // 50 * 1400 is no window: 1400 - 12, 1460 and 1448 are none either.
+        // The MTU is 1340: the MSS and 40 bytes of headers.
         ("4:64+0:0:1300:mtu*4,7:mss:df,id+:0", 5_360),
-        // Only the MSS of the SYN can have given this one.
+        // No known unit gives this multiple; the result is the largest multiple of 60.
         ("4:64+0:0:1460:mss*60,7:mss:df,id+:0", 65_520),
         ("4:64+0:0:1460:8192,7:mss:df,id+:0", 8_192),
     ] {
@@ -120,7 +120,7 @@ fn other_packets_have_no_signature() {
 }
 
 #[test]
-fn cut_packet_asks_for_more() {
+fn truncated_packet_needs_more_bytes() {
     for vector in vectors() {
         let packet = vector.packet;
         let whole = TcpSignature::from_ip_packet(&packet).unwrap().unwrap();
@@ -146,7 +146,7 @@ fn header_beyond_its_packet_is_an_error() {
     assert!(matches!(TcpSignature::from_ip_packet(&packet), Err(TcpError::Decode(_))));
 }
 
-/// An IPv4 packet with a SYN or SYN+ACK out of these parts.
+/// Builds an IPv4 packet with a SYN or SYN+ACK.
 fn packet(ttl: u8, syn_ack: bool, window: u16, options: &[u8]) -> Vec<u8> {
     let mut options = options.to_vec();
     options.resize(options.len().next_multiple_of(4), 0);
@@ -159,7 +159,7 @@ fn packet(ttl: u8, syn_ack: bool, window: u16, options: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// Option bytes that are often well-formed.
+/// Generates option bytes, many of them well-formed.
 fn options() -> impl Strategy<Value = Vec<u8>> {
     let option = prop_oneof![
         Just(vec![1]),

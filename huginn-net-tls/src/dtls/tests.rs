@@ -4,13 +4,13 @@ use proptest::prelude::*;
 use super::*;
 use crate::datagram::tests::{DTLS, dialogue};
 
-/// A found hello: its sender, the message, and whether it is a client's second hello.
+/// A hello: its sender, the message, and whether it is a client's second hello.
 type Found = (Side, Vec<u8>, bool);
 
 const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;
 
-/// The body of a ClientHello with one cipher suite.
+/// Builds the body of a ClientHello with one cipher suite.
 fn client_hello(random: u8, cookie: &[u8]) -> Vec<u8> {
     let cookie_len = [u8::try_from(cookie.len()).unwrap()];
     [&[0xfe, 0xfd][..], &[random; 32], &[0], &cookie_len, cookie, &[0, 2, 0xc0, 0x2b, 1, 0]].concat()
@@ -26,7 +26,7 @@ const RETRY_REQUEST: [u8; 32] = [
     0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
 
-/// The message with TLS's header.
+/// Builds the message with the handshake header of TLS.
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind], &u24(body.len())[..], body].concat()
 }
@@ -36,7 +36,7 @@ fn u24(number: usize) -> [u8; 3] {
     low
 }
 
-/// The bytes of a body from `start` to `end`, with a fragment header.
+/// Builds a fragment with the bytes from `start` to `end` of a body.
 fn fragment(kind: u8, seq: u16, body: &[u8], start: usize, end: usize) -> Vec<u8> {
     let head = [&[kind][..], &u24(body.len()), &seq.to_be_bytes(), &u24(start), &u24(end - start)].concat();
     [&head, &body[start..end]].concat()
@@ -47,8 +47,8 @@ fn record(kind: u8, epoch: u16, bytes: &[u8]) -> Vec<u8> {
     [&[kind, 0xfe, 0xfd][..], &epoch.to_be_bytes(), &[0; 6], &len, bytes].concat()
 }
 
-/// A datagram with a whole message.
-fn whole(kind: u8, seq: u16, body: &[u8]) -> Vec<u8> {
+/// Builds a datagram with a complete message.
+fn complete(kind: u8, seq: u16, body: &[u8]) -> Vec<u8> {
     record(22, 0, &fragment(kind, seq, body, 0, body.len()))
 }
 
@@ -85,7 +85,7 @@ fn retransmission_is_ignored_and_new_handshake_reported() {
     let (first, cookie, other) = (client_hello(1, b""), client_hello(1, b"cookie"), client_hello(2, b""));
     let mut flow_under_test = TestFlow::default();
     for (seq, hello) in [(0, &first), (0, &first), (1, &cookie), (0, &first), (1, &cookie), (0, &other)] {
-        flow_under_test.client(&whole(CLIENT_HELLO, seq, hello));
+        flow_under_test.client(&complete(CLIENT_HELLO, seq, hello));
     }
     let found = [(&first, false), (&cookie, true), (&other, false)]
         .map(|(hello, retry)| (Side::Client, message(CLIENT_HELLO, hello), retry));
@@ -97,11 +97,11 @@ fn number_or_cookie_marks_second_hello() {
     let (first, second) = (client_hello(1, b""), client_hello(1, b"cookie"));
     let mut flow_under_test = TestFlow::default();
     for hello in [&first, &second, &first, &second] {
-        flow_under_test.client(&whole(CLIENT_HELLO, 0, hello));
+        flow_under_test.client(&complete(CLIENT_HELLO, 0, hello));
     }
     let found = [(&first, false), (&second, true)];
     let found = found.map(|(hello, retry)| (Side::Client, message(CLIENT_HELLO, hello), retry));
-    assert_eq!(flow_under_test.found, found, "retransmitted with the numbers of both");
+    assert_eq!(flow_under_test.found, found, "a retransmission with either number is ignored");
 }
 
 #[test]
@@ -124,12 +124,12 @@ fn finds_all_handshakes_of_flow() {
     let mut flow_under_test = TestFlow::default();
     flow_under_test.server(&record(23, 1, b"of an earlier association"));
     for handshake in 1..=10 {
-        flow_under_test.client(&whole(CLIENT_HELLO, 0, &client_hello(handshake, b"")));
+        flow_under_test.client(&complete(CLIENT_HELLO, 0, &client_hello(handshake, b"")));
         flow_under_test.client(&unified(1));
-        flow_under_test.server(&whole(SERVER_HELLO, 0, &server_hello(RETRY_REQUEST)));
-        flow_under_test.client(&whole(CLIENT_HELLO, 1, &client_hello(handshake, b"?")));
+        flow_under_test.server(&complete(SERVER_HELLO, 0, &server_hello(RETRY_REQUEST)));
+        flow_under_test.client(&complete(CLIENT_HELLO, 1, &client_hello(handshake, b"?")));
         flow_under_test
-            .server(&[whole(SERVER_HELLO, 1, &server_hello([handshake; 32])), unified(2)].concat());
+            .server(&[complete(SERVER_HELLO, 1, &server_hello([handshake; 32])), unified(2)].concat());
         for encrypted in [record(22, 1, b"Finished"), unified(2), record(23, 1, b"data")] {
             flow_under_test.client(&encrypted);
             flow_under_test.server(&encrypted);
@@ -151,7 +151,7 @@ fn counts_malformed_hellos() {
     // A session id that exceeds the message.
     hello[34] = 200;
     for _ in 0..3 {
-        flow_under_test.client(&whole(CLIENT_HELLO, 0, &hello));
+        flow_under_test.client(&complete(CLIENT_HELLO, 0, &hello));
     }
     assert_eq!(flow_under_test.counters.malformed, 1);
     let mut long = fragment(CLIENT_HELLO, 1, &client_hello(2, b""), 0, 20);
@@ -161,7 +161,7 @@ fn counts_malformed_hellos() {
 }
 
 #[test]
-fn datagram_may_hold_several_records() {
+fn datagram_may_have_several_records() {
     let hello = server_hello([9; 32]);
     let certificate = vec![0; 300];
     let fragments =
@@ -174,7 +174,7 @@ fn datagram_may_hold_several_records() {
 
 #[test]
 fn finds_hellos_in_turn_and_capwap() {
-    let datagram = whole(CLIENT_HELLO, 0, &client_hello(1, b""));
+    let datagram = complete(CLIENT_HELLO, 0, &client_hello(1, b""));
     let len = u16::try_from(datagram.len()).unwrap().to_be_bytes();
     let channel = [&[0x40, 0][..], &len, &datagram, &[0; 3]].concat();
     let capwap = [&[1, 0, 0, 0][..], &datagram].concat();
@@ -189,7 +189,7 @@ fn finds_hellos_in_turn_and_capwap() {
 #[test]
 fn message_type_identifies_sender() {
     let body = client_hello(1, b"");
-    let first = whole(CLIENT_HELLO, 0, &body);
+    let first = complete(CLIENT_HELLO, 0, &body);
     let with = |position: usize, byte: u8| {
         let mut datagram = first.clone();
         datagram[position] = byte;
@@ -198,8 +198,8 @@ fn message_type_identifies_sender() {
     let cases = [
         (first.clone(), Some(Side::Client)),
         (record(22, 0, &fragment(CLIENT_HELLO, 0, &body, 20, 30)), Some(Side::Client)),
-        (whole(SERVER_HELLO, 0, &server_hello([9; 32])), Some(Side::Server)),
-        (whole(3, 0, b"\xfe\xff\x04cook"), Some(Side::Server)),
+        (complete(SERVER_HELLO, 0, &server_hello([9; 32])), Some(Side::Server)),
+        (complete(3, 0, b"\xfe\xff\x04cook"), Some(Side::Server)),
         (with(2, 0xff), Some(Side::Client)),
         (with(0, 23), None),
         (with(1, 3), None),
@@ -258,7 +258,8 @@ fn incomplete_hellos_are_bounded() {
 }
 
 proptest! {
-    /// The hello of a recorded dialogue, in overlapping and repeated pieces, in any order, several in each datagram.
+    /// Splits the hello of a recorded dialogue into overlapping and repeated fragments in any order, several per
+    /// datagram.
     #[test]
     fn overlapping_fragments_yield_hello_once(
         cuts in prop::collection::vec((0..215_usize, 1..60_usize), 0..20),

@@ -10,7 +10,7 @@ const TCP: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/o
 /// The client's JA3, from tshark.
 const CLIENT: &str = "b0ec87ac7424dc3b841dacb72db22a21";
 
-/// Placeholder for HMAC, packet id and time.
+/// Lengths of HMAC, packet id and time: without authentication, with tls-auth by SHA-1 and by SHA-512.
 const AUTH: [usize; 3] = [0, 28, 72];
 
 fn packet(opcode: u8, session: u8, auth_len: usize, acks: &[u32], id: u32, tls: &[u8]) -> Vec<u8> {
@@ -27,7 +27,7 @@ fn packet(opcode: u8, session: u8, auth_len: usize, acks: &[u32], id: u32, tls: 
     bytes
 }
 
-/// The client's TLS record in the recorded dialogue.
+/// Returns the client's TLS record of the recorded dialogue.
 fn hello() -> Vec<u8> {
     let stream: Vec<u8> = dialogue(TCP)
         .iter()
@@ -79,7 +79,7 @@ fn finds_reordered_hello_with_any_authentication() {
     }
 }
 
-/// MikroTik's client sends a second reset with a packet number of its own.
+/// MikroTik's client sends a second reset with the next packet number.
 #[test]
 fn resets_are_numbered() {
     let hello = hello();
@@ -106,7 +106,7 @@ fn new_session_id_resets_state() {
     );
 }
 
-/// Everything after the hellos is skipped.
+/// The flow skips all data after the hellos.
 #[test]
 fn skips_data_until_next_session() {
     let mut flow_under_test = TestFlow::default();
@@ -127,7 +127,7 @@ fn skips_data_until_next_session() {
     );
 }
 
-/// Sends the client's hello twice, each in one packet, with a server packet between.
+/// Sends the client's hello twice in separate packets, with a server packet between them.
 #[test]
 fn second_hello_is_retry_unless_server_answered() {
     const SERVER: u8 = 8;
@@ -212,7 +212,7 @@ fn rejects_other_stream_before_full_packet() {
     }
 }
 
-/// The first packet of each kind, truncated.
+/// Probes every truncation of each kind of first packet.
 #[test]
 fn probe_decides_at_last_byte() {
     let hello = hello();

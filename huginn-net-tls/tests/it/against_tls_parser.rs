@@ -13,9 +13,9 @@ use tls_parser::{
 };
 
 #[test]
-fn hellos_of_captures() {
+fn captured_hellos_equal_tls_parser() {
     let hellos = hellos::from_captures(&crate::captures::with_extension(&["pcap"]));
-    // The cookie of DTLS is not in the grammar of TLS.
+    // tls-parser does not support the cookie of DTLS.
     let hellos: Vec<_> = hellos.iter().filter(|hello| hello.transport() != Transport::Dtls).collect();
     assert!(hellos.len() > 100, "{} hellos", hellos.len());
     for hello in hellos {
@@ -25,7 +25,7 @@ fn hellos_of_captures() {
 
 proptest! {
     #[test]
-    fn generated_hellos(message in any_message()) {
+    fn generated_hellos_equal_tls_parser(message in any_message()) {
         compare(&ClientHello::from_message(&message, Transport::Tcp).unwrap().unwrap().value);
     }
 }
@@ -55,8 +55,8 @@ fn compare(hello: &ClientHello<'_>) {
     }
 }
 
-/// Converts a GREASE extension of tls-parser, which has a type of its own. tls-parser also counts `0a1a` as GREASE, which
-/// RFC 8701 does not.
+/// Converts a GREASE extension of tls-parser, which has a separate variant. tls-parser also counts `0a1a` as GREASE,
+/// which RFC 8701 does not.
 fn kind(extension: &TlsExtension<'_>) -> u16 {
     match extension {
         TlsExtension::Grease(kind, _) => *kind,
@@ -121,7 +121,7 @@ prop_compose! {
     }
 }
 
-/// An extension with the contents that its type requires.
+/// Generates an extension with valid contents for its type.
 fn any_extension() -> impl Strategy<Value = Vec<u8>> {
     let bytes = |lengths| vec(any::<u8>(), lengths);
     let names = vec(bytes(1..20).prop_map(|name| prefixed(1, &name)), 1..4).prop_map(|names| names.concat());

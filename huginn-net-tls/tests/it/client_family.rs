@@ -22,7 +22,7 @@ fn families(capture: &str) -> BTreeMap<Option<String>, usize> {
 }
 
 #[test]
-fn browsers_are_known_by_their_extensions() {
+fn extensions_identify_browsers() {
     for (capture, family) in [
         ("tls-chromium.pcap", "Chromium"),
         ("quic-chromium.pcap", "Chromium"),
@@ -36,7 +36,7 @@ fn browsers_are_known_by_their_extensions() {
 }
 
 #[test]
-fn other_programs_are_taken_for_nobody() {
+fn other_programs_have_no_family() {
     for capture in [
         "tls-curl.pcap",
         "tls-gnutls.pcap",

@@ -29,7 +29,8 @@ fn extension(kind: u16, data: &[u8]) -> Vec<u8> {
     [kind.to_be_bytes().to_vec(), prefixed(2, data)].concat()
 }
 
-/// The fields before the extensions (RFC 8446, section 4.1.2): a session id of two bytes, the suites 1301 and 0a0a.
+/// Builds the fields before the extensions (RFC 8446, section 4.1.2): a session id of two bytes, the suites 1301 and
+/// 0a0a.
 fn before_extensions() -> Vec<u8> {
     [&[3, 3][..], &[7; 32], &[2, 8, 9], &[0, 4, 0x13, 0x01, 0x0a, 0x0a], &[1, 0]].concat()
 }

@@ -13,7 +13,7 @@ use huginn_net_tls::{HuginnNetTls, TlsEvent, Transport};
 const QUIC: &[u8] = include_bytes!("../../src/quic/testdata/rfc9001-a2-client-initial.bin");
 /// Recorded from OpenSSL: each datagram follows its sender (0: the client) and its length.
 const DTLS: &[u8] = include_bytes!("../../hellos/dtls-openssl-fragments.bin");
-/// As long as a hard reset packet of OpenVPN, but not a valid one.
+/// A malformed packet with the length of an OpenVPN hard reset.
 const FALSE_RESET: [u8; 14] = [0x38, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0];
 
 /// Returns the transport, subject and client port of each hello reported between two ports.
@@ -45,14 +45,14 @@ fn reported(datagrams: &[(Side, &[u8])], client: u16, server: u16) -> Vec<(Trans
         .collect()
 }
 
-/// An IPv4 packet with a UDP datagram (RFC 791, RFC 768).
+/// Builds an IPv4 packet with a UDP datagram (RFC 791, RFC 768).
 fn packet(ports: [u16; 2], addresses: [u8; 8], payload: &[u8]) -> Vec<u8> {
     let len = |header: usize| ((header + payload.len()) as u16).to_be_bytes();
     let ip = [&[0x45, 0][..], &len(28), &[0, 1, 0x40, 0, 64, 17, 0, 0], &addresses].concat();
     [&ip[..], &ports.map(u16::to_be_bytes).concat(), &len(8), &[0, 0], payload].concat()
 }
 
-/// The datagrams of a recorded dialogue.
+/// Splits a recorded dialogue into datagrams.
 fn dialogue(mut bytes: &[u8]) -> Vec<(Side, &[u8])> {
     let mut datagrams = Vec::new();
     while let [sender, high, low, rest @ ..] = bytes {
@@ -89,7 +89,7 @@ fn misdetected_datagram_does_not_hide_other_carrier() {
 #[test]
 fn well_known_port_is_server() {
     for (client, server) in [(50_000, 443), (443, 500), (50_000, 8443), (443, 50_000)] {
-        // A client on a well-known port is taken for the server.
+        // The flow mistakes a client on a well-known port for the server.
         let swapped = client < 1024 && server >= 1024;
         let found = reported(&[(Side::Client, QUIC)], client, server);
         let (sender, port) = if swapped { (Side::Server, server) } else { (Side::Client, client) };

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Writes what a few addresses send behind each of which several systems speak: craft.py SIGNATURES OUT.pcap
+"""Writes packets of four addresses that several systems share: craft.py SIGNATURES OUT.pcap
 
-The systems are drawn by lot from the signatures, always the same ones. What p0f 3.09b says of the hosts is in rules.p0f:
+A random generator with a fixed seed chooses the systems from the signatures. rules.p0f has the output of p0f 3.09b:
     ./craft.py signatures.fp rules.pcap
     TZ=UTC0UTC0,M3.2.0,M11.1.0 p0f -f signatures.fp -r rules.pcap -o log
     grep '] mod=host change|\\|] mod=ip sharing|\\|] mod=uptime|' log >rules.p0f
-The zone is UTC, by a name under which p0f reads every Date alike; see captures/tools/golden.sh.
+The time zone is UTC, with a name that makes p0f parse every Date in the same way; see captures/tools/golden.sh.
 """
 
 import dataclasses
@@ -33,7 +33,7 @@ lot = random.Random(SEED)
 
 @dataclasses.dataclass
 class Stack:
-    """How a system sends SYNs or SYN+ACKs, and its clock."""
+    """The TCP stack of a system: properties of its SYNs or SYN+ACKs, and its clock."""
 
     ttl: int
     mss: int
@@ -43,7 +43,7 @@ class Stack:
     quirks: set
     hz: float
     clock: int
-    """What the clock showed at 0 ms."""
+    """The value of the clock at 0 ms."""
 
     def value(self, millis):
         if "ts1-" in self.quirks:
@@ -65,7 +65,7 @@ class Stack:
 
 
 def stack(signature):
-    """One that matches a signature, or, now and then, nearly does."""
+    """Returns a stack that matches a signature, or sometimes nearly matches it."""
     _, ttl, _, mss, window, layout, quirks, _ = signature.split(":")
     size, scale = window.split(",")
     mss = lot.choice([1460, 1460, 1400, 536]) if mss == "*" else int(mss)
@@ -122,7 +122,7 @@ def signatures_of(path):
 
 
 def head(signatures, first_line, software, date=None):
-    """One that matches a signature, or is not known."""
+    """Returns a head that matches a signature, or an unknown one."""
     fields = lot.choice(["Host", "Host,User-Agent", "X-Unknown", "Server"])
     claimed = "x"
     if lot.random() < 0.8:

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Asks p0f 3.09b of the hosts of a capture while it is sent: query.py SIGNATURES CAPTURE OUT.pcap OUT.p0f
+"""Queries p0f 3.09b about the hosts of a capture during its replay: query.py SIGNATURES CAPTURE OUT.pcap OUT.p0f
 
-As root. The capture goes over a link of its own network namespace, in a quarter of its time; OUT.pcap is what p0f saw of
-it, and OUT.p0f what it answered before each SYN and at the end, where that is news:
+Needs root. The script replays the capture at four times its speed on a link in its own network namespace. OUT.pcap has
+the packets that p0f received. OUT.p0f has the answers before each SYN and at the end that differ from the previous ones:
     ./query.py signatures.fp rules.pcap query.pcap query.p0f
-A line is the number of packets that p0f had seen, the address, and the fields of the answer.
+Each line has the number of packets that p0f had received, the address, and the fields of the answer.
 """
 
 import os
@@ -22,9 +22,9 @@ from packets import read  # noqa: E402
 
 SPEED = 4
 ADDRESSES = [f"192.0.2.{n}" for n in range(1, 5)]
-# p0f, the writer of the capture and the asker each need a moment.
-MOMENT = 0.06
-# README of p0f, section 4.
+# Seconds before each query, so that p0f and tcpdump process all packets.
+SETTLE_SECONDS = 0.06
+# The query and the answer of p0f's API (README of p0f, section 4).
 QUERY, ANSWER = struct.Struct("=IB4s12x"), struct.Struct("=IIIIIIIIIhBB32s32s32s32s32s32s")
 
 
@@ -47,7 +47,7 @@ def replay(capture, client, lines):
     began, last = time.monotonic(), {}
 
     def query_all(count):
-        time.sleep(MOMENT)
+        time.sleep(SETTLE_SECONDS)
         for address in ADDRESSES:
             answered = answer(client, address)
             if last.get(address) != answered:
@@ -69,7 +69,7 @@ def main(signatures, capture, out, answers):
     subprocess.run(["sh", "-ec", f"{quiet}; {link}; {up}"], check=True)
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/socket"
-        # The zone is UTC, by a name under which p0f reads every Date alike; see captures/tools/golden.sh.
+        # The name of this zone makes p0f parse every Date in the same way; see captures/tools/golden.sh.
         zone = {**os.environ, "TZ": "UTC0UTC0,M3.2.0,M11.1.0"}
         command = ["p0f", "-f", signatures, "-i", "query1", "-s", path]
         p0f = subprocess.Popen(command, env=zone, stdout=subprocess.DEVNULL)
@@ -88,7 +88,7 @@ def main(signatures, capture, out, answers):
 
 if __name__ == "__main__":
     if "IN_QUERY_SPACE" not in os.environ:
-        # Nothing of the machine itself is touched.
+        # Run in a new network namespace, which leaves the interfaces of the machine unchanged.
         os.environ["IN_QUERY_SPACE"] = "yes"
         os.execvp("unshare", ["unshare", "--net", sys.executable, *sys.argv])
     main(*sys.argv[1:])

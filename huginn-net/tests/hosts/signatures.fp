@@ -1,4 +1,4 @@
-; Systems and software that do not exist, for craft.py: every kind of difference between two labels or signatures.
+; Fictitious systems and software for craft.py, with every kind of difference between two labels or signatures.
 
 classes = win,unix,other
 
@@ -18,7 +18,7 @@ sig   = *:64:0:*:mss*10,5:mss,sok,ts,nop,ws:df,id+:0
 ; No flavor.
 label = s:unix:Alpha:
 sig   = *:64:0:*:mss*9,5:mss,sok,ts,nop,ws:df,id+:0
-; The same label once more.
+; The first label again.
 label = s:unix:Alpha:one
 sig   = *:64:0:*:mss*8,5:mss,sok,ts,nop,ws:df,id+:0
 label = g:unix:Alpha:one
@@ -80,7 +80,7 @@ sig   = *:User-Agent,Host,?X-Forwarded-For::Links/
 label = g:!:Generic:
 sys   = Alpha,@win
 sig   = *:Host,Accept=[any],?Via::
-; Systems known by HTTP.
+; Systems identified by HTTP.
 label = s:unix:Alpha:http
 sig   = 1:Host,X-Alpha,User-Agent::A
 label = s:unix:Alpha:one

@@ -13,7 +13,7 @@ use huginn_net::tcp::{TcpSignature, kind};
 use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers, Scope};
 use huginn_net_core::{Decoder, Segment, TcpFlags, TcpHeader, TransportHeader};
 
-/// The captures that have a golden with this extension, and its lines.
+/// Returns the captures that have a golden with this extension, and the lines of the golden.
 fn goldens(extension: &str) -> Vec<(PathBuf, Vec<String>)> {
     let mut found = Vec::new();
     for golden in captures::with_extension(&[extension]) {
@@ -27,7 +27,7 @@ fn goldens(extension: &str) -> Vec<(PathBuf, Vec<String>)> {
     found
 }
 
-/// Every SYN and SYN+ACK, in the columns that `golden.sh` asks of tshark.
+/// Returns a row for every SYN and SYN+ACK, with the columns that `golden.sh` selects in tshark.
 fn handshakes(capture: &Path) -> Vec<String> {
     let mut reader = CaptureReader::open(capture).unwrap();
     let mut decoder = Decoder::new(DecodeConfig::default());
@@ -81,7 +81,7 @@ fn handshakes_equal_tshark() {
     }
 }
 
-/// How often each line occurs.
+/// Counts the occurrences of each line.
 fn counted(lines: impl IntoIterator<Item = String>) -> BTreeMap<String, i32> {
     let mut counts = BTreeMap::new();
     for line in lines {
@@ -110,7 +110,7 @@ fn p0f_format_equals_p0f_log() {
     }
 }
 
-/// The events of a capture.
+/// Returns the events of a capture.
 fn events(capture: &Path) -> Vec<Event> {
     let mut events = Vec::new();
     HuginnNet::builder().build().analyze(CaptureReader::open(capture).unwrap(), &mut events).unwrap();

@@ -21,7 +21,7 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name)
 }
 
-/// An analyzer with host profiles and the signatures of the golden.
+/// Builds an analyzer with host profiles and the signatures of the golden.
 fn analyzer(scope: Scope) -> HuginnNet {
     let database: Database = fs::read_to_string(file("signatures.fp")).unwrap().parse().unwrap();
     let observers = Observers::new(Arc::new(database)).scope(scope).profiles(true);
@@ -29,7 +29,7 @@ fn analyzer(scope: Scope) -> HuginnNet {
     HuginnNet::builder_with(observers).flow_limits(limits).build()
 }
 
-/// The fields of an answer, in the order of a golden line.
+/// Returns the fields of an answer, in the order of a golden line.
 fn fields(answer: &P0fAnswer) -> Vec<String> {
     let P0fAnswer::Found(host) = answer else { return vec!["no match".to_owned()] };
     let P0fHost { first_seen, last_seen, total_conn, uptime_min, up_mod_days, last_nat, last_chg, .. } = host;
@@ -76,7 +76,7 @@ impl Sink<Event> for SynCounter {
     }
 }
 
-/// Times and counts differ: p0f takes them from SYNs only, and also from SYNs that the host does not answer.
+/// Times and counts differ, because p0f counts only SYNs, including SYNs that the host does not answer.
 #[test]
 fn answers_equal_p0f() {
     let golden = fs::read_to_string(file("query.p0f")).unwrap();
@@ -131,7 +131,7 @@ fn answers_with_latest_findings() {
     assert_eq!(texts.map(|text| text.as_str().to_owned()), ["Linux", "curl", "Ethernet", "German"]);
     assert_eq!((client.total_conn, client.distance, client.bad_sw, client.os_match_q), (3, 0, 0, 0));
     assert_eq!(p0f_host(&analyzer, "192.0.2.9"), None);
-    // A User-Agent names another system than TCP (captures/README.md).
+    // A User-Agent and TCP identify different systems (captures/README.md).
     let liar = p0f_host(&capture("hosts-ua.pcap"), "192.0.2.1").unwrap();
     assert_eq!((liar.os_name.as_str(), liar.bad_sw), ("Linux", 1));
     let shared = p0f_host(&capture("hosts-nat.pcap"), "192.0.2.1").unwrap();
@@ -146,7 +146,7 @@ fn answers_with_latest_findings() {
 #[test]
 fn prefers_host_outside_tunnels_then_latest_tunnel() {
     let ip: IpAddr = "192.0.2.1".parse().unwrap();
-    // Twice in tunnels, the second time a second later.
+    // The host occurs in two tunnels, the second time a second later.
     let analyzer = capture("made-erspan.pcap");
     let hosts: Vec<&HostProfile> = analyzer.shared_state().profiles().filter(|host| host.ip == ip).collect();
     let last = hosts.iter().max_by_key(|host| host.last_seen.as_nanos()).unwrap();
@@ -154,7 +154,7 @@ fn prefers_host_outside_tunnels_then_latest_tunnel() {
     let found = analyzer.shared_state().profile(ip).unwrap();
     assert_eq!((found.last_seen, &found.tunnel), (last.last_seen, &last.tunnel));
 
-    // Then outside of them, which counts though it was before.
+    // The host outside tunnels has priority, although it occurred earlier.
     let mut analyzer = capture("curl-nginx.pcap");
     let tunneled = captures::path("made-erspan.pcap");
     analyzer.analyze(CaptureReader::open(tunneled).unwrap(), &mut |_: Event| ()).unwrap();

@@ -13,7 +13,7 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name)
 }
 
-/// The host lines of a capture, in the log format of p0f.
+/// Returns the host lines of a capture in the log format of p0f.
 fn host_lines(capture: &str, signatures: &str) -> Vec<String> {
     let database: Database = fs::read_to_string(file(signatures)).unwrap().parse().unwrap();
     let observers = Observers::new(Arc::new(database)).scope(Scope::P0f);

@@ -13,7 +13,7 @@ use huginn_net::{
     Observers, ProtocolCounters, Source, Timestamp,
 };
 
-/// A frame that owns its bytes.
+/// An owned frame.
 struct Packet {
     ts: Timestamp,
     link: LinkType,
@@ -27,7 +27,7 @@ impl Packet {
     }
 }
 
-/// The packets of each capture.
+/// Returns the packets of each capture.
 fn captures() -> Vec<(String, Vec<Packet>)> {
     let paths = captures::with_extension(&["pcap", "pcapng"]);
     let captures: Vec<_> =
@@ -82,7 +82,7 @@ fn each_capture_gives_equal_events() {
     }
 }
 
-/// Packet times go backwards, and the same flows come again.
+/// Packet times step back, and the same flows occur again.
 #[test]
 fn repeated_captures_give_equal_events() {
     let captures = captures();

@@ -1,4 +1,4 @@
-//! Checks the host profiles of captures whose hosts are known (`captures/README.md`).
+//! Checks the host profiles of captures with documented hosts (`captures/README.md`).
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -16,7 +16,7 @@ fn hosts(capture: &Path, observers: Observers, workers: usize) -> Vec<HostProfil
     analyzer.shared_state().profiles().cloned().collect()
 }
 
-/// The host of an address in a capture.
+/// Returns the host with an address in a capture.
 fn host(capture: &str, ip: &str) -> HostProfile {
     let all = hosts(&captures::path(capture), Observers::default().profiles(true), 1);
     all.into_iter().find(|host| host.ip.to_string() == ip).unwrap()
@@ -75,12 +75,12 @@ fn two_systems_behind_address_are_several_hosts() {
     assert_eq!(verdict.system, None);
     let several: Vec<&str> = verdict.several.iter().map(|system| &**system).collect();
     assert_eq!(several, ["Linux", "Windows"]);
-    assert_eq!(contradictions(&host), [""; 0], "each connection agrees with itself");
+    assert_eq!(contradictions(&host), [""; 0], "the findings of each connection agree");
     assert!(host.sharings.count > 0 && host.changes.count > 0);
 }
 
 #[test]
-fn foreign_headers_contradict_handshakes() {
+fn headers_of_other_system_contradict_handshakes() {
     let host = host("hosts-ua.pcap", "192.0.2.1");
     assert_eq!(host.verdict().system.as_deref(), Some("Linux"));
     assert_eq!(
@@ -118,7 +118,7 @@ fn accepted_uptime_is_reported() {
     assert_eq!(minutes("hosts-random-offset.pcap"), None);
 }
 
-/// The conclusions on the hosts of a capture, and the counters.
+/// Returns the conclusions about the hosts of a capture, and the counters.
 fn conclusions(capture: &str) -> (Vec<Finding>, HostCounters) {
     let mut analyzer = HuginnNet::builder().build();
     let mut found = Vec::new();

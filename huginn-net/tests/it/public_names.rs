@@ -10,7 +10,7 @@ const MAX_ROOT_NAMES: usize = 40;
 /// Keywords that declare a type.
 const TYPES: [&str; 5] = ["struct", "enum", "trait", "type", "union"];
 
-/// The `pub` statements at the start of a line, up to their `;` or `{`.
+/// Returns the `pub` statements at the start of a line, up to their `;` or `{`.
 fn exports(text: &str) -> impl Iterator<Item = &str> {
     text.split("\npub ").skip(1).filter_map(|statement| {
         let is_use = statement.starts_with("use ");
@@ -18,7 +18,7 @@ fn exports(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The names that a `pub` statement exports.
+/// Returns the names that a `pub` statement exports.
 fn names(statement: &str) -> Vec<&str> {
     let Some(used) = statement.strip_prefix("use ") else {
         return statement.split_whitespace().nth(1).into_iter().collect();
@@ -28,7 +28,7 @@ fn names(statement: &str) -> Vec<&str> {
     names.filter_map(|name| name.rsplit([' ', ':']).next()).collect()
 }
 
-/// The name of the type that a statement declares, if any. An alias with the same name is the same type.
+/// Returns the name of the type that a statement declares, if any. An alias with the same name is the same type.
 fn type_name(statement: &str) -> Option<&str> {
     let (_, rest) = statement.split_once(' ').filter(|(kind, _)| TYPES.contains(kind))?;
     let name = rest.split(|ended: char| !ended.is_alphanumeric() && ended != '_').next()?;

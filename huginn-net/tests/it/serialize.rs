@@ -13,7 +13,7 @@ use huginn_net::{CaptureReader, Event, HuginnNet, Observers};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// Captures with events of every kind.
+/// Returns captures with events of every kind.
 fn captures() -> Vec<PathBuf> {
     let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts");
     let made = made.read_dir().unwrap().map(|entry| entry.unwrap().path());
@@ -79,7 +79,7 @@ fn hosts_serialise_as_json_lines() {
     }
 }
 
-/// The events of one protocol in a capture.
+/// Returns the events of one protocol in a capture.
 fn protocol_events<P>(name: &str) -> Vec<Map<String, Value>>
 where
     P: Protocol<Event: Serialize, SharedState = ()> + Default,

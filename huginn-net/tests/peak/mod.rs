@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// Peak resident memory of this process, in KiB (proc(5)).
+/// Returns the peak resident memory of this process, in KiB (proc(5)).
 pub(crate) fn peak() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();

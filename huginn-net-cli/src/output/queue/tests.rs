@@ -9,7 +9,7 @@ use tempfile::tempdir;
 use super::super::rotation::tests::all_text;
 use super::*;
 
-const ROOMY: usize = 1 << 24;
+const LARGE_CAPACITY: usize = 1 << 24;
 
 fn to_file(path: &std::path::Path, rotation: Rotation, capacity: usize) -> OutputQueue {
     let (messages, _) = Messages::start().unwrap();
@@ -21,22 +21,22 @@ fn to_pipe(capacity: usize) -> (OutputQueue, PipeReader) {
     (OutputQueue::to_stdout(File::from(OwnedFd::from(writer)), capacity), reader)
 }
 
-/// Waits until the counters are as wanted, or for too long.
-fn wait_until(queue: &OutputQueue, mut wanted: impl FnMut(&OutputCounters) -> bool) -> OutputCounters {
-    let began = Instant::now();
+/// Waits until the counters satisfy the condition; panics after 20 seconds.
+fn wait_until(queue: &OutputQueue, mut condition: impl FnMut(&OutputCounters) -> bool) -> OutputCounters {
+    let start_time = Instant::now();
     loop {
         let counters = queue.handle().counters();
-        if wanted(&counters) {
+        if condition(&counters) {
             return counters;
         }
-        assert!(began.elapsed() < Duration::from_secs(20), "{counters:?}");
+        assert!(start_time.elapsed() < Duration::from_secs(20), "{counters:?}");
         thread::sleep(Duration::from_millis(1));
     }
 }
 
 #[test]
 fn writes_event_immediately() {
-    let (queue, mut reader) = to_pipe(ROOMY);
+    let (queue, mut reader) = to_pipe(LARGE_CAPACITY);
     let mut slowest = Duration::ZERO;
     for _ in 0..100 {
         let pushed = Instant::now();
@@ -55,42 +55,42 @@ fn writes_event_immediately() {
 
 #[test]
 fn push_does_not_block_on_stalled_reader() {
-    const MESSAGE_QUEUE_BYTES: usize = 1 << 20;
-    let (queue, mut reader) = to_pipe(MESSAGE_QUEUE_BYTES);
+    const CAPACITY: usize = 1 << 20;
+    let (queue, mut reader) = to_pipe(CAPACITY);
     let line = |number: u64| format!("{number:>99}\n");
     let mut slowest = Duration::ZERO;
-    const PUSHED: u64 = 100_000;
-    for number in 0..PUSHED {
+    const PUSHED_LINES: u64 = 100_000;
+    for number in 0..PUSHED_LINES {
         let line = line(number);
         let pushed = Instant::now();
         assert!(queue.push(line.as_bytes()).is_continue());
         slowest = slowest.max(pushed.elapsed());
     }
     assert!(slowest < Duration::from_secs(1), "{slowest:?}");
-    let jammed = queue.handle().counters();
-    assert!(jammed.queued_bytes <= MESSAGE_QUEUE_BYTES as u64, "{jammed:?}");
-    assert!(jammed.dropped_lines > PUSHED / 2, "{jammed:?}");
-    // It reads after all: what was not dropped is there, and what comes now.
+    let stalled = queue.handle().counters();
+    assert!(stalled.queued_bytes <= CAPACITY as u64, "{stalled:?}");
+    assert!(stalled.dropped_lines > PUSHED_LINES / 2, "{stalled:?}");
+    // A late reader gets the queued lines and every new line.
     let reader = thread::spawn(move || {
         let mut text = String::new();
         reader.read_to_string(&mut text).unwrap();
         text
     });
     wait_until(&queue, |counters| counters.queued_bytes == 0);
-    assert!(queue.push(line(PUSHED).as_bytes()).is_continue());
+    assert!(queue.push(line(PUSHED_LINES).as_bytes()).is_continue());
     let counters = queue.finish();
     let text = reader.join().unwrap();
     let read: Vec<u64> = text.lines().map(|line| line.trim().parse().unwrap()).collect();
     assert!(read.is_sorted_by(|a, b| a < b));
-    assert_eq!(read.last(), Some(&PUSHED));
+    assert_eq!(read.last(), Some(&PUSHED_LINES));
     assert_eq!(read.len() as u64, counters.written_lines);
-    assert_eq!(counters.written_lines + counters.dropped_lines, PUSHED + 1);
-    assert_eq!(counters.written_bytes + counters.dropped_bytes, (PUSHED + 1) * 100);
+    assert_eq!(counters.written_lines + counters.dropped_lines, PUSHED_LINES + 1);
+    assert_eq!(counters.written_bytes + counters.dropped_bytes, (PUSHED_LINES + 1) * 100);
 }
 
 #[test]
 fn finish_does_not_wait_for_dead_reader() {
-    let (queue, reader) = to_pipe(ROOMY);
+    let (queue, reader) = to_pipe(LARGE_CAPACITY);
     for _ in 0..10_000 {
         assert!(queue.push(&[b'x'; 100]).is_continue());
     }
@@ -105,7 +105,7 @@ fn finish_does_not_wait_for_dead_reader() {
 
 #[test]
 fn detects_closed_reader() {
-    let (queue, reader) = to_pipe(ROOMY);
+    let (queue, reader) = to_pipe(LARGE_CAPACITY);
     let (sender, receiver) = mpsc::channel();
     queue.on_close(move || sender.send(()).unwrap());
     drop(reader);
@@ -147,7 +147,7 @@ fn writes_buffered_lines_after_reopen() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("events.json");
     std::os::unix::fs::symlink("/dev/full", &path).unwrap();
-    let queue = to_file(&path, Rotation::default(), ROOMY);
+    let queue = to_file(&path, Rotation::default(), LARGE_CAPACITY);
     assert!(queue.push(b"one\n").is_continue());
     wait_until(&queue, |counters| counters.write_errors > 0);
     fs::remove_file(&path).unwrap();
@@ -165,7 +165,7 @@ fn reopens_named_pipe_for_each_reader() {
     let path = folder.path().join("pipe");
     let make = || nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
     make();
-    let queue = to_file(&path, Rotation::default(), ROOMY);
+    let queue = to_file(&path, Rotation::default(), LARGE_CAPACITY);
     assert!(queue.push(b"one\n").is_continue());
     wait_until(&queue, |counters| counters.write_errors > 0);
     let mut first = File::open(&path).unwrap();
@@ -175,7 +175,7 @@ fn reopens_named_pipe_for_each_reader() {
     drop(first);
     assert!(queue.push(b"two\n").is_continue());
     wait_until(&queue, |counters| counters.write_errors > 1);
-    // A new pipe of this name.
+    // The queue opens a new pipe under the same name.
     fs::remove_file(&path).unwrap();
     make();
     let mut second = File::open(&path).unwrap();
@@ -193,7 +193,7 @@ fn unread_pipe_does_not_block_shutdown() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("pipe");
     nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
-    let queue = to_file(&path, Rotation::default(), ROOMY);
+    let queue = to_file(&path, Rotation::default(), LARGE_CAPACITY);
     assert!(queue.push(b"one\n").is_continue());
     let ending = Instant::now();
     let counters = queue.finish();
@@ -201,7 +201,7 @@ fn unread_pipe_does_not_block_shutdown() {
     assert_eq!((counters.dropped_lines, counters.left_lines), (1, 1));
 }
 
-/// Lines are cut off by the end of the disk, and go on where they were once there is room.
+/// A full disk cuts a line in two; the writer appends the rest once the disk has space.
 #[test]
 #[ignore = "needs root: mounts a file system"]
 fn full_disk_loses_no_queued_lines() {
@@ -214,7 +214,7 @@ fn full_disk_loses_no_queued_lines() {
     mount("mount", &["-t", "tmpfs", "-o", "size=64k", "tmpfs"]);
     fs::write(folder.path().join("ballast"), [0; 32 << 10]).unwrap();
     let path = folder.path().join("events.json");
-    let queue = to_file(&path, Rotation::default(), ROOMY);
+    let queue = to_file(&path, Rotation::default(), LARGE_CAPACITY);
     let mut wanted = Vec::new();
     for number in 0..500 {
         let line = format!("{number:>96}\n");
@@ -237,7 +237,7 @@ fn failed_reopen_is_counted_and_loses_nothing() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("inner").join("events.json");
     fs::create_dir(folder.path().join("inner")).unwrap();
-    let queue = to_file(&path, Rotation::default(), ROOMY);
+    let queue = to_file(&path, Rotation::default(), LARGE_CAPACITY);
     assert!(queue.push(b"one\n").is_continue());
     fs::rename(folder.path().join("inner"), folder.path().join("other")).unwrap();
     queue.handle().reopen();
@@ -252,12 +252,12 @@ fn rotates_idle_file_on_time() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("events.json");
     let rotation = Rotation { every: Some(Duration::from_secs(1)), ..Rotation::default() };
-    let queue = to_file(&path, rotation, ROOMY);
+    let queue = to_file(&path, rotation, LARGE_CAPACITY);
     assert!(queue.push(b"one\n").is_continue());
     wait_until(&queue, |counters| counters.rotations == 1);
     assert_eq!(fs::read(&path).unwrap(), b"");
     thread::sleep(Duration::from_millis(1500));
-    assert_eq!(queue.finish().rotations, 1, "an empty file stays");
+    assert_eq!(queue.finish().rotations, 1, "an empty file is not rotated");
     assert_eq!(all_text(&path), b"one\n");
 }
 
@@ -282,13 +282,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// The files contain each line once and in order, across rotations, renames and reopening.
+    /// Rotating, moving and reopening files keeps every line exactly once and in order.
     #[test]
-    fn nothing_is_lost_or_doubled(steps in steps(), max_bytes in prop::option::of(1000_u64..100_000)) {
+    fn no_line_is_lost_or_duplicated(steps in steps(), max_bytes in prop::option::of(1000_u64..100_000)) {
         let folder = tempdir().unwrap();
         let path = folder.path().join("events.json");
         let rotation = Rotation { max_bytes, ..Rotation::default() };
-        let queue = to_file(&path, rotation, ROOMY);
+        let queue = to_file(&path, rotation, LARGE_CAPACITY);
         let mut wanted = Vec::new();
         let mut moved = Vec::new();
         for (number, step) in steps.into_iter().enumerate() {
@@ -300,9 +300,9 @@ proptest! {
                 }
                 Step::Reopen => queue.handle().reopen(),
                 Step::MoveAway => {
-                    let target = folder.path().join(format!("moved{number}"));
-                    if fs::rename(&path, &target).is_ok() {
-                        moved.push(target);
+                    let moved_path = folder.path().join(format!("moved{number}"));
+                    if fs::rename(&path, &moved_path).is_ok() {
+                        moved.push(moved_path);
                     }
                     queue.handle().reopen();
                 }
@@ -313,8 +313,8 @@ proptest! {
         prop_assert_eq!(counters.written_lines, wanted.len() as u64);
         prop_assert_eq!(counters.dropped_lines, 0);
         let mut text = all_text(&path);
-        for file in moved {
-            text.extend(fs::read(file).unwrap());
+        for moved_path in moved {
+            text.extend(fs::read(moved_path).unwrap());
         }
         let mut lines: Vec<Vec<u8>> = text.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
         let number = |line: &Vec<u8>| -> usize {

@@ -7,7 +7,7 @@ use tempfile::tempdir;
 
 use super::*;
 
-/// The names in a folder, in order.
+/// Returns the sorted file names of a folder.
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder)
         .unwrap()
@@ -17,7 +17,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The text of the rotated files, oldest first, and of the current file.
+/// Concatenates the rotated files, oldest first, and the current file.
 pub(crate) fn all_text(path: &Path) -> Vec<u8> {
     let mut all = RotatedFile::from(path, SystemTime::now() + Duration::from_secs(1 << 30)).unwrap();
     all.sort();
@@ -87,14 +87,14 @@ fn rotates_full_file() {
     let path = folder.path().join("events.json");
     let rotation = Rotation { max_bytes: Some(8), ..Rotation::default() };
     let mut file = RotatingFile::open(&path, rotation, at(SIX)).unwrap();
-    assert!(!file.is_due(100, at(SIX)), "an empty file takes a line of any length");
+    assert!(!file.is_due(100, at(SIX)), "an empty file accepts a line of any length");
     file.write(b"1234\n", at(SIX)).unwrap();
     assert_eq!(file.room(), 3);
     assert!(!file.is_due(3, at(SIX)));
     assert!(file.is_due(4, at(SIX)));
     file.rotate(at(SIX)).unwrap();
     file.write(b"5\n", at(SIX)).unwrap();
-    // Within the same second.
+    // Rotations within one second get numbered names.
     file.rotate(at(SIX)).unwrap();
     file.write(b"6\n", at(SIX)).unwrap();
     file.rotate(at(SIX)).unwrap();
@@ -184,7 +184,7 @@ fn keeps_file_after_failed_rotation() {
     let rotation = Rotation { max_bytes: Some(1), ..Rotation::default() };
     let mut file = RotatingFile::open(&path, rotation, at(SIX)).unwrap();
     file.write(b"1\n", at(SIX)).unwrap();
-    // Somebody took the file away, so that there is nothing to rename.
+    // Another process has moved the file, so the rename fails.
     fs::rename(&path, folder.path().join("elsewhere")).unwrap();
     assert_eq!(file.rotate(at(SIX)).unwrap_err().kind(), io::ErrorKind::NotFound);
     file.write(b"2\n", at(SIX)).unwrap();
@@ -208,7 +208,7 @@ fn only_regular_files_are_rotated() {
 fn future_file_names_count_as_oldest() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("e");
-    // The clock was ahead once, for two files.
+    // Two files were written while the clock was ahead.
     for name in ["e.20261121T175900Z", "e.20990101T000000Z", "e.20990102T000000Z"] {
         fs::write(folder.path().join(name), "").unwrap();
     }
@@ -218,7 +218,7 @@ fn future_file_names_count_as_oldest() {
     let rotated = file.rotate(at(SIX)).unwrap();
     file.remove_oldest(&rotated, at(SIX)).unwrap();
     assert_eq!(names(folder.path()), ["e", "e.20261121T175900Z", "e.20261121T180000Z"]);
-    // The clock jumps a day ahead, then back: the file that was just rotated stays, whatever its name.
+    // The clock is ahead, then set back by a day. The newest rotated file stays, whatever its name.
     let now = at(SIX + 86_400);
     for (now, with) in [(now, "e.20261122T180000Z"), (at(SIX - 1), "e.20261121T175959Z")] {
         file.write(b"2\n", now).unwrap();
@@ -250,7 +250,7 @@ enum Step {
     Write(usize),
     Wait(u64),
     Reopen,
-    /// Renames the file, as logrotate does.
+    /// Renames the file and reopens it, as logrotate does.
     MoveAway,
 }
 
@@ -267,9 +267,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is done to a file, all lines are there, in their order, and no file is longer than it may be.
+    /// Any sequence of steps keeps all lines in order, and no file exceeds its size limit.
     #[test]
-    fn nothing_is_lost_or_doubled(steps in steps(), max_bytes in prop::option::of(20_u64..60)) {
+    fn no_line_is_lost_or_duplicated(steps in steps(), max_bytes in prop::option::of(20_u64..60)) {
         let folder = tempdir().unwrap();
         let path = folder.path().join("events.json");
         let rotation = Rotation { max_bytes, every: Some(Duration::from_secs(3600)), keep: None };

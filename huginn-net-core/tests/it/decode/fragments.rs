@@ -3,9 +3,9 @@
 use huginn_net_core::{DecodeConfig, DecodeCounters, Decoder, Frame, LinkType, Timestamp};
 use proptest::prelude::*;
 
-use super::wire::{Seen, decode, hex, ipv4, ipv6, push, tcp, udp};
+use super::wire::{OwnedSegment, decode, hex, ipv4, ipv6, push, tcp, udp};
 
-/// Builds a fragment of an IPv4 datagram: `start` in bytes.
+/// Builds a fragment of an IPv4 datagram. `start` is its offset in bytes.
 fn fragment4(id: u16, protocol: u8, start: usize, more: bool, payload: &[u8]) -> Vec<u8> {
     let mut packet = ipv4(protocol, payload);
     packet[4..6].copy_from_slice(&id.to_be_bytes());
@@ -14,7 +14,7 @@ fn fragment4(id: u16, protocol: u8, start: usize, more: bool, payload: &[u8]) ->
     packet
 }
 
-/// Builds a fragment of an IPv6 datagram: `start` in bytes.
+/// Builds a fragment of an IPv6 datagram. `start` is its offset in bytes.
 fn fragment6(id: u32, next: u8, start: usize, more: bool, payload: &[u8]) -> Vec<u8> {
     let mut header = vec![next, 0];
     header.extend((u16::try_from(start).unwrap() | u16::from(more)).to_be_bytes());
@@ -22,7 +22,8 @@ fn fragment6(id: u32, next: u8, start: usize, more: bool, payload: &[u8]) -> Vec
     ipv6(44, &[header, payload.to_vec()].concat())
 }
 
-/// Splits a payload into fragments of this many units of 8 bytes: (start, more, bytes).
+/// Splits a payload into fragments, given their lengths in units of 8 bytes. Returns offset, more-fragments flag and
+/// bytes.
 fn cut(payload: &[u8], units: &[usize]) -> Vec<(usize, bool, Vec<u8>)> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -37,7 +38,7 @@ fn cut(payload: &[u8], units: &[usize]) -> Vec<(usize, bool, Vec<u8>)> {
     parts
 }
 
-/// Decodes packets one after the other, a millisecond apart.
+/// Decodes packets with timestamps one millisecond apart.
 struct Capture {
     decoder: Decoder,
     millis: u64,
@@ -48,7 +49,7 @@ impl Capture {
         Self { decoder: Decoder::new(config), millis: 0 }
     }
 
-    fn push(&mut self, packet: &[u8]) -> Vec<Seen> {
+    fn push(&mut self, packet: &[u8]) -> Vec<OwnedSegment> {
         self.millis += 1;
         let nanos = u32::try_from(self.millis % 1000 * 1_000_000).unwrap();
         let ts = Timestamp::new(self.millis / 1000, nanos, 6);
@@ -61,10 +62,10 @@ impl Capture {
     }
 }
 
-fn all(packets: impl IntoIterator<Item = Vec<u8>>) -> (Vec<Seen>, DecodeCounters) {
+fn all(packets: impl IntoIterator<Item = Vec<u8>>) -> (Vec<OwnedSegment>, DecodeCounters) {
     let mut capture = Capture::new(DecodeConfig::default());
-    let seen = packets.into_iter().flat_map(|packet| capture.push(&packet)).collect();
-    (seen, capture.counters().clone())
+    let segments = packets.into_iter().flat_map(|packet| capture.push(&packet)).collect();
+    (segments, capture.counters().clone())
 }
 
 fn text(len: usize) -> Vec<u8> {
@@ -91,15 +92,15 @@ proptest! {
             })
             .collect();
         prop_assume!(packets.len() > 1);
-        // A duplicate before the last: it must change nothing.
+        // A duplicate before the last fragment has no effect.
         let count = packets.len();
         packets.rotate_left(order.index(count));
         packets.sort_by_key(|packet| packet.iter().fold(seed, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(31)));
         packets.insert(count - 1, packets[again.index(count - 1)].clone());
-        let (seen, counters) = all(packets);
-        prop_assert_eq!(seen.len(), 1);
-        prop_assert_eq!(&seen[0].payload, &payload);
-        prop_assert_eq!((seen[0].is_tcp, seen[0].ip.reassembled, seen[0].payload_missing), (is_tcp, true, 0));
+        let (segments, counters) = all(packets);
+        prop_assert_eq!(segments.len(), 1);
+        prop_assert_eq!(&segments[0].payload, &payload);
+        prop_assert_eq!((segments[0].is_tcp, segments[0].ip.reassembled, segments[0].payload_missing), (is_tcp, true, 0));
         prop_assert_eq!((counters.reassembled, counters.fragments_buffered), (1, count as u64));
     }
 }
@@ -111,8 +112,8 @@ fn datagram_has_header_of_first_fragment() {
     (first[1], first[8]) = (0x10, 33);
     let mut last = fragment4(0x0102, 17, 16, false, &datagram[16..]);
     (last[1], last[8]) = (0x20, 44);
-    let (seen, _) = all([last, first]);
-    let ip = seen[0].ip;
+    let (segments, _) = all([last, first]);
+    let ip = segments[0].ip;
     assert_eq!((ip.ttl, ip.traffic_class, ip.id), (33, 0x10, 0x0102));
 }
 
@@ -125,8 +126,8 @@ fn reassembles_fragmented_extension_headers() {
         let options = [hex("2c00000000000000"), fragment[40..].to_vec()].concat();
         ipv6(0, &options)
     });
-    let (seen, counters) = all(packets);
-    assert_eq!((&seen[0].payload, seen[0].ip.options_len), (&text(20), 16), "{counters:?}");
+    let (segments, counters) = all(packets);
+    assert_eq!((&segments[0].payload, segments[0].ip.options_len), (&text(20), 16), "{counters:?}");
 }
 
 #[test]
@@ -134,13 +135,13 @@ fn first_copy_wins_where_fragments_overlap() {
     let datagram = udp(5, 6, &[b'a'; 24]);
     let mut forged = datagram.clone();
     forged[8..].fill(b'b');
-    let (seen, _) = all([
+    let (segments, _) = all([
         fragment4(1, 17, 8, true, &datagram[8..16]),
         fragment4(1, 17, 0, true, &forged[..24]),
         fragment4(1, 17, 16, false, &datagram[16..]),
     ]);
-    // Bytes 16 to 24 came with the forged fragment before the true one.
-    assert_eq!(seen[0].payload, b"aaaaaaaabbbbbbbbaaaaaaaa");
+    // The forged fragment delivered bytes 16 to 24 before the genuine one.
+    assert_eq!(segments[0].payload, b"aaaaaaaabbbbbbbbaaaaaaaa");
 }
 
 #[test]
@@ -149,7 +150,7 @@ fn datagrams_do_not_mix_fragments() {
     let (head, tail) = datagram.split_at(16);
     let mut other_source = fragment4(1, 17, 16, false, tail);
     other_source[15] = 9;
-    let (seen, counters) = all([
+    let (segments, counters) = all([
         fragment4(1, 17, 0, true, head),
         fragment4(2, 17, 16, false, tail),
         fragment4(1, 6, 16, false, tail),
@@ -157,10 +158,10 @@ fn datagrams_do_not_mix_fragments() {
         ipv4(4, &fragment4(1, 17, 16, false, tail)),
         fragment6(1, 17, 16, false, tail),
     ]);
-    assert_eq!((seen.len(), counters.fragments_buffered), (0, 6));
-    // An IPv6 datagram is identified by its identification, whatever protocol its fragments name.
-    let (seen, _) = all([fragment6(1, 17, 0, true, head), fragment6(1, 99, 16, false, tail)]);
-    assert_eq!(seen.len(), 1);
+    assert_eq!((segments.len(), counters.fragments_buffered), (0, 6));
+    // The protocol of a fragment is no part of the key of an IPv6 datagram (RFC 8200, section 4.5).
+    let (segments, _) = all([fragment6(1, 17, 0, true, head), fragment6(1, 99, 16, false, tail)]);
+    assert_eq!(segments.len(), 1);
 }
 
 #[test]
@@ -176,13 +177,16 @@ fn reassembles_fragments_inside_fragmented_tunnel() {
         let cut = cut(packet, &[4]).into_iter();
         cut.map(move |(start, more, part)| fragment4(id, 41, start, more, &part)).rev().collect::<Vec<_>>()
     });
-    let (seen, counters) = all(outer);
-    assert_eq!((seen[0].payload.as_slice(), &seen[0].path), (&text(100)[..], &vec!["6in4".to_owned()]));
+    let (segments, counters) = all(outer);
+    assert_eq!(
+        (segments[0].payload.as_slice(), &segments[0].path),
+        (&text(100)[..], &vec!["6in4".to_owned()])
+    );
     assert_eq!((counters.reassembled, counters.udp), (1 + inner.len() as u64, 1));
 }
 
 /// Builds a datagram inside fragments nested `depth` deep: reassembling one datagram completes the next inner fragment.
-/// All last fragments are sent first.
+/// The last fragments of all levels precede the others.
 fn nested(depth: u32) -> Vec<Vec<u8>> {
     let mut payload = tcp(b"data");
     let mut next = 6;
@@ -200,10 +204,10 @@ fn nested(depth: u32) -> Vec<Vec<u8>> {
 
 #[test]
 fn nested_fragments_terminate() {
-    let (seen, counters) = all(nested(5));
-    assert_eq!((seen.len(), counters.reassembled), (1, 5));
-    let (seen, counters) = all(nested(100));
-    assert_eq!((seen.len(), counters.too_deep), (0, 1), "{counters:?}");
+    let (segments, counters) = all(nested(5));
+    assert_eq!((segments.len(), counters.reassembled), (1, 5));
+    let (segments, counters) = all(nested(100));
+    assert_eq!((segments.len(), counters.too_deep), (0, 1), "{counters:?}");
 }
 
 #[test]
@@ -217,31 +221,31 @@ fn rejects_fragments_that_fit_no_datagram() {
         ("two ends", vec![fragment4(1, 17, 16, false, &part), fragment4(1, 17, 16, false, &part[..9])]),
         ("bytes after the end", vec![fragment4(1, 17, 16, false, &part), fragment4(1, 17, 24, true, &part)]),
         (
-            "an end before the bytes",
+            "the datagram ends before the fragment",
             vec![fragment4(1, 17, 24, true, &part), fragment4(1, 17, 16, false, &part)],
         ),
     ] {
-        let (seen, counters) = all(packets);
-        assert_eq!((seen.len(), counters.bad_fragment), (0, 1), "{what}: {counters:?}");
+        let (segments, counters) = all(packets);
+        assert_eq!((segments.len(), counters.bad_fragment), (0, 1), "{what}: {counters:?}");
     }
     // The largest datagram: 65,535 bytes with the header.
     let datagram = udp(5, 6, &text(65_535 - 28));
     let packets =
         cut(&datagram, &[1024]).into_iter().map(|(start, more, part)| fragment4(1, 17, start, more, &part));
-    let (seen, _) = all(packets);
-    assert_eq!(seen[0].payload.len(), 65_507);
+    let (segments, _) = all(packets);
+    assert_eq!(segments[0].payload.len(), 65_507);
 }
 
 #[test]
 fn contradicting_fragment_does_not_damage_datagram() {
     let datagram = udp(5, 6, &text(40));
-    let (seen, counters) = all([
+    let (segments, counters) = all([
         fragment4(1, 17, 0, true, &datagram[..16]),
         fragment4(1, 17, 32, false, &datagram[32..]),
         fragment4(1, 17, 64, false, &datagram[32..]),
         fragment4(1, 17, 16, true, &datagram[16..32]),
     ]);
-    assert_eq!((seen[0].payload.as_slice(), counters.bad_fragment), (&text(40)[..], 1));
+    assert_eq!((segments[0].payload.as_slice(), counters.bad_fragment), (&text(40)[..], 1));
 }
 
 #[test]
@@ -252,9 +256,9 @@ fn reassembles_eight_thousand_fragments() {
         .map(|(start, more, part)| fragment4(1, 17, start, more, &part))
         .collect();
     packets.reverse();
-    let (seen, counters) = all(packets);
-    assert_eq!((seen.len(), counters.fragments_buffered), (1, 8_125));
-    assert_eq!(seen[0].payload, text(65_000));
+    let (segments, counters) = all(packets);
+    assert_eq!((segments.len(), counters.fragments_buffered), (1, 8_125));
+    assert_eq!(segments[0].payload, text(65_000));
 }
 
 #[test]
@@ -280,7 +284,7 @@ fn fragment_timeout_follows_packet_time() {
         capture.decoder.finish();
         assert_eq!(capture.counters().fragment_leftovers, 1 - whole as u64);
     }
-    // A clock that is set back expires nothing.
+    // A step back of the clock expires no datagram.
     let mut capture = Capture::new(DecodeConfig::default());
     capture.millis = 100_000;
     capture.push(&fragment4(1, 17, 0, true, head));
@@ -302,7 +306,7 @@ fn evicts_oldest_datagram_at_limit() {
     assert_eq!(capture.push(&fragment4(2, 17, 16, false, tail)).len(), 1);
     assert_eq!(capture.push(&fragment4(1, 17, 16, false, tail)).len(), 0);
 
-    // A limit of zero.
+    // With a limit of zero, the decoder evicts each fragment.
     let config = DecodeConfig { max_fragment_datagrams: 0, ..DecodeConfig::default() };
     let mut capture = Capture::new(config);
     for packet in [fragment4(1, 17, 0, true, head), fragment4(1, 17, 16, false, tail)] {
@@ -323,7 +327,7 @@ fn fragment_memory_is_bounded_by_received_bytes() {
     for id in 100..200 {
         capture.push(&fragment4(id, 17, 0, true, &text(8_000)));
     }
-    // At most ten of the large ones fit.
+    // The memory limit has room for at most ten large fragments.
     capture.decoder.finish();
     let counters = capture.counters();
     assert!(counters.fragment_leftovers <= 12 && counters.fragment_leftovers > 5, "{counters:?}");
@@ -340,6 +344,6 @@ fn every_datagram_has_one_outcome() {
     capture.push(&fragment4(2, 17, 0, true, head));
     capture.decoder.finish();
     assert_eq!((capture.counters().reassembled, capture.counters().fragment_leftovers), (1, 1));
-    // The decoder is ready for another capture, without state from the last one.
+    // The cleared decoder has no state of the previous capture.
     assert_eq!(capture.push(&fragment4(2, 17, 16, false, tail)).len(), 0);
 }

@@ -23,8 +23,8 @@ fn every_frame_cut_anywhere_is_counted_once() {
         let wire_len = u32::try_from(frame.len()).unwrap();
         for len in 0..frame.len() {
             for wire_len in [wire_len, u32::try_from(len).unwrap()] {
-                let (seen, counters) = decode_cut(case.link, &frame[..len], wire_len);
-                assert!(counters.frames == 1 && seen.len() <= 1, "{} cut at {len}", case.name);
+                let (segments, counters) = decode_cut(case.link, &frame[..len], wire_len);
+                assert!(counters.frames == 1 && segments.len() <= 1, "{} cut at {len}", case.name);
             }
         }
     }
@@ -37,8 +37,8 @@ fn any_link() -> impl Strategy<Value = LinkType> {
     ]
 }
 
-/// Generates a valid frame with a few bytes changed, and perhaps shortened or extended.
-fn spoiled() -> impl Strategy<Value = (LinkType, Vec<u8>)> {
+/// Generates a valid frame with a few changed bytes, possibly truncated or extended.
+fn damaged_frame() -> impl Strategy<Value = (LinkType, Vec<u8>)> {
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6);
     let frames = prop::sample::select(cases().map(|case| (case.link, case.frame())).collect::<Vec<_>>());
     (frames, changes, 0_usize..200).prop_map(|((link, mut frame), changes, len)| {
@@ -66,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn decodes_damaged_frames_without_panic(frames in prop::collection::vec(spoiled(), 1..8), cut in 0_u32..2) {
+    fn decodes_damaged_frames_without_panic(frames in prop::collection::vec(damaged_frame(), 1..8), cut in 0_u32..2) {
         let config = DecodeConfig { verify_checksums: true, ..DecodeConfig::default() };
         let mut decoder = Decoder::new(config);
         for (link, data) in &frames {

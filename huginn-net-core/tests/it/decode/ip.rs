@@ -11,20 +11,20 @@ use super::wire::{Inner, counted, decode, decode_cut, hex, ipv4, ipv6, tcp, udp}
 fn ip_length_bounds_payload() {
     let mut padded = Inner::V4.bytes();
     padded.extend([0; 7]);
-    assert_eq!(decode(LinkType::RAW, &padded).0, [Inner::V4.seen(&[])]);
+    assert_eq!(decode(LinkType::RAW, &padded).0, [Inner::V4.expected_segment(&[])]);
     let mut padded = Inner::V6.bytes();
     padded.extend([0; 7]);
-    assert_eq!(decode(LinkType::RAW, &padded).0, [Inner::V6.seen(&[])]);
+    assert_eq!(decode(LinkType::RAW, &padded).0, [Inner::V6.expected_segment(&[])]);
 }
 
 #[test]
 fn zero_length_extends_to_frame_end() {
     let mut v4 = Inner::V4.bytes();
     v4[2..4].fill(0);
-    assert_eq!(decode(LinkType::RAW, &v4).0, [Inner::V4.seen(&[])]);
+    assert_eq!(decode(LinkType::RAW, &v4).0, [Inner::V4.expected_segment(&[])]);
     let mut v6 = Inner::V6.bytes();
     v6[4..6].fill(0);
-    assert_eq!(decode(LinkType::RAW, &v6).0, [Inner::V6.seen(&[])]);
+    assert_eq!(decode(LinkType::RAW, &v6).0, [Inner::V6.expected_segment(&[])]);
     let mut datagram = udp(1, 2, b"abc");
     datagram[4..6].fill(0);
     assert_eq!(decode(LinkType::RAW, &ipv4(17, &datagram)).0[0].payload, b"abc");
@@ -32,7 +32,8 @@ fn zero_length_extends_to_frame_end() {
 
 #[test]
 fn keeps_header_fields() {
-    // 24 bytes of header: an option, all flags of RFC 791 but "more fragments", every field of its own.
+    // The header has an option (24 bytes), all flags of RFC 791 except "more fragments", and a distinct value in each
+    // field.
     let mut packet = hex("46 b9 0033 0102 c000 07 06 0000 c0000201 c6336402 94040000");
     packet.extend(hex("9c40 01bb 01020304 05060708 61ff 1234 0000 4321 020405b4 616263"));
     let segment = decode_ip(&packet).unwrap();
@@ -58,16 +59,16 @@ fn keeps_header_fields() {
 #[test]
 fn decodes_udp_ports_and_payload() {
     for packet in [ipv4(17, &udp(53, 1024, b"abc")), ipv6(17, &udp(53, 1024, b"abc"))] {
-        let (seen, counters) = decode(LinkType::RAW, &packet);
-        assert_eq!((seen[0].ports, seen[0].is_tcp, counters.udp), ((53, 1024), false, 1));
-        assert_eq!(seen[0].payload, b"abc");
+        let (segments, counters) = decode(LinkType::RAW, &packet);
+        assert_eq!((segments[0].ports, segments[0].is_tcp, counters.udp), ((53, 1024), false, 1));
+        assert_eq!(segments[0].payload, b"abc");
     }
     // The UDP length may shorten the payload within the IP length, and never extends it.
     for (len, want) in [(10, &b"ab"[..]), (11, b"abc"), (12, b"abc"), (0xffff, b"abc")] {
         let mut datagram = udp(53, 1024, b"abc");
         datagram[4..6].copy_from_slice(&u16::to_be_bytes(len));
-        let (seen, _) = decode(LinkType::RAW, &ipv4(17, &datagram));
-        assert_eq!((&seen[0].payload[..], seen[0].payload_missing), (want, 0), "{len}");
+        let (segments, _) = decode(LinkType::RAW, &ipv4(17, &datagram));
+        assert_eq!((&segments[0].payload[..], segments[0].payload_missing), (want, 0), "{len}");
     }
 }
 
@@ -78,21 +79,21 @@ fn snap_length_truncates_payload_but_not_headers() {
         let wire_len = u32::try_from(packet.len()).unwrap();
         for missing in 1..=packet.len() {
             let cut = &packet[..packet.len() - missing];
-            let (seen, counters) = decode_cut(LinkType::RAW, cut, wire_len);
+            let (segments, counters) = decode_cut(LinkType::RAW, cut, wire_len);
             if missing <= 5 {
-                assert_eq!(seen[0].payload, b"hello"[..5 - missing]);
-                assert_eq!(seen[0].payload_missing as usize, missing);
+                assert_eq!(segments[0].payload, b"hello"[..5 - missing]);
+                assert_eq!(segments[0].payload_missing as usize, missing);
                 assert_eq!(counters.truncated_payload, 1);
             } else {
-                assert_eq!((seen.len(), counters.truncated_snaplen), (0, 1), "{missing}");
+                assert_eq!((segments.len(), counters.truncated_snaplen), (0, 1), "{missing}");
                 // Without a snap length, the lengths contradict each other.
                 assert_eq!(decode(LinkType::RAW, cut).1.bad_header, 1, "{missing}");
             }
         }
     }
     let packet = ipv6(17, &udp(1, 2, b"abcdef"));
-    let (seen, _) = decode_cut(LinkType::RAW, &packet[..50], 54);
-    assert_eq!((&seen[0].payload[..], seen[0].payload_missing), (&b"ab"[..], 4));
+    let (segments, _) = decode_cut(LinkType::RAW, &packet[..50], 54);
+    assert_eq!((&segments[0].payload[..], segments[0].payload_missing), (&b"ab"[..], 4));
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn follows_extension_headers() {
     let tcp = tcp(b"x");
     let next_in_tcp = |header: &str| [hex(header), tcp.clone()].concat();
     for (next, headers, options_len) in [
-        // Hop-by-hop, routing, destination options: by scapy 2.5, and tshark 4.0 reads them alike.
+        // Hop-by-hop, routing and destination options, built with scapy 2.5. tshark 4.0 decodes the same values.
         (0, "2b00010400000000 3c00000000000000 0600010400000000", 24),
         // An atomic fragment (RFC 6946): the fragment header is not counted.
         (44, "0600000000000001", 0),
@@ -109,17 +110,17 @@ fn follows_extension_headers() {
         (139, "0601000000000000 0000000000000000", 16),
         (140, "0600000000000000", 8),
     ] {
-        let (seen, counters) = decode(LinkType::RAW, &ipv6(next, &next_in_tcp(headers)));
+        let (segments, counters) = decode(LinkType::RAW, &ipv6(next, &next_in_tcp(headers)));
         assert_eq!(counters.tcp, 1, "{next}: {counters:?}");
-        let ip = seen[0].ip;
+        let ip = segments[0].ip;
         assert_eq!((ip.options_len, ip.header_len, ip.reassembled), (options_len, 40 + options_len, false));
-        assert_eq!(seen[0].payload, b"x");
+        assert_eq!(segments[0].payload, b"x");
     }
-    // The authentication header in IPv4, by scapy 2.5: no option.
-    let (seen, _) =
+    // The authentication header in IPv4, built with scapy 2.5, is not an IP option.
+    let (segments, _) =
         decode(LinkType::RAW, &ipv4(51, &next_in_tcp("060400000000000100000001 555555555555555555555555")));
-    assert_eq!((seen[0].ip.header_len, seen[0].ip.options_len), (20, 0));
-    // A header that runs past the packet; too many.
+    assert_eq!((segments[0].ip.header_len, segments[0].ip.options_len), (20, 0));
+    // A header that exceeds the packet; too many headers.
     assert_eq!(decode(LinkType::RAW, &ipv6(60, &next_in_tcp("06ff000000000000"))).1.bad_header, 1);
     let chain = |count| [hex("3c00000000000000").repeat(count), next_in_tcp("0600000000000000")].concat();
     assert_eq!(decode(LinkType::RAW, &ipv6(60, &chain(15))).1.tcp, 1);
@@ -145,8 +146,8 @@ fn counts_invalid_headers() {
         ("UDP length within the header", ipv4(17, &hex("0001 0002 0007 0000"))),
         ("no UDP header", ipv4(17, &hex("0001 0002 0007"))),
     ] {
-        let (seen, counters) = decode(LinkType::RAW, &bad);
-        assert_eq!((seen.len(), counters.bad_header), (0, 1), "{what}");
+        let (segments, counters) = decode(LinkType::RAW, &bad);
+        assert_eq!((segments.len(), counters.bad_header), (0, 1), "{what}");
     }
     counted(LinkType::RAW, "", |c| c.bad_header);
 }
@@ -159,11 +160,11 @@ fn counts_other_protocols() {
         (ipv4(50, b"\0\0"), |c| c.encrypted),
         (ipv4(132, b"\0\0"), |c| c.other_transport),
         (ipv6(59, b""), |c| c.other_transport),
-        // The numbers of IPv6's extension headers mean nothing in IPv4.
+        // IPv4 does not define the protocol numbers of IPv6 extension headers.
         (ipv4(0, b"\x06\0\0\0\0\0\0\0"), |c| c.other_transport),
     ] {
-        let (seen, counters) = decode(LinkType::RAW, &packet);
-        assert_eq!((seen.len(), counter(&counters)), (0, 1), "{counters:?}");
+        let (segments, counters) = decode(LinkType::RAW, &packet);
+        assert_eq!((segments.len(), counter(&counters)), (0, 1), "{counters:?}");
     }
 }
 
@@ -188,7 +189,7 @@ fn wrong_checksums_are_only_counted() {
     assert_eq!(decode(&changed(&v4, 8)), (1, 1, 0));
     assert_eq!(decode(&changed(&v4, 48)), (1, 1, 1));
     assert_eq!(decode(&changed(&v6, 64)), (1, 1, 2));
-    // Neither truncated payloads nor UDP datagrams without a checksum can be verified.
+    // The decoder cannot verify truncated payloads or UDP datagrams without a checksum.
     assert_eq!(decode(&changed(&v6, 64)[..66]), (1, 1, 2));
     let mut datagram = ipv6(17, &udp(53, 1024, b"abc"));
     assert_eq!(decode(&datagram), (1, 1, 2));
@@ -201,7 +202,7 @@ fn decode_ip_decodes_single_packet() {
     for inner in [Inner::V4, Inner::V6] {
         let packet = inner.bytes();
         let segment = decode_ip(&packet).unwrap();
-        assert_eq!(super::wire::Seen::from_segment(&segment), inner.seen(&[]));
+        assert_eq!(super::wire::OwnedSegment::from_segment(&segment), inner.expected_segment(&[]));
         assert!(matches!(segment.transport, TransportHeader::Tcp(_)));
     }
 }

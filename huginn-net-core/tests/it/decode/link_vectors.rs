@@ -4,9 +4,9 @@ use huginn_net_core::LinkType;
 
 use super::wire::{Case, Inner};
 
-/// The outer bytes: by scapy 2.5 (`Ether`, `Dot3/LLC/SNAP`, `CookedLinux`, `HDLC`, `PPP`, `PPPoE`, `Dot11`,
-/// `RadioTap`), the others by hand from the format's own document. tshark 4.0 decodes all of them alike, except NFLOG
-/// in the other byte order and the address family of Linux, which it does not support.
+/// scapy 2.5 built the outer bytes (`Ether`, `Dot3/LLC/SNAP`, `CookedLinux`, `HDLC`, `PPP`, `PPPoE`, `Dot11`,
+/// `RadioTap`); the others follow the document of their format. tshark 4.0 decodes all of them to the same values,
+/// except NFLOG in the other byte order and the address family of Linux, which it does not support.
 pub(crate) const CASES: &[Case] = &[
     Case {
         name: "Ethernet II",

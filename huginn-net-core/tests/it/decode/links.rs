@@ -23,7 +23,7 @@ fn counts_non_ip_frames() {
     counted(LinkType::ETHERNET, &ethernet("8035 0001"), |c| c.arp);
     counted(LinkType::ETHERNET, &ethernet("88cc 0207"), |c| c.unknown_ethertype);
     counted(LinkType::ETHERNET, &ethernet("8863 11090000"), |c| c.not_data);
-    // Spanning tree; Cisco's protocols behind SNAP; IPX without LLC.
+    // Spanning tree; Cisco's protocols after SNAP; IPX without LLC.
     counted(LinkType::ETHERNET, &ethernet("0026 424203 0000"), |c| c.unknown_ethertype);
     counted(LinkType::ETHERNET, &ethernet("0010 aaaa03 00000c 2000 02b4"), |c| c.unknown_ethertype);
     counted(LinkType::ETHERNET, &ethernet("0022 ffff 0022"), |c| c.unknown_ethertype);
@@ -61,39 +61,41 @@ fn counts_wifi_frames_without_packet() {
 
 #[test]
 fn aggregate_yields_every_packet() {
-    // By hand (IEEE 802.11, clause 9.3.2.2): two subframes, the first padded to a multiple of four; tshark agrees.
+    // Two subframes, the first padded to a multiple of four (IEEE 802.11, clause 9.3.2.2). tshark decodes the same
+    // packets.
     let subframe = "020000000004 020000000003";
     let first = format!("{subframe} 0039 aaaa030000000800 {INNER_V4} 00");
     let second = format!("{subframe} 004d aaaa0300000086dd {INNER_V6}");
     let arp = format!("{subframe} 000a aaaa030000000806 0001");
     let frame = |parts: &[&str]| hex(&format!("8801 0000 {WIFI_ADDRESSES} 0000 8000 {}", parts.concat()));
-    let both = [Inner::V4.seen(&[]), Inner::V6.seen(&[])];
+    let both = [Inner::V4.expected_segment(&[]), Inner::V6.expected_segment(&[])];
 
-    let (seen, counters) = decode(LinkType::IEEE802_11, &frame(&[&first, &second]));
-    assert_eq!(seen, both);
+    let (segments, counters) = decode(LinkType::IEEE802_11, &frame(&[&first, &second]));
+    assert_eq!(segments, both);
     assert_eq!((counters.frames, counters.aggregated, counters.tcp), (1, 1, 2));
 
-    let (seen, counters) = decode(LinkType::IEEE802_11, &frame(&[&first, &arp, &second, "00deadbeef"]));
-    assert_eq!(seen, both);
+    let (segments, counters) = decode(LinkType::IEEE802_11, &frame(&[&first, &arp, &second, "00deadbeef"]));
+    assert_eq!(segments, both);
     assert_eq!((counters.aggregated, counters.tcp, counters.arp), (2, 2, 1));
 
-    // A subframe longer than the frame ends with it.
-    let (seen, counters) = decode(LinkType::IEEE802_11, &frame(&[&first, "020000000004 020000000003 ffff"]));
-    assert_eq!(seen, [Inner::V4.seen(&[])]);
+    // A subframe that is longer than the frame ends at the end of the frame.
+    let (segments, counters) =
+        decode(LinkType::IEEE802_11, &frame(&[&first, "020000000004 020000000003 ffff"]));
+    assert_eq!(segments, [Inner::V4.expected_segment(&[])]);
     assert_eq!((counters.aggregated, counters.tcp, counters.bad_header), (1, 1, 1));
 }
 
 #[test]
 fn strips_check_sequence_declared_by_radiotap() {
-    // An IP length of zero leaves the end to the frame.
+    // With an IP length of zero, the packet ends where the frame ends.
     let packet = INNER_V4.replacen("0031", "0000", 1);
     let frame =
         format!("00000900 02000000 10 0801 0000 {WIFI_ADDRESSES} 0000 aaaa030000000800 {packet} 11223344");
     let frame = hex(&frame);
-    let (seen, _) = decode(LinkType::IEEE802_11_RADIOTAP, &frame);
-    assert_eq!(seen[0].payload, b"hello");
-    // If the snap length cut the end of the frame, the check sequence is not captured.
+    let (segments, _) = decode(LinkType::IEEE802_11_RADIOTAP, &frame);
+    assert_eq!(segments[0].payload, b"hello");
+    // A frame that the snap length truncated has no check sequence.
     let wire_len = u32::try_from(frame.len()).unwrap();
-    let (seen, _) = decode_cut(LinkType::IEEE802_11_RADIOTAP, &frame[..frame.len() - 4], wire_len);
-    assert_eq!(seen[0].payload, b"hello");
+    let (segments, _) = decode_cut(LinkType::IEEE802_11_RADIOTAP, &frame[..frame.len() - 4], wire_len);
+    assert_eq!(segments[0].payload, b"hello");
 }

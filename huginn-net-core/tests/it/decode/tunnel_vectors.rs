@@ -4,8 +4,8 @@ use huginn_net_core::LinkType;
 
 use super::wire::{Case, Inner};
 
-/// The outer bytes of tags: by scapy 2.5 (`Dot1Q`, `Dot1AD`, `MPLS`, `PPPoE`), those of the switches by hand. tshark
-/// 4.0 decodes them alike, but guesses the payload of the pseudowires wrongly.
+/// Tags, built with scapy 2.5 (`Dot1Q`, `Dot1AD`, `MPLS`, `PPPoE`); switch tags are handcrafted. tshark 4.0 decodes the
+/// same values, but misdetects the payload of the pseudowires.
 pub(crate) const TAGS: &[Case] = &[
     Case {
         name: "802.1Q",
@@ -128,8 +128,8 @@ pub(crate) const TAGS: &[Case] = &[
     },
 ];
 
-/// The outer bytes of tunnels: by scapy 2.5 (`GRE`, `GRE_PPTP`, `ERSPAN_II`, `ERSPAN_III`, `VXLAN`, `GENEVE`,
-/// `GTP_U_Header`, `EtherIP`, `MPLS`), Teredo, CAPWAP and the source route by hand. tshark 4.0 decodes them alike, but
+/// Tunnels, built with scapy 2.5 (`GRE`, `GRE_PPTP`, `ERSPAN_II`, `ERSPAN_III`, `VXLAN`, `GENEVE`, `GTP_U_Header`,
+/// `EtherIP`, `MPLS`); Teredo, CAPWAP and the source route are handcrafted. tshark 4.0 decodes the same values, but
 /// supports neither ERSPAN with IP nor a VLAN tag in GRE.
 pub(crate) const TUNNELS: &[Case] = &[
     Case {

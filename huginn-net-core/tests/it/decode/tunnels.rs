@@ -18,8 +18,8 @@ fn decodes_nested_tunnels() {
     let gre = [hex("020000000004 020000000003 8100 0005 0800"), ipv4(47, &inner)].concat();
     let vxlan = ipv6(17, &udp(50_000, 4789, &[hex("08000000 00002a00"), gre].concat()));
     let frame = [hex("020000000002 020000000001 8100 000c 86dd"), vxlan].concat();
-    let (seen, counters) = decode(LinkType::ETHERNET, &frame);
-    assert_eq!(seen, [Inner::V6.seen(&["vlan:12", "vxlan:42", "vlan:5", "gre"])]);
+    let (segments, counters) = decode(LinkType::ETHERNET, &frame);
+    assert_eq!(segments, [Inner::V6.expected_segment(&["vlan:12", "vxlan:42", "vlan:5", "gre"])]);
     assert_eq!((counters.tcp, counters.udp), (1, 0));
 }
 
@@ -27,13 +27,13 @@ fn decodes_nested_tunnels() {
 fn stops_at_maximum_tunnel_depth() {
     let tags =
         |count: usize| hex(&format!("{} {} 0800 {INNER_V4}", "02".repeat(12), "8100 0001".repeat(count)));
-    let (seen, _) = decode(LinkType::ETHERNET, &tags(8));
-    assert_eq!(seen, [Inner::V4.seen(&["vlan:1"; 8])]);
+    let (segments, _) = decode(LinkType::ETHERNET, &tags(8));
+    assert_eq!(segments, [Inner::V4.expected_segment(&["vlan:1"; 8])]);
     for count in [9, 300] {
-        let (seen, counters) = decode(LinkType::ETHERNET, &tags(count));
-        assert_eq!((seen.len(), counters.too_deep), (0, 1), "{count}");
+        let (segments, counters) = decode(LinkType::ETHERNET, &tags(count));
+        assert_eq!((segments.len(), counters.too_deep), (0, 1), "{count}");
     }
-    // Headers that are no tunnel layers are limited as well.
+    // The number of other headers is limited as well.
     let priority_tags = hex(&format!("{} {} 0800 {INNER_V4}", "02".repeat(12), "8100 0000".repeat(300)));
     assert_eq!(decode(LinkType::ETHERNET, &priority_tags).1.too_deep, 1);
     let mut bomb = hex(INNER_V4);
@@ -80,9 +80,9 @@ fn tunnel_port_without_header_is_segment() {
     ] {
         let payload = hex(&payload);
         for (src_port, dst_port) in [(50_000, port), (port, 50_000)] {
-            let (seen, counters) = decode(LinkType::RAW, &ipv4(17, &udp(src_port, dst_port, &payload)));
+            let (segments, counters) = decode(LinkType::RAW, &ipv4(17, &udp(src_port, dst_port, &payload)));
             assert_eq!(counters.udp, 1, "{port} {payload:02x?}: {counters:?}");
-            assert_eq!((&seen[0].payload, seen[0].path.len()), (&payload, 0));
+            assert_eq!((&segments[0].payload, segments[0].path.len()), (&payload, 0));
         }
     }
 }

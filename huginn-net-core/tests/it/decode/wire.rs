@@ -5,13 +5,13 @@ use huginn_net_core::{
     TransportHeader,
 };
 
-/// IPv4 and TCP: a SYN with five bytes of data. By scapy 2.5: `IP(src='192.0.2.1', dst='198.51.100.2', ttl=63,
+/// A SYN with five bytes of data over IPv4. Built with scapy 2.5: `IP(src='192.0.2.1', dst='198.51.100.2', ttl=63,
 /// id=0x1234, flags='DF')/TCP(sport=40000, dport=443, flags='S', seq=1000, window=64240,
 /// options=[('MSS', 1460)])/b'hello'`.
 pub(crate) const INNER_V4: &str = "45000031123440003f063d5cc0000201c6336402\
     9c4001bb000003e8000000006002faf0cb430000020405b468656c6c6f";
 
-/// The same over IPv6: `IPv6(src='2001:db8::1', dst='2001:db8::2', hlim=60, tc=0x20, fl=0x12345)/...`, MSS 1440.
+/// The same SYN over IPv6: `IPv6(src='2001:db8::1', dst='2001:db8::2', hlim=60, tc=0x20, fl=0x12345)/...`, MSS 1440.
 pub(crate) const INNER_V6: &str = "62012345001d063c20010db800000000000000000000000120010db8000000000000000000000002\
     9c4001bb000003e8000000006002faf05c1a0000020405a068656c6c6f";
 
@@ -41,7 +41,7 @@ impl Inner {
     }
 
     /// The expected segment.
-    pub(crate) fn seen(self, path: &[&str]) -> Seen {
+    pub(crate) fn expected_segment(self, path: &[&str]) -> OwnedSegment {
         let ip = IpHeader {
             addresses: self.addresses(),
             ttl: self.choose(63, 60),
@@ -55,7 +55,14 @@ impl Inner {
             reassembled: false,
         };
         let path = path.iter().map(ToString::to_string).collect();
-        Seen { ip, ports: (40_000, 443), is_tcp: true, payload: b"hello".to_vec(), payload_missing: 0, path }
+        OwnedSegment {
+            ip,
+            ports: (40_000, 443),
+            is_tcp: true,
+            payload: b"hello".to_vec(),
+            payload_missing: 0,
+            path,
+        }
     }
 
     fn addresses(self) -> Addresses {
@@ -81,14 +88,14 @@ impl Case {
     }
 
     pub(crate) fn check(&self) {
-        let (seen, counters) = decode(self.link, &self.frame());
-        assert_eq!(seen, [self.inner.seen(self.path)], "{}: {counters:?}", self.name);
+        let (segments, counters) = decode(self.link, &self.frame());
+        assert_eq!(segments, [self.inner.expected_segment(self.path)], "{}: {counters:?}", self.name);
     }
 }
 
 /// An owned copy of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct OwnedSegment {
     pub(crate) ip: IpHeader,
     pub(crate) ports: (u16, u16),
     pub(crate) is_tcp: bool,
@@ -97,7 +104,7 @@ pub(crate) struct Seen {
     pub(crate) path: Vec<String>,
 }
 
-impl Seen {
+impl OwnedSegment {
     pub(crate) fn from_segment(segment: &Segment<'_>) -> Self {
         Self {
             ip: segment.ip,
@@ -112,28 +119,28 @@ impl Seen {
 
 /// Asserts that a frame yields no segment and is counted in this counter.
 pub(crate) fn counted(link: LinkType, frame: &str, counter: fn(&DecodeCounters) -> u64) {
-    let (seen, counters) = decode(link, &hex(frame));
-    assert_eq!(seen, [], "{frame}");
+    let (segments, counters) = decode(link, &hex(frame));
+    assert_eq!(segments, [], "{frame}");
     assert_eq!(counter(&counters), 1, "{frame}: {counters:?}");
 }
 
 /// Decodes one frame that was captured whole.
-pub(crate) fn decode(link: LinkType, data: &[u8]) -> (Vec<Seen>, DecodeCounters) {
+pub(crate) fn decode(link: LinkType, data: &[u8]) -> (Vec<OwnedSegment>, DecodeCounters) {
     decode_cut(link, data, u32::try_from(data.len()).unwrap())
 }
 
 /// Decodes one frame that was `wire_len` bytes long.
-pub(crate) fn decode_cut(link: LinkType, data: &[u8], wire_len: u32) -> (Vec<Seen>, DecodeCounters) {
+pub(crate) fn decode_cut(link: LinkType, data: &[u8], wire_len: u32) -> (Vec<OwnedSegment>, DecodeCounters) {
     let mut decoder = Decoder::new(DecodeConfig::default());
-    let seen = push(&mut decoder, &Frame { ts: Timestamp::default(), link, data, wire_len });
-    (seen, decoder.counters().clone())
+    let segments = push(&mut decoder, &Frame { ts: Timestamp::default(), link, data, wire_len });
+    (segments, decoder.counters().clone())
 }
 
-pub(crate) fn push(decoder: &mut Decoder, frame: &Frame<'_>) -> Vec<Seen> {
-    let mut seen = Vec::new();
-    decoder.decode(frame, &mut |segment| seen.push(Seen::from_segment(segment)));
+pub(crate) fn push(decoder: &mut Decoder, frame: &Frame<'_>) -> Vec<OwnedSegment> {
+    let mut segments = Vec::new();
+    decoder.decode(frame, &mut |segment| segments.push(OwnedSegment::from_segment(segment)));
     assert_eq!(packets(decoder.counters()), outcomes(decoder.counters()), "{:?}", decoder.counters());
-    seen
+    segments
 }
 
 fn packets(counters: &DecodeCounters) -> u64 {

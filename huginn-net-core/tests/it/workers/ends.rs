@@ -1,4 +1,4 @@
-//! The end of an analysis: by the sink, by cancellation, by errors and by panics.
+//! The end of an analysis: by the sink, by cancellation, by errors and by thread_panic.
 
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
@@ -22,7 +22,7 @@ impl<E> Sink<E> for BreakAt {
 }
 
 #[test]
-fn breaking_sink_ends_an_endless_source() {
+fn breaking_sink_ends_endless_source() {
     for workers in [1, 2, 5] {
         for block_bytes in [1, 1 << 16] {
             let mut analyzer = builder(workers, block_bytes).build();
@@ -158,7 +158,7 @@ fn source_error_follows_all_earlier_events() {
 }
 
 /// Returns the number of events before a panic, and the thread and message of the panic.
-fn panics(
+fn thread_panic(
     workers: usize,
     source: impl Source<Error = &'static str> + Send,
     map: fn(Event<String>) -> String,
@@ -170,8 +170,8 @@ fn panics(
     }
 }
 
-/// Returns the event, or panics if it contains this word.
-fn refuse(event: Event<String>, word: &str) -> String {
+/// Returns the event, or thread_panic if it contains this word.
+fn panic_on_word(event: Event<String>, word: &str) -> String {
     assert!(!event.kind.contains(word), "refused");
     event.kind
 }
@@ -184,17 +184,18 @@ fn thread_panic_returns_error_with_message() {
     let fatal = [&packets[..100], &[Packet::syn(u16::MAX)], &packets[100..]].concat();
     for workers in [2, 5] {
         let kind = |event: Event<String>| event.kind;
-        let (_, name, message) = panics(workers, Buffered::new(&packets, Ending::Panic("no more")), kind);
+        let (_, name, message) =
+            thread_panic(workers, Buffered::new(&packets, Ending::Panic("no more")), kind);
         assert_eq!((name, message.as_str()), ("worker", "no more"));
-        let (events, name, message) = panics(workers, Buffered::new(&poisoned, Ending::Again), kind);
+        let (events, name, message) = thread_panic(workers, Buffered::new(&poisoned, Ending::Again), kind);
         assert!(events <= 400);
         assert_eq!((name, message.as_str()), ("worker", "poisoned"));
         let source = || Buffered::new(&packets, Ending::Again);
-        let failed = panics(workers, source(), |event| refuse(event, "Segment"));
+        let failed = thread_panic(workers, source(), |event| panic_on_word(event, "Segment"));
         assert_eq!(failed, (0, "worker", "refused".to_owned()));
-        let failed = panics(workers, source(), |event| refuse(event, "SYNs"));
+        let failed = thread_panic(workers, source(), |event| panic_on_word(event, "SYNs"));
         assert_eq!(failed, (1, "caller", "refused".to_owned()));
-        let failed = panics(workers, Buffered::new(&fatal, Ending::End), kind);
+        let failed = thread_panic(workers, Buffered::new(&fatal, Ending::End), kind);
         assert_eq!(failed, (201, "caller", "fatal sender".to_owned()));
     }
 }
@@ -244,7 +245,7 @@ fn text_sink_ends_once_however_the_analysis_ends() {
     for workers in [2, 5] {
         for word in ["Segment", "SYNs", "nowhere"] {
             let mut ends = Ends::default();
-            let write = |event: &Event<String>, _: &mut Vec<u8>| _ = refuse(event.clone(), word);
+            let write = |event: &Event<String>, _: &mut Vec<u8>| _ = panic_on_word(event.clone(), word);
             let source = Buffered::new(&packets, Ending::Error("cut"));
             let error = builder(workers, 640).build().analyze_text(source, write, &mut ends).unwrap_err();
             assert_eq!((matches!(error, AnalysisError::Source("cut")), ends.ends), (word == "nowhere", 1));
@@ -262,7 +263,7 @@ fn panicking_worker_ends_waiting_source() {
     let mut waits = 0;
     let source = Waiting::new(vec![poison], move |_| {
         waits += 1;
-        // The first worker panics while the second one waits here.
+        // The first worker thread_panic while the second one waits here.
         thread::sleep(Duration::from_millis(if waits > 1 { 50 } else { 0 }));
     });
     let error = builder(2, 1).build().analyze(source, &mut |_: Event<String>| {}).unwrap_err();

@@ -1,4 +1,4 @@
-//! Workers that cannot keep up.
+//! Workers that are slower than the source.
 
 use std::sync::OnceLock;
 use std::thread;

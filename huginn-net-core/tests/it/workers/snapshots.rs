@@ -70,7 +70,7 @@ fn counted(snapshots: &SnapshotHandle<Everything>, frames: u64) -> (Counters, u6
 #[test]
 fn snapshot_counts_all_frames_while_source_waits() {
     let mut analyzer = builder(3, 1 << 20).build();
-    // Frames analysed before are counted.
+    // Snapshots also count the frames of an earlier analysis.
     analyzer.analyze(Overwriting::new(&syns(10)), &mut |_: Event<String>| {}).unwrap();
     let snapshots = analyzer.snapshot_handle();
     assert_eq!(snapshots.query(|_| ()), None, "no analysis is running");

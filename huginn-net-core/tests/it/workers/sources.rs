@@ -32,7 +32,7 @@ impl Source for Overwriting<'_> {
     }
 }
 
-/// The end of a [`Buffered`] source.
+/// The behaviour of a [`Buffered`] source after its last packet.
 #[derive(Clone, Copy)]
 pub(crate) enum Ending {
     End,
@@ -51,7 +51,7 @@ pub(crate) struct Buffered<'a> {
 }
 
 impl<'a> Buffered<'a> {
-    /// Longer than any frame of the tests, and than 17 SYNs.
+    /// Bytes per buffer: more than any frame of the tests and than 17 SYNs.
     const BUFFER_LEN: usize = 700;
 
     pub(crate) fn new(packets: &'a [Packet], ending: Ending) -> Self {
@@ -145,7 +145,7 @@ impl<F: FnMut(usize)> Source for Waiting<F> {
     }
 }
 
-/// One frame, then idle forever.
+/// Lends one frame and is then idle forever.
 pub(crate) struct Silent {
     packet: Packet,
     is_lent: bool,
@@ -169,7 +169,7 @@ impl Source for Silent {
     }
 }
 
-/// The same frame forever.
+/// Lends the same frame forever.
 pub(crate) struct Endless(pub(crate) Packet);
 
 impl Source for Endless {

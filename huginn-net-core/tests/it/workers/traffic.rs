@@ -147,7 +147,7 @@ pub(crate) fn arbitrary_packet() -> impl Strategy<Value = Vec<Packet>> {
                 3 => vec![(LinkType::RAW, udp(&tcp))],
                 4 => vec![(LinkType::RAW, tcp)],
                 5 => vec![(LinkType::ETHERNET, [&[0; 12][..], &[8, 0], &tcp, &[9; 6]].concat())],
-                // Most frames look like this.
+                // Most frames are unmodified.
                 _ => vec![(LinkType::ETHERNET, [&[0; 12][..], &[8, 0], &tcp].concat())],
             };
             let ts = Timestamp::new(seconds, 300_000_000 * seq, 6);

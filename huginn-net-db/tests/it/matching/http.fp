@@ -1,11 +1,11 @@
-; Signatures that tell the rules of matching apart; labels say which.
+; Signatures that distinguish the matching rules; the label names the rule.
 
 classes = win,unix
 
 [http:request]
 ua_os = Linux,Windows
 
-; Version, headers in order, others between.
+; Version, header order, other headers between.
 label = s:!:Version:1.0
 sys   = @unix
 sig   = 0:V::
@@ -39,7 +39,7 @@ label = s:!:Optional:two
 sys   = @unix
 sig   = *:K,?S,?T,L::
 
-; Values.
+; Header values.
 label = s:!:Value:inside
 sys   = @unix
 sig   = *:M=[two]::
@@ -50,7 +50,7 @@ label = s:!:Value:with a bar
 sys   = @unix
 sig   = *:Bar=[a|b]::
 
-; Absent.
+; Absent headers.
 label = s:!:Absent:X Y
 sys   = @unix
 sig   = *:AA:X,Y:
@@ -58,7 +58,7 @@ label = s:!:Absent:optional too
 sys   = @unix
 sig   = *:AB,?Z:Z:
 
-; Specific before generic.
+; Specific signatures precede generic ones.
 label = g:!:Generic:early
 sys   = @unix
 sig   = *:BA::

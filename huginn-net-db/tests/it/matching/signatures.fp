@@ -1,4 +1,4 @@
-; Signatures that tell the rules of matching apart; labels say which.
+; Signatures that distinguish the matching rules; the label names the rule.
 
 classes = win,unix
 
@@ -23,7 +23,7 @@ sig   = *:64:0:1001:*,0:mss:df,id+:0
 label = s:win:Specific:fuzzy later
 sig   = *:64:0:1001:*,*:mss:df,id+:0
 
-; User-space tools are never matched in a fuzzy way, and stand in the way of those that would be.
+; Signatures of user-space tools never match fuzzily, and prevent fuzzy matches of later signatures.
 label = s:!:Tool:exact
 sys   = @unix
 sig   = *:64:0:1002:*,0:mss:df:0

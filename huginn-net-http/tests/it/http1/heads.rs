@@ -1,17 +1,17 @@
-//! What a head holds.
+//! Fields, target, host and path of heads.
 
 use huginn_net_http::{Headers, HttpVersion, Request};
 
-use super::summary::*;
+use super::recorder::*;
 
 #[test]
 fn parses_lenient_heads() {
     let request = |text: &str| Request::parse(text.as_bytes()).unwrap().unwrap().value;
-    // RFC 9112, section 2.2: a bare LF; section 5.2: folding.
+    // A bare LF (RFC 9112, section 2.2) and line folding (section 5.2).
     let folded = request("GET / HTTP/1.1\nA: b\r\n\t c\n d\nHost:\te \n\n");
     assert_eq!(folded.header("a").map(<[u8]>::escape_ascii).unwrap().to_string(), r"b  \t c  d");
     assert_eq!(folded.host(), Some(&b"e"[..]));
-    // What RFC 9112 forbids and servers read.
+    // RFC 9112 forbids these lines, but servers accept them.
     let odd = request(
         "GET /a b\u{e9} HTTP/1.1\r\n first: 1\r\nno colon\r\nbad name : 2\r\n: 3\r\nctl: \u{1}\r\nX: \r4\r\n\r\n",
     );
@@ -20,20 +20,20 @@ fn parses_lenient_heads() {
         &[(b"first", b"1"), (b"bad name", b"2"), (b"ctl", b"\x01"), (b"X", b"4")];
     assert_eq!(fields, expected);
     assert_eq!(odd.target(), "/a b\u{e9}".as_bytes());
-    // A line that begins with CR is the empty one.
+    // A line that begins with CR ends the head, like an empty line.
     assert_eq!(request("GET / HTTP/1.1\r\nA: b\r\n\rHost: c\r\n\r\n").headers().len(), 1);
 }
 
 #[test]
 fn target_may_contain_controls() {
     for step in [1, 2, 7, 100] {
-        let mut seen = connection();
+        let mut recorder = new_recorder();
         for piece in b"GET /a\x01b HTTP/1.1\r\n\r\nUNSUBSCRIBE \0 HTTP/1.1\r\n\r\n".chunks(step) {
-            seen.requests(piece);
+            recorder.requests(piece);
         }
-        seen.requests(NEXT);
+        recorder.requests(NEXT);
         assert_eq!(
-            seen.heads,
+            recorder.heads,
             [r"0 GET /a\x01b", r"1 UNSUBSCRIBE \x00", "2 GET /next"],
             "in steps of {step}"
         );

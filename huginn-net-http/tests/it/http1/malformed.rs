@@ -1,49 +1,49 @@
-//! Heads that cost too much.
+//! Oversized heads, pending requests and unparsed bytes stay within their limits.
 
 use huginn_net_http::http1::{Http1Counters, MAX_HEAD};
 use huginn_net_http::{HttpError, Request, Response, Role};
 
-use super::summary::*;
+use super::recorder::*;
 
 #[test]
 fn tracks_many_pending_requests() {
-    let mut seen = connection();
+    let mut recorder = new_recorder();
     let requests = "HEAD / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n".repeat(2000);
     let responses =
         "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nHTTP"
             .repeat(2000);
-    seen.requests(requests).responses(responses);
-    assert_eq!(seen.heads.len(), 8000);
-    assert_eq!(seen.heads[7999], "3999 200");
-    seen.requests("GET / HTTP/1.1\r\n\r\n".repeat(100_000));
-    assert!(seen.connection.buffered_bytes() <= 8192, "{}", seen.connection.buffered_bytes());
+    recorder.requests(requests).responses(responses);
+    assert_eq!(recorder.heads.len(), 8000);
+    assert_eq!(recorder.heads[7999], "3999 200");
+    recorder.requests("GET / HTTP/1.1\r\n\r\n".repeat(100_000));
+    assert!(recorder.connection.buffered_bytes() <= 8192, "{}", recorder.connection.buffered_bytes());
 }
 
 #[test]
 fn oversized_heads_are_counted_and_bounded() {
-    // A head of 10 MB: one line, many lines, one target.
+    // Each head has 10 MB: in one line, in many lines, in the target.
     let line = [b"GET / HTTP/1.1\r\nA: ", vec![b'a'; 10_000_000].as_slice(), b"\r\n\r\n"].concat();
     let lines = [b"GET / HTTP/1.1\r\n", "A: b\r\n".repeat(1_700_000).as_bytes(), b"\r\n"].concat();
     let target = [b"GET /", vec![b'a'; 10_000_000].as_slice(), b" HTTP/1.1\r\n\r\n"].concat();
     for bomb in [&line, &lines, &target] {
         for piece in [100, 65_535, usize::MAX] {
-            let mut seen = connection();
-            let mut most = 0;
+            let mut recorder = new_recorder();
+            let mut peak_bytes = 0;
             for piece in bomb.chunks(piece.min(bomb.len())) {
-                seen.requests(piece);
-                most = most.max(seen.connection.buffered_bytes());
+                recorder.requests(piece);
+                peak_bytes = peak_bytes.max(recorder.connection.buffered_bytes());
             }
-            assert!(most <= 4 * MAX_HEAD, "{most}");
-            assert_eq!((seen.counters.heads_too_long, seen.counters.times_lost), (1, 1));
-            seen.requests(NEXT);
-            assert_eq!(seen.heads, ["0 GET /next"]);
+            assert!(peak_bytes <= 4 * MAX_HEAD, "{peak_bytes}");
+            assert_eq!((recorder.counters.heads_too_long, recorder.counters.times_lost), (1, 1));
+            recorder.requests(NEXT);
+            assert_eq!(recorder.heads, ["0 GET /next"]);
         }
     }
     let head = |count| format!("GET / HTTP/1.1\r\n{}\r\n", "A:\r\n".repeat(count));
-    assert_eq!(requests_of(head(256).as_bytes()), ["0 GET /"]);
-    let mut seen = connection();
-    seen.requests(head(10_000)).requests(NEXT);
-    assert_eq!((seen.counters.heads_with_too_many_headers, seen.heads.len()), (1, 1));
+    assert_eq!(request_heads(head(256).as_bytes()), ["0 GET /"]);
+    let mut recorder = new_recorder();
+    recorder.requests(head(10_000)).requests(NEXT);
+    assert_eq!((recorder.counters.heads_with_too_many_headers, recorder.heads.len()), (1, 1));
     assert_eq!(Request::parse(head(257).as_bytes()), Err(HttpError::TooManyHeaders { max: 256 }));
     let odd = head(257).replace("A:", "A :");
     assert_eq!(Response::parse(b"HTTP/1.1 200"), Ok(None));
@@ -58,14 +58,14 @@ fn truncated_head_needs_more_bytes() {
         for len in 0..head.len() {
             assert_eq!(Request::parse(&head.as_bytes()[..len]), Ok(None), "{len} bytes of {head:?}");
         }
-        for behind in ["", "\n", "\r\n", "GET "] {
-            let bytes = format!("{head}{behind}");
+        for suffix in ["", "\n", "\r\n", "GET "] {
+            let bytes = format!("{head}{suffix}");
             assert_eq!(Request::parse(bytes.as_bytes()).unwrap().unwrap().consumed, head.len(), "{bytes:?}");
         }
     }
 }
 
-/// A reader that looked at a head anew with every piece would take hours.
+/// The test would take hours if the reader scanned a head again for every byte.
 #[test]
 fn parses_head_byte_by_byte() {
     let head = format!(
@@ -77,30 +77,30 @@ fn parses_head_byte_by_byte() {
         "HTTP/1.1 200 OK\r\n{}Content-Length: 0\r\n\r\n",
         format!("A: {}\r\n", "b".repeat(245)).repeat(255)
     );
-    let mut seen = connection();
+    let mut recorder = new_recorder();
     for _ in 0..10 {
         head.as_bytes().chunks(1).for_each(|byte| {
-            seen.requests(byte);
+            recorder.requests(byte);
         });
         response.as_bytes().chunks(1).for_each(|byte| {
-            seen.responses(byte);
+            recorder.responses(byte);
         });
     }
-    assert_eq!((seen.heads.len(), seen.counters), (20, Http1Counters::default()));
+    assert_eq!((recorder.heads.len(), recorder.counters), (20, Http1Counters::default()));
 }
 
 #[test]
 fn bytes_after_upgrade_are_bounded() {
-    let mut seen = connection();
-    seen.requests("POST / HTTP/1.1\r\nContent-Length: 1000\r\n\r\n");
-    seen.responses("HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n");
+    let mut recorder = new_recorder();
+    recorder.requests("POST / HTTP/1.1\r\nContent-Length: 1000\r\n\r\n");
+    recorder.responses("HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n");
     for _ in 0..1000 {
-        seen.responses([0; 1400]);
-        assert!(seen.connection.buffered_bytes() < 300_000, "{}", seen.connection.buffered_bytes());
+        recorder.responses([0; 1400]);
+        assert!(recorder.connection.buffered_bytes() < 300_000, "{}", recorder.connection.buffered_bytes());
     }
-    assert!(!seen.connection.has_switched_protocols(Role::Response));
+    assert!(!recorder.connection.has_switched_protocols(Role::Response));
     assert_eq!(
-        (seen.connection.buffered_bytes(), seen.counters.times_lost),
-        (seen.connection.buffered_bytes().min(64), 1)
+        (recorder.connection.buffered_bytes(), recorder.counters.times_lost),
+        (recorder.connection.buffered_bytes().min(64), 1)
     );
 }

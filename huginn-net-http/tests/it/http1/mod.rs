@@ -1,4 +1,4 @@
-//! HTTP/1 connections from their bytes: which heads are found in them.
+//! Heads that the parser finds in HTTP/1 connections.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -12,4 +12,4 @@ mod heads;
 mod malformed;
 mod other_protocols;
 mod properties;
-mod summary;
+mod recorder;

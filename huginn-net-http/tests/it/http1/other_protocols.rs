@@ -1,9 +1,9 @@
-//! What comes before HTTP/1, after it and instead of it.
+//! Protocols before, after and instead of HTTP/1.
 
 use huginn_net_http::Role;
 use huginn_net_http::http1::Upgrade;
 
-use super::summary::*;
+use super::recorder::*;
 
 #[test]
 fn rejects_other_protocols_by_first_bytes() {
@@ -23,26 +23,31 @@ fn rejects_other_protocols_by_first_bytes() {
         b"\x04\x02\x00\x50\x01\x02\x03\x04u\0",
     ];
     for bytes in table {
-        let mut seen = connection();
-        seen.requests(bytes);
-        assert!(!seen.connection.is_done(), "the server may answer in HTTP");
-        seen.responses(b"\x15\x03\x01");
-        assert!(seen.connection.is_done() && !seen.connection.is_http1(), "{}", bytes.escape_ascii());
-        assert_eq!((seen.heads.len(), seen.connection.buffered_bytes()), (0, 0), "{}", bytes.escape_ascii());
+        let mut recorder = new_recorder();
+        recorder.requests(bytes);
+        assert!(!recorder.connection.is_done(), "the server may answer in HTTP");
+        recorder.responses(b"\x15\x03\x01");
+        assert!(recorder.connection.is_done() && !recorder.connection.is_http1(), "{}", bytes.escape_ascii());
+        assert_eq!(
+            (recorder.heads.len(), recorder.connection.buffered_bytes()),
+            (0, 0),
+            "{}",
+            bytes.escape_ascii()
+        );
     }
-    let mut seen = connection();
-    seen.requests([0; 1000]).responses("HTTP/1.0 400 Bad Request\r\n\r\n").requests([0; 4000]);
-    assert_eq!(seen.heads, ["0 400"]);
-    assert!(seen.connection.is_done());
+    let mut recorder = new_recorder();
+    recorder.requests([0; 1000]).responses("HTTP/1.0 400 Bad Request\r\n\r\n").requests([0; 4000]);
+    assert_eq!(recorder.heads, ["0 400"]);
+    assert!(recorder.connection.is_done());
     for bytes in [&b"220 mail.example ESMTP\r\n"[..], b"ICY 200 OK\r\n", b"\x05\xff", b"\0\x5b\0\0\0\0\0\0"] {
-        assert_eq!(responses_of(bytes), [""; 0]);
+        assert_eq!(response_heads(bytes), [""; 0]);
     }
 }
 
 /// RFC 1928, RFC 1929; HAProxy's proxy-protocol.txt, sections 2.1 and 2.2.
 #[test]
 fn skips_proxy_preambles() {
-    let greetings: &[(&[u8], &[u8])] = &[
+    let preambles: &[(&[u8], &[u8])] = &[
         (b"\x05\x01\x00\x05\x01\x00\x01\x7f\0\0\x01\0\x50", b"\x05\x00\x05\x00\x00\x01\0\0\0\0\0\0"),
         (
             b"\x05\x02\x00\x02\x01\x01u\x02pw\x05\x01\x00\x03\x03a.b\0\x50",
@@ -58,76 +63,81 @@ fn skips_proxy_preambles() {
         (b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0cabcdefghijkl", b""),
         (b"\r\n", b""),
     ];
-    for (client, server) in greetings {
-        let mut seen = connection();
+    for (client, server) in preambles {
+        let mut recorder = new_recorder();
         for byte in [client, NEXT].concat() {
-            seen.requests([byte]);
+            recorder.requests([byte]);
         }
-        seen.responses([server, NEXT_RESPONSE].concat());
-        assert_eq!(seen.heads, ["0 GET /next", "0 299"], "{}", client.escape_ascii());
+        recorder.responses([server, NEXT_RESPONSE].concat());
+        assert_eq!(recorder.heads, ["0 GET /next", "0 299"], "{}", client.escape_ascii());
     }
 }
 
 #[test]
 fn detects_http2_preface() {
-    let mut seen = connection();
-    seen.responses(b"\0\0\0\x04\0\0\0\0\0");
+    let mut recorder = new_recorder();
+    recorder.responses(b"\0\0\0\x04\0\0\0\0\0");
     for byte in b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" {
-        seen.requests([*byte]);
+        recorder.requests([*byte]);
     }
-    assert_eq!(seen.connection.upgrade(), Some(Upgrade::PriorKnowledge));
-    assert_eq!(seen.connection.take_switched_bytes(Role::Request), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-    assert_eq!(seen.connection.take_switched_bytes(Role::Response), b"\0\0\0\x04\0\0\0\0\0");
+    assert_eq!(recorder.connection.upgrade(), Some(Upgrade::PriorKnowledge));
+    assert_eq!(recorder.connection.take_switched_bytes(Role::Request), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    assert_eq!(recorder.connection.take_switched_bytes(Role::Response), b"\0\0\0\x04\0\0\0\0\0");
 
-    let mut seen = connection();
-    seen.requests("PRI * HTTP/2.0\r\n");
-    assert!(seen.connection.has_switched_protocols(Role::Response), "nothing of the server's is waited for");
+    let mut recorder = new_recorder();
+    recorder.requests("PRI * HTTP/2.0\r\n");
+    assert!(
+        recorder.connection.has_switched_protocols(Role::Response),
+        "the client alone selects the protocol"
+    );
 
-    let mut seen = connection();
-    seen.requests(NEXT).requests("PRI * HTTP/2.0\r\n\r\n").requests(NEXT);
-    assert_eq!((seen.connection.upgrade(), seen.heads.len()), (None, 2));
+    let mut recorder = new_recorder();
+    recorder.requests(NEXT).requests("PRI * HTTP/2.0\r\n\r\n").requests(NEXT);
+    assert_eq!((recorder.connection.upgrade(), recorder.heads.len()), (None, 2));
 }
 
 #[test]
 fn parses_tunnel_as_new_connection() {
-    let mut seen = connection();
-    seen.requests("CONNECT a:80 HTTP/1.1\r\n\r\n").responses("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n");
-    assert!(!seen.connection.is_done());
-    seen.requests(NEXT).responses(NEXT_RESPONSE);
-    assert_eq!(seen.heads, ["0 CONNECT a:80", "0 200", "1 GET /next", "1 299"]);
+    let mut recorder = new_recorder();
+    recorder
+        .requests("CONNECT a:80 HTTP/1.1\r\n\r\n")
+        .responses("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n");
+    assert!(!recorder.connection.is_done());
+    recorder.requests(NEXT).responses(NEXT_RESPONSE);
+    assert_eq!(recorder.heads, ["0 CONNECT a:80", "0 200", "1 GET /next", "1 299"]);
 
-    let mut seen = connection();
-    seen.requests("CONNECT a:443 HTTP/1.1\r\n\r\n").responses("HTTP/1.0 200 OK\r\n\r\n");
-    seen.requests(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03").responses(b"\x16\x03\x03");
-    assert!(seen.connection.is_done());
+    let mut recorder = new_recorder();
+    recorder.requests("CONNECT a:443 HTTP/1.1\r\n\r\n").responses("HTTP/1.0 200 OK\r\n\r\n");
+    recorder.requests(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03").responses(b"\x16\x03\x03");
+    assert!(recorder.connection.is_done());
 }
 
 /// RFC 7540, section 3.2; RFC 6455, section 1.2.
 #[test]
 fn upgrade_ends_both_directions() {
-    let mut seen = connection();
+    let mut recorder = new_recorder();
     let upgrade = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n";
-    seen.requests(format!("POST / HTTP/1.1\r\n{upgrade}Content-Length: 4\r\n\r\nbo"));
-    assert_eq!(seen.connection.upgrade(), None);
-    seen.responses(
+    recorder.requests(format!("POST / HTTP/1.1\r\n{upgrade}Content-Length: 4\r\n\r\nbo"));
+    assert_eq!(recorder.connection.upgrade(), None);
+    recorder.responses(
         "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n\0\0\x12\x04",
     );
-    assert_eq!(seen.connection.upgrade(), Some(Upgrade::Http2));
-    assert_eq!(seen.connection.take_switched_bytes(Role::Response), b"\0\0\x12\x04");
+    assert_eq!(recorder.connection.upgrade(), Some(Upgrade::Http2));
+    assert_eq!(recorder.connection.take_switched_bytes(Role::Response), b"\0\0\x12\x04");
     assert!(
-        seen.connection.has_switched_protocols(Role::Response)
-            && !seen.connection.has_switched_protocols(Role::Request)
+        recorder.connection.has_switched_protocols(Role::Response)
+            && !recorder.connection.has_switched_protocols(Role::Request)
     );
-    seen.requests("dyPRI * HTTP/2.0\r\n\r\nSM");
-    assert_eq!(seen.connection.take_switched_bytes(Role::Request), b"PRI * HTTP/2.0\r\n\r\nSM");
-    seen.responses("x").responses("y");
-    assert_eq!(seen.connection.take_switched_bytes(Role::Response), b"xy");
-    assert_eq!(seen.heads, ["0 POST /", "0 101"]);
+    recorder.requests("dyPRI * HTTP/2.0\r\n\r\nSM");
+    assert_eq!(recorder.connection.take_switched_bytes(Role::Request), b"PRI * HTTP/2.0\r\n\r\nSM");
+    recorder.responses("x").responses("y");
+    assert_eq!(recorder.connection.take_switched_bytes(Role::Response), b"xy");
+    assert_eq!(recorder.heads, ["0 POST /", "0 101"]);
 
-    let mut seen = connection();
-    seen.requests("GET /chat HTTP/1.1\r\nUpgrade: websocket\r\n\r\nPRI * HT");
-    seen.responses("HTTP/1.1 101 Switching Protocols\nUpgrade: websocket\n\n");
-    assert_eq!(seen.connection.upgrade(), Some(Upgrade::Other));
-    assert_eq!(seen.connection.take_switched_bytes(Role::Request), b"PRI * HT");
-    assert!(seen.connection.is_done());
+    let mut recorder = new_recorder();
+    recorder.requests("GET /chat HTTP/1.1\r\nUpgrade: websocket\r\n\r\nPRI * HT");
+    recorder.responses("HTTP/1.1 101 Switching Protocols\nUpgrade: websocket\n\n");
+    assert_eq!(recorder.connection.upgrade(), Some(Upgrade::Other));
+    assert_eq!(recorder.connection.take_switched_bytes(Role::Request), b"PRI * HT");
+    assert!(recorder.connection.is_done());
 }

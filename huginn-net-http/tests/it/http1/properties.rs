@@ -1,4 +1,4 @@
-//! What holds of all bytes.
+//! Property tests of the HTTP/1 parser.
 
 use huginn_net_http::Parsed;
 use huginn_net_http::http1::{Http1Connection, Http1Counters};
@@ -6,9 +6,9 @@ use huginn_net_http::{Request, Response, Role};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::summary::*;
+use super::recorder::*;
 
-/// A stream of exchanges, and its heads.
+/// Generates a stream of requests with bodies, and the summaries of its heads.
 fn exchanges() -> impl Strategy<Value = (Vec<u8>, Vec<String>)> {
     let line_end = prop_oneof![Just("\r\n"), Just("\n")];
     let body = vec(prop_oneof![Just(b'\r'), Just(b'\n'), Just(b'0'), any::<u8>()], 0..60);
@@ -47,16 +47,16 @@ proptest! {
         cuts in vec(any::<prop::sample::Index>(), 0..40),
         bytewise in any::<bool>(),
     ) {
-        let mut seen = connection();
+        let mut recorder = new_recorder();
         let mut start = 0;
         for end in cuts.iter().map(|cut| cut.index(bytes.len())).collect::<std::collections::BTreeSet<_>>() {
-            seen.requests(&bytes[start..end]);
+            recorder.requests(&bytes[start..end]);
             start = end;
         }
         let step = if bytewise { 1 } else { bytes.len() };
-        bytes[start..].chunks(step).for_each(|piece| { seen.requests(piece); });
-        prop_assert_eq!(&seen.heads, &heads);
-        prop_assert_eq!(seen.counters, Http1Counters::default());
+        bytes[start..].chunks(step).for_each(|piece| { recorder.requests(piece); });
+        prop_assert_eq!(&recorder.heads, &heads);
+        prop_assert_eq!(recorder.counters, Http1Counters::default());
     }
 
     #[test]
@@ -70,19 +70,19 @@ proptest! {
         ]), 0..60),
         midstream in any::<bool>(),
     ) {
-        let mut seen = Seen::new(if midstream { Http1Connection::midstream() } else { Http1Connection::new() });
+        let mut recorder = HeadRecorder::new(if midstream { Http1Connection::midstream() } else { Http1Connection::new() });
         for (is_request, bytes) in &pieces {
             let direction = if *is_request { Role::Request } else { Role::Response };
             if bytes.len() == 39 {
-                seen.connection.gap(direction, 5, &mut seen.counters);
+                recorder.connection.gap(direction, 5, &mut recorder.counters);
             }
-            seen.push(direction, bytes);
+            recorder.push(direction, bytes);
             let _ = (Request::parse(bytes), Response::parse(bytes));
         }
-        prop_assert!(seen.connection.buffered_bytes() <= 20_000);
+        prop_assert!(recorder.connection.buffered_bytes() <= 20_000);
     }
 
-    /// What httparse takes is read as httparse reads it.
+    /// Heads that httparse accepts give the same fields as in httparse.
     #[test]
     fn agrees_with_httparse_on_strict_heads(
         head in "[A-Z]{1,8} [!-~]{1,12} HTTP/1\\.[01](\r\n[!-~]{1,6}:[ \t]{0,2}[ -~]{0,9}){0,4}\r\n\r\n"

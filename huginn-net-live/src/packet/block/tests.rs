@@ -16,7 +16,7 @@ const HEADER: usize = 48;
 
 /// A frame from which the tests build a block.
 #[derive(Clone, Debug)]
-struct Given {
+struct TestFrame {
     data: Vec<u8>,
     wire_len: u32,
     status: u32,
@@ -26,29 +26,36 @@ struct Given {
 }
 
 /// Builds a frame with its header in the layout of Linux 6.18, which aligns the packet after the first 14 bytes.
-fn entry(given: &Given, is_last: bool) -> Vec<u8> {
+fn entry(test_frame: &TestFrame, is_last: bool) -> Vec<u8> {
     const MAC: usize = 82;
-    let len = (MAC + given.data.len()).next_multiple_of(16);
+    let len = (MAC + test_frame.data.len()).next_multiple_of(16);
     let next = if is_last { 0 } else { len as u32 };
     // tp_next_offset, tp_sec, tp_nsec, tp_snaplen, tp_len, tp_status
-    let mut bytes = [next, 1_700_000_000, 123_456_789, given.data.len() as u32, given.wire_len, given.status]
-        .map(u32::to_ne_bytes)
-        .concat();
+    let mut bytes = [
+        next,
+        1_700_000_000,
+        123_456_789,
+        test_frame.data.len() as u32,
+        test_frame.wire_len,
+        test_frame.status,
+    ]
+    .map(u32::to_ne_bytes)
+    .concat();
     // tp_mac, tp_net, tp_rxhash (of 32 bits)
     bytes.extend([MAC as u16, MAC as u16 + 14, 0, 0].map(u16::to_ne_bytes).concat());
-    bytes.extend(given.tci.to_ne_bytes());
-    bytes.extend([given.tpid, 0].map(u16::to_ne_bytes).concat());
+    bytes.extend(test_frame.tci.to_ne_bytes());
+    bytes.extend([test_frame.tpid, 0].map(u16::to_ne_bytes).concat());
     bytes.resize(HEADER, 0);
     // sll_family, sll_protocol, sll_ifindex, sll_hatype, sll_pkttype
     bytes.extend([17, 0x0300, 2, 0, 1].map(u16::to_ne_bytes).concat());
-    bytes.push(given.packet_type);
+    bytes.push(test_frame.packet_type);
     bytes.resize(MAC, 0);
-    bytes.extend(&given.data);
+    bytes.extend(&test_frame.data);
     bytes.resize(len, 0);
     bytes
 }
 
-fn block(frames: &[Given]) -> Vec<u8> {
+fn block(frames: &[TestFrame]) -> Vec<u8> {
     // version, offset_to_priv, block_status, num_pkts, offset_to_first_pkt
     let mut bytes = [1, 48, 1, frames.len() as u32, 48].map(u32::to_ne_bytes).concat();
     bytes.resize(BLOCK_HEADER, 0);
@@ -58,20 +65,20 @@ fn block(frames: &[Given]) -> Vec<u8> {
     bytes
 }
 
-fn given(data: &[u8], status: u32, tci: u32, tpid: u16) -> Given {
-    Given { data: data.to_vec(), wire_len: 1514, status, tci, tpid, packet_type: 4 }
+fn test_frame(data: &[u8], status: u32, tci: u32, tpid: u16) -> TestFrame {
+    TestFrame { data: data.to_vec(), wire_len: 1514, status, tci, tpid, packet_type: 4 }
 }
 
-fn matches_input(frame: &BlockFrame<'_>, given: &Given) -> bool {
-    frame.data == given.data
-        && (frame.wire_len, frame.packet_type) == (given.wire_len, given.packet_type)
+fn matches_input(frame: &BlockFrame<'_>, test_frame: &TestFrame) -> bool {
+    frame.data == test_frame.data
+        && (frame.wire_len, frame.packet_type) == (test_frame.wire_len, test_frame.packet_type)
         && frame.ts == Timestamp::new(1_700_000_000, 123_456_789, 9)
 }
 
-fn given_frame() -> impl Strategy<Value = Given> {
+fn any_test_frame() -> impl Strategy<Value = TestFrame> {
     let data = prop::collection::vec(any::<u8>(), 0..100);
     (data, any::<(u32, u32, u32, u16, u8)>()).prop_map(
-        |(data, (wire_len, status, tci, tpid, packet_type))| Given {
+        |(data, (wire_len, status, tci, tpid, packet_type))| TestFrame {
             data,
             wire_len,
             status,
@@ -92,7 +99,7 @@ fn reads_vlan_tags() {
         (0x51, 0x1_0000, 0x8100, None),
         (1, 7, 0x8100, None),
     ] {
-        let bytes = block(&[given(b"0123456789abcdef", status, tci, tpid)]);
+        let bytes = block(&[test_frame(b"0123456789abcdef", status, tci, tpid)]);
         let frames: Vec<_> = BlockFrames::new(&bytes).collect();
         assert_eq!(frames.len(), 1);
         assert_eq!(frames[0].vlan, want);
@@ -101,7 +108,7 @@ fn reads_vlan_tags() {
 
 #[test]
 fn reads_no_more_frames_than_present() {
-    let frames = [given(b"one", 0, 0, 0), given(b"two", 0, 0, 0)];
+    let frames = [test_frame(b"one", 0, 0, 0), test_frame(b"two", 0, 0, 0)];
     let mut bytes = block(&frames);
     for count in [0, 1, 2, 3, u32::MAX] {
         bytes[12..16].copy_from_slice(&count.to_ne_bytes());
@@ -111,7 +118,7 @@ fn reads_no_more_frames_than_present() {
 
 #[test]
 fn invalid_offsets_end_iteration() {
-    let frames = [given(b"one", 0, 0, 0), given(b"two", 0, 0, 0)];
+    let frames = [test_frame(b"one", 0, 0, 0), test_frame(b"two", 0, 0, 0)];
     let first = BLOCK_HEADER;
     // Fields of the first frame: offset of the next frame, offset of the data, length of the data.
     for (at, value, want) in [
@@ -134,23 +141,23 @@ fn invalid_offsets_end_iteration() {
 
 proptest! {
     #[test]
-    fn block_frames_round_trip(frames in prop::collection::vec(given_frame(), 0..8)) {
+    fn block_frames_round_trip(frames in prop::collection::vec(any_test_frame(), 0..8)) {
         let bytes = block(&frames);
         let read: Vec<_> = BlockFrames::new(&bytes).collect();
         prop_assert_eq!(read.len(), frames.len());
-        for (read, given) in read.iter().zip(&frames) {
-            prop_assert!(matches_input(read, given));
+        for (read, test_frame) in read.iter().zip(&frames) {
+            prop_assert!(matches_input(read, test_frame));
         }
     }
 
     #[test]
-    fn any_bytes_terminate_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..512)) {
+    fn arbitrary_bytes_terminate_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..512)) {
         prop_assert!(BlockFrames::new(&bytes).count() <= bytes.len() / HEADER);
     }
 
     #[test]
     fn damaged_frames_lie_within_the_block(
-        frames in prop::collection::vec(given_frame(), 1..6),
+        frames in prop::collection::vec(any_test_frame(), 1..6),
         at in any::<prop::sample::Index>(),
         value in any::<u32>(),
         cut in any::<prop::sample::Index>(),

@@ -18,12 +18,12 @@ fn hello() -> Vec<u8> {
     message(1, 300)
 }
 
-fn answer() -> Vec<u8> {
+fn server_hello() -> Vec<u8> {
     message(2, 86)
 }
 
 #[test]
-fn both_hellos_are_found_in_every_version() {
+fn finds_both_hellos_in_every_version() {
     let drafts = 0xff00_0016..=0xff00_0022;
     let others = [
         V1,
@@ -45,10 +45,10 @@ fn both_hellos_are_found_in_every_version() {
         let datagram = Packet::client(version, &ID).seal(&crypto(0, &hello()));
         assert!(looks_like_initial(&datagram), "{version:#x}");
         run.client(&datagram);
-        run.server(&Packet::server(version, &ID).seal(&crypto(0, &answer())));
+        run.server(&Packet::server(version, &ID).seal(&crypto(0, &server_hello())));
         assert_eq!(
             run.found,
-            [(Side::Client, hello(), false), (Side::Server, answer(), false)],
+            [(Side::Client, hello(), false), (Side::Server, server_hello(), false)],
             "{version:#x}"
         );
         assert!(run.flow.buffered_bytes() < 200, "{} bytes buffered", run.flow.buffered_bytes());
@@ -58,7 +58,7 @@ fn both_hellos_are_found_in_every_version() {
 const RESERVED_VERSION: u32 = 0x1a2a_3a4a;
 
 #[test]
-fn reserved_version_opens_with_each_protection() {
+fn reserved_version_is_decrypted_with_each_key() {
     for (place, protection) in RESERVED.into_iter().enumerate() {
         let client = Packet { protection, ..Packet::client(RESERVED_VERSION, &ID) };
         let server = Packet { protection, ..Packet::server(RESERVED_VERSION, &ID) };
@@ -68,10 +68,10 @@ fn reserved_version_opens_with_each_protection() {
         assert!(looks_like_initial(&first));
         run.client(&first);
         run.client(&Packet { number: 1, ..client }.seal(&crypto(200, &end)));
-        run.server(&server.seal(&crypto(0, &answer())));
+        run.server(&server.seal(&crypto(0, &server_hello())));
         assert_eq!(
             run.found,
-            [(Side::Client, hello(), false), (Side::Server, answer(), false)],
+            [(Side::Client, hello(), false), (Side::Server, server_hello(), false)],
             "protection {place}"
         );
         assert_eq!(run.counters, QuicCounters { opened: 3, ..QuicCounters::default() });
@@ -79,7 +79,7 @@ fn reserved_version_opens_with_each_protection() {
 }
 
 #[test]
-fn reserved_version_with_unknown_keys_is_sealed() {
+fn reserved_version_with_unknown_keys_is_undecryptable() {
     let mut packet = Packet::client(RESERVED_VERSION, &ID);
     packet.keys_from = b"elsewhere".to_vec();
     let mut run = Run::default();
@@ -113,8 +113,8 @@ fn reads_google_quic_frames() {
         run.client(&Packet::client(version, &ID).seal(&[&[7][..], &frame(&hello), &[0; 50]].concat()));
         // Acknowledged: number 1, two blocks, two time stamps.
         let ack = [0x60, 1, 0, 0, 1, 1, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0];
-        run.server(&Packet::server(version, &ID).seal(&[&ack[..], &frame(&answer())].concat()));
-        assert_eq!(run.found, [(Side::Client, hello, false), (Side::Server, answer(), false)]);
+        run.server(&Packet::server(version, &ID).seal(&[&ack[..], &frame(&server_hello())].concat()));
+        assert_eq!(run.found, [(Side::Client, hello, false), (Side::Server, server_hello(), false)]);
     }
 }
 
@@ -210,8 +210,8 @@ fn retry_changes_keys_without_second_report() {
     run.client(&Packet::client(V1, &ID).seal(&crypto(0, &hello())));
     run.server(&other(V1, LongType::Retry));
     run.client(&retried.seal(&crypto(0, &hello())));
-    run.server(&Packet::server(V1, b"of the retry").seal(&crypto(0, &answer())));
-    assert_eq!(run.found, [(Side::Client, hello(), false), (Side::Server, answer(), false)]);
+    run.server(&Packet::server(V1, b"of the retry").seal(&crypto(0, &server_hello())));
+    assert_eq!(run.found, [(Side::Client, hello(), false), (Side::Server, server_hello(), false)]);
 
     let mut run = Run::default();
     run.client(&Packet::client(V1, &ID).seal(&crypto(0, &hello()[..100])));
@@ -255,7 +255,7 @@ fn compatible_version_continues_streams() {
     let hello = message(1, 1500);
     let mut run = Run::default();
     run.client(&Packet::client(V1, &ID).seal(&crypto(0, &hello[..1000])));
-    run.server(&Packet::server(V2, &ID).seal(&crypto(0, &answer())));
+    run.server(&Packet::server(V2, &ID).seal(&crypto(0, &server_hello())));
     let later = Packet {
         destination: b"server".to_vec(),
         keys_from: ID.to_vec(),
@@ -263,7 +263,7 @@ fn compatible_version_continues_streams() {
         ..Packet::client(V2, &ID)
     };
     run.client(&later.seal(&crypto(1000, &hello[1000..])));
-    assert_eq!(run.found, [(Side::Server, answer(), false), (Side::Client, hello, false)]);
+    assert_eq!(run.found, [(Side::Server, server_hello(), false), (Side::Client, hello, false)]);
 }
 
 #[test]
@@ -275,12 +275,12 @@ fn hello_retry_request_allows_two_more_hellos() {
     let packet = Packet { number: 1, ..Packet::client(V1, &ID) };
     run.client(&packet.seal(&crypto(first.len() as u64, &second)));
     let packet = Packet { number: 1, ..Packet::server(V1, &ID) };
-    run.server(&packet.seal(&crypto(retry_request().len() as u64, &answer())));
+    run.server(&packet.seal(&crypto(retry_request().len() as u64, &server_hello())));
     let hellos = [
         (Side::Client, first, false),
         (Side::Server, retry_request(), false),
         (Side::Client, second, true),
-        (Side::Server, answer(), false),
+        (Side::Server, server_hello(), false),
     ];
     assert_eq!(run.found, hellos);
 }
@@ -289,14 +289,14 @@ fn hello_retry_request_allows_two_more_hellos() {
 #[test]
 fn keys_identify_client_after_early_answer() {
     let mut run = Run::default();
-    run.client(&Packet::server(V1, &ID).seal(&crypto(0, &answer())));
+    run.client(&Packet::server(V1, &ID).seal(&crypto(0, &server_hello())));
     assert_eq!((run.found.len(), run.flow.has_found_hello()), (0, false));
     run.server(&Packet::client(V1, &ID).seal(&crypto(0, &hello())));
-    assert_eq!(run.found, [(Side::Server, hello(), false), (Side::Client, answer(), false)]);
+    assert_eq!(run.found, [(Side::Server, hello(), false), (Side::Client, server_hello(), false)]);
     assert_eq!((run.counters.opened, run.counters.sealed), (2, 1));
 }
 
-/// Consecutive connections on the same ports, each with late packets.
+/// Sends consecutive connections on the same ports, each with delayed packets.
 #[test]
 fn reports_each_connection_once_per_flow() {
     let mut run = Run::default();
@@ -314,15 +314,15 @@ fn reports_each_connection_once_per_flow() {
             source: b"server".to_vec(),
             ..Packet::server(V1, &destination)
         };
-        let (asked, answered) = (client.seal(&crypto(0, &hello)), server.seal(&crypto(0, &answer())));
+        let (request, answered) = (client.seal(&crypto(0, &hello)), server.seal(&crypto(0, &server_hello())));
         let acknowledged =
             Packet { number: 1, destination: b"server".to_vec(), ..client }.seal(&[2, 0, 0, 0, 0]);
-        run.client(&asked);
+        run.client(&request);
         run.server(&answered);
         let buffered = run.flow.buffered_bytes();
         assert!((1..200).contains(&buffered), "{buffered} bytes buffered");
         for _ in 0..20 {
-            for late in [&asked[..], &acknowledged, &[0x41; 60]] {
+            for late in [&request[..], &acknowledged, &[0x41; 60]] {
                 assert_eq!(run.client(late), Interest::More);
             }
             run.server(&answered);
@@ -406,7 +406,7 @@ fn other_packets_release_hello_buffers() {
 proptest! {
     /// Splits a hello into frames, packets and datagrams in any way, with repetitions.
     #[test]
-    fn pieces_in_any_order_make_the_same_hello(
+    fn frame_order_changes_no_hello(
         len in 41_usize..5000,
         cuts in prop::collection::vec((0_usize..5004, 1_usize..900, any::<bool>(), any::<bool>()), 0..20),
         order in any::<u64>(),

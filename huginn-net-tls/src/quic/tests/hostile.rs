@@ -82,7 +82,7 @@ fn spoofed_connection_hides_nothing() {
 }
 
 #[test]
-fn refuses_offsets_beyond_crypto_window() {
+fn rejects_offsets_beyond_crypto_window() {
     for offset in [(1 << 62) - 1, (1 << 62) - 10, 1 << 40, 64 << 10] {
         let outcome = ClientInitials::new().push(&packet(0).seal(&crypto(offset, &[1; 100])));
         let error = QuicError::Crypto { offset, position: 0, window: 64 << 10 };

@@ -13,7 +13,7 @@ use crate::quic::version::Protection;
 const DESTINATION: [u8; 8] = [0x83, 0x94, 0xc8, 0xf0, 0x3e, 0x51, 0x57, 0x08];
 
 /// RFC 9001, appendix A.2: the CRYPTO frame of a client; padding up to 1162 bytes follows it. RFC 9369 has
-/// the same.
+/// the same frame.
 const CLIENT: &str = "060040f1010000ed0303ebf8fa56f12939b9584a3896472ec40bb863cfd3e868
     04fe3a47f06a2b69484c00000413011302010000c000000010000e00000b6578
     616d706c652e636f6dff01000100000a00080006001d00170018001000070005
@@ -40,7 +40,7 @@ struct Vectors {
     retry: &'static str,
 }
 
-/// Appendix A of RFC 9001, then that of RFC 9369.
+/// Appendix A of RFC 9001, then appendix A of RFC 9369.
 const VECTORS: [Vectors; 2] = [
     Vectors {
         version: 1,
@@ -92,7 +92,7 @@ const VECTORS: [Vectors; 2] = [
     },
 ];
 
-/// The client's packet of appendix A.2.
+/// Builds the client's packet of appendix A.2.
 fn client_packet(version: u32) -> Vec<u8> {
     let mut payload = unhex(CLIENT);
     payload.resize(1162, 0);
@@ -100,7 +100,7 @@ fn client_packet(version: u32) -> Vec<u8> {
 }
 
 #[test]
-fn keys() {
+fn initial_keys_match_rfc_vectors() {
     for vectors in &VECTORS {
         let protection = Protection::from_version(vectors.version).unwrap();
         for (side, expected) in [(Side::Client, vectors.client_keys), (Side::Server, vectors.server_keys)] {
@@ -114,7 +114,7 @@ fn keys() {
 /// The client's key in versions without a published vector, computed from the salts with Python's `hmac`. tshark 4.0.17
 /// decrypts packets with these keys, except those of draft-ietf-quic-v2, which it does not support.
 #[test]
-fn keys_of_other_versions() {
+fn initial_keys_of_other_versions() {
     for (version, key) in [
         (0xff00_0016, "07863d9c083786bc86766ce0d02bf93f"),
         (0xff00_0017, "af7fd7efebd21878ff66811248983694"),
@@ -149,7 +149,7 @@ fn test_encryption_matches_rfc_packets() {
 }
 
 #[test]
-fn packets_of_both_sides_open() {
+fn decrypts_packets_of_both_sides() {
     for vectors in &VECTORS {
         let mut run = Run::default();
         run.client(&client_packet(vectors.version));
@@ -175,7 +175,7 @@ fn reads_hello_of_rfc_packets() {
 
 /// RFC 9000, appendix A.1.
 #[test]
-fn variable_length_integers() {
+fn decodes_variable_length_integers() {
     for (wire, value) in [
         ("c2197c5eff14e88c", 151_288_809_941_952_652),
         ("9d7f3e7d", 494_878_333),
@@ -190,7 +190,7 @@ fn variable_length_integers() {
 
 /// RFC 9000, appendix A.3, and edge cases of its algorithm.
 #[test]
-fn packet_numbers() {
+fn expands_packet_numbers() {
     for (number, len, largest, whole) in [
         (0x9b32, 2, Some(0xa82f_30ea), 0xa82f_9b32),
         (7, 1, None, 7),

@@ -1,5 +1,5 @@
-//! JA4 and JA3 rule by rule. Lists are written out, so that a reader can check them. Hashes are published ones, or computed
-//! from the adjacent list with Python's `hashlib`.
+//! JA4 and JA3 rule by rule. Lists are written out, so that a reader can check them. Hashes are published ones, or
+//! computed from the adjacent list with Python's `hashlib`.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -59,7 +59,7 @@ fn chrome_152_sends_grease_among_signature_algorithms() {
     assert_eq!(hello.ja4().to_string(), "t13d1517h2_8daaf6152771_cb7bf5808d99");
 }
 
-/// The definition, section "QUIC and DTLS". Extension 57 (quic_transport_parameters) changes nothing.
+/// The definition, section "QUIC and DTLS". Extension 57 (quic_transport_parameters) has no effect.
 #[test]
 fn first_letter_is_the_transport() {
     let rows = [(Transport::Tcp, "t13"), (Transport::Quic, "q13"), (Transport::Dtls, "d13")];
@@ -142,7 +142,7 @@ fn counts_exclude_grease_and_stop_at_99() {
     assert_eq!(parts.hello().ja4_r().extensions().len(), 3 + 256);
 }
 
-/// RFC 8701, section 2: sixteen numbers of two equal bytes, no others.
+/// RFC 8701, section 2, reserves sixteen numbers with two equal bytes.
 #[test]
 fn grease_lookalikes_stay() {
     let mut parts = Parts::small().with(empty(0x0a1a)).with(empty(0xfafa));
@@ -188,7 +188,7 @@ fn signature_algorithms_keep_extension_order() {
 
 /// The definition, section "Extension hash": its own row for a hello without signature algorithms.
 #[test]
-fn without_signature_algorithms_there_is_no_last_underscore() {
+fn absent_signature_algorithms_omit_last_underscore() {
     let (lists, _) = EXAMPLE_RAW.rsplit_once('_').unwrap();
     let raw: Ja4Raw = lists.parse().unwrap();
     assert_eq!(raw.ja4().to_string(), "t13d1516h2_8daaf6152771_6d807ffa2a79");
@@ -242,9 +242,9 @@ fn session_stable_form_ignores_resumption() {
     assert_eq!(resumed.ja4_r(), "t13d030800_1301,1302,1303_000d,0015,0023,0029,002a,002b,0033_0403,0804");
 }
 
-/// Repeated extensions are listed and counted each time; only the contents of the first one count.
+/// JA4 lists and counts each repeated extension, but uses only the contents of the first one.
 #[test]
-fn doubled_extensions_lose_nothing() {
+fn repeated_extensions_are_all_counted() {
     let parts = Parts::small().with(signatures(&[0x0601])).with(versions(&[0x0301]));
     assert_eq!(parts.ja4_r(), "t13i030500_1301,1302,1303_000d,000d,002b,002b,0033_0403,0804");
 }
@@ -294,7 +294,7 @@ fn ja3_examples_of_the_definition() {
     }
 }
 
-/// Salesforce, `README.md` of `ja3`: GREASE is left out of every list.
+/// Salesforce, `README.md` of `ja3`: JA3 omits GREASE from every list.
 #[test]
 fn ja3_excludes_grease_and_uses_legacy_version() {
     let text = "771,4865-4866-4867-49195-49199-49196-49200-52393-52392-49171-49172-156-157-47-53,\

@@ -55,7 +55,7 @@ proptest! {
     #[test]
     fn sorted_forms_ignore_cipher_and_extension_order(
         (parts, shuffled) in any_parts().prop_flat_map(|mut parts| {
-            // The first of repeated extensions counts, and shuffling changes which one is first.
+            // JA4 uses the first of repeated extensions, which shuffling would change.
             parts.extensions.sort();
             parts.extensions.dedup_by_key(|(kind, _)| *kind);
             let ciphers = Just(parts.cipher_suites.clone()).prop_shuffle();

@@ -25,12 +25,12 @@ pub(crate) struct Connection {
 impl Connection {
     /// Creates a connection whose SYN and SYN+ACK are captured.
     pub(crate) fn open(first: [u32; 2]) -> Self {
-        let mut connection = Self::in_the_middle(first);
+        let mut connection = Self::midstream(first);
         connection.syns();
         connection
     }
 
-    pub(crate) fn in_the_middle(first: [u32; 2]) -> Self {
+    pub(crate) fn midstream(first: [u32; 2]) -> Self {
         let analyzer = HuginnNetTls::builder().build();
         Self { analyzer, events: Vec::new(), client: CLIENT, first }
     }
@@ -43,7 +43,7 @@ impl Connection {
 
     /// Sends a segment at this offset of a side's stream, with an acknowledgement up to another offset.
     ///
-    /// Data have the PSH flag, like the end of a hello: six zero bytes in a bare ACK are Ethernet padding.
+    /// Data segments have the PSH flag, because six zero bytes in a bare ACK are Ethernet padding.
     pub(crate) fn segment(&mut self, side: Side, offset: usize, acknowledged: usize, payload: &[u8]) {
         let [client, server] = self.first.map(|first| first.wrapping_add(1));
         let (seq, ack) = match side {
@@ -66,7 +66,7 @@ impl Connection {
     }
 
     /// Sends all bytes in segments of 1,400 bytes.
-    pub(crate) fn say(&mut self, side: Side, offset: usize, acknowledged: usize, bytes: &[u8]) {
+    pub(crate) fn send_data(&mut self, side: Side, offset: usize, acknowledged: usize, bytes: &[u8]) {
         for (n, piece) in bytes.chunks(1400).enumerate() {
             self.segment(side, offset + n * 1400, acknowledged, piece);
         }

@@ -4,7 +4,8 @@ use huginn_net_core::Side;
 
 use super::connection::{CLIENT, CURL, Connection, one_client, server_hello};
 
-/// Dialogues before TLS: the messages in turn, the client's first. An empty first message lets the server begin.
+/// Dialogues before TLS: the messages of client and server alternate. An empty first message means that the server
+/// begins.
 const DIALOGUES: [(&str, &[&[u8]]); 18] = [
     (
         "CONNECT (RFC 9110, section 9.3.6)",
@@ -80,7 +81,7 @@ fn finds_hello_after_any_dialogue() {
         for step in [1, 3, 1400] {
             let mut connection = Connection::open([99, u32::MAX]);
             let mut sent = [0, 0];
-            let mut say = |side: Side, bytes: &[u8]| {
+            let mut send = |side: Side, bytes: &[u8]| {
                 let [mine, theirs] = match side {
                     Side::Client => [0, 1],
                     Side::Server => [1, 0],
@@ -91,10 +92,10 @@ fn finds_hello_after_any_dialogue() {
                 }
             };
             for (turn, side) in turns.iter().zip([Side::Client, Side::Server].into_iter().cycle()) {
-                say(side, turn);
+                send(side, turn);
             }
-            say(Side::Client, CURL);
-            say(Side::Server, &server_hello([5; 32]));
+            send(Side::Client, CURL);
+            send(Side::Server, &server_hello([5; 32]));
             let expected = [one_client(), vec![(Side::Server, "1301".to_owned(), false)]].concat();
             assert_eq!(connection.found(), expected, "{name} in steps of {step}");
         }
@@ -103,7 +104,7 @@ fn finds_hello_after_any_dialogue() {
 
 #[test]
 fn midstream_connection_is_parsed() {
-    let mut connection = Connection::in_the_middle([500, 600]);
+    let mut connection = Connection::midstream([500, 600]);
     connection.segment(Side::Client, 2000, 70, b"NOOP\r\n");
     assert_eq!(connection.counters().0.flows.opened, 0);
     connection.segment(Side::Client, 3000, 70, CURL);
@@ -113,7 +114,7 @@ fn midstream_connection_is_parsed() {
     connection.segment(Side::Server, 70, 0, &hello[..30]);
     assert_eq!(connection.found(), [one_client(), vec![(Side::Server, "1301".to_owned(), false)]].concat());
 
-    let mut connection = Connection::in_the_middle([500, 600]);
+    let mut connection = Connection::midstream([500, 600]);
     connection.segment(Side::Server, 0, 70, &server_hello([5; 32]));
     assert_eq!(connection.found(), [(Side::Server, "1301".to_owned(), false)]);
     assert_eq!(connection.events[0].flow.client.port(), CLIENT.1);
@@ -123,12 +124,12 @@ fn midstream_connection_is_parsed() {
 fn midstream_finds_hello_after_proxy_header() {
     let server = vec![(Side::Server, "1301".to_owned(), false)];
     for header in [&b"PROXY TCP4 192.0.2.1 192.0.2.2 22 443\r\n"[..], b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"] {
-        let mut connection = Connection::in_the_middle([500, 600]);
+        let mut connection = Connection::midstream([500, 600]);
         connection.segment(Side::Client, 0, 0, &[header, CURL].concat());
         connection.segment(Side::Server, 0, header.len() + CURL.len(), &server_hello([5; 32]));
         assert_eq!(connection.found(), [one_client(), server.clone()].concat());
     }
-    let mut connection = Connection::in_the_middle([500, 600]);
+    let mut connection = Connection::midstream([500, 600]);
     let hello = server_hello([5; 32]);
     connection.segment(Side::Server, 0, CURL.len(), &hello);
     connection.segment(Side::Client, 0, 0, CURL);
@@ -155,7 +156,7 @@ fn false_start_does_not_hide_later_hello() {
     for between in [0, 1, 30, 36, 100] {
         let stream = [&FALSE_START[..], &vec![7; between], CURL].concat();
         let mut connection = Connection::open([0, 0]);
-        connection.say(Side::Client, 0, 0, &stream);
+        connection.send_data(Side::Client, 0, 0, &stream);
         assert_eq!(connection.found(), one_client(), "{between} bytes between");
     }
     // One false start per piece; the last one shares its piece with the hello.

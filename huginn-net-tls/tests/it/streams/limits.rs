@@ -1,4 +1,4 @@
-//! Limits of the search, and its cost.
+//! Limits and cost of the search for hellos.
 
 use huginn_net_core::{FlowLimits, Side};
 use huginn_net_tls::HuginnNetTls;
@@ -9,14 +9,14 @@ use super::connection::{CURL, Connection, RETRY, long_hello, one_client, records
 fn abandons_gap_beyond_buffer_limit() {
     let mut connection = Connection::open([0, 0]);
     let data = vec![0; 130_000];
-    connection.say(Side::Client, 10, 0, &data);
+    connection.send_data(Side::Client, 10, 0, &data);
     assert_eq!(connection.counters().1.streams.gaps, 1);
     assert!(connection.counters().0.flows.buffered_bytes < 1 << 18);
 }
 
 #[test]
 fn incomplete_hellos_are_bounded() {
-    let mut connection = Connection::in_the_middle([0, 0]);
+    let mut connection = Connection::midstream([0, 0]);
     let limits = FlowLimits { max_buffered_bytes: 1 << 20, ..FlowLimits::default() };
     connection.analyzer = HuginnNetTls::builder().flow_limits(limits).build();
     for n in 0..5000_u16 {
@@ -36,7 +36,7 @@ fn stops_search_after_64_kib() {
     for (len, given_up) in [(65_000, 0), (66_000, 2)] {
         let mut connection = Connection::open([0, 0]);
         for side in [Side::Client, Side::Server] {
-            connection.say(side, 0, 0, &vec![0x16; len]);
+            connection.send_data(side, 0, 0, &vec![0x16; len]);
         }
         assert_eq!(connection.counters().1.parser.search.given_up, given_up);
         connection.segment(Side::Client, len, len, CURL);
@@ -57,7 +57,7 @@ fn counts_malformed_and_incomplete_hellos() {
     connection.segment(Side::Client, 0, 0, &cut);
     assert_eq!(connection.counters().1.parser.search.malformed, 1);
     connection.segment(Side::Client, cut.len(), 0, CURL);
-    assert_eq!(connection.found(), one_client(), "later bytes are read");
+    assert_eq!(connection.found(), one_client(), "the search continues after the malformed hello");
 
     let too_long = [CURL, &[22, 3, 3, 0, 4, 1, 0xff, 0xff, 0xff]].concat();
     let mut connection = Connection::open([0, 0]);
@@ -67,7 +67,7 @@ fn counts_malformed_and_incomplete_hellos() {
     let mut connection = Connection::open([0, 0]);
     let warnings = [21, 3, 3, 0, 2, 1, 112].repeat(80_000);
     let stream = [&records(&long_hello(60_000), 1 << 14)[..1000], &[0; 15_389], &warnings].concat();
-    connection.say(Side::Client, 0, 0, &stream);
+    connection.send_data(Side::Client, 0, 0, &stream);
     assert_eq!((connection.found(), connection.counters().1.parser.search.given_up), (vec![], 1));
     assert_eq!(connection.counters().1.parser.search.malformed, 0);
 }
@@ -77,7 +77,7 @@ fn counts_malformed_and_incomplete_hellos() {
 fn nested_false_starts_take_linear_time() {
     let message: Vec<u8> = [1, 0, 0xff, 0xff, 3].repeat(12_000);
     let stream = [records(&message, 1), vec![0; 7]].concat();
-    let begun = std::time::Instant::now();
+    let start_time = std::time::Instant::now();
     for _ in 0..10 {
         let mut connection = Connection::open([0, 0]);
         for (n, piece) in stream.chunks(60_000).enumerate() {
@@ -85,15 +85,15 @@ fn nested_false_starts_take_linear_time() {
         }
         assert_eq!(connection.found(), []);
     }
-    assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+    assert!(start_time.elapsed().as_secs() < 10, "{:?}", start_time.elapsed());
 }
 
 #[test]
 fn reported_hellos_are_limited() {
     let mut connection = Connection::open([0, 0]);
-    connection.say(Side::Client, 0, 0, &CURL.repeat(50));
+    connection.send_data(Side::Client, 0, 0, &CURL.repeat(50));
     assert_eq!(connection.found().len(), 4);
     let mut connection = Connection::open([0, 0]);
-    connection.say(Side::Server, 0, 0, &server_hello(RETRY).repeat(50));
+    connection.send_data(Side::Server, 0, 0, &server_hello(RETRY).repeat(50));
     assert_eq!(connection.found().len(), 4);
 }

@@ -39,7 +39,8 @@ fn any_cut_and_order_finds_hello() {
 }
 
 proptest! {
-    /// Splits the stream in any way and order, with repeated and overlapping pieces, wrapping sequence numbers and a preamble.
+    /// Splits the stream in any way and order, with repeated and overlapping pieces, wrapping sequence numbers and a
+    /// preamble.
     #[test]
     fn segmentation_order_and_repetition_change_nothing(
         first in any::<u32>(),
@@ -87,7 +88,7 @@ proptest! {
 fn hello_may_span_many_records() {
     for (len, step) in [(20_000, 1 << 14), (65_000, 1 << 14), (2_000, 1)] {
         let mut connection = Connection::open([0, 0]);
-        connection.say(Side::Client, 0, 0, &records(&long_hello(len), step));
+        connection.send_data(Side::Client, 0, 0, &records(&long_hello(len), step));
         assert_eq!(connection.found().len(), 1, "{len} bytes in records of {step}");
     }
 }
@@ -138,7 +139,7 @@ fn early_data_does_not_hide_second_hello() {
     let data = [&[23, 3, 3, 0x3e, 0x80][..], &[0xaa; 16_000]].concat();
     for (hello, hellos) in [(early_hello(), 2), (CURL.to_vec(), 1)] {
         let mut connection = Connection::open([0, 0]);
-        connection.say(Side::Client, 0, 0, &[&hello[..], &data, &hello].concat());
+        connection.send_data(Side::Client, 0, 0, &[&hello[..], &data, &hello].concat());
         assert_eq!(connection.found().len(), hellos);
     }
 }

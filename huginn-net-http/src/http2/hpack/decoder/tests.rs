@@ -1,6 +1,6 @@
 use super::*;
 
-/// A field list as text, a field a line, and the size of the table behind it, in bytes.
+/// Decodes a block. Returns the fields, one per line, and the size of the dynamic table afterwards, in bytes.
 fn decoded(decoder: &mut Decoder, block: &[u8]) -> Result<(String, usize), HpackError> {
     let mut list = Vec::new();
     decoder.decode(block, &mut |name, value| {
@@ -14,7 +14,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
 }
 
-/// Blocks of one connection: their bytes, their fields and the size of the table behind each.
+/// Decodes the blocks of one connection. Each row has the block, its fields and the table size after the block.
 fn check(blocks: &[(&str, &str, usize)]) {
     let mut decoder = Decoder::new();
     for (block, list, size) in blocks {
@@ -64,7 +64,7 @@ fn decodes_rfc7541_requests() {
     ]);
 }
 
-/// RFC 7541, appendices C.5 and C.6. Their table of 256 bytes is asked for by the `3fe1 01` at the beginning.
+/// RFC 7541, appendices C.5 and C.6. The first bytes, `3fe1 01`, set the table size of 256 bytes.
 #[test]
 fn decodes_rfc7541_responses() {
     check(&[
@@ -112,7 +112,7 @@ fn rejects_invalid_blocks() {
     assert!(matches!(error(&[0x40, 0x7f, 0xff, 0xff, 0xff, 0xff, 0x07]), HpackError::Truncated(_)));
 }
 
-/// A field of 4,000 bytes referred to 60,000 times.
+/// The block refers 60,000 times to a field of 4,000 bytes.
 #[test]
 fn rejects_bomb_above_list_size() {
     let mut block = vec![0x40, 1, b'a', 0x7f, 0xa1, 0x1e];
@@ -123,7 +123,7 @@ fn rejects_bomb_above_list_size() {
     assert_eq!((outcome, size), (Err(HpackError::ListSize), 16 * 4001));
 }
 
-/// The same as often as it likes, in blocks that are each within the limit.
+/// Each block is within the limit, but the connection sends 10,000 of them.
 #[test]
 fn rejects_many_small_bombs() {
     let mut decoder = Decoder::new();
@@ -137,7 +137,7 @@ fn rejects_many_small_bombs() {
     assert!(size < 200_000, "{size}");
 }
 
-/// A full table of the usual size, repeated request by request.
+/// Every request refers to a field that fills a table of the default size.
 #[test]
 fn accepts_repeated_large_fields() {
     let mut decoder = Decoder::new();
@@ -151,7 +151,7 @@ fn accepts_repeated_large_fields() {
     }
 }
 
-/// Fields that each push out all others.
+/// Large fields evict each other from the table.
 #[test]
 fn table_stays_within_size() {
     let mut decoder = Decoder::new();

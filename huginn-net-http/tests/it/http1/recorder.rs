@@ -1,16 +1,16 @@
-//! A connection under test.
+//! A test harness that records the heads of a connection.
 
 use huginn_net_http::Role;
 use huginn_net_http::http1::{Head, Http1Connection, Http1Counters};
 
-/// A connection and what was found in it.
-pub(crate) struct Seen {
+/// A connection with its counters and a summary of each head.
+pub(crate) struct HeadRecorder {
     pub(crate) connection: Http1Connection,
     pub(crate) counters: Http1Counters,
     pub(crate) heads: Vec<String>,
 }
 
-impl Seen {
+impl HeadRecorder {
     pub(crate) fn new(connection: Http1Connection) -> Self {
         Self { connection, counters: Http1Counters::default(), heads: Vec::new() }
     }
@@ -42,23 +42,23 @@ pub(crate) fn summary(head: &Head) -> String {
     }
 }
 
-pub(crate) fn connection() -> Seen {
-    Seen::new(Http1Connection::new())
+pub(crate) fn new_recorder() -> HeadRecorder {
+    HeadRecorder::new(Http1Connection::new())
 }
 
-/// The heads of requests alone, or of responses alone.
-pub(crate) fn heads_of(direction: Role, bytes: &[u8]) -> Vec<String> {
-    let mut seen = connection();
-    seen.push(direction, bytes);
-    seen.heads
+/// Returns the heads in a stream of requests or of responses.
+pub(crate) fn record_heads(direction: Role, bytes: &[u8]) -> Vec<String> {
+    let mut recorder = new_recorder();
+    recorder.push(direction, bytes);
+    recorder.heads
 }
 
-pub(crate) fn requests_of(bytes: &[u8]) -> Vec<String> {
-    heads_of(Role::Request, bytes)
+pub(crate) fn request_heads(bytes: &[u8]) -> Vec<String> {
+    record_heads(Role::Request, bytes)
 }
 
-pub(crate) fn responses_of(bytes: &[u8]) -> Vec<String> {
-    heads_of(Role::Response, bytes)
+pub(crate) fn response_heads(bytes: &[u8]) -> Vec<String> {
+    record_heads(Role::Response, bytes)
 }
 
 pub(crate) const NEXT: &[u8] = b"GET /next HTTP/1.1\r\n\r\n";
