@@ -38,7 +38,7 @@ impl CommunityId {
     }
 
     /// The identifier of a flow.
-    pub fn of(flow: &FlowId) -> Self {
+    pub fn from_flow(flow: &FlowId) -> Self {
         Self::new(flow.client, flow.server, flow.transport.number())
     }
 

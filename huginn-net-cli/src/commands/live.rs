@@ -195,7 +195,9 @@ fn serve(
     let hosts = Arc::clone(status);
     let counters = Arc::clone(status);
     let query_host = Arc::new(move |ip| {
-        hosts.query_hosts(move |hosts| P0fAnswer::of(hosts.profile(ip))).unwrap_or(P0fAnswer::NoMatch)
+        hosts
+            .query_hosts(move |hosts| P0fAnswer::from_profile(hosts.profile(ip)))
+            .unwrap_or(P0fAnswer::NoMatch)
     });
     sockets.serve(query_host, Arc::new(move || counters.counters())).map_err(starting("the control server"))
 }

@@ -181,7 +181,7 @@ impl Renderer {
                 text.push(b'\n');
             }
             Format::P0f => {
-                if let Some(line) = P0fLine::of(event) {
+                if let Some(line) = P0fLine::from_event(event) {
                     let _ = writeln!(text, "{line}");
                 }
             }

@@ -75,7 +75,7 @@ where
         }
         let outcome = path.output.batch_end(None);
         while let Ok(request) = requests.try_recv() {
-            let counters = CounterSnapshot::of(path.flows);
+            let counters = CounterSnapshot::from_flows(path.flows);
             request(&counters.snapshot(ingest.counters(), path.router));
         }
         if has_ended || outcome.is_break() {

@@ -46,7 +46,7 @@ impl FlowText {
         if let Some(tunnel) = &flow.tunnel {
             identity.texts("tunnel", tunnel.layers());
         }
-        identity.plain("community_id", CommunityId::of(flow).text());
+        identity.plain("community_id", CommunityId::from_flow(flow).text());
         self.flow = Some(flow.clone());
     }
 }

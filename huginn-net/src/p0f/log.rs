@@ -29,7 +29,7 @@ enum Logged<'a> {
 
 impl<'a> P0fLine<'a> {
     /// The log line of an event; `None` for events that p0f does not have.
-    pub fn of(event: &'a Event) -> Option<Self> {
+    pub fn from_event(event: &'a Event) -> Option<Self> {
         let finding = match &event.kind {
             Finding::Tcp(finding) => Logged::Tcp(finding),
             Finding::Mtu(finding) => Logged::Mtu(finding),

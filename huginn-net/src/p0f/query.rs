@@ -124,8 +124,8 @@ impl P0fAnswer {
     pub const LEN: usize = 232;
 
     /// Creates the answer for a host; `NoMatch` without one.
-    pub fn of(host: Option<&HostProfile>) -> Self {
-        host.map_or(Self::NoMatch, |host| Self::Found(P0fHost::of(host)))
+    pub fn from_profile(host: Option<&HostProfile>) -> Self {
+        host.map_or(Self::NoMatch, |host| Self::Found(P0fHost::from_profile(host)))
     }
 
     /// Parses an answer; `None` if p0f does not send such a magic or status.
@@ -160,7 +160,7 @@ impl P0fHost {
     ///
     /// Three values differ from p0f's: an unknown distance is -1, as the README of p0f says, where p0f sends 255. p0f
     /// updates the times of a host only at SYNs from and to the host. p0f also counts SYNs that the host did not answer.
-    pub fn of(host: &HostProfile) -> Self {
+    pub fn from_profile(host: &HostProfile) -> Self {
         let latest = &host.latest;
         let (system, software) = (latest.system.as_deref(), latest.software.as_deref());
         let flavor = |label: Option<&Label>| P0fText::from(label.and_then(|label| label.flavor.as_deref()));

@@ -93,7 +93,7 @@ fn answers_equal_p0f() {
             pushed += 1;
         }
         let ip: IpAddr = expected[1].parse().unwrap();
-        let mut ours = fields(&P0fAnswer::of(analyzer.shared_state().profile(ip)));
+        let mut ours = fields(&P0fAnswer::from_profile(analyzer.shared_state().profile(ip)));
         if ours.len() > 1 {
             let seen = &syns.0[&ip];
             let (first, last) = seen.first_last;
@@ -117,7 +117,7 @@ fn capture(name: &str) -> HuginnNet {
 }
 
 fn p0f_host(analyzer: &HuginnNet, ip: &str) -> Option<P0fHost> {
-    match P0fAnswer::of(analyzer.shared_state().profile(ip.parse().unwrap())) {
+    match P0fAnswer::from_profile(analyzer.shared_state().profile(ip.parse().unwrap())) {
         P0fAnswer::Found(host) => Some(host),
         _ => None,
     }
@@ -177,7 +177,7 @@ fn answers_are_equal_for_any_worker_count() {
             let capture = CaptureReader::open(captures::path(name)).unwrap();
             analyzer.analyze(capture, &mut |_: Event| ()).unwrap();
             let hosts = analyzer.shared_state();
-            hosts.profiles().map(|host| P0fAnswer::of(hosts.profile(host.ip))).collect()
+            hosts.profiles().map(|host| P0fAnswer::from_profile(hosts.profile(host.ip))).collect()
         };
         let one = answers(1);
         assert!(!one.is_empty() && !one.contains(&P0fAnswer::NoMatch));
