@@ -56,11 +56,52 @@ pub(crate) const MAX_RESUMABLE_PARSERS: usize = 8;
 /// frame (IEEE 802.3, clause 4A.4.2: 64 bytes less header and checksum).
 pub(crate) const MIN_ETHERNET_PAYLOAD_LEN: usize = 46;
 
-/// Maximum number of headers per frame, tags, tunnels and reassembled datagrams included.
-pub(crate) const MAX_HEADERS: u8 = 64;
+/// Maximum number of tags and tunnels that the decoder follows in a frame. Packets with more are counted as `too_deep`.
+/// A path is an array of this length, so it needs no heap memory.
+pub const MAX_TUNNEL_LAYERS: usize = 8;
 
-/// Maximum number of IPv6 extension headers per packet.
-pub(crate) const MAX_EXTENSIONS: usize = 16;
+/// Maximum number of headers that the decoder follows in a frame; tags, tunnels and reassembled datagrams count. Some
+/// headers add no tunnel layer, so that [`MAX_TUNNEL_LAYERS`] alone would not bound the time per frame.
+pub(crate) const MAX_PROTOCOL_HEADERS: u8 = 64;
+
+/// Maximum number of extension headers of an IP packet: more than twice the seven that RFC 8200, section 4.1, lists in
+/// its recommended order. The limit bounds the time per packet.
+pub(crate) const MAX_EXTENSION_HEADERS: usize = 16;
+
+/// Default maximum number of incomplete datagrams. With all of them, the default memory limit leaves 4 KiB for each.
+pub(crate) const DEFAULT_MAX_FRAGMENT_DATAGRAMS: usize = 4_096;
+
+/// Default maximum memory of incomplete datagrams, in bytes: about 256 datagrams of the maximum length.
+pub(crate) const DEFAULT_MAX_FRAGMENT_BYTES: usize = 16 << 20;
+
+/// Default reassembly timeout: that of Linux (`net.ipv4.ipfrag_time`).
+pub(crate) const DEFAULT_FRAGMENT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Default maximum number of flows: room for 1,700 new flows per second, each kept for the default idle timeout.
+pub(crate) const DEFAULT_MAX_FLOWS: usize = 1 << 19;
+
+/// Default idle timeout of a flow: that of TCP connections in Zeek (`tcp_inactivity_timeout`).
+pub(crate) const DEFAULT_FLOW_IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Default time in which a repeated SYN counts as a retransmission. With its default `tcp_syn_retries`, Linux abandons a
+/// connection attempt after 127 seconds.
+pub(crate) const DEFAULT_SYN_LIFETIME: Duration = Duration::from_secs(130);
+
+/// Default maximum heap memory of all flows, in bytes: 512 for each of the default maximum number of flows. Data in
+/// order needs no buffer.
+pub(crate) const DEFAULT_MAX_FLOW_BUFFER_BYTES: usize = 256 << 20;
+
+/// Number of reorder intervals per idle timeout, as a power of two: 256. An entry moves to the front of its list at most
+/// once per interval, so the order of eviction is exact to within 1/256 of the timeout.
+pub(crate) const REORDER_INTERVALS_PER_TIMEOUT_LOG2: u32 = 8;
+
+/// Upper bound of the interval between two moves of an entry to the front, in nanoseconds: one second, so that the order
+/// of eviction stays precise with long timeouts.
+pub(crate) const MAX_REORDER_INTERVAL_NANOS: u64 = 1_000_000_000;
+
+/// Maximum number of entries per check that are refreshed because packet time stepped back. The limit bounds the cost
+/// of a capture whose time steps back repeatedly.
+pub(crate) const MAX_REFRESHES_PER_CHECK: u32 = 4;
 
 /// Maximum length of a datagram: the range of an IP length field, in bytes.
 pub(crate) const MAX_DATAGRAM_LEN: usize = 65_535;

@@ -9,7 +9,7 @@ use crate::database::{Entry, LinkEntry};
 use crate::syntax::{Part, SyntaxError, number};
 use crate::{Database, DatabaseError, Fault, HttpPattern, Label, System, TcpPattern, UserAgentSystem};
 
-/// Parses a whole file. Labels may also use the classes of `base`.
+/// Parses a complete file. Labels may also use the classes of `base`.
 pub(crate) fn parse(text: &str, base: Option<&Database>) -> Result<Database, DatabaseError> {
     let mut parser = Parser::default();
     if let Some(base) = base {

@@ -29,7 +29,7 @@ impl SyntaxError {
 }
 
 impl<'a> Part<'a> {
-    /// A whole line.
+    /// A complete line.
     pub(crate) fn line(text: &'a str) -> Self {
         Self { text, offset: 0 }
     }

@@ -75,7 +75,7 @@ impl<'a> Identification<'a> {
         bytes.starts_with(PREFIX) || PREFIX.starts_with(bytes)
     }
 
-    /// Returns the whole string, without its line end.
+    /// Returns the complete string, without its line end.
     pub fn as_bytes(&self) -> &[u8] {
         &self.line
     }

@@ -113,7 +113,7 @@ impl<'a> KexInit<'a> {
         Ok(Self { message: Cow::Borrowed(payload), ends, first_kex_packet_follows })
     }
 
-    /// Returns the whole message: the payload of its packet.
+    /// Returns the complete message: the payload of its packet.
     pub fn as_bytes(&self) -> &[u8] {
         &self.message
     }

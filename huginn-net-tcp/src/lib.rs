@@ -12,7 +12,7 @@
 //!     0xdc, 0xe2, 0, 80, 0x52, 0x4d, 0x98, 0x43, 0, 0, 0, 0, 0xa0, 2, 0x72, 0x10, 0, 0, 0, 0, // TCP
 //!     2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0x2e, 0x6b, 0xc4, 0, 0, 0, 0, 1, 3, 3, 7, // options
 //! ];
-//! let parsed = TcpSignature::from_ip_packet(&packet)?.expect("a whole packet");
+//! let parsed = TcpSignature::from_ip_packet(&packet)?.expect("a complete packet");
 //! assert_eq!(parsed.consumed, packet.len());
 //! let signature = parsed.value;
 //! assert_eq!(signature.to_string(), "4:61+3:0:1460:mss*20,7:mss,sok,ts,nop,ws:df,id+:0");

@@ -16,7 +16,7 @@ use crate::computed::Computed;
 use crate::decimal::Decimals;
 use crate::grease::is_no_grease;
 use crate::ja4::hex;
-use crate::limits::MAX_CACHED_JA3S_LEN;
+use crate::limits::{FINGERPRINT_CACHE_ENTRIES, MAX_CACHED_JA3S_LEN};
 use crate::{ClientHello, ServerHello};
 
 /// A JA3: `legacy_version`, cipher suites, extensions, groups and point formats, without GREASE.
@@ -189,7 +189,7 @@ impl Ja3Hash {
 }
 
 thread_local! {
-    static SERVER_HASHES: RefCell<SeenCache<[u8], Ja3Hash>> = RefCell::new(SeenCache::new(256));
+    static SERVER_HASHES: RefCell<SeenCache<[u8], Ja3Hash>> = RefCell::new(SeenCache::new(FINGERPRINT_CACHE_ENTRIES));
 }
 
 impl fmt::Display for Ja3 {

@@ -115,9 +115,9 @@ impl FragmentTable {
         let added = datagram.add(packet, fragment);
         self.buffered_bytes = self.buffered_bytes.saturating_sub(before).saturating_add(datagram.memory());
         if datagram.is_complete() {
-            if let Some(whole) = self.remove(&key).and_then(Datagram::reassemble) {
+            if let Some(datagram) = self.remove(&key).and_then(Datagram::reassemble) {
                 add(&mut counters.reassembled, 1);
-                return Ok(whole);
+                return Ok(datagram);
             }
         }
         while self.datagrams.len() > self.limits.datagrams || self.buffered_bytes > self.limits.bytes {

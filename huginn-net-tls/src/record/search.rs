@@ -61,11 +61,11 @@ pub(crate) fn probe_first(bytes: &[u8]) -> Probe {
 pub(crate) fn only_client_hello(bytes: &[u8]) -> Option<&[u8]> {
     let (header, message) = bytes.split_first_chunk::<HEADER_LEN>()?;
     let [HANDSHAKE, _, _, _, low] = header else { return None };
-    let is_whole = usize::from(fragment_len(header, *low)?) == message.len()
+    let is_complete = usize::from(fragment_len(header, *low)?) == message.len()
         && message.first() == Some(&CLIENT_HELLO)
         && handshake::message_len(message).ok()? == Some(message.len())
         && message.get(handshake::HEADER_LEN).is_some_and(|major| is_major(*major));
-    is_whole.then_some(message)
+    is_complete.then_some(message)
 }
 
 /// The sender of these bytes, if a record with a hello starts here.
