@@ -79,8 +79,8 @@ pub(crate) const ROTATION_RETRY_DELAY: Duration = Duration::from_secs(10);
 /// Minimum interval between two warnings of failed writes, so that a lasting failure does not fill the log.
 pub(crate) const WRITE_WARNING_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Maximum time that shutdown waits for a stalled reader of events: well below the 30 seconds after which the systemd unit
-/// kills the program.
+/// Maximum time that shutdown waits for a stalled reader of events: well below the 30 seconds after which systemd kills
+/// the program, by its unit.
 pub(crate) const EVENTS_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum time that shutdown waits for a stalled reader of messages. Messages matter less than events, and this wait
@@ -89,8 +89,8 @@ pub(crate) const MESSAGES_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 // Sockets of live capture.
 
-/// Maximum number of connected clients of a socket: far more than monitoring needs, and few enough for the default limit of 1024
-/// open files. At the limit a new client replaces the one that was idle for longest.
+/// Maximum number of connected clients of a socket: far more than monitoring needs, and few enough for the default limit
+/// of 1024 open files. At the limit a new client replaces the one that was idle for longest.
 pub(crate) const MAX_CLIENTS: usize = 64;
 
 /// Maximum lifetime of a connection to the metrics, which serves one request: the default `scrape_timeout` of

@@ -12,14 +12,15 @@ pub(crate) const MAX_BLOCK_FRAMES: usize = 1 << 14;
 /// Maximum number of blocks in the ring: how far the fastest worker may run ahead of the slowest.
 pub(crate) const RING_BLOCKS: usize = 8;
 
-/// Ring length, in blocks, at which a congested ring has recovered.
+/// Ring length, in blocks, at which a congested ring has recovered: half of the ring, so that its state does not
+/// change with every block.
 pub(crate) const RING_RECOVERED_BLOCKS: usize = RING_BLOCKS / 2;
 
 /// How long the ring may stay full before the slowest worker skips a block of a live capture. Meanwhile the kernel
 /// buffers frames.
 pub(crate) const RING_CONGESTED_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Queue depth for the outputs of one worker.
+/// Queue depth for the outputs of one worker: two for each block of the ring, because a block may cause several.
 pub(crate) const OUTPUT_QUEUE_LEN: usize = 2 * RING_BLOCKS;
 
 /// Events and updates in an output after which a worker sends it, so that merging starts before the block is done.
@@ -32,7 +33,8 @@ pub(crate) const MAX_FLOW_PARTITIONS: usize = 64;
 /// Minimum capacity of a partition in flows, so that a small table is not split into tiny partitions.
 pub(crate) const MIN_PARTITION_FLOWS: usize = 1024;
 
-/// Frames between two checks for snapshot requests in sequential analysis.
+/// Frames between two checks for snapshot requests in sequential analysis: many, so that checks cost little, and few
+/// enough for an answer within a millisecond.
 pub(crate) const FRAMES_BETWEEN_REQUESTS: u32 = 256;
 
 /// Frames between a prefetch and its use: about the latency of main memory at 10 to 20 ns a frame.
@@ -49,7 +51,8 @@ pub(crate) const MAX_OUT_OF_ORDER_BYTES: usize = 1 << 17;
 /// Ethernet frame of 1518 bytes, less than two of them.
 pub(crate) const MAX_FIRST_SEGMENT_LEN: usize = 2048;
 
-/// Parsers in one set that can be rebuilt from a first segment; a larger set keeps its parsers from the start.
+/// Maximum number of parsers in one set that can be rebuilt from a first segment: more than this family of crates has. A
+/// larger set keeps its parsers from the start.
 pub(crate) const MAX_RESUMABLE_PARSERS: usize = 8;
 
 /// Smallest IP total length that fills an Ethernet frame without padding, in bytes: the minimum payload of an Ethernet

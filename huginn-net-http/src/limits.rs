@@ -22,7 +22,8 @@ pub(crate) const MAX_PREAMBLE_LEN: usize = 2 + 255 + 3 + 2 * 255 + 4 + 1 + 255 +
 /// Maximum bytes of blank lines before the first head (RFC 9112, section 2.2 asks for at least one).
 pub(crate) const MAX_BLANK_LINE_BYTES: u8 = 8;
 
-/// Bytes of a client that are not HTTP/1 after which its connection is abandoned.
+/// Bytes of a client that are not HTTP/1 after which its connection is abandoned. The limit bounds the work on other
+/// protocols.
 pub(crate) const MAX_NON_HTTP_PREFIX_LEN: u32 = 4 << 10;
 
 /// Maximum bytes of a direction that are buffered after it switched to another protocol, until the other direction
@@ -46,7 +47,7 @@ pub(crate) const MAX_PRIORITIES: usize = 256;
 /// Maximum number of settings kept; real clients send fewer.
 pub(crate) const MAX_SETTINGS: usize = 64;
 
-/// Maximum length of an HTTP2-Settings header, in bytes.
+/// Maximum length of an HTTP2-Settings header, in bytes: the default maximum payload of a frame (RFC 9113, section 4.2).
 pub(crate) const MAX_SETTINGS_HEADER_LEN: usize = 16 * 1024;
 
 /// Maximum size of a dynamic table, in bytes: the largest that common browsers allow in their SETTINGS (Chrome, Firefox).

@@ -43,9 +43,10 @@ pub use huginn_net_core as core;
 pub use huginn_net_core::Parsed;
 
 pub use clock::{Clock, ClockReading, Measurement};
-pub use distance::{MAX_DISTANCE, distance, initial_ttl};
+pub use distance::{distance, initial_ttl};
 pub use error::{ParseError, TcpError, TcpField};
 pub use layout::{LayoutError, OptionLayout};
+pub use limits::MAX_DISTANCE;
 pub use mtu::Mtu;
 pub use observer::{HuginnNetTcp, TcpEvent, TcpFlow, TcpObserver};
 pub use options::kind;

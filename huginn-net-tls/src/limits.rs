@@ -51,7 +51,7 @@ pub(crate) const MAX_HELLOS_PER_SIDE: u8 = 4;
 /// Hellos in a cache of each thread: more than the TLS clients of most networks, and few enough for a core's cache.
 pub(crate) const FINGERPRINT_CACHE_ENTRIES: usize = 256;
 
-/// Maximum number of extensions of a cached hello, without GREASE.
+/// Maximum number of extensions of a cached hello, without GREASE: more than [`TYPICAL_EXTENSIONS`].
 pub(crate) const MAX_CACHED_EXTENSIONS: usize = 32;
 
 /// Maximum key length of a cached hello, in bytes; its fingerprints take at most about 8 KB.
@@ -78,15 +78,18 @@ pub(crate) const MAX_INITIAL_PACKETS: u16 = 256;
 #[cfg(feature = "quic")]
 pub(crate) const MAX_UNDECRYPTED_PER_DATAGRAM: u8 = 2;
 
-/// Consecutive failed decryptions after which a flow is counted as abandoned.
+/// Consecutive failed decryptions after which a flow is counted as abandoned. The limit bounds the work on traffic that
+/// only resembles QUIC.
 #[cfg(feature = "quic")]
 pub(crate) const MAX_UNDECRYPTED: u16 = 16;
 
-/// Datagrams without Initial packets after which a ServerHello is no longer expected.
+/// Datagrams without Initial packets after which a ServerHello is no longer expected. It leaves room for reordered
+/// packets.
 #[cfg(feature = "quic")]
 pub(crate) const MAX_DATAGRAMS_AFTER_ANSWER: u8 = 16;
 
-/// Datagrams without Initial packets after which the rest of a ClientHello is no longer expected.
+/// Datagrams without Initial packets after which the rest of a ClientHello is no longer expected. It is larger than
+/// [`MAX_DATAGRAMS_AFTER_ANSWER`], because a client may send 0-RTT data before it repeats a lost Initial packet.
 #[cfg(feature = "quic")]
 pub(crate) const MAX_DATAGRAMS_AFTER_HELLO: u8 = 200;
 
@@ -95,7 +98,8 @@ pub(crate) const MAX_DATAGRAMS_AFTER_HELLO: u8 = 200;
 #[cfg(feature = "quic")]
 pub(crate) const MAX_HELLOS_PER_QUIC_FLOW: u8 = 64;
 
-/// Maximum length of a datagram that is buffered until it can be decrypted, in bytes.
+/// Maximum length of a datagram that is buffered until it can be decrypted, in bytes: more than an MTU of 1500 bytes
+/// allows.
 #[cfg(feature = "quic")]
 pub(crate) const MAX_EARLY_DATAGRAM_LEN: usize = 2048;
 
@@ -111,3 +115,6 @@ pub(crate) const INLINE_CIPHER_SUITES: usize = 128;
 
 /// Numbers that sorting keeps apart without heap memory. Almost all numbers are sorted as bits of words instead.
 pub(crate) const INLINE_UNSORTED_NUMBERS: usize = 16;
+
+/// Length of most JA3S texts, in bytes, to reserve memory. A longer text grows the buffer.
+pub(crate) const TYPICAL_JA3S_LEN: usize = 64;
