@@ -20,7 +20,7 @@ pub(crate) struct SyntaxError {
 }
 
 impl SyntaxError {
-    /// Converts the error to one of the whole file; `text` is the line.
+    /// Converts the error to one of the complete file; `text` is the line.
     pub(crate) fn in_line(self, line: u32, text: &str) -> DatabaseError {
         let before = text.char_indices().take_while(|(at, _)| *at < self.offset).count();
         let column = u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1);

@@ -98,5 +98,5 @@ pub(crate) const P0F_MAX_NAME_LEN: usize = 32;
 /// Maximum length of a value that p0f reads, in bytes after the blank that follows the colon; a CR at its end counts.
 pub(crate) const P0F_MAX_VALUE_LEN: usize = 1024;
 
-/// Maximum length of a value that p0f prints, in bytes.
+/// Maximum length of a value that p0f prints, in bytes (`HTTP_MAX_SHOW` of p0f).
 pub(crate) const P0F_MAX_PRINTED_VALUE_LEN: usize = 200;

@@ -257,12 +257,12 @@ pub(crate) mod tests {
             prop_assert_eq!(read, lists);
             prop_assert_eq!(kex_init.first_kex_packet_follows(), follows != 0);
             prop_assert_eq!(kex_init.cookie(), (0..16).collect::<Vec<u8>>());
-            let whole = message.len() - 4;
-            for len in 0..whole {
+            let complete_len = message.len() - 4;
+            for len in 0..complete_len {
                 let is_truncated = matches!(KexInit::from_payload(&message[..len]), Err(SshError::Truncated { .. }));
                 prop_assert!(is_truncated);
             }
-            prop_assert_eq!(KexInit::from_payload(&message[..whole]).unwrap().first_kex_packet_follows(), follows != 0);
+            prop_assert_eq!(KexInit::from_payload(&message[..complete_len]).unwrap().first_kex_packet_follows(), follows != 0);
         }
     }
 

@@ -38,8 +38,8 @@ enum HeadPart {
     Wrong,
 }
 
-/// The limits of p0f in the types of the counters here. p0f waits for the end of a longer value until
-/// more data comes.
+/// The limits of p0f in the types of the counters here. p0f waits for the end of a longer value until more
+/// data comes.
 const P0F_MAX_BYTES: u16 = limit(limits::P0F_MAX_BYTES);
 const P0F_MAX_FIRST_LINE_LEN: u16 = limit(limits::P0F_MAX_FIRST_LINE_LEN - 1);
 const P0F_MAX_HEADERS: u16 = limit(limits::P0F_MAX_HEADERS);

@@ -1,5 +1,6 @@
 //! p0f 3.09b's view of a connection, which is narrower than this crate's: the segments it accepts, the heads it reads
-//! and when it stops. Its limits are in `limits.rs`; they were measured by sending requests and responses at the limits to p0f.
+//! and when it stops. Its limits are in `limits.rs`; they were measured by sending requests and responses at the
+//! limits to p0f.
 
 #[cfg(feature = "packets")]
 mod connection;
