@@ -8,7 +8,7 @@ use std::time::Duration;
 /// time that starting threads and sharing blocks costs.
 pub(crate) const MIN_PARALLEL_LEN: u64 = 4 << 20;
 
-/// Delay before a file shows a progress bar; shorter analyses show none.
+/// Delay before the analysis of a file shows a progress bar: a bar that vanishes at once would only flicker.
 pub(crate) const PROGRESS_DELAY: Duration = Duration::from_millis(500);
 
 /// Maximum number of rows in a table of `--summary`: memory holds the complete table for its layout.
@@ -17,7 +17,8 @@ pub(crate) const MAX_SUMMARY_ROWS: usize = 2000;
 // `explain ja4`: bounds of the search for deviations, which tries every variant of one list with every variant of the
 // other. Clients send shorter lists than these.
 
-/// Maximum number of cipher suites in a search.
+/// Maximum number of cipher suites in a search. Their variants are not combined with those of another list, so this
+/// limit is higher than the others.
 pub(crate) const MAX_SEARCHED_CIPHERS: usize = 150;
 
 /// Maximum number of extensions in a search; they have some hundred variants.
@@ -26,24 +27,24 @@ pub(crate) const MAX_SEARCHED_EXTENSIONS: usize = 50;
 /// Maximum number of signature algorithms in a search; they have some hundred variants.
 pub(crate) const MAX_SEARCHED_ALGORITHMS: usize = 40;
 
-/// Maximum number of deviations that a search combines.
+/// Maximum number of deviations that a search combines: the variants to try multiply with each of them.
 pub(crate) const MAX_DEVIATIONS: usize = 2;
 
 // Live capture.
 
-/// Minimum interval between two checks for losses.
+/// Interval between two checks for losses. A warning follows a loss within about a second.
 pub(crate) const LOSS_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Minimum interval between two warnings of losses.
+/// Minimum interval between two warnings of losses, so that lasting losses do not fill the log.
 pub(crate) const LOSS_WARNING_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Number of hosts that one query copies. The analysis pauses while they are copied.
+/// Number of hosts that one query copies. The analysis pauses during a query, so a long list takes several.
 pub(crate) const HOSTS_PER_QUERY: usize = 1000;
 
 /// Longest recorded latency, in microseconds: one hour. Longer latencies are recorded as this value.
 pub(crate) const MAX_LATENCY_MICROS: u64 = 3_600_000_000;
 
-/// Significant decimal digits of a recorded latency.
+/// Significant decimal digits of a recorded latency: an error of at most 1 %, with a small histogram.
 pub(crate) const LATENCY_DIGITS: u8 = 2;
 
 /// Period after the first stop signal in which another one is ignored: `timeout` and terminals send it twice.
@@ -51,10 +52,11 @@ pub(crate) const REPEATED_STOP_WINDOW: Duration = Duration::from_secs(1);
 
 // Output queues of live capture.
 
-/// Size limit of the event queue, in bytes.
+/// Size limit of the event queue, in bytes: tens of thousands of events of a few hundred bytes each. They bridge a
+/// stalled reader.
 pub(crate) const OUTPUT_QUEUE_BYTES: usize = 16 << 20;
 
-/// Size limit of the queue to standard error, in bytes.
+/// Size limit of the queue to standard error, in bytes. Messages are rare, and a dump of all hosts bypasses the queue.
 pub(crate) const MESSAGE_QUEUE_BYTES: usize = 1 << 20;
 
 /// Size of a chunk of a queue, in bytes. Larger chunks are not faster to write, smaller ones are slower.
@@ -66,40 +68,49 @@ pub(crate) const MAX_SPARE_CHUNKS: usize = 4;
 /// Delay after a write, in which events collect, so that producers need not wake the thread for each event.
 pub(crate) const WRITE_BATCH_DELAY: Duration = Duration::from_millis(1);
 
-/// Delay before a failed write is retried.
+/// Delay before a failed write is retried: a full disk does not cost processor time, and output resumes soon after
+/// the cause ends.
 pub(crate) const WRITE_RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Delay before a failed rotation is retried.
+/// Delay before a failed rotation is retried. Events still go to the current file, so a retry is less urgent than that
+/// of a write.
 pub(crate) const ROTATION_RETRY_DELAY: Duration = Duration::from_secs(10);
 
-/// Minimum interval between two warnings of failed writes.
+/// Minimum interval between two warnings of failed writes, so that a lasting failure does not fill the log.
 pub(crate) const WRITE_WARNING_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Maximum time that shutdown waits for a stalled reader of events.
+/// Maximum time that shutdown waits for a stalled reader of events: well below the 30 seconds after which systemd kills
+/// the program, by its unit.
 pub(crate) const EVENTS_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Maximum time that shutdown waits for a stalled reader of messages.
+/// Maximum time that shutdown waits for a stalled reader of messages. Messages matter less than events, and this wait
+/// comes after that for events.
 pub(crate) const MESSAGES_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 // Sockets of live capture.
 
-/// Maximum number of connected clients of a socket.
+/// Maximum number of connected clients of a socket: far more than monitoring needs, and few enough for the default limit
+/// of 1024 open files. At the limit a new client replaces the one that was idle for longest.
 pub(crate) const MAX_CLIENTS: usize = 64;
 
-/// Maximum lifetime of a connection to the metrics, which serves one request.
+/// Maximum lifetime of a connection to the metrics, which serves one request: the default `scrape_timeout` of
+/// Prometheus.
 pub(crate) const METRICS_CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Maximum length of the head of a request for metrics, in bytes.
+/// Maximum length of the head of a request for metrics, in bytes. A request of Prometheus has a few hundred bytes; the
+/// minimum that hyper accepts is 8 KiB.
 pub(crate) const MAX_METRICS_HEAD_BYTES: usize = 16 << 10;
 
-/// Delay before a socket accepts again after an error such as EMFILE.
+/// Delay before a socket accepts again after an error such as EMFILE. The connection stays pending, so that a retry
+/// without delay would spin.
 pub(crate) const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(200);
 
-/// Maximum number of threads that query the analysis.
+/// Maximum number of threads that query the analysis. Each of them waits until the analysis answers, so that more
+/// threads would not answer faster.
 pub(crate) const MAX_QUERY_THREADS: usize = 8;
 
-/// Maximum time that pending answers delay shutdown.
+/// Maximum time that pending answers delay shutdown; short, because the program has nothing else left to do.
 pub(crate) const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Maximum number of stale directories, left by crashes, that the p0f socket skips.
+/// Maximum number of stale directories, left by crashes, that the p0f socket skips. It bounds the time of the start.
 pub(crate) const MAX_STALE_DIRECTORIES: u32 = 1000;

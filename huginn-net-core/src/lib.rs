@@ -82,9 +82,10 @@ pub use huginn_net_wire::serialize_as_text;
 pub use huginn_net_wire::{CivilDate, Cursor, Escaped, Parsed, Reassembler, Side, Truncated};
 /// Networks in CIDR notation, for [`Filter`].
 pub use ipnet::IpNet;
+pub use limits::MAX_TUNNEL_LAYERS;
 pub use packet::{
-    Addresses, Frame, IpHeader, LinkType, MAX_TUNNEL_LAYERS, Segment, TcpFlags, TcpHeader, Timestamp,
-    TransportHeader, TunnelLayer, TunnelPath, UdpHeader,
+    Addresses, Frame, IpHeader, LinkType, Segment, TcpFlags, TcpHeader, Timestamp, TransportHeader,
+    TunnelLayer, TunnelPath, UdpHeader,
 };
 pub use protocol::{
     Event, FlowId, Interest, Protocol, Report, Route, SharedState, Sink, SinkResult, TransportKind,

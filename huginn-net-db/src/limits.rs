@@ -1,6 +1,6 @@
 //! Limits of this crate, each with its unit and its reason.
 
-/// Matches that each thread caches.
+/// Number of TCP matches that each thread caches. The packets of a network repeat few signatures.
 pub(crate) const MATCH_CACHE_ENTRIES: usize = 1024;
 
 /// Largest factor of a window multiple (as in p0f).

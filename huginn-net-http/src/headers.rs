@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::HeaderName;
+use crate::limits::TYPICAL_HEAD_LEN;
 
 /// A header field (RFC 9110, section 5). Its bytes need not be UTF-8.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -165,9 +166,6 @@ impl FieldList {
         self.0.len() / FIELD_LEN
     }
 }
-
-/// Bytes of fields and text of a typical head; the initial capacity.
-const TYPICAL_HEAD_LEN: usize = 1024;
 
 impl<'a> Draft<'a> {
     /// Creates a head from its text and its fields.

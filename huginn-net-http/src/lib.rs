@@ -13,7 +13,7 @@
 //! use huginn_net_http::{HttpSignature, Request};
 //!
 //! let head = b"GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: curl/8.5.0\r\nAccept: */*\r\n\r\n";
-//! let request = Request::parse(head)?.expect("a whole head").value;
+//! let request = Request::parse(head)?.expect("a complete head").value;
 //! assert_eq!(request.host(), Some(&b"example.org"[..]));
 //! assert_eq!(
 //!     HttpSignature::from_request(&request).raw_sig(|_| false).to_string(),

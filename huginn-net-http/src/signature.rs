@@ -6,6 +6,7 @@ use std::fmt;
 use std::str;
 
 use crate::headers::{Header, Headers};
+use crate::limits::{P0F_MAX_PRINTED_VALUE_LEN, TYPICAL_SIGNATURE_LEN};
 use crate::{HeaderName as Name, HttpVersion, Request, Response, Role};
 
 /// Headers that say nothing about the software; printed as `?Name`.
@@ -71,11 +72,6 @@ impl NameSet {
         self.0 & name.bit() != 0
     }
 }
-
-/// Maximum printed length of a value, in bytes.
-const MAX_PRINTED_BYTES: usize = 200;
-/// Length of a typical signature text, in bytes.
-const TYPICAL_LEN: usize = 512;
 
 /// The HTTP signature of a head, by p0f's rules. Cheap to clone.
 ///
@@ -263,7 +259,7 @@ impl<F: Fn(&[u8]) -> bool> RawSig<'_, F> {
 impl<F: Fn(&[u8]) -> bool> fmt::Display for RawSig<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Buffers the text: a formatter call for each small part would cost more.
-        let mut text = Vec::with_capacity(TYPICAL_LEN);
+        let mut text = Vec::with_capacity(TYPICAL_SIGNATURE_LEN);
         self.write(&mut text);
         f.write_str(str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
@@ -272,7 +268,7 @@ impl<F: Fn(&[u8]) -> bool> fmt::Display for RawSig<'_, F> {
 /// The part of a value that p0f prints.
 fn printed(value: &[u8]) -> &[u8] {
     let stops = |byte: &u8| !matches!(byte, 0x20..=0x7f) || *byte == b']';
-    let value = value.get(..MAX_PRINTED_BYTES).unwrap_or(value);
+    let value = value.get(..P0F_MAX_PRINTED_VALUE_LEN).unwrap_or(value);
     // Most values have no byte to stop at, which a vectorised scan confirms quickly.
     if !value.iter().fold(false, |found, byte| found | stops(byte)) {
         return value;

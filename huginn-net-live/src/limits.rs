@@ -21,14 +21,15 @@ pub(crate) const COALESCE_DELAY: Duration = Duration::from_micros(500);
 /// Number of consecutive wakeups without frames before the source sleeps, so that it does not spin.
 pub(crate) const MAX_SPURIOUS_WAKEUPS: u32 = 8;
 
-/// Sleep after too many wakeups without frames.
+/// Sleep after too many wakeups without frames; short against the default buffer timeout of 5 ms.
 pub(crate) const SPURIOUS_WAKEUP_DELAY: Duration = Duration::from_millis(1);
 
 /// Maximum number of frames per read from libpcap, so that one busy interface does not starve the others.
 #[cfg(feature = "libpcap")]
 pub(crate) const MAX_FRAMES_PER_READ: usize = 64;
 
-/// Minimum time between two attempts to open an interface with libpcap.
+/// Minimum time between two attempts to open an interface with libpcap, so that an interface that fails at once does not
+/// keep the source busy.
 #[cfg(feature = "libpcap")]
 pub(crate) const MIN_REOPEN_INTERVAL: Duration = Duration::from_secs(1);
 

@@ -1,8 +1,5 @@
 //! Distance of a sender in hops, from its time to live.
 
-/// Largest plausible distance in hops. Beyond it, p0f considers the initial TTL a wrong guess.
-pub const MAX_DISTANCE: u8 = 35;
-
 /// The most likely initial TTL of a sender: the next of 32, 64, 128 and 255.
 pub const fn initial_ttl(ttl: u8) -> u8 {
     match ttl {

@@ -12,7 +12,7 @@
 //!     0xdc, 0xe2, 0, 80, 0x52, 0x4d, 0x98, 0x43, 0, 0, 0, 0, 0xa0, 2, 0x72, 0x10, 0, 0, 0, 0, // TCP
 //!     2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0x2e, 0x6b, 0xc4, 0, 0, 0, 0, 1, 3, 3, 7, // options
 //! ];
-//! let parsed = TcpSignature::from_ip_packet(&packet)?.expect("a whole packet");
+//! let parsed = TcpSignature::from_ip_packet(&packet)?.expect("a complete packet");
 //! assert_eq!(parsed.consumed, packet.len());
 //! let signature = parsed.value;
 //! assert_eq!(signature.to_string(), "4:61+3:0:1460:mss*20,7:mss,sok,ts,nop,ws:df,id+:0");
@@ -43,9 +43,10 @@ pub use huginn_net_core as core;
 pub use huginn_net_core::Parsed;
 
 pub use clock::{Clock, ClockReading, Measurement};
-pub use distance::{MAX_DISTANCE, distance, initial_ttl};
+pub use distance::{distance, initial_ttl};
 pub use error::{ParseError, TcpError, TcpField};
 pub use layout::{LayoutError, OptionLayout};
+pub use limits::MAX_DISTANCE;
 pub use mtu::Mtu;
 pub use observer::{HuginnNetTcp, TcpEvent, TcpFlow, TcpObserver};
 pub use options::kind;

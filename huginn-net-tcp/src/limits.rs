@@ -29,3 +29,6 @@ pub(crate) const MIN_WINDOW_MSS: u16 = 100;
 
 /// Largest factor reported; larger ones occur only with units of one byte (as in p0f).
 pub(crate) const MAX_WINDOW_FACTOR: u32 = 32_767;
+
+/// Largest plausible distance in hops. Beyond it, p0f considers the initial TTL a wrong guess.
+pub const MAX_DISTANCE: u8 = 35;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
+use crate::limits::INLINE_CIPHER_SUITES;
 use crate::{ClientHello, is_grease};
 
 /// A TLS library, or a program with its own TLS settings, identified by the structure of its ClientHello.
@@ -62,7 +63,8 @@ impl ClientHello<'_> {
             return Some(ClientFamily::Firefox);
         }
         let has_grease = self.cipher_suites().any(is_grease);
-        let suites: SmallVec<[u16; 128]> = self.cipher_suites().filter(|suite| !is_grease(*suite)).collect();
+        let suites: SmallVec<[u16; INLINE_CIPHER_SUITES]> =
+            self.cipher_suites().filter(|suite| !is_grease(*suite)).collect();
         if has_grease {
             let all = TRIPLE_DES.iter().all(|suite| suites.contains(suite));
             return all.then_some(ClientFamily::Apple);

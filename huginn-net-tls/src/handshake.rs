@@ -30,9 +30,9 @@ pub(crate) fn body<'a>(message: &'a [u8], kind: u8) -> Result<Cursor<'a>, TlsErr
     if announced > MAX_BODY {
         return Err(TlsError::TooLong { announced });
     }
-    let mut whole = cursor;
-    whole.skip(announced).map_err(at(TlsField::Body))?;
-    let mut body = Cursor::new(message.get(..whole.position()).unwrap_or(message));
+    let mut end = cursor;
+    end.skip(announced).map_err(at(TlsField::Body))?;
+    let mut body = Cursor::new(message.get(..end.position()).unwrap_or(message));
     body.skip(HEADER_LEN).map_err(at(TlsField::Header))?;
     Ok(body)
 }

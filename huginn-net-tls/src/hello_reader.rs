@@ -283,12 +283,12 @@ mod tests {
     #[test]
     fn parses_hello_from_records_of_any_size() {
         let record = record();
-        let whole = ClientHello::from_records(&record).unwrap().unwrap().value;
+        let complete = ClientHello::from_records(&record).unwrap().unwrap().value;
         for step in 1..record.len() {
             let bytes = cut(&record, step);
             assert_eq!(
                 ClientHello::from_records(&bytes).unwrap(),
-                Some(Parsed::new(whole.clone(), bytes.len())),
+                Some(Parsed::new(complete.clone(), bytes.len())),
                 "in records of {step}"
             );
             for len in 0..bytes.len() {

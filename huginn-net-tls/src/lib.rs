@@ -71,8 +71,6 @@ mod observer;
 #[cfg(feature = "packets")]
 mod openvpn;
 #[cfg(feature = "packets")]
-mod packet_order;
-#[cfg(feature = "packets")]
 mod packet_stream;
 #[cfg(feature = "packets")]
 mod parser;
@@ -80,6 +78,8 @@ pub mod quic;
 #[cfg(feature = "packets")]
 mod rdpudp;
 mod record;
+#[cfg(feature = "packets")]
+mod reorder_buffer;
 #[cfg(feature = "serde")]
 mod serialize;
 mod server_hello;

@@ -27,9 +27,14 @@ pub(crate) const MAX_HELLOS_PER_DATAGRAM_FLOW: u8 = 64;
 #[cfg(feature = "packets")]
 pub(crate) const MAX_PACKETS_AHEAD: u32 = 64;
 
-/// Limit of buffered payloads, in bytes.
+/// Limit of buffered payloads of a side, in bytes, with [`PAYLOAD_OVERHEAD`]: four times the largest hello in use. It
+/// bounds the memory if packets are long; [`MAX_PACKETS_AHEAD`] bounds it if they are short.
 #[cfg(feature = "packets")]
 pub(crate) const MAX_REORDER_BYTES: usize = 1 << 16;
+
+/// Overhead of a buffered payload, in bytes: its share of a tree node, and allocation slack.
+#[cfg(feature = "packets")]
+pub(crate) const PAYLOAD_OVERHEAD: usize = 64;
 
 /// Limit of buffered bytes of a DTLS message after a gap: more than any hello in use.
 #[cfg(feature = "packets")]
@@ -43,16 +48,17 @@ pub(crate) const MAX_FIRST_OPENVPN_PACKET_LEN: usize = 4096;
 /// follow a failed one.
 pub(crate) const MAX_HELLOS_PER_SIDE: u8 = 4;
 
-/// Hellos in the cache of each thread: more than the TLS clients of most networks, and few enough for a core's cache.
+/// Hellos in a cache of each thread: more than the TLS clients of most networks, and few enough for a core's cache.
 pub(crate) const FINGERPRINT_CACHE_ENTRIES: usize = 256;
 
-/// Maximum number of extensions of a cached hello, without GREASE.
+/// Maximum number of extensions of a cached hello, without GREASE: more than [`TYPICAL_EXTENSIONS`].
 pub(crate) const MAX_CACHED_EXTENSIONS: usize = 32;
 
 /// Maximum key length of a cached hello, in bytes; its fingerprints take at most about 8 KB.
 pub(crate) const MAX_CACHE_KEY_LEN: usize = 384;
 
-/// Maximum length of a cached JA3S, in bytes.
+/// Maximum length of a cached JA3S, in bytes: the version, the cipher suite and at least nine extensions. A cache of
+/// [`FINGERPRINT_CACHE_ENTRIES`] such texts takes at most 40 KB per thread.
 pub(crate) const MAX_CACHED_JA3S_LEN: usize = 64;
 
 /// Limit of buffered CRYPTO data of a side, in bytes: four times the largest hello in use.
@@ -72,15 +78,18 @@ pub(crate) const MAX_INITIAL_PACKETS: u16 = 256;
 #[cfg(feature = "quic")]
 pub(crate) const MAX_UNDECRYPTED_PER_DATAGRAM: u8 = 2;
 
-/// Consecutive failed decryptions after which a flow is counted as abandoned.
+/// Consecutive failed decryptions after which a flow is counted as abandoned. The limit bounds the work on traffic that
+/// only resembles QUIC.
 #[cfg(feature = "quic")]
 pub(crate) const MAX_UNDECRYPTED: u16 = 16;
 
-/// Datagrams without Initial packets after which a ServerHello is no longer expected.
+/// Datagrams without Initial packets after which a ServerHello is no longer expected. It leaves room for reordered
+/// packets.
 #[cfg(feature = "quic")]
 pub(crate) const MAX_DATAGRAMS_AFTER_ANSWER: u8 = 16;
 
-/// Datagrams without Initial packets after which the rest of a ClientHello is no longer expected.
+/// Datagrams without Initial packets after which the rest of a ClientHello is no longer expected. It is larger than
+/// [`MAX_DATAGRAMS_AFTER_ANSWER`], because a client may send 0-RTT data before it repeats a lost Initial packet.
 #[cfg(feature = "quic")]
 pub(crate) const MAX_DATAGRAMS_AFTER_HELLO: u8 = 200;
 
@@ -89,6 +98,23 @@ pub(crate) const MAX_DATAGRAMS_AFTER_HELLO: u8 = 200;
 #[cfg(feature = "quic")]
 pub(crate) const MAX_HELLOS_PER_QUIC_FLOW: u8 = 64;
 
-/// Maximum length of a datagram that is buffered until it can be decrypted, in bytes.
+/// Maximum length of a datagram that is buffered until it can be decrypted, in bytes: more than an MTU of 1500 bytes
+/// allows.
 #[cfg(feature = "quic")]
 pub(crate) const MAX_EARLY_DATAGRAM_LEN: usize = 2048;
+
+/// Numbers of a JA4 list that are parsed without heap memory; typical lists are shorter.
+pub(crate) const INLINE_JA4_NUMBERS: usize = 64;
+
+/// Expected number of extensions of a ClientHello, to reserve memory for a raw JA4. Almost all hellos have at most this
+/// many; a longer list grows the buffer.
+pub(crate) const TYPICAL_EXTENSIONS: usize = 24;
+
+/// Cipher suites of a ClientHello that are compared without heap memory: more than almost all clients offer.
+pub(crate) const INLINE_CIPHER_SUITES: usize = 128;
+
+/// Numbers that sorting keeps apart without heap memory. Almost all numbers are sorted as bits of words instead.
+pub(crate) const INLINE_UNSORTED_NUMBERS: usize = 16;
+
+/// Length of most JA3S texts, in bytes, to reserve memory. A longer text grows the buffer.
+pub(crate) const TYPICAL_JA3S_LEN: usize = 64;

@@ -5,13 +5,13 @@ use huginn_net_wire::Side;
 use crate::hello::Hello;
 use crate::limits::MAX_HELLOS_PER_HANDSHAKE;
 use crate::observer::DatagramCounters;
-use crate::packet_order::PacketOrder;
 use crate::record::RecordReader;
+use crate::reorder_buffer::ReorderBuffer;
 
 /// Reads the hellos of one side from numbered packets; a record starts in the first one.
 #[derive(Debug)]
 pub(crate) struct PacketStream {
-    order: PacketOrder,
+    reorder_buffer: ReorderBuffer,
     /// `None` once no further hello can be found.
     reader: Option<RecordReader>,
     hellos: u8,
@@ -29,8 +29,8 @@ pub(crate) enum PacketError {
 impl PacketStream {
     /// Creates a stream that starts with the packet of this number.
     pub(crate) fn starting_at(number: u32) -> Self {
-        let (order, reader) = (PacketOrder::starting_at(number), Some(RecordReader::default()));
-        Self { order, reader, hellos: 0 }
+        let (reorder_buffer, reader) = (ReorderBuffer::starting_at(number), Some(RecordReader::default()));
+        Self { reorder_buffer, reader, hellos: 0 }
     }
 
     /// Handles a packet and emits complete hellos, each with its number in the handshake.
@@ -40,11 +40,11 @@ impl PacketStream {
         payload: &[u8],
         found: &mut (impl FnMut(Hello<'_>, u8) + ?Sized),
     ) -> Result<(), PacketError> {
-        let Self { order, reader, hellos } = self;
+        let Self { reorder_buffer, reader, hellos } = self;
         if reader.is_none() {
             return Ok(());
         }
-        let is_accepted = order.push(number, payload, &mut |payload| {
+        let is_accepted = reorder_buffer.push(number, payload, &mut |payload| {
             let outcome = reader.as_mut().map(|reader| {
                 reader.push(payload, &mut |hello: Hello<'_>| {
                     if *hellos < MAX_HELLOS_PER_HANDSHAKE {
@@ -60,7 +60,7 @@ impl PacketStream {
         if reader.is_some() {
             return if is_accepted { Ok(()) } else { Err(PacketError::TooEarly) };
         }
-        *order = PacketOrder::default();
+        *reorder_buffer = ReorderBuffer::default();
         if *hellos > 0 { Ok(()) } else { Err(PacketError::NoHello) }
     }
 
@@ -72,7 +72,7 @@ impl PacketStream {
     /// Returns the memory used by buffered packets and incomplete messages, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         let message = self.reader.as_ref().map_or(0, RecordReader::buffered_bytes);
-        self.order.buffered_bytes().saturating_add(message)
+        self.reorder_buffer.buffered_bytes().saturating_add(message)
     }
 }
 

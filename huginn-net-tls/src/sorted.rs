@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::is_grease;
+use crate::limits::INLINE_UNSORTED_NUMBERS;
 
 /// Numbers in ascending order, including repeated ones, without GREASE.
 ///
@@ -12,7 +13,7 @@ use crate::is_grease;
 pub(crate) struct Sorted<const WORDS: usize> {
     words: [u64; WORDS],
     /// Numbers outside of the blocks, and repeated numbers.
-    others: SmallVec<[u16; 16]>,
+    others: SmallVec<[u16; INLINE_UNSORTED_NUMBERS]>,
 }
 
 /// Sorted extension types.

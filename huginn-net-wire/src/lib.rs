@@ -13,6 +13,7 @@
 mod calendar;
 mod cursor;
 mod escaped;
+mod limits;
 mod parsed;
 mod reassembly;
 mod seen_cache;

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Overhead of a buffered chunk in bytes: its share of a tree node and of an allocation.
-const CHUNK_OVERHEAD: usize = 64;
+use crate::limits::CHUNK_OVERHEAD;
 
 /// Reassembles a byte stream from chunks: TCP segments, QUIC CRYPTO frames, fragments of a message.
 ///
@@ -118,7 +117,7 @@ impl Reassembler {
     fn buffer(&mut self, offset: u64, bytes: &[u8], window: usize) -> bool {
         let ahead = usize::try_from(offset.saturating_sub(self.position)).unwrap_or(usize::MAX);
         let room = window.saturating_sub(ahead).min(bytes.len());
-        let whole = room == bytes.len() && offset.checked_add(room as u64).is_some();
+        let is_complete = room == bytes.len() && offset.checked_add(room as u64).is_some();
         let mut left = Some((offset, bytes.get(..room).unwrap_or(&[])));
         if let Some((&start, chunk)) = self.buffered.range(..=offset).next_back() {
             left = left.and_then(|(offset, bytes)| from(offset, bytes, end(start, chunk)));
@@ -141,7 +140,7 @@ impl Reassembler {
             }
             left = next.and_then(|(_, end)| from(offset, bytes, end));
         }
-        whole
+        is_complete
     }
 }
 
@@ -167,7 +166,7 @@ mod tests {
 
     use super::*;
 
-    /// Pushes chunks and returns what was delivered, and whether each chunk was kept whole.
+    /// Pushes chunks and returns what was delivered, and whether each chunk was kept completely.
     fn joined(chunks: &[(u64, &[u8])], window: usize) -> (Vec<u8>, Vec<bool>) {
         let (mut stream, mut bytes) = (Reassembler::new(), Vec::new());
         let kept = chunks

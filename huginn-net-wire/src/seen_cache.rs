@@ -7,10 +7,7 @@ use std::thread::LocalKey;
 
 use foldhash::fast::RandomState;
 
-/// Number of slots that a key may occupy.
-const WAYS: usize = 4;
-/// Capacity limit: 16 bits of a hash choose a slot.
-const MAX_CAPACITY: usize = 1 << 16;
+use crate::limits::{CACHE_WAYS, MAX_CACHE_CAPACITY};
 
 /// A bounded cache of values computed from repeated keys.
 ///
@@ -52,7 +49,7 @@ struct Entry<K: ToOwned + ?Sized, V> {
 impl<K: Eq + Hash + ToOwned + ?Sized, V: Clone> SeenCache<K, V> {
     /// Creates an empty cache of `capacity` entries, rounded up to a power of two from 4 to 65,536.
     pub fn new(capacity: usize) -> Self {
-        let capacity = capacity.clamp(WAYS, MAX_CAPACITY).next_power_of_two();
+        let capacity = capacity.clamp(CACHE_WAYS, MAX_CACHE_CAPACITY).next_power_of_two();
         let zeros = || vec![0; capacity].into_boxed_slice();
         Self {
             hasher: RandomState::default(),
@@ -96,7 +93,7 @@ impl<K: Eq + Hash + ToOwned + ?Sized, V: Clone> SeenCache<K, V> {
     fn miss(&mut self, hash: u64, key: &K, compute: impl FnOnce() -> V) -> Option<V> {
         let slots = self.slots(hash);
         self.misses = self.misses.wrapping_add(1);
-        let next = *slots.get(usize::from(self.misses) % WAYS)?;
+        let next = *slots.get(usize::from(self.misses) % CACHE_WAYS)?;
         if !slots.into_iter().any(|slot| self.missed.get(slot) == Some(&hash)) {
             *self.missed.get_mut(next)? = hash;
             return None;
@@ -108,12 +105,12 @@ impl<K: Eq + Hash + ToOwned + ?Sized, V: Clone> SeenCache<K, V> {
         Some(value)
     }
 
-    fn free_slot(&self, slots: [usize; WAYS]) -> Option<usize> {
+    fn free_slot(&self, slots: [usize; CACHE_WAYS]) -> Option<usize> {
         slots.into_iter().find(|slot| self.entry(*slot).is_none())
     }
 
     /// Moves the entry of one of these slots to another of the entry's slots, if one is free.
-    fn make_room(&mut self, slots: [usize; WAYS]) -> Option<usize> {
+    fn make_room(&mut self, slots: [usize; CACHE_WAYS]) -> Option<usize> {
         let (slot, free) = slots.into_iter().find_map(|slot| {
             let hash = *self.stored.get(slot)?;
             Some((slot, self.free_slot(self.slots(hash))?))
@@ -130,7 +127,7 @@ impl<K: Eq + Hash + ToOwned + ?Sized, V: Clone> SeenCache<K, V> {
     /// Returns the slots of a key with this hash.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "any bits of a hash will do")]
-    fn slots(&self, hash: u64) -> [usize; WAYS] {
+    fn slots(&self, hash: u64) -> [usize; CACHE_WAYS] {
         let mask = self.stored.len().wrapping_sub(1);
         [hash, hash >> 16, hash >> 32, hash >> 48].map(|bits| bits as usize & mask)
     }
@@ -212,7 +209,7 @@ mod tests {
 
     #[test]
     fn capacity_is_rounded_and_bounded() {
-        for (requested, capacity) in [(0, 4), (5, 8), (256, 256), (usize::MAX, MAX_CAPACITY)] {
+        for (requested, capacity) in [(0, 4), (5, 8), (256, 256), (usize::MAX, MAX_CACHE_CAPACITY)] {
             assert_eq!(numbers(requested).entries.len(), capacity);
         }
     }

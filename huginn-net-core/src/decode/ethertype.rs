@@ -8,7 +8,7 @@ pub(super) const IPV4: u16 = 0x0800;
 pub(super) const IPV6: u16 = 0x86dd;
 pub(super) const MPLS: u16 = 0x8847;
 pub(super) const MPLS_MULTICAST: u16 = 0x8848;
-/// Transparent Ethernet bridging (RFC 1701): a whole Ethernet frame.
+/// Transparent Ethernet bridging (RFC 1701): a complete Ethernet frame.
 pub(super) const ETHERNET: u16 = 0x6558;
 /// PPP in GRE (RFC 2637).
 pub(super) const PPP: u16 = 0x880b;

@@ -115,9 +115,9 @@ impl FragmentTable {
         let added = datagram.add(packet, fragment);
         self.buffered_bytes = self.buffered_bytes.saturating_sub(before).saturating_add(datagram.memory());
         if datagram.is_complete() {
-            if let Some(whole) = self.remove(&key).and_then(Datagram::reassemble) {
+            if let Some(datagram) = self.remove(&key).and_then(Datagram::reassemble) {
                 add(&mut counters.reassembled, 1);
-                return Ok(whole);
+                return Ok(datagram);
             }
         }
         while self.datagrams.len() > self.limits.datagrams || self.buffered_bytes > self.limits.bytes {
@@ -161,7 +161,7 @@ impl FragmentTable {
 /// must be non-empty and end on a multiple of 8 bytes.
 fn fits(packet: &IpPacket<'_>, fragment: Fragment) -> bool {
     let len = packet.payload.len();
-    // The IPv4 length includes the whole header, the IPv6 length only extension headers.
+    // The IPv4 length includes the complete header, the IPv6 length only extension headers.
     let header = if packet.header.is_ipv4() { packet.header.header_len } else { packet.header.options_len };
     let end = usize::from(header).saturating_add(fragment.start.into()).saturating_add(len);
     end <= MAX_DATAGRAM_LEN && (!fragment.more || len > 0 && len & 7 == 0)

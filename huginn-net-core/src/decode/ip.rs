@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use super::checksum::Sum;
 use super::error::{DecodeError, Layer};
-use crate::limits::MAX_EXTENSIONS;
+use crate::limits::MAX_EXTENSION_HEADERS;
 use crate::{Addresses, IpHeader};
 
 /// Numbers of IANA's registry "Protocol Numbers".
@@ -246,7 +246,7 @@ impl IpPacket<'_> {
     /// 4.5). Atomic fragments (RFC 6946) are treated alike. In IPv4 it also excludes the authentication header, which
     /// is not an option.
     pub(super) fn skip_extensions(mut self) -> Result<Self, DecodeError> {
-        for _ in 0..=MAX_EXTENSIONS {
+        for _ in 0..=MAX_EXTENSION_HEADERS {
             if !self.is_extended() {
                 return Ok(self);
             }
@@ -279,7 +279,7 @@ impl IpPacket<'_> {
                 self.header.options_len = self.header.options_len.saturating_add(header_len_u16(len));
             }
         }
-        Err(DecodeError::TooManyExtensions { limit: MAX_EXTENSIONS })
+        Err(DecodeError::TooManyExtensions { limit: MAX_EXTENSION_HEADERS })
     }
 }
 

@@ -27,7 +27,10 @@ use fragments::{FragmentLimits, FragmentTable, ReassembledDatagram};
 use ip::{Header, IpPacket, Ipv4, Version, protocol};
 use transport::Datagram;
 
-use crate::limits::MAX_HEADERS;
+use crate::limits::{
+    DEFAULT_FRAGMENT_TIMEOUT, DEFAULT_MAX_FRAGMENT_BYTES, DEFAULT_MAX_FRAGMENT_DATAGRAMS,
+    MAX_PROTOCOL_HEADERS,
+};
 use crate::{Frame, IpHeader, Segment, Timestamp, Truncated, TunnelLayer, TunnelPath};
 
 /// Configuration of the [`Decoder`].
@@ -47,9 +50,9 @@ pub struct DecodeConfig {
 impl Default for DecodeConfig {
     fn default() -> Self {
         Self {
-            max_fragment_datagrams: 4_096,
-            max_fragment_bytes: 16 << 20,
-            fragment_timeout: Duration::from_secs(30),
+            max_fragment_datagrams: DEFAULT_MAX_FRAGMENT_DATAGRAMS,
+            max_fragment_bytes: DEFAULT_MAX_FRAGMENT_BYTES,
+            fragment_timeout: DEFAULT_FRAGMENT_TIMEOUT,
             verify_checksums: false,
         }
     }
@@ -129,7 +132,7 @@ impl Decoder {
         add(&mut self.counters.frames, 1);
         self.path.clear();
         let cut = u32::try_from(frame.data.len()).is_ok_and(|len| len < frame.wire_len);
-        let mut context = FrameContext { ts: frame.ts, cut, headers_left: MAX_HEADERS, each };
+        let mut context = FrameContext { ts: frame.ts, cut, headers_left: MAX_PROTOCOL_HEADERS, each };
         let outcome = match link::frame(frame, &mut self.path, cut) {
             // Most frames need no loop, which would cost a third of the time.
             Ok(NextHeader::Ip(data)) => match self.ip_packet(data, &mut context) {

@@ -30,7 +30,7 @@ pub(super) fn recognise<'a>(datagram: &Datagram<'a, UdpHeader>) -> Recognised<'a
 #[inline(never)]
 fn by_header<'a>(port: u16, datagram: &Datagram<'a, UdpHeader>) -> Recognised<'a> {
     let payload = datagram.payload;
-    // Length of the whole payload; the snap length may have cut it.
+    // Length of the payload on the wire; the snap length may have cut it.
     let stated_len = payload.len().saturating_add(usize::try_from(datagram.missing).unwrap_or(usize::MAX));
     match port {
         GTPU => gtpu(payload, stated_len),

@@ -39,7 +39,7 @@ impl<C: Default> Default for CounterSnapshot<C> {
 
 impl<C: Default + Tally> CounterSnapshot<C> {
     /// Reads the counters of a flow table.
-    pub(super) fn of<P: Protocol<Counters = C>>(flows: &FlowTable<P>) -> Self {
+    pub(super) fn from_flows<P: Protocol<Counters = C>>(flows: &FlowTable<P>) -> Self {
         Self {
             flows: flows.counters(),
             segments_without_flow: flows.segments_without_flow(),
@@ -106,7 +106,7 @@ pub(super) struct CounterSnapshots<P: Protocol> {
 impl<P: Protocol> CounterSnapshots<P> {
     pub(super) fn new(flows: &FlowTable<P>, dropped: Dropped, ingest: Counters, workers: usize) -> Self {
         let workers = std::iter::repeat_with(CounterSnapshot::default).take(workers).collect();
-        Self { before: CounterSnapshot::of(flows).with_dropped(dropped), ingest, workers }
+        Self { before: CounterSnapshot::from_flows(flows).with_dropped(dropped), ingest, workers }
     }
 
     /// Sums the counters of all threads.

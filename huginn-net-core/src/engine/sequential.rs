@@ -39,7 +39,7 @@ where
 }
 
 /// Analyses a source until its end, cancellation or a break of the sink, and answers snapshot requests.
-// Inlined, so that the whole packet path is compiled as one loop.
+// Inlined, so that the complete packet path is compiled as one loop.
 #[inline(always)]
 pub(super) fn run<S, P, R, O>(
     source: &mut S,
@@ -75,7 +75,7 @@ where
         }
         let outcome = path.output.batch_end(None);
         while let Ok(request) = requests.try_recv() {
-            let counters = CounterSnapshot::of(path.flows);
+            let counters = CounterSnapshot::from_flows(path.flows);
             request(&counters.snapshot(ingest.counters(), path.router));
         }
         if has_ended || outcome.is_break() {

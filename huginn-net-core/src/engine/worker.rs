@@ -133,7 +133,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
     /// Sends the last output of a block.
     fn send_last(&mut self, mut output: WorkerOutput<P, R>, block: &Block) {
         output.block = Some(BlockEnd {
-            counters: CounterSnapshot::of(&self.flows).with_dropped(self.dropped),
+            counters: CounterSnapshot::from_flows(&self.flows).with_dropped(self.dropped),
             ingest: (self.number == 0).then(|| self.ingest.counters()),
             taken_at: block.taken_at(),
         });

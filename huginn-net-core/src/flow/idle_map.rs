@@ -7,6 +7,9 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use crate::Timestamp;
+use crate::limits::{
+    MAX_REFRESHES_PER_CHECK, MAX_REORDER_INTERVAL_NANOS, REORDER_INTERVALS_PER_TIMEOUT_LOG2,
+};
 
 /// Limits of an [`IdleMap`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,13 +152,6 @@ pub struct Slot(u32);
 /// The end of a list, and an invalid slot.
 const NONE: u32 = u32::MAX;
 
-/// Maximum number of entries per check that are refreshed because packet time stepped back. The limit bounds the cost
-/// of a capture whose time steps back repeatedly.
-const MAX_REFRESHES_PER_CHECK: u32 = 4;
-
-/// Upper bound of the interval between two moves to the front: one second.
-const MAX_REORDER_INTERVAL_NANOS: u64 = 1_000_000_000;
-
 impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     /// Creates an empty map with one partition.
     pub fn new(limits: &IdleLimits) -> Self {
@@ -174,7 +170,8 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
             partitions: vec![Partition::EMPTY; partitions].into(),
             capacity: u32::try_from(limits.max_entries).unwrap_or(NONE).clamp(1, NONE.saturating_sub(1)),
             idle_nanos,
-            reorder_interval_nanos: (idle_nanos >> 8).min(MAX_REORDER_INTERVAL_NANOS),
+            reorder_interval_nanos: (idle_nanos >> REORDER_INTERVALS_PER_TIMEOUT_LOG2)
+                .min(MAX_REORDER_INTERVAL_NANOS),
             max_buffered_bytes: limits.max_buffered_bytes,
             counters: IdleCounters::default(),
         }

@@ -55,7 +55,7 @@ pub struct IpHeader {
     pub traffic_class: u8,
     /// Header bytes, IPv4 options and IPv6 extension headers included.
     pub header_len: u16,
-    /// Bytes of IPv4 options, or of IPv6 extension headers. The fragment header, which a whole datagram does not
+    /// Bytes of IPv4 options, or of IPv6 extension headers. The fragment header, which a complete datagram does not
     /// have, is not counted, nor is the authentication header in IPv4.
     pub options_len: u16,
     /// IPv4 identification; 0 for IPv6.

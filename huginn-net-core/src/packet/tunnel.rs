@@ -3,9 +3,7 @@
 use std::fmt;
 
 use crate::Addresses;
-
-/// Maximum number of tags and tunnels that the decoder follows. Packets with more are counted as `too_deep`.
-pub const MAX_TUNNEL_LAYERS: usize = 8;
+use crate::limits::MAX_TUNNEL_LAYERS;
 
 /// One tag or tunnel header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -252,7 +252,7 @@ struct FirstSegment {
 
 impl FirstSegment {
     /// Describes the first segment of a connection whose directions begin at `initial`. Returns `None` if the segment is
-    /// long, or a [`TcpConnection`] would not deliver its whole payload at once.
+    /// long, or a [`TcpConnection`] would not deliver its complete payload at once.
     fn new(initial: InitialSeqs, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> Option<Self> {
         let len =
             u16::try_from(payload.len()).ok().filter(|len| usize::from(*len) <= MAX_FIRST_SEGMENT_LEN)?;

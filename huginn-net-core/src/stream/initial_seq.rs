@@ -38,7 +38,7 @@ impl InitialSeqs {
         }
     }
 
-    /// Whether a new [`TcpConnection`](super::TcpConnection) would deliver the whole payload of this segment at once: the
+    /// Whether a new [`TcpConnection`](super::TcpConnection) would deliver the complete payload of this segment at once: the
     /// payload follows no gap and repeats no byte.
     pub(crate) fn are_in_order(mut self, tcp: &TcpHeader<'_>, sender: Side, window: usize) -> bool {
         let seq = tcp.first_byte_seq();

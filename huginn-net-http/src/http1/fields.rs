@@ -14,7 +14,7 @@ use crate::limits::{MAX_HEAD, MAX_HEADERS};
 /// missing, or if lines are folded or too many.
 ///
 /// As in p0f, a line that starts with a CR is the empty line.
-pub(super) fn parse_whole_head(bytes: &[u8]) -> Option<(FieldList, usize)> {
+pub(super) fn parse_complete_head(bytes: &[u8]) -> Option<(FieldList, usize)> {
     let mut start = memchr(b'\n', bytes)?.saturating_add(1);
     let mut fields = FieldList::default();
     loop {
@@ -80,8 +80,8 @@ fn field(head: &[u8], start: usize, length: usize) -> Option<(Range<usize>, Rang
     (!name.is_empty()).then_some((name, behind_colon..end))
 }
 
-/// The range of a part within the whole.
-pub(super) fn range_within(whole: &[u8], part: &[u8]) -> Range<usize> {
-    let start = part.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());
+/// The range of a part within a slice that contains it.
+pub(super) fn range_within(bytes: &[u8], part: &[u8]) -> Range<usize> {
+    let start = part.as_ptr().addr().wrapping_sub(bytes.as_ptr().addr());
     start..start.wrapping_add(part.len())
 }

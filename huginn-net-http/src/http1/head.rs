@@ -18,7 +18,7 @@ impl Request {
     /// use huginn_net_http::Request;
     ///
     /// let bytes = b"GET /a?b HTTP/1.1\r\nHost: example.org\r\n\r\nGET /c HTTP/1.1\r\n";
-    /// let parsed = Request::parse(bytes)?.expect("a whole head");
+    /// let parsed = Request::parse(bytes)?.expect("a complete head");
     /// assert_eq!(parsed.value.host(), Some(&b"example.org"[..]));
     /// assert_eq!(parsed.value.path(), Some(&b"/a?b"[..]));
     /// assert!(Request::parse(&bytes[parsed.consumed..])?.is_none());
@@ -47,7 +47,7 @@ fn parse<T>(
     bytes: &[u8],
     read: impl FnOnce(Lines<'_>) -> Result<T, HttpError>,
 ) -> Result<Option<Parsed<T>>, HttpError> {
-    let Scan::Whole { head, taken } = HeadBuffer::default().push(role, bytes)? else { return Ok(None) };
+    let Scan::Complete { head, taken } = HeadBuffer::default().push(role, bytes)? else { return Ok(None) };
     let consumed = match (head.blank_has_cr, bytes.get(taken)) {
         (true, Some(b'\n')) => taken.saturating_add(1),
         // An LF may follow.

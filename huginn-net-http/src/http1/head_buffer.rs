@@ -7,8 +7,8 @@ use memchr::memchr;
 use super::head::Lines;
 use super::{Probe, fields, first_line};
 use crate::headers::FieldList;
-use crate::limits::{MAX_HEAD, MAX_METHOD_LEN};
-use crate::{HttpError, Role, p0f};
+use crate::limits::{MAX_HEAD, MAX_METHOD_LEN, P0F_MAX_BYTES};
+use crate::{HttpError, Role};
 
 /// The buffered bytes of an incomplete head. Each byte is scanned once, except those of the first piece: that is
 /// usually a complete head, so it is first parsed as one.
@@ -37,7 +37,7 @@ pub(super) enum Scan<'a> {
     /// The head is incomplete.
     More,
     /// The head is complete.
-    Whole {
+    Complete {
         head: Lines<'a>,
         /// Bytes of this piece that belong to the head. If the empty line starts with a CR, a following LF belongs to
         /// it too.
@@ -47,7 +47,7 @@ pub(super) enum Scan<'a> {
 
 impl<'a> Scan<'a> {
     /// Creates a complete head whose empty line starts at `blank` in this piece.
-    fn whole(
+    fn complete(
         lines: Cow<'a, [u8]>,
         fields: Option<FieldList>,
         cuts: Vec<u16>,
@@ -55,7 +55,7 @@ impl<'a> Scan<'a> {
         blank: usize,
     ) -> Self {
         let blank_has_cr = bytes.get(blank) == Some(&b'\r');
-        Self::Whole { head: Lines { lines, fields, cuts, blank_has_cr }, taken: blank.saturating_add(1) }
+        Self::Complete { head: Lines { lines, fields, cuts, blank_has_cr }, taken: blank.saturating_add(1) }
     }
 }
 
@@ -68,9 +68,9 @@ impl HeadBuffer {
             if first_line::probe(role, bytes) == Probe::No {
                 return Err(HttpError::NotHttp1);
             }
-            if let Some((fields, length)) = fields::parse_whole_head(bytes) {
+            if let Some((fields, length)) = fields::parse_complete_head(bytes) {
                 let lines = Cow::Borrowed(bytes.get(..length).unwrap_or_default());
-                return Ok(Scan::whole(lines, Some(fields), Vec::new(), bytes, length));
+                return Ok(Scan::complete(lines, Some(fields), Vec::new(), bytes, length));
             }
         }
         let mut taken = 0;
@@ -78,7 +78,7 @@ impl HeadBuffer {
             let rest = bytes.get(taken..).unwrap_or_default();
             let Some(&byte) = rest.first() else {
                 self.append(bytes)?;
-                let cut = Some(self.bytes.len()).filter(|&cut| cut < p0f::MAX_BYTES);
+                let cut = Some(self.bytes.len()).filter(|&cut| cut < P0F_MAX_BYTES);
                 self.cuts.extend(cut.and_then(|cut| u16::try_from(cut).ok()));
                 return match self.line_state {
                     LineState::FirstLine if first_line::probe(role, &self.bytes) == Probe::No => {
@@ -91,7 +91,7 @@ impl HeadBuffer {
                 if matches!(byte, b'\r' | b'\n') {
                     self.append(bytes.get(..taken).unwrap_or_default())?;
                     let Self { bytes: lines, cuts, .. } = std::mem::take(self);
-                    return Ok(Scan::whole(Cow::Owned(lines), None, cuts, bytes, taken));
+                    return Ok(Scan::complete(Cow::Owned(lines), None, cuts, bytes, taken));
                 }
                 self.line_state = LineState::Line;
             }

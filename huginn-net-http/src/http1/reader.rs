@@ -274,7 +274,7 @@ impl Reader {
         let State::Head(head) = &mut self.state else { return 0 };
         let (taken, after) = match head.push(self.role, bytes) {
             Ok(Scan::More) => return bytes.len(),
-            Ok(Scan::Whole { head, taken }) => {
+            Ok(Scan::Complete { head, taken }) => {
                 let blank_has_cr = head.blank_has_cr;
                 let after = on_head(head, self.is_first);
                 self.after_cr = blank_has_cr && after.is_ok();

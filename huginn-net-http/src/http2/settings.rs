@@ -26,11 +26,11 @@ pub struct Setting {
 
 /// Parses the first settings of a frame payload; `None` if the payload ends within a setting.
 pub(super) fn parse(payload: &[u8]) -> Option<Box<[Setting]>> {
-    let whole = payload.chunks_exact(LEN);
-    if !whole.remainder().is_empty() {
+    let complete = payload.chunks_exact(LEN);
+    if !complete.remainder().is_empty() {
         return None;
     }
-    let settings = whole.take(MAX_SETTINGS).map(|setting| {
+    let settings = complete.take(MAX_SETTINGS).map(|setting| {
         let [a, b, value @ ..] = *setting.first_chunk::<LEN>()?;
         Some(Setting { id: u16::from_be_bytes([a, b]), value: u32::from_be_bytes(value) })
     });

@@ -15,18 +15,18 @@ pub struct P0fConnection {
     is_answered: bool,
     /// The progress in the first request and the first response.
     heads: [HeadProgress; 2],
-    is_over: bool,
+    is_finished: bool,
 }
 
 impl P0fConnection {
     /// Whether p0f still follows the connection.
     pub fn is_followed(&self) -> bool {
-        !self.is_over
+        !self.is_finished
     }
 
     /// Handles the next segment. Returns whether p0f processes it after the handshake, as it does for timestamps.
     pub fn accepts(&mut self, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> bool {
-        if self.is_over {
+        if self.is_finished {
             return false;
         }
         let [client, server] = &mut self.next;
@@ -37,11 +37,11 @@ impl P0fConnection {
             return false;
         }
         if !self.is_answered {
-            self.is_over = true;
+            self.is_finished = true;
             return false;
         }
         if tcp.flags.is_fin_or_rst() {
-            self.is_over = true;
+            self.is_finished = true;
             return true;
         }
         if tcp.seq != *next {
@@ -57,10 +57,10 @@ impl P0fConnection {
             return;
         }
         let [request, response] = &mut self.heads;
-        let is_asked = request.is_whole();
-        self.is_over |= match sender {
+        let is_asked = request.is_complete();
+        self.is_finished |= match sender {
             Side::Client => !is_asked && !request.keeps_reading(bytes, sender),
-            Side::Server => !is_asked || !response.keeps_reading(bytes, sender) || response.is_whole(),
+            Side::Server => !is_asked || !response.keeps_reading(bytes, sender) || response.is_complete(),
         };
     }
 }

@@ -2,22 +2,21 @@
 
 use std::ops::Range;
 
-use super::{
-    MAX_BYTES, MAX_HEADERS, MAX_NAME, MAX_URL, MAX_VALUE, MIN_REQUEST_LINE, MIN_STATUS_LINE, begins_request,
-    begins_version, is_name, is_printable,
+use super::{begins_request, begins_version, is_name, is_printable};
+use crate::limits::{
+    P0F_MAX_BYTES, P0F_MAX_FIRST_LINE_LEN, P0F_MAX_HEADERS, P0F_MAX_NAME_LEN, P0F_MAX_VALUE_LEN,
+    P0F_MIN_REQUEST_LINE_LEN, P0F_MIN_STATUS_LINE_LEN, TYPICAL_FIELDS,
 };
 
-/// Initial capacity; most heads have fewer fields.
-const TYPICAL_FIELDS: usize = 16;
 /// Whether p0f reads a request head at the start of a connection. `lines` are its lines up to the empty one.
 pub(crate) fn reads_request(lines: &[u8]) -> bool {
     let Some((line, headers)) = split_line(lines) else { return false };
     let before_cr = line.strip_suffix(b"\r").unwrap_or(line);
     begins_request(line)
-        && (MIN_REQUEST_LINE..MAX_URL).contains(&line.len())
+        && (P0F_MIN_REQUEST_LINE_LEN..P0F_MAX_FIRST_LINE_LEN).contains(&line.len())
         && are_printable(line)
         && before_cr.last_chunk::<8>().is_some_and(|version| begins_version(version))
-        && lines.len() < MAX_BYTES
+        && lines.len() < P0F_MAX_BYTES
         && reads_headers(headers)
 }
 
@@ -30,7 +29,7 @@ pub(crate) type FieldRanges = (Range<usize>, Range<usize>);
 /// `lines` are its lines up to the empty one; `blank_has_cr` tells whether that starts with a CR. `cuts` are the
 /// lengths after each segment: with every segment, p0f takes its current line for the status line.
 pub(crate) fn response_fields(lines: &[u8], cuts: &[u16], blank_has_cr: bool) -> Option<Vec<FieldRanges>> {
-    if !begins_version(lines) || lines.len() >= MAX_BYTES {
+    if !begins_version(lines) || lines.len() >= P0F_MAX_BYTES {
         return None;
     }
     let mut response =
@@ -54,16 +53,16 @@ struct Response<'a> {
 impl Response<'_> {
     /// Continues with the bytes so far. `None` if p0f stops.
     fn segment(&mut self, seen: &[u8], is_last: bool) -> Option<()> {
-        if seen.len().saturating_add(usize::from(is_last)) < MIN_STATUS_LINE {
+        if seen.len().saturating_add(usize::from(is_last)) < P0F_MIN_STATUS_LINE_LEN {
             return Some(());
         }
-        if self.position > MAX_URL {
+        if self.position > P0F_MAX_FIRST_LINE_LEN {
             self.pass_byte()?;
         } else if !self.pass_line(seen)? {
             return if is_last { None } else { Some(()) };
         }
         while let Some(rest) = seen.get(self.position..).filter(|rest| !rest.is_empty()) {
-            if self.fields.len() == MAX_HEADERS {
+            if self.fields.len() == P0F_MAX_HEADERS {
                 return None;
             }
             let Some((line, _)) = split_line(rest) else {
@@ -77,10 +76,12 @@ impl Response<'_> {
 
     /// Skips a line if it is complete.
     fn pass_line(&mut self, seen: &[u8]) -> Option<bool> {
-        let rest = seen.get(self.position..seen.len().min(MAX_URL)).unwrap_or_default();
+        let rest = seen.get(self.position..seen.len().min(P0F_MAX_FIRST_LINE_LEN)).unwrap_or_default();
         let line = memchr::memchr(b'\n', rest).and_then(|end| rest.get(..end));
         let stop = self.position.saturating_add(line.unwrap_or(rest).len());
-        if !(MIN_STATUS_LINE..MAX_URL).contains(&stop) || !are_printable(line.unwrap_or(rest)) {
+        if !(P0F_MIN_STATUS_LINE_LEN..P0F_MAX_FIRST_LINE_LEN).contains(&stop)
+            || !are_printable(line.unwrap_or(rest))
+        {
             return None;
         }
         self.position = stop.saturating_add(usize::from(line.is_some()));
@@ -108,7 +109,7 @@ impl Response<'_> {
 }
 
 fn reads_headers(mut rest: &[u8]) -> bool {
-    for _ in 0..MAX_HEADERS {
+    for _ in 0..P0F_MAX_HEADERS {
         match split_line(rest) {
             Some((line, more)) if name_length(line).is_some() => rest = more,
             Some(_) => return false,
@@ -120,15 +121,15 @@ fn reads_headers(mut rest: &[u8]) -> bool {
 
 /// The length of the name in a line that p0f reads as a header.
 fn name_length(line: &[u8]) -> Option<usize> {
-    let colon = line.iter().take(MAX_NAME.saturating_add(1)).position(|byte| !is_name(*byte))?;
+    let colon = line.iter().take(P0F_MAX_NAME_LEN.saturating_add(1)).position(|byte| !is_name(*byte))?;
     let value = line.get(colon..)?.strip_prefix(b":")?;
     let blank = usize::from(matches!(value.first(), Some(b' ' | b'\t')));
-    (colon > 0 && value.len().saturating_sub(blank) <= MAX_VALUE).then_some(colon)
+    (colon > 0 && value.len().saturating_sub(blank) <= P0F_MAX_VALUE_LEN).then_some(colon)
 }
 
 /// Whether p0f waits for the rest of such a line.
 fn is_header_so_far(line: &[u8]) -> bool {
-    line.len() <= MAX_NAME.saturating_add(1) && line.iter().all(|byte| is_name(*byte))
+    line.len() <= P0F_MAX_NAME_LEN.saturating_add(1) && line.iter().all(|byte| is_name(*byte))
         || name_length(line).is_some()
 }
 

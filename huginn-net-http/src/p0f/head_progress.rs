@@ -3,6 +3,7 @@
 use huginn_net_core::Side;
 
 use super::{begins_request, begins_version, is_name, is_printable};
+use crate::limits;
 
 /// Follows the first head of a direction segment by segment and reports whether p0f keeps reading it.
 #[derive(Debug, Default)]
@@ -37,13 +38,13 @@ enum HeadPart {
     Wrong,
 }
 
-/// The limits of the [module](super) in the units of the counters here. p0f waits for the end of a longer value until
-/// more data comes.
-const MAX_BYTES: u16 = limit(super::MAX_BYTES);
-const MAX_FIRST_LINE: u16 = limit(super::MAX_URL - 1);
-const MAX_HEADERS: u16 = limit(super::MAX_HEADERS);
-const MAX_NAME: u16 = limit(super::MAX_NAME);
-const MAX_VALUE: u16 = limit(super::MAX_VALUE);
+/// The limits of p0f in the types of the counters here. p0f waits for the end of a longer value until more
+/// data comes.
+const P0F_MAX_BYTES: u16 = limit(limits::P0F_MAX_BYTES);
+const P0F_MAX_FIRST_LINE_LEN: u16 = limit(limits::P0F_MAX_FIRST_LINE_LEN - 1);
+const P0F_MAX_HEADERS: u16 = limit(limits::P0F_MAX_HEADERS);
+const P0F_MAX_NAME_LEN: u16 = limit(limits::P0F_MAX_NAME_LEN);
+const P0F_MAX_VALUE_LEN: u16 = limit(limits::P0F_MAX_VALUE_LEN);
 
 #[expect(clippy::cast_possible_truncation, reason = "checked when compiled")]
 const fn limit(limit: usize) -> u16 {
@@ -53,27 +54,30 @@ const fn limit(limit: usize) -> u16 {
 
 /// Minimum length of a first line.
 fn min_line_len(sender: Side) -> u16 {
-    sender.choose(limit(super::MIN_REQUEST_LINE), limit(super::MIN_STATUS_LINE))
+    sender.choose(limit(limits::P0F_MIN_REQUEST_LINE_LEN), limit(limits::P0F_MIN_STATUS_LINE_LEN))
 }
 
 /// Bytes that p0f waits for before it judges them.
 fn min_judged_bytes(sender: Side) -> u16 {
-    sender.choose(limit(super::MIN_REQUEST_LINE).saturating_add(1), limit(super::MIN_STATUS_LINE))
+    sender.choose(
+        limit(limits::P0F_MIN_REQUEST_LINE_LEN).saturating_add(1),
+        limit(limits::P0F_MIN_STATUS_LINE_LEN),
+    )
 }
 
 impl HeadProgress {
     /// Whether the head is complete.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         self.at == HeadPart::End
     }
 
     /// Handles the bytes of a segment. Returns whether p0f keeps reading the head.
     pub(super) fn keeps_reading(&mut self, bytes: &[u8], sender: Side) -> bool {
-        if self.at == HeadPart::Value && self.length > MAX_VALUE {
+        if self.at == HeadPart::Value && self.length > P0F_MAX_VALUE_LEN {
             return false;
         }
         let is_in_headers = matches!(self.at, HeadPart::Name | HeadPart::Colon | HeadPart::Value);
-        if sender == Side::Server && is_in_headers && self.line_at <= MAX_FIRST_LINE {
+        if sender == Side::Server && is_in_headers && self.line_at <= P0F_MAX_FIRST_LINE_LEN {
             self.at = HeadPart::AnyLine;
         }
         for byte in bytes {
@@ -85,7 +89,7 @@ impl HeadProgress {
                 self.at = self.after_byte(*byte, sender);
             }
         }
-        self.at != HeadPart::Wrong && self.seen < MAX_BYTES || self.seen < min_judged_bytes(sender)
+        self.at != HeadPart::Wrong && self.seen < P0F_MAX_BYTES || self.seen < min_judged_bytes(sender)
     }
 
     fn after_byte(&mut self, byte: u8, sender: Side) -> HeadPart {
@@ -94,20 +98,24 @@ impl HeadProgress {
         match self.at {
             HeadPart::FirstLine if byte == b'\n' => self.after_first_line(length, sender),
             HeadPart::FirstLine => self.within_first_line(byte, length, sender),
-            HeadPart::AnyLine if self.seen > MAX_FIRST_LINE.saturating_add(1) => HeadPart::Wrong,
+            HeadPart::AnyLine if self.seen > P0F_MAX_FIRST_LINE_LEN.saturating_add(1) => HeadPart::Wrong,
             HeadPart::AnyLine if byte == b'\n' => self.next_line(),
             HeadPart::AnyLine if is_printable(byte) => HeadPart::AnyLine,
             // p0f requires only the CR of the empty line.
             HeadPart::Name if length == 0 && matches!(byte, b'\r' | b'\n') => HeadPart::End,
-            HeadPart::Name if byte == b':' && (1..=MAX_NAME).contains(&length) => {
+            HeadPart::Name if byte == b':' && (1..=P0F_MAX_NAME_LEN).contains(&length) => {
                 self.length = 0;
                 self.headers = self.headers.saturating_add(1);
                 HeadPart::Colon
             }
-            HeadPart::Name if length <= MAX_NAME && self.headers < MAX_HEADERS && is_name(byte) => {
+            HeadPart::Name
+                if length <= P0F_MAX_NAME_LEN && self.headers < P0F_MAX_HEADERS && is_name(byte) =>
+            {
                 HeadPart::Name
             }
-            HeadPart::Colon | HeadPart::Value if byte == b'\n' && length <= MAX_VALUE => self.next_line(),
+            HeadPart::Colon | HeadPart::Value if byte == b'\n' && length <= P0F_MAX_VALUE_LEN => {
+                self.next_line()
+            }
             HeadPart::Colon if matches!(byte, b' ' | b'\t') => {
                 self.length = 0;
                 HeadPart::Value
@@ -127,7 +135,7 @@ impl HeadProgress {
         }
         let asks = || begins_request(&self.start);
         let is_method = sender == Side::Server || length < 6 || asks();
-        if is_method && length < MAX_FIRST_LINE && is_printable(byte) {
+        if is_method && length < P0F_MAX_FIRST_LINE_LEN && is_printable(byte) {
             HeadPart::FirstLine
         } else {
             HeadPart::Wrong

@@ -1,5 +1,6 @@
 //! p0f 3.09b's view of a connection, which is narrower than this crate's: the segments it accepts, the heads it reads
-//! and when it stops. All limits were measured by sending requests and responses at the limits to p0f.
+//! and when it stops. Its limits are in `limits.rs`; they were measured by sending requests and responses at the
+//! limits to p0f.
 
 #[cfg(feature = "packets")]
 mod connection;
@@ -12,21 +13,6 @@ mod head_progress;
 pub use connection::P0fConnection;
 pub(crate) use exchange::Exchange;
 pub(crate) use head::{reads_request, response_fields};
-
-/// Bytes of a direction that p0f reads.
-pub(crate) const MAX_BYTES: usize = 8192;
-/// Bytes in which p0f looks for the end of the first line.
-const MAX_URL: usize = 1024;
-/// Minimum length of a request line, in bytes without its LF.
-const MIN_REQUEST_LINE: usize = 14;
-/// Minimum length of a status line, in bytes without its LF.
-const MIN_STATUS_LINE: usize = 13;
-/// Maximum number of header fields.
-const MAX_HEADERS: usize = 32;
-/// Maximum length of a header name, in bytes.
-const MAX_NAME: usize = 32;
-/// Maximum length of a value after the blank that follows the colon, in bytes; a CR at its end counts.
-const MAX_VALUE: usize = 1024;
 
 /// Whether p0f accepts the method at the start of this request line.
 fn begins_request(line: &[u8]) -> bool {

@@ -8,7 +8,7 @@ const HELLO_VERIFY_REQUEST: u8 = 3;
 /// Length of `legacy_version` and `random`, which start both hellos, in bytes.
 const MIN_HELLO: u32 = 2 + 32;
 
-/// A fragment of a handshake message, or a whole message.
+/// A fragment of a handshake message, or a complete message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fragment<'a> {
     /// Message type.

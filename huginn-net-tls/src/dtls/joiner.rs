@@ -88,8 +88,8 @@ impl Message {
         if !joining.push(fragment) {
             *refused = refused.saturating_add(1);
         }
-        let whole = joining.pieces.position() == u64::from(fragment.message_len);
-        if whole { self.joining.take().map(|joining| joining.message) } else { None }
+        let is_complete = joining.pieces.position() == u64::from(fragment.message_len);
+        if is_complete { self.joining.take().map(|joining| joining.message) } else { None }
     }
 }
 

@@ -47,8 +47,8 @@ fn record(kind: u8, epoch: u16, bytes: &[u8]) -> Vec<u8> {
     [&[kind, 0xfe, 0xfd][..], &epoch.to_be_bytes(), &[0; 6], &len, bytes].concat()
 }
 
-/// Builds a datagram with a complete message.
-fn complete(kind: u8, seq: u16, body: &[u8]) -> Vec<u8> {
+/// A datagram with an unfragmented message.
+fn unfragmented(kind: u8, seq: u16, body: &[u8]) -> Vec<u8> {
     record(22, 0, &fragment(kind, seq, body, 0, body.len()))
 }
 
@@ -85,7 +85,7 @@ fn retransmission_is_ignored_and_new_handshake_reported() {
     let (first, cookie, other) = (client_hello(1, b""), client_hello(1, b"cookie"), client_hello(2, b""));
     let mut flow_under_test = TestFlow::default();
     for (seq, hello) in [(0, &first), (0, &first), (1, &cookie), (0, &first), (1, &cookie), (0, &other)] {
-        flow_under_test.client(&complete(CLIENT_HELLO, seq, hello));
+        flow_under_test.client(&unfragmented(CLIENT_HELLO, seq, hello));
     }
     let found = [(&first, false), (&cookie, true), (&other, false)]
         .map(|(hello, retry)| (Side::Client, message(CLIENT_HELLO, hello), retry));
@@ -97,7 +97,7 @@ fn number_or_cookie_marks_second_hello() {
     let (first, second) = (client_hello(1, b""), client_hello(1, b"cookie"));
     let mut flow_under_test = TestFlow::default();
     for hello in [&first, &second, &first, &second] {
-        flow_under_test.client(&complete(CLIENT_HELLO, 0, hello));
+        flow_under_test.client(&unfragmented(CLIENT_HELLO, 0, hello));
     }
     let found = [(&first, false), (&second, true)];
     let found = found.map(|(hello, retry)| (Side::Client, message(CLIENT_HELLO, hello), retry));
@@ -124,12 +124,12 @@ fn finds_all_handshakes_of_flow() {
     let mut flow_under_test = TestFlow::default();
     flow_under_test.server(&record(23, 1, b"of an earlier association"));
     for handshake in 1..=10 {
-        flow_under_test.client(&complete(CLIENT_HELLO, 0, &client_hello(handshake, b"")));
+        flow_under_test.client(&unfragmented(CLIENT_HELLO, 0, &client_hello(handshake, b"")));
         flow_under_test.client(&unified(1));
-        flow_under_test.server(&complete(SERVER_HELLO, 0, &server_hello(RETRY_REQUEST)));
-        flow_under_test.client(&complete(CLIENT_HELLO, 1, &client_hello(handshake, b"?")));
+        flow_under_test.server(&unfragmented(SERVER_HELLO, 0, &server_hello(RETRY_REQUEST)));
+        flow_under_test.client(&unfragmented(CLIENT_HELLO, 1, &client_hello(handshake, b"?")));
         flow_under_test
-            .server(&[complete(SERVER_HELLO, 1, &server_hello([handshake; 32])), unified(2)].concat());
+            .server(&[unfragmented(SERVER_HELLO, 1, &server_hello([handshake; 32])), unified(2)].concat());
         for encrypted in [record(22, 1, b"Finished"), unified(2), record(23, 1, b"data")] {
             flow_under_test.client(&encrypted);
             flow_under_test.server(&encrypted);
@@ -151,7 +151,7 @@ fn counts_malformed_hellos() {
     // A session id that exceeds the message.
     hello[34] = 200;
     for _ in 0..3 {
-        flow_under_test.client(&complete(CLIENT_HELLO, 0, &hello));
+        flow_under_test.client(&unfragmented(CLIENT_HELLO, 0, &hello));
     }
     assert_eq!(flow_under_test.counters.malformed, 1);
     let mut long = fragment(CLIENT_HELLO, 1, &client_hello(2, b""), 0, 20);
@@ -174,7 +174,7 @@ fn datagram_may_have_several_records() {
 
 #[test]
 fn finds_hellos_in_turn_and_capwap() {
-    let datagram = complete(CLIENT_HELLO, 0, &client_hello(1, b""));
+    let datagram = unfragmented(CLIENT_HELLO, 0, &client_hello(1, b""));
     let len = u16::try_from(datagram.len()).unwrap().to_be_bytes();
     let channel = [&[0x40, 0][..], &len, &datagram, &[0; 3]].concat();
     let capwap = [&[1, 0, 0, 0][..], &datagram].concat();
@@ -189,7 +189,7 @@ fn finds_hellos_in_turn_and_capwap() {
 #[test]
 fn message_type_identifies_sender() {
     let body = client_hello(1, b"");
-    let first = complete(CLIENT_HELLO, 0, &body);
+    let first = unfragmented(CLIENT_HELLO, 0, &body);
     let with = |position: usize, byte: u8| {
         let mut datagram = first.clone();
         datagram[position] = byte;
@@ -198,8 +198,8 @@ fn message_type_identifies_sender() {
     let cases = [
         (first.clone(), Some(Side::Client)),
         (record(22, 0, &fragment(CLIENT_HELLO, 0, &body, 20, 30)), Some(Side::Client)),
-        (complete(SERVER_HELLO, 0, &server_hello([9; 32])), Some(Side::Server)),
-        (complete(3, 0, b"\xfe\xff\x04cook"), Some(Side::Server)),
+        (unfragmented(SERVER_HELLO, 0, &server_hello([9; 32])), Some(Side::Server)),
+        (unfragmented(3, 0, b"\xfe\xff\x04cook"), Some(Side::Server)),
         (with(2, 0xff), Some(Side::Client)),
         (with(0, 23), None),
         (with(1, 3), None),

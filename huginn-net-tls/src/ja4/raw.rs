@@ -14,6 +14,7 @@ use super::hex::{self, List};
 use crate::ClientHello;
 use crate::computed::Computed;
 use crate::grease::is_no_grease;
+use crate::limits::{INLINE_JA4_NUMBERS, TYPICAL_EXTENSIONS};
 use crate::sorted::{SortedKinds, SortedSuites};
 
 /// A JA4 with complete lists: `ja4_r`, `ja4_ro` or `ja4_s1r`. Clones share memory.
@@ -45,9 +46,7 @@ struct Parts {
 }
 
 /// A list of numbers; typical lists need no heap memory.
-type Numbers = SmallVec<[u16; INLINE_NUMBERS]>;
-
-const INLINE_NUMBERS: usize = 64;
+type Numbers = SmallVec<[u16; INLINE_JA4_NUMBERS]>;
 
 impl Ja4Raw {
     pub(crate) fn from_hello(hello: &ClientHello<'_>, form: Ja4Form) -> Self {
@@ -171,9 +170,6 @@ impl Ja4Raw {
         cut(numbers.get_or_init(read), *cipher_suites, *extensions)
     }
 }
-
-/// Almost all hellos have at most this many extensions.
-const TYPICAL_EXTENSIONS: usize = 24;
 
 /// A text buffer with capacity for the head and lists of these lengths.
 fn with_capacity_for(lists: [usize; 3]) -> Vec<u8> {

@@ -221,7 +221,7 @@ impl Connection {
     }
 
     /// Whether no further hello is expected.
-    pub(super) const fn is_over(&self) -> bool {
+    pub(super) const fn is_finished(&self) -> bool {
         let client = &self.sent_by_client.crypto;
         let expected = if self.retry_requested { MAX_HELLOS_PER_CONNECTION } else { 1 };
         self.answered && client.hellos >= expected || client.ended && client.hellos == 0

@@ -137,7 +137,7 @@ impl QuicFlow {
         self.hellos = self.hellos.saturating_add(*hellos);
         self.given_up &= *hellos == 0;
         if let State::Open(connection) = &self.state {
-            if connection.is_over() {
+            if connection.is_finished() {
                 self.end();
             }
         }

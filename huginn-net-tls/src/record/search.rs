@@ -61,11 +61,11 @@ pub(crate) fn probe_first(bytes: &[u8]) -> Probe {
 pub(crate) fn only_client_hello(bytes: &[u8]) -> Option<&[u8]> {
     let (header, message) = bytes.split_first_chunk::<HEADER_LEN>()?;
     let [HANDSHAKE, _, _, _, low] = header else { return None };
-    let is_whole = usize::from(fragment_len(header, *low)?) == message.len()
+    let is_complete = usize::from(fragment_len(header, *low)?) == message.len()
         && message.first() == Some(&CLIENT_HELLO)
         && handshake::message_len(message).ok()? == Some(message.len())
         && message.get(handshake::HEADER_LEN).is_some_and(|major| is_major(*major));
-    is_whole.then_some(message)
+    is_complete.then_some(message)
 }
 
 /// The sender of these bytes, if a record with a hello starts here.
@@ -110,11 +110,11 @@ mod tests {
 
     #[test]
     fn distinguishes_hello_record_from_lookalikes() {
-        let whole = record();
+        let complete = record();
         for len in 0..PROBE_LEN {
-            assert_eq!(probe(&whole[..len]), Probe::Unsure, "{len} bytes");
+            assert_eq!(probe(&complete[..len]), Probe::Unsure, "{len} bytes");
         }
-        assert_eq!(probe(&whole), Probe::Yes);
+        assert_eq!(probe(&complete), Probe::Yes);
         // The addresses 22.3.1.64 and 1.1.0.8, and two ports.
         assert_eq!(probe(&[22, 3, 1, 64, 1, 1, 0, 8, 0x9c, 0x40, 1, 0xbb]), Probe::No);
         for (index, byte, expected) in [
@@ -127,7 +127,7 @@ mod tests {
             (9, 4, Probe::No),
             (9, 0x7f, Probe::Yes),
         ] {
-            let mut bytes = whole.clone();
+            let mut bytes = complete.clone();
             bytes[index] = byte;
             assert_eq!(probe(&bytes), expected, "byte {index}");
         }

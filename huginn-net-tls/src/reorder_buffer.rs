@@ -1,20 +1,18 @@
 //! Reorders numbered packets.
 
-use crate::limits::{MAX_PACKETS_AHEAD, MAX_REORDER_BYTES};
 use std::collections::BTreeMap;
+
+use crate::limits::{MAX_PACKETS_AHEAD, MAX_REORDER_BYTES, PAYLOAD_OVERHEAD};
 
 /// Delivers payloads in the order of their packet numbers and buffers early ones.
 #[derive(Debug, Default)]
-pub(crate) struct PacketOrder {
+pub(crate) struct ReorderBuffer {
     next: u32,
     early: BTreeMap<u32, Box<[u8]>>,
     buffered: usize,
 }
 
-/// Overhead of a buffered payload, in bytes: its share of a tree node, and allocation slack.
-const PAYLOAD_OVERHEAD: usize = 64;
-
-impl PacketOrder {
+impl ReorderBuffer {
     /// Creates a buffer whose next expected packet number is `next`.
     pub(crate) fn starting_at(next: u32) -> Self {
         Self { next, ..Self::default() }
@@ -70,30 +68,30 @@ mod tests {
     use super::*;
 
     fn ordered(numbers: &[u32]) -> Vec<u8> {
-        let (mut order, mut bytes) = (PacketOrder::starting_at(1), Vec::new());
+        let (mut buffer, mut bytes) = (ReorderBuffer::starting_at(1), Vec::new());
         for number in numbers {
             let payload = [u8::try_from(*number).unwrap()];
-            assert!(order.push(*number, &payload, &mut |payload| bytes.extend_from_slice(payload)));
+            assert!(buffer.push(*number, &payload, &mut |payload| bytes.extend_from_slice(payload)));
         }
         bytes
     }
 
     #[test]
     fn rejects_packets_beyond_reorder_limits() {
-        let mut order = PacketOrder::starting_at(7);
-        assert!(order.push(7 + MAX_PACKETS_AHEAD, b"", &mut |_| panic!("too early")));
-        assert!(!order.push(8 + MAX_PACKETS_AHEAD, b"", &mut |_| panic!("too early")));
+        let mut buffer = ReorderBuffer::starting_at(7);
+        assert!(buffer.push(7 + MAX_PACKETS_AHEAD, b"", &mut |_| panic!("too early")));
+        assert!(!buffer.push(8 + MAX_PACKETS_AHEAD, b"", &mut |_| panic!("too early")));
         let large = vec![0; 60_000];
-        assert!(order.push(9, &large, &mut |_| panic!("too early")));
-        assert!(!order.push(10, &large, &mut |_| panic!("too early")));
-        assert!(order.buffered_bytes() <= MAX_REORDER_BYTES);
+        assert!(buffer.push(9, &large, &mut |_| panic!("too early")));
+        assert!(!buffer.push(10, &large, &mut |_| panic!("too early")));
+        assert!(buffer.buffered_bytes() <= MAX_REORDER_BYTES);
     }
 
     #[test]
     fn last_packet_number_is_safe() {
-        let mut order = PacketOrder::starting_at(u32::MAX);
-        assert!(order.push(u32::MAX, b"x", &mut |_| {}));
-        assert!(order.push(u32::MAX - 1, b"y", &mut |_| panic!("delivered already")));
+        let mut buffer = ReorderBuffer::starting_at(u32::MAX);
+        assert!(buffer.push(u32::MAX, b"x", &mut |_| {}));
+        assert!(buffer.push(u32::MAX - 1, b"y", &mut |_| panic!("delivered already")));
     }
 
     proptest! {

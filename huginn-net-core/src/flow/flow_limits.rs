@@ -1,8 +1,11 @@
-//! The limits of the flow table.
+//! Configurable limits of the flow table.
 
 use std::time::Duration;
 
 use super::IdleLimits;
+use crate::limits::{
+    DEFAULT_FLOW_IDLE_TIMEOUT, DEFAULT_MAX_FLOW_BUFFER_BYTES, DEFAULT_MAX_FLOWS, DEFAULT_SYN_LIFETIME,
+};
 
 /// Limits of the flow table: number of flows, timeouts and memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,8 +15,8 @@ pub struct FlowLimits {
     pub max_flows: usize,
     /// Idle timeout of a flow, in packet time (default 5 minutes).
     pub idle_timeout: Duration,
-    /// How long a repeated SYN counts as a retransmission, in packet time (default 130 seconds, twice the longest
-    /// retransmission timeout of Linux). A later SYN starts a new flow.
+    /// How long a repeated SYN counts as a retransmission, in packet time (default 130 seconds: Linux
+    /// abandons a connection attempt after 127 seconds). A later SYN starts a new flow.
     pub syn_lifetime: Duration,
     /// Maximum heap memory of all flows beside their table entries, in bytes (default 256 MiB): buffered parts of
     /// messages. At the limit the table evicts the flow that was idle for longest, to within a second.
@@ -23,10 +26,10 @@ pub struct FlowLimits {
 impl Default for FlowLimits {
     fn default() -> Self {
         Self {
-            max_flows: 1 << 19,
-            idle_timeout: Duration::from_secs(300),
-            syn_lifetime: Duration::from_secs(130),
-            max_buffered_bytes: 256 << 20,
+            max_flows: DEFAULT_MAX_FLOWS,
+            idle_timeout: DEFAULT_FLOW_IDLE_TIMEOUT,
+            syn_lifetime: DEFAULT_SYN_LIFETIME,
+            max_buffered_bytes: DEFAULT_MAX_FLOW_BUFFER_BYTES,
         }
     }
 }

@@ -1,0 +1,12 @@
+//! Limits and tuning constants of this crate, each with its unit and its reason.
+
+/// Overhead of a buffered chunk in bytes: its share of a tree node and of an allocation. It counts towards the window,
+/// so that many tiny chunks cannot take more memory than the window allows.
+pub(crate) const CHUNK_OVERHEAD: usize = 64;
+
+/// Number of slots of a cache that a key may occupy. More slots would keep more entries and cost more comparisons per
+/// lookup.
+pub(crate) const CACHE_WAYS: usize = 4;
+
+/// Maximum capacity of a cache in entries: 16 bits of a hash choose a slot.
+pub(crate) const MAX_CACHE_CAPACITY: usize = 1 << 16;
