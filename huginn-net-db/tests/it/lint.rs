@@ -72,8 +72,10 @@ fn lints_contradictory_signatures() {
         ("request", "*:64:0:*:*,0:mss:uptr+,urgf+:0", Some("uptr+ and urgf+ exclude each other")),
     ] {
         let file = format!("classes = unix\n[tcp:{section}]\nlabel = s:unix:A:\nsig = {sig}\n");
-        let want: Vec<String> =
-            want.iter().map(|reason| format!("line 4: no packet can match this signature: {reason}")).collect();
+        let want: Vec<String> = want
+            .iter()
+            .map(|reason| format!("line 4: no packet can match this signature: {reason}"))
+            .collect();
         assert_eq!(lints(&file), want, "{sig}");
     }
 }
