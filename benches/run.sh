@@ -106,7 +106,8 @@ section() {
         printf 'One run, of several passes in turn.\n\n'
         cat "${files[-1]}"
     else
-        printf 'Medians of %s run(s).\n\n' "$runs"
+        if [ "$runs" = 1 ]; then echo "One run."; else echo "Medians of $runs runs."; fi
+        echo
         medians "${files[@]}"
     fi
 }

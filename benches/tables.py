@@ -50,7 +50,7 @@ def page(name):
 
 def main():
     pages = {name: page(name) for name in ("tcp", "http", "tls", "mixed")}
-    lines = [f"- [{name}](results/{name}.md): {conditions}" for name, (conditions, _) in pages.items()] + [""]
+    lines = []
     for title, wanted in TABLES:
         lines += [f"## {title}", "", "| packets | ns a packet | CPU ns | packets/s | at 1 Gbps | at 10 Gbps |"]
         lines += ["|---|--:|--:|--:|--:|--:|"]
@@ -59,6 +59,9 @@ def main():
                 raise SystemExit(f"benches/results/{name}.md has no row {operation!r}, {by!r}")
             lines.append(f"| {label} | " + " | ".join(pages[name][1][operation, by]) + " |")
         lines.append("")
+    for conditions in dict.fromkeys(conditions for conditions, _ in pages.values()):
+        links = [f"[{name}](results/{name}.md)" for name, (its_own, _) in pages.items() if its_own == conditions]
+        lines += [f"Rows of {', '.join(links)}: {conditions}", ""]
     path = os.path.join(HERE, "README.md")
     with open(path, encoding="utf-8") as file:
         text = file.read()
