@@ -1,0 +1,159 @@
+"""Programs from package registries, unpacked under ~/.cache/huginn-net-clients."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import urllib.request
+import zipfile
+
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "huginn-net-clients"
+
+
+def output_of(*command, **options):
+    return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout.strip()
+
+
+def download(url, path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".part")
+    with urllib.request.urlopen(url, timeout=120) as source, open(partial, "wb") as target:
+        shutil.copyfileobj(source, target)
+    partial.rename(path)
+
+
+def npm(package, version):
+    """Unpacks a package of the npm registry and returns its folder."""
+    folder = CACHE / "npm" / f"{package.replace('/', '-')}-{version}"
+    if not folder.exists():
+        archive = CACHE / "package.tgz"
+        name = package.rsplit("/", 1)[-1]
+        download(f"{npm_registry()}/{package}/-/{name}-{version}.tgz", archive)
+        with tarfile.open(archive) as tar:
+            tar.extractall(folder.with_suffix(".new"), filter="tar")
+        archive.unlink()
+        folder.with_suffix(".new").rename(folder)
+    return folder / "package" if (folder / "package").exists() else next(folder.iterdir())
+
+
+def npm_registry():
+    return output_of("npm", "config", "get", "registry").rstrip("/")
+
+
+def go_toolchain(version):
+    """Unpacks a Go toolchain of the module proxy and returns its folder."""
+    folder = CACHE / "go" / version
+    if not folder.exists():
+        archive = CACHE / "go.zip"
+        name = f"v0.0.1-go{version}.linux-amd64"
+        proxy = output_of("go", "env", "GOPROXY").split(",")[0].rstrip("/")
+        download(f"{proxy}/golang.org/toolchain/@v/{name}.zip", archive)
+        with zipfile.ZipFile(archive) as files:
+            files.extractall(CACHE / "unpacked")
+        archive.unlink()
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        (CACHE / "unpacked" / f"golang.org/toolchain@{name}").rename(folder)
+        for tool in [*(folder / "bin").iterdir(), *(folder / "pkg/tool").rglob("*")]:
+            tool.chmod(0o755)
+    return folder
+
+
+def python_environment(name, *packages):
+    """Installs packages into a virtual environment and returns its interpreter."""
+    folder = CACHE / "python" / name
+    if not (folder / "done").exists():
+        subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+        subprocess.run([folder / "bin/pip", "install", "--quiet", *packages], check=True)
+        (folder / "done").touch()
+    return folder / "bin/python"
+
+
+def installed_version(python, package):
+    return output_of(python, "-c", f"import importlib.metadata as m; print(m.version({package!r}))")
+
+
+def apt(*packages):
+    """Installs Debian packages that are missing."""
+    missing = [package for package in packages if not debian_version(package)]
+    if missing:
+        environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+        subprocess.run(["apt-get", "install", "-q", "-y", "--no-install-recommends", *missing], check=True,
+                       env=environment, stdout=subprocess.DEVNULL)
+
+
+def debian_version(package):
+    done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package], capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def upstream(version):
+    """The upstream part of a Debian version: 3:5.68-2+deb12u1 is 5.68."""
+    return version.split(":")[-1].rsplit("-", 1)[0].split("+")[0]
+
+
+def pypi_wheel(package, version):
+    """Unpacks a wheel for this machine and returns its folder."""
+    folder = CACHE / "wheels" / f"{package}-{version}"
+    if not folder.exists():
+        downloads = folder.with_suffix(".new")
+        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:",
+                        "-d", downloads, f"{package}=={version}"], check=True)
+        wheel = next(downloads.glob("*.whl"))
+        with zipfile.ZipFile(wheel) as files:
+            files.extractall(downloads / "files")
+        (downloads / "files").rename(folder)
+        shutil.rmtree(downloads)
+    return folder
+
+
+MAVEN = "https://repo1.maven.org/maven2"
+
+
+def maven(group, artifact, version):
+    """Downloads a JAR of Maven Central and returns its path."""
+    path = CACHE / "maven" / f"{artifact}-{version}.jar"
+    if not path.exists():
+        download(f"{MAVEN}/{group.replace('.', '/')}/{artifact}/{version}/{path.name}", path)
+    return path
+
+
+def cargo_program(name, dependencies, source):
+    """Builds a Rust program with these dependencies and returns its path."""
+    folder = CACHE / "cargo" / name
+    program = folder / "target/release/client"
+    if not program.exists():
+        (folder / "src").mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, folder / "src/main.rs")
+        (folder / "Cargo.toml").write_text(
+            '[package]\nname = "client"\nversion = "0.0.0"\nedition = "2021"\n[workspace]\n'
+            f"[profile.release]\nopt-level = 0\n[dependencies]\n{dependencies}\n")
+        subprocess.run(["cargo", "build", "--quiet", "--release"], cwd=folder, check=True,
+                       env=os.environ | {"CARGO_TARGET_DIR": str(folder / "target")})
+    return program
+
+
+def cargo_version(name, package):
+    """The version of a package in the lock file of a program of `cargo_program`."""
+    lines = (CACHE / "cargo" / name / "Cargo.lock").read_text().splitlines()
+    return lines[lines.index(f'name = "{package}"') + 1].split('"')[1]
+
+
+def go_program(name, go_version, modules, source):
+    """Builds a Go program with these modules by a Go toolchain, and returns its path."""
+    toolchain = go_toolchain(go_version)
+    folder = CACHE / "go" / "programs" / name
+    program = folder / "client"
+    if not program.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, folder / "client.go")
+        minor = go_version.rsplit(".", 1)[0]
+        (folder / "go.mod").write_text(f"module client\n\ngo {minor}\n")
+        environment = os.environ | {
+            "GOROOT": str(toolchain), "GOPATH": str(CACHE / "gopath"), "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod",
+            "GOCACHE": str(CACHE / "gocache"), "CGO_ENABLED": "0", "GOENV": "off"}
+        for module in modules:
+            subprocess.run([toolchain / "bin/go", "get", module], check=True, cwd=folder, env=environment)
+        subprocess.run([toolchain / "bin/go", "build", "-o", "client", "."], check=True, cwd=folder, env=environment)
+    return program

@@ -1,0 +1,131 @@
+"""The TLS server that recorded clients connect to. It keeps the first HTTP/2 bytes of each client."""
+
+import atexit
+import os
+import socket
+import socketserver
+import ssl
+import struct
+import subprocess
+import threading
+import time
+import warnings
+
+# Clients omit server_name for a name without a dot.
+NAME = "www.example.test"
+TIMEOUT = 10  # seconds that a client may be silent
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+# PostgreSQL's SSLRequest: length, and the code 80877103.
+POSTGRES_SSL_REQUEST = struct.pack("!II", 8, 80877103)
+DATA, HEADERS, SETTINGS, PING, GOAWAY, CONTINUATION = 0, 1, 4, 6, 7, 9
+END_STREAM, END_HEADERS, ACK = 1, 4, 1
+
+
+class Server(socketserver.ThreadingTCPServer):
+    """Answers HTTP/1.1 and HTTP/2 requests over every TLS version that this OpenSSL has. UDP sockets of the
+    same port receive QUIC and do not answer: the client's first packets are enough."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, folder):
+        self.certificate, key = folder / "certificate.pem", folder / "key.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", f"/CN={NAME}",
+             "-addext", f"subjectAltName=DNS:{NAME},IP:127.0.0.1", "-keyout", key, "-out", self.certificate],
+            check=True, stderr=subprocess.DEVNULL)
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.context.minimum_version = ssl.TLSVersion.TLSv1
+        self.context.set_ciphers("ALL:@SECLEVEL=0")
+        self.context.load_cert_chain(self.certificate, key)
+        self.context.set_alpn_protocols(["h2", "http/1.1"])
+        # What HTTP/2 clients sent up to their first request, one item for each connection.
+        self.http2_starts = []
+        super().__init__(("127.0.0.1", 0), Connection)
+        self.port = self.server_address[1]
+        self.quic = [socket.socket(family, socket.SOCK_DGRAM) for family in (socket.AF_INET, socket.AF_INET6)]
+        for udp, address in zip(self.quic, ["127.0.0.1", "::1"]):
+            udp.bind((address, self.port))
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, request, client_address):
+        pass
+
+
+class Sshd:
+    """OpenSSH's server, to which nobody can log in."""
+
+    def __init__(self, folder):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        os.makedirs("/run/sshd", exist_ok=True)
+        subprocess.run(["ssh-keygen", "-q", "-t", "rsa", "-N", "", "-f", folder / "host_key"], check=True)
+        (folder / "sshd_config").write_text(
+            f"ListenAddress 127.0.0.1:{self.port}\nHostKey {folder}/host_key\nPidFile none\nMaxStartups 100\n")
+        self.process = subprocess.Popen(["/usr/sbin/sshd", "-D", "-f", folder / "sshd_config"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        atexit.register(self.process.terminate)
+        while socket.socket().connect_ex(("127.0.0.1", self.port)):
+            time.sleep(0.1)
+
+
+class Connection(socketserver.BaseRequestHandler):
+    def handle(self):
+        self.request.settimeout(TIMEOUT)
+        if self.request.recv(8, socket.MSG_PEEK) == POSTGRES_SSL_REQUEST:
+            self.request.recv(8)
+            self.request.sendall(b"S")
+        try:
+            stream = self.server.context.wrap_socket(self.request, server_side=True)
+        except (OSError, ssl.SSLError):
+            return
+        with stream:
+            if stream.selected_alpn_protocol() == "h2":
+                self.answer_http2(stream)
+            else:
+                answer_http1(stream)
+
+    def answer_http2(self, stream):
+        received = stream.recv(65536)
+        stream.sendall(frame(SETTINGS, 0, 0))
+        while (request := first_request(received)) is None:
+            more = stream.recv(65536)
+            if not more:
+                return
+            received += more
+        end, identifier = request
+        self.server.http2_starts.append(received[:end])
+        # 0x88 is ":status: 200" in HPACK's static table (RFC 7541, Appendix A).
+        answer = frame(SETTINGS, ACK, 0) + frame(HEADERS, END_HEADERS, identifier, b"\x88")
+        stream.sendall(answer + frame(DATA, END_STREAM, identifier, b"ok\n"))
+        stream.recv(65536)
+        stream.sendall(frame(GOAWAY, 0, 0, struct.pack("!II", identifier, 0)))
+
+
+def answer_http1(stream):
+    head = b""
+    while b"\r\n\r\n" not in head:
+        more = stream.recv(65536)
+        if not more:
+            return
+        head += more
+    stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nok\n")
+
+
+def frame(kind, flags, stream, payload=b""):
+    """An HTTP/2 frame (RFC 9113, section 4.1)."""
+    return struct.pack("!I", len(payload))[1:] + struct.pack("!BBI", kind, flags, stream) + payload
+
+
+def first_request(data):
+    """The end of the first complete field block and its stream, or None."""
+    at = len(PREFACE)
+    while at + 9 <= len(data):
+        length = int.from_bytes(data[at : at + 3], "big")
+        kind, flags, stream = struct.unpack("!BBI", data[at + 3 : at + 9])
+        at += 9 + length
+        if at <= len(data) and kind in (HEADERS, CONTINUATION) and flags & END_HEADERS:
+            return at, stream
+    return None

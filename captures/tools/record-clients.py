@@ -1,0 +1,203 @@
+#!/usr/bin/python3
+"""Records the TLS and HTTP/2 fingerprints of real programs in many versions, as rows of the client database.
+
+    captures/tools/record-clients.py [--out FOLDER] GROUP...   record these groups
+    captures/tools/record-clients.py --list                    list the groups
+
+Each client connects to a server of this script on 127.0.0.1, and tcpdump records the connection. The fingerprints are
+those of `huginn-net pcap`, which the script builds. The server's name is in /etc/hosts while the script runs. A group writes FOLDER/GROUP.tsv (default: huginn-net-db/clients),
+with one row for each distinct fingerprint of each client, and FOLDER/GROUP-http2.tsv, if its clients spoke HTTP/2.
+docs/clients.md describes the columns. Clients come from package registries and go to ~/.cache/huginn-net-clients. Needs
+root for tcpdump and apt-get.
+"""
+
+import argparse
+import atexit
+import datetime
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.append(str(HERE / "clients"))
+
+from groups import GROUPS  # noqa: E402
+from registries import CACHE  # noqa: E402
+from server import NAME, Server, Sshd  # noqa: E402
+
+PROGRAM = ["library", "library_version", "application", "application_version", "imitates", "own_settings", "evidence", "date"]
+SSH = ["hassh", *PROGRAM]
+TLS = ["ja4_s1", "ja4", "ja3_hash", *PROGRAM, "ja4_s1r"]
+HTTP2 = ["akamai_hash", *PROGRAM, "akamai"]
+
+
+class Recorder:
+    """Runs clients and returns the events of their connections."""
+
+    def __init__(self, huginn_net):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.server, self.sshd = Server(self.folder), None
+        self.huginn_net = huginn_net
+
+    def record(self, client):
+        """Returns the `tls_client` events with distinct JA4_s1 or the `ssh_client` events with distinct HASSH, and the
+        `http_request` events with distinct Akamai fingerprints."""
+        protocol, fingerprint = ("ssh", "hassh") if client.protocol == "ssh" else ("tls", "ja4_s1")
+        if protocol == "ssh" and not self.sshd:
+            self.sshd = Sshd(self.folder)
+        server = self.sshd if protocol == "ssh" else self.server
+        capture = self.folder / "capture.pcap"
+        dump = subprocess.Popen(
+            ["tcpdump", "-Z", "root", "-i", "lo", "-U", "--immediate-mode", "-s", "0", "-w", capture,
+             f"port {server.port}"],
+            stderr=subprocess.PIPE, text=True)
+        # tcpdump announces on its standard error that it listens.
+        while "listening on" not in (line := dump.stderr.readline()):
+            if not line:
+                sys.exit("tcpdump does not start")
+        self.server.http2_starts.clear()
+        status = run_client(client, server, self.folder)
+        time.sleep(0.3)
+        dump.send_signal(signal.SIGINT)
+        dump.wait()
+        events = [event for event in self.events(protocol, capture) if event["event"] == f"{protocol}_client"]
+        hellos = {event[fingerprint]: event for event in reversed(events) if event[fingerprint]}
+        if not hellos:
+            print(f"no hello ({status}): {client.evidence}", file=sys.stderr)
+        return list(reversed(hellos.values())), self.akamai()
+
+    def events(self, protocol, capture):
+        command = [self.huginn_net, "pcap", "--format", "json", "--protocols", protocol, capture]
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        return [json.loads(line) for line in output.splitlines()]
+
+    def akamai(self):
+        """The requests of the HTTP/2 connections, from their decrypted bytes in a capture of plain TCP."""
+        capture = self.folder / "http2.pcap"
+        found = {}
+        for data in list(self.server.http2_starts):
+            write_connection(capture, data)
+            for event in self.events("http", capture):
+                if event["event"] == "http_request":
+                    found[event["akamai"]] = event
+        return list(found.values())
+
+
+def write_connection(path, data):
+    """Writes a capture of a TCP connection in which the client sends this data."""
+    client, server, segments = 50000, 80, []
+    position = 1000
+    segments.append((position, 0x02, b""))
+    position += 1
+    for start in range(0, len(data), 1400):
+        segments.append((position, 0x18, data[start : start + 1400]))
+        position += len(data[start : start + 1400])
+    with open(path, "wb") as out:
+        # A pcap header with link type RAW (101).
+        out.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101))
+        for number, flags, payload in segments:
+            tcp = struct.pack("!HHIIBBHHH", client, server, number, 1, 0x50, flags, 65535, 0, 0) + payload
+            ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp), 0, 0, 64, 6, 0, b"\x7f\0\0\1", b"\x7f\0\0\1")
+            out.write(struct.pack("<IIII", 0, 0, len(ip) + len(tcp), len(ip) + len(tcp)) + ip + tcp)
+
+
+def run_client(client, server, folder):
+    names = {"URL": f"https://{NAME}:{server.port}/", "PORT": server.port, "HOST": NAME, "CERTIFICATE": getattr(server, "certificate", "")}
+
+    def replace(text):
+        for name, value in names.items():
+            text = str(text).replace(f"@{name}@", str(value))
+        return text
+
+    environment = os.environ | {name: replace(value) for name, value in client.environment.items()}
+    command = list(map(replace, client.command))
+    if not shutil.which(command[0]):
+        return f"no program {command[0]}"
+    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace", cwd=folder,
+                               start_new_session=True)
+    try:
+        _, errors = process.communicate(timeout=client.timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return "killed after its time"
+    if process.returncode:
+        print(f"{client.evidence}: exit status {process.returncode}: {errors.strip().splitlines()[-1:]}", file=sys.stderr)
+    return f"exit status {process.returncode}"
+
+
+def user_agent_version(requests):
+    """The version in the User-Agent of Chromium."""
+    for request in requests:
+        found = re.search(r"Chrome/([0-9.]+)", request["user_agent"] or "")
+        if found:
+            return found[1]
+    return ""
+
+
+def add_host(name):
+    """Lets a name resolve to 127.0.0.1 until the script ends."""
+    hosts = pathlib.Path("/etc/hosts")
+    before = hosts.read_text()
+    if name not in before:
+        atexit.register(hosts.write_text, before)
+        hosts.write_text(f"{before.rstrip()}\n127.0.0.1 {name}\n")
+
+
+def build_huginn_net():
+    subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "huginn-net-cli"], cwd=ROOT, check=True)
+    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    return target / "release" / "huginn-net"
+
+
+def write_table(path, columns, rows):
+    lines = dict.fromkeys("\t".join(row[column] for column in columns) for row in rows)
+    path.write_text("\n".join(["\t".join(columns), *lines]) + "\n")
+    print(f"{path.name}: {len(lines)} rows")
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("groups", metavar="GROUP", nargs="*", choices=[[], *GROUPS])
+    arguments.add_argument("--out", type=pathlib.Path, default=ROOT / "huginn-net-db" / "clients")
+    arguments.add_argument("--huginn-net", type=pathlib.Path, help="the program; built if not given")
+    arguments.add_argument("--list", action="store_true")
+    options = arguments.parse_args()
+    if options.list:
+        for name, group in GROUPS.items():
+            print(f"{name:12} {group.__doc__}")
+        return
+    options.out.mkdir(parents=True, exist_ok=True)
+    CACHE.mkdir(parents=True, exist_ok=True)
+    add_host(NAME)
+    recorder = Recorder(options.huginn_net or build_huginn_net())
+    today = datetime.date.today().isoformat()
+    for group in options.groups:
+        # The version of each program: a visit over QUIC shows no User-Agent.
+        tls, http2, versions = [], [], {}
+        for client in GROUPS[group]():
+            hellos, requests = recorder.record(client)
+            program = {name: getattr(client, name) for name in PROGRAM if name != "date"} | {"date": today}
+            program["own_settings"] = "yes" if client.own_settings else ""
+            version = client.application_version or user_agent_version(requests)
+            program["application_version"] = version or versions.get(client.evidence, "")
+            versions[client.evidence] = program["application_version"]
+            tls += [event | program for event in hellos]
+            http2 += [event | program for event in requests]
+        write_table(options.out / f"{group}.tsv", SSH if group == "ssh" else TLS, tls)
+        if http2:
+            write_table(options.out / f"{group}-http2.tsv", HTTP2, http2)
+
+
+if __name__ == "__main__":
+    main()
