@@ -31,6 +31,7 @@ use std::hint::black_box;
 
 use criterion::Throughput;
 use huginn_net_core::{DecodeConfig, Decoder, Event, Timestamp};
+use huginn_net_db::ClientDatabase;
 use huginn_net_tls::{ClientHello, HuginnNetTls, TlsEvent};
 
 use packets::{AT_LEAST, Packets, Repeat, all_captures, is_initial, tcp};
@@ -198,10 +199,19 @@ fn single_hellos(bench: &mut Bench) {
             write!(text, "{}{raw}", raw.ja4()).unwrap();
         }
     });
+    let stable: (&str, Fingerprint) =
+        ("JA4, JA4_s1", |hello, text| write!(text, "{}{}", hello.ja4(), hello.ja4_s1()).unwrap());
+    let named: (&str, Fingerprint) = ("JA4, JA4_s1, software named", |hello, text| {
+        write!(text, "{}{}", hello.ja4(), hello.ja4_s1()).unwrap();
+        if let Some(found) = ClientDatabase::builtin().match_hello(hello) {
+            black_box(&found);
+            text.push('+');
+        }
+    });
     let hash: (&str, Fingerprint) = ("JA3 hash", |hello, text| write!(text, "{}", hello.ja3_hash()).unwrap());
     let mut group = bench.criterion.benchmark_group("hellos");
     group.throughput(Throughput::Elements(hellos.len() as u64));
-    for (name, fingerprint) in FINGERPRINTS.into_iter().chain([six_forms, hash]) {
+    for (name, fingerprint) in FINGERPRINTS.into_iter().chain([six_forms, stable, named, hash]) {
         group.bench_function(format!("parse, {name}"), |b| {
             b.iter(|| {
                 for hello in &hellos {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use huginn_net::core::IpNet;
 
-use crate::commands::explain::ExplainCommand;
+use crate::commands::explain::ExplainArguments;
 use crate::limits::MIN_PARALLEL_LEN;
 #[cfg(unix)]
 use crate::output::{parse_interval, parse_size};
@@ -37,9 +37,8 @@ pub(crate) enum Command {
     /// Inspect a signature database
     #[command(subcommand)]
     Db(DbCommand),
-    /// Explain the fields of a fingerprint
-    #[command(subcommand)]
-    Explain(ExplainCommand),
+    /// Explain a fingerprint and name the software that sends it; with a second JA4, compare the two
+    Explain(ExplainArguments),
 }
 
 #[derive(Args, Debug)]
@@ -67,6 +66,10 @@ pub(crate) struct AnalysisArguments {
     /// Signature database in p0f v3 syntax [default: the built-in one]
     #[arg(long, value_name = "FILE")]
     pub(crate) db: Option<PathBuf>,
+
+    /// Table of clients, instead of the built-in ones of its kind (TLS, HTTP/2, SSH); may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) clients: Vec<PathBuf>,
 
     /// Protocols to fingerprint
     #[arg(long, value_enum, value_delimiter = ',', default_value = "tcp,http,tls,ssh", value_name = "LIST")]
@@ -315,6 +318,41 @@ pub(crate) enum DbCommand {
         #[arg(long, value_name = "FILE")]
         db: Option<PathBuf>,
     },
+    /// Group the fingerprints in captures that have no name, and print lines to paste into a database
+    Learn(LearnArguments),
+}
+
+/// Selects captures and the databases that lack names.
+#[derive(Args, Debug)]
+pub(crate) struct LearnArguments {
+    /// Capture files, or directories: all .pcap, .pcapng and .cap files in them, also .gz and .zst
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Write a small capture of each group to this directory: the packets of one flow up to the fingerprint, with
+    /// addresses replaced. Payloads are not changed: check them before you share a sample
+    #[arg(long, value_name = "DIR")]
+    pub(crate) sample: Option<PathBuf>,
+
+    /// Signature database in p0f v3 syntax [default: the built-in one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) db: Option<PathBuf>,
+
+    /// Table of clients, instead of the built-in ones of its kind (TLS, HTTP/2, SSH); may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) clients: Vec<PathBuf>,
+
+    /// Protocols to learn from
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "tcp,http,tls,ssh", value_name = "LIST")]
+    pub(crate) protocols: Vec<ProtocolArgument>,
+
+    /// Analyse only packets from or to this port; may be repeated
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Vec<u16>,
+
+    /// Analyse only packets from or to this network (CIDR) or address; may be repeated
+    #[arg(long, value_name = "NET", value_parser = parse_net)]
+    pub(crate) net: Vec<IpNet>,
 }
 
 /// Number of worker threads.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use huginn_net::db::ClientTableError;
 use huginn_net::{CaptureError, DatabaseError};
 #[cfg(unix)]
 use huginn_net_live::LiveError;
@@ -25,6 +26,9 @@ pub(crate) enum Failure {
     /// A signature database has a syntax error.
     #[error("{path}: {source}")]
     Database { path: String, source: DatabaseError },
+    /// A table of clients has an invalid line.
+    #[error("{path}: {source}")]
+    Clients { path: String, source: ClientTableError },
     /// A raw signature has a syntax error.
     #[error("signature '{text}': {source}")]
     Signature { text: String, source: huginn_net::tcp::ParseError },
@@ -41,9 +45,15 @@ pub(crate) enum Failure {
     /// The p0f format has no lines for hosts.
     #[error("--summary does not support --format p0f: use --format human or json")]
     NoP0fSummary,
+    /// A second fingerprint that cannot be compared with the first.
+    #[error("only two JA4 fingerprints can be compared")]
+    OnlyJa4Compares,
     /// The output file is also an input file.
     #[error("{path}: input and output are the same file")]
     OverInput { path: String },
+    /// A sample needs a second reading of its capture.
+    #[error("{path}: --sample reads captures twice, and needs a regular file")]
+    SampleOfPipe { path: String },
     /// The output file could not be created.
     #[error("{path}: {source}")]
     Create { path: String, source: io::Error },

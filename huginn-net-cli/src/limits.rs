@@ -14,7 +14,7 @@ pub(crate) const PROGRESS_DELAY: Duration = Duration::from_millis(500);
 /// Maximum number of rows in a table of `--summary`: memory holds the complete table for its layout.
 pub(crate) const MAX_SUMMARY_ROWS: usize = 2000;
 
-// `explain ja4`: bounds of the search for deviations, which tries every variant of one list with every variant of the
+// `explain`: bounds of the search for deviations, which tries every variant of one list with every variant of the
 // other. Clients send shorter lists than these.
 
 /// Maximum number of cipher suites in a search. Their variants are not combined with those of another list, so this
@@ -114,3 +114,52 @@ pub(crate) const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Maximum number of stale directories, left by crashes, that the p0f socket skips. It bounds the time of the start.
 pub(crate) const MAX_STALE_DIRECTORIES: u32 = 1000;
+
+// `db learn`: bounds of its memory, about 150 MiB together, and far more than a person can review.
+
+/// Maximum number of groups of each kind, so that a flood of SYNs leaves room for the others. At the limit, fingerprints of
+/// no group are left out.
+pub(crate) const MAX_LEARNED_GROUPS: usize = 1024;
+
+/// Maximum length of the text that identifies a group, and of a field of its row, in bytes. Longer fingerprints are left
+/// out, longer fields are empty.
+pub(crate) const MAX_GROUP_TEXT_BYTES: usize = 4096;
+
+/// Maximum number of hosts whose other layers are remembered.
+pub(crate) const MAX_LEARNED_HOSTS: usize = 1 << 16;
+
+/// Maximum number of hosts of all groups together.
+pub(crate) const MAX_GROUP_HOSTS: usize = 1 << 18;
+
+/// Maximum number of distinct texts: User-Agents, server names and so on.
+pub(crate) const MAX_LEARNED_TEXTS: usize = 1 << 16;
+
+/// Maximum length of such a text, in bytes; longer ones are cut.
+pub(crate) const MAX_LEARNED_TEXT_BYTES: usize = 200;
+
+/// Maximum number of texts of one kind for each host. At the limit the rarest one is replaced.
+pub(crate) const MAX_TEXTS_PER_HOST: usize = 4;
+
+/// Maximum number of texts of one kind for each group: more than are shown, so that rare ones do not replace frequent ones.
+pub(crate) const MAX_TEXTS_PER_GROUP: usize = 32;
+
+/// Number of texts of one kind that the report shows.
+pub(crate) const SHOWN_TEXTS: usize = 4;
+
+/// Maximum number of headers in a signature, as in the syntax of p0f.
+pub(crate) const MAX_SHAPE_HEADERS: usize = 32;
+
+/// Maximum length of a header value in a signature, in bytes. p0f prints as many.
+pub(crate) const MAX_SHAPE_VALUE_BYTES: usize = 200;
+
+/// Maximum number of packets of a sample. A longer flow gives no sample.
+pub(crate) const MAX_SAMPLE_PACKETS: usize = 1000;
+
+/// Maximum number of samples of one flow: a hostile connection may have a request for each group.
+pub(crate) const MAX_SAMPLES_PER_FLOW: usize = 16;
+
+/// Maximum memory of the packets of all samples of one file, in bytes.
+pub(crate) const MAX_SAMPLE_BYTES: usize = 64 << 20;
+
+/// Evidence lines that `explain` prints for a fingerprint: enough to judge it, and few enough to read.
+pub(crate) const MAX_SHOWN_EVIDENCE: usize = 5;

@@ -22,6 +22,8 @@
 //! ```
 
 mod builtin;
+mod cache_id;
+mod clients;
 mod cover;
 mod database;
 mod error;
@@ -41,6 +43,10 @@ mod tcp_pattern;
 mod tcp_syntax;
 
 pub use builtin::SourceLine;
+pub use clients::{
+    ClientDatabase, ClientMatch, ClientTableError, ClientTableFault, Difference, MatchKind, NearestClient,
+    Software,
+};
 pub use database::{Database, Entry, LinkEntry, Stats};
 pub use error::{DatabaseError, Fault};
 pub use http_match::{HttpMatch, HttpParams};

@@ -3,8 +3,19 @@
 /// Number of TCP matches that each thread caches. The packets of a network repeat few signatures.
 pub(crate) const MATCH_CACHE_ENTRIES: usize = 1024;
 
+/// Structural matches of TLS clients that each thread caches: a site has few clients without a known fingerprint.
+pub(crate) const STRUCTURAL_CACHE_ENTRIES: usize = 256;
+
 /// Largest factor of a window multiple (as in p0f).
 pub(crate) const MAX_WINDOW_FACTOR: u16 = 1_000;
 
 /// Maximum number of headers in each list of a signature (as in p0f).
 pub(crate) const MAX_PATTERN_HEADERS: usize = 32;
+
+/// Cipher suites, and extensions, of a hello that is compared with known fingerprints: real clients offer less than half
+/// as many, and a hostile hello with thousands must not cost a comparison for each known client.
+pub(crate) const MAX_COMPARED_NUMBERS: usize = 256;
+
+/// Differences, in cipher suites and extensions, between a hello and a known fingerprint of the same library. Programs
+/// of one library add or omit a few extensions: ALPN, session tickets, status requests.
+pub(crate) const MAX_LIBRARY_DIFFERENCES: usize = 4;

@@ -24,6 +24,8 @@ pub mod extension_type {
     pub const EARLY_DATA: u16 = 0x002a;
     /// RFC 8446, section 4.2.1.
     pub const SUPPORTED_VERSIONS: u16 = 0x002b;
+    /// cookie (RFC 8446, section 4.2.2).
+    pub const COOKIE: u16 = 0x002c;
     /// Encrypted Client Hello (RFC 9849).
     pub const ENCRYPTED_CLIENT_HELLO: u16 = 0xfe0d;
 }

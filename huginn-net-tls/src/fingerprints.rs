@@ -10,7 +10,7 @@ use crate::ja3::Ja3Frame;
 use crate::ja4::head::alpn;
 use crate::limits::{FINGERPRINT_CACHE_ENTRIES, MAX_CACHE_KEY_LEN, MAX_CACHED_EXTENSIONS};
 use crate::sorted::SortedKinds;
-use crate::{ClientHello, Ja3, Ja4Form, Ja4Raw, is_grease};
+use crate::{ClientFamily, ClientHello, Ja3, Ja4Form, Ja4Raw, is_grease};
 
 /// The cached fingerprints of hellos equivalent to a given one.
 #[derive(Clone, Debug)]
@@ -27,10 +27,11 @@ struct Fingerprints {
     sorted: Computed<Ja4Raw>,
     session_stable: Computed<Ja4Raw>,
     ja3_frame: Computed<Arc<Ja3Frame>>,
-    /// The extension order, without GREASE, that `original` and `ja3` belong to.
+    /// The extension order, without GREASE, that `original`, `ja3` and `family` belong to.
     order: Vec<u16>,
     original: Computed<Ja4Raw>,
     ja3: Computed<Ja3>,
+    family: Computed<Option<ClientFamily>>,
 }
 
 thread_local! {
@@ -53,17 +54,22 @@ impl CachedFingerprints {
         Self { fingerprints, in_order }
     }
 
-    /// The JA4 of the hello that this value belongs to.
-    pub(crate) fn ja4(&self, hello: &ClientHello<'_>, form: Ja4Form) -> Ja4Raw {
+    /// Reads the JA4 of the hello that this value belongs to.
+    pub(crate) fn ja4<T>(
+        &self,
+        hello: &ClientHello<'_>,
+        form: Ja4Form,
+        read: impl FnOnce(&Ja4Raw) -> T,
+    ) -> T {
         let compute = || Ja4Raw::from_hello(hello, form);
-        let Some(cached) = &self.fingerprints else { return compute() };
+        let Some(cached) = &self.fingerprints else { return read(&compute()) };
         match form {
-            Ja4Form::Sorted => cached.sorted.get_or_init(compute).clone(),
-            Ja4Form::SessionStable => cached.session_stable.get_or_init(compute).clone(),
+            Ja4Form::Sorted => read(cached.sorted.get_or_init(compute)),
+            Ja4Form::SessionStable => read(cached.session_stable.get_or_init(compute)),
             Ja4Form::Original => {
                 let original =
                     cached.original.get_or_init(|| compute().reordered(cached.order.iter().copied()));
-                if self.in_order { original.clone() } else { original.reordered(hello.kinds()) }
+                if self.in_order { read(original) } else { read(&original.reordered(hello.kinds())) }
             }
         }
     }
@@ -74,6 +80,17 @@ impl CachedFingerprints {
         let compute =
             || Ja3Frame::ja3(cached.ja3_frame.get_or_init(|| Arc::new(Ja3Frame::from_hello(hello))), hello);
         if self.in_order { cached.ja3.get_or_init(compute).clone() } else { compute() }
+    }
+}
+
+impl CachedFingerprints {
+    /// The family of the hello that this value belongs to.
+    pub(crate) fn family(&self, hello: &ClientHello<'_>) -> Option<ClientFamily> {
+        let compute = || ClientFamily::from_hello(hello);
+        match &self.fingerprints {
+            Some(cached) if self.in_order => *cached.family.get_or_init(compute),
+            _ => compute(),
+        }
     }
 }
 
@@ -93,6 +110,7 @@ impl Fingerprints {
             order: order.to_vec(),
             original: Computed::default(),
             ja3: Computed::default(),
+            family: Computed::default(),
         }
     }
 }

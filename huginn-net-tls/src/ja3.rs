@@ -183,8 +183,15 @@ impl Ja3s {
 }
 
 impl Ja3Hash {
-    fn from_text(text: &[u8]) -> Self {
-        Self(Md5::digest(text).into())
+    /// Hashes the text of a JA3 or JA3S.
+    ///
+    /// ```
+    /// use huginn_net_tls::Ja3Hash;
+    ///
+    /// assert_eq!(Ja3Hash::from_text("771,4865,,,").to_string(), "ea1e247991e541e39bf918cb7cfa5139");
+    /// ```
+    pub fn from_text(text: impl AsRef<[u8]>) -> Self {
+        Self(Md5::digest(text.as_ref()).into())
     }
 }
 

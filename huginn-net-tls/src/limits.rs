@@ -113,6 +113,9 @@ pub(crate) const TYPICAL_EXTENSIONS: usize = 24;
 /// Cipher suites of a ClientHello that are compared without heap memory: more than almost all clients offer.
 pub(crate) const INLINE_CIPHER_SUITES: usize = 128;
 
+/// Extensions of a ClientHello that are compared without heap memory: more than almost all clients offer.
+pub(crate) const INLINE_EXTENSIONS: usize = 32;
+
 /// Numbers that sorting keeps apart without heap memory. Almost all numbers are sorted as bits of words instead.
 pub(crate) const INLINE_UNSORTED_NUMBERS: usize = 16;
 

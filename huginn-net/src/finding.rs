@@ -3,7 +3,9 @@
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
-use huginn_net_db::{Database, Distance, HttpMatch, HttpParams, Label, TcpMatch, TcpParams};
+use huginn_net_db::{
+    ClientDatabase, ClientMatch, Database, Distance, HttpMatch, HttpParams, Label, TcpMatch, TcpParams,
+};
 use huginn_net_http::http2::Akamai;
 use huginn_net_http::{HttpSignature, Request, Response, Role};
 use huginn_net_ssh::SshPeer;
@@ -30,11 +32,11 @@ pub enum Finding {
     /// An HTTP response and its match against the known servers.
     HttpResponse(HttpResponseFinding),
     /// The identification string of an SSH client, and its HASSH.
-    SshClient(SshPeer),
+    SshClient(SshClientFinding),
     /// The identification string of an SSH server, and its HASSHServer.
     SshServer(SshPeer),
     /// The fingerprints of a ClientHello, over TCP, QUIC or DTLS.
-    TlsClient(TlsClient),
+    TlsClient(TlsClientFinding),
     /// The fingerprints of a ServerHello.
     TlsServer(TlsServer),
     /// The uptime of a host, from its TCP timestamps.
@@ -103,6 +105,74 @@ pub struct ChangeFinding {
     pub hits: [u8; 4],
 }
 
+/// The database that names clients: the built-in one unless another is set.
+///
+/// The built-in database is parsed when the first client is named.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Clients(pub(crate) Option<Arc<ClientDatabase>>);
+
+impl Clients {
+    pub(crate) fn get(&self) -> &ClientDatabase {
+        self.0.as_deref().unwrap_or_else(|| ClientDatabase::builtin())
+    }
+}
+
+/// A TLS client, and the database of clients that names it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TlsClientFinding {
+    /// The ClientHello.
+    pub client: TlsClient,
+    clients: Clients,
+}
+
+impl TlsClientFinding {
+    pub(crate) fn new(client: TlsClient, clients: &Clients) -> Self {
+        Self { client, clients: clients.clone() }
+    }
+
+    /// Names the software that sent the hello.
+    pub fn software(&self) -> Option<ClientMatch> {
+        self.clients.get().match_hello(&self.client.hello)
+    }
+}
+
+impl PartialEq for TlsClientFinding {
+    fn eq(&self, other: &Self) -> bool {
+        self.client == other.client
+    }
+}
+
+impl Eq for TlsClientFinding {}
+
+/// An SSH client, and the database of clients that names it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SshClientFinding {
+    /// The identification string and the algorithms.
+    pub peer: SshPeer,
+    clients: Clients,
+}
+
+impl SshClientFinding {
+    pub(crate) fn new(peer: SshPeer, clients: &Clients) -> Self {
+        Self { peer, clients: clients.clone() }
+    }
+
+    /// Names the software by its HASSH.
+    pub fn software(&self) -> Option<ClientMatch> {
+        self.clients.get().match_hassh(self.peer.hassh_algorithms()?.hash().0)
+    }
+}
+
+impl PartialEq for SshClientFinding {
+    fn eq(&self, other: &Self) -> bool {
+        self.peer == other.peer
+    }
+}
+
+impl Eq for SshClientFinding {}
+
 /// An HTTP request and its match in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -113,6 +183,8 @@ pub struct HttpRequestFinding {
     pub exchange: u32,
     /// The Akamai fingerprint of the client; HTTP/2 only.
     pub akamai: Option<Arc<Akamai>>,
+    /// The software with this Akamai fingerprint; HTTP/2 only.
+    pub software: Option<ClientMatch>,
     /// The signature and its match.
     pub verdict: HttpVerdict,
 }

@@ -30,6 +30,7 @@
 #[path = "../../captures/tools/captures.rs"]
 mod captures;
 mod community_id;
+pub mod consistency;
 pub mod finding;
 pub mod hosts;
 pub mod json;
@@ -55,7 +56,7 @@ pub use huginn_net_core::{
 };
 /// The signature database and its matching.
 pub use huginn_net_db as db;
-pub use huginn_net_db::{Database, DatabaseError, Label};
+pub use huginn_net_db::{ClientDatabase, Database, DatabaseError, Label};
 /// HTTP/1 and HTTP/2: requests, responses, signatures.
 pub use huginn_net_http as http;
 /// SSH: identification strings, HASSH and HASSHServer.

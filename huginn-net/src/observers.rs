@@ -6,14 +6,14 @@ use huginn_net_core::{
     Interest, ParserSet, ParserSlot, ParserVisitor, Protocol, Route, Segment, Side, StreamCounters,
     StreamFlow, Tally, TcpHeader, first_sender, tally, without_padding,
 };
-use huginn_net_db::Database;
+use huginn_net_db::{ClientDatabase, Database};
 use huginn_net_http::{HttpCounters, HttpParser};
 use huginn_net_ssh::{SshCounters, SshParser, SshPeers};
 use huginn_net_tcp::{Handshake, TcpEvent, TcpFlow, TcpObserver};
 use huginn_net_tls::{TlsCounters, TlsParser, TlsUdpFlow, TlsUdpObserver};
 
 use crate::Finding;
-use crate::finding::{MtuFinding, TcpFinding};
+use crate::finding::{Clients, MtuFinding, TcpFinding};
 use crate::hosts::{self, HostUpdate, TcpUpdate, Update};
 use crate::hosts::{HostLimits, Hosts};
 use crate::p0f_flow::{P0fFlow, ends_http, is_hidden_from_p0f};
@@ -31,6 +31,7 @@ pub struct Observers {
     ssh: bool,
     counters: ProtocolCounters,
     database: Arc<Database>,
+    clients: Clients,
     scope: Scope,
     hosts: HostLimits,
     profiles: bool,
@@ -57,6 +58,7 @@ impl Observers {
             ssh: true,
             counters: ProtocolCounters::default(),
             database,
+            clients: Clients::default(),
             scope: Scope::default(),
             hosts: HostLimits::default(),
             profiles: false,
@@ -91,6 +93,12 @@ impl Observers {
     #[must_use]
     pub fn scope(self, scope: Scope) -> Self {
         Self { scope, ..self }
+    }
+
+    /// Sets the database that names clients (default: the built-in one).
+    #[must_use]
+    pub fn clients(self, clients: Arc<ClientDatabase>) -> Self {
+        Self { clients: Clients(Some(clients)), ..self }
     }
 
     /// Sets the limits of the host table.
@@ -196,6 +204,7 @@ impl Protocol for Observers {
             tls_udp: TlsUdpObserver::default(),
             counters: ProtocolCounters::default(),
             database: Arc::clone(&self.database),
+            clients: self.clients.clone(),
             ..*self
         }
     }
@@ -359,8 +368,14 @@ impl Observers {
             tls: tls_counters,
             ssh: ssh_counters,
         } = &mut self.counters;
-        let findings =
-            ParserFindings { database: &self.database, scope: self.scope, profiles: self.profiles, systems };
+        let clients = &self.clients;
+        let findings = ParserFindings {
+            database: &self.database,
+            clients,
+            scope: self.scope,
+            profiles: self.profiles,
+            systems,
+        };
         let new_parsers =
             || Parsers { http: ParserSlot::new(http), tls: ParserSlot::new(tls), ssh: ParserSlot::new(ssh) };
         let SshCounters { parser: ssh_counters, peers: peer_counters, .. } = ssh_counters;
@@ -377,12 +392,13 @@ impl Observers {
                     .tls
                     .on_data(input, tls_counters, &mut |side, event| findings.on_tls(side, event, emit));
                 parsers.ssh.on_data(input, ssh_counters, &mut |side, event| {
-                    ssh_peers
-                        .on_event(side, event, peer_counters, &mut |side, event| on_ssh(side, event, emit));
+                    ssh_peers.on_event(side, event, peer_counters, &mut |side, event| {
+                        on_ssh(clients, side, event, emit);
+                    });
                 });
             });
         ssh_peers.on_segment(tcp, payload.len(), sender, peer_counters, &mut |side, event| {
-            on_ssh(side, event, emit);
+            on_ssh(clients, side, event, emit);
         });
         interest
     }
@@ -403,8 +419,8 @@ impl Observers {
             *transport = TransportState::Udp(TlsUdpFlow::default());
         }
         let TransportState::Udp(datagrams) = transport else { return Interest::Done };
-        let Self { tls_udp, counters, database, scope, profiles, .. } = self;
-        let findings = ParserFindings { database, scope: *scope, profiles: *profiles, systems };
+        let Self { tls_udp, counters, database, clients, scope, profiles, .. } = self;
+        let findings = ParserFindings { database, clients, scope: *scope, profiles: *profiles, systems };
         tls_udp.on_datagram(segment.payload, sender, datagrams, &mut counters.tls, &mut |side, event| {
             findings.on_tls(side, event, emit);
         })

@@ -9,7 +9,10 @@ use huginn_net_http::{HttpEvent, HttpRequest, HttpResponse, HttpSignature, Role}
 use huginn_net_ssh::SshEvent;
 use huginn_net_tls::TlsEvent;
 
-use crate::finding::{Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict};
+use crate::finding::{
+    Clients, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, SshClientFinding,
+    TlsClientFinding,
+};
 use crate::hosts::{self, HttpUpdate, TlsUpdate, Update};
 use crate::observers::{FlowOutput, Scope};
 
@@ -21,9 +24,14 @@ pub(crate) struct HandshakeSystem {
 }
 
 /// Converts an SSH event to a finding.
-pub(crate) fn on_ssh(side: Side, event: SshEvent, emit: &mut impl FnMut(Side, FlowOutput)) {
+pub(crate) fn on_ssh(
+    clients: &Clients,
+    side: Side,
+    event: SshEvent,
+    emit: &mut impl FnMut(Side, FlowOutput),
+) {
     let finding = match event {
-        SshEvent::Client(client) => Finding::SshClient(client),
+        SshEvent::Client(client) => Finding::SshClient(SshClientFinding::new(client, clients)),
         SshEvent::Server(server) => Finding::SshServer(server),
         _ => return,
     };
@@ -33,6 +41,7 @@ pub(crate) fn on_ssh(side: Side, event: SshEvent, emit: &mut impl FnMut(Side, Fl
 /// Converts parser events to findings and host updates.
 pub(crate) struct ParserFindings<'a> {
     pub(crate) database: &'a Arc<Database>,
+    pub(crate) clients: &'a Clients,
     pub(crate) scope: Scope,
     pub(crate) profiles: bool,
     pub(crate) systems: &'a [Option<HandshakeSystem>; 2],
@@ -66,7 +75,9 @@ impl ParserFindings<'_> {
         }
         let finding = match event {
             HttpEvent::Request(HttpRequest { request, exchange, akamai, .. }) => {
-                Finding::HttpRequest(HttpRequestFinding { request, exchange, akamai, verdict })
+                let software =
+                    akamai.as_ref().and_then(|akamai| self.clients.get().match_akamai(akamai.hash()));
+                Finding::HttpRequest(HttpRequestFinding { request, exchange, akamai, software, verdict })
             }
             HttpEvent::Response(HttpResponse { response, exchange, .. }) => {
                 Finding::HttpResponse(HttpResponseFinding { response, exchange, verdict })
@@ -91,7 +102,7 @@ impl ParserFindings<'_> {
             TlsEvent::Client(client) => {
                 let tcp = || firm_system(self.systems, Side::Client);
                 let update = self.profiles.then(|| Update::TlsClient(TlsUpdate::new(&client.hello, tcp())));
-                (update, Finding::TlsClient(client))
+                (update, Finding::TlsClient(TlsClientFinding::new(client, self.clients)))
             }
             TlsEvent::Server(server) => {
                 (self.profiles.then_some(Update::TlsServer), Finding::TlsServer(server))

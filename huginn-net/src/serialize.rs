@@ -5,17 +5,17 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use huginn_net_core::{Escaped, serialize_as_text};
-use huginn_net_db::{HttpParams, Label, TcpParams};
+use huginn_net_db::{ClientMatch, HttpParams, Label, TcpParams};
 use huginn_net_http::http2::{Akamai, AkamaiHash};
 use huginn_net_http::{HttpVersion, language};
 use huginn_net_ssh::SshPeer;
 use huginn_net_tcp::{Handshake, Mtu, TcpSignature};
-use huginn_net_tls::{TlsClient, TlsServer};
+use huginn_net_tls::TlsServer;
 use serde::{Serialize, Serializer};
 
 use crate::finding::{
-    ChangeFinding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SystemCheck, TcpFinding,
-    UptimeFinding,
+    ChangeFinding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SshClientFinding,
+    SystemCheck, TcpFinding, TlsClientFinding, UptimeFinding,
 };
 use crate::hosts::Reasons;
 use crate::{CommunityId, Finding};
@@ -43,9 +43,9 @@ impl Serialize for Finding {
             Mtu(&'a MtuFinding),
             HttpRequest(&'a HttpRequestFinding),
             HttpResponse(&'a HttpResponseFinding),
-            TlsClient(&'a TlsClient),
+            TlsClient(&'a TlsClientFinding),
             TlsServer(&'a TlsServer),
-            SshClient(&'a SshPeer),
+            SshClient(&'a SshClientFinding),
             SshServer(&'a SshPeer),
             Uptime(&'a UptimeFinding),
             HostChange(&'a ChangeFinding),
@@ -59,9 +59,9 @@ impl Serialize for Finding {
             Self::Mtu(finding) => Shape::Mtu(finding),
             Self::HttpRequest(finding) => Shape::HttpRequest(finding),
             Self::HttpResponse(finding) => Shape::HttpResponse(finding),
-            Self::TlsClient(client) => Shape::TlsClient(client),
+            Self::TlsClient(finding) => Shape::TlsClient(finding),
             Self::TlsServer(server) => Shape::TlsServer(server),
-            Self::SshClient(peer) => Shape::SshClient(peer),
+            Self::SshClient(finding) => Shape::SshClient(finding),
             Self::SshServer(peer) => Shape::SshServer(peer),
             Self::Uptime(finding) => Shape::Uptime(finding),
             Self::HostChange(finding) => Shape::HostChange(finding),
@@ -86,6 +86,28 @@ impl Serialize for TcpFinding {
         Shape { sig, label: self.label(), fuzzy: params.fuzzy, distance: distance.hops, params }
             .serialize(serializer)
     }
+}
+
+/// The fields of the [client](huginn_net_tls::TlsClient), and `software`.
+impl Serialize for TlsClientFinding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        WithSoftware { fingerprints: &self.client, software: self.software() }.serialize(serializer)
+    }
+}
+
+/// The fields of the [peer](SshPeer), and `software`.
+impl Serialize for SshClientFinding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        WithSoftware { fingerprints: &self.peer, software: self.software() }.serialize(serializer)
+    }
+}
+
+/// Fingerprints, and the software that they name.
+#[derive(Serialize)]
+struct WithSoftware<'a, T> {
+    #[serde(flatten)]
+    fingerprints: &'a T,
+    software: Option<ClientMatch>,
 }
 
 /// `mtu` (bytes) and `link`.
@@ -138,8 +160,10 @@ impl Serialize for HttpRequestFinding {
             akamai: Option<&'a Akamai>,
             #[serde(skip_serializing_if = "Option::is_none")]
             akamai_hash: Option<AkamaiHash>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            software: Option<Option<&'a ClientMatch>>,
         }
-        let Self { request, exchange, akamai, verdict } = self;
+        let Self { request, exchange, akamai, software, verdict } = self;
         let akamai = akamai.as_deref();
         Shape {
             version: request.version(),
@@ -152,6 +176,7 @@ impl Serialize for HttpRequestFinding {
             verdict,
             akamai,
             akamai_hash: akamai.map(Akamai::hash),
+            software: akamai.map(|_| software.as_ref()),
         }
         .serialize(serializer)
     }

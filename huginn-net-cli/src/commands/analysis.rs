@@ -1,5 +1,6 @@
 //! Builds analyzers from the command line.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use huginn_net::core::{DecodeConfig, FlowLimits};
@@ -7,7 +8,7 @@ use huginn_net::hosts::HostLimits;
 use huginn_net::{Builder, Filter, HuginnNet, Observers, Scope};
 
 use crate::args::{AnalysisArguments, Format, ProtocolArgument};
-use crate::commands::database;
+use crate::commands::{clients, database};
 use crate::failure::Failure;
 
 /// Builds an analyzer from the arguments, except the filter expression. `input_len` is in bytes, `None` if unknown.
@@ -31,6 +32,10 @@ pub(crate) fn builder(
         .tls(args.protocols.contains(&ProtocolArgument::Tls) && !p0f)
         .ssh(args.protocols.contains(&ProtocolArgument::Ssh) && !p0f)
         .scope(if p0f { Scope::P0f } else { Scope::Full });
+    let observers = match &*args.clients {
+        [] => observers,
+        paths => observers.clients(Arc::new(clients(paths)?)),
+    };
     Ok(HuginnNet::builder_with(observers)
         .decode(DecodeConfig { verify_checksums: args.checksums, ..DecodeConfig::default() })
         .flow_limits(FlowLimits { syn_lifetime, ..FlowLimits::default() })

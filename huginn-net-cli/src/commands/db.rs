@@ -10,7 +10,7 @@ use huginn_net::db::DatabaseError;
 use huginn_net::tcp::{Handshake, TcpSignature};
 
 use crate::args::DbCommand;
-use crate::commands::database;
+use crate::commands::{database, learn};
 use crate::failure::{self, FAILED, Failure};
 
 pub(crate) fn run(command: DbCommand) -> Result<ExitCode, Failure> {
@@ -18,6 +18,7 @@ pub(crate) fn run(command: DbCommand) -> Result<ExitCode, Failure> {
         DbCommand::Stats { file } => stats(&*database(file.as_deref())?),
         DbCommand::Lint { files } => lint(&files),
         DbCommand::Match { signature, response, db } => look_up(&signature, response, db.as_deref()),
+        DbCommand::Learn(args) => learn::run(args),
     }
 }
 

@@ -96,7 +96,7 @@ fn refuse_own_input(args: &PcapArguments) -> Result<(), Failure> {
 }
 
 /// Formats a path with control characters escaped.
-fn name_of(path: &Path) -> String {
+pub(super) fn name_of(path: &Path) -> String {
     format!("{:#}", Escaped(path.as_os_str().as_encoded_bytes()))
 }
 
@@ -128,7 +128,7 @@ fn longest_file(files: &[PathBuf]) -> Option<u64> {
 }
 
 /// Opens a capture file, or standard input.
-fn open(path: &Path) -> Result<CaptureReader, CaptureError> {
+pub(super) fn open(path: &Path) -> Result<CaptureReader, CaptureError> {
     if path == Path::new("-") {
         return CaptureReader::from_reader("standard input", io::stdin());
     }

@@ -79,8 +79,9 @@ impl Human {
             }
             Finding::HttpRequest(finding) => self.http_request(out, finding),
             Finding::HttpResponse(finding) => self.http_response(out, finding),
-            Finding::SshClient(peer) | Finding::SshServer(peer) => self.ssh(out, peer),
-            Finding::TlsClient(client) => self.tls_client(out, client),
+            Finding::SshClient(finding) => self.ssh(out, &finding.peer),
+            Finding::SshServer(peer) => self.ssh(out, peer),
+            Finding::TlsClient(finding) => self.tls_client(out, &finding.client),
             Finding::TlsServer(server) => self.tls_server(out, server),
             Finding::Uptime(finding) => self.uptime(out, finding),
             Finding::HostChange(finding) | Finding::IpSharing(finding) => {

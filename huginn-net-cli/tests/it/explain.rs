@@ -17,10 +17,10 @@ fn raw() -> String {
 }
 
 fn explain(values: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_huginn-net")).args(["explain", "ja4"]).args(values).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_huginn-net")).arg("explain").args(values).output().unwrap()
 }
 
-/// Returns the standard output of `explain ja4`, which must succeed.
+/// Returns the standard output of `explain`, which must succeed.
 fn explanation(values: &[&str]) -> String {
     let output = explain(values);
     assert!(output.status.success(), "{values:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -272,4 +272,84 @@ fn long_lists_are_compared_within_time_limit() {
         );
         assert!(text.contains("do not give e5627efa2ab1"), "{text}");
     }
+}
+
+/// Writes a table with one client and returns its path.
+fn table(name: &str, columns: &str, row: &str) -> String {
+    let path = format!("{}/explain-{name}.tsv", env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(&path, format!("{columns}\tlibrary\tapplication\town_settings\tevidence\tdate\n{row}\tLib\tApp\tyes\tPackage 1.0\t2026-01-02\n"))
+        .unwrap();
+    path
+}
+
+const NAMED: [&str; 3] = ["software      App", "candidates    App", "evidence      Package 1.0 (2026-01-02)"];
+
+#[test]
+fn names_software_of_every_kind() {
+    let ja4_s1 = "t13d0102h2_a1b2c3d4e5f6_0a0b0c0d0e0f";
+    let tls = table(
+        "tls",
+        "ja4_s1\tja4\tja3_hash",
+        &format!("{ja4_s1}\tt13d0103h2_a1b2c3d4e5f6_111111111111\t3c9c0f5a6f2b8e7d4c1b0a9f8e7d6c5b"),
+    );
+    let http2 = table("http2", "akamai_hash", "fd07c74c4990fc43ef9f4b3277cf3cf2");
+    let ssh = table("ssh", "hassh", "16574631849ea8d13c926c9905839928");
+    for (fingerprint, table, kind) in [
+        (ja4_s1, &tls, "match         stable"),
+        ("t13d0103h2_a1b2c3d4e5f6_111111111111", &tls, "match         exact"),
+        ("3C9C0F5A6F2B8E7D4C1B0A9F8E7D6C5B", &tls, "JA3, the MD5 of a ClientHello"),
+        ("3:100;4:33554432;2:0|33488897|0|m,p,s,a", &http2, "Akamai's fingerprint of an HTTP/2 client"),
+        ("fd07c74c4990fc43ef9f4b3277cf3cf2", &http2, "Akamai's fingerprint of an HTTP/2 client, as MD5"),
+        ("16574631849ea8d13c926c9905839928", &ssh, "HASSH, the MD5 of an SSH client's algorithms"),
+    ] {
+        let text = explanation(&[fingerprint, "--clients", table]);
+        assert_has_lines(&text, &NAMED);
+        assert_has_lines(&text, &[kind]);
+    }
+}
+
+#[test]
+fn unknown_lists_name_nearest_client() {
+    let table = table(
+        "near",
+        "ja4_s1\tja4_s1r",
+        "t13d0102h2_0f2cb44170f4_59388c796b42\tt13d0102h2_1301_000a,002b_0403",
+    );
+    let text = explanation(&["t13d0103h2_1301_000a,0016,0023_0403", "--clients", &table]);
+    assert_has_lines(
+        &text,
+        &["software      unknown", "difference    with extensions 0016; without extensions 002b"],
+    );
+    assert!(text.contains("\nnearest       t13d0102h2_0f2cb44170f4_"), "{text}");
+    assert!(text.contains(": App\n"), "{text}");
+}
+
+#[test]
+fn explains_ja3_text_and_p0f_signature() {
+    let ja3 = explanation(&["771,4865-4866,0-23,29,0"]);
+    assert_has_lines(
+        &ja3,
+        &["JA3 of a ClientHello", "ja3_hash      27a5061c22108817120d1d3870cba0e0", "software      unknown"],
+    );
+    let ja3s = explanation(&["771,4865,0"]);
+    assert_has_lines(&ja3s, &["ja3s_hash     44b9d4c934b5bf459d93b02cd6f3336f"]);
+    let tcp = explanation(&["4:64:0:1460:mss*44,7:mss,sok,ts,nop,ws:df,id+:0"]);
+    assert!(tcp.contains("as SYN        Linux "), "{tcp}");
+}
+
+#[test]
+fn rejects_text_of_no_kind() {
+    for (value, reason) in [
+        ("nonsense", "neither JA4, JA3, JA3S"),
+        ("1:2:3", "no p0f signature of TCP: 3 fields"),
+        ("771,4865", "neither JA4"),
+        ("16574631849ea8d13c926c990583992g", "neither JA4"),
+    ] {
+        let output = explain(&[value]);
+        assert_eq!(output.status.code(), Some(2), "{value}");
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(errors.contains(reason), "{value}: {errors}");
+    }
+    let output = explain(&["771,4865,0", "t13d0103h2_a1b2c3d4e5f6_111111111111"]);
+    assert_eq!(output.status.code(), Some(2));
 }

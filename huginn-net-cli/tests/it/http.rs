@@ -59,9 +59,9 @@ fn json_of_http2_has_akamai_fingerprint() {
     assert!(
         request.contains(r#""version":"2","exchange":1,"method":"GET","host":"192.0.2.2:8080","path":"/""#)
     );
-    assert!(request.ends_with(
-        r#""akamai":"3:100;4:33554432;2:0|33488897|0|m,p,s,a","akamai_hash":"fd07c74c4990fc43ef9f4b3277cf3cf2"}"#
-    ));
+    let akamai = r#""akamai":"3:100;4:33554432;2:0|33488897|0|m,p,s,a","akamai_hash":"fd07c74c4990fc43ef9f4b3277cf3cf2""#;
+    let (_, software) = request.split_once(akamai).unwrap();
+    assert!(software.contains(r#""application":"libcurl""#), "{software}");
 }
 
 #[test]

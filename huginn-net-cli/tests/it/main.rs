@@ -14,6 +14,7 @@ mod explain;
 mod http;
 #[cfg(target_os = "linux")]
 mod interfaces;
+mod learn;
 #[cfg(target_os = "linux")]
 mod live;
 mod long_capture;

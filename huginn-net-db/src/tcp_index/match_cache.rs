@@ -2,36 +2,28 @@
 
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use huginn_net_tcp::{IpVersion, TcpSignature, WindowMultiple};
 use huginn_net_wire::SeenCache;
 
 use super::{Found, Key};
+use crate::cache_id::CacheId;
 use crate::limits::MATCH_CACHE_ENTRIES;
 
-/// The number that identifies an index in the caches of all threads. Another index, or the same one after a change, has
-/// another number.
-#[derive(Clone, Debug)]
-pub(super) struct MatchCache(u64);
+/// The cached matches of an index. An index that changes needs another one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MatchCache(CacheId);
 
 /// Everything that a match depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MatchKey {
-    index: u64,
+    index: CacheId,
     key: Key,
     packet: u128,
 }
 
 thread_local! {
     static MATCHES: RefCell<SeenCache<MatchKey, Found>> = RefCell::new(SeenCache::new(MATCH_CACHE_ENTRIES));
-}
-
-impl Default for MatchCache {
-    fn default() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        Self(NEXT.fetch_add(1, Ordering::Relaxed))
-    }
 }
 
 impl MatchCache {
@@ -44,7 +36,7 @@ impl MatchCache {
 }
 
 impl MatchKey {
-    fn new(index: u64, key: Key, signature: &TcpSignature) -> Self {
+    fn new(index: CacheId, key: Key, signature: &TcpSignature) -> Self {
         let TcpSignature { version, ttl, mss, window, scale, has_payload, quirks, .. } = *signature;
         let (unit, factor) = match signature.window_multiple {
             None => (0, 0),

@@ -1,6 +1,7 @@
 //! Integration tests of `huginn-net-db`.
 
 mod builtin;
+mod clients;
 mod lint;
 mod matching;
 mod matching_http;

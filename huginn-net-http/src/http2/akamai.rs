@@ -45,6 +45,13 @@ pub struct Akamai {
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AkamaiHash(pub [u8; 16]);
 
+impl AkamaiHash {
+    /// Hashes the text of an [`Akamai`] fingerprint.
+    pub fn from_text(text: &str) -> Self {
+        Self(Md5::digest(text).into())
+    }
+}
+
 impl Akamai {
     /// Computes the fingerprint from the first bytes of a client. `None` if the field block of the first request is
     /// incomplete. The frames up to the end of that block are consumed.
@@ -181,7 +188,7 @@ impl AkamaiBuilder {
             pseudo_headers,
             hash: AkamaiHash::default(),
         };
-        akamai.hash = AkamaiHash(Md5::digest(akamai.to_string()).into());
+        akamai.hash = AkamaiHash::from_text(&akamai.to_string());
         akamai
     }
 }

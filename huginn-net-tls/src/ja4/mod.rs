@@ -50,17 +50,17 @@ const fn changes_on_resumption(extension: u16) -> bool {
 impl ClientHello<'_> {
     /// The JA4.
     pub fn ja4(&self) -> Ja4 {
-        self.ja4_raw(Ja4Form::Sorted).ja4()
+        self.cached().ja4(self, Ja4Form::Sorted, Ja4Raw::ja4)
     }
 
     /// The JA4 in wire order: `ja4_o`.
     pub fn ja4_o(&self) -> Ja4 {
-        self.ja4_raw(Ja4Form::Original).ja4()
+        self.cached().ja4(self, Ja4Form::Original, Ja4Raw::ja4)
     }
 
     /// The JA4 without resumption-dependent extensions: `ja4_s1`.
     pub fn ja4_s1(&self) -> Ja4 {
-        self.ja4_raw(Ja4Form::SessionStable).ja4()
+        self.cached().ja4(self, Ja4Form::SessionStable, Ja4Raw::ja4)
     }
 
     /// The JA4 with complete lists: `ja4_r`.
@@ -82,6 +82,6 @@ impl ClientHello<'_> {
 
     /// The JA4 with complete lists, in any form.
     pub fn ja4_raw(&self, form: Ja4Form) -> Ja4Raw {
-        self.cached().ja4(self, form)
+        self.cached().ja4(self, form, Ja4Raw::clone)
     }
 }

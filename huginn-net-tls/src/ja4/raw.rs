@@ -131,6 +131,26 @@ impl Ja4Raw {
         Self::new(self.head(), &cipher_suites, &extensions, self.signature_algorithms())
     }
 
+    /// Converts any form to the form that resumption does not change: `ja4_r` or `ja4_ro` to `ja4_s1r`.
+    ///
+    /// ```
+    /// use huginn_net_tls::Ja4Raw;
+    ///
+    /// let raw: Ja4Raw = "t13d0103h2_1301_0023,002b_0403".parse()?;
+    /// assert_eq!(raw.session_stable().to_string(), "t13d0102h2_1301_002b_0403");
+    /// # Ok::<(), huginn_net_tls::Ja4ParseError>(())
+    /// ```
+    #[must_use]
+    pub fn session_stable(self) -> Self {
+        let sorted = self.sorted();
+        let mut extensions = Numbers::from(sorted.extensions());
+        extensions.retain(|kind| Ja4Form::SessionStable.counts(*kind));
+        let removed = sorted.extensions().len().saturating_sub(extensions.len());
+        let count = usize::from(sorted.head().extension_count()).saturating_sub(removed);
+        let head = sorted.head().with_counts(usize::from(sorted.head().cipher_count()), count);
+        Self::new(head, sorted.cipher_suites(), &extensions, sorted.signature_algorithms())
+    }
+
     /// JA4_a.
     pub fn head(&self) -> Ja4Head {
         self.0.ja4.head()

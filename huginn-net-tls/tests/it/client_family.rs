@@ -1,4 +1,4 @@
-//! Client families of the hellos in `captures/`: two browsers have a family, other programs have none.
+//! Client families of the hellos in `captures/`.
 #![allow(clippy::arithmetic_side_effects, clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
@@ -36,27 +36,31 @@ fn extensions_identify_browsers() {
 }
 
 #[test]
-fn other_programs_have_no_family() {
-    for capture in [
-        "tls-curl.pcap",
-        "tls-gnutls.pcap",
-        "tls-openssl.pcap",
-        "tls-python.pcap",
-        "tls-java.pcap",
-        "tls-node.pcap",
-        "tls-go.pcap",
-        "tls-rustls.pcap",
-        "tls-resumption.pcap",
-        "tls-openvpn.pcap",
-        "quic-go.pcap",
-        "quic-aioquic.pcap",
-        "dtls-openssl.pcap",
-        "dtls-gnutls.pcap",
-        "starttls-mysql.pcap",
-        "starttls-postgres.pcap",
+fn extension_order_identifies_library() {
+    for (capture, family) in [
+        ("tls-curl.pcap", "OpenSSL"),
+        ("tls-python.pcap", "OpenSSL"),
+        ("tls-node.pcap", "OpenSSL"),
+        ("tls-resumption.pcap", "OpenSSL"),
+        ("tls-openvpn.pcap", "OpenSSL"),
+        ("starttls-postgres.pcap", "OpenSSL"),
+        ("tls-gnutls.pcap", "GnuTLS"),
+        ("dtls-gnutls.pcap", "GnuTLS"),
+        ("tls-java.pcap", "JSSE"),
+        ("tls-go.pcap", "Go crypto/tls"),
+        ("quic-go.pcap", "Go crypto/tls"),
+        ("tls-rustls.pcap", "rustls"),
     ] {
         let found = families(capture);
         let names: Vec<Option<&str>> = found.keys().map(Option::as_deref).collect();
-        assert_eq!(names, [None], "{capture}");
+        assert_eq!(names, [Some(family)], "{capture}");
+    }
+}
+
+#[test]
+fn unusual_hellos_have_no_family() {
+    for capture in ["quic-aioquic.pcap", "tls-made-sslv2.pcap", "quic-reserved.pcap"] {
+        let found = families(capture);
+        assert!(found.keys().all(Option::is_none) && !found.is_empty(), "{capture}: {found:?}");
     }
 }

@@ -29,7 +29,7 @@ pub use self::profile::{
     TlsClientSeen,
 };
 pub use self::reasons::Reasons;
-pub(crate) use self::stack::{is_firm, is_middlebox};
+pub(crate) use self::stack::{is_firm, is_middlebox, same_stack};
 pub use self::top_values::{Counted, TopValues};
 pub use self::update::HostUpdate;
 pub(crate) use self::update::{HttpUpdate, TcpUpdate, TlsUpdate, Update, language_of, p0f_language_of};

@@ -10,7 +10,7 @@ const STACKS: [&[&str]; 2] = [&["Linux", "Android"], &[APPLE, "macOS", "iOS", "M
 const APPLE: &str = "macOS or iOS";
 
 /// Whether two systems have the same TCP stack.
-pub(super) fn same_stack(one: &str, other: &str) -> bool {
+pub(crate) fn same_stack(one: &str, other: &str) -> bool {
     one == other || STACKS.iter().any(|stack| stack.contains(&one) && stack.contains(&other))
 }
 

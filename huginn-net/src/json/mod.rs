@@ -7,7 +7,7 @@ mod object;
 use std::fmt;
 use std::str;
 
-use huginn_net_db::Label;
+use huginn_net_db::{ClientMatch, Label};
 use huginn_net_http::language;
 use huginn_net_ssh::SshPeer;
 use huginn_net_tcp::{Clock, Handshake};
@@ -18,7 +18,7 @@ pub use self::host::JsonHost;
 use self::object::Object;
 use crate::finding::{
     ChangeFinding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, TcpFinding,
-    UptimeFinding,
+    TlsClientFinding, UptimeFinding,
 };
 use crate::{Escaped, Event, Finding};
 
@@ -53,8 +53,12 @@ impl JsonEvent<'_> {
             }
             Finding::HttpRequest(finding) => write_request(&mut object, finding),
             Finding::HttpResponse(finding) => write_response(&mut object, finding),
-            Finding::SshClient(peer) | Finding::SshServer(peer) => write_ssh(&mut object, peer),
-            Finding::TlsClient(client) => write_tls_client(&mut object, client),
+            Finding::SshClient(finding) => {
+                write_ssh(&mut object, &finding.peer);
+                write_software(&mut object, finding.software().as_ref());
+            }
+            Finding::SshServer(peer) => write_ssh(&mut object, peer),
+            Finding::TlsClient(finding) => write_tls_client(&mut object, finding),
             Finding::TlsServer(server) => write_tls_server(&mut object, server),
             Finding::Uptime(UptimeFinding { clock }) => {
                 write_clock(&mut object, clock);
@@ -114,7 +118,7 @@ fn write_clock(object: &mut Object<'_>, clock: &Clock) {
 }
 
 fn write_request(object: &mut Object<'_>, finding: &HttpRequestFinding) {
-    let HttpRequestFinding { request, exchange, akamai, verdict } = finding;
+    let HttpRequestFinding { request, exchange, akamai, software, verdict } = finding;
     object.token("version", request.version());
     object.number("exchange", *exchange);
     object.wire("method", request.method());
@@ -127,6 +131,7 @@ fn write_request(object: &mut Object<'_>, finding: &HttpRequestFinding) {
     if let Some(akamai) = akamai {
         object.text("akamai", akamai);
         object.token("akamai_hash", akamai.hash());
+        write_software(object, software.as_ref());
     }
 }
 
@@ -157,8 +162,8 @@ fn write_ssh(object: &mut Object<'_>, peer: &SshPeer) {
     object.or_null("hassh_algorithms", text.as_deref(), Object::wire);
 }
 
-fn write_tls_client(object: &mut Object<'_>, client: &TlsClient) {
-    let TlsClient { hello, retry, .. } = client;
+fn write_tls_client(object: &mut Object<'_>, finding: &TlsClientFinding) {
+    let TlsClient { hello, retry, .. } = &finding.client;
     object.token("transport", hello.transport());
     object.token("version", hello.version());
     object.or_null("sni", hello.server_name(), Object::wire);
@@ -177,6 +182,26 @@ fn write_tls_client(object: &mut Object<'_>, client: &TlsClient) {
     let ja3 = hello.ja3();
     object.plain("ja3", ja3.as_str());
     object.token("ja3_hash", ja3.hash());
+    write_software(object, finding.software().as_ref());
+}
+
+/// `{"library", "application", "versions", "candidates", "match"}`, with `nearest` for a structural match; or null.
+fn write_software(object: &mut Object<'_>, found: Option<&ClientMatch>) {
+    let Some(ClientMatch { software, kind, nearest, .. }) = found else { return object.null("software") };
+    object.object("software", |object| {
+        object.or_null("library", software.library.as_deref(), Object::string);
+        object.or_null("application", software.application.as_deref(), Object::string);
+        object.or_null("versions", software.versions.as_deref(), Object::string);
+        object.texts("candidates", software.candidates.iter().map(|text| Escaped(text.as_bytes())));
+        object.token("match", kind);
+        if let Some(nearest) = nearest {
+            object.object("nearest", |object| {
+                object.token("ja4_s1", nearest.ja4_s1);
+                object.text("name", &nearest.software);
+                object.token("difference", &nearest.difference);
+            });
+        }
+    });
 }
 
 fn write_tls_server(object: &mut Object<'_>, server: &TlsServer) {

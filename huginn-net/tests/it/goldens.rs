@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::captures;
 use huginn_net::core::DecodeConfig;
-use huginn_net::finding::{HttpRequestFinding, HttpResponseFinding};
+use huginn_net::finding::{HttpRequestFinding, HttpResponseFinding, SshClientFinding, TlsClientFinding};
 use huginn_net::http::HttpVersion;
 use huginn_net::p0f::P0fLine;
 use huginn_net::tcp::{TcpSignature, kind};
@@ -122,7 +122,7 @@ fn ja4_equals_definition_over_tshark_fields() {
     for (capture, mut golden) in goldens("ja4") {
         let mut rows: Vec<String> = Vec::new();
         for event in events(&capture) {
-            let Finding::TlsClient(client) = &event.kind else { continue };
+            let Finding::TlsClient(TlsClientFinding { client, .. }) = &event.kind else { continue };
             let (source, hello) = (event.subject_addr(), &client.hello);
             let mut row = vec![source.ip().to_string(), source.port().to_string()];
             for (hashed, raw) in [
@@ -148,7 +148,7 @@ fn ja3_and_ja3s_equal_tshark() {
         let mut rows: Vec<String> = Vec::new();
         for event in events(&capture) {
             let (role, full, hash) = match &event.kind {
-                Finding::TlsClient(client) => {
+                Finding::TlsClient(TlsClientFinding { client, .. }) => {
                     ("client", client.hello.ja3().to_string(), client.hello.ja3_hash().to_string())
                 }
                 Finding::TlsServer(server) => {
@@ -196,7 +196,10 @@ fn ssh_equals_tshark() {
         let mut rows: Vec<String> = Vec::new();
         let mut sides = 0;
         for event in events(&capture) {
-            let (Finding::SshClient(peer) | Finding::SshServer(peer)) = &event.kind else { continue };
+            let (Finding::SshClient(SshClientFinding { peer, .. }) | Finding::SshServer(peer)) = &event.kind
+            else {
+                continue;
+            };
             let source = format!("{}\t{}", event.subject_addr().ip(), event.subject_addr().port());
             let banner = String::from_utf8_lossy(peer.identification.as_bytes());
             rows.push(format!("{source}\tbanner\t{banner}"));

@@ -18,3 +18,4 @@ mod profiles;
 mod public_names;
 #[cfg(feature = "serde")]
 mod serialize;
+mod software;

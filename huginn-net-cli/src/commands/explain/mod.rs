@@ -2,41 +2,102 @@
 
 mod alpn;
 mod compare;
+mod fingerprint;
 mod head;
 mod lists;
 mod search;
+mod software;
 mod value;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Subcommand;
-use huginn_net::tls::{Ja4, Ja4Hash, Ja4Raw, names};
+use clap::Args;
+use huginn_net::http::http2::AkamaiHash;
+use huginn_net::tcp::{Handshake, TcpSignature};
+use huginn_net::tls::{Ja3Hash, Ja4, Ja4Hash, Ja4Raw, names};
+use huginn_net::{ClientDatabase, Database};
 
+use self::fingerprint::Fingerprint;
+use crate::commands;
 use crate::commands::explain::value::{Ja4Form, Value};
 use crate::failure::Failure;
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum ExplainCommand {
-    /// Describe a JA4; with two, list the differences and their possible reasons
-    Ja4 {
-        /// A JA4 with hashes (ja4, ja4_o, ja4_s1) or with its lists (ja4_r, ja4_ro, ja4_s1r)
-        #[arg(value_name = "VALUE")]
-        value: Value,
-        /// A second JA4 to compare with the first
-        #[arg(value_name = "OTHER")]
-        other: Option<Value>,
-    },
+#[derive(Args, Debug)]
+pub(crate) struct ExplainArguments {
+    /// JA4 with hashes (ja4, ja4_o, ja4_s1) or with its lists (ja4_r, ja4_ro, ja4_s1r), JA3 or JA3S, the MD5 of either, HASSH,
+    /// Akamai's fingerprint of HTTP/2 or its MD5, or a p0f signature of a SYN
+    #[arg(value_name = "FINGERPRINT", allow_hyphen_values = true)]
+    fingerprint: Fingerprint,
+
+    /// A second JA4: list the differences and their possible reasons
+    #[arg(value_name = "OTHER")]
+    other: Option<Value>,
+
+    /// Table of clients, instead of the built-in ones of its kind (TLS, HTTP/2, SSH); may be repeated
+    #[arg(long, value_name = "FILE")]
+    clients: Vec<PathBuf>,
 }
 
-pub(crate) fn run(command: ExplainCommand) -> Result<ExitCode, Failure> {
-    let ExplainCommand::Ja4 { value, other } = command;
+pub(crate) fn run(args: ExplainArguments) -> Result<ExitCode, Failure> {
+    let ExplainArguments { fingerprint, other, clients } = args;
     let mut out = io::stdout().lock();
-    match other {
-        None => explain(&mut out, &value)?,
-        Some(other) => compare::write(&mut out, &value, &other)?,
+    let own;
+    let clients = if clients.is_empty() {
+        ClientDatabase::builtin()
+    } else {
+        own = commands::clients(&clients)?;
+        &own
+    };
+    match (fingerprint, other) {
+        (Fingerprint::Ja4(value), None) => {
+            explain(&mut out, &value)?;
+            software::of_ja4(&mut out, &value, clients)?;
+        }
+        (Fingerprint::Ja4(value), Some(other)) => compare::write(&mut out, &value, &other)?,
+        (_, Some(_)) => return Err(Failure::OnlyJa4Compares),
+        (Fingerprint::Ja3(text), None) => {
+            let hash = Ja3Hash::from_text(&text);
+            writeln!(out, "JA3 of a ClientHello")?;
+            writeln!(out, "ja3_hash      {hash}")?;
+            software::of_match(&mut out, clients.match_ja3(hash).as_ref())?;
+        }
+        (Fingerprint::Ja3s(text), None) => {
+            writeln!(out, "JA3S of a ServerHello: it depends on the client, and names no software")?;
+            writeln!(out, "ja3s_hash     {}", Ja3Hash::from_text(text))?;
+        }
+        (Fingerprint::Akamai(text), None) => {
+            let hash = AkamaiHash::from_text(&text);
+            writeln!(out, "Akamai's fingerprint of an HTTP/2 client")?;
+            writeln!(out, "akamai_hash   {hash}")?;
+            software::of_match(&mut out, clients.match_akamai(hash).as_ref())?;
+        }
+        (Fingerprint::Hash(hash), None) => software::of_hash(&mut out, hash, clients)?,
+        (Fingerprint::Tcp(signature), None) => explain_tcp(&mut out, *signature)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the systems that send this signature as SYN or as SYN+ACK.
+fn explain_tcp(out: &mut impl Write, mut signature: TcpSignature) -> io::Result<()> {
+    writeln!(out, "TCP signature of p0f")?;
+    let database = Database::builtin();
+    for (handshake, title) in [(Handshake::Syn, "as SYN"), (Handshake::SynAck, "as SYN+ACK")] {
+        signature.handshake = handshake;
+        let found = match handshake {
+            Handshake::Syn => database.match_syn(&signature),
+            Handshake::SynAck => database.match_syn_ack(&signature),
+        };
+        match found {
+            None => writeln!(out, "{title:<14}unknown")?,
+            Some(found) => {
+                let fuzzy = if found.fuzzy { ", fuzzy" } else { "" };
+                writeln!(out, "{title:<14}{}{fuzzy}, {} hops away", found.label, found.distance)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The truncated SHA-256 of empty input, which some tools use for an empty list.

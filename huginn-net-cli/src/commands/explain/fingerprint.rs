@@ -1,0 +1,72 @@
+//! The kinds of fingerprints that `explain` accepts.
+
+use std::str::FromStr;
+
+use huginn_net::tcp::{ParseError, TcpSignature};
+use huginn_net::tls::Ja4ParseError;
+
+use super::value::Value;
+
+/// A fingerprint as it was typed.
+#[derive(Clone, Debug)]
+pub(crate) enum Fingerprint {
+    /// JA4 in any form.
+    Ja4(Value),
+    /// The text of a JA3.
+    Ja3(String),
+    /// The text of a JA3S.
+    Ja3s(String),
+    /// The text of an Akamai fingerprint of HTTP/2.
+    Akamai(String),
+    /// An MD5: of a JA3, a JA3S, an Akamai fingerprint or SSH algorithms.
+    Hash([u8; 16]),
+    /// A p0f signature of a SYN or SYN+ACK.
+    Tcp(Box<TcpSignature>),
+}
+
+/// Why a text is no fingerprint.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FingerprintError {
+    /// Malformed JA4.
+    #[error("no JA4: {0}")]
+    Ja4(#[from] Ja4ParseError),
+    /// Malformed p0f signature.
+    #[error("no p0f signature of TCP: {0}")]
+    Tcp(#[from] ParseError),
+    /// Unknown kind.
+    #[error("neither JA4, JA3, JA3S, an MD5 of 32 digits, Akamai's fingerprint nor a p0f signature of TCP")]
+    Unknown,
+}
+
+impl FromStr for Fingerprint {
+    type Err = FingerprintError;
+
+    /// Decides by the separators: only JA4 has underscores or begins with a transport, only Akamai's text has bars, only
+    /// p0f's signatures have colons.
+    fn from_str(text: &str) -> Result<Self, FingerprintError> {
+        if text.contains('_') || text.starts_with(['t', 'q']) {
+            return Ok(Self::Ja4(text.parse()?));
+        }
+        if text.matches('|').count() == 3 {
+            return Ok(Self::Akamai(text.to_owned()));
+        }
+        if text.contains(':') {
+            return Ok(Self::Tcp(Box::new(text.parse()?)));
+        }
+        if let Some(hash) = hash(text) {
+            return Ok(Self::Hash(hash));
+        }
+        let is_list = text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b',' | b'-'));
+        match text.matches(',').count() {
+            4 if is_list => Ok(Self::Ja3(text.to_owned())),
+            2 if is_list => Ok(Self::Ja3s(text.to_owned())),
+            _ => Err(FingerprintError::Unknown),
+        }
+    }
+}
+
+/// Parses 32 hexadecimal digits.
+fn hash(text: &str) -> Option<[u8; 16]> {
+    let is_hex = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hex.then(|| u128::from_str_radix(text, 16).ok()).flatten().map(u128::to_be_bytes)
+}

@@ -1,0 +1,83 @@
+//! The software that a fingerprint names.
+
+use std::io::{self, Write};
+
+use huginn_net::db::{ClientDatabase, ClientMatch, NearestClient};
+use huginn_net::http::http2::AkamaiHash;
+use huginn_net::tls::Ja3Hash;
+
+use super::value::{Ja4Form, Value};
+use crate::limits::MAX_SHOWN_EVIDENCE;
+
+/// Writes the software of a JA4 of any form, or the nearest known fingerprint.
+pub(super) fn of_ja4(out: &mut impl Write, value: &Value, clients: &ClientDatabase) -> io::Result<()> {
+    let (found, nearest) = match value.form() {
+        Ja4Form::Hashed(ja4) => (clients.match_ja4(*ja4), None),
+        Ja4Form::Raw(raw) => {
+            let found = clients.match_ja4(raw.clone().session_stable().ja4());
+            let nearest = if found.is_none() { clients.nearest(raw) } else { None };
+            (found, nearest)
+        }
+    };
+    writeln!(out)?;
+    match (found, nearest) {
+        (Some(found), _) => write(out, &found),
+        (None, Some(nearest)) => write_nearest(out, &nearest),
+        (None, None) => writeln!(
+            out,
+            "software      unknown; the lists (ja4_r, ja4_s1r) would show the nearest known client"
+        ),
+    }
+}
+
+/// Writes what an MD5 may be, and the software behind it.
+pub(super) fn of_hash(out: &mut impl Write, hash: [u8; 16], clients: &ClientDatabase) -> io::Result<()> {
+    let kinds = [
+        ("JA3, the MD5 of a ClientHello", clients.match_ja3(Ja3Hash(hash))),
+        ("Akamai's fingerprint of an HTTP/2 client, as MD5", clients.match_akamai(AkamaiHash(hash))),
+        ("HASSH, the MD5 of an SSH client's algorithms", clients.match_hassh(hash)),
+    ];
+    let known: Vec<_> = kinds.iter().filter_map(|(kind, found)| Some((kind, found.as_ref()?))).collect();
+    if known.is_empty() {
+        writeln!(out, "an MD5: JA3, JA3S, HASSH, HASSHServer or Akamai's fingerprint")?;
+        return writeln!(out, "software      unknown");
+    }
+    for (kind, found) in known {
+        writeln!(out, "{kind}")?;
+        write(out, found)?;
+    }
+    Ok(())
+}
+
+/// Writes the software of a match; one line for a fingerprint without one.
+pub(super) fn of_match(out: &mut impl Write, found: Option<&ClientMatch>) -> io::Result<()> {
+    match found {
+        Some(found) => write(out, found),
+        None => writeln!(out, "software      unknown"),
+    }
+}
+
+fn write(out: &mut impl Write, found: &ClientMatch) -> io::Result<()> {
+    let software = &found.software;
+    writeln!(out, "software      {software}")?;
+    if let Some(library) = software.library.as_ref().filter(|_| software.application.is_some()) {
+        writeln!(out, "library       {library}")?;
+    }
+    writeln!(out, "match         {}", found.kind)?;
+    writeln!(out, "candidates    {}", software.candidates.join(", "))?;
+    for (index, evidence) in software.evidence.iter().take(MAX_SHOWN_EVIDENCE).enumerate() {
+        let title = if index == 0 { "evidence" } else { "" };
+        writeln!(out, "{title:<14}{evidence}")?;
+    }
+    let more = software.evidence.len().saturating_sub(MAX_SHOWN_EVIDENCE);
+    if more > 0 {
+        writeln!(out, "{:<14}and {more} more", "")?;
+    }
+    Ok(())
+}
+
+fn write_nearest(out: &mut impl Write, nearest: &NearestClient) -> io::Result<()> {
+    writeln!(out, "software      unknown")?;
+    writeln!(out, "nearest       {}: {}", nearest.ja4_s1, nearest.software)?;
+    writeln!(out, "difference    {}", nearest.difference)
+}

@@ -1,0 +1,319 @@
+//! Collects fingerprints without a name, and what is known about their senders.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::collections::hash_map::Entry as MapEntry;
+use std::net::IpAddr;
+
+use huginn_net::db::{ClientMatch, MatchKind};
+use huginn_net::finding::{
+    HttpRequestFinding, HttpResponseFinding, SshClientFinding, TcpFinding, TlsClientFinding,
+};
+use huginn_net::http::HttpVersion;
+use huginn_net::tcp::{Handshake, MAX_DISTANCE, TcpSignature, distance, initial_ttl};
+use huginn_net::{Event, Finding};
+
+use super::clues::{Clue, Clues, TextId, Texts};
+use super::groups::{Entry, FlowEnds, FrameIndex, Group, Groups, Kind, LeftOut};
+use super::http_shape::HttpShape;
+use crate::limits::{
+    MAX_GROUP_HOSTS, MAX_GROUP_TEXT_BYTES, MAX_LEARNED_GROUPS, MAX_LEARNED_HOSTS, MAX_TEXTS_PER_GROUP,
+    MAX_TEXTS_PER_HOST,
+};
+
+/// One host of one file: captures of different networks often have the same addresses.
+#[derive(Debug)]
+pub(super) struct Host {
+    /// The address, and the key of its tunnel.
+    pub(super) address: Address,
+    pub(super) clues: Clues,
+}
+
+type Address = (IpAddr, u64);
+
+/// Collects groups from events.
+#[derive(Default)]
+pub(super) struct Learner {
+    groups: HashMap<(Kind, String), Group>,
+    /// Number of groups of each kind.
+    group_counts: HashMap<Kind, usize>,
+    /// Hosts of the current file.
+    host_ids: HashMap<Address, u32>,
+    hosts: Vec<Host>,
+    /// Number of hosts of all groups.
+    group_hosts: usize,
+    texts: Texts,
+    left_out: LeftOut,
+}
+
+/// The context of an event.
+struct Observation<'a> {
+    event: &'a Event,
+    at: FrameIndex,
+    /// `None` beyond the limit of hosts.
+    host: Option<u32>,
+}
+
+impl Learner {
+    /// Starts another file.
+    pub(super) fn start_file(&mut self) {
+        self.host_ids.clear();
+    }
+
+    /// Takes what an event tells about its sender. The event comes from the frame `at`.
+    pub(super) fn learn(&mut self, event: &Event, at: FrameIndex) {
+        match &event.kind {
+            Finding::Tcp(finding) => {
+                let seen = self.observe(event, at);
+                self.learn_tcp(&seen, finding);
+            }
+            Finding::HttpRequest(finding) => {
+                let seen = self.observe(event, at);
+                self.learn_request(&seen, finding);
+            }
+            Finding::HttpResponse(finding) => {
+                let seen = self.observe(event, at);
+                self.learn_response(&seen, finding);
+            }
+            Finding::TlsClient(finding) => {
+                let seen = self.observe(event, at);
+                self.learn_tls(&seen, finding);
+            }
+            Finding::SshClient(finding) => {
+                let seen = self.observe(event, at);
+                self.learn_ssh(&seen, finding);
+            }
+            Finding::SshServer(server) => {
+                let seen = self.observe(event, at);
+                let banner = self.texts.intern(server.identification.as_bytes());
+                self.note(&seen, Clue::SshBanner, banner);
+            }
+            _ => {}
+        }
+    }
+
+    /// The groups, most frequent first.
+    pub(super) fn into_groups(self) -> Groups {
+        let Self { groups, hosts, texts, left_out, .. } = self;
+        Groups::new(groups.into_values().collect(), hosts, texts, left_out)
+    }
+}
+
+impl Learner {
+    fn observe<'a>(&mut self, event: &'a Event, at: FrameIndex) -> Observation<'a> {
+        let tunnel = event.flow.tunnel.as_ref().map_or(0, |tunnel| tunnel.key_word());
+        let address = (event.subject_addr().ip(), tunnel);
+        let host = match self.host_ids.entry(address) {
+            MapEntry::Occupied(id) => Some(*id.get()),
+            MapEntry::Vacant(slot) if self.hosts.len() < MAX_LEARNED_HOSTS => {
+                let id = u32::try_from(self.hosts.len()).unwrap_or(u32::MAX);
+                self.hosts.push(Host { address, clues: Clues::default() });
+                Some(*slot.insert(id))
+            }
+            MapEntry::Vacant(_) => {
+                self.left_out.hosts = self.left_out.hosts.saturating_add(1);
+                None
+            }
+        };
+        Observation { event, at, host }
+    }
+
+    /// Remembers a text of the sender.
+    fn note(&mut self, seen: &Observation<'_>, clue: Clue, text: Option<TextId>) {
+        let host = seen.host.and_then(|id| self.hosts.get_mut(usize::try_from(id).ok()?));
+        if let (Some(host), Some(text)) = (host, text) {
+            host.clues.add(clue, text, MAX_TEXTS_PER_HOST);
+        }
+    }
+
+    /// Remembers a text of the sender, and returns it for its group.
+    fn note_text(
+        &mut self,
+        seen: &Observation<'_>,
+        clue: Clue,
+        text: Option<&[u8]>,
+    ) -> Option<(Clue, TextId)> {
+        let text = self.texts.intern(text?);
+        self.note(seen, clue, text);
+        Some((clue, text?))
+    }
+
+    fn learn_tcp(&mut self, seen: &Observation<'_>, finding: &TcpFinding) {
+        if finding.sendsyn {
+            return;
+        }
+        if let Some(label) = finding.label() {
+            self.note_text(seen, Clue::TcpLabel, Some(label.to_string().as_bytes()));
+            return;
+        }
+        let signature = &finding.signature;
+        let kind = match signature.handshake {
+            Handshake::Syn => Kind::Syn,
+            Handshake::SynAck => Kind::SynAck,
+        };
+        let mss = self.texts.intern(signature.mss.to_string().as_bytes()).map(|text| (Clue::Mss, text));
+        let ttl = self.texts.intern(signature.ttl.to_string().as_bytes()).map(|text| (Clue::Ttl, text));
+        let text = tcp_pattern(signature);
+        self.add(seen, kind, text.clone(), [mss, ttl], || Entry::Tcp(text));
+    }
+
+    fn learn_request(&mut self, seen: &Observation<'_>, finding: &HttpRequestFinding) {
+        let user_agent = self.note_text(seen, Clue::UserAgent, finding.request.user_agent());
+        let name = match (&finding.software, finding.verdict.label()) {
+            (Some(found), _) => Some(found.software.to_string()),
+            (None, label) => label.map(ToString::to_string),
+        };
+        if let Some(name) = name {
+            self.note_text(seen, Clue::HttpLabel, Some(name.as_bytes()));
+            return;
+        }
+        if finding.request.version() != HttpVersion::Http2 {
+            return self.add_http(
+                seen,
+                Kind::HttpRequest,
+                HttpShape::new(&finding.verdict.signature),
+                user_agent,
+            );
+        }
+        let Some(akamai) = &finding.akamai else { return };
+        let hash = akamai.hash().to_string();
+        let row = || Entry::Row(vec![("akamai_hash", hash.clone()), ("akamai", field(akamai.to_string()))]);
+        self.add(seen, Kind::Http2, hash.clone(), [user_agent], row);
+    }
+
+    fn learn_response(&mut self, seen: &Observation<'_>, finding: &HttpResponseFinding) {
+        let server = self.note_text(seen, Clue::Server, finding.response.server());
+        if let Some(label) = finding.verdict.label() {
+            self.note_text(seen, Clue::HttpLabel, Some(label.to_string().as_bytes()));
+        } else if finding.response.version() != HttpVersion::Http2 {
+            self.add_http(seen, Kind::HttpResponse, HttpShape::new(&finding.verdict.signature), server);
+        }
+    }
+
+    fn learn_tls(&mut self, seen: &Observation<'_>, finding: &TlsClientFinding) {
+        let hello = &finding.client.hello;
+        let server_name = self.note_text(seen, Clue::ServerName, hello.server_name());
+        let found = finding.software();
+        let software = found.as_ref().map(name_of_client).unwrap_or_default();
+        let software = self.note_text(seen, Clue::TlsSoftware, Some(software.as_bytes()));
+        // A second hello differs by what the server asked for. The first one is the fingerprint.
+        if finding.client.retry || found.as_ref().is_some_and(|found| found.kind != MatchKind::Structural) {
+            return;
+        }
+        let library = found.and_then(|found| found.software.library.clone());
+        let key = hello.ja4_s1().to_string();
+        let row = || {
+            Entry::Row(vec![
+                ("ja4_s1", key.clone()),
+                ("ja4", hello.ja4().to_string()),
+                ("ja3_hash", hello.ja3_hash().to_string()),
+                ("library", library.map_or_else(String::new, |library| field(library.to_string()))),
+                ("ja4_s1r", field(hello.ja4_s1r().to_string())),
+            ])
+        };
+        self.add(seen, Kind::Tls, key.clone(), [server_name, software], row);
+    }
+
+    fn learn_ssh(&mut self, seen: &Observation<'_>, finding: &SshClientFinding) {
+        let banner = self.note_text(seen, Clue::SshBanner, Some(finding.peer.identification.as_bytes()));
+        if finding.software().is_some() {
+            return;
+        }
+        let Some(hash) = finding.peer.hassh().map(|hash| hash.to_string()) else { return };
+        self.add(seen, Kind::Ssh, hash.clone(), [banner], || Entry::Row(vec![("hassh", hash.clone())]));
+    }
+
+    fn add_http(
+        &mut self,
+        seen: &Observation<'_>,
+        kind: Kind,
+        shape: HttpShape,
+        own: Option<(Clue, TextId)>,
+    ) {
+        let key = shape.key();
+        match self.groups.get_mut(&(kind, key.clone())).map(|group| &mut group.entry) {
+            Some(Entry::Http(known)) => {
+                known.merge(&shape);
+                self.add(seen, kind, key, [own], || Entry::Http(shape));
+            }
+            _ => self.add(seen, kind, key, [own], || Entry::Http(shape)),
+        }
+    }
+
+    /// Counts an observation of a fingerprint without a name.
+    fn add(
+        &mut self,
+        seen: &Observation<'_>,
+        kind: Kind,
+        key: String,
+        own: impl IntoIterator<Item = Option<(Clue, TextId)>>,
+        entry: impl FnOnce() -> Entry,
+    ) {
+        if key.len() > MAX_GROUP_TEXT_BYTES {
+            self.left_out.long = self.left_out.long.saturating_add(1);
+            return;
+        }
+        let of_kind = self.group_counts.entry(kind).or_default();
+        let group = match self.groups.entry((kind, key)) {
+            MapEntry::Occupied(group) => group.into_mut(),
+            MapEntry::Vacant(_) if *of_kind >= MAX_LEARNED_GROUPS => {
+                self.left_out.groups = self.left_out.groups.saturating_add(1);
+                return;
+            }
+            MapEntry::Vacant(slot) => {
+                *of_kind = of_kind.saturating_add(1);
+                slot.insert(Group {
+                    kind,
+                    entry: entry(),
+                    count: 0,
+                    hosts: HashSet::new(),
+                    own: Clues::default(),
+                    first_at: seen.at,
+                    first_time: seen.event.ts,
+                    flow: FlowEnds::new(&seen.event.flow),
+                    sample: None,
+                })
+            }
+        };
+        group.count = group.count.saturating_add(1);
+        for (clue, text) in own.into_iter().flatten() {
+            group.own.add(clue, text, MAX_TEXTS_PER_GROUP);
+        }
+        let Some(host) = seen.host.filter(|host| !group.hosts.contains(host)) else { return };
+        if self.group_hosts < MAX_GROUP_HOSTS {
+            self.group_hosts = self.group_hosts.saturating_add(1);
+            group.hosts.insert(host);
+        } else {
+            self.left_out.hosts = self.left_out.hosts.saturating_add(1);
+        }
+    }
+}
+
+/// The signature that a database needs to match this one: with the initial TTL, and with any MSS.
+fn tcp_pattern(signature: &TcpSignature) -> String {
+    let observed = signature.to_string();
+    let mut fields: Vec<&str> = observed.split(':').collect();
+    // A sender that is implausibly far away sets a random TTL.
+    let random = if distance(signature.ttl) > MAX_DISTANCE { "-" } else { "" };
+    let ttl = format!("{}{random}", initial_ttl(signature.ttl));
+    if let [_, found_ttl, _, mss, ..] = fields.as_mut_slice() {
+        *found_ttl = &ttl;
+        *mss = "*";
+    }
+    fields.join(":")
+}
+
+/// The name of a TLS client. A structural match is marked, with the most similar client.
+fn name_of_client(found: &ClientMatch) -> String {
+    let software = &found.software;
+    match (&found.nearest, found.kind) {
+        (Some(nearest), _) => format!("{software} (structural, nearest: {})", nearest.software),
+        (None, MatchKind::Structural) => format!("{software} (structural)"),
+        (None, _) => software.to_string(),
+    }
+}
+
+/// A field of a row; empty if it is too long.
+fn field(text: String) -> String {
+    if text.len() > MAX_GROUP_TEXT_BYTES { String::new() } else { text }
+}

@@ -1,0 +1,114 @@
+//! `huginn-net db learn`: groups the fingerprints that the databases do not name, with lines to paste into them.
+
+mod clues;
+mod groups;
+mod http_shape;
+mod input;
+mod learner;
+mod packet;
+mod report;
+mod sample;
+
+use std::fs;
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use huginn_net::hosts::HostLimits;
+use huginn_net::{Builder, CaptureError, Event, HuginnNet};
+
+use self::groups::FrameIndex;
+use self::input::Inputs;
+use self::learner::Learner;
+use crate::args::{AnalysisArguments, Format, LearnArguments, Workers};
+use crate::commands::analysis;
+use crate::commands::pcap::{name_of, open};
+use crate::failure::{self, FAILED, Failure};
+use crate::output::Progress;
+
+pub(crate) fn run(args: LearnArguments) -> Result<ExitCode, Failure> {
+    let mut analyzer = analyzer(&args)?;
+    let Inputs { files, mut failed } = Inputs::find(&args.files);
+    if let Some(folder) = &args.sample {
+        check_sample_folder(folder, &files)?;
+    }
+    let mut learner = Learner::default();
+    for (index, path) in files.iter().enumerate() {
+        if let Err(error) = read(path, index, &mut analyzer, &mut learner) {
+            failure::report(&error);
+            failed = true;
+        }
+    }
+    let mut groups = learner.into_groups();
+    let sampled = args.sample.as_ref().map(|folder| sample::write_all(folder, &files, &mut groups));
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    report::write(&mut out, &groups, &files)?;
+    out.flush()?;
+    for message in groups.limit_messages() {
+        failure::report(&message);
+    }
+    sampled.transpose()?;
+    Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+}
+
+/// Builds an analyzer with one worker: the frame of each event must be known.
+fn analyzer(args: &LearnArguments) -> Result<HuginnNet, Failure> {
+    let analysis = AnalysisArguments {
+        db: args.db.clone(),
+        clients: args.clients.clone(),
+        protocols: args.protocols.clone(),
+        filter: None,
+        port: args.port.clone(),
+        net: args.net.clone(),
+        count: None,
+        workers: Workers::Count(NonZeroUsize::MIN),
+        checksums: false,
+    };
+    analysis::builder(&analysis, None, Format::Human, HostLimits::default(), false).map(Builder::build)
+}
+
+/// Analyses one file. An error leaves the packets before it analysed.
+fn read(
+    path: &Path,
+    file: usize,
+    analyzer: &mut HuginnNet,
+    learner: &mut Learner,
+) -> Result<(), CaptureError> {
+    analyzer.shared_state_mut().clear();
+    learner.start_file();
+    let mut reader = open(path)?;
+    let mut progress = Progress::from_reader(&reader, false);
+    let mut frame_index = 0_u64;
+    let outcome = loop {
+        if frame_index.checked_rem(Progress::STRIDE) == Some(0) {
+            progress.show(&reader);
+        }
+        match reader.next_frame() {
+            Ok(Some(frame)) => {
+                let at = FrameIndex { file, frame: frame_index };
+                let _ = analyzer.push(&frame, &mut |event: Event| learner.learn(&event, at));
+            }
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+        frame_index = frame_index.saturating_add(1);
+    };
+    analyzer.finish();
+    outcome
+}
+
+/// Refuses samples of inputs that cannot be read twice, and a folder of samples that contains an input.
+fn check_sample_folder(folder: &Path, files: &[PathBuf]) -> Result<(), Failure> {
+    let is_file = |path: &Path| fs::metadata(path).map_or(true, |found| found.is_file());
+    if let Some(path) = files.iter().find(|path| path.as_os_str() == "-" || !is_file(path)) {
+        return Err(Failure::SampleOfPipe { path: name_of(path) });
+    }
+    let Ok(folder) = folder.canonicalize() else { return Ok(()) };
+    let is_inside =
+        |path: &&PathBuf| path.canonicalize().is_ok_and(|path| path.parent() == Some(folder.as_path()));
+    match files.iter().find(is_inside) {
+        Some(path) => Err(Failure::OverInput { path: name_of(path) }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,71 @@
+//! Errors of client tables.
+
+use huginn_net_tls::{Ja4, Ja4ParseError};
+
+/// Why a client table is rejected. Lines count from 1.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {fault}")]
+#[non_exhaustive]
+pub struct ClientTableError {
+    /// The line.
+    pub line: u32,
+    /// The fault.
+    #[source]
+    pub fault: ClientTableFault,
+}
+
+/// A fault in a line of a client table.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientTableFault {
+    /// A column that tables do not have.
+    #[error("unknown column '{name}'")]
+    UnknownColumn {
+        /// The name.
+        name: Box<str>,
+    },
+    /// A column that occurs twice.
+    #[error("column '{name}' occurs twice")]
+    RepeatedColumn {
+        /// The name.
+        name: Box<str>,
+    },
+    /// Columns without exactly one fingerprint.
+    #[error("a table has exactly one of the columns ja4_s1, akamai_hash and hassh")]
+    KeyColumn,
+    /// A line with more or fewer fields than columns.
+    #[error("{found} fields separated by tabs, not {columns}")]
+    FieldCount {
+        /// Number of fields.
+        found: usize,
+        /// Number of columns.
+        columns: usize,
+    },
+    /// An invalid JA4 or JA4_s1.
+    #[error("{0}")]
+    Ja4(#[source] Ja4ParseError),
+    /// An invalid hash.
+    #[error("'{value}' is not 32 lower-case hexadecimal digits")]
+    Hash {
+        /// The text.
+        value: Box<str>,
+    },
+    /// `own_settings` is neither empty nor `yes`.
+    #[error("own_settings: '{value}' is neither empty nor 'yes'")]
+    OwnSettings {
+        /// The text.
+        value: Box<str>,
+    },
+    /// The lists of `ja4_s1r` are not those of `ja4_s1`.
+    #[error("ja4_s1r: its hashes are not those of {ja4_s1}")]
+    OtherLists {
+        /// The JA4_s1.
+        ja4_s1: Ja4,
+    },
+    /// An empty required column.
+    #[error("{column}: empty")]
+    Empty {
+        /// The column.
+        column: &'static str,
+    },
+}

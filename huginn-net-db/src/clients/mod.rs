@@ -1,0 +1,240 @@
+//! Names the software behind the fingerprints of clients: TLS, HTTP/2 and SSH.
+
+mod error;
+mod nearest;
+mod software;
+mod structural_cache;
+mod table;
+mod versions;
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use foldhash::fast::RandomState;
+use huginn_net_http::http2::AkamaiHash;
+use huginn_net_tls::{ClientFamily, ClientHello, Ja3Hash, Ja4, Ja4Hash, Ja4Raw};
+
+pub use error::{ClientTableError, ClientTableFault};
+pub use nearest::{Difference, NearestClient};
+pub use software::{ClientMatch, MatchKind, Software};
+
+use nearest::Nearest;
+use software::Entry;
+use structural_cache::StructuralCache;
+use table::Kind;
+
+/// Defines the tables of the built-in database.
+macro_rules! tables {
+    ($($name:literal,)*) => {
+        /// File names and texts.
+        const TABLES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../clients/", $name))),)*];
+    };
+}
+
+tables! {
+    "bun.tsv",
+    "chromium-http2.tsv",
+    "chromium.tsv",
+    "cpython.tsv",
+    "curl_cffi-http2.tsv",
+    "curl_cffi.tsv",
+    "debian-http2.tsv",
+    "debian.tsv",
+    "deno-http2.tsv",
+    "deno.tsv",
+    "gecko.tsv",
+    "go-http2.tsv",
+    "go.tsv",
+    "java-http2.tsv",
+    "java.tsv",
+    "libraries.tsv",
+    "node-http2.tsv",
+    "node.tsv",
+    "python-http2.tsv",
+    "python.tsv",
+    "qt-http2.tsv",
+    "qt.tsv",
+    "quic.tsv",
+    "rust-http2.tsv",
+    "rust.tsv",
+    "ssh.tsv",
+    "tls_client-http2.tsv",
+    "tls_client.tsv",
+    "webkit.tsv",
+}
+
+static BUILTIN: LazyLock<ClientDatabase> = LazyLock::new(|| {
+    // A test parses the tables, so the default is never used.
+    ClientDatabase::from_tables(TABLES.iter().map(|(_, text)| *text)).unwrap_or_default()
+});
+
+/// A database of recorded clients, keyed by JA4_s1 (TLS), Akamai fingerprint (HTTP/2) and HASSH (SSH).
+///
+/// Several recordings of one fingerprint become one [`Software`]: what they have in common, and the candidates.
+/// `docs/clients.md` describes the tables. A database is immutable and owns its data: share it in an [`Arc`].
+///
+/// ```
+/// use huginn_net_db::{ClientDatabase, MatchKind};
+/// use huginn_net_tls::ClientHello;
+///
+/// // Sent by curl 7.88.1 with OpenSSL 3.0.
+/// # let bytes = include_bytes!("../../../huginn-net-tls/hellos/curl-openssl.bin");
+/// let hello = ClientHello::from_records(bytes)?.expect("a complete hello").value;
+/// let found = ClientDatabase::builtin().match_hello(&hello).expect("a known library");
+/// assert_eq!(found.software.library.as_deref(), Some("OpenSSL"));
+/// assert_eq!(found.kind, MatchKind::Exact);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct ClientDatabase {
+    tls: HashMap<Ja4, Arc<Entry>, RandomState>,
+    /// TLS entries by cipher hash and by extension hash.
+    by_hash: HashMap<Ja4Hash, Vec<Arc<Entry>>, RandomState>,
+    by_ja3: HashMap<Ja3Hash, Arc<Entry>, RandomState>,
+    /// The kinds of the tables, each once or more.
+    kinds: Vec<Kind>,
+    structural: StructuralCache,
+    http2: HashMap<AkamaiHash, Arc<Entry>, RandomState>,
+    ssh: HashMap<[u8; 16], Arc<Entry>, RandomState>,
+}
+
+impl ClientDatabase {
+    /// The built-in database. It is parsed on first use.
+    pub fn builtin() -> &'static Self {
+        &BUILTIN
+    }
+
+    /// The file names and texts of the built-in tables: templates for other tables.
+    pub fn builtin_tables() -> &'static [(&'static str, &'static str)] {
+        TABLES
+    }
+
+    /// Parses one table.
+    ///
+    /// # Errors
+    /// The first line with a missing column or an invalid value.
+    pub fn parse(text: &str) -> Result<Self, ClientTableError> {
+        Self::from_tables([text])
+    }
+
+    /// Parses several tables. Recordings of one fingerprint may be in different tables.
+    ///
+    /// # Errors
+    /// The first line, of the first table, with a missing column or an invalid value.
+    pub fn from_tables<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Self, ClientTableError> {
+        let (mut rows, mut database) = (Vec::new(), Self::default());
+        for text in texts {
+            database.kinds.extend(table::parse(text, &mut rows)?);
+        }
+        for (key, entry) in software::merge(&rows) {
+            database.insert(&key, Arc::new(entry));
+        }
+        Ok(database)
+    }
+
+    fn insert(&mut self, key: &table::Key, entry: Arc<Entry>) {
+        match key {
+            table::Key::Tls(ja4_s1) => {
+                for hash in [ja4_s1.cipher_hash(), ja4_s1.extension_hash()] {
+                    self.by_hash.entry(hash).or_default().push(Arc::clone(&entry));
+                }
+                self.tls.insert(*ja4_s1, entry);
+            }
+            table::Key::Ja3(hash) => drop(self.by_ja3.insert(*hash, entry)),
+            table::Key::Http2(hash) => drop(self.http2.insert(AkamaiHash(*hash), entry)),
+            table::Key::Ssh(hash) => drop(self.ssh.insert(*hash, entry)),
+        }
+    }
+
+    /// Adds the built-in fingerprints of each kind (TLS, HTTP/2, SSH) of which this database has no table.
+    #[must_use]
+    pub fn or_builtin(mut self) -> Self {
+        let builtin = Self::builtin();
+        let lacks = |kind| !self.kinds.contains(&kind);
+        let [tls, http2, ssh] = [Kind::Tls, Kind::Http2, Kind::Ssh].map(lacks);
+        if tls {
+            self.tls.clone_from(&builtin.tls);
+            self.by_hash.clone_from(&builtin.by_hash);
+            self.by_ja3.clone_from(&builtin.by_ja3);
+        }
+        if http2 {
+            self.http2.clone_from(&builtin.http2);
+        }
+        if ssh {
+            self.ssh.clone_from(&builtin.ssh);
+        }
+        self
+    }
+
+    /// Number of distinct fingerprints, without JA3.
+    pub fn len(&self) -> usize {
+        self.tls.len().saturating_add(self.http2.len()).saturating_add(self.ssh.len())
+    }
+
+    /// Whether the database has no fingerprint.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Names the software that sent a ClientHello.
+    ///
+    /// A known JA4_s1 is preferred. Otherwise the structure of the hello may identify the library; then
+    /// [`ClientMatch::nearest`] is the most similar known fingerprint, if one has the same cipher suites, or the same
+    /// extensions and signature algorithms.
+    pub fn match_hello(&self, hello: &ClientHello<'_>) -> Option<ClientMatch> {
+        let ja4_s1 = hello.ja4_s1();
+        if let Some(entry) = self.tls.get(&ja4_s1) {
+            let kind = if entry.has_ja4(hello.ja4()) { MatchKind::Exact } else { MatchKind::Stable };
+            return Some(ClientMatch::new(&entry.software, kind));
+        }
+        let family = hello.family();
+        self.structural.get_or_find(ja4_s1, family, || self.match_structure(&hello.ja4_s1r(), family))
+    }
+
+    fn match_structure(&self, raw: &Ja4Raw, family: Option<ClientFamily>) -> Option<ClientMatch> {
+        let ja4_s1 = raw.ja4();
+        let similar = [ja4_s1.cipher_hash(), ja4_s1.extension_hash()];
+        let entries = similar.iter().filter_map(|hash| self.by_hash.get(hash)).flatten();
+        let nearest = Nearest::find(raw, entries);
+        let software = match family {
+            Some(family) => Arc::new(software::from_family(family)),
+            None => nearest.as_ref().filter(|nearest| nearest.is_same_library())?.library(),
+        };
+        Some(ClientMatch {
+            software,
+            kind: MatchKind::Structural,
+            nearest: nearest.map(|nearest| Arc::new(nearest.into_client())),
+        })
+    }
+
+    /// Finds the TLS fingerprint with the fewest differences; `raw` may be of any form.
+    pub fn nearest(&self, raw: &Ja4Raw) -> Option<NearestClient> {
+        Some(Nearest::find(&raw.clone().session_stable(), self.tls.values())?.into_client())
+    }
+
+    /// Looks up a JA4_s1, or a JA4 that was recorded.
+    pub fn match_ja4(&self, ja4: Ja4) -> Option<ClientMatch> {
+        if let Some(entry) = self.tls.get(&ja4) {
+            let kind = if entry.has_ja4(ja4) { MatchKind::Exact } else { MatchKind::Stable };
+            return Some(ClientMatch::new(&entry.software, kind));
+        }
+        let entry = self.by_hash.get(&ja4.cipher_hash())?.iter().find(|entry| entry.has_ja4(ja4))?;
+        Some(ClientMatch::new(&entry.software, MatchKind::Exact))
+    }
+
+    /// Looks up a JA3 hash that was recorded.
+    pub fn match_ja3(&self, hash: Ja3Hash) -> Option<ClientMatch> {
+        let entry = self.by_ja3.get(&hash)?;
+        Some(ClientMatch::new(&entry.software, MatchKind::Exact))
+    }
+
+    /// Looks up the hash of an Akamai fingerprint of HTTP/2.
+    pub fn match_akamai(&self, hash: AkamaiHash) -> Option<ClientMatch> {
+        Some(ClientMatch::new(&self.http2.get(&hash)?.software, MatchKind::Exact))
+    }
+
+    /// Looks up a HASSH: the MD5 of the algorithms of an SSH client.
+    pub fn match_hassh(&self, hash: [u8; 16]) -> Option<ClientMatch> {
+        Some(ClientMatch::new(&self.ssh.get(&hash)?.software, MatchKind::Exact))
+    }
+}

@@ -1,0 +1,95 @@
+//! The software that findings name, on captures of known clients.
+
+use std::sync::Arc;
+
+use huginn_net::finding::{SshClientFinding, TlsClientFinding};
+use huginn_net::{CaptureReader, ClientDatabase, Event, Finding, HuginnNet, Observers};
+
+fn findings(capture: &str, observers: Observers) -> Vec<Finding> {
+    let mut events: Vec<Event> = Vec::new();
+    let reader = CaptureReader::open(crate::captures::path(capture)).unwrap();
+    HuginnNet::builder_with(observers).build().analyze(reader, &mut events).unwrap();
+    events.into_iter().map(|event| event.kind).collect()
+}
+
+/// The library and the application of each ClientHello; `-` if there is none.
+fn tls_names(capture: &str) -> Vec<String> {
+    let names = findings(capture, Observers::default()).into_iter().filter_map(|finding| {
+        let Finding::TlsClient(client) = finding else { return None };
+        let Some(found) = client.software() else { return Some("-".to_owned()) };
+        let [library, application] =
+            [&found.software.library, &found.software.application].map(|name| name.as_deref().unwrap_or("-"));
+        Some(format!("{library}, {application}"))
+    });
+    names.collect()
+}
+
+#[test]
+fn tls_clients_have_names() {
+    let captures = [
+        ("tls-chromium.pcap", "BoringSSL, Chromium"),
+        ("tls-firefox.pcap", "NSS, Firefox"),
+        ("tls-node.pcap", "OpenSSL, Node.js"),
+        ("tls-python.pcap", "OpenSSL, -"),
+        ("tls-gnutls.pcap", "GnuTLS, -"),
+        ("tls-rustls.pcap", "rustls, -"),
+        ("quic-chromium.pcap", "BoringSSL, Chromium"),
+        ("quic-firefox.pcap", "NSS, -"),
+        ("dtls-gnutls.pcap", "GnuTLS, -"),
+    ];
+    for (capture, want) in captures {
+        let names = tls_names(capture);
+        assert!(!names.is_empty() && names.iter().all(|name| name == want), "{capture}: {names:?}");
+    }
+    let libraries = |capture: &str| -> Vec<String> {
+        tls_names(capture).iter().map(|name| name.split(',').next().unwrap().to_owned()).collect()
+    };
+    for (capture, want) in
+        [("tls-go.pcap", "Go crypto/tls"), ("tls-java.pcap", "JSSE"), ("tls-curl.pcap", "OpenSSL")]
+    {
+        let libraries = libraries(capture);
+        assert!(
+            libraries.len() > 1 && libraries.iter().all(|library| library == want),
+            "{capture}: {libraries:?}"
+        );
+    }
+}
+
+#[test]
+fn resumed_session_keeps_its_name() {
+    let names = tls_names("tls-resumption.pcap");
+    assert!(names.len() > 2 && names.iter().all(|name| name == "OpenSSL, -"), "{names:?}");
+}
+
+#[test]
+fn ssh_clients_have_names() {
+    let names: Vec<String> = findings("ssh-dropbear.pcap", Observers::default())
+        .iter()
+        .filter_map(|finding| match finding {
+            Finding::SshClient(client @ SshClientFinding { .. }) => {
+                Some(client.software().map_or_else(|| "-".to_owned(), |found| found.software.to_string()))
+            }
+            _ => None,
+        })
+        .collect();
+    assert!(
+        !names.is_empty()
+            && names.iter().all(|name| name.starts_with("Dropbear") || name.starts_with("OpenSSH")),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn another_database_replaces_builtin() {
+    let observers = || Observers::default().clients(Arc::new(ClientDatabase::default()));
+    let known = |observers| {
+        let findings = findings("tls-node.pcap", observers);
+        let mut clients = findings.iter().filter_map(|finding| match finding {
+            Finding::TlsClient(client @ TlsClientFinding { .. }) => Some(client.software()),
+            _ => None,
+        });
+        clients.next().unwrap().unwrap().software.application.is_some()
+    };
+    assert!(known(Observers::default()));
+    assert!(!known(observers()));
+}
