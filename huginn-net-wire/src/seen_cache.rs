@@ -175,16 +175,19 @@ mod tests {
 
     #[test]
     fn fills_most_slots() {
-        for capacity in [256, 1024] {
-            let (mut cache, keys) = (numbers(capacity), capacity as u64 * 25 / 32);
+        let (caches, keys) = (16, 200);
+        let mut found = 0;
+        for _ in 0..caches {
+            let mut cache = numbers(256);
             for number in 0..keys {
                 for _ in 0..2 {
                     cache.get_or_admit(&number, || number);
                 }
             }
-            let found = (0..keys).filter(|number| cache.get_or_admit(number, || u64::MAX) == Some(*number));
-            assert!(found.count() as u64 > keys * 19 / 20);
+            found +=
+                (0..keys).filter(|number| cache.get_or_admit(number, || u64::MAX) == Some(*number)).count();
         }
+        assert!(found as u64 > caches * keys * 4 / 5, "{found} of {}", caches * keys);
     }
 
     #[test]
