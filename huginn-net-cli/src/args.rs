@@ -71,6 +71,11 @@ pub(crate) struct AnalysisArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) clients: Vec<PathBuf>,
 
+    /// List of labels for TLS clients: CSV or JSON Lines with a JA4, JA4_s1 or JA3 hash and a label; may be repeated. A
+    /// column 'watch' marks clients that 'live' reports on standard error
+    #[arg(long = "ja4-list", value_name = "FILE")]
+    pub(crate) ja4_lists: Vec<PathBuf>,
+
     /// Protocols to fingerprint
     #[arg(long, value_enum, value_delimiter = ',', default_value = "tcp,http,tls,ssh", value_name = "LIST")]
     pub(crate) protocols: Vec<ProtocolArgument>,

@@ -5,9 +5,12 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use huginn_net::db::ClientTableError;
+use huginn_net::fingerprint_list::FingerprintListError;
 use huginn_net::{CaptureError, DatabaseError};
 #[cfg(unix)]
 use huginn_net_live::LiveError;
+
+use crate::limits::MAX_LIST_BYTES;
 
 /// Exit status of a runtime failure: an unreadable or damaged capture, or output that cannot be written.
 pub(crate) const FAILED: u8 = 1;
@@ -29,6 +32,12 @@ pub(crate) enum Failure {
     /// A table of clients has an invalid line.
     #[error("{path}: {source}")]
     Clients { path: String, source: ClientTableError },
+    /// A fingerprint list has an invalid line.
+    #[error("{path}: {source}")]
+    List { path: String, source: FingerprintListError },
+    /// A fingerprint list is too large.
+    #[error("{path}: larger than {} MiB", MAX_LIST_BYTES >> 20)]
+    LongList { path: String },
     /// A raw signature has a syntax error.
     #[error("signature '{text}': {source}")]
     Signature { text: String, source: huginn_net::tcp::ParseError },

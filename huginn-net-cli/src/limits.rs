@@ -14,6 +14,11 @@ pub(crate) const PROGRESS_DELAY: Duration = Duration::from_millis(500);
 /// Maximum number of rows in a table of `--summary`: memory holds the complete table for its layout.
 pub(crate) const MAX_SUMMARY_ROWS: usize = 2000;
 
+// Fingerprint lists.
+
+/// Maximum size of a file of `--ja4-list`, in bytes: over a million entries. The file is read into memory.
+pub(crate) const MAX_LIST_BYTES: u64 = 256 << 20;
+
 // `explain`: bounds of the search for deviations, which tries every variant of one list with every variant of the
 // other. Clients send shorter lists than these.
 
@@ -37,6 +42,16 @@ pub(crate) const LOSS_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Minimum interval between two warnings of losses, so that lasting losses do not fill the log.
 pub(crate) const LOSS_WARNING_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Minimum interval between two lines about watched clients, so that one client does not fill the log. Events and metrics
+/// have all of them.
+pub(crate) const WATCH_NOTICE_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Maximum number of labels in a line about a watched client; the event has all of them.
+pub(crate) const MAX_NOTICE_LABELS: usize = 4;
+
+/// Maximum length of a label or a host name in a line about a watched client, in bytes.
+pub(crate) const MAX_NOTICE_TEXT_BYTES: usize = 255;
 
 /// Number of hosts that one query copies. The analysis pauses during a query, so a long list takes several.
 pub(crate) const HOSTS_PER_QUERY: usize = 1000;

@@ -12,6 +12,7 @@ use huginn_net_ssh::SshPeer;
 use huginn_net_tcp::{Clock, Mtu, TcpSignature};
 use huginn_net_tls::{TlsClient, TlsServer};
 
+use crate::fingerprint_list::{FingerprintList, ListEntry};
 use crate::hosts::Reasons;
 
 pub use crate::system_check::SystemCheck;
@@ -105,15 +106,17 @@ pub struct ChangeFinding {
     pub hits: [u8; 4],
 }
 
-/// The database that names clients: the built-in one unless another is set.
-///
-/// The built-in database is parsed when the first client is named.
+/// The database that names clients, and a list of fingerprints.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Clients(pub(crate) Option<Arc<ClientDatabase>>);
+pub(crate) struct Clients {
+    /// The database, if it is not the built-in one, which is parsed when the first client is named.
+    pub(crate) database: Option<Arc<ClientDatabase>>,
+    pub(crate) list: Option<Arc<FingerprintList>>,
+}
 
 impl Clients {
     pub(crate) fn get(&self) -> &ClientDatabase {
-        self.0.as_deref().unwrap_or_else(|| ClientDatabase::builtin())
+        self.database.as_deref().unwrap_or_else(|| ClientDatabase::builtin())
     }
 }
 
@@ -134,6 +137,11 @@ impl TlsClientFinding {
     /// Names the software that sent the hello.
     pub fn software(&self) -> Option<ClientMatch> {
         self.clients.get().match_hello(&self.client.hello)
+    }
+
+    /// Looks up the hello in the list of fingerprints; `None` without a list.
+    pub fn listed(&self) -> Option<Vec<&ListEntry>> {
+        Some(self.clients.list.as_ref()?.lookup(&self.client.hello))
     }
 }
 

@@ -32,6 +32,7 @@ mod captures;
 mod community_id;
 pub mod consistency;
 pub mod finding;
+pub mod fingerprint_list;
 pub mod hosts;
 pub mod json;
 mod limits;

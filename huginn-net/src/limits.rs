@@ -1,4 +1,4 @@
-//! Limits of host tracking, each with its unit and its reason.
+//! Limits of host tracking and of lists, each with its unit and its reason.
 
 // Scores of host changes and shared addresses, as in p0f 3.09b.
 
@@ -39,5 +39,12 @@ pub(crate) const MAX_SOFTWARE_LEN: usize = 256;
 /// Maximum stored length of a language tag, in bytes (RFC 5646, section 4.4.1).
 pub(crate) const MAX_LANGUAGE_TAG_LEN: usize = 35;
 
-/// Maximum length of a header that a verdict quotes, in bytes.
+// Fingerprint lists.
+
+/// Maximum length of a label in a fingerprint list, in bytes: an event has all labels of its client.
+pub(crate) const MAX_LIST_LABEL_BYTES: usize = 4096;
+
+// Quotations.
+
+/// Maximum length of a header that a verdict quotes, or of a value that an error quotes, in bytes.
 pub(crate) const MAX_QUOTED_BYTES: usize = 80;

@@ -14,6 +14,7 @@ use huginn_net_tls::{TlsCounters, TlsParser, TlsUdpFlow, TlsUdpObserver};
 
 use crate::Finding;
 use crate::finding::{Clients, MtuFinding, TcpFinding};
+use crate::fingerprint_list::FingerprintList;
 use crate::hosts::{self, HostUpdate, TcpUpdate, Update};
 use crate::hosts::{HostLimits, Hosts};
 use crate::p0f_flow::{P0fFlow, ends_http, is_hidden_from_p0f};
@@ -98,7 +99,14 @@ impl Observers {
     /// Sets the database that names clients (default: the built-in one).
     #[must_use]
     pub fn clients(self, clients: Arc<ClientDatabase>) -> Self {
-        Self { clients: Clients(Some(clients)), ..self }
+        Self { clients: Clients { database: Some(clients), ..self.clients }, ..self }
+    }
+
+    /// Sets a list of fingerprints (default: none). Events of TLS clients then have their
+    /// [entries](crate::finding::TlsClientFinding::listed).
+    #[must_use]
+    pub fn fingerprint_list(self, list: Arc<FingerprintList>) -> Self {
+        Self { clients: Clients { list: Some(list), ..self.clients }, ..self }
     }
 
     /// Sets the limits of the host table.

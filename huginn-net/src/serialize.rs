@@ -10,13 +10,14 @@ use huginn_net_http::http2::{Akamai, AkamaiHash};
 use huginn_net_http::{HttpVersion, language};
 use huginn_net_ssh::SshPeer;
 use huginn_net_tcp::{Handshake, Mtu, TcpSignature};
-use huginn_net_tls::TlsServer;
+use huginn_net_tls::{TlsClient, TlsServer};
 use serde::{Serialize, Serializer};
 
 use crate::finding::{
     ChangeFinding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SshClientFinding,
     SystemCheck, TcpFinding, TlsClientFinding, UptimeFinding,
 };
+use crate::fingerprint_list::ListEntry;
 use crate::hosts::Reasons;
 use crate::{CommunityId, Finding};
 
@@ -88,10 +89,19 @@ impl Serialize for TcpFinding {
     }
 }
 
-/// The fields of the [client](huginn_net_tls::TlsClient), and `software`.
+/// The fields of the [client](TlsClient), `software`, and with a list of fingerprints `listed`.
 impl Serialize for TlsClientFinding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        WithSoftware { fingerprints: &self.client, software: self.software() }.serialize(serializer)
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            #[serde(flatten)]
+            client: WithSoftware<'a, TlsClient>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            listed: Option<Option<Vec<&'a ListEntry>>>,
+        }
+        let client = WithSoftware { fingerprints: &self.client, software: self.software() };
+        let listed = self.listed().map(|entries| Some(entries).filter(|entries| !entries.is_empty()));
+        Shape { client, listed }.serialize(serializer)
     }
 }
 

@@ -8,7 +8,7 @@ use huginn_net::hosts::HostLimits;
 use huginn_net::{Builder, Filter, HuginnNet, Observers, Scope};
 
 use crate::args::{AnalysisArguments, Format, ProtocolArgument};
-use crate::commands::{clients, database};
+use crate::commands::{clients, database, fingerprint_list};
 use crate::failure::Failure;
 
 /// Builds an analyzer from the arguments, except the filter expression. `input_len` is in bytes, `None` if unknown.
@@ -35,6 +35,11 @@ pub(crate) fn builder(
     let observers = match &*args.clients {
         [] => observers,
         paths => observers.clients(Arc::new(clients(paths)?)),
+    };
+    let observers = if args.ja4_lists.is_empty() {
+        observers
+    } else {
+        observers.fingerprint_list(Arc::new(fingerprint_list(&args.ja4_lists)?))
     };
     Ok(HuginnNet::builder_with(observers)
         .decode(DecodeConfig { verify_checksums: args.checksums, ..DecodeConfig::default() })

@@ -4,6 +4,7 @@ mod files;
 mod hosts;
 mod report;
 mod status;
+mod watch;
 
 use std::io::{self, IsTerminal};
 use std::ops::ControlFlow;
@@ -21,6 +22,7 @@ use self::files::Files;
 use self::hosts::HostsWriter;
 use self::report::{Ticker, report_totals};
 use self::status::LiveStatus;
+use self::watch::WatchedClients;
 use crate::args::{BackendArgument, LiveArguments};
 use crate::commands::analysis;
 use crate::control::Sockets;
@@ -54,7 +56,14 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
         let stopper = stopper.clone();
         move || stopper.wake()
     });
-    let status = Arc::new(LiveStatus::new(snapshots, source.stats(), output.handle(), Arc::clone(&latency)));
+    let watched = Arc::new(WatchedClients::new(messages.clone()));
+    let status = Arc::new(LiveStatus::new(
+        snapshots,
+        source.stats(),
+        output.handle(),
+        Arc::clone(&latency),
+        Arc::clone(&watched),
+    ));
     let hosts = HostsWriter::start(Arc::clone(&status), files.hosts, messages.clone())
         .map_err(starting("the host profile thread"))?;
     let on_terminal = matches!(files.target, Target::Stdout) && io::stdout().is_terminal();
@@ -80,7 +89,14 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
         taken_at: None,
     };
     let source = FirstFrames::new(source, args.analysis.count.unwrap_or(u64::MAX));
-    let outcome = analyzer.analyze_text(source, |event, text| renderer.render_live(event, text), &mut events);
+    let outcome = analyzer.analyze_text(
+        source,
+        |event, text| {
+            watched.on_event(event);
+            renderer.render_live(event, text);
+        },
+        &mut events,
+    );
 
     status.end(&analyzer);
     // The server must stop before the state that it queries is gone.
@@ -88,6 +104,7 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
         server.stop();
     }
     ticker.stop();
+    watched.finish();
     let left = output.finish().left_lines;
     drop(signals);
     if args.output.stats || args.service.stats_interval.is_some() {

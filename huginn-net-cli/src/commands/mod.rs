@@ -1,12 +1,16 @@
 //! The subcommands, one file each.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use huginn_net::fingerprint_list::FingerprintList;
 use huginn_net::{ClientDatabase, Database};
 
-use crate::failure::Failure;
+use crate::commands::pcap::name_of;
+use crate::failure::{self, Failure};
+use crate::limits::MAX_LIST_BYTES;
 
 mod analysis;
 pub(crate) mod db;
@@ -40,4 +44,27 @@ fn clients(paths: &[PathBuf]) -> Result<ClientDatabase, Failure> {
     let clients = ClientDatabase::from_tables(texts.iter().map(String::as_str));
     // Each table has been parsed.
     Ok(clients.unwrap_or_default().or_builtin())
+}
+
+/// The entries of lists of fingerprints, in the order of the files.
+fn fingerprint_list(paths: &[PathBuf]) -> Result<FingerprintList, Failure> {
+    let mut list = FingerprintList::default();
+    for path in paths {
+        let name = || name_of(path);
+        let mut text = Vec::new();
+        let file = File::open(path).map_err(|source| Failure::Read { path: name(), source })?;
+        let limit = MAX_LIST_BYTES.saturating_add(1);
+        let read = file.take(limit).read_to_end(&mut text);
+        if read.map_err(|source| Failure::Read { path: name(), source })? as u64 == limit {
+            return Err(Failure::LongList { path: name() });
+        }
+        let before = list.len();
+        let rows_before = list.rows_without_fingerprint();
+        list.add(&text).map_err(|source| Failure::List { path: name(), source })?;
+        let skipped = list.rows_without_fingerprint().saturating_sub(rows_before);
+        if list.len() == before && skipped > 0 {
+            failure::report(&format_args!("{}: none of {skipped} rows has a JA4 or a JA3 hash", name()));
+        }
+    }
+    Ok(list)
 }

@@ -335,5 +335,11 @@ pub(super) const FAMILIES: &[Family] = &[
             labeled("what", "rotation", "/output/rotation_errors"),
         ],
     ),
+    one(
+        Kind::Counter,
+        "watched_clients",
+        "Events of TLS clients that a list marks as watched",
+        &unlabeled("/watched_clients"),
+    ),
     one(Kind::Gauge, "uptime_seconds", "Time since the program started", &unlabeled("/uptime_seconds")),
 ];

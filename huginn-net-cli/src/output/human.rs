@@ -5,7 +5,8 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Effects, Style};
 use huginn_net::finding::{
-    HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SystemCheck, TcpFinding, UptimeFinding,
+    HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SystemCheck, TcpFinding,
+    TlsClientFinding, UptimeFinding,
 };
 use huginn_net::http::language;
 use huginn_net::ssh::SshPeer;
@@ -81,7 +82,10 @@ impl Human {
             Finding::HttpResponse(finding) => self.http_response(out, finding),
             Finding::SshClient(finding) => self.ssh(out, &finding.peer),
             Finding::SshServer(peer) => self.ssh(out, peer),
-            Finding::TlsClient(finding) => self.tls_client(out, &finding.client),
+            Finding::TlsClient(finding) => {
+                self.tls_client(out, &finding.client)?;
+                self.listed(out, finding)
+            }
             Finding::TlsServer(server) => self.tls_server(out, server),
             Finding::Uptime(finding) => self.uptime(out, finding),
             Finding::HostChange(finding) | Finding::IpSharing(finding) => {
@@ -189,6 +193,15 @@ impl Human {
         }
         self.field(out, "ja4", format_args!("{known}{}{known:#}", hello.ja4()))?;
         self.field(out, "ja3", hello.ja3_hash())
+    }
+
+    /// Writes the labels of the lists of fingerprints.
+    fn listed(&self, out: &mut impl Write, finding: &TlsClientFinding) -> io::Result<()> {
+        for entry in finding.listed().into_iter().flatten() {
+            let watched = if entry.is_watched() { " (watched)" } else { "" };
+            self.field(out, "listed", format_args!("{:#}{watched}", Escaped(entry.label().as_bytes())))?;
+        }
+        Ok(())
     }
 
     fn tls_server(&self, out: &mut impl Write, server: &TlsServer) -> io::Result<()> {

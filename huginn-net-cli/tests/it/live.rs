@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write, pipe};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::thread;
@@ -188,4 +188,66 @@ fn writes_all_hosts_while_capture_continues() {
     connect_until(|| lines(&hosts) > 0);
     assert!(fs::read_to_string(&hosts).unwrap().contains("127.0.0.1"));
     assert!(terminate(&mut child).0.success());
+}
+
+/// A ClientHello with a terminal escape in its server name, which is no part of JA4.
+fn hello_with_escape() -> Vec<u8> {
+    let mut hello = include_bytes!("../../../huginn-net-tls/hellos/curl-openssl.bin").to_vec();
+    let name = huginn_net::tls::ClientHello::from_records(&hello).unwrap().unwrap().value;
+    let name = name.server_name().unwrap().to_vec();
+    let at = hello.windows(name.len()).position(|bytes| bytes == name).unwrap();
+    hello[at] = 0x1b;
+    hello
+}
+
+#[test]
+#[ignore = "needs root"]
+fn watched_clients_are_counted_and_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let (list, stderr) = (folder.path().join("list.csv"), folder.path().join("stderr"));
+    let hello = hello_with_escape();
+    let ja4_s1 = huginn_net::tls::ClientHello::from_records(&hello).unwrap().unwrap().value.ja4_s1();
+    fs::write(&list, format!("ja4,label,watch\n{ja4_s1},\"bad\u{1b} one\",yes\n{ja4_s1},quiet,no\n"))
+        .unwrap();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (address, port) = (server.local_addr().unwrap(), server.local_addr().unwrap().port().to_string());
+    for workers in ["1", "2"] {
+        let file = folder.path().join(workers);
+        let mut child = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
+            .args(["live", "-i", "lo", "--format", "json", "-q", "--stats", "--no-sandbox", "-w", workers])
+            .args(["--port", &port, "-o", file.to_str().unwrap(), "--ja4-list", list.to_str().unwrap()])
+            .stderr(File::create(&stderr).unwrap())
+            .spawn()
+            .unwrap();
+        let clients = || {
+            let events = fs::read_to_string(&file).unwrap_or_default();
+            events
+                .lines()
+                .filter(|line| line.contains(r#""event":"tls_client""#))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let start_time = Instant::now();
+        while clients().len() < 3 {
+            assert!(start_time.elapsed() < Duration::from_secs(20));
+            TcpStream::connect(address).unwrap().write_all(&hello).unwrap();
+            drop(server.accept().unwrap());
+            thread::sleep(Duration::from_millis(50));
+        }
+        assert!(terminate(&mut child).0.success());
+        let events = clients();
+        let listed = r#""listed":[{"label":"bad\u001b one","watch":true},{"label":"quiet","watch":false}]"#;
+        assert!(events.iter().all(|event| event.contains(listed)), "{events:?}");
+        let stderr = fs::read_to_string(&stderr).unwrap();
+        assert!(!stderr.contains('\x1b'), "{stderr}");
+        let lines: Vec<&str> = stderr.lines().collect();
+        let [first, rest, counters] = lines[..] else { panic!("{stderr}") };
+        assert!(first.starts_with("huginn-net: watched client: 127.0.0.1:"), "{first}");
+        let end = format!(" -> {address} (\\x1b");
+        assert!(first.contains(&end) && first.ends_with(r"): bad\x1b one"), "{first}");
+        let more =
+            format!("huginn-net: {} more events of watched clients since the last line", events.len() - 1);
+        assert_eq!(rest, more);
+        assert!(counters.contains(&format!(r#""watched_clients":{},"#, events.len())), "{counters}");
+    }
 }

@@ -15,6 +15,7 @@ mod http;
 #[cfg(target_os = "linux")]
 mod interfaces;
 mod learn;
+mod lists;
 #[cfg(target_os = "linux")]
 mod live;
 mod long_capture;

@@ -183,6 +183,14 @@ fn write_tls_client(object: &mut Object<'_>, finding: &TlsClientFinding) {
     object.plain("ja3", ja3.as_str());
     object.token("ja3_hash", ja3.hash());
     write_software(object, finding.software().as_ref());
+    match finding.listed() {
+        Some(entries) if entries.is_empty() => object.null("listed"),
+        Some(entries) => object.objects("listed", entries, |object, entry| {
+            object.string("label", entry.label());
+            object.bool("watch", entry.is_watched());
+        }),
+        None => {}
+    }
 }
 
 /// `{"library", "application", "versions", "candidates", "match"}`, with `nearest` for a structural match; or null.

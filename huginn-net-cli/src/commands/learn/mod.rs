@@ -57,6 +57,7 @@ fn analyzer(args: &LearnArguments) -> Result<HuginnNet, Failure> {
     let analysis = AnalysisArguments {
         db: args.db.clone(),
         clients: args.clients.clone(),
+        ja4_lists: Vec::new(),
         protocols: args.protocols.clone(),
         filter: None,
         port: args.port.clone(),

@@ -54,6 +54,7 @@ fn tick(status: &LiveStatus, interval: Option<Duration>, messages: &Messages, st
         let is_due = interval.is_some_and(|interval| looked.saturating_duration_since(written) >= interval);
         let counters = if is_due { status.take_interval_counters() } else { status.counters() };
         warned.update(Losses::from_counters(&counters), looked, &|message| messages.print(message));
+        status.watched().report_due(looked);
         if is_due {
             write_counters(&counters, messages);
             written = looked;

@@ -8,6 +8,7 @@ use huginn_net::hosts::Hosts;
 use huginn_net::{HuginnNet, Observers};
 use huginn_net_live::LiveStats;
 
+use super::watch::WatchedClients;
 use crate::analysis_counters::AnalysisCounters;
 use crate::control::counters::{CaptureCounters, LiveCounters};
 use crate::latency::Latency;
@@ -20,6 +21,7 @@ pub(super) struct LiveStatus {
     capture: LiveStats,
     output: OutputHandle,
     latency: Arc<Latency>,
+    watched: Arc<WatchedClients>,
     started: Instant,
     /// Last counters of the analysis, returned while no analysis is running.
     last: Mutex<Last>,
@@ -38,8 +40,14 @@ impl LiveStatus {
         capture: LiveStats,
         output: OutputHandle,
         latency: Arc<Latency>,
+        watched: Arc<WatchedClients>,
     ) -> Self {
-        Self { snapshots, capture, output, latency, started: Instant::now(), last: Mutex::default() }
+        Self { snapshots, capture, output, latency, watched, started: Instant::now(), last: Mutex::default() }
+    }
+
+    /// The watched clients.
+    pub(super) fn watched(&self) -> &WatchedClients {
+        &self.watched
     }
 
     /// Queries the host table; `None` if the analysis has not started or has ended.
@@ -98,6 +106,7 @@ impl LiveStatus {
             capture: capture.collect(),
             output: self.output.counters(),
             latency: self.latency.counters(),
+            watched_clients: self.watched.count(),
             uptime_seconds: self.started.elapsed().as_secs(),
         }
     }
