@@ -32,7 +32,7 @@ sys.path.append(str(HERE / "clients"))
 
 from groups import GROUPS  # noqa: E402
 from registries import CACHE  # noqa: E402
-from server import NAME, Server, Sshd  # noqa: E402
+from server import NAME, PREFACE, Server, Sshd  # noqa: E402
 
 PROGRAM = ["library", "library_version", "application", "application_version", "imitates", "own_settings", "evidence", "date"]
 SSH = ["hassh", *PROGRAM]
@@ -64,7 +64,7 @@ class Recorder:
         while "listening on" not in (line := dump.stderr.readline()):
             if not line:
                 sys.exit("tcpdump does not start")
-        self.server.http2_starts.clear()
+        self.server.visits.clear()
         status = run_client(client, server, self.folder)
         time.sleep(0.3)
         dump.send_signal(signal.SIGINT)
@@ -84,7 +84,7 @@ class Recorder:
         """The requests of the HTTP/2 connections, from their decrypted bytes in a capture of plain TCP."""
         capture = self.folder / "http2.pcap"
         found = {}
-        for data in list(self.server.http2_starts):
+        for data in (visit.http for visit in list(self.server.visits) if visit.http.startswith(PREFACE)):
             write_connection(capture, data)
             for event in self.events("http", capture):
                 if event["event"] == "http_request":
@@ -111,7 +111,7 @@ def write_connection(path, data):
 
 
 def run_client(client, server, folder):
-    names = {"URL": f"https://{NAME}:{server.port}/", "PORT": server.port, "HOST": NAME, "CERTIFICATE": getattr(server, "certificate", "")}
+    names = {"FOLDER": folder / "profile", "URL": f"https://{NAME}:{server.port}/", "PORT": server.port, "HOST": NAME, "CERTIFICATE": getattr(server, "certificate", "")}
 
     def replace(text):
         for name, value in names.items():

@@ -11,11 +11,15 @@ import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManager;
 import javax.net.ssl.X509TrustManager;
 
-/** Java's TLS clients, without certificate checks: Client url|http|socket URL [PROVIDER-CLASS,... PROVIDER]. */
+/**
+ * Java's TLS clients, without certificate checks: Client url|http|socket URL [PROVIDER-CLASS,... PROVIDER]. The modes url
+ * and http send the variable USER_AGENT, if it is set.
+ */
 public class Client {
     public static void main(String[] arguments) throws Exception {
         String mode = arguments[0];
         URI uri = URI.create(arguments[1]);
+        String userAgent = System.getenv("USER_AGENT");
         SSLContext context = SSLContext.getInstance("TLS");
         if (arguments.length > 2) {
             for (String name : arguments[2].split(",")) {
@@ -26,11 +30,18 @@ public class Client {
         context.init(null, new TrustManager[] {new TrustAll()}, null);
         if (mode.equals("http")) {
             HttpClient client = HttpClient.newBuilder().sslContext(context).build();
-            client.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
+            HttpRequest.Builder request = HttpRequest.newBuilder(uri);
+            if (userAgent != null) {
+                request.header("User-Agent", userAgent);
+            }
+            client.send(request.build(), HttpResponse.BodyHandlers.ofString());
         } else if (mode.equals("url")) {
             HttpsURLConnection connection = (HttpsURLConnection) uri.toURL().openConnection();
             connection.setSSLSocketFactory(context.getSocketFactory());
             connection.setHostnameVerifier((name, session) -> true);
+            if (userAgent != null) {
+                connection.setRequestProperty("User-Agent", userAgent);
+            }
             connection.getInputStream().readAllBytes();
         } else {
             SSLSocket socket = (SSLSocket) context.getSocketFactory().createSocket(uri.getHost(), uri.getPort());

@@ -2,7 +2,7 @@
 //
 // http requests a page with the default transport, which offers HTTP/2 and rejects the certificate after the hello, and
 // then with a transport that accepts it. tls connects without ALPN, with every version of TLS and then with TLS 1.2; cache
-// does the same with a cache of sessions.
+// does the same with a cache of sessions. Requests have the User-Agent of the variable USER_AGENT, if it is set.
 package main
 
 import (
@@ -29,7 +29,14 @@ func main() {
 	}
 	accepting := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	for _, client := range []*http.Client{http.DefaultClient, {Transport: accepting}} {
-		if response, err := client.Get("https://" + os.Args[2] + "/"); err == nil {
+		request, err := http.NewRequest("GET", "https://"+os.Args[2]+"/", nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		if agent := os.Getenv("USER_AGENT"); agent != "" {
+			request.Header.Set("User-Agent", agent)
+		}
+		if response, err := client.Do(request); err == nil {
 			response.Body.Close()
 		}
 	}

@@ -1,6 +1,8 @@
-"""Python's TLS clients, each without certificate checks: client.py PACKAGE URL [PROFILE]"""
+"""Python's TLS clients, each without certificate checks: client.py PACKAGE URL [PROFILE]. HTTP clients send the variable
+USER_AGENT, if it is set."""
 
 import asyncio
+import os
 import ssl
 import sys
 import urllib.parse
@@ -9,13 +11,14 @@ import warnings
 warnings.simplefilter("ignore")
 package, url = sys.argv[1:3]
 address = urllib.parse.urlsplit(url)
+headers = {"User-Agent": os.environ["USER_AGENT"]} if "USER_AGENT" in os.environ else {}
 
 if package == "urllib":
     import urllib.request
 
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    urllib.request.urlopen(url, context=context).read()
+    urllib.request.urlopen(urllib.request.Request(url, headers=headers), context=context).read()
 elif package == "ssl":
     import socket
 
@@ -29,21 +32,21 @@ elif package == "ssl":
 elif package == "requests":
     import requests
 
-    requests.get(url, verify=False)
+    requests.get(url, verify=False, headers=headers)
 elif package == "urllib3":
     import urllib3
 
-    urllib3.PoolManager(cert_reqs="CERT_NONE").request("GET", url)
+    urllib3.PoolManager(cert_reqs="CERT_NONE").request("GET", url, headers=headers or None)
 elif package == "httpx":
     import httpx
 
-    httpx.Client(verify=False).get(url)
-    httpx.Client(verify=False, http2=True).get(url)
+    httpx.Client(verify=False).get(url, headers=headers)
+    httpx.Client(verify=False, http2=True).get(url, headers=headers)
 elif package == "aiohttp":
     import aiohttp
 
     async def get():
-        async with aiohttp.ClientSession() as session, session.get(url, ssl=False) as response:
+        async with aiohttp.ClientSession() as session, session.get(url, ssl=False, headers=headers) as response:
             await response.read()
 
     asyncio.run(get())
@@ -87,7 +90,7 @@ elif package == "awscrt":
 elif package == "curl_cffi":
     from curl_cffi import requests
 
-    requests.get(url, verify=False, impersonate=sys.argv[3])
+    requests.get(url, verify=False, impersonate=sys.argv[3], headers=headers)
 elif package == "paho-mqtt":
     import paho.mqtt.client as mqtt
 
@@ -121,7 +124,7 @@ elif package == "tls-client":
     import tls_client
 
     session = tls_client.Session(client_identifier=sys.argv[3], random_tls_extension_order=True)
-    session.get(url, insecure_skip_verify=True)
+    session.get(url, insecure_skip_verify=True, headers=headers)
 elif package == "aioquic":
     from aioquic.asyncio.client import connect
     from aioquic.quic.configuration import QuicConfiguration

@@ -177,13 +177,15 @@ DEBIAN = [
     ("haproxy", "OpenSSL", "libssl3", "HAProxy", ["bash", PROGRAMS / "proxy.sh", "haproxy", "@HOST@", "@PORT@"]),
     ("nginx", "OpenSSL", "libssl3", "nginx", ["bash", PROGRAMS / "proxy.sh", "nginx", "@HOST@", "@PORT@"]),
     ("stunnel4", "OpenSSL", "libssl3", "stunnel", ["bash", PROGRAMS / "proxy.sh", "stunnel", "@HOST@", "@PORT@"]),
+    ("tor", "OpenSSL", "libssl3", "tor",
+     ["tor", "--DataDirectory", "@FOLDER@", "--UseBridges", "1", "--Bridge", "127.0.0.1:@PORT@", "--SocksPort", "0", "--quiet"]),
     ("botan", "Botan", "libbotan-2-19", "botan tls_client", ["botan", "tls_client", "@HOST@", "--port=@PORT@"]),
     ("python3", "OpenSSL", "libssl3", "Python urllib", ["/usr/bin/python3", PROGRAMS / "client.py", "urllib", "@URL@"]),
 ]
 
 
 # Programs with TLS settings of their own: cipher lists, or ALPN and post-handshake authentication (libcurl).
-OWN_SETTINGS = ["libcurl", "Mono HttpWebRequest", "dillo", "ncat", "nghttp", "h2load", "Erlang httpc", "botan tls_client", "stunnel", "tor", "openconnect"]
+OWN_SETTINGS = ["libcurl", "Mono HttpWebRequest", "dillo", "ncat", "nghttp", "h2load", "Erlang httpc", "botan tls_client", "stunnel", "tor", "openconnect", "aria2", "skopeo"]
 
 
 def debian():
@@ -233,7 +235,7 @@ def python():
         yield Client(library, library_version, application, application_version,
                      f"PyPI {package}=={package_version}, CPython {version}, clients/client.py",
                      [interpreter, program, package, "@URL@", "@CERTIFICATE@"],
-                     own_settings=application == "libcurl" or library == "tlslite-ng", timeout=15)
+                     own_settings=application == "libcurl" or library in ("tlslite-ng", "s2n-tls"), timeout=15)
 
 
 def cpython():
@@ -304,6 +306,26 @@ def tls_client():
     for profile, imitates in TLS_CLIENT.items():
         yield Client(library_of_browser(imitates), "", "tls-client", version, f"PyPI tls-client=={version} profile {profile}",
                      [interpreter, PROGRAMS / "client.py", "tls-client", "@URL@", profile], imitates=imitates)
+
+
+# Browser and version in uTLS.
+UTLS = [("Chrome", version) for version in ["58", "62", "70", "72", "83", "87", "96", "100", "102", "106", "115_PQ", "120", "120_PQ",
+                                            "131", "133"]]
+UTLS += [("Firefox", version) for version in ["55", "56", "63", "65", "99", "102", "105", "120"]]
+UTLS += [("Safari", "16.0"), ("iOS", "12.1"), ("iOS", "13"), ("iOS", "14"), ("Edge", "85")]
+
+
+def utls():
+    """The profiles of uTLS, a library that imitates browsers."""
+    module = "v1.8.1"
+    program = go_program("utls", "1.24.13", [f"github.com/refraction-networking/utls@{module}", "golang.org/x/net@v0.38.0"],
+                         PROGRAMS / "utls.go")
+    for browser, version in UTLS:
+        number = version.removesuffix("_PQ")
+        imitates = f"Safari {number} on iOS" if browser == "iOS" else f"{browser} {number}"
+        yield Client(library_of_browser(imitates), "", "uTLS", module[1:],
+                     f"github.com/refraction-networking/utls {module} profile {browser} {version}, clients/utls.go",
+                     [program, browser, version, "@HOST@:@PORT@"], imitates=imitates, timeout=10)
 
 
 JAVA_RUNTIMES = ["11.0.5.1", "11.0.9.0", "11.0.13.1", "17.0.2.1", "17.0.9.2", "21.0.2.1", "21.0.8.2", "25.0.2.1"]
@@ -515,7 +537,7 @@ def libraries():
 
 
 # Toolchain, quic-go module.
-QUIC_GO = [("1.21.13", "v0.41.0"), ("1.22.12", "v0.48.2"), ("1.23.12", "v0.52.0"), ("1.24.13", "v0.57.1"), ("1.26.8", "v0.60.0"), ("1.27.3", "v0.65.0")]
+QUIC_GO = [("1.19.13", "v0.32.0"), ("1.20.14", "v0.37.4"), ("1.21.13", "v0.41.0"), ("1.22.12", "v0.48.2"), ("1.23.12", "v0.52.0"), ("1.24.13", "v0.57.1"), ("1.26.8", "v0.60.0"), ("1.27.3", "v0.65.0")]
 
 
 def quic():
@@ -523,9 +545,10 @@ def quic():
     for go_version, module in QUIC_GO:
         source = "quic.go" if module > "v0.46" else "quic_old.go"
         program = go_program(f"quic-go-{module}", go_version, [f"github.com/quic-go/quic-go@{module}"], PROGRAMS / source)
-        yield Client("Go crypto/tls", go_version, "quic-go", module[1:],
-                     f"github.com/quic-go/quic-go {module}, go{go_version}, clients/{source}", [program, "@URL@"],
-                     own_settings=True, timeout=10)
+        for mode in ["", "cache"]:
+            yield Client("Go crypto/tls", go_version, "quic-go", module[1:],
+                         f"github.com/quic-go/quic-go {module}, go{go_version}, clients/{source} {mode}".rstrip(),
+                         [program, "@URL@", *filter(None, [mode])], own_settings=True, timeout=10)
     interpreter = python_environment("aioquic", "aioquic")
     version = installed_version(interpreter, "aioquic")
     yield Client("aioquic", version, "Python aioquic", version, f"PyPI aioquic=={version}, clients/client.py",
@@ -581,6 +604,6 @@ def ssh():
 
 GROUPS = {
     "go": go, "node": node, "bun": bun, "deno": deno, "debian": debian, "python": python, "cpython": cpython,
-    "curl_cffi": curl_cffi, "tls_client": tls_client, "java": java, "rust": rust, "chromium": chromium, "qt": qt, "gecko": gecko,
+    "curl_cffi": curl_cffi, "tls_client": tls_client, "utls": utls, "java": java, "rust": rust, "chromium": chromium, "qt": qt, "gecko": gecko,
     "webkit": webkit, "libraries": libraries, "quic": quic, "ssh": ssh,
 }

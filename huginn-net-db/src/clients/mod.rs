@@ -60,6 +60,7 @@ tables! {
     "ssh.tsv",
     "tls_client-http2.tsv",
     "tls_client.tsv",
+    "utls.tsv",
     "webkit.tsv",
 }
 
