@@ -122,6 +122,49 @@ impl HttpSignature {
         Some(Self { role: Role::Response, version: response.version(), headers })
     }
 
+    /// Parses the text of [`raw_sig`](Self::raw_sig). Values that the text leaves out are empty. `None` if the text is no
+    /// such signature.
+    ///
+    /// ```
+    /// use huginn_net_http::{HttpSignature, Role};
+    ///
+    /// let text = "1:Host,User-Agent,?Cookie,Accept=[a:b,c]:Connection,Accept-Encoding,Accept-Language,Accept-Charset,Keep-Alive:curl/8.5.0";
+    /// let signature = HttpSignature::from_raw_sig(Role::Request, text).expect("a signature");
+    /// assert_eq!(signature.software(), Some(&b"curl/8.5.0"[..]));
+    /// assert_eq!(signature.raw_sig(|_| false).to_string(), text);
+    /// assert_eq!(HttpSignature::from_raw_sig(Role::Request, "1:Host"), None);
+    /// ```
+    pub fn from_raw_sig(role: Role, text: &str) -> Option<Self> {
+        let (version, rest) = text.split_once(':')?;
+        let version = match version {
+            "0" => HttpVersion::Http10,
+            "1" => HttpVersion::Http11,
+            "2" => HttpVersion::Http2,
+            _ => return None,
+        };
+        let (names, rest) = split_outside_brackets(rest, ':')?;
+        let (_, software) = rest.split_once(':')?;
+        let title = match role {
+            Role::Request => Name::UserAgent,
+            Role::Response => Name::Server,
+        };
+        let (mut headers, mut rest) = (Vec::new(), Some(names).filter(|names| !names.is_empty()));
+        while let Some(fields) = rest {
+            let (field, next) = match split_outside_brackets(fields, ',') {
+                Some((field, next)) => (field, Some(next)),
+                None => (fields, None),
+            };
+            let field = field.strip_prefix('?').unwrap_or(field);
+            headers.push(match field.split_once("=[") {
+                Some((name, value)) => (name, value.strip_suffix(']')?),
+                None if field.eq_ignore_ascii_case(title.text()) => (field, software),
+                None => (field, ""),
+            });
+            rest = next;
+        }
+        Some(Self { role, version, headers: headers.into_iter().collect() })
+    }
+
     /// Whether the head is a request or a response.
     pub fn role(&self) -> Role {
         self.role
@@ -195,6 +238,17 @@ impl HttpSignature {
         };
         name.filter(|name| name.is_known_to_p0f())
     }
+}
+
+/// Splits a text at the first separator that is not between `[` and `]`.
+fn split_outside_brackets(text: &str, separator: char) -> Option<(&str, &str)> {
+    let mut inside = false;
+    let at = text.find(|c| {
+        inside = (inside || c == '[') && c != ']';
+        c == separator && !inside
+    })?;
+    let (before, rest) = text.split_at_checked(at)?;
+    Some((before, rest.strip_prefix(separator)?))
 }
 
 struct RawSig<'a, F> {
@@ -297,6 +351,18 @@ mod tests {
             signature.raw_sig(|_| false).to_string(),
             r"2:user-agent,accept=[*/*],?cookie,bad\xc3\xa9=[x]:Host,Connection,Accept-Encoding,Accept-Language,Accept-Charset,Keep-Alive:curl/8"
         );
+    }
+
+    #[test]
+    fn malformed_signatures_are_rejected() {
+        let parse = |text: &str| HttpSignature::from_raw_sig(Role::Request, text);
+        for text in
+            ["", ":", "1", "1:", "1::", "3:::", "*:Host::x", "1:Host=[a:b:x", "1:Host=[a]b::x", "1:[:]::"]
+        {
+            assert_eq!(parse(text).is_some(), text == "1:[:]::", "{text}");
+        }
+        assert_eq!(parse("1:::curl").map(|signature| signature.headers().len()), Some(0));
+        assert_eq!(parse("0:,,::").map(|signature| signature.headers().len()), Some(3));
     }
 
     #[test]

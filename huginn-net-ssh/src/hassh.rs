@@ -32,6 +32,11 @@ impl Hassh {
     pub fn from_server(kex_init: &KexInit<'_>) -> Self {
         HasshAlgorithms::from_server(kex_init).hash()
     }
+
+    /// Hashes the text of [`HasshAlgorithms`].
+    pub fn from_text(text: &str) -> Self {
+        Self(Md5::digest(text).into())
+    }
 }
 
 impl<'a> HasshAlgorithms<'a> {

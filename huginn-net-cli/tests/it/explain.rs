@@ -338,6 +338,36 @@ fn explains_ja3_text_and_p0f_signature() {
 }
 
 #[test]
+fn explains_http_signature_and_hassh_algorithms() {
+    let curl = "1:Host,User-Agent,Accept=[*/*]:Connection,Accept-Encoding,Accept-Language,Accept-Charset,Keep-Alive:";
+    for (software, matched) in [("curl/8.5.0", "curl 7.43 or newer"), ("X", "curl 7.43 or newer, dishonest")]
+    {
+        let text = explanation(&[&format!("{curl}{software}")]);
+        let request = format!("as request    {matched}");
+        assert_has_lines(&text, &["HTTP signature of p0f", &request, "as response   unknown"]);
+    }
+    let text = explanation(&["curve25519-sha256;aes128-ctr;hmac-sha2-256;none"]);
+    assert_has_lines(&text, &["hassh         e97d07603350d1111ec2b64bf25413c9"]);
+}
+
+#[test]
+fn explains_by_own_database() {
+    let path = std::env::temp_dir().join(format!("huginn-net-explain-{}.fp", std::process::id()));
+    std::fs::write(
+        &path,
+        "classes = unix\n[tcp:request]\nlabel = s:unix:Mine:\nsig = *:64:0:*:1234,0:mss::0\n\
+         [http:response]\nlabel = s:!:Server:\nsys = @unix\nsig = *:Server::\n",
+    )
+    .unwrap();
+    let db = path.to_str().unwrap();
+    let tcp = explanation(&["4:64:0:1460:1234,0:mss::0", "--db", db]);
+    assert_has_lines(&tcp, &["as SYN        Mine, 0 hops away"]);
+    let http = explanation(&["1:Server::x", "--db", db]);
+    assert_has_lines(&http, &["as request    unknown", "as response   Server"]);
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
 fn rejects_text_of_no_kind() {
     for (value, reason) in [
         ("nonsense", "neither JA4, JA3, JA3S"),

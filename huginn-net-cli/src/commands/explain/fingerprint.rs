@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use huginn_net::http::{HttpSignature, Role};
 use huginn_net::tcp::{ParseError, TcpSignature};
 use huginn_net::tls::Ja4ParseError;
 
@@ -20,8 +21,12 @@ pub(crate) enum Fingerprint {
     Akamai(String),
     /// An MD5: of a JA3, a JA3S, an Akamai fingerprint or SSH algorithms.
     Hash([u8; 16]),
+    /// The algorithms of a HASSH or HASSHServer.
+    HasshAlgorithms(String),
     /// A p0f signature of a SYN or SYN+ACK.
     Tcp(Box<TcpSignature>),
+    /// A p0f signature of a request, and the same text as a signature of a response.
+    Http(Box<[HttpSignature; 2]>),
 }
 
 /// Why a text is no fingerprint.
@@ -34,21 +39,29 @@ pub(crate) enum FingerprintError {
     #[error("no p0f signature of TCP: {0}")]
     Tcp(#[from] ParseError),
     /// Unknown kind.
-    #[error("neither JA4, JA3, JA3S, an MD5 of 32 digits, Akamai's fingerprint nor a p0f signature of TCP")]
+    #[error("neither JA4, JA3, JA3S, HASSH, an MD5 of 32 digits, Akamai's fingerprint nor a p0f signature")]
     Unknown,
 }
 
 impl FromStr for Fingerprint {
     type Err = FingerprintError;
 
-    /// Decides by the separators: only JA4 has underscores or begins with a transport, only Akamai's text has bars, only
-    /// p0f's signatures have colons.
+    /// Decides by the separators: only JA4 has underscores or begins with a transport, only p0f's signatures
+    /// have colons. Those of HTTP have two colons at least and begin with a version; Akamai's text has bars, and HASSH
+    /// semicolons.
     fn from_str(text: &str) -> Result<Self, FingerprintError> {
+        let http = |role| HttpSignature::from_raw_sig(role, text);
+        if let Some((request, response)) = http(Role::Request).zip(http(Role::Response)) {
+            return Ok(Self::Http(Box::new([request, response])));
+        }
         if text.contains('_') || text.starts_with(['t', 'q']) {
             return Ok(Self::Ja4(text.parse()?));
         }
         if text.matches('|').count() == 3 {
             return Ok(Self::Akamai(text.to_owned()));
+        }
+        if text.matches(';').count() == 3 {
+            return Ok(Self::HasshAlgorithms(text.to_owned()));
         }
         if text.contains(':') {
             return Ok(Self::Tcp(Box::new(text.parse()?)));

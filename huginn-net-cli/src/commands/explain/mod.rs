@@ -14,7 +14,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use huginn_net::http::HttpSignature;
 use huginn_net::http::http2::AkamaiHash;
+use huginn_net::ssh::Hassh;
 use huginn_net::tcp::{Handshake, TcpSignature};
 use huginn_net::tls::{Ja3Hash, Ja4, Ja4Hash, Ja4Raw, names};
 use huginn_net::{ClientDatabase, Database};
@@ -26,8 +28,8 @@ use crate::failure::Failure;
 
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArguments {
-    /// JA4 with hashes (ja4, ja4_o, ja4_s1) or with its lists (ja4_r, ja4_ro, ja4_s1r), JA3 or JA3S, the MD5 of either, HASSH,
-    /// Akamai's fingerprint of HTTP/2 or its MD5, or a p0f signature of a SYN
+    /// JA4 with hashes (ja4, ja4_o, ja4_s1) or with its lists (ja4_r, ja4_ro, ja4_s1r), JA3 or JA3S, the MD5 of either, HASSH
+    /// or its algorithms, Akamai's fingerprint of HTTP/2 or its MD5, or a p0f signature of TCP or HTTP
     #[arg(value_name = "FINGERPRINT", allow_hyphen_values = true)]
     fingerprint: Fingerprint,
 
@@ -38,10 +40,14 @@ pub(crate) struct ExplainArguments {
     /// Table of clients, instead of the built-in ones of its kind (TLS, HTTP/2, SSH); may be repeated
     #[arg(long, value_name = "FILE")]
     clients: Vec<PathBuf>,
+
+    /// Database of p0f signatures, instead of the built-in one
+    #[arg(long, value_name = "FILE")]
+    db: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: ExplainArguments) -> Result<ExitCode, Failure> {
-    let ExplainArguments { fingerprint, other, clients } = args;
+    let ExplainArguments { fingerprint, other, clients, db } = args;
     let mut out = io::stdout().lock();
     let own;
     let clients = if clients.is_empty() {
@@ -74,15 +80,25 @@ pub(crate) fn run(args: ExplainArguments) -> Result<ExitCode, Failure> {
             software::of_match(&mut out, clients.match_akamai(hash).as_ref())?;
         }
         (Fingerprint::Hash(hash), None) => software::of_hash(&mut out, hash, clients)?,
-        (Fingerprint::Tcp(signature), None) => explain_tcp(&mut out, *signature)?,
+        (Fingerprint::HasshAlgorithms(text), None) => {
+            let hash = Hassh::from_text(&text);
+            writeln!(out, "algorithms of an SSH client or server")?;
+            writeln!(out, "hassh         {hash}")?;
+            software::of_match(&mut out, clients.match_hassh(hash.0).as_ref())?;
+        }
+        (Fingerprint::Tcp(signature), None) => {
+            explain_tcp(&mut out, *signature, &*commands::database(db.as_deref())?)?;
+        }
+        (Fingerprint::Http(signatures), None) => {
+            explain_http(&mut out, &signatures, &*commands::database(db.as_deref())?)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Writes the systems that send this signature as SYN or as SYN+ACK.
-fn explain_tcp(out: &mut impl Write, mut signature: TcpSignature) -> io::Result<()> {
+fn explain_tcp(out: &mut impl Write, mut signature: TcpSignature, database: &Database) -> io::Result<()> {
     writeln!(out, "TCP signature of p0f")?;
-    let database = Database::builtin();
     for (handshake, title) in [(Handshake::Syn, "as SYN"), (Handshake::SynAck, "as SYN+ACK")] {
         signature.handshake = handshake;
         let found = match handshake {
@@ -94,6 +110,27 @@ fn explain_tcp(out: &mut impl Write, mut signature: TcpSignature) -> io::Result<
             Some(found) => {
                 let fuzzy = if found.fuzzy { ", fuzzy" } else { "" };
                 writeln!(out, "{title:<14}{}{fuzzy}, {} hops away", found.label, found.distance)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes the software that sends this signature in a request or in a response.
+fn explain_http(
+    out: &mut impl Write,
+    [request, response]: &[HttpSignature; 2],
+    database: &Database,
+) -> io::Result<()> {
+    writeln!(out, "HTTP signature of p0f")?;
+    let rows =
+        [("as request", database.match_request(request)), ("as response", database.match_response(response))];
+    for (title, found) in rows {
+        match found {
+            None => writeln!(out, "{title:<14}unknown")?,
+            Some(found) => {
+                let dishonest = if found.dishonest { ", dishonest" } else { "" };
+                writeln!(out, "{title:<14}{}{dishonest}", found.label)?;
             }
         }
     }
