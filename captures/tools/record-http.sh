@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE=1
 
 readonly NAMES="http-chromium http-firefox http-pages http-tools http-python http-go http-java http-node http-servers
     http-servers-python http-servers-others http-proxies http-keep-alive http-keep-alive-h2load http-pipelined
-    http-bodies http-upgrades http-h2c http-h2c-h2load"
+    http-bodies http-upgrades http-h2c http-h2c-h2load http-imitation"
 
 here=$(cd "$(dirname "$0")" && pwd)
 programs=$here/http-programs
@@ -405,6 +405,26 @@ record_http_h2c_h2load() {
     site_up
     start http-h2c-h2load
     named h2load -n 100 -c 1 -m 10 http://www.example.test:8080/style.css
+    stop_recording
+}
+
+# Programs that claim to be a browser, on another system or with other HTTP/2 settings, and browsers that claim another
+# system or another browser.
+record_http_imitation() {
+    local chrome='AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'
+    local windows="Mozilla/5.0 (Windows NT 10.0; Win64; x64) $chrome" linux="Mozilla/5.0 (X11; Linux x86_64) $chrome"
+    local firefox='Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:133.0) Gecko/20100101 Firefox/133.0'
+    site_up
+    start http-imitation
+    named python3 -c 'import sys, urllib.request as u; u.urlopen(u.Request(sys.argv[1], headers={"User-Agent": sys.argv[2]}))' \
+        $PAGE "$windows"
+    named curl -s -A "$windows" $PAGE
+    named curl -s -A "$linux" $PAGE
+    named wget -q -O /dev/null -U "$firefox" $PAGE
+    named curl -s --http2-prior-knowledge -A "$linux" http://www.example.test:8080/index.html
+    named nghttp -n -H "User-Agent: $firefox" http://www.example.test:8080/index.html
+    chromium_page "--user-agent=$windows"
+    firefox_page general.useragent.override "\"$windows\""
     stop_recording
 }
 

@@ -12,6 +12,7 @@ use huginn_net_ssh::SshPeer;
 use huginn_net_tcp::{Clock, Mtu, TcpSignature};
 use huginn_net_tls::{TlsClient, TlsServer};
 
+use crate::consistency::Consistency;
 use crate::fingerprint_list::{FingerprintList, ListEntry};
 use crate::hosts::Reasons;
 
@@ -46,6 +47,9 @@ pub enum Finding {
     HostChange(ChangeFinding),
     /// Several hosts share an address, for example behind NAT, a proxy or a load balancer.
     IpSharing(ChangeFinding),
+    /// A request in cleartext whose headers, HTTP/2 settings or system are not those of the browser that it claims; at most
+    /// one for each connection. The [outcome](Consistency::outcome) is imitation or proxy.
+    Mismatch(Consistency),
 }
 
 /// A TCP/IP signature and its match in the database.

@@ -44,6 +44,18 @@ pub(crate) const MAX_LANGUAGE_TAG_LEN: usize = 35;
 /// Maximum length of a label in a fingerprint list, in bytes: an event has all labels of its client.
 pub(crate) const MAX_LIST_LABEL_BYTES: usize = 4096;
 
+// Browsers.
+
+/// First version of Chromium with BoringSSL on every system. Earlier ones have NSS or OpenSSL on some.
+pub(crate) const MIN_BORINGSSL_CHROMIUM: u32 = 50;
+
+/// First versions of Chromium, Firefox and Safari that send Sec-Fetch headers in every release.
+pub(crate) const MIN_FETCH_METADATA_VERSIONS: [u32; 3] = [80, 90, 17];
+
+/// First version of Chromium whose navigations over TLS are required to have Sec-CH-UA. Chrome sends it since 89, QtWebEngine
+/// since a version between 94 and 108.
+pub(crate) const MIN_CLIENT_HINTS_CHROMIUM: u32 = 110;
+
 // Quotations.
 
 /// Maximum length of a header that a verdict quotes, or of a value that an error quotes, in bytes.

@@ -1,5 +1,6 @@
 //! Runs all protocols over one flow table.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use huginn_net_core::{
@@ -164,6 +165,8 @@ pub struct FlowState {
     tcp_done: bool,
     http_done: bool,
     streams_done: bool,
+    /// Whether a mismatch of the connection was reported.
+    has_mismatch: Cell<bool>,
 }
 
 /// The state of a flow above its transport.
@@ -355,7 +358,7 @@ impl Observers {
         flow: &mut FlowState,
         emit: &mut impl FnMut(Side, FlowOutput),
     ) -> Interest {
-        let FlowState { tcp: handshake, transport, ssh_peers, systems, http_done, .. } = flow;
+        let FlowState { tcp: handshake, transport, ssh_peers, systems, http_done, has_mismatch, .. } = flow;
         let TransportState::Tcp(streams) = transport else { return Interest::Done };
         if self.scope == Scope::P0f {
             *http_done |= ends_http(segment, self.tcp.is_some().then_some(handshake));
@@ -383,6 +386,7 @@ impl Observers {
             scope: self.scope,
             profiles: self.profiles,
             systems,
+            has_mismatch,
         };
         let new_parsers =
             || Parsers { http: ParserSlot::new(http), tls: ParserSlot::new(tls), ssh: ParserSlot::new(ssh) };
@@ -422,13 +426,14 @@ impl Observers {
         if !self.tls {
             return Interest::Done;
         }
-        let FlowState { transport, systems, .. } = flow;
+        let FlowState { transport, systems, has_mismatch, .. } = flow;
         if let TransportState::Tcp(_) = transport {
             *transport = TransportState::Udp(TlsUdpFlow::default());
         }
         let TransportState::Udp(datagrams) = transport else { return Interest::Done };
         let Self { tls_udp, counters, database, clients, scope, profiles, .. } = self;
-        let findings = ParserFindings { database, clients, scope: *scope, profiles: *profiles, systems };
+        let findings =
+            ParserFindings { database, clients, scope: *scope, profiles: *profiles, systems, has_mismatch };
         tls_udp.on_datagram(segment.payload, sender, datagrams, &mut counters.tls, &mut |side, event| {
             findings.on_tls(side, event, emit);
         })

@@ -1,14 +1,17 @@
 //! Converts the events of HTTP, TLS and SSH to findings and host updates.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::sync::Arc;
 
 use huginn_net_core::{Route, Side};
-use huginn_net_db::{Database, Label};
-use huginn_net_http::{HttpEvent, HttpRequest, HttpResponse, HttpSignature, Role};
+use huginn_net_db::{ClientMatch, Database, Label};
+use huginn_net_http::http2::Akamai;
+use huginn_net_http::{HttpEvent, HttpRequest, HttpResponse, HttpSignature, Request, Role};
 use huginn_net_ssh::SshEvent;
 use huginn_net_tls::TlsEvent;
 
+use crate::consistency::{self, ClientLayers, Consistency, Outcome};
 use crate::finding::{
     Clients, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, SshClientFinding,
     TlsClientFinding,
@@ -45,6 +48,8 @@ pub(crate) struct ParserFindings<'a> {
     pub(crate) scope: Scope,
     pub(crate) profiles: bool,
     pub(crate) systems: &'a [Option<HandshakeSystem>; 2],
+    /// Whether a mismatch of the connection was reported.
+    pub(crate) has_mismatch: &'a Cell<bool>,
 }
 
 impl ParserFindings<'_> {
@@ -73,10 +78,16 @@ impl ParserFindings<'_> {
             };
             update = update.for_profile(&verdict, language, firm_system(self.systems, side));
         }
+        let mut mismatch = None;
         let finding = match event {
             HttpEvent::Request(HttpRequest { request, exchange, akamai, .. }) => {
                 let software =
                     akamai.as_ref().and_then(|akamai| self.clients.get().match_akamai(akamai.hash()));
+                if scope == Scope::Full {
+                    mismatch = self.mismatch(&request, akamai.as_deref(), software.as_ref(), &verdict);
+                }
+                update.is_imitation =
+                    mismatch.as_ref().is_some_and(|found| found.outcome == Outcome::Imitation);
                 Finding::HttpRequest(HttpRequestFinding { request, exchange, akamai, software, verdict })
             }
             HttpEvent::Response(HttpResponse { response, exchange, .. }) => {
@@ -85,7 +96,38 @@ impl ParserFindings<'_> {
             _ => return,
         };
         emit(side, Route::Report(finding));
+        if let Some(mismatch) = mismatch.filter(|_| !self.has_mismatch.replace(true)) {
+            emit(side, Route::Report(Finding::Mismatch(mismatch)));
+        }
         emit(side, Route::Update(Update::Http(update).into()));
+    }
+
+    /// Compares a request with the browser that it claims, if anything about it is unusual.
+    fn mismatch(
+        &self,
+        request: &Request,
+        akamai: Option<&Akamai>,
+        software: Option<&ClientMatch>,
+        verdict: &HttpVerdict,
+    ) -> Option<Consistency> {
+        let is_unusual = akamai.is_some()
+            || verdict.params.dishonest
+            || verdict.system.agrees == Some(false)
+            || request.header("Sec-CH-UA").is_some();
+        if !is_unusual {
+            return None;
+        }
+        let system = firm_system(self.systems, Side::Client);
+        let layers = ClientLayers {
+            system: system.as_deref(),
+            akamai,
+            http2: software.map(|found| &*found.software),
+            http1: verdict.label().filter(|_| akamai.is_none()),
+            request: Some(request),
+            ..ClientLayers::default()
+        };
+        let found = consistency::check(&layers, self.database);
+        matches!(found.outcome, Outcome::Imitation | Outcome::Proxy).then_some(found)
     }
 
     fn verdict(&self, signature: HttpSignature) -> HttpVerdict {

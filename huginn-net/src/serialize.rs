@@ -13,6 +13,7 @@ use huginn_net_tcp::{Handshake, Mtu, TcpSignature};
 use huginn_net_tls::{TlsClient, TlsServer};
 use serde::{Serialize, Serializer};
 
+use crate::consistency::Consistency;
 use crate::finding::{
     ChangeFinding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SshClientFinding,
     SystemCheck, TcpFinding, TlsClientFinding, UptimeFinding,
@@ -33,7 +34,7 @@ impl<T: Display> Serialize for Text<T> {
 }
 
 /// `event` (`tcp_syn`, `tcp_syn_ack`, `mtu`, `uptime`, `http_request`, `http_response`, `tls_client`, `tls_server`, `ssh_client`,
-/// `ssh_server`, `host_change` or `ip_sharing`), and the fields of the finding.
+/// `ssh_server`, `host_change`, `ip_sharing` or `mismatch`), and the fields of the finding.
 impl Serialize for Finding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -51,6 +52,7 @@ impl Serialize for Finding {
             Uptime(&'a UptimeFinding),
             HostChange(&'a ChangeFinding),
             IpSharing(&'a ChangeFinding),
+            Mismatch(&'a Consistency),
         }
         match self {
             Self::Tcp(finding) => match finding.signature.handshake {
@@ -67,6 +69,7 @@ impl Serialize for Finding {
             Self::Uptime(finding) => Shape::Uptime(finding),
             Self::HostChange(finding) => Shape::HostChange(finding),
             Self::IpSharing(finding) => Shape::IpSharing(finding),
+            Self::Mismatch(consistency) => Shape::Mismatch(consistency),
         }
         .serialize(serializer)
     }
@@ -136,6 +139,19 @@ impl Serialize for MtuFinding {
 impl Serialize for UptimeFinding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.clock.serialize(serializer)
+    }
+}
+
+/// `outcome` and `reasons`.
+impl Serialize for Consistency {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            outcome: &'static str,
+            reasons: &'a [String],
+        }
+        let Self { outcome, reasons } = self;
+        Shape { outcome: outcome.name(), reasons }.serialize(serializer)
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt::{self, Display};
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Effects, Style};
+use huginn_net::consistency::Consistency;
 use huginn_net::finding::{
     HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SystemCheck, TcpFinding,
     TlsClientFinding, UptimeFinding,
@@ -56,6 +57,7 @@ impl Human {
             Finding::Uptime(_) => "Uptime",
             Finding::HostChange(_) => "Host change",
             Finding::IpSharing(_) => "IP sharing",
+            Finding::Mismatch(_) => "Mismatch",
             _ => "MTU",
         };
         let arrow = match event.subject {
@@ -97,6 +99,10 @@ impl Human {
                     "differ",
                     format_args!("{some} of the last 32 signatures, {much} of them much"),
                 )
+            }
+            Finding::Mismatch(Consistency { outcome, reasons, .. }) => {
+                self.verdict(out, "outcome", Some(outcome.name()))?;
+                reasons.iter().try_for_each(|reason| self.field(out, "reason", Escaped(reason.as_bytes())))
             }
             _ => Ok(()),
         }

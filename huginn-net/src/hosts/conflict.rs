@@ -21,7 +21,7 @@ impl Conflict {
     /// The conflict between an HTTP head and the handshake of its connection.
     pub(super) fn from_head(update: &HttpUpdate) -> Option<Self> {
         let tcp = update.tcp.as_deref()?;
-        let lies = update.matched.as_ref().is_some_and(|found| found.dishonest);
+        let lies = update.is_imitation || update.matched.as_ref().is_some_and(|found| found.dishonest);
         if let Some((system, text)) = update.claimed().filter(|(system, _)| !same_stack(system, &tcp.name)) {
             let who = match update.role {
                 Role::Request => "User-Agent",

@@ -332,7 +332,7 @@ impl HostProfile {
     }
 
     fn on_head(&mut self, update: &HttpUpdate) {
-        let HttpUpdate { role, forwarded, software: text, matched, language, .. } = update;
+        let HttpUpdate { role, forwarded, software: text, matched, language, is_imitation, .. } = update;
         let (role, forwarded) = (*role, *forwarded);
         let activity = match role {
             Role::Request => &mut self.as_client,
@@ -351,7 +351,7 @@ impl HostProfile {
                 || SoftwareSeen { label: Arc::clone(label), dishonest, forwarded },
             );
         }
-        let honest = matched.as_ref().map(|found| !found.dishonest);
+        let honest = if *is_imitation { Some(false) } else { matched.as_ref().map(|found| !found.dishonest) };
         if let Some(text) = text {
             claims.count(
                 |seen| seen.text == *text && (seen.honest, seen.forwarded) == (honest, forwarded),

@@ -62,6 +62,8 @@ pub(crate) struct HttpUpdate {
     pub(crate) date: Option<i64>,
     pub(crate) matched: Option<HttpMatch>,
     pub(crate) system: SystemCheck,
+    /// Whether the client is not the browser that the User-Agent claims.
+    pub(crate) is_imitation: bool,
     /// Whether p0f evaluates the head: the first head of its direction, in a version that p0f parses.
     pub(crate) counts: bool,
     /// Hash of the User-Agent or Server header; set only if `counts`.
@@ -90,6 +92,7 @@ impl HttpUpdate {
             software_hash: if counts { hash_software() } else { 0 },
             matched: matched.clone(),
             system: system.clone(),
+            is_imitation: false,
             counts,
             software: None,
             language: None,

@@ -16,6 +16,7 @@ use huginn_net_tls::{Ja4Form, TlsClient, TlsServer};
 pub use self::host::JsonHost;
 
 use self::object::Object;
+use crate::consistency::Consistency;
 use crate::finding::{
     ChangeFinding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, TcpFinding,
     TlsClientFinding, UptimeFinding,
@@ -69,6 +70,10 @@ impl JsonEvent<'_> {
                 object.texts("reasons", reasons.names());
                 object.numbers("hits", *hits);
             }
+            Finding::Mismatch(Consistency { outcome, reasons }) => {
+                object.token("outcome", outcome);
+                object.texts("reasons", reasons.iter().map(|reason| Escaped(reason.as_bytes())));
+            }
         }
         object.end();
     }
@@ -99,6 +104,7 @@ fn name(finding: &Finding) -> &'static str {
         Finding::Uptime(_) => "uptime",
         Finding::HostChange(_) => "host_change",
         Finding::IpSharing(_) => "ip_sharing",
+        Finding::Mismatch(_) => "mismatch",
     }
 }
 

@@ -38,9 +38,11 @@ impl<'a> P0fLine<'a> {
             Finding::Uptime(finding) => Logged::Uptime(&finding.clock),
             Finding::HostChange(finding) => Logged::Change("host change", finding),
             Finding::IpSharing(finding) => Logged::Change("ip sharing", finding),
-            Finding::SshClient(_) | Finding::SshServer(_) | Finding::TlsClient(_) | Finding::TlsServer(_) => {
-                return None;
-            }
+            Finding::SshClient(_)
+            | Finding::SshServer(_)
+            | Finding::TlsClient(_)
+            | Finding::TlsServer(_)
+            | Finding::Mismatch(_) => return None,
         };
         Some(Self { event, finding })
     }

@@ -10,6 +10,7 @@
 
 #[path = "../../../captures/tools/captures.rs"]
 mod captures;
+mod consistency;
 mod fingerprint_list;
 mod goldens;
 mod p0f_answers;

@@ -57,7 +57,7 @@ fn events_serialise_as_json_lines() {
             kinds.insert(serialised["event"].to_string());
         }
     }
-    assert_eq!(kinds.len(), 12, "{kinds:?}");
+    assert_eq!(kinds.len(), 13, "{kinds:?}");
 }
 
 #[test]

@@ -1,0 +1,187 @@
+//! The browser that a User-Agent claims.
+
+use std::{fmt, str};
+
+use huginn_net_db::{Database, Label, Software};
+use huginn_net_http::http2::{Akamai, PseudoHeader};
+
+use crate::hosts::same_stack;
+use crate::limits::{MIN_BORINGSSL_CHROMIUM, MIN_CLIENT_HINTS_CHROMIUM, MIN_FETCH_METADATA_VERSIONS};
+use crate::system_check::may_be;
+
+/// A browser, by the network library that it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Browser {
+    /// Chromium and browsers based on it.
+    Chromium,
+    Firefox,
+    /// Safari, and every browser of iOS.
+    Safari,
+}
+
+/// The browser and the system that a User-Agent claims.
+pub(super) struct Claim<'a> {
+    pub(super) browser: Browser,
+    /// The major version of the browser; `None` if the User-Agent has none.
+    pub(super) version: Option<u32>,
+    /// The name of the system in the database.
+    system: Option<&'a str>,
+}
+
+/// Products in the User-Agent of a browser with Chromium's network library. Programs that embed Chromium add their own
+/// product, and some of them have another network library.
+const CHROMIUM_PRODUCTS: [&str; 7] =
+    ["AppleWebKit", "Chrome", "Mobile", "Safari", "Edg", "OPR", "QtWebEngine"];
+const FIREFOX_PRODUCTS: [&str; 2] = ["Gecko", "Firefox"];
+const SAFARI_PRODUCTS: [&str; 7] = ["AppleWebKit", "Version", "Mobile", "Safari", "CriOS", "FxiOS", "EdgiOS"];
+
+impl<'a> Claim<'a> {
+    /// Parses a User-Agent. `None` for programs that are no browsers or say so, such as robots, headless browsers and
+    /// programs that embed a browser.
+    pub(super) fn parse(user_agent: &'a [u8], database: &'a Database) -> Option<Self> {
+        let text = str::from_utf8(user_agent).ok()?;
+        let (platform, products) = text.strip_prefix("Mozilla/5.0 (")?.split_once(')')?;
+        if platform.contains("compatible;") || platform.ends_with("; wv") {
+            return None;
+        }
+        let products = products.replace("(KHTML, like Gecko)", "");
+        let products = || products.split(' ').filter(|product| !product.is_empty());
+        let version = |name: &str| {
+            let text = products().find_map(|product| product.strip_prefix(name)?.strip_prefix('/'))?;
+            text.split('.').next()?.parse().ok()
+        };
+        let only = |known: &[&str]| {
+            products().all(|product| known.contains(&product.split('/').next().unwrap_or_default()))
+        };
+        let is_apple = platform.starts_with("Macintosh;") || platform.starts_with("iP");
+        let (browser, version) = if platform.starts_with("iP") && only(&SAFARI_PRODUCTS) {
+            (Browser::Safari, version("Version"))
+        } else if let Some(version) = version("Chrome").filter(|_| only(&CHROMIUM_PRODUCTS)) {
+            (Browser::Chromium, Some(version))
+        } else if let Some(version) = version("Firefox").filter(|_| only(&FIREFOX_PRODUCTS)) {
+            (Browser::Firefox, Some(version))
+        } else if is_apple && only(&SAFARI_PRODUCTS) {
+            (Browser::Safari, Some(version("Version")?))
+        } else {
+            return None;
+        };
+        let system = database.user_agent_system(user_agent).map(|system| &*system.name);
+        Some(Self { browser, version, system })
+    }
+
+    /// Whether the claimed version sends Sec-Fetch headers over TLS (Fetch Metadata Request Headers, W3C).
+    pub(super) fn sends_fetch_metadata(&self) -> bool {
+        let [chromium, firefox, safari] = MIN_FETCH_METADATA_VERSIONS;
+        let min = match self.browser {
+            Browser::Chromium => chromium,
+            Browser::Firefox => firefox,
+            Browser::Safari => safari,
+        };
+        self.version.is_some_and(|version| version >= min)
+    }
+
+    /// Whether navigations of the claimed version have Sec-CH-UA over TLS (User-Agent Client Hints, WICG).
+    pub(super) fn sends_client_hints(&self) -> bool {
+        self.browser == Browser::Chromium && self.version >= Some(MIN_CLIENT_HINTS_CHROMIUM)
+    }
+
+    pub(super) fn compare_tls(&self, software: &Software) -> Option<bool> {
+        let library = software.library.as_deref()?;
+        let application = software.application.as_deref();
+        match self.browser {
+            Browser::Chromium if self.version < Some(MIN_BORINGSSL_CHROMIUM) => None,
+            Browser::Chromium => Some(library == "BoringSSL" && application.is_none_or(is_chromium)),
+            Browser::Firefox => Some(library == "NSS"),
+            Browser::Safari => Some(library == "Apple"),
+        }
+    }
+
+    /// Compares the candidates: a fingerprint that the browser can have agrees.
+    pub(super) fn compare_http2(&self, software: &Software) -> Option<bool> {
+        let is_browser = |name: &str| match self.browser {
+            Browser::Chromium => is_chromium(name),
+            Browser::Firefox => name.starts_with("Firefox"),
+            Browser::Safari => name.starts_with("Safari"),
+        };
+        let mut names = software.candidates.iter().map(|name| match name.split_once(" as ") {
+            Some((_, imitated)) => imitated,
+            None => name,
+        });
+        let first = names.next()?;
+        Some(is_browser(first) || names.any(is_browser))
+    }
+
+    /// Compares the order of the pseudo-header fields, which is the same in all versions of Chromium and of Firefox.
+    pub(super) fn compare_pseudo_headers(&self, akamai: &Akamai) -> Option<bool> {
+        use PseudoHeader::{Authority, Method, Path, Scheme};
+        let expected = match self.browser {
+            Browser::Chromium => [Method, Authority, Scheme, Path],
+            Browser::Firefox => [Method, Path, Authority, Scheme],
+            Browser::Safari => return None,
+        };
+        Some(akamai.pseudo_headers().iter().eq(expected)).filter(|agrees| !agrees)
+    }
+
+    pub(super) fn compare_http1(&self, label: &Label) -> Option<bool> {
+        if label.generic {
+            return None;
+        }
+        Some(match &*label.name {
+            "Chromium" | "Android" => self.browser == Browser::Chromium,
+            "Firefox" => self.browser == Browser::Firefox,
+            "Safari" | "CFNetwork" => self.browser == Browser::Safari,
+            _ => false,
+        })
+    }
+
+    pub(super) fn compare_system(&self, observed: &str) -> Option<bool> {
+        let claimed = self.system?;
+        Some(may_be(claimed, observed) || same_stack(claimed, observed))
+    }
+
+    /// Compares Sec-CH-UA-Platform. Unknown platforms say nothing, nor does Android for Linux: "desktop site" claims Linux.
+    pub(super) fn compare_platform(&self, platform: &[u8]) -> Option<bool> {
+        let claimed = self.system?;
+        let names: &[&str] = match platform {
+            b"\"Windows\"" => &["Windows"],
+            b"\"macOS\"" => &["macOS or iOS", "Mac OS X", "macOS"],
+            b"\"Linux\"" => &["Linux"],
+            b"\"Android\"" => &["Android", "Linux"],
+            _ => return None,
+        };
+        Some(names.contains(&claimed))
+    }
+
+    /// Compares Sec-CH-UA, which only Chromium sends, with its own version among the brands.
+    pub(super) fn compare_brands(&self, brands: &[u8]) -> Option<bool> {
+        if self.browser != Browser::Chromium {
+            return Some(false);
+        }
+        let brands = str::from_utf8(brands).ok()?;
+        if brands.contains("\"HeadlessChrome\"") {
+            return Some(false);
+        }
+        let (_, rest) = brands.split_once("\"Chromium\";v=\"")?;
+        let version = rest.split(['"', '.']).next()?.parse().ok()?;
+        Some(self.version == Some(version))
+    }
+}
+
+/// Writes the claim: `User-Agent says Chromium 131 on Windows`.
+impl fmt::Display for Claim<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "User-Agent says {:?}", self.browser)?;
+        if let Some(version) = self.version {
+            write!(f, " {version}")?;
+        }
+        match self.system {
+            Some(system) => write!(f, " on {system}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a name is that of a browser with Chromium's network library.
+fn is_chromium(name: &str) -> bool {
+    ["Chromium", "Chrome", "Edge", "Opera"].iter().any(|browser| name.starts_with(browser))
+}

@@ -1,0 +1,150 @@
+//! Checks the comparison of layers on recorded clients: `captures/consistency/clients.jsonl` and `http-imitation.pcap`.
+
+use std::fs;
+use std::path::Path;
+
+use huginn_net::consistency::{ClientBytes, ClientBytesError, Outcome};
+use huginn_net::hosts::Explanation;
+use huginn_net::{CaptureReader, ClientDatabase, Database, Event, Finding, HuginnNet, Observers};
+use serde_json::Value;
+
+/// A client that a TLS server recorded.
+struct Recorded {
+    name: String,
+    /// What its User-Agent claims; empty for an honest client.
+    imitates: String,
+    syn: Vec<u8>,
+    tls: Vec<u8>,
+    http: Vec<u8>,
+}
+
+impl Recorded {
+    fn bytes(&self) -> ClientBytes<'_> {
+        ClientBytes { syn: Some(&self.syn), tls: Some(&self.tls), http: Some(&self.http) }
+    }
+
+    /// Outcome and reasons.
+    fn verdict(&self) -> (Outcome, String) {
+        let found = self.bytes().check(&Database::builtin(), ClientDatabase::builtin()).unwrap();
+        (found.outcome, found.to_string())
+    }
+}
+
+fn recorded() -> Vec<Recorded> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures/consistency/clients.jsonl");
+    let hex = |text: &str| {
+        let digits = text.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap());
+        digits.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
+    };
+    let lines = fs::read_to_string(path).unwrap();
+    let clients = lines.lines().map(|line| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let text = |name: &str| line[name].as_str().unwrap().to_owned();
+        let bytes = |name: &str| hex(&text(name));
+        Recorded {
+            name: text("client"),
+            imitates: text("imitates"),
+            syn: bytes("syn"),
+            tls: bytes("hello"),
+            http: bytes("http"),
+        }
+    });
+    clients.collect()
+}
+
+#[test]
+fn no_honest_client_is_called_imitation() {
+    let all = recorded();
+    let honest: Vec<&Recorded> = all.iter().filter(|client| client.imitates.is_empty()).collect();
+    assert!(honest.len() >= 20, "{}", honest.len());
+    for client in &honest {
+        let (outcome, text) = client.verdict();
+        assert!(matches!(outcome, Outcome::Consistent | Outcome::Unknown), "{}: {text}", client.name);
+    }
+    let is_browser =
+        |client: &&&Recorded| client.name.starts_with("Chromium") || client.name.starts_with("Firefox");
+    assert!(honest.iter().filter(is_browser).any(|client| client.verdict().0 == Outcome::Consistent));
+}
+
+#[test]
+fn nine_of_ten_imitations_are_found() {
+    let all = recorded();
+    let imitations: Vec<&Recorded> = all.iter().filter(|client| !client.imitates.is_empty()).collect();
+    assert!(imitations.len() >= 10, "{}", imitations.len());
+    let mut found = 0;
+    for client in &imitations {
+        let (outcome, text) = client.verdict();
+        assert_ne!(outcome, Outcome::Consistent, "{} as {}: {text}", client.name, client.imitates);
+        found += usize::from(outcome == Outcome::Imitation);
+    }
+    assert!(found * 10 >= imitations.len() * 9, "{found} of {}", imitations.len());
+}
+
+#[test]
+fn incomplete_layers_say_nothing() {
+    for client in recorded().iter().step_by(7) {
+        let cut = |bytes: &[u8], parts: usize| bytes[..bytes.len() * parts / 16].to_vec();
+        for parts in 0..16 {
+            let [syn, tls, http] = [&client.syn, &client.tls, &client.http].map(|bytes| cut(bytes, parts));
+            let bytes = ClientBytes { syn: Some(&syn), tls: Some(&tls), http: Some(&http) };
+            let found = bytes.check(&Database::builtin(), ClientDatabase::builtin());
+            let outcome = found.map(|found| found.outcome).map_err(|error| error.to_string());
+            assert_eq!(outcome, Ok(Outcome::Unknown), "{}, {parts}", client.name);
+        }
+    }
+}
+
+#[test]
+fn other_bytes_name_their_layer() {
+    let check =
+        |bytes: ClientBytes<'_>| bytes.check(&Database::builtin(), ClientDatabase::builtin()).unwrap_err();
+    let other = Some(&b"SSH-2.0-OpenSSH_9.2p1\r\n\r\n"[..]);
+    let [syn, tls, http1] = [
+        ClientBytes { syn: other, ..ClientBytes::default() },
+        ClientBytes { tls: other, ..ClientBytes::default() },
+        ClientBytes { http: other, ..ClientBytes::default() },
+    ]
+    .map(check);
+    assert!(matches!(syn, ClientBytesError::Tcp(_)) && syn.to_string().starts_with("SYN: "));
+    assert!(matches!(tls, ClientBytesError::Tls(_)) && tls.to_string().starts_with("ClientHello: "));
+    assert!(matches!(http1, ClientBytesError::Http1(_)));
+    let frames = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\0\0\x01\x01\x05\0\0\0\x01\x80";
+    let http2 = check(ClientBytes { http: Some(frames), ..ClientBytes::default() });
+    assert!(matches!(http2, ClientBytesError::Http2(_)), "{http2}");
+}
+
+#[test]
+fn connections_report_one_mismatch() {
+    let mut events: Vec<Event> = Vec::new();
+    let reader = CaptureReader::open(crate::captures::path("http-imitation.pcap")).unwrap();
+    let observers = Observers::default().profiles(true);
+    let mut analyzer = HuginnNet::builder_with(observers).build();
+    analyzer.analyze(reader, &mut events).unwrap();
+    let mismatches = events.iter().filter_map(|event| match &event.kind {
+        Finding::Mismatch(found) => Some((event.flow.client.port(), found)),
+        _ => None,
+    });
+    let mismatches: Vec<_> = mismatches.collect();
+    let texts: Vec<String> = mismatches.iter().map(|(_, found)| found.to_string()).collect();
+    let expected = [
+        "imitation: User-Agent says Chromium 131 on Windows; the headers are those of Python urllib; TCP says Linux",
+        "imitation: User-Agent says Chromium 131 on Windows; the headers are those of curl; TCP says Linux",
+        "imitation: User-Agent says Firefox 133 on Windows; the headers are those of Wget; TCP says Linux",
+        "imitation: User-Agent says Firefox 133 on Windows; HTTP/2 is nghttp; \
+         the order of HTTP/2 pseudo-headers is m,p,s,a; the headers are not those of the browser; TCP says Linux",
+        "proxy: User-Agent says Chromium 131 on Windows; TCP says Linux",
+        "imitation: User-Agent says Chromium 131 on Windows; the headers are those of Firefox; TCP says Linux",
+    ];
+    let distinct = texts.iter().enumerate().filter(|(n, text)| !texts[..*n].contains(text));
+    assert!(distinct.map(|(_, text)| text).eq(expected), "{texts:#?}");
+    let mut ports: Vec<u16> = mismatches.iter().map(|(port, _)| *port).collect();
+    ports.sort_unstable();
+    ports.dedup();
+    assert_eq!(ports.len(), mismatches.len());
+
+    let hosts = analyzer.shared_state();
+    let client = hosts.profile("192.0.2.1".parse().unwrap()).unwrap();
+    let is_lie = |explanation| explanation == Explanation::Lie;
+    assert!(client.verdict().contradictions.iter().any(|found| is_lie(found.explanation)));
+    assert_eq!(client.verdict().system.as_deref(), Some("Linux"));
+}
