@@ -64,7 +64,7 @@ class Recorder:
         while "listening on" not in (line := dump.stderr.readline()):
             if not line:
                 sys.exit("tcpdump does not start")
-        self.server.visits.clear()
+        self.server.connections.clear()
         status = run_client(client, server, self.folder)
         time.sleep(0.3)
         dump.send_signal(signal.SIGINT)
@@ -84,7 +84,7 @@ class Recorder:
         """The requests of the HTTP/2 connections, from their decrypted bytes in a capture of plain TCP."""
         capture = self.folder / "http2.pcap"
         found = {}
-        for data in (visit.http for visit in list(self.server.visits) if visit.http.startswith(PREFACE)):
+        for data in (connection.http for connection in list(self.server.connections) if connection.http.startswith(PREFACE)):
             write_connection(capture, data)
             for event in self.events("http", capture):
                 if event["event"] == "http_request":
@@ -183,7 +183,7 @@ def main():
     recorder = Recorder(options.huginn_net or build_huginn_net())
     today = datetime.date.today().isoformat()
     for group in options.groups:
-        # The version of each program: a visit over QUIC shows no User-Agent.
+        # The version of each program: a connection over QUIC shows no User-Agent.
         tls, http2, versions = [], [], {}
         for client in GROUPS[group]():
             hellos, requests = recorder.record(client)

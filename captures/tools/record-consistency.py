@@ -29,6 +29,8 @@ record_clients = importlib.import_module("record-clients")
 
 FILE = HERE.parent / "consistency" / "clients.jsonl"
 
+MAX_REQUESTS = 6  # of one client in one version of HTTP
+
 WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
 CHROME_WINDOWS = f"Mozilla/5.0 (Windows NT 10.0; Win64; x64) {WEBKIT} Chrome/131.0.0.0 Safari/537.36"
 CHROME_LINUX = f"Mozilla/5.0 (X11; Linux x86_64) {WEBKIT} Chrome/131.0.0.0 Safari/537.36"
@@ -124,7 +126,7 @@ def honest():
         yield first_of("node", "Node.js", "22.22.0, clients/client.js fetch"), protocols
         yield first_of("node", "Node.js", "22.22.0, clients/client.js http2"), protocols
         yield first_of("java", "Java HttpClient"), protocols
-    for version in ["103.0.0", "119.0.2", "131.0.1", "149.0.0"]:
+    for version in ["103.0.0", "131.0.1", "149.0.0"]:
         yield first_of("chromium", "Chromium", version), ("h2", "http/1.1")
     for package in ["requests", "urllib3", "aiohttp"]:
         yield python_client(package), ("http/1.1",)
@@ -169,7 +171,7 @@ def imitations():
     for profile, user_agent in [("chrome_120", CHROME_WINDOWS), ("firefox_120", FIREFOX_LINUX)]:
         yield claiming(imitator("tls-client", profile), user_agent), both
     for version, user_agent in [("131.0.1", CHROME_WINDOWS), ("131.0.1", CHROME_MAC), ("131.0.1", CHROME_LINUX),
-                                ("149.0.0", FIREFOX_LINUX), ("119.0.2", IPHONE)]:
+                                ("149.0.0", FIREFOX_LINUX), ("149.0.0", IPHONE)]:
         client = first_of("chromium", "Chromium", f"@sparticuz/chromium@{version}")
         options = [*client.command[:-1], f"--user-agent={user_agent}", client.command[-1]]
         yield dataclasses.replace(client, command=options, imitates=CLAIMS[user_agent]), both
@@ -179,15 +181,15 @@ def imitations():
         yield dataclasses.replace(firefox(general__useragent__override=user_agent), imitates=CLAIMS[user_agent]), both
 
 
-def row_of(client, visit):
-    protocol = "HTTP/2" if visit.http.startswith(PREFACE) else "HTTP/1"
+def to_row(client, connection):
+    protocol = "HTTP/2" if connection.http.startswith(PREFACE) else "HTTP/1"
     name = f"{client.application} {client.application_version}".strip()
-    return {"client": name, "protocol": protocol, "imitates": client.imitates, "evidence": client.evidence,
-            "syn": visit.syn.hex(), "hello": visit.hello.hex(), "http": visit.http.hex()}
+    return {"client": name, "protocol": protocol, "imitates": client.imitates, "evidence": client.evidence, "request": 0,
+            "syn": connection.syn.hex(), "hello": connection.hello.hex(), "http": connection.http.hex()}
 
 
-def key_of(row):
-    return tuple(row[name] for name in ("client", "protocol", "imitates", "evidence"))
+def row_key(row):
+    return tuple(row[name] for name in ("client", "protocol", "imitates", "evidence", "request"))
 
 
 def main():
@@ -202,7 +204,7 @@ def main():
     rows = {}
     if FILE.exists():
         before = map(json.loads, FILE.read_text().splitlines())
-        rows = {key_of(row): row for row in before if wanted and not any(text in row["client"] for text in wanted)}
+        rows = {row_key(row): row for row in before if wanted and not any(text in row["client"] for text in wanted)}
     for group in (honest, imitations):
         for client, protocols in group():
             if wanted and not any(text in client.application for text in wanted):
@@ -212,17 +214,19 @@ def main():
                 own.mkdir()
                 servers[protocols] = Server(own, protocols)
             server = servers[protocols]
-            server.visits.clear()
+            server.connections.clear()
             os.environ.pop("USER_AGENT", None)
             status = record_clients.run_client(client, server, folder)
-            if not server.visits:
+            if not server.connections:
                 print(f"no request ({status}): {client.evidence}", file=sys.stderr)
-            # The first request in each version of HTTP.
-            visits = [visit for visit in server.visits if PREFACE.startswith(visit.http[:len(PREFACE)]) == visit.http.startswith(PREFACE)]
-            found = {row["protocol"]: row for row in reversed([row_of(client, visit) for visit in visits])}
-            for row in found.values():
-                rows[key_of(row)] = row
-                print(*key_of(row)[:3], sep=" | ", flush=True)
+            numbers = dict.fromkeys(["HTTP/1", "HTTP/2"], 0)
+            for connection in list(server.connections):
+                row = to_row(client, connection)
+                numbers[row["protocol"]] += 1
+                row["request"] = numbers[row["protocol"]]
+                if row["request"] <= MAX_REQUESTS:
+                    rows[row_key(row)] = row
+                    print(*row_key(row), sep=" | ", flush=True)
     FILE.write_text("".join(json.dumps(row) + "\n" for row in rows.values()))
 
 

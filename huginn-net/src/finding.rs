@@ -47,8 +47,9 @@ pub enum Finding {
     HostChange(ChangeFinding),
     /// Several hosts share an address, for example behind NAT, a proxy or a load balancer.
     IpSharing(ChangeFinding),
-    /// A request in cleartext whose headers, HTTP/2 settings or system are not those of the browser that it claims; at most
-    /// one for each connection. The [outcome](Consistency::outcome) is imitation or proxy.
+    /// A request in cleartext whose headers, HTTP/2 settings or system are not those of the browser that it claims. The
+    /// [outcome](Consistency::outcome) is imitation or proxy. One for each connection, and a second one if an imitation
+    /// follows a proxy.
     Mismatch(Consistency),
 }
 

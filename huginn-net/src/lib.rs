@@ -40,6 +40,7 @@ mod observers;
 pub mod p0f;
 mod p0f_flow;
 mod parser_findings;
+mod quoted;
 #[cfg(feature = "serde")]
 mod serialize;
 mod system_check;

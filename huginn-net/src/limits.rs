@@ -52,7 +52,7 @@ pub(crate) const MIN_BORINGSSL_CHROMIUM: u32 = 50;
 /// First versions of Chromium, Firefox and Safari that send Sec-Fetch headers in every release.
 pub(crate) const MIN_FETCH_METADATA_VERSIONS: [u32; 3] = [80, 90, 17];
 
-/// First version of Chromium whose navigations over TLS are required to have Sec-CH-UA. Chrome sends it since 89, QtWebEngine
+/// First version of Chromium whose navigations over TLS usually have Sec-CH-UA. Chrome sends it since 89, QtWebEngine
 /// since a version between 94 and 108.
 pub(crate) const MIN_CLIENT_HINTS_CHROMIUM: u32 = 110;
 

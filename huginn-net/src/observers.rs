@@ -14,10 +14,10 @@ use huginn_net_tcp::{Handshake, TcpEvent, TcpFlow, TcpObserver};
 use huginn_net_tls::{TlsCounters, TlsParser, TlsUdpFlow, TlsUdpObserver};
 
 use crate::Finding;
+use crate::consistency::Outcome;
 use crate::finding::{Clients, MtuFinding, TcpFinding};
 use crate::fingerprint_list::FingerprintList;
-use crate::hosts::{self, HostUpdate, TcpUpdate, Update};
-use crate::hosts::{HostLimits, Hosts};
+use crate::hosts::{self, HostLimits, HostUpdate, Hosts, TcpUpdate, Update};
 use crate::p0f_flow::{P0fFlow, ends_http, is_hidden_from_p0f};
 use crate::parser_findings::{HandshakeSystem, ParserFindings, on_ssh};
 
@@ -165,8 +165,8 @@ pub struct FlowState {
     tcp_done: bool,
     http_done: bool,
     streams_done: bool,
-    /// Whether a mismatch of the connection was reported.
-    has_mismatch: Cell<bool>,
+    /// The outcome of the last reported mismatch of the connection.
+    mismatch: Cell<Option<Outcome>>,
 }
 
 /// The state of a flow above its transport.
@@ -321,9 +321,7 @@ impl Observers {
                 Some(found) if found.label.is_tool() => *by_tool = Some(side),
                 Some(found) if !hosts::is_middlebox(&found.label) => {
                     let [client, server] = &mut *systems;
-                    let system =
-                        HandshakeSystem { label: Arc::clone(&found.label), is_firm: hosts::is_firm(found) };
-                    *side.choose(client, server) = Some(system);
+                    *side.choose(client, server) = Some(HandshakeSystem::new(found));
                 }
                 _ => {}
             }
@@ -358,7 +356,7 @@ impl Observers {
         flow: &mut FlowState,
         emit: &mut impl FnMut(Side, FlowOutput),
     ) -> Interest {
-        let FlowState { tcp: handshake, transport, ssh_peers, systems, http_done, has_mismatch, .. } = flow;
+        let FlowState { tcp: handshake, transport, ssh_peers, systems, http_done, mismatch, .. } = flow;
         let TransportState::Tcp(streams) = transport else { return Interest::Done };
         if self.scope == Scope::P0f {
             *http_done |= ends_http(segment, self.tcp.is_some().then_some(handshake));
@@ -386,7 +384,7 @@ impl Observers {
             scope: self.scope,
             profiles: self.profiles,
             systems,
-            has_mismatch,
+            mismatch,
         };
         let new_parsers =
             || Parsers { http: ParserSlot::new(http), tls: ParserSlot::new(tls), ssh: ParserSlot::new(ssh) };
@@ -426,14 +424,14 @@ impl Observers {
         if !self.tls {
             return Interest::Done;
         }
-        let FlowState { transport, systems, has_mismatch, .. } = flow;
+        let FlowState { transport, systems, mismatch, .. } = flow;
         if let TransportState::Tcp(_) = transport {
             *transport = TransportState::Udp(TlsUdpFlow::default());
         }
         let TransportState::Udp(datagrams) = transport else { return Interest::Done };
         let Self { tls_udp, counters, database, clients, scope, profiles, .. } = self;
         let findings =
-            ParserFindings { database, clients, scope: *scope, profiles: *profiles, systems, has_mismatch };
+            ParserFindings { database, clients, scope: *scope, profiles: *profiles, systems, mismatch };
         tls_udp.on_datagram(segment.payload, sender, datagrams, &mut counters.tls, &mut |side, event| {
             findings.on_tls(side, event, emit);
         })

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use huginn_net_core::{Route, Side};
-use huginn_net_db::{ClientMatch, Database, Label};
+use huginn_net_db::{ClientMatch, Database, Label, TcpMatch};
 use huginn_net_http::http2::Akamai;
 use huginn_net_http::{HttpEvent, HttpRequest, HttpResponse, HttpSignature, Request, Role};
 use huginn_net_ssh::SshEvent;
@@ -22,8 +22,14 @@ use crate::observers::{FlowOutput, Scope};
 /// The operating system that a SYN or SYN+ACK matched.
 #[derive(Debug)]
 pub(crate) struct HandshakeSystem {
-    pub(crate) label: Arc<Label>,
-    pub(crate) is_firm: bool,
+    label: Arc<Label>,
+    is_firm: bool,
+}
+
+impl HandshakeSystem {
+    pub(crate) fn new(found: &TcpMatch) -> Self {
+        Self { label: Arc::clone(&found.label), is_firm: hosts::is_firm(found) }
+    }
 }
 
 /// Converts an SSH event to a finding.
@@ -48,8 +54,8 @@ pub(crate) struct ParserFindings<'a> {
     pub(crate) scope: Scope,
     pub(crate) profiles: bool,
     pub(crate) systems: &'a [Option<HandshakeSystem>; 2],
-    /// Whether a mismatch of the connection was reported.
-    pub(crate) has_mismatch: &'a Cell<bool>,
+    /// The outcome of the last reported mismatch of the connection.
+    pub(crate) mismatch: &'a Cell<Option<Outcome>>,
 }
 
 impl ParserFindings<'_> {
@@ -96,8 +102,11 @@ impl ParserFindings<'_> {
             _ => return,
         };
         emit(side, Route::Report(finding));
-        if let Some(mismatch) = mismatch.filter(|_| !self.has_mismatch.replace(true)) {
-            emit(side, Route::Report(Finding::Mismatch(mismatch)));
+        if let Some(mismatch) = mismatch {
+            if self.mismatch.get() < Some(mismatch.outcome) {
+                self.mismatch.set(Some(mismatch.outcome));
+                emit(side, Route::Report(Finding::Mismatch(mismatch)));
+            }
         }
         emit(side, Route::Update(Update::Http(update).into()));
     }
@@ -122,7 +131,7 @@ impl ParserFindings<'_> {
             system: system.as_deref(),
             akamai,
             http2: software.map(|found| &*found.software),
-            http1: verdict.label().filter(|_| akamai.is_none()),
+            http1: verdict.matched.as_ref().filter(|_| akamai.is_none()),
             request: Some(request),
             ..ClientLayers::default()
         };

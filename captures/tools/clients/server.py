@@ -22,10 +22,14 @@ POSTGRES_SSL_REQUEST = struct.pack("!II", 8, 80877103)
 TCP_SAVE_SYN, TCP_SAVED_SYN = 27, 28
 DATA, HEADERS, SETTINGS, PING, GOAWAY, CONTINUATION = 0, 1, 4, 6, 7, 9
 END_STREAM, END_HEADERS, ACK = 1, 4, 1
+# Browsers request the style, the image, the audio and the data, too; each over a connection of its own.
+PAGE = (b"<!doctype html><title>ok</title><link rel=stylesheet href=/style><img src=/image>"
+        b"<audio src=/audio preload=auto></audio><script>fetch('/data')</script>\n")
+CONTENT_TYPE = b"\x0f\x10\x09text/html"
 
 
 @dataclass
-class Visit:
+class RecordedConnection:
     """What one client sent: the headers of its SYN, its ClientHello, and the decrypted head of its first request. With
     HTTP/2 that is everything up to the end of the first field block."""
 
@@ -64,7 +68,7 @@ class Server(socketserver.ThreadingTCPServer):
         self.context.set_ciphers("ALL:@SECLEVEL=0")
         self.context.load_cert_chain(leaf, key)
         self.context.set_alpn_protocols(protocols)
-        self.visits = []
+        self.connections = []
         super().__init__(("127.0.0.1", 0), Connection)
         self.socket.setsockopt(socket.IPPROTO_TCP, TCP_SAVE_SYN, 1)
         self.port = self.server_address[1]
@@ -108,7 +112,7 @@ class Connection(socketserver.BaseRequestHandler):
             return
         with stream:
             answer = answer_http2 if stream.selected_alpn_protocol() == "h2" else answer_http1
-            answer(stream, lambda http: self.server.visits.append(Visit(syn, hello, http)))
+            answer(stream, lambda http: self.server.connections.append(RecordedConnection(syn, hello, http)))
 
 
 def peek_hello(connection):
@@ -127,7 +131,7 @@ def peek_hello(connection):
         time.sleep(0.01)
 
 
-def answer_http2(stream, visit):
+def answer_http2(stream, record):
     received = stream.recv(65536)
     stream.sendall(frame(SETTINGS, 0, 0))
     while (request := first_request(received)) is None:
@@ -136,23 +140,23 @@ def answer_http2(stream, visit):
             return
         received += more
     end, identifier = request
-    visit(received[:end])
-    # 0x88 is ":status: 200" in HPACK's static table (RFC 7541, Appendix A).
-    answer = frame(SETTINGS, ACK, 0) + frame(HEADERS, END_HEADERS, identifier, b"\x88")
-    stream.sendall(answer + frame(DATA, END_STREAM, identifier, b"ok\n"))
+    record(received[:end])
+    # 0x88 is ":status: 200", and 31 "content-type", in HPACK's static table (RFC 7541, Appendix A).
+    answer = frame(SETTINGS, ACK, 0) + frame(HEADERS, END_HEADERS, identifier, b"\x88" + CONTENT_TYPE)
+    stream.sendall(answer + frame(DATA, END_STREAM, identifier, PAGE))
     stream.recv(65536)
     stream.sendall(frame(GOAWAY, 0, 0, struct.pack("!II", identifier, 0)))
 
 
-def answer_http1(stream, visit):
+def answer_http1(stream, record):
     head = b""
     while b"\r\n\r\n" not in head:
         more = stream.recv(65536)
         if not more:
             return
         head += more
-    visit(head[: head.index(b"\r\n\r\n") + 4])
-    stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nok\n")
+    record(head[: head.index(b"\r\n\r\n") + 4])
+    stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%b" % (len(PAGE), PAGE))
 
 
 def frame(kind, flags, stream, payload=b""):

@@ -293,12 +293,18 @@ fn names_software_of_every_kind() {
         &format!("{ja4_s1}\tt13d0103h2_a1b2c3d4e5f6_111111111111\t3c9c0f5a6f2b8e7d4c1b0a9f8e7d6c5b"),
     );
     let http2 = table("http2", "akamai_hash", "fd07c74c4990fc43ef9f4b3277cf3cf2");
+    let firefox = table("firefox", "akamai_hash", "6ea73faa8fc5aac76bded7bd238f6433");
     let ssh = table("ssh", "hassh", "16574631849ea8d13c926c9905839928");
     for (fingerprint, table, kind) in [
         (ja4_s1, &tls, "match         stable"),
         ("t13d0103h2_a1b2c3d4e5f6_111111111111", &tls, "match         exact"),
         ("3C9C0F5A6F2B8E7D4C1B0A9F8E7D6C5B", &tls, "JA3, the MD5 of a ClientHello"),
         ("3:100;4:33554432;2:0|33488897|0|m,p,s,a", &http2, "Akamai's fingerprint of an HTTP/2 client"),
+        (
+            "1:65536;2:0;4:131072;5:16384|12517377|0|m,p,a,s",
+            &firefox,
+            "Akamai's fingerprint of an HTTP/2 client",
+        ),
         ("fd07c74c4990fc43ef9f4b3277cf3cf2", &http2, "Akamai's fingerprint of an HTTP/2 client, as MD5"),
         ("16574631849ea8d13c926c9905839928", &ssh, "HASSH, the MD5 of an SSH client's algorithms"),
     ] {

@@ -119,7 +119,7 @@ fn version_from_minor(minor: u8) -> HttpVersion {
 }
 
 /// Whether a byte is a token character (RFC 9110, section 5.6.2).
-fn is_token(byte: u8) -> bool {
+pub(crate) fn is_token(byte: u8) -> bool {
     let is_sign = matches!(
         byte,
         b'!' | b'#'

@@ -7,6 +7,7 @@ use huginn_net_tcp::{TcpError, TcpSignature};
 use huginn_net_tls::{ClientHello, TlsError};
 
 use super::{ClientLayers, Consistency, check};
+use crate::hosts;
 
 /// The first bytes of one client, by layer. Every part is optional, and may be incomplete: it then says nothing.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,11 +72,11 @@ impl ClientBytes<'_> {
         let http1 = http1.and_then(|request| database.match_request(&HttpSignature::from_request(request)));
         let http2 = akamai.as_ref().and_then(|akamai| clients.match_akamai(akamai.hash()));
         let layers = ClientLayers {
-            system: system.as_ref().filter(|found| !found.label.is_tool()).map(|found| &*found.label),
+            system: system.as_ref().filter(|found| hosts::is_firm(found)).map(|found| &*found.label),
             tls: tls.as_ref().map(|found| &*found.software),
             akamai: akamai.as_ref(),
             http2: http2.as_ref().map(|found| &*found.software),
-            http1: http1.as_ref().map(|found| &*found.label),
+            http1: http1.as_ref(),
             request: request.as_ref(),
         };
         Ok(check(&layers, database))

@@ -2,7 +2,7 @@
 
 use std::{fmt, str};
 
-use huginn_net_db::{Database, Label, Software};
+use huginn_net_db::{Database, HttpMatch, Software};
 use huginn_net_http::http2::{Akamai, PseudoHeader};
 
 use crate::hosts::same_stack;
@@ -34,6 +34,14 @@ const CHROMIUM_PRODUCTS: [&str; 7] =
     ["AppleWebKit", "Chrome", "Mobile", "Safari", "Edg", "OPR", "QtWebEngine"];
 const FIREFOX_PRODUCTS: [&str; 2] = ["Gecko", "Firefox"];
 const SAFARI_PRODUCTS: [&str; 7] = ["AppleWebKit", "Version", "Mobile", "Safari", "CriOS", "FxiOS", "EdgiOS"];
+
+/// The systems in the database that each value of Sec-CH-UA-Platform means.
+const PLATFORMS: [(&str, &[&str]); 4] = [
+    ("Windows", &["Windows"]),
+    ("macOS", &["macOS or iOS", "Mac OS X", "macOS"]),
+    ("Linux", &["Linux"]),
+    ("Android", &["Android"]),
+];
 
 impl<'a> Claim<'a> {
     /// Parses a User-Agent. `None` for programs that are no browsers or say so, such as robots, headless browsers and
@@ -90,10 +98,19 @@ impl<'a> Claim<'a> {
         let application = software.application.as_deref();
         match self.browser {
             Browser::Chromium if self.version < Some(MIN_BORINGSSL_CHROMIUM) => None,
+            // Proxies have BoringSSL, too.
+            Browser::Chromium if library == "BoringSSL" && software.candidates.is_empty() => None,
             Browser::Chromium => Some(library == "BoringSSL" && application.is_none_or(is_chromium)),
             Browser::Firefox => Some(library == "NSS"),
             Browser::Safari => Some(library == "Apple"),
         }
+    }
+
+    /// Whether the TLS is that of another browser that no proxy has: Firefox or Chromium.
+    pub(super) fn is_other_browser(&self, software: &Software) -> bool {
+        let is_chromium = software.application.as_deref().is_some_and(is_chromium);
+        let is_browser = is_chromium || software.library.as_deref() == Some("NSS");
+        is_browser && self.compare_tls(software) == Some(false)
     }
 
     /// Compares the candidates: a fingerprint that the browser can have agrees.
@@ -122,16 +139,19 @@ impl<'a> Claim<'a> {
         Some(akamai.pseudo_headers().iter().eq(expected)).filter(|agrees| !agrees)
     }
 
-    pub(super) fn compare_http1(&self, label: &Label) -> Option<bool> {
+    /// Compares the software of a database. Names that are not those of a known browser contradict only if the
+    /// User-Agent is not that of the software.
+    pub(super) fn compare_http1(&self, found: &HttpMatch) -> Option<bool> {
+        let label = &*found.label;
         if label.generic {
             return None;
         }
-        Some(match &*label.name {
-            "Chromium" | "Android" => self.browser == Browser::Chromium,
-            "Firefox" => self.browser == Browser::Firefox,
-            "Safari" | "CFNetwork" => self.browser == Browser::Safari,
-            _ => false,
-        })
+        match &*label.name {
+            "Firefox" => Some(self.browser == Browser::Firefox),
+            "Safari" | "CFNetwork" => Some(self.browser == Browser::Safari),
+            name if is_chromium(name) => Some(self.browser == Browser::Chromium),
+            _ => found.dishonest.then_some(false),
+        }
     }
 
     pub(super) fn compare_system(&self, observed: &str) -> Option<bool> {
@@ -139,17 +159,13 @@ impl<'a> Claim<'a> {
         Some(may_be(claimed, observed) || same_stack(claimed, observed))
     }
 
-    /// Compares Sec-CH-UA-Platform. Unknown platforms say nothing, nor does Android for Linux: "desktop site" claims Linux.
+    /// Compares Sec-CH-UA-Platform. Unknown platforms and systems say nothing. Android may claim Linux: "desktop site" does.
     pub(super) fn compare_platform(&self, platform: &[u8]) -> Option<bool> {
-        let claimed = self.system?;
-        let names: &[&str] = match platform {
-            b"\"Windows\"" => &["Windows"],
-            b"\"macOS\"" => &["macOS or iOS", "Mac OS X", "macOS"],
-            b"\"Linux\"" => &["Linux"],
-            b"\"Android\"" => &["Android", "Linux"],
-            _ => return None,
-        };
-        Some(names.contains(&claimed))
+        let platform = str::from_utf8(platform).ok()?.strip_prefix('"')?.strip_suffix('"')?;
+        let (shown, _) = PLATFORMS.iter().find(|(name, _)| *name == platform)?;
+        let system = self.system?;
+        let (claimed, _) = PLATFORMS.iter().find(|(_, systems)| systems.contains(&system))?;
+        Some(shown == claimed || (*shown, *claimed) == ("Android", "Linux"))
     }
 
     /// Compares Sec-CH-UA, which only Chromium sends, with its own version among the brands.

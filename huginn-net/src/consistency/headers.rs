@@ -4,7 +4,7 @@ use huginn_net_http::Request;
 
 use super::claim::{Browser, Claim};
 
-/// The headers of a request. Proxies add headers and keep the order of the others.
+/// The headers of a request.
 pub(super) struct RequestHeaders<'a> {
     request: &'a Request,
 }
@@ -16,18 +16,25 @@ impl<'a> RequestHeaders<'a> {
 
     /// Whether a header shows that a proxy forwarded the request.
     pub(super) fn is_forwarded(&self) -> bool {
-        ["Via", "Forwarded", "X-Forwarded-For"].iter().any(|name| self.request.header(name).is_some())
+        ["Via", "Forwarded", "X-Forwarded-For"].iter().any(|name| self.has(name))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.request.header(name).is_some()
     }
 
     fn position(&self, name: &str) -> Option<usize> {
         self.request.headers().iter().position(|header| header.is(name))
     }
 
-    /// Whether the request has the headers of the claimed browser, in the browser's order.
+    /// Whether the headers are in the order of the claimed browser.
     ///
-    /// `Some(false)` if a header is missing that the browser always sends, or if the order is impossible. `None` if the
-    /// headers fit the browser but do not identify it.
-    pub(super) fn compare(&self, claim: &Claim<'_>, over_tls: bool) -> Option<bool> {
+    /// `Some(true)` if they identify the browser, `Some(false)` if the browser cannot send this order. Proxies may sort
+    /// headers: Go's `net/http` does.
+    pub(super) fn compare_order(&self, claim: &Claim<'_>) -> Option<bool> {
+        if self.is_for_media() {
+            return None;
+        }
         let [user_agent, accept, encoding, accept_language, fetch] =
             ["User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Sec-Fetch-Mode"]
                 .map(|name| self.position(name));
@@ -38,10 +45,10 @@ impl<'a> RequestHeaders<'a> {
             Browser::Firefox => in_order(&[user_agent, accept, accept_language, encoding, fetch]),
             Browser::Safari => true,
         };
-        if !is_possible || (over_tls && self.lacks_header_of_browser(claim)) {
+        if !is_possible {
             return Some(false);
         }
-        let is_complete = [accept, encoding, accept_language].iter().all(Option::is_some);
+        let is_complete = [accept, encoding, accept_language, fetch].iter().all(Option::is_some);
         let is_chromium = in_order(&[accept, fetch, encoding, accept_language]);
         let is_firefox = in_order(&[accept, accept_language, encoding, fetch]);
         let has_order = match claim.browser {
@@ -50,19 +57,30 @@ impl<'a> RequestHeaders<'a> {
             // Its order differs between versions.
             Browser::Safari => !is_chromium && !is_firefox,
         };
-        (is_complete && fetch.is_some() && has_order).then_some(true)
+        (is_complete && has_order).then_some(true)
     }
 
-    /// Whether a header is missing that the claimed browser always sends over TLS.
-    fn lacks_header_of_browser(&self, claim: &Claim<'_>) -> bool {
-        // Other methods have fewer headers, as has the request that opens a WebSocket.
-        if self.request.method() != b"GET" || self.position("Upgrade").is_some() {
-            return false;
-        }
-        let lacks = |name: &str| self.position(name).is_none();
-        let lacks_fetch = ["Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site"].into_iter().any(lacks);
+    /// Whether a header is missing that the claimed browser always sends with GET over TLS.
+    pub(super) fn lack_fetch_metadata(&self, claim: &Claim<'_>) -> bool {
+        // WebSocket handshakes also have fewer headers.
+        let may_lack = self.request.method() != b"GET" || self.has("Upgrade");
+        let names = ["Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site"];
+        !may_lack && claim.sends_fetch_metadata() && !names.iter().all(|name| self.has(name))
+    }
+
+    /// Whether a navigation has no Sec-CH-UA, which the claimed browser sends over TLS unless a policy or disabled
+    /// JavaScript prevents it.
+    pub(super) fn lack_client_hints(&self, claim: &Claim<'_>) -> bool {
         let navigates = self.request.header("Sec-Fetch-Mode") == Some(b"navigate");
-        (claim.sends_fetch_metadata() && lacks_fetch)
-            || (claim.sends_client_hints() && navigates && lacks("Sec-CH-UA"))
+        claim.sends_client_hints() && navigates && !self.has("Sec-CH-UA")
+    }
+
+    /// Whether the request is for audio or video. The media players of browsers write Range and Accept-Encoding first.
+    fn is_for_media(&self) -> bool {
+        let encoding = self.request.header("Accept-Encoding").unwrap_or_default();
+        let destination = self.request.header("Sec-Fetch-Dest").unwrap_or_default();
+        self.has("Range")
+            || encoding.starts_with(b"identity")
+            || matches!(destination, b"audio" | b"video" | b"track")
     }
 }

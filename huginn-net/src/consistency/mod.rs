@@ -30,16 +30,16 @@ mod headers;
 
 use std::fmt;
 
-use huginn_net_db::{Database, Label, Software};
+use huginn_net_db::{Database, HttpMatch, Label, Software};
 use huginn_net_http::Request;
 use huginn_net_http::http2::Akamai;
 
 pub use self::bytes::{ClientBytes, ClientBytesError};
 use self::claim::Claim;
 use self::headers::RequestHeaders;
-use crate::hosts::is_middlebox;
+use crate::quoted::Quoted;
 
-/// What is known of one client, from one connection. Every part is optional.
+/// The parsed layers of one connection. Every part is optional.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClientLayers<'a> {
     /// The operating system that its SYN matches.
@@ -51,7 +51,7 @@ pub struct ClientLayers<'a> {
     /// The software that its Akamai fingerprint names.
     pub http2: Option<&'a Software>,
     /// The software that its HTTP/1 headers match.
-    pub http1: Option<&'a Label>,
+    pub http1: Option<&'a HttpMatch>,
     /// A request: its User-Agent, and the other headers in their order.
     pub request: Option<&'a Request>,
 }
@@ -68,28 +68,28 @@ pub struct Consistency {
     pub reasons: Vec<String>,
 }
 
-/// A conclusion about a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// A conclusion about a client, from the least to the most remarkable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// TLS, HTTP/2 or the headers are those of the claimed browser, and nothing contradicts it.
-    Consistent,
-    /// The client is not the browser that it claims to be.
-    Imitation,
-    /// A proxy, a load balancer or NAT between client and server explains the differences.
-    Proxy,
     /// The client claims no browser, or too little is known.
     Unknown,
+    /// TLS, HTTP/2 or the headers are those of the claimed browser, and nothing contradicts it.
+    Consistent,
+    /// A proxy, a load balancer or NAT between client and server explains the differences.
+    Proxy,
+    /// The client is not the browser that it claims to be.
+    Imitation,
 }
 
 impl Outcome {
     /// The name: `consistent`, `imitation`, `proxy` or `unknown`.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Consistent => "consistent",
-            Self::Imitation => "imitation",
-            Self::Proxy => "proxy",
             Self::Unknown => "unknown",
+            Self::Consistent => "consistent",
+            Self::Proxy => "proxy",
+            Self::Imitation => "imitation",
         }
     }
 }
@@ -114,12 +114,24 @@ impl fmt::Display for Consistency {
 
 /// Compares the layers of a client with the browser that its User-Agent claims.
 ///
-/// - **Imitation**: two layers are not those of the claimed browser, and no proxy can explain both; or Sec-CH-UA and
-///   User-Agent contradict each other. A proxy that ends TLS changes TLS and HTTP/2 together, adds headers, and keeps the
-///   others in their order.
-/// - **Proxy**: the operating systems of TCP and User-Agent differ; a header or the SYN shows a proxy; or TLS is that of
-///   another library below the complete headers of the browser.
-/// - **Unknown**: the User-Agent claims no browser, or too little is known.
+/// Each layer agrees with the claim, contradicts it, or says nothing. The headers contradict it if they are those of other
+/// software or if one is missing that the browser always sends; their order is a layer of its own, which proxies may
+/// change. The first row that applies decides:
+///
+/// | layers | outcome |
+/// |---|---|
+/// | Sec-CH-UA or Sec-CH-UA-Platform contradicts the User-Agent | imitation |
+/// | Via, Forwarded or X-Forwarded-For is present, and a layer contradicts | proxy |
+/// | TLS or HTTP/2 contradicts, and the headers contradict | imitation |
+/// | TLS is the browser's own, and HTTP/2, the headers or their order contradicts | imitation |
+/// | TLS is that of Firefox or Chromium instead, and HTTP/2 contradicts | imitation |
+/// | the headers and the operating system of TCP contradict | imitation |
+/// | TLS or HTTP/2 contradicts; the headers or HTTP/2 are the browser's own | proxy |
+/// | TLS, HTTP/2, the headers or their order contradicts | unknown |
+/// | the operating system of TCP contradicts | proxy |
+/// | a navigation lacks Sec-CH-UA | unknown |
+/// | TLS, HTTP/2 or the headers are the browser's own | consistent |
+/// | else, or the User-Agent claims no browser | unknown |
 pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
     let user_agent = layers.request.and_then(Request::user_agent);
     let Some((request, claim)) =
@@ -128,14 +140,15 @@ pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
         return Consistency { outcome: Outcome::Unknown, reasons: Vec::new() };
     };
     let headers = RequestHeaders::new(request);
+    let over_tls = layers.tls.is_some();
     let mut reasons = Reasons(vec![claim.to_string()]);
     let hints = [
         request.header("Sec-CH-UA").and_then(|brands| {
-            reasons.compare("Sec-CH-UA says", &String::from_utf8_lossy(brands), claim.compare_brands(brands))
+            reasons.compare("Sec-CH-UA says", &Quoted(brands), claim.compare_brands(brands))
         }),
         request.header("Sec-CH-UA-Platform").and_then(|platform| {
             let agrees = claim.compare_platform(platform);
-            reasons.compare("Sec-CH-UA-Platform says", &String::from_utf8_lossy(platform), agrees)
+            reasons.compare("Sec-CH-UA-Platform says", &Quoted(platform), agrees)
         }),
     ];
     let compared = Compared {
@@ -157,10 +170,17 @@ pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
             }),
         ]),
         headers: compare_headers(layers, &claim, &headers, &mut reasons),
+        order: reasons.compare(
+            "the order of the headers is",
+            &"not that of the browser",
+            headers.compare_order(&claim),
+        ),
+        has_other_browser: layers.tls.is_some_and(|software| claim.is_other_browser(software)),
+        lacks_hints: over_tls && headers.lack_client_hints(&claim),
         system: layers
             .system
             .and_then(|label| reasons.compare("TCP says", &label.name, claim.compare_system(&label.name))),
-        has_proxy: headers.is_forwarded() || layers.system.is_some_and(is_middlebox),
+        has_proxy: headers.is_forwarded(),
     };
     if compared.has_proxy {
         reasons.0.push("a proxy is between client and server".to_owned());
@@ -168,21 +188,18 @@ pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
     Consistency { outcome: compared.outcome(), reasons: reasons.0 }
 }
 
-/// Compares the software that the headers match, and their order.
+/// Compares the software that the headers match. Headers that the browser always sends contradict if they are missing.
 fn compare_headers(
     layers: &ClientLayers<'_>,
     claim: &Claim<'_>,
     headers: &RequestHeaders<'_>,
     reasons: &mut Reasons,
 ) -> Option<bool> {
-    let software = layers.http1.and_then(|label| {
-        reasons.compare("the headers are those of", &label.name, claim.compare_http1(label))
+    let software = layers.http1.and_then(|found| {
+        reasons.compare("the headers are those of", &found.label.name, claim.compare_http1(found))
     });
-    if software == Some(false) {
-        return software;
-    }
-    let order = headers.compare(claim, layers.tls.is_some());
-    either([software, reasons.compare("the headers are", &"not those of the browser", order)])
+    let lacks = layers.tls.is_some() && headers.lack_fetch_metadata(claim);
+    either([software, reasons.compare("the headers lack", &"Sec-Fetch", lacks.then_some(false))])
 }
 
 /// The claim, and the layers that contradict it.
@@ -212,41 +229,43 @@ struct Compared {
     hints: Option<bool>,
     tls: Option<bool>,
     http2: Option<bool>,
-    /// The names and the order of the headers, which proxies keep.
+    /// The software and the completeness of the headers.
     headers: Option<bool>,
+    /// The order of the headers.
+    order: Option<bool>,
     system: Option<bool>,
     has_proxy: bool,
+    /// Whether TLS is that of another browser.
+    has_other_browser: bool,
+    /// Whether a navigation lacks Sec-CH-UA.
+    lacks_hints: bool,
 }
 
 impl Compared {
     fn outcome(&self) -> Outcome {
-        let Self { hints, tls, http2, headers, system, has_proxy } = *self;
-        let differs = |layer| layer == Some(false);
-        let [other_tls, other_http2, other_headers] = [tls, http2, headers].map(differs);
-        let other_connection = other_tls || other_http2;
-        if differs(hints) {
-            return Outcome::Imitation;
-        }
-        if has_proxy {
-            let differ = other_connection || other_headers || differs(system);
-            return if differ { Outcome::Proxy } else { self.agreement() };
-        }
-        match (other_connection, other_headers) {
-            (true, true) => Outcome::Imitation,
-            // The browser's own TLS: no proxy ends the connection.
-            (true, false) | (false, true) if tls == Some(true) => Outcome::Imitation,
-            (false, true) if differs(system) => Outcome::Imitation,
-            (true, false) if headers == Some(true) || http2 == Some(true) => Outcome::Proxy,
-            (true, false) if other_tls && other_http2 => Outcome::Imitation,
-            (true, false) | (false, true) => Outcome::Unknown,
-            (false, false) if differs(system) => Outcome::Proxy,
-            (false, false) => self.agreement(),
-        }
-    }
-
-    /// The outcome without contradictions.
-    fn agreement(&self) -> Outcome {
-        if [self.tls, self.http2, self.headers].contains(&Some(true)) {
+        let Self { hints, tls, http2, headers, order, system, .. } = *self;
+        let [differ_hints, differ_headers, differ_order, differ_system] =
+            [hints, headers, order, system].map(|layer| layer == Some(false));
+        let differ_connection = [tls, http2].contains(&Some(false));
+        let differ_any = differ_connection || differ_headers || differ_order;
+        let has_own = |layers: &[Option<bool>]| layers.contains(&Some(true));
+        if differ_hints {
+            Outcome::Imitation
+        } else if self.has_proxy && (differ_any || differ_system) {
+            Outcome::Proxy
+        } else if (differ_connection && differ_headers)
+            || (has_own(&[tls]) && differ_any)
+            || (self.has_other_browser && http2 == Some(false))
+            || (differ_headers && differ_system)
+        {
+            Outcome::Imitation
+        } else if differ_connection && !differ_order && has_own(&[http2, headers, order]) {
+            Outcome::Proxy
+        } else if differ_any {
+            Outcome::Unknown
+        } else if differ_system {
+            Outcome::Proxy
+        } else if !self.lacks_hints && has_own(&[tls, http2, headers, order]) {
             Outcome::Consistent
         } else {
             Outcome::Unknown
@@ -258,7 +277,7 @@ impl Compared {
 mod tests {
     use std::sync::Arc;
 
-    use huginn_net_http::HttpVersion;
+    use huginn_net_http::{Headers, HttpSignature, HttpVersion, Role};
 
     use super::*;
 
@@ -288,7 +307,7 @@ mod tests {
         Request::new(HttpVersion::Http11, b"GET", b"/", headers.collect())
     }
 
-    fn of_chromium(user_agent: &str) -> Request {
+    fn chromium_request(user_agent: &str) -> Request {
         let names = [
             "Host",
             "User-Agent",
@@ -302,7 +321,7 @@ mod tests {
         request(user_agent, &names)
     }
 
-    fn of_firefox(user_agent: &str) -> Request {
+    fn firefox_request(user_agent: &str) -> Request {
         let names = [
             "Host",
             "User-Agent",
@@ -316,7 +335,7 @@ mod tests {
         request(user_agent, &names)
     }
 
-    fn of_safari(user_agent: &str) -> Request {
+    fn safari_request(user_agent: &str) -> Request {
         let names = [
             "Sec-Fetch-Dest",
             "User-Agent",
@@ -329,7 +348,7 @@ mod tests {
         request(user_agent, &names)
     }
 
-    fn of_python(user_agent: &str) -> Request {
+    fn python_request(user_agent: &str) -> Request {
         request(user_agent, &["Host", "User-Agent", "Accept-Encoding", "Accept"])
     }
 
@@ -351,65 +370,126 @@ mod tests {
         let firefox = software("NSS", Some("Firefox"), &["Firefox 140"]);
         let apple = software("Apple", None, &["curl_cffi as Safari 17"]);
         for (request, tls, system) in [
-            (of_chromium(CHROME), chromium(), "Windows"),
-            (of_firefox(FIREFOX), firefox, "Linux"),
-            (of_safari(IPHONE), apple, "macOS or iOS"),
+            (chromium_request(CHROME), chromium(), "Windows"),
+            (firefox_request(FIREFOX), firefox, "Linux"),
+            (safari_request(IPHONE), apple, "macOS or iOS"),
         ] {
             for system in [system, ""] {
                 let outcome = outcome(&request, Some(tls.clone()), None, system);
                 assert_eq!(outcome, Outcome::Consistent, "{request:?}");
             }
         }
-        let all = outcome(&of_chromium(CHROME), Some(chromium()), Some(chromium()), "Windows");
+        let all = outcome(&chromium_request(CHROME), Some(chromium()), Some(chromium()), "Windows");
         assert_eq!(all, Outcome::Consistent);
     }
 
     #[test]
     fn foreign_connection_and_headers_are_imitation() {
         for http2 in [None, Some(go())] {
-            let found = outcome(&of_python(CHROME), Some(go()), http2, "Windows");
+            let found = outcome(&python_request(CHROME), Some(go()), http2, "Windows");
             assert_eq!(found, Outcome::Imitation);
         }
-        let found = outcome(&of_python(CHROME), None, Some(go()), "Windows");
-        assert_eq!(found, Outcome::Imitation);
-        let found = outcome(&of_python(CHROME), None, None, "Linux");
-        assert_eq!(found, Outcome::Imitation, "TCP and headers");
-        let found = outcome(&of_python(CHROME), None, None, "Windows");
-        assert_eq!(found, Outcome::Unknown, "headers alone");
+        // In the clear, headers have no Sec-Fetch: their order alone decides nothing.
+        for (http2, system) in [(Some(go()), "Windows"), (None, "Linux"), (None, "Windows")] {
+            let found = outcome(&python_request(CHROME), None, http2, system);
+            assert_eq!(found, Outcome::Unknown, "{system}");
+        }
+    }
+
+    #[test]
+    fn headers_of_other_program_contradict() {
+        let database = Database::builtin();
+        let request = request(CHROME, &["Accept-Encoding", "Host", "User-Agent", "Connection"]);
+        let headers = Headers::from_iter([
+            ("Accept-Encoding", "identity"),
+            ("Host", "x"),
+            ("User-Agent", CHROME),
+            ("Connection", "close"),
+        ]);
+        let signature = HttpSignature::new(Role::Request, HttpVersion::Http11, headers);
+        let mut found = database.match_request(&signature).unwrap();
+        assert_eq!((&*found.label.name, found.dishonest), ("Python urllib", true));
+        let linux = database.labels().iter().find(|label| &*label.name == "Linux").unwrap();
+        let verdict = |found: &HttpMatch| {
+            let layers = ClientLayers { system: Some(linux), http1: Some(found), ..ClientLayers::default() };
+            check(&ClientLayers { request: Some(&request), ..layers }, &database).outcome
+        };
+        assert_eq!(verdict(&found), Outcome::Imitation);
+        // A program of another database that has this User-Agent.
+        found.dishonest = false;
+        assert_eq!(verdict(&found), Outcome::Unknown);
     }
 
     #[test]
     fn other_http_below_own_tls_is_imitation() {
-        let found = outcome(&of_chromium(CHROME), Some(chromium()), Some(go()), "Windows");
+        let found = outcome(&chromium_request(CHROME), Some(chromium()), Some(go()), "Windows");
         assert_eq!(found, Outcome::Imitation);
-        let found = outcome(&of_python(CHROME), Some(chromium()), None, "Windows");
+        let found = outcome(&python_request(CHROME), Some(chromium()), None, "Windows");
+        assert_eq!(found, Outcome::Imitation);
+        // The structure of a hello without a known fingerprint: a proxy may have BoringSSL.
+        let boringssl = software("BoringSSL", None, &[]);
+        let found = outcome(&chromium_request(CHROME), Some(boringssl), Some(go()), "Windows");
+        assert_eq!(found, Outcome::Proxy);
+    }
+
+    #[test]
+    fn other_browser_is_imitation() {
+        let firefox = software("NSS", Some("Firefox"), &["Firefox 140"]);
+        let found = outcome(&chromium_request(CHROME), Some(firefox.clone()), Some(firefox), "Windows");
         assert_eq!(found, Outcome::Imitation);
     }
 
     #[test]
     fn other_tls_below_own_headers_is_proxy() {
         for http2 in [None, Some(go()), Some(chromium())] {
-            let found = outcome(&of_chromium(CHROME), Some(go()), http2, "Windows");
+            let found = outcome(&chromium_request(CHROME), Some(go()), http2, "Windows");
             assert_eq!(found, Outcome::Proxy);
         }
-        assert_eq!(outcome(&of_safari(IPHONE), Some(go()), Some(go()), ""), Outcome::Proxy);
-        assert_eq!(outcome(&of_chromium(IPHONE), Some(go()), Some(go()), ""), Outcome::Imitation);
-        let unusual = request(
-            CHROME,
-            &[
-                "Host",
-                "User-Agent",
-                "Accept-Language",
-                "Sec-Fetch-Site",
-                "Sec-Fetch-Mode",
-                "Sec-Fetch-Dest",
-                "Accept",
-                "Accept-Encoding",
-            ],
-        );
-        assert_eq!(outcome(&unusual, Some(go()), None, "Windows"), Outcome::Unknown);
-        let other_browser = outcome(&of_firefox(CHROME), Some(go()), None, "Windows");
-        assert_eq!(other_browser, Outcome::Imitation);
+        assert_eq!(outcome(&safari_request(IPHONE), Some(go()), Some(go()), ""), Outcome::Proxy);
+        // Every browser of iOS is based on Safari. A proxy may have changed the order.
+        assert_eq!(outcome(&chromium_request(IPHONE), Some(go()), Some(go()), ""), Outcome::Unknown);
+        assert_eq!(outcome(&firefox_request(CHROME), Some(go()), None, "Windows"), Outcome::Unknown);
+    }
+
+    #[test]
+    fn sorted_headers_of_go_proxy_are_unknown() {
+        let names = [
+            "Host",
+            "User-Agent",
+            "Accept",
+            "Accept-Encoding",
+            "Accept-Language",
+            "Sec-Fetch-Dest",
+            "Sec-Fetch-Mode",
+            "Sec-Fetch-Site",
+        ];
+        for user_agent in [CHROME, FIREFOX] {
+            let found = outcome(&request(user_agent, &names), Some(go()), Some(go()), "Linux");
+            assert_eq!(found, Outcome::Unknown, "{user_agent}");
+        }
+    }
+
+    #[test]
+    fn order_of_media_requests_says_nothing() {
+        let firefox = software("NSS", Some("Firefox"), &["Firefox 140"]);
+        let names =
+            ["Accept-Encoding", "User-Agent", "Accept", "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site"];
+        for (user_agent, tls) in [(CHROME, chromium()), (FIREFOX, firefox)] {
+            for (name, value, expected) in [
+                ("Sec-Fetch-Dest", "video", Outcome::Consistent),
+                ("Accept-Encoding", "identity;q=1, *;q=0", Outcome::Consistent),
+                ("Sec-Fetch-Dest", "empty", Outcome::Imitation),
+            ] {
+                let headers = names.map(|header| match header {
+                    "User-Agent" => (header, user_agent),
+                    _ if header == name => (header, value),
+                    _ => (header, "x"),
+                });
+                let request = Request::new(HttpVersion::Http11, b"GET", b"/", headers.into_iter().collect());
+                let found = outcome(&request, Some(tls.clone()), None, "");
+                assert_eq!(found, expected, "{user_agent}, {name}: {value}");
+            }
+        }
     }
 
     #[test]
@@ -421,18 +501,6 @@ mod tests {
             let found = outcome(&with_version(version), Some(chromium()), None, "Windows");
             assert_eq!(found, expected, "{version}");
         }
-        // A navigation without client hints.
-        let navigate = |version: &str| {
-            let names = ["Sec-Fetch-Dest", "Sec-Fetch-Site", "Accept", "Accept-Encoding", "Accept-Language"];
-            let user_agent = CHROME.replace("131", version);
-            let headers = [("User-Agent", &*user_agent), ("Sec-Fetch-Mode", "navigate")];
-            let headers = headers.into_iter().chain(names.map(|name| (name, "x")));
-            Request::new(HttpVersion::Http2, b"GET", b"/", headers.collect())
-        };
-        for (version, expected) in [("131", Outcome::Imitation), ("94", Outcome::Consistent)] {
-            let found = outcome(&navigate(version), Some(chromium()), None, "Windows");
-            assert_eq!(found, expected, "{version}");
-        }
         // Not sent over cleartext, for other methods, or when a connection becomes a WebSocket.
         let found = outcome(&with_version("131"), None, Some(chromium()), "Windows");
         assert_eq!(found, Outcome::Consistent);
@@ -442,8 +510,34 @@ mod tests {
     }
 
     #[test]
+    fn navigation_without_client_hints_is_unknown() {
+        let navigate = |version: &str| {
+            let names = ["Sec-Fetch-Dest", "Sec-Fetch-Site", "Accept", "Accept-Encoding", "Accept-Language"];
+            let user_agent = CHROME.replace("131", version);
+            let headers = [("User-Agent", &*user_agent), ("Sec-Fetch-Mode", "navigate")];
+            let headers = headers.into_iter().chain(names.map(|name| (name, "x")));
+            Request::new(HttpVersion::Http2, b"GET", b"/", headers.collect())
+        };
+        for (version, expected) in [("131", Outcome::Unknown), ("94", Outcome::Consistent)] {
+            let found = outcome(&navigate(version), Some(chromium()), None, "Windows");
+            assert_eq!(found, expected, "{version}");
+        }
+    }
+
+    #[test]
+    fn reasons_quote_headers_without_control_characters() {
+        let brands = format!("\"Chromium\";v=\"1\"\x1b[2J{}", "x".repeat(100));
+        let headers = [("Sec-CH-UA", &*brands), ("User-Agent", CHROME)].into_iter().collect();
+        let request = Request::new(HttpVersion::Http2, b"GET", b"/", headers);
+        let layers = ClientLayers { request: Some(&request), ..ClientLayers::default() };
+        let text = check(&layers, &Database::builtin()).to_string();
+        assert!(text.starts_with(r#"imitation: User-Agent says Chromium 131 on Windows; Sec-CH-UA says "Chromium";v="1"\x1b[2Jxx"#), "{text}");
+        assert!(text.ends_with("x...") && text.len() < 170, "{text}");
+    }
+
+    #[test]
     fn other_system_below_browser_is_proxy() {
-        let found = outcome(&of_chromium(CHROME), Some(chromium()), None, "Linux");
+        let found = outcome(&chromium_request(CHROME), Some(chromium()), None, "Linux");
         assert_eq!(found, Outcome::Proxy);
     }
 
@@ -483,7 +577,7 @@ mod tests {
         bytes.extend([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0xff, 0xff]);
         bytes.extend([0, 0, 6, 1, 5, 0, 0, 0, 1, 0x82, 0x84, 0x87, 0x41, 1, b'a']);
         let akamai = Akamai::from_client_bytes(&bytes).unwrap().unwrap().value;
-        let request = of_chromium(CHROME);
+        let request = chromium_request(CHROME);
         let tls = chromium();
         let layers = ClientLayers {
             tls: Some(&tls),
@@ -500,7 +594,7 @@ mod tests {
 
     #[test]
     fn claims_without_browser_are_unknown() {
-        let agent = |text: &str| of_python(text);
+        let agent = |text: &str| python_request(text);
         for user_agent in [
             "",
             "curl/8.5.0",

@@ -9,9 +9,7 @@ use huginn_net_tcp::Handshake;
 use huginn_net_tls::{ClientFamily, Ja4};
 
 use super::stack::is_middlebox;
-use huginn_net_core::Escaped;
-
-use crate::limits::MAX_QUOTED_BYTES;
+use crate::quoted::Quoted;
 
 /// The most likely operating system of a host, with its evidence. [`HostProfile::verdict`](crate::hosts::HostProfile::verdict) makes it.
 ///
@@ -248,9 +246,7 @@ impl Display for Evidence {
                 }
             }
             Cause::Header { role, text, honest } => {
-                let quoted = text.get(..MAX_QUOTED_BYTES).unwrap_or(text);
-                let rest = if quoted.len() < text.len() { "..." } else { "" };
-                write!(f, "{:#}{rest}", Escaped(quoted))?;
+                Quoted(text).fmt(f)?;
                 if *honest == Some(false) {
                     f.write_str(", dishonest")?;
                 }

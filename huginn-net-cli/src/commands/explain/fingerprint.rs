@@ -46,19 +46,19 @@ pub(crate) enum FingerprintError {
 impl FromStr for Fingerprint {
     type Err = FingerprintError;
 
-    /// Decides by the separators: only JA4 has underscores or begins with a transport, only p0f's signatures
-    /// have colons. Those of HTTP have two colons at least and begin with a version; Akamai's text has bars, and HASSH
-    /// semicolons.
+    /// Decides by the separators: Akamai's text has three bars and no brackets. p0f's signatures have colons; those of HTTP
+    /// have two colons at least and begin with a version. JA4 has underscores or begins with a transport. HASSH has
+    /// three semicolons.
     fn from_str(text: &str) -> Result<Self, FingerprintError> {
+        if text.matches('|').count() == 3 && !text.contains('[') {
+            return Ok(Self::Akamai(text.to_owned()));
+        }
         let http = |role| HttpSignature::from_raw_sig(role, text);
         if let Some((request, response)) = http(Role::Request).zip(http(Role::Response)) {
             return Ok(Self::Http(Box::new([request, response])));
         }
         if text.contains('_') || text.starts_with(['t', 'q']) {
             return Ok(Self::Ja4(text.parse()?));
-        }
-        if text.matches('|').count() == 3 {
-            return Ok(Self::Akamai(text.to_owned()));
         }
         if text.matches(';').count() == 3 {
             return Ok(Self::HasshAlgorithms(text.to_owned()));
