@@ -14,7 +14,8 @@ mod reader;
 pub use crate::limits::{MAX_HEAD, MAX_HEADERS};
 pub use connection::{Http1Connection, Http1Counters, Upgrade};
 #[cfg(feature = "packets")]
-pub(crate) use first_line::{begins_head, is_token};
+pub(crate) use first_line::begins_head;
+pub(crate) use first_line::is_token;
 
 #[cfg(feature = "packets")]
 use crate::Role;
