@@ -39,6 +39,25 @@ pub(crate) enum Command {
     Db(DbCommand),
     /// Explain a fingerprint and name the software that sends it; with a second JA4, compare the two
     Explain(ExplainArguments),
+    /// Write man pages, or completions for a shell
+    #[command(subcommand)]
+    Generate(GenerateCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GenerateCommand {
+    /// Write a man page for the program and one for each command
+    Man {
+        /// Existing directory for the pages
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
+    /// Print completions for a shell
+    Completions {
+        /// Shell that reads them
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
 }
 
 #[derive(Args, Debug)]

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Interfaces(args) => commands::interfaces::run(args),
         Command::Db(command) => commands::db::run(command),
         Command::Explain(command) => commands::explain::run(command),
+        Command::Generate(command) => commands::generate::run(command),
     };
     match outcome {
         Ok(status) => status,

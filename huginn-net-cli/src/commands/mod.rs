@@ -15,6 +15,7 @@ use crate::limits::MAX_LIST_BYTES;
 mod analysis;
 pub(crate) mod db;
 pub(crate) mod explain;
+pub(crate) mod generate;
 #[cfg(unix)]
 pub(crate) mod interfaces;
 pub(crate) mod learn;

@@ -11,6 +11,7 @@
 mod captures;
 mod db;
 mod explain;
+mod generate;
 mod http;
 #[cfg(target_os = "linux")]
 mod interfaces;
