@@ -6,9 +6,9 @@
 # interfaces that vanish and return. It exits with 1 at the first difference, within four minutes, and cleans up.
 set -euo pipefail
 
-readonly PACKAGES="chromium curl ethtool iproute2 jq nghttp2-client nginx openssl procps python3 tcpdump tcpreplay
-    util-linux"
-readonly PROGRAMS="chromium curl ethtool h2load ip jq nginx openssl python3 setpriv sysctl tcpdump tcpreplay timeout"
+readonly PACKAGES="chromium curl ethtool iproute2 jq nghttp2-client nginx openssl procps prometheus python3 tcpdump
+    tcpreplay util-linux"
+readonly PROGRAMS="chromium curl ethtool h2load ip jq nginx openssl promtool python3 setpriv sysctl tcpdump tcpreplay timeout"
 here=$(cd "$(dirname "$0")" && pwd)
 [ "${LIMITED:-}" = yes ] || LIMITED=yes exec timeout --kill-after=30 240 "$0" "$@"
 . "$here/namespaces.sh"
@@ -37,6 +37,7 @@ main() {
     part "dropped privileges" rights
     part "Landlock" confinement
     part "metrics and p0f socket" query_sockets
+    part "health" health
     part "interfaces that vanish and return" interfaces
     echo "all parts passed in $SECONDS s"
 }
@@ -105,7 +106,7 @@ all_accounted_for() {
     [ "$(counted "$name" '([.capture[].kernel_dropped] | add) + .segments_dropped
         + .output.dropped_lines + .output.write_errors + .output.rotation_errors')" = 0 ] ||
         fail "$name: lost something: $(counted "$name" .)"
-    [ "$(counted "$name" '.events - .output.written_lines')" = 0 ] || fail "$name: not all events were written"
+    [ "$(counted "$name" '.events - .output.written_lines + (.events - ([.events_by_kind[]] | add))')" = 0 ] || fail "$name: not all events were written"
     echo "$received packets, latency $(counted "$name" '.latency.capture_to_event_us | "\(.p50) us (p50), \(.p99) us (p99)"')"
 }
 
@@ -348,6 +349,7 @@ query_sockets() {
     some_traffic
     eventually "a quiet network" quiet
     server curl -sSf --max-time 5 http://127.0.0.1:9101/metrics >"$tmp/metrics"
+    promtool check metrics <"$tmp/metrics" || fail "promtool: $(cat "$tmp/metrics")"
     [ "$(server curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:9101/other)" = 404 ] || fail "metrics: /other is not 404"
     [ "$(stat -c '%a %F' "$socket")" = "600 socket" ] || fail "p0f socket: $(stat -c '%a %F' "$socket")"
     answer=$(python3 "$here/p0f_query.py" "$socket" $CLIENT4 $SERVER6 192.0.2.77)
@@ -357,6 +359,21 @@ query_sockets() {
     [ "$answer" = "$(printf '%s\n' "$CLIENT4: Linux, curl" "$SERVER6: Linux, nginx" "192.0.2.77: unknown")" ] ||
         fail "p0f socket: $answer"
     [ ! -e "$socket" ] || fail "p0f socket: not removed"
+}
+
+# healthz WANTED: succeeds if /healthz of the sensor "healthy" answers with this status and text.
+healthz() { [ "$(server curl -s --max-time 5 -w '%{http_code}' http://127.0.0.1:9102/healthz)" = "$1" ]; }
+
+health() {
+    spare_cable
+    LIVE_ON="-i hn-d" live healthy "${programs[packet]}" --format json -o /dev/null --user nobody --metrics 9102
+    eventually "health while the interface is up" healthz $'capturing\n200'
+    ip -n $SERVER_NS link set hn-d down
+    eventually "health while the interface is down" healthz $'no interface is up\n503'
+    ip -n $SERVER_NS link set hn-d up
+    eventually "health after its return" healthz $'capturing\n200'
+    stop healthy
+    ip -n $SERVER_NS link del hn-d
 }
 
 interfaces() {

@@ -251,7 +251,7 @@ pub(crate) struct ServiceArguments {
     #[arg(long, value_name = "TIME", value_parser = parse_interval)]
     pub(crate) stats_interval: Option<Duration>,
 
-    /// Serve Prometheus metrics at http://ADDR:PORT/metrics; a bare port listens on 127.0.0.1
+    /// Serve Prometheus metrics at http://ADDR:PORT/metrics, and health at /healthz; a bare port listens on 127.0.0.1
     #[arg(long, value_name = "ADDR:PORT", value_parser = parse_address)]
     pub(crate) metrics: Option<SocketAddr>,
 

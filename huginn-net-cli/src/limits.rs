@@ -40,6 +40,10 @@ pub(crate) const MAX_DEVIATIONS: usize = 2;
 /// Interval between two checks for losses. A warning follows a loss within about a second.
 pub(crate) const LOSS_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
+/// Time without progress after which a capture counts as stalled. The source of packets returns at least once a second,
+/// even on a quiet link.
+pub(crate) const STALL_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Minimum interval between two warnings of losses, so that lasting losses do not fill the log.
 pub(crate) const LOSS_WARNING_INTERVAL: Duration = Duration::from_secs(60);
 

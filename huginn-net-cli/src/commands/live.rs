@@ -1,6 +1,8 @@
 //! `huginn-net live`: analysis of live traffic.
 
+mod event_counters;
 mod files;
+mod health;
 mod hosts;
 mod report;
 mod status;
@@ -18,6 +20,7 @@ use huginn_net::p0f::P0fAnswer;
 use huginn_net::{HuginnNet, Timestamp};
 use huginn_net_live::{Backend, LiveError, LiveOptions, LiveSource, LiveStats, Stopper};
 
+use self::event_counters::EventCounters;
 use self::files::Files;
 use self::hosts::HostsWriter;
 use self::report::{Ticker, report_totals};
@@ -25,7 +28,7 @@ use self::status::LiveStatus;
 use self::watch::WatchedClients;
 use crate::args::{BackendArgument, LiveArguments};
 use crate::commands::analysis;
-use crate::control::Sockets;
+use crate::control::{Readings, Sockets};
 use crate::failure::{FAILED, Failure};
 use crate::latency::Latency;
 use crate::limits::OUTPUT_QUEUE_BYTES;
@@ -56,12 +59,14 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
         let stopper = stopper.clone();
         move || stopper.wake()
     });
+    let event_counters = Arc::new(EventCounters::default());
     let watched = Arc::new(WatchedClients::new(messages.clone()));
     let status = Arc::new(LiveStatus::new(
         snapshots,
         source.stats(),
         output.handle(),
         Arc::clone(&latency),
+        Arc::clone(&event_counters),
         Arc::clone(&watched),
     ));
     let hosts = HostsWriter::start(Arc::clone(&status), files.hosts, messages.clone())
@@ -88,10 +93,11 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
         captured: Vec::new(),
         taken_at: None,
     };
-    let source = FirstFrames::new(source, args.analysis.count.unwrap_or(u64::MAX));
+    let source = FirstFrames::new(status.monitor(source), args.analysis.count.unwrap_or(u64::MAX));
     let outcome = analyzer.analyze_text(
         source,
         |event, text| {
+            event_counters.on_event(event);
             watched.on_event(event);
             renderer.render_live(event, text);
         },
@@ -210,13 +216,17 @@ fn serve(
     status: &Arc<LiveStatus>,
 ) -> Result<Option<crate::control::ControlServer>, Failure> {
     let hosts = Arc::clone(status);
-    let counters = Arc::clone(status);
+    let (counters, health) = (Arc::clone(status), Arc::clone(status));
     let query_host = Arc::new(move |ip| {
         hosts
             .query_hosts(move |hosts| P0fAnswer::from_profile(hosts.profile(ip)))
             .unwrap_or(P0fAnswer::NoMatch)
     });
-    sockets.serve(query_host, Arc::new(move || counters.counters())).map_err(starting("the control server"))
+    let readings = Readings {
+        counters: Box::new(move || counters.counters()),
+        health: Box::new(move || health.health()),
+    };
+    sockets.serve(query_host, readings).map_err(starting("the control server"))
 }
 
 /// Writes events to the output queue and records their latency.

@@ -13,6 +13,8 @@ pub(crate) struct LiveCounters {
     /// Counters of the analysis.
     #[serde(flatten)]
     pub(crate) analysis: AnalysisCounters,
+    /// Events reported, by the names of JSON events.
+    pub(crate) events_by_kind: BTreeMap<&'static str, u64>,
     /// Counters of each interface, by name.
     pub(crate) capture: BTreeMap<String, CaptureCounters>,
     /// Counters of the output queue.
@@ -23,6 +25,20 @@ pub(crate) struct LiveCounters {
     pub(crate) watched_clients: u64,
     /// Seconds since the start of the program.
     pub(crate) uptime_seconds: u64,
+    /// Wall clock times, which only the metrics have.
+    #[serde(skip)]
+    pub(crate) times: Times,
+}
+
+/// Wall clock times in nanoseconds since the Unix epoch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Times {
+    /// Start of the program.
+    pub(crate) started: u64,
+    /// When the newest packets were taken from the kernel; 0 before the first.
+    pub(crate) last_packet: u64,
+    /// Capture time of the packet of the newest event; 0 before the first.
+    pub(crate) last_event: u64,
 }
 
 /// Counters of one interface.

@@ -1,19 +1,28 @@
 //! Counters in the formats that Prometheus reads.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use serde_json::Value;
 
-use super::counters::{CaptureCounters, LatencyTotals, LiveCounters};
+use super::counters::{CaptureCounters, LatencyTotals, LiveCounters, Times};
 use super::families::{FAMILIES, Family, Kind, Member};
 
 /// Prefix of all metric names.
 const PREFIX: &str = "huginn_net";
+
+/// Labels of `build_info`.
+const BUILD: [(&str, &str); 4] = [
+    ("version", env!("CARGO_PKG_VERSION")),
+    ("os", std::env::consts::OS),
+    ("arch", std::env::consts::ARCH),
+    ("libpcap", if cfg!(feature = "libpcap") { "true" } else { "false" }),
+];
 
 /// A format of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,23 +54,40 @@ pub(super) fn write(counters: &LiveCounters, format: Format) -> Result<String, f
     let mut registry = Registry::with_prefix(PREFIX);
     registry.register_collector(Box::new(Snapshot::from_counters(counters)?));
     let mut text = String::new();
-    encode(&mut text, &registry)?;
+    encode_registry(&mut text, &registry)?;
+    #[cfg(target_os = "linux")]
+    {
+        let mut registry = Registry::default();
+        let started = seconds(counters.times.started / 1000);
+        registry.register_collector(Box::new(super::process::ProcessResources::read(started)));
+        encode_registry(&mut text, &registry)?;
+    }
+    encode_eof(&mut text)?;
     Ok(match format {
         Format::OpenMetrics => text,
         Format::Text => as_text_format(&text),
     })
 }
 
-/// Converts OpenMetrics to the text format: adds `_total` to the metadata names of counters, and removes `# EOF`.
+/// Converts OpenMetrics to the text format: adds the suffixes of counters and infos to the names in metadata, makes gauges
+/// of infos, and removes `# EOF`.
 fn as_text_format(open_metrics: &str) -> String {
     let typed = open_metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
-    let counters: Vec<&str> = typed.filter(|(_, kind)| *kind == "counter").map(|(name, _)| name).collect();
+    let suffixes: HashMap<&str, &str> = typed
+        .filter_map(|(name, kind)| match kind {
+            "counter" => Some((name, "_total")),
+            "info" => Some((name, "_info")),
+            _ => None,
+        })
+        .collect();
     let mut text = String::with_capacity(open_metrics.len().saturating_mul(2));
     for line in open_metrics.lines().filter(|line| *line != "# EOF") {
         let words = line.strip_prefix("# ").and_then(|line| line.split_once(' '));
         match words.and_then(|(what, rest)| Some((what, rest.split_once(' ')?))) {
-            Some((what, (name, rest))) if counters.contains(&name) => {
-                text.extend(["# ", what, " ", name, "_total ", rest]);
+            Some((what, (name, rest))) if suffixes.contains_key(name) => {
+                let suffix = suffixes.get(name).copied().unwrap_or_default();
+                let rest = if (what, rest) == ("TYPE", "info") { "gauge" } else { rest };
+                text.extend(["# ", what, " ", name, suffix, " ", rest]);
             }
             _ => text.push_str(line),
         }
@@ -75,6 +101,8 @@ fn as_text_format(open_metrics: &str) -> String {
 struct Snapshot {
     /// As `--stats-interval` writes them.
     all: Value,
+    events_by_kind: BTreeMap<&'static str, u64>,
+    times: Times,
     capture: Vec<(String, CaptureCounters)>,
     capture_to_event: LatencyTotals,
     own: LatencyTotals,
@@ -86,16 +114,22 @@ impl Snapshot {
         let capture = counters.capture.clone().into_iter().collect();
         let latency = counters.latency.clone();
         let (capture_to_event, own) = (latency.capture_to_event_us.total, latency.own_us.total);
-        Ok(Self { all, capture, capture_to_event, own })
+        let (events_by_kind, times) = (counters.events_by_kind.clone(), counters.times);
+        Ok(Self { all, events_by_kind, times, capture, capture_to_event, own })
     }
 }
 
 impl Collector for Snapshot {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let Self { all, capture, capture_to_event, own } = self;
+        let Self { all, events_by_kind, times, capture, capture_to_event, own } = self;
+        encoder
+            .encode_descriptor("build", "Version of the program", None, MetricType::Info)?
+            .encode_info(&BUILD)?;
         for family in FAMILIES {
             encode_family(family, all, &mut encoder)?;
         }
+        encode_kinds(events_by_kind, &mut encoder)?;
+        encode_times(times, &mut encoder)?;
         encode_capture(capture, &mut encoder)?;
         let help = "Time from the capture of a packet to its event, since the start";
         encode_durations("capture_to_event", help, capture_to_event, &mut encoder)?;
@@ -122,6 +156,38 @@ fn encode_value(kind: Kind, value: u64, metric: &mut MetricEncoder<'_>) -> fmt::
         Kind::Counter => metric.encode_counter::<NoLabelSet, _, u64>(&value, None),
         Kind::Gauge => metric.encode_gauge(&value),
     }
+}
+
+fn encode_kinds(
+    events_by_kind: &BTreeMap<&'static str, u64>,
+    encoder: &mut DescriptorEncoder<'_>,
+) -> fmt::Result {
+    let help = "Events reported, by kind";
+    let mut metric = encoder.encode_descriptor("events_by_kind", help, None, MetricType::Counter)?;
+    for (kind, count) in events_by_kind {
+        encode_value(Kind::Counter, *count, &mut metric.encode_family(&[("kind", *kind)])?)?;
+    }
+    Ok(())
+}
+
+fn encode_times(times: &Times, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    for (name, help, nanos) in [
+        (
+            "last_packet_timestamp_seconds",
+            "Time at which the newest packets were taken from the kernel, in seconds since the Unix epoch; 0 before the first",
+            times.last_packet,
+        ),
+        (
+            "last_event_timestamp_seconds",
+            "Capture time of the packet of the newest event, in seconds since the Unix epoch; 0 before the first",
+            times.last_event,
+        ),
+    ] {
+        encoder
+            .encode_descriptor(name, help, None, MetricType::Gauge)?
+            .encode_gauge(&seconds(nanos / 1000))?;
+    }
+    Ok(())
 }
 
 type CounterGetter = fn(&CaptureCounters) -> Option<u64>;
@@ -207,7 +273,9 @@ mod tests {
     #[test]
     fn exports_every_counter_and_nothing_else() {
         let mut all = serde_json::to_value(LiveCounters::default()).unwrap();
-        all.as_object_mut().unwrap().retain(|key, _| key != "capture" && key != "latency");
+        all.as_object_mut()
+            .unwrap()
+            .retain(|key, _| !["capture", "events_by_kind", "latency"].contains(&key.as_str()));
         let mut counted = BTreeSet::new();
         numeric_paths(&all, "", &mut counted);
         let exported = FAMILIES.iter().flat_map(|family| family.members).map(|member| member.path.to_owned());
@@ -233,6 +301,9 @@ mod tests {
             CaptureCounters { received: 9, kernel_dropped: 2, state: "up".into(), ..Default::default() };
         counters.capture.insert("eth0".into(), eth0);
         counters.capture.insert("a\"b".into(), CaptureCounters::default());
+        counters.events_by_kind = [("mtu", 4), ("tcp_syn", 5)].into();
+        counters.times =
+            Times { started: 1_000_000_000, last_packet: 1_763_900_000_250_000_000, last_event: 0 };
         counters.latency.own_us.total =
             LatencyTotals { count: 4, sum: 1_500_300, ranges: vec![(100, 2), (200, 1)] };
         counters
@@ -250,18 +321,30 @@ mod tests {
             r#"huginn_net_capture_kernel_dropped_total{interface="eth0"} 2"#,
             r#"huginn_net_capture_up{interface="eth0"} 1"#,
             r#"huginn_net_capture_up{interface="a\"b"} 0"#,
+            r#"huginn_net_events_by_kind_total{kind="mtu"} 4"#,
+            r#"huginn_net_last_packet_timestamp_seconds 1763900000.25"#,
+            r#"huginn_net_last_event_timestamp_seconds 0.0"#,
+            concat!(r#"huginn_net_build_info{version=""#, env!("CARGO_PKG_VERSION"), r#"",os=""#),
+            r#"process_start_time_seconds 1.0"#,
+            r#"process_open_fds "#,
             r#"huginn_net_own_seconds_sum 1.5003"#,
             r#"huginn_net_own_seconds_count 4"#,
             r#"huginn_net_own_seconds_bucket{le="0.0001"} 2"#,
             r#"huginn_net_own_seconds_bucket{le="0.0002"} 3"#,
             r#"huginn_net_own_seconds_bucket{le="+Inf"} 4"#,
         ] {
-            assert!(text.iter().any(|found| found == line), "{line}\n{}", text.join("\n"));
-            assert!(open_metrics.iter().any(|found| found == line), "{line}");
+            // The values of some lines depend on the machine.
+            let is_prefix = line.ends_with(['"', ' ']);
+            let matches = |found: &String| found == line || is_prefix && found.starts_with(line);
+            assert!(text.iter().any(matches), "{line}\n{}", text.join("\n"));
+            assert!(open_metrics.iter().any(matches), "{line}");
         }
         assert!(text.contains(&"# TYPE huginn_net_frames_total counter".to_owned()));
         assert!(text.contains(&"# HELP huginn_net_frames_total Frames analysed".to_owned()));
         assert!(text.contains(&"# TYPE huginn_net_flows_held gauge".to_owned()));
+        assert!(text.contains(&"# TYPE huginn_net_build_info gauge".to_owned()));
+        assert!(text.contains(&"# TYPE process_cpu_seconds_total counter".to_owned()));
+        assert!(open_metrics.contains(&"# TYPE huginn_net_build info".to_owned()));
         assert!(open_metrics.contains(&"# TYPE huginn_net_frames counter".to_owned()));
         assert_eq!(open_metrics.last().map(String::as_str), Some("# EOF"));
         assert_eq!(text.len() + 1, open_metrics.len());

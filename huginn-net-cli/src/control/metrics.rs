@@ -1,4 +1,4 @@
-//! `--metrics`: counters over HTTP, for Prometheus.
+//! `--metrics`: counters and health over HTTP, for Prometheus and other monitors.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -15,28 +15,30 @@ use tokio::{task, time};
 
 use super::clients::Clients;
 use super::exposition::{self, Format};
-use super::{ACCEPT_RETRY_DELAY, ReadCounters};
+use super::{ACCEPT_RETRY_DELAY, Health, Readings};
 
 use crate::limits::{MAX_METRICS_HEAD_BYTES, METRICS_CONNECTION_TIMEOUT};
 
+const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
+
 /// Serves all clients.
-pub(super) async fn serve(listener: TcpListener, counters: ReadCounters) {
+pub(super) async fn serve(listener: TcpListener, readings: Arc<Readings>) {
     let mut clients = Clients::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             time::sleep(ACCEPT_RETRY_DELAY).await;
             continue;
         };
-        let answer = answer(stream, Arc::clone(&counters));
+        let answer = answer(stream, Arc::clone(&readings));
         // Slow clients get no answer.
         clients.admit(|_| async { drop(time::timeout(METRICS_CONNECTION_TIMEOUT, answer).await) });
     }
 }
 
-async fn answer(stream: TcpStream, counters: ReadCounters) -> hyper::Result<()> {
+async fn answer(stream: TcpStream, readings: Arc<Readings>) -> hyper::Result<()> {
     let service = service_fn(|request| {
-        let counters = Arc::clone(&counters);
-        async { Ok::<_, Infallible>(respond(request, counters).await) }
+        let readings = Arc::clone(&readings);
+        async { Ok::<_, Infallible>(respond(request, readings).await) }
     });
     http1::Builder::new()
         .timer(TokioTimer::new())
@@ -47,9 +49,10 @@ async fn answer(stream: TcpStream, counters: ReadCounters) -> hyper::Result<()> 
         .await
 }
 
-async fn respond(request: Request<Incoming>, counters: ReadCounters) -> Response<Full<Bytes>> {
-    if request.uri().path() != "/metrics" {
-        return plain(StatusCode::NOT_FOUND, "metrics are at /metrics\n");
+async fn respond(request: Request<Incoming>, readings: Arc<Readings>) -> Response<Full<Bytes>> {
+    let path = request.uri().path();
+    if !["/metrics", "/healthz"].contains(&path) {
+        return plain(StatusCode::NOT_FOUND, "metrics are at /metrics, health is at /healthz\n");
     }
     // hyper omits the body of a response to HEAD.
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
@@ -57,14 +60,25 @@ async fn respond(request: Request<Incoming>, counters: ReadCounters) -> Response
         response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         return response;
     }
+    if path == "/healthz" {
+        return answer_health((readings.health)());
+    }
     let format = Format::from_accept(request.headers().get_all(ACCEPT).iter().map(HeaderValue::as_bytes));
-    let text = task::spawn_blocking(move || exposition::write(&counters(), format)).await;
+    let text = task::spawn_blocking(move || exposition::write(&(readings.counters)(), format)).await;
     let Ok(Ok(text)) = text else { return plain(StatusCode::INTERNAL_SERVER_ERROR, "no counters\n") };
     typed(StatusCode::OK, format.content_type(), text)
 }
 
+fn answer_health(health: Health) -> Response<Full<Bytes>> {
+    let status = match health {
+        Health::Capturing => StatusCode::OK,
+        Health::NoInterface | Health::Stalled | Health::Ended => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    typed(status, PLAIN_TEXT, format!("{health}\n"))
+}
+
 fn plain(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
-    typed(status, "text/plain; charset=utf-8", text)
+    typed(status, PLAIN_TEXT, text)
 }
 
 fn typed(status: StatusCode, content_type: &'static str, text: impl Into<Bytes>) -> Response<Full<Bytes>> {

@@ -9,9 +9,12 @@ mod exposition;
 mod families;
 mod metrics;
 mod p0f_socket;
+#[cfg(target_os = "linux")]
+mod process;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -31,8 +34,37 @@ use crate::limits::{ACCEPT_RETRY_DELAY, MAX_QUERY_THREADS, SHUTDOWN_TIMEOUT};
 /// Looks up the host of an address. May block on the analysis.
 pub(crate) type QueryHost = Arc<dyn Fn(IpAddr) -> P0fAnswer + Send + Sync>;
 
-/// Reads the counters. May block on the analysis.
-pub(crate) type ReadCounters = Arc<dyn Fn() -> LiveCounters + Send + Sync>;
+/// What the metrics listener reads.
+pub(crate) struct Readings {
+    /// Reads the counters. May block on the analysis.
+    pub(crate) counters: Box<dyn Fn() -> LiveCounters + Send + Sync>,
+    /// Judges the capture. Never blocks on the analysis.
+    pub(crate) health: Box<dyn Fn() -> Health + Send + Sync>,
+}
+
+/// State of the capture, as `/healthz` reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Health {
+    /// Packets are taken from an interface that is up.
+    Capturing,
+    /// The program waits for its interfaces: each is down or gone.
+    NoInterface,
+    /// The thread that takes packets from the kernel makes no progress.
+    Stalled,
+    /// The capture has failed or was stopped; the program is about to exit.
+    Ended,
+}
+
+impl fmt::Display for Health {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Capturing => "capturing",
+            Self::NoInterface => "no interface is up",
+            Self::Stalled => "the capture makes no progress",
+            Self::Ended => "the capture has ended",
+        })
+    }
+}
 
 /// Error of opening a control socket.
 #[derive(Debug, thiserror::Error)]
@@ -75,7 +107,7 @@ impl Sockets {
     }
 
     /// Serves clients in a new thread until [stopped](ControlServer::stop). Returns `None` if no socket is bound.
-    pub(crate) fn serve(self, hosts: QueryHost, counters: ReadCounters) -> io::Result<Option<ControlServer>> {
+    pub(crate) fn serve(self, hosts: QueryHost, readings: Readings) -> io::Result<Option<ControlServer>> {
         let Self { metrics, p0f } = self;
         if metrics.is_none() && p0f.is_none() {
             return Ok(None);
@@ -90,7 +122,7 @@ impl Sockets {
             if let Some(listener) = metrics {
                 listener.set_nonblocking(true)?;
                 let listener = tokio::net::TcpListener::from_std(listener)?;
-                runtime.spawn(metrics::serve(listener, counters));
+                runtime.spawn(metrics::serve(listener, Arc::new(readings)));
             }
             if let Some(socket) = &p0f {
                 runtime.spawn(p0f_socket::serve(socket.listener()?, hosts));

@@ -36,8 +36,12 @@ fn hosts() -> QueryHost {
     })
 }
 
-fn counters() -> ReadCounters {
-    Arc::new(LiveCounters::default)
+fn readings() -> Readings {
+    readings_with(Health::Capturing)
+}
+
+fn readings_with(health: Health) -> Readings {
+    Readings { counters: Box::new(LiveCounters::default), health: Box::new(move || health) }
 }
 
 fn socket_config(path: &Path, mode: u32) -> SocketConfig {
@@ -47,7 +51,7 @@ fn socket_config(path: &Path, mode: u32) -> SocketConfig {
 fn serve_p0f(path: &Path) -> ControlServer {
     Sockets::bind(None, Some(&socket_config(path, 0o600)))
         .unwrap()
-        .serve(hosts(), counters())
+        .serve(hosts(), readings())
         .unwrap()
         .unwrap()
 }
@@ -55,7 +59,7 @@ fn serve_p0f(path: &Path) -> ControlServer {
 fn serve_metrics() -> (SocketAddr, ControlServer) {
     let sockets = Sockets::bind(Some((Ipv4Addr::LOCALHOST, 0).into()), None).unwrap();
     let address = sockets.metrics_address().unwrap();
-    (address, sockets.serve(hosts(), counters()).unwrap().unwrap())
+    (address, sockets.serve(hosts(), readings()).unwrap().unwrap())
 }
 
 fn connect(path: &Path) -> UnixStream {
@@ -81,7 +85,7 @@ fn distance(answer: Option<P0fAnswer>) -> i16 {
 
 #[test]
 fn serves_nothing_without_sockets() {
-    assert!(Sockets::default().serve(hosts(), counters()).unwrap().is_none());
+    assert!(Sockets::default().serve(hosts(), readings()).unwrap().is_none());
 }
 
 #[test]
@@ -166,7 +170,7 @@ fn stalled_analysis_blocks_only_querying_clients() {
         thread::sleep(Duration::from_secs(3));
         P0fAnswer::NoMatch
     });
-    let server = sockets.serve(busy, counters()).unwrap().unwrap();
+    let server = sockets.serve(busy, readings()).unwrap().unwrap();
     let mut client = connect(&path);
     client.write_all(&query(1)).unwrap();
     let start_time = std::time::Instant::now();
@@ -252,7 +256,7 @@ fn request(address: SocketAddr, text: &str) -> String {
 }
 
 #[test]
-fn only_metrics_path_is_served() {
+fn only_known_paths_are_served() {
     let (address, server) = serve_metrics();
     let long = format!("GET /metrics HTTP/1.1\r\nHost: x\r\nX: {}\r\n\r\n", "x".repeat(100_000));
     for (text, status) in [
@@ -260,6 +264,10 @@ fn only_metrics_path_is_served() {
         ("GET /metrics?a=b HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 200 OK"),
         ("GET /metrics HTTP/1.0\r\n\r\n", "HTTP/1.0 200 OK"),
         ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 404 Not Found"),
+        ("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 200 OK"),
+        ("HEAD /healthz HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 200 OK"),
+        ("PUT /healthz HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 405 Method Not Allowed"),
+        ("GET /healthz/x HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 404 Not Found"),
         ("GET /metrics/ HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 404 Not Found"),
         (
             "POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx",
@@ -271,6 +279,45 @@ fn only_metrics_path_is_served() {
         let answer = request(address, text);
         assert_eq!(answer.lines().next(), Some(status), "{text:.60}");
     }
+    server.stop();
+}
+
+#[test]
+fn health_is_503_unless_capturing() {
+    for (health, status, body) in [
+        (Health::Capturing, "HTTP/1.1 200 OK", "capturing\n"),
+        (Health::NoInterface, "HTTP/1.1 503 Service Unavailable", "no interface is up\n"),
+        (Health::Stalled, "HTTP/1.1 503 Service Unavailable", "the capture makes no progress\n"),
+        (Health::Ended, "HTTP/1.1 503 Service Unavailable", "the capture has ended\n"),
+    ] {
+        let sockets = Sockets::bind(Some((Ipv4Addr::LOCALHOST, 0).into()), None).unwrap();
+        let address = sockets.metrics_address().unwrap();
+        let server = sockets.serve(hosts(), readings_with(health)).unwrap().unwrap();
+        let answer = request(address, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+        assert_eq!(answer.lines().next(), Some(status));
+        assert!(answer.ends_with(&format!("\r\n\r\n{body}")), "{answer}");
+        server.stop();
+    }
+}
+
+#[test]
+fn health_answers_while_counters_are_stalled() {
+    let sockets = Sockets::bind(Some((Ipv4Addr::LOCALHOST, 0).into()), None).unwrap();
+    let address = sockets.metrics_address().unwrap();
+    let stalled = Readings {
+        counters: Box::new(|| {
+            thread::sleep(Duration::from_secs(3));
+            LiveCounters::default()
+        }),
+        health: Box::new(|| Health::Stalled),
+    };
+    let server = sockets.serve(hosts(), stalled).unwrap().unwrap();
+    let start_time = std::time::Instant::now();
+    let mut waiting = TcpStream::connect(address).unwrap();
+    waiting.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let answer = request(address, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    assert!(start_time.elapsed() < Duration::from_secs(2));
     server.stop();
 }
 

@@ -23,6 +23,23 @@ use crate::finding::{
 };
 use crate::{Escaped, Event, Finding};
 
+/// The names of all event types, as the field `event` has them.
+pub const EVENT_NAMES: [&str; 13] = [
+    "tcp_syn",
+    "tcp_syn_ack",
+    "mtu",
+    "uptime",
+    "host_change",
+    "ip_sharing",
+    "mismatch",
+    "http_request",
+    "http_response",
+    "tls_client",
+    "tls_server",
+    "ssh_client",
+    "ssh_server",
+];
+
 /// An event as one flat JSON object (RFC 8259): the common fields, then the fields of the event type.
 ///
 /// Absent values are `null`; absent `tunnel` and `file` fields are omitted. [`Display`](fmt::Display) is the
@@ -41,7 +58,7 @@ impl JsonEvent<'_> {
         let Self { event, file } = self;
         let mut object = Object::begin(out);
         object.plain("ts", event.ts.text());
-        object.plain("event", name(&event.kind));
+        object.plain("event", event_name(&event.kind));
         flow::write(&mut object, &event.flow, event.subject.choose("client", "server"));
         if let Some(file) = file {
             object.string("file", file);
@@ -87,8 +104,8 @@ impl fmt::Display for JsonEvent<'_> {
     }
 }
 
-/// The name of the event type.
-fn name(finding: &Finding) -> &'static str {
+/// The name of the event type: one of [`EVENT_NAMES`].
+pub fn event_name(finding: &Finding) -> &'static str {
     match finding {
         Finding::Tcp(finding) => match finding.signature.handshake {
             Handshake::Syn => "tcp_syn",

@@ -1,16 +1,19 @@
 //! Counters and host state of a running analysis, readable from any thread.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use huginn_net::core::SnapshotHandle;
 use huginn_net::hosts::Hosts;
-use huginn_net::{HuginnNet, Observers};
-use huginn_net_live::LiveStats;
+use huginn_net::{HuginnNet, Observers, Timestamp};
+use huginn_net_live::{InterfaceState, LiveStats};
 
+use super::event_counters::EventCounters;
+use super::health::{MonitoredSource, Progress};
 use super::watch::WatchedClients;
 use crate::analysis_counters::AnalysisCounters;
-use crate::control::counters::{CaptureCounters, LiveCounters};
+use crate::control::Health;
+use crate::control::counters::{CaptureCounters, LiveCounters, Times};
 use crate::latency::Latency;
 use crate::output::OutputHandle;
 
@@ -21,8 +24,11 @@ pub(super) struct LiveStatus {
     capture: LiveStats,
     output: OutputHandle,
     latency: Arc<Latency>,
+    events: Arc<EventCounters>,
     watched: Arc<WatchedClients>,
+    progress: Progress,
     started: Instant,
+    started_at: Timestamp,
     /// Last counters of the analysis, returned while no analysis is running.
     last: Mutex<Last>,
 }
@@ -40,9 +46,22 @@ impl LiveStatus {
         capture: LiveStats,
         output: OutputHandle,
         latency: Arc<Latency>,
+        events: Arc<EventCounters>,
         watched: Arc<WatchedClients>,
     ) -> Self {
-        Self { snapshots, capture, output, latency, watched, started: Instant::now(), last: Mutex::default() }
+        let started = Instant::now();
+        Self {
+            snapshots,
+            capture,
+            output,
+            latency,
+            events,
+            watched,
+            progress: Progress::new(started),
+            started,
+            started_at: SystemTime::now().into(),
+            last: Mutex::default(),
+        }
     }
 
     /// The watched clients.
@@ -58,8 +77,20 @@ impl LiveStatus {
         self.snapshots.query(move |snapshot| query(snapshot.shared_state()))
     }
 
-    /// Stores the final counters of the analysis.
+    /// Takes the calls of a source for progress of the capture.
+    pub(super) fn monitor<S>(&self, source: S) -> MonitoredSource<S> {
+        self.progress.monitor(source)
+    }
+
+    /// Judges the capture.
+    pub(super) fn health(&self) -> Health {
+        let is_up = self.capture.interfaces().iter().any(|interface| interface.state == InterfaceState::Up);
+        self.progress.health(Instant::now(), is_up)
+    }
+
+    /// Records the end of the capture, and stores the final counters of the analysis.
     pub(super) fn end(&self, analyzer: &HuginnNet) {
+        self.progress.end();
         *self.last() = Last { analysis: AnalysisCounters::from_analyzer(analyzer), is_final: true };
     }
 
@@ -103,11 +134,17 @@ impl LiveStatus {
         });
         LiveCounters {
             analysis: self.analysis(),
+            events_by_kind: self.events.by_kind(),
             capture: capture.collect(),
             output: self.output.counters(),
             latency: self.latency.counters(),
             watched_clients: self.watched.count(),
             uptime_seconds: self.started.elapsed().as_secs(),
+            times: Times {
+                started: self.started_at.as_nanos(),
+                last_packet: self.capture.taken_at().map_or(0, Timestamp::as_nanos),
+                last_event: self.events.last_event(),
+            },
         }
     }
 }
