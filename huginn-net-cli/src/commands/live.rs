@@ -5,6 +5,7 @@ mod files;
 mod health;
 mod hosts;
 mod report;
+mod service_manager;
 mod status;
 mod watch;
 
@@ -24,6 +25,7 @@ use self::event_counters::EventCounters;
 use self::files::Files;
 use self::hosts::HostsWriter;
 use self::report::{Ticker, report_totals};
+use self::service_manager::ServiceManager;
 use self::status::LiveStatus;
 use self::watch::WatchedClients;
 use crate::args::{BackendArgument, LiveArguments};
@@ -74,8 +76,14 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
     let on_terminal = matches!(files.target, Target::Stdout) && io::stdout().is_terminal();
     let signals = watch_signals(pending_signals, on_terminal, &stopper, &output, hosts)?;
     let server = serve(sockets, &status)?;
-    let ticker = Ticker::start(Arc::clone(&status), args.service.stats_interval, messages.clone())
-        .map_err(starting("the statistics thread"))?;
+    let manager = Arc::new(ServiceManager::from_env());
+    let ticker = Ticker::start(
+        Arc::clone(&status),
+        Arc::clone(&manager),
+        args.service.stats_interval,
+        messages.clone(),
+    )
+    .map_err(starting("the statistics thread"))?;
     source.on_notice({
         let messages = messages.clone();
         move |notice| messages.print(notice)
@@ -94,6 +102,7 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
         taken_at: None,
     };
     let source = FirstFrames::new(status.monitor(source), args.analysis.count.unwrap_or(u64::MAX));
+    manager.notify_ready(&args.interfaces, &messages);
     let outcome = analyzer.analyze_text(
         source,
         |event, text| {
@@ -104,6 +113,7 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
         &mut events,
     );
 
+    manager.notify_stopping();
     status.end(&analyzer);
     // The server must stop before the state that it queries is gone.
     if let Some(server) = server {

@@ -297,8 +297,13 @@ mod tests {
         counters.analysis.engine.frames = 7;
         counters.analysis.engine.decode.arp = 3;
         counters.analysis.engine.flows.active = 2;
-        let eth0 =
-            CaptureCounters { received: 9, kernel_dropped: 2, state: "up".into(), ..Default::default() };
+        let eth0 = CaptureCounters {
+            received: 9,
+            kernel_dropped: 2,
+            interface_dropped: Some(0),
+            state: "up".into(),
+            ..Default::default()
+        };
         counters.capture.insert("eth0".into(), eth0);
         counters.capture.insert("a\"b".into(), CaptureCounters::default());
         counters.events_by_kind = [("mtu", 4), ("tcp_syn", 5)].into();
@@ -348,6 +353,65 @@ mod tests {
         assert!(open_metrics.contains(&"# TYPE huginn_net_frames counter".to_owned()));
         assert_eq!(open_metrics.last().map(String::as_str), Some("# EOF"));
         assert_eq!(text.len() + 1, open_metrics.len());
+    }
+
+    /// Collects the queries of a dashboard: all members `expr` and `definition`.
+    #[cfg(target_os = "linux")]
+    fn queries(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(members) => {
+                for (key, value) in members {
+                    match value.as_str() {
+                        Some(query) if ["expr", "definition"].contains(&key.as_str()) => {
+                            found.push(query.to_owned());
+                        }
+                        _ => queries(value, found),
+                    }
+                }
+            }
+            Value::Array(values) => values.iter().for_each(|value| queries(value, found)),
+            _ => {}
+        }
+    }
+
+    /// Names of metrics in a query.
+    #[cfg(target_os = "linux")]
+    fn metric_names(query: &str) -> impl Iterator<Item = &str> {
+        let words = query.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+        words.filter(|word| word.starts_with("huginn_net_") || word.starts_with("process_"))
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn dashboard_and_rules_name_existing_metrics() {
+        let text = write(&some(), Format::Text).unwrap();
+        let samples = text.lines().filter(|line| !line.starts_with('#'));
+        let exported: BTreeSet<&str> =
+            samples.map(|line| line.split(['{', ' ']).next().unwrap_or_default()).collect();
+        let dashboard = include_str!("../../../dist/grafana-dashboard.json");
+        let mut found = Vec::new();
+        queries(&serde_json::from_str(dashboard).unwrap(), &mut found);
+        assert!(found.len() > 40, "{found:?}");
+        for query in &found {
+            assert!(metric_names(query).count() > 0, "{query}");
+        }
+        let rules = include_str!("../../../dist/prometheus-rules.yml");
+        let rules = rules.lines().filter(|line| !line.trim_start().starts_with('#'));
+        found.extend(rules.map(str::to_owned));
+        for query in &found {
+            for name in metric_names(query) {
+                assert!(exported.contains(name), "{name} in {query}");
+            }
+        }
+    }
+
+    #[test]
+    fn dashboard_panels_have_distinct_ids() {
+        let dashboard: Value =
+            serde_json::from_str(include_str!("../../../dist/grafana-dashboard.json")).unwrap();
+        let panels = dashboard["panels"].as_array().unwrap();
+        let ids: BTreeSet<u64> = panels.iter().map(|panel| panel["id"].as_u64().unwrap()).collect();
+        assert_eq!(ids.len(), panels.len());
     }
 
     #[test]

@@ -335,8 +335,11 @@ fn metrics_follow_accept_header() {
     assert!(open.ends_with("# EOF\n"));
     let head = request(address, "HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
     assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && head.ends_with("\r\n\r\n"), "{head}");
-    let length = plain.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
-    assert!(head.contains(&format!("content-length: {length}\r\n")));
+    // The lengths may differ by some digits: resources of the process change between the requests.
+    let length = |answer: &str| -> Option<usize> {
+        answer.split("content-length: ").nth(1)?.lines().next()?.parse().ok()
+    };
+    assert!(length(&head).unwrap().abs_diff(length(&plain).unwrap()) < 100, "{head}");
     server.stop();
 }
 

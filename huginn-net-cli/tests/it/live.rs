@@ -3,8 +3,9 @@
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write, pipe};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -188,6 +189,59 @@ fn writes_all_hosts_while_capture_continues() {
     connect_until(|| lines(&hosts) > 0);
     assert!(fs::read_to_string(&hosts).unwrap().contains("127.0.0.1"));
     assert!(terminate(&mut child).0.success());
+}
+
+/// Receives a message to the service manager; `None` if none comes in time.
+fn notification(socket: &UnixDatagram) -> Option<String> {
+    let mut message = [0; 1024];
+    let len = socket.recv(&mut message).ok()?;
+    Some(String::from_utf8(message[..len].to_vec()).unwrap())
+}
+
+#[test]
+#[ignore = "needs root"]
+fn service_manager_learns_of_progress_and_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
+    for workers in ["1", "2"] {
+        let mut child = start_live(&["-o", "/dev/null", "-q", "-w", workers], |command| {
+            command.env("NOTIFY_SOCKET", &path).env("WATCHDOG_USEC", "5000000");
+        });
+        assert_eq!(notification(&socket).unwrap(), "READY=1\nSTATUS=capturing from lo\n");
+        // The link is quiet.
+        for _ in 0..3 {
+            assert_eq!(notification(&socket).unwrap(), "WATCHDOG=1\n");
+        }
+        assert!(terminate(&mut child).0.success());
+        let rest: Vec<String> = std::iter::from_fn(|| notification(&socket)).collect();
+        let (last, before) = rest.split_last().unwrap();
+        assert_eq!(last, "STOPPING=1\n");
+        assert!(before.len() < 2 && before.iter().all(|message| message == "WATCHDOG=1\n"), "{before:?}");
+    }
+    // Without WatchdogSec= in the unit there are no reports of progress.
+    let mut child = start_live(&["-o", "/dev/null", "-q"], |command| {
+        command.env("NOTIFY_SOCKET", &path).env_remove("WATCHDOG_USEC");
+    });
+    assert!(notification(&socket).unwrap().starts_with("READY=1\n"));
+    assert_eq!(notification(&socket), None);
+    assert!(terminate(&mut child).0.success());
+    assert_eq!(notification(&socket).unwrap(), "STOPPING=1\n");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn failed_start_is_never_ready() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    let mut child = start_live(&["-o", "/nonexistent/events", "-q"], |command| {
+        command.env("NOTIFY_SOCKET", &path).stderr(Stdio::null());
+    });
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    assert_eq!(notification(&socket), None);
 }
 
 /// A ClientHello with a terminal escape in its server name, which is no part of JA4.

@@ -1,4 +1,4 @@
-//! Reports of losses and counters.
+//! Reports of losses, counters and progress.
 
 use std::fmt;
 use std::io;
@@ -10,12 +10,14 @@ use std::time::{Duration, Instant, SystemTime};
 use huginn_net::{Counters, Timestamp};
 use serde::Serialize;
 
+use super::service_manager::ServiceManager;
 use super::status::LiveStatus;
+use crate::control::Health;
 use crate::control::counters::LiveCounters;
 use crate::limits::{LOSS_CHECK_INTERVAL, LOSS_WARNING_INTERVAL};
 use crate::output::Messages;
 
-/// Thread that writes counters at intervals and warns of losses.
+/// Thread that writes counters at intervals, warns of losses and reports progress to the service manager.
 #[derive(Debug)]
 pub(super) struct Ticker {
     /// Nothing is sent: the thread ends when this sender is dropped.
@@ -27,11 +29,12 @@ impl Ticker {
     /// Starts the thread. Without an interval it writes no counters.
     pub(super) fn start(
         status: Arc<LiveStatus>,
+        manager: Arc<ServiceManager>,
         interval: Option<Duration>,
         messages: Messages,
     ) -> io::Result<Self> {
         let (stop, stopped) = channel();
-        let run = move || tick(&status, interval, &messages, &stopped);
+        let run = move || tick(&status, &manager, interval, &messages, &stopped);
         let thread = thread::Builder::new().name("huginn-ticker".to_owned()).spawn(run)?;
         Ok(Self { stop, thread })
     }
@@ -43,7 +46,13 @@ impl Ticker {
     }
 }
 
-fn tick(status: &LiveStatus, interval: Option<Duration>, messages: &Messages, stopped: &Receiver<()>) {
+fn tick(
+    status: &LiveStatus,
+    manager: &ServiceManager,
+    interval: Option<Duration>,
+    messages: &Messages,
+    stopped: &Receiver<()>,
+) {
     let mut warned = LossWarnings::default();
     let mut looked = Instant::now();
     let mut written = looked;
@@ -53,6 +62,11 @@ fn tick(status: &LiveStatus, interval: Option<Duration>, messages: &Messages, st
         looked = Instant::now();
         let is_due = interval.is_some_and(|interval| looked.saturating_duration_since(written) >= interval);
         let counters = if is_due { status.take_interval_counters() } else { status.counters() };
+        // The counters come from the thread that delivers events, the health from the one that takes packets: this line is
+        // reached only while the former makes progress.
+        if matches!(status.health(), Health::Capturing | Health::NoInterface) {
+            manager.notify_progress();
+        }
         warned.update(Losses::from_counters(&counters), looked, &|message| messages.print(message));
         status.watched().report_due(looked);
         if is_due {
