@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# Builds the Debian package: deb.sh build [FOLDER], or builds and tests it on this machine: deb.sh test [FOLDER]
+#
+# Packages the program of `cargo build --release`, which it builds if there is none. FOLDER is target/debian by default. The
+# test runs lintian, installs the package, checks unit and program, removes and purges it. It needs root, a machine without
+# the package, and the Debian packages dpkg-dev, lintian and systemd; both need cargo-deb.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+target=${CARGO_TARGET_DIR:-$PWD/target}
+program=$target/release/huginn-net
+out=${2:-$target/debian}
+
+main() {
+    case ${1:-} in
+    build) build ;;
+    test) build && test_package ;;
+    *) fail "usage: ci/deb.sh build|test [FOLDER]" ;;
+    esac
+}
+
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+
+build() {
+    local generated=$target/release/generated shell version
+    [ -x "$program" ] || cargo build --release --locked -p huginn-net-cli
+    rm -rf "$generated"
+    mkdir -p "$generated/man" "$out"
+    "$program" generate man "$generated/man"
+    gzip -9n "$generated"/man/*.1
+    gzip -9nc CHANGELOG.md >"$generated/changelog.gz"
+    for shell in bash fish zsh; do
+        "$program" generate completions $shell >"$generated/huginn-net.$shell"
+    done
+    cargo deb --no-build --strip --locked -p huginn-net-cli -o "$out/huginn-net.deb"
+    version=$(dpkg-deb -f "$out/huginn-net.deb" Version)
+    [ "$(dpkg-parsechangelog -l dist/debian/changelog -S Version)" = "$version" ] ||
+        fail "dist/debian/changelog has no entry for $version"
+}
+
+test_package() {
+    local package=$out/huginn-net.deb name
+    ! dpkg-query -W huginn-net >/dev/null 2>&1 || fail "the package huginn-net is installed here already"
+    lintian --fail-on error "$package"
+    # Images of Debian may leave out documentation when they install.
+    dpkg-deb --fsys-tarfile "$package" | tar t >"$out/contents"
+    for name in huginn-net huginn-net-live huginn-net-db-learn; do
+        grep -qx "./usr/share/man/man1/$name.1.gz" "$out/contents" || fail "no man page of $name"
+    done
+
+    DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$(realpath "$package")"
+    trap 'dpkg --purge huginn-net' EXIT
+    systemd-analyze verify huginn-net.service
+    # Exposure is at most 2.0 of 10.
+    systemd-analyze security --offline=true --threshold=20 --no-pager /usr/lib/systemd/system/huginn-net.service | tail -n 1
+    getent passwd huginn-net || fail "the package creates no user huginn-net"
+    /usr/bin/huginn-net --version
+    /usr/bin/huginn-net pcap --format json captures/tls/tls-curl/tls-curl.pcap | grep -q '"event":"tls_client"' ||
+        fail "the installed program does not find the ClientHello"
+    bash -c '. /usr/share/bash-completion/completions/huginn-net && complete -p huginn-net'
+    options_of_service
+
+    dpkg --remove huginn-net
+    [ ! -e /usr/bin/huginn-net ] || fail "removal leaves the program"
+    [ -e /etc/default/huginn-net ] || fail "removal deletes the configuration"
+    mkdir -p /var/log/huginn-net
+    trap - EXIT
+    dpkg --purge huginn-net
+    for name in /etc/default/huginn-net /var/log/huginn-net /usr/lib/systemd/system/huginn-net.service; do
+        [ ! -e $name ] || fail "purge leaves $name"
+    done
+    echo "$package is good"
+}
+
+# Starts the service's command with the options of /etc/default/huginn-net, but for the interface and the folders.
+options_of_service() {
+    local options log status=0
+    log=$(mktemp -d)
+    chown huginn-net: "$log"
+    options=$(. /etc/default/huginn-net && echo "$HUGINN_NET_OPTIONS")
+    options=${options/-i eth0/-i lo}
+    options=${options//\/var\/log\/huginn-net/$log}
+    options=${options//\/run\/huginn-net/$log}
+    # Splits the options at blanks, as systemd does.
+    timeout -s INT 3 setpriv --reuid huginn-net --regid huginn-net --clear-groups --inh-caps +net_raw --ambient-caps +net_raw \
+        /usr/bin/huginn-net live $options || status=$?
+    rm -r "$log"
+    [ $status = 124 ] || fail "the service's command ended with status $status"
+}
+
+main "$@"
