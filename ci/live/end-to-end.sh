@@ -401,10 +401,18 @@ interfaces() {
         fi
         fetch http://$SERVER4/end
         eventually "$backend: the other interface" holds 1 '"path":"/end"' "$tmp/flapping.json"
+        names_interface hn-b /end
         stop flapping
         rm "$tmp/flapping.json"
         ip -n $SERVER_NS link del hn-d
     done
+}
+
+# names_interface IFACE PATH: fails unless each request for the path names this interface.
+names_interface() {
+    jq -se --arg interface "$1" --arg path "$2" \
+        '[.[] | select(.path == $path)] | length > 0 and all(.interface == $interface)' "$tmp/flapping.json" >/dev/null ||
+        fail "requests for $2 do not name $1: $(grep -F "$2" "$tmp/flapping.json")"
 }
 
 # said_times N TEXT: succeeds if exactly N lines of standard error contain the text.
@@ -421,6 +429,7 @@ spare_cable() {
 answered() {
     fetch "http://198.51.100.2/spare"
     eventually "request $1 over the spare cable" holds "$1" '"path":"/spare"' "$tmp/flapping.json"
+    names_interface hn-d /spare
 }
 
 main "$@"

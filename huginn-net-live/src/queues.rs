@@ -75,13 +75,15 @@ impl FrameQueues {
         self.current
     }
 
-    /// Lends the next ready frame, from the backend of the current interface.
+    /// Lends the next ready frame, from the backend of the current interface, which its timestamp names.
     #[inline]
     pub(crate) fn lend<'a>(&'a mut self, backend: &'a dyn CaptureBackend) -> Option<Frame<'a>> {
+        let interface = u16::try_from(self.current).unwrap_or(u16::MAX);
         let queue = self.queues.get_mut(self.current)?;
         self.ready = self.ready.saturating_sub(1);
         queue.lent = queue.lent.saturating_add(1);
-        queue.frames.lend(backend)
+        let frame = queue.frames.lend(backend)?;
+        Some(Frame { ts: frame.ts.with_interface(interface), ..frame })
     }
 
     /// Returns when the last lent frame was received from the system.

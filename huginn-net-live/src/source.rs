@@ -29,6 +29,8 @@ use crate::{Backend, LiveError, LiveOptions, LiveStats, Notice, Stopper, interfa
 /// kernel's buffer meanwhile. A frame that arrives even later is lent when it arrives. With a single interface no
 /// frame waits, and the system's order is kept.
 ///
+/// [`Timestamp::interface`](huginn_net_core::Timestamp::interface) of a frame is the index of its interface.
+///
 /// The source waits for interfaces that go down or are removed, and reports them to [`on_notice`](Self::on_notice).
 pub struct LiveSource {
     interfaces: Interfaces,

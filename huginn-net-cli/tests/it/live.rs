@@ -191,6 +191,37 @@ fn writes_all_hosts_while_capture_continues() {
     assert!(terminate(&mut child).0.success());
 }
 
+/// An interface other than the loopback interface.
+fn other_interface() -> String {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_huginn-net")).args(["interfaces", "--format", "json"]).output();
+    let text = String::from_utf8(output.unwrap().stdout).unwrap();
+    let interfaces = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let mut ethernet =
+        interfaces.filter(|interface| interface["mac"].is_string() && interface["state"] == "up");
+    ethernet.next().unwrap()["name"].as_str().unwrap().to_owned()
+}
+
+#[test]
+#[ignore = "needs root"]
+fn events_of_several_interfaces_name_theirs() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = other_interface();
+    for (number, (interfaces, workers, named)) in
+        [(&[][..], "1", false), (&["-i", &other], "1", true), (&["-i", &other], "2", true)].iter().enumerate()
+    {
+        let file = folder.path().join(number.to_string());
+        let args = [&["-o", file.to_str().unwrap(), "-q", "-w", workers], *interfaces].concat();
+        let mut child = start_live(&args, |_| {});
+        connect_until(|| lines(&file) > 3);
+        assert!(terminate(&mut child).0.success());
+        for line in fs::read_to_string(&file).unwrap().lines() {
+            let event: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert_eq!(event.get("interface"), named.then(|| "lo".into()).as_ref(), "{line}");
+        }
+    }
+}
+
 /// Receives a message to the service manager; `None` if none comes in time.
 fn notification(socket: &UnixDatagram) -> Option<String> {
     let mut message = [0; 1024];

@@ -8,8 +8,8 @@ use crate::CivilDate;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Capture time of a packet: nanoseconds since the Unix epoch (UTC), and the number of decimal digits of a second
-/// that the capture recorded.
+/// Capture time of a packet: nanoseconds since the Unix epoch (UTC), the number of decimal digits of a second that the
+/// capture recorded, and the interface whose clock was read.
 ///
 /// [`Display`](fmt::Display) writes RFC 3339 in UTC with exactly those digits.
 ///
@@ -22,6 +22,7 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Timestamp {
     nanos: u64,
+    interface: u16,
     digits: u8,
 }
 
@@ -31,11 +32,11 @@ impl Timestamp {
     /// `nanos` may exceed a second. Times after the year 2554 saturate.
     pub const fn new(seconds: u64, nanos: u32, digits: u8) -> Self {
         let nanos = seconds.saturating_mul(NANOS_PER_SECOND).saturating_add(nanos as u64);
-        Self { nanos, digits: if digits > 9 { 9 } else { digits } }
+        Self { nanos, interface: 0, digits: if digits > 9 { 9 } else { digits } }
     }
 
     pub(crate) const fn from_nanos(nanos: u64) -> Self {
-        Self { nanos, digits: 9 }
+        Self { nanos, interface: 0, digits: 9 }
     }
 
     /// Nanoseconds since the Unix epoch.
@@ -61,6 +62,18 @@ impl Timestamp {
     /// Number of decimal digits of a second that the capture recorded.
     pub const fn digits(self) -> u8 {
         self.digits
+    }
+
+    /// Sets the [interface](Self::interface).
+    #[must_use]
+    #[inline]
+    pub const fn with_interface(self, interface: u16) -> Self {
+        Self { interface, ..self }
+    }
+
+    /// Index of the interface that captured the packet, in the order of the source; 0 unless a live source has several.
+    pub const fn interface(self) -> u16 {
+        self.interface
     }
 
     /// The civil date and time of day in UTC: `(year, month, day, hour, minute, second)`.
@@ -137,6 +150,15 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    #[test]
+    fn interface_changes_nothing_else() {
+        let ts = Timestamp::new(1, 5, 9);
+        let stamped = ts.with_interface(u16::MAX);
+        assert_eq!((stamped.interface(), ts.interface()), (u16::MAX, 0));
+        assert_eq!((stamped.as_nanos(), stamped.to_string()), (ts.as_nanos(), ts.to_string()));
+        assert_eq!(size_of::<Timestamp>(), 16, "it fits into the padding");
+    }
 
     #[test]
     fn display_keeps_captured_digits() {

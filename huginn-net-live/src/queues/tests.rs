@@ -157,6 +157,23 @@ fn keeps_order_on_both_sides_of_step() {
 }
 
 #[test]
+fn timestamps_name_interface_of_frame() {
+    let start_time = Instant::now();
+    let mut queues = FrameQueues::new(2, moment(start_time, 0));
+    for (slot, captured) in [(0, 6), (1, 5)] {
+        let batch = queues.refill(slot).unwrap();
+        batch.push_stamped((EPOCH + captured) * 1_000_000);
+        batch.received_at = moment(start_time, 10);
+    }
+    let mut lent = Vec::new();
+    while queues.select(None) {
+        let ts = queues.lend(&Copies).unwrap().ts;
+        lent.push((ts.as_millis() - EPOCH, ts.interface()));
+    }
+    assert_eq!(lent, [(5, 1), (6, 0)]);
+}
+
+#[test]
 fn wait_returns_remaining_delay() {
     let start_time = Instant::now();
     let mut queues = FrameQueues::new(2, moment(start_time, 0));

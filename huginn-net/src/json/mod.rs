@@ -42,7 +42,7 @@ pub const EVENT_NAMES: [&str; 13] = [
 
 /// An event as one flat JSON object (RFC 8259): the common fields, then the fields of the event type.
 ///
-/// Absent values are `null`; absent `tunnel` and `file` fields are omitted. [`Display`](fmt::Display) is the
+/// Absent values are `null`; absent `tunnel`, `file` and `interface` fields are omitted. [`Display`](fmt::Display) is the
 /// object, in one line.
 #[derive(Clone, Copy, Debug)]
 pub struct JsonEvent<'a> {
@@ -55,6 +55,15 @@ pub struct JsonEvent<'a> {
 impl JsonEvent<'_> {
     /// Appends the object to a buffer, in UTF-8 and without a newline.
     pub fn write_to(&self, out: &mut Vec<u8>) {
+        self.write(None, out);
+    }
+
+    /// As [`write_to`](Self::write_to), with the name of the interface that captured the packet.
+    pub fn write_with_interface(&self, interface: &str, out: &mut Vec<u8>) {
+        self.write(Some(interface), out);
+    }
+
+    fn write(&self, interface: Option<&str>, out: &mut Vec<u8>) {
         let Self { event, file } = self;
         let mut object = Object::begin(out);
         object.plain("ts", event.ts.text());
@@ -62,6 +71,9 @@ impl JsonEvent<'_> {
         flow::write(&mut object, &event.flow, event.subject.choose("client", "server"));
         if let Some(file) = file {
             object.string("file", file);
+        }
+        if let Some(interface) = interface {
+            object.string("interface", interface);
         }
         match &event.kind {
             Finding::Tcp(finding) => write_tcp(&mut object, finding),
