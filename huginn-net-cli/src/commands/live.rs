@@ -120,13 +120,13 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
 
     manager.notify_stopping();
     status.end(&analyzer);
-    // The server must stop before the state that it queries is gone.
+    ticker.stop();
+    watched.finish();
+    // The server meanwhile answers that the capture has ended.
+    let left = output.finish().left_lines;
     if let Some(server) = server {
         server.stop();
     }
-    ticker.stop();
-    watched.finish();
-    let left = output.finish().left_lines;
     drop(signals);
     if args.output.stats || args.service.stats_interval.is_some() {
         report::write_counters(&status.counters(), &messages);
@@ -247,7 +247,7 @@ fn serve(
     let query_host = Arc::new(move |ip| {
         hosts
             .query_hosts(move |hosts| P0fAnswer::from_profile(hosts.profile(ip)))
-            .unwrap_or(P0fAnswer::NoMatch)
+            .or_else(|| (!hosts.has_ended()).then_some(P0fAnswer::NoMatch))
     });
     let readings = Readings {
         counters: Box::new(move || counters.counters()),

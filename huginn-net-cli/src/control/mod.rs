@@ -31,8 +31,8 @@ use self::p0f_socket::SocketFile;
 
 use crate::limits::{ACCEPT_RETRY_DELAY, MAX_QUERY_THREADS, SHUTDOWN_TIMEOUT};
 
-/// Looks up the host of an address. May block on the analysis.
-pub(crate) type QueryHost = Arc<dyn Fn(IpAddr) -> P0fAnswer + Send + Sync>;
+/// Looks up the host of an address; `None` after the analysis has ended. May block on the analysis.
+pub(crate) type QueryHost = Arc<dyn Fn(IpAddr) -> Option<P0fAnswer> + Send + Sync>;
 
 /// What the metrics listener reads.
 pub(crate) struct Readings {

@@ -134,7 +134,7 @@ pub(super) async fn serve(listener: tokio::net::UnixListener, hosts: QueryHost) 
     }
 }
 
-/// Answers queries in order until the client disconnects.
+/// Answers queries in order until the client disconnects or the analysis ends.
 async fn answer(mut stream: tokio::net::UnixStream, hosts: QueryHost, active: Active) {
     let mut query = [0; P0fQuery::LEN];
     while stream.read_exact(&mut query).await.is_ok() {
@@ -143,8 +143,11 @@ async fn answer(mut stream: tokio::net::UnixStream, hosts: QueryHost, active: Ac
             None => P0fAnswer::BadQuery,
             Some(query) => {
                 let hosts = Arc::clone(&hosts);
-                let asked = task::spawn_blocking(move || hosts(query.ip)).await;
-                asked.unwrap_or(P0fAnswer::NoMatch)
+                match task::spawn_blocking(move || hosts(query.ip)).await {
+                    Ok(Some(answer)) => answer,
+                    Ok(None) => return,
+                    Err(_) => P0fAnswer::NoMatch,
+                }
             }
         };
         if stream.write_all(&answer.to_bytes()).await.is_err() {

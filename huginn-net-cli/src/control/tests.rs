@@ -30,9 +30,9 @@ fn file_count(folder: &TempDir) -> usize {
 fn hosts() -> QueryHost {
     Arc::new(|ip| match ip {
         IpAddr::V4(ip) if ip.octets().starts_with(&[192, 0, 2]) => {
-            P0fAnswer::Found(P0fHost { distance: i16::from(ip.octets()[3]), ..P0fHost::default() })
+            Some(P0fAnswer::Found(P0fHost { distance: i16::from(ip.octets()[3]), ..P0fHost::default() }))
         }
-        _ => P0fAnswer::NoMatch,
+        _ => Some(P0fAnswer::NoMatch),
     })
 }
 
@@ -116,6 +116,17 @@ fn answers_queries_in_order_across_split_writes() {
 }
 
 #[test]
+fn disconnects_clients_after_end_of_analysis() {
+    let (_folder, path) = folder();
+    let sockets = Sockets::bind(None, Some(&socket_config(&path, 0o600))).unwrap();
+    let server = sockets.serve(Arc::new(|_| None), readings()).unwrap().unwrap();
+    let mut client = connect(&path);
+    client.write_all(&query(1)).unwrap();
+    assert_eq!(client.read(&mut [0; P0fAnswer::LEN]).unwrap(), 0);
+    server.stop();
+}
+
+#[test]
 fn evicts_idle_client_at_client_limit() {
     let (_folder, path) = folder();
     let server = serve_p0f(&path);
@@ -168,7 +179,7 @@ fn stalled_analysis_blocks_only_querying_clients() {
     let address = sockets.metrics_address().unwrap();
     let busy: QueryHost = Arc::new(|_| {
         thread::sleep(Duration::from_secs(3));
-        P0fAnswer::NoMatch
+        Some(P0fAnswer::NoMatch)
     });
     let server = sockets.serve(busy, readings()).unwrap().unwrap();
     let mut client = connect(&path);

@@ -1,8 +1,8 @@
 //! Usage errors of `huginn-net live`, which need no root, and its shutdown, which does. `ci/live` tests the rest.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write, pipe};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead, BufReader, Read, Write, pipe};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -220,6 +220,46 @@ fn events_of_several_interfaces_name_theirs() {
             assert_eq!(event.get("interface"), named.then(|| "lo".into()).as_ref(), "{line}");
         }
     }
+}
+
+/// Status and body of `/healthz`; `None` if nobody listens.
+fn health(address: SocketAddr) -> Option<(String, String)> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.write_all(b"GET /healthz HTTP/1.0\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    Some((head.split(' ').nth(1)?.to_owned(), body.to_owned()))
+}
+
+#[test]
+#[ignore = "needs root"]
+fn health_fails_after_end_of_capture() {
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // Nobody reads the events, so that the program waits before it exits.
+    let (_reader, mut writer) = pipe().unwrap();
+    writer.write_all(&[b'\n'; 1 << 16]).unwrap();
+    let args = ["-q", "--stats-interval", "1s", "--metrics", &address.to_string()];
+    let stderr = tempfile::NamedTempFile::new().unwrap();
+    let mut child = start_live(&args, |command| {
+        command.stdout(writer).stderr(stderr.reopen().unwrap());
+    });
+    let is_queued = || {
+        let text = fs::read_to_string(stderr.path()).unwrap();
+        text.lines().any(|line| !line.contains(r#""queued_lines":0,"#) && line.contains(r#""queued_lines":"#))
+    };
+    connect_until(is_queued);
+    let answer = |status: &str, body: &str| Some((status.to_owned(), body.to_owned()));
+    assert_eq!(health(address), answer("200", "capturing\n"));
+    assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
+    let start_time = Instant::now();
+    while health(address) == answer("200", "capturing\n") {
+        assert!(start_time.elapsed() < Duration::from_secs(4));
+        thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(health(address), answer("503", "the capture has ended\n"));
+    assert_eq!(child.wait().unwrap().code(), Some(1), "events remain unwritten");
+    assert_eq!(health(address), None);
 }
 
 /// Receives a message to the service manager; `None` if none comes in time.

@@ -68,9 +68,14 @@ impl Progress {
         self.has_ended.store(true, Ordering::Relaxed);
     }
 
+    /// Whether the capture has failed or was stopped.
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed)
+    }
+
     /// Judges the capture. `is_up` is whether any interface is up.
     pub(super) fn health(&self, now: Instant, is_up: bool) -> Health {
-        if self.has_ended.load(Ordering::Relaxed) {
+        if self.has_ended() {
             Health::Ended
         } else if self.is_stalled(now) {
             Health::Stalled

@@ -88,6 +88,11 @@ impl LiveStatus {
         self.progress.health(Instant::now(), is_up)
     }
 
+    /// Whether the capture has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.progress.has_ended()
+    }
+
     /// Records the end of the capture, and stores the final counters of the analysis.
     pub(super) fn end(&self, analyzer: &HuginnNet) {
         self.progress.end();
