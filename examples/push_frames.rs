@@ -32,6 +32,6 @@ fn main() {
         let wire_len = packet.len().try_into().unwrap_or(u32::MAX);
         let _ = analyzer.push(&Frame { ts, link: LinkType::RAW, data: packet, wire_len }, &mut print);
     }
-    analyzer.finish();
+    analyzer.finish(&mut print);
     println!("{:?}", analyzer.counters().flows);
 }

@@ -119,6 +119,10 @@ pub(crate) struct AnalysisArguments {
     #[arg(short, long, value_name = "N", default_value = "1", value_parser = parse_workers)]
     pub(crate) workers: Workers,
 
+    /// Report each connection at its end: packets, bytes, and what all layers showed (event 'connection')
+    #[arg(long)]
+    pub(crate) connections: bool,
+
     /// Verify TCP and UDP checksums and count wrong ones (no packet is dropped for it)
     #[arg(long)]
     pub(crate) checksums: bool,
@@ -136,6 +140,10 @@ pub(crate) struct OutputArguments {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
+    /// Use colours [auto: on a terminal, unless NO_COLOR is set]
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub(crate) color: ColorArgument,
+
     /// Write counters to standard error at the end, as one JSON object
     #[arg(long)]
     pub(crate) stats: bool,
@@ -144,9 +152,20 @@ pub(crate) struct OutputArguments {
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 
-    /// Print totals of each file and dropped privileges on standard error
+    /// Write events of the human format as blocks with all fields; print totals of each file and dropped privileges on
+    /// standard error
     #[arg(short, long, action = ArgAction::SetTrue)]
     pub(crate) verbose: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorArgument {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
 }
 
 /// Explains the signals and gives an example.

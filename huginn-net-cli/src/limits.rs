@@ -182,3 +182,12 @@ pub(crate) const MAX_SAMPLE_BYTES: usize = 64 << 20;
 
 /// Evidence lines that `explain` prints for a fingerprint: enough to judge it, and few enough to read.
 pub(crate) const MAX_SHOWN_EVIDENCE: usize = 5;
+
+/// Maximum length of a captured text in a line of the human format, in bytes.
+pub(crate) const MAX_LINE_TEXT: usize = 80;
+
+/// Maximum number of hosts that the totals count, and of pairs of a name and a host of each kind.
+pub(crate) const MAX_TOTALS_PAIRS: usize = 1 << 17;
+
+/// Number of names that the totals show of each kind.
+pub(crate) const SHOWN_TOTALS: usize = 8;

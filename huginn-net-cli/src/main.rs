@@ -2,6 +2,7 @@
 
 mod analysis_counters;
 mod args;
+mod blind_spots;
 mod commands;
 #[cfg(unix)]
 mod control;

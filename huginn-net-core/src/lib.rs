@@ -50,13 +50,14 @@
 //! let mut events: Vec<Event<usize>> = Vec::new();
 //! let mut analyzer = Analyzer::<Sizes>::builder().build();
 //! let _ = analyzer.push(&frame, &mut events);
-//! analyzer.finish();
+//! analyzer.finish(&mut events);
 //! assert_eq!(events[0].kind, 3);
 //! assert_eq!(events[0].flow.client.to_string(), "192.0.2.1:53");
 //! ```
 
 mod decode;
 mod engine;
+mod examples;
 mod filter;
 mod flow;
 mod limits;
@@ -72,6 +73,7 @@ pub use decode::{DecodeConfig, DecodeCounters, DecodeError, Decoder, Layer, deco
 pub use engine::{
     AnalysisError, Analyzer, Builder, CancelToken, Counters, Overflow, Snapshot, SnapshotHandle, TextSink,
 };
+pub use examples::{Example, Examples};
 pub use filter::Filter;
 #[cfg(feature = "libpcap")]
 pub use filter::{Bpf, BpfError};

@@ -108,3 +108,6 @@ pub(crate) const MAX_REFRESHES_PER_CHECK: u32 = 4;
 
 /// Maximum length of a datagram: the range of an IP length field, in bytes.
 pub(crate) const MAX_DATAGRAM_LEN: usize = 65_535;
+
+/// Number of counters of packets that the decoder could not read, each of which has an example.
+pub(crate) const DECODER_EXAMPLES: usize = 13;

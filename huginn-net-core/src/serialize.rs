@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use huginn_net_wire::serialize_as_text;
 
-use crate::{Event, FlowId, Side, Timestamp, TransportKind, TunnelLayer, TunnelPath};
+use crate::{Event, Example, FlowId, Side, Timestamp, TransportKind, TunnelLayer, TunnelPath};
 
 serialize_as_text!(Timestamp, TunnelLayer);
 
@@ -53,6 +53,21 @@ impl Serialize for FlowId {
         let Self { client, server, transport, tunnel } = self;
         let (client, server) = ((*client).into(), (*server).into());
         Shape { client, server, proto: *transport, tunnel: tunnel.as_deref() }.serialize(serializer)
+    }
+}
+
+/// `ts`, `frame` and the fields of the [flow](FlowId); absent ones are left out.
+impl Serialize for Example {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            ts: Timestamp,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            frame: Option<u64>,
+            #[serde(flatten)]
+            flow: Option<&'a FlowId>,
+        }
+        Shape { ts: self.ts, frame: self.frame, flow: self.flow.as_ref() }.serialize(serializer)
     }
 }
 

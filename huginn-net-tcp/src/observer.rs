@@ -21,7 +21,7 @@ use crate::{Clock, ClockReading, Handshake, Measurement, Mtu, TcpSignature};
 /// let mut events: Vec<Event<TcpEvent>> = Vec::new();
 /// let mut analyzer = HuginnNetTcp::builder().build();
 /// let _ = analyzer.push(&frame, &mut events);
-/// analyzer.finish();
+/// analyzer.finish(&mut events);
 /// assert!(matches!(events[0].kind, TcpEvent::Syn(signature) if signature.mss == 1460));
 /// assert!(matches!(events[1].kind, TcpEvent::Mtu(mtu) if mtu.0 == 1500));
 /// ```

@@ -73,9 +73,11 @@ impl HelloSearch {
             State::Done => return,
         };
         if self.taken > limit {
+            let is_reading = matches!(self.state, State::Reading(_));
             self.state = State::Done;
             if self.hellos == 0 {
                 search.given_up = search.given_up.saturating_add(1);
+                search.too_long = search.too_long.saturating_add(is_reading.into());
             }
         }
     }

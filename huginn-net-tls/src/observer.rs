@@ -99,11 +99,13 @@ pub struct HelloCounters {
     pub client: u64,
     /// ServerHellos, including HelloRetryRequests.
     pub server: u64,
+    /// ClientHellos with the extension encrypted_client_hello (RFC 9849): encrypted, or GREASE.
+    pub ech: u64,
     /// ClientHellos with truncated extensions or contradictory lengths.
     pub malformed: u64,
 }
 
-tally!(HelloCounters { client, server, malformed });
+tally!(HelloCounters { client, server, ech, malformed });
 
 /// Failures in TCP connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,9 +116,11 @@ pub struct SearchCounters {
     pub malformed: u64,
     /// Directions without a complete hello within the search limits: 64 KiB if none started, 512 KiB if one did.
     pub given_up: u64,
+    /// Those of them in which a hello had started.
+    pub too_long: u64,
 }
 
-tally!(SearchCounters { malformed, given_up });
+tally!(SearchCounters { malformed, given_up, too_long });
 
 /// The state of one flow of a [`TlsObserver`].
 #[derive(Debug)]
@@ -206,6 +210,9 @@ impl HelloCounters {
         match hello {
             Hello::Client(hello) => {
                 count(&mut self.client);
+                if hello.has_ech() {
+                    count(&mut self.ech);
+                }
                 if !hello.is_well_formed() {
                     count(&mut self.malformed);
                 }

@@ -16,6 +16,7 @@ use crate::consistency::Consistency;
 use crate::fingerprint_list::{FingerprintList, ListEntry};
 use crate::hosts::Reasons;
 
+pub use crate::connection::{Connection, Traffic};
 pub use crate::system_check::SystemCheck;
 
 /// A finding with its flow and its time stamp.
@@ -51,6 +52,8 @@ pub enum Finding {
     /// [outcome](Consistency::outcome) is imitation or proxy. One for each connection, and a second one if an imitation
     /// follows a proxy.
     Mismatch(Consistency),
+    /// A connection that ended; only with [`Observers::connections`](crate::Observers::connections).
+    Connection(Box<Connection>),
 }
 
 /// A TCP/IP signature and its match in the database.
@@ -67,6 +70,8 @@ pub struct TcpFinding {
     pub params: TcpParams,
     /// Whether the packet is a probe of p0f's tool `p0f-sendsyn`, or the answer to one.
     pub sendsyn: bool,
+    /// The MTU and the link type of the sender; absent for tools, whose MSS describes no link.
+    pub link: Option<MtuFinding>,
 }
 
 impl TcpFinding {
@@ -74,7 +79,7 @@ impl TcpFinding {
     pub fn new(signature: TcpSignature, matched: Option<TcpMatch>, sendsyn: bool) -> Self {
         let distance = matched.as_ref().map_or_else(|| Distance::guess(&signature), |found| found.distance);
         let params = TcpParams::from_signature(&signature, matched.as_ref());
-        Self { signature, matched, distance, params, sendsyn }
+        Self { signature, matched, distance, params, sendsyn, link: None }
     }
 
     /// The label of the matching database entry, if any.

@@ -26,10 +26,12 @@
 //! [`HuginnNet::push`](core::Analyzer::push) analyses one frame at a time. The modules [`tcp`], [`http`], [`tls`] and
 //! [`ssh`] contain the parsers; they need neither flows nor a database.
 
+pub mod blind_spots;
 #[cfg(test)]
 #[path = "../../captures/tools/captures.rs"]
 mod captures;
 mod community_id;
+mod connection;
 pub mod consistency;
 pub mod finding;
 pub mod fingerprint_list;
@@ -67,7 +69,7 @@ pub use huginn_net_ssh as ssh;
 pub use huginn_net_tcp as tcp;
 /// TLS over TCP, QUIC and DTLS: hellos, JA4 and JA3.
 pub use huginn_net_tls as tls;
-pub use observers::{FlowState, Observers, ProtocolCounters, Scope};
+pub use observers::{Observers, ProtocolCounters, Scope};
 
 /// The analyzer of all protocols over one decode and one flow table.
 pub type HuginnNet = huginn_net_core::Analyzer<Observers>;

@@ -56,6 +56,9 @@ pub(crate) const MIN_FETCH_METADATA_VERSIONS: [u32; 3] = [80, 90, 17];
 /// since a version between 94 and 108.
 pub(crate) const MIN_CLIENT_HINTS_CHROMIUM: u32 = 110;
 
+/// Maximum length of the host name of a connection, in bytes: that of a domain name (RFC 1035, section 2.3.4).
+pub(crate) const MAX_HOST_BYTES: usize = 255;
+
 // Quotations.
 
 /// Maximum length of a header that a verdict quotes, or of a value that an error quotes, in bytes.

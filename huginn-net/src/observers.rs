@@ -4,16 +4,18 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use huginn_net_core::{
-    Interest, ParserSet, ParserSlot, ParserVisitor, Protocol, Route, Segment, Side, StreamCounters,
-    StreamFlow, Tally, TcpHeader, first_sender, tally, without_padding,
+    Event, Examples, FlowId, Interest, ParserSet, ParserSlot, ParserVisitor, Protocol, Route, Segment, Side,
+    StreamCounters, StreamFlow, Tally, TcpHeader, first_sender, tally, without_padding,
 };
-use huginn_net_db::{ClientDatabase, Database};
+use huginn_net_db::{ClientDatabase, Database, Label};
 use huginn_net_http::{HttpCounters, HttpParser};
 use huginn_net_ssh::{SshCounters, SshParser, SshPeers};
-use huginn_net_tcp::{Handshake, TcpEvent, TcpFlow, TcpObserver};
+use huginn_net_tcp::{Handshake, Mtu, TcpEvent, TcpFlow, TcpObserver};
 use huginn_net_tls::{TlsCounters, TlsParser, TlsUdpFlow, TlsUdpObserver};
 
 use crate::Finding;
+use crate::blind_spots;
+use crate::connection::OpenConnection;
 use crate::consistency::Outcome;
 use crate::finding::{Clients, MtuFinding, TcpFinding};
 use crate::fingerprint_list::FingerprintList;
@@ -37,6 +39,11 @@ pub struct Observers {
     scope: Scope,
     hosts: HostLimits,
     profiles: bool,
+    connections: bool,
+    /// The earliest segment that each counter of blind spots counted.
+    examples: Examples,
+    /// The total of these counters when examples were last added.
+    examined: u64,
 }
 
 /// The amount of detail that the analyzer reports.
@@ -64,6 +71,9 @@ impl Observers {
             scope: Scope::default(),
             hosts: HostLimits::default(),
             profiles: false,
+            connections: false,
+            examples: Examples::default(),
+            examined: 0,
         }
     }
 
@@ -122,6 +132,13 @@ impl Observers {
     pub fn profiles(self, remember: bool) -> Self {
         Self { profiles: remember, ..self }
     }
+
+    /// Enables or disables (default) a [`Connection`](crate::finding::Connection) finding at the end of each flow of which
+    /// anything else was reported. It costs time for every packet.
+    #[must_use]
+    pub fn connections(self, report: bool) -> Self {
+        Self { connections: report, ..self }
+    }
 }
 
 impl Default for Observers {
@@ -167,6 +184,8 @@ pub struct FlowState {
     streams_done: bool,
     /// The outcome of the last reported mismatch of the connection.
     mismatch: Cell<Option<Outcome>>,
+    /// The summary of the connection; absent unless it is reported.
+    connection: Option<Box<OpenConnection>>,
 }
 
 /// The state of a flow above its transport.
@@ -216,12 +235,15 @@ impl Protocol for Observers {
             counters: ProtocolCounters::default(),
             database: Arc::clone(&self.database),
             clients: self.clients.clone(),
+            examples: Examples::default(),
+            examined: 0,
             ..*self
         }
     }
 
     fn join(&mut self, worker: Self) {
         self.counters.add(&worker.counters);
+        self.examples.merge(&worker.examples);
     }
 
     fn counters(&self) -> ProtocolCounters {
@@ -250,7 +272,88 @@ impl Protocol for Observers {
         if self.is_hidden(segment) {
             return Interest::More;
         }
-        let Some(tcp) = segment.tcp() else { return self.on_datagram(segment, sender, flow, emit) };
+        if self.connections {
+            return self.summarize(segment, sender, flow, emit);
+        }
+        self.analyze(segment, sender, flow, emit)
+    }
+
+    fn reports_ends(&self) -> bool {
+        self.connections
+    }
+
+    fn on_end(&mut self, flow: FlowState) -> Option<Event<FlowOutput>> {
+        flow.connection?.into_event()
+    }
+
+    fn buffered_bytes(flow: &FlowState) -> usize {
+        let connection = flow.connection.as_ref().map_or(0, |connection| connection.heap_bytes());
+        let transport = match &flow.transport {
+            TransportState::Tcp(streams) => {
+                streams.buffered_bytes().saturating_add(flow.ssh_peers.buffered_bytes())
+            }
+            TransportState::Udp(datagrams) => datagrams.buffered_bytes(),
+        };
+        transport.saturating_add(connection)
+    }
+}
+
+impl Observers {
+    /// Returns the earliest example of each counter of what the protocols could not read.
+    pub(crate) fn examples(&self) -> &Examples {
+        &self.examples
+    }
+
+    /// Makes a segment the example of counters that have none yet and counted it.
+    #[inline(always)]
+    fn add_examples(&mut self, segment: &Segment<'_>, sender: Side) {
+        let counts = blind_spots::of_protocols(&self.counters).map(|(name, count, _)| (name, count));
+        let total = counts.iter().fold(0, |total: u64, (_, count)| total.wrapping_add(*count));
+        if total != self.examined {
+            self.examined = total;
+            let flow = FlowId::from_segment(segment, sender);
+            self.examples.add_new(counts, segment.ts, None, Some(&flow));
+        }
+    }
+
+    /// Runs the protocols over a segment, and adds it and their findings to the summary of its connection.
+    // Not inlined, so that an analysis without summaries has no more code.
+    #[cold]
+    #[inline(never)]
+    fn summarize(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        flow: &mut FlowState,
+        emit: &mut impl FnMut(Side, FlowOutput),
+    ) -> Interest {
+        let mut connection =
+            flow.connection.take().unwrap_or_else(|| Box::new(OpenConnection::new(segment, sender)));
+        connection.on_segment(segment, sender);
+        if connection.interest == Interest::More {
+            connection.interest = self.analyze(segment, sender, flow, &mut |side, output| {
+                connection.on_output(&output);
+                emit(side, output);
+            });
+        }
+        flow.connection = Some(connection);
+        Interest::More
+    }
+
+    /// Runs the protocols over a segment.
+    #[inline(always)]
+    fn analyze(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        flow: &mut FlowState,
+        emit: &mut impl FnMut(Side, FlowOutput),
+    ) -> Interest {
+        let Some(tcp) = segment.tcp() else {
+            let interest = self.on_datagram(segment, sender, flow, emit);
+            self.add_examples(segment, sender);
+            return interest;
+        };
         if !flow.tcp_done {
             flow.tcp_done = self.on_tcp(segment, sender, flow, emit) == Interest::Done;
         }
@@ -264,17 +367,6 @@ impl Protocol for Observers {
         if flow.tcp_done && flow.streams_done && !by_p0f { Interest::Done } else { Interest::More }
     }
 
-    fn buffered_bytes(flow: &FlowState) -> usize {
-        match &flow.transport {
-            TransportState::Tcp(streams) => {
-                streams.buffered_bytes().saturating_add(flow.ssh_peers.buffered_bytes())
-            }
-            TransportState::Udp(datagrams) => datagrams.buffered_bytes(),
-        }
-    }
-}
-
-impl Observers {
     /// The counters since the observers were created.
     pub fn counters(&self) -> ProtocolCounters {
         self.counters
@@ -316,7 +408,11 @@ impl Observers {
                 Handshake::Syn => database.match_syn(&signature),
                 Handshake::SynAck => database.match_syn_ack(&signature),
             };
-            let finding = TcpFinding::new(signature, matched, sendsyn);
+            let mut finding = TcpFinding::new(signature, matched, sendsyn);
+            if !sendsyn && *by_tool != Some(side) && !finding.label().is_some_and(Label::is_tool) {
+                let mtu = Mtu::from_mss(signature.version, signature.mss);
+                finding.link = mtu.map(|mtu| MtuFinding { mtu, link: database.match_mtu(mtu).cloned() });
+            }
             match &finding.matched {
                 Some(found) if found.label.is_tool() => *by_tool = Some(side),
                 Some(found) if !hosts::is_middlebox(&found.label) => {
@@ -389,8 +485,11 @@ impl Observers {
         let new_parsers =
             || Parsers { http: ParserSlot::new(http), tls: ParserSlot::new(tls), ssh: ParserSlot::new(ssh) };
         let SshCounters { parser: ssh_counters, peers: peer_counters, .. } = ssh_counters;
+        let missed = *stream_counters;
+        let mut has_parsed = false;
         let interest =
             streams.on_segment(tcp, payload, sender, stream_counters, new_parsers, &mut |parsers, input| {
+                has_parsed = true;
                 if http {
                     parsers.http.on_data(input, http_counters, &mut |side, event| {
                         findings.on_http(side, event, emit);
@@ -410,6 +509,9 @@ impl Observers {
         ssh_peers.on_segment(tcp, payload.len(), sender, peer_counters, &mut |side, event| {
             on_ssh(clients, side, event, emit);
         });
+        if has_parsed || missed != *stream_counters {
+            self.add_examples(segment, sender);
+        }
         interest
     }
 

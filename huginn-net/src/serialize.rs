@@ -1,19 +1,21 @@
 //! `Serialize` for events: the fields of [`JsonEvent`](crate::json::JsonEvent), but for `community_id` and `file`.
 //! [`FlowId`](huginn_net_core::FlowId) adds `proto`.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
-use huginn_net_core::{Escaped, serialize_as_text};
-use huginn_net_db::{ClientMatch, HttpParams, Label, TcpParams};
+use huginn_net_core::{Escaped, Timestamp, serialize_as_text};
+use huginn_net_db::{ClientMatch, HttpParams, Label, Software, TcpParams};
 use huginn_net_http::http2::{Akamai, AkamaiHash};
 use huginn_net_http::{HttpVersion, language};
-use huginn_net_ssh::SshPeer;
+use huginn_net_ssh::{Hassh, SshPeer};
 use huginn_net_tcp::{Handshake, Mtu, TcpSignature};
-use huginn_net_tls::{TlsClient, TlsServer};
+use huginn_net_tls::{Ja4, TlsClient, TlsServer, Version};
 use serde::{Serialize, Serializer};
 
-use crate::consistency::Consistency;
+use crate::connection::Connection;
+use crate::consistency::{Consistency, Outcome};
 use crate::finding::{
     ChangeFinding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SshClientFinding,
     SystemCheck, TcpFinding, TlsClientFinding, UptimeFinding,
@@ -34,7 +36,7 @@ impl<T: Display> Serialize for Text<T> {
 }
 
 /// `event` (`tcp_syn`, `tcp_syn_ack`, `mtu`, `uptime`, `http_request`, `http_response`, `tls_client`, `tls_server`, `ssh_client`,
-/// `ssh_server`, `host_change`, `ip_sharing` or `mismatch`), and the fields of the finding.
+/// `ssh_server`, `host_change`, `ip_sharing`, `mismatch` or `connection`), and the fields of the finding.
 impl Serialize for Finding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -53,6 +55,7 @@ impl Serialize for Finding {
             HostChange(&'a ChangeFinding),
             IpSharing(&'a ChangeFinding),
             Mismatch(&'a Consistency),
+            Connection(&'a Connection),
         }
         match self {
             Self::Tcp(finding) => match finding.signature.handshake {
@@ -70,6 +73,7 @@ impl Serialize for Finding {
             Self::HostChange(finding) => Shape::HostChange(finding),
             Self::IpSharing(finding) => Shape::IpSharing(finding),
             Self::Mismatch(consistency) => Shape::Mismatch(consistency),
+            Self::Connection(connection) => Shape::Connection(connection),
         }
         .serialize(serializer)
     }
@@ -152,6 +156,47 @@ impl Serialize for Consistency {
         }
         let Self { outcome, reasons } = self;
         Shape { outcome: outcome.name(), reasons }.serialize(serializer)
+    }
+}
+
+/// The fields of the event; names are texts, `duration` is in seconds.
+impl Serialize for Connection {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            start: Timestamp,
+            duration: f64,
+            #[serde(flatten)]
+            traffic: BTreeMap<&'static str, u64>,
+            host: Option<Escaped<'a>>,
+            client_system: Option<Text<&'a Label>>,
+            server_system: Option<Text<&'a Label>>,
+            client_software: Option<&'a str>,
+            server_software: Option<Text<&'a Label>>,
+            tls_client: Option<Text<&'a Software>>,
+            tls_version: Option<Version>,
+            ja4: Option<Ja4>,
+            hassh: Option<Hassh>,
+            hassh_server: Option<Hassh>,
+            mismatch: Option<&'static str>,
+        }
+        Shape {
+            start: self.start,
+            duration: self.duration(),
+            traffic: self.traffic().into(),
+            host: self.host.as_deref().map(Escaped),
+            client_system: self.client_system.as_deref().map(Text),
+            server_system: self.server_system.as_deref().map(Text),
+            client_software: self.client_software.as_deref(),
+            server_software: self.server_software.as_deref().map(Text),
+            tls_client: self.tls_client.as_ref().map(|found| Text(&*found.software)),
+            tls_version: self.tls_version,
+            ja4: self.ja4,
+            hassh: self.hassh,
+            hassh_server: self.hassh_server,
+            mismatch: self.mismatch.map(Outcome::name),
+        }
+        .serialize(serializer)
     }
 }
 

@@ -27,6 +27,7 @@ pub(crate) fn builder(
     let observers = Observers::new(database(args.db.as_deref())?)
         .hosts(hosts)
         .profiles(profiles)
+        .connections(args.connections && !p0f)
         .tcp(args.protocols.contains(&ProtocolArgument::Tcp))
         .http(args.protocols.contains(&ProtocolArgument::Http))
         .tls(args.protocols.contains(&ProtocolArgument::Tls) && !p0f)

@@ -94,7 +94,7 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
     }
 
     let interfaces = named_interfaces(args, &source.stats());
-    let renderer = Renderer::live(args.output.format, matches!(files.target, Target::Stdout));
+    let renderer = Renderer::live(&args.output, matches!(files.target, Target::Stdout));
     let mut events = EventOutput {
         output: &output,
         latency: &latency,

@@ -13,8 +13,11 @@ use huginn_net::{
     Source,
 };
 
+use serde::Serialize;
+
 use crate::analysis_counters::AnalysisCounters;
 use crate::args::{Format, PcapArguments};
+use crate::blind_spots::{ExampleFiles, LocatedSpot};
 use crate::commands::analysis;
 use crate::failure::{self, FAILED, Failure};
 use crate::output::{EventWriter, Progress};
@@ -29,11 +32,13 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
     let mut events = EventWriter::create(&args.output)?;
     let mut left = args.analysis.count.unwrap_or(u64::MAX);
     let mut damaged = false;
+    let mut examples = ExampleFiles::default();
     for path in &args.files {
         if left == 0 {
             break;
         }
-        events.name_file((args.files.len() > 1).then(|| name_of(path)));
+        let name = (args.files.len() > 1).then(|| name_of(path));
+        events.name_file(name.clone());
         let before = analyzer.counters();
         analyzer.shared_state_mut().clear();
         let reader = open(path);
@@ -57,6 +62,7 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
             left = source.remaining();
             outcome
         });
+        examples.assign(&analyzer, name.as_deref(), before.frames);
         events.check()?;
         if summary && is_open {
             events.write_hosts(analyzer.shared_state())?;
@@ -70,12 +76,15 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
             report_counts(path, &before, &analyzer.counters());
         }
     }
+    if !summary {
+        events.write_totals(&analyzer, &examples)?;
+    }
     events.flush()?;
     if summary && !args.output.quiet {
         report_evicted_hosts(&analyzer.shared_state().counters());
     }
     if args.output.stats {
-        write_counters(&analyzer)?;
+        write_counters(&analyzer, &examples)?;
     }
     Ok(if damaged { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
@@ -188,8 +197,16 @@ fn report_evicted_hosts(hosts: &HostCounters) {
     }
 }
 
-fn write_counters(analyzer: &HuginnNet) -> Result<(), Failure> {
-    let mut line = serde_json::to_vec(&AnalysisCounters::from_analyzer(analyzer)).map_err(io::Error::from)?;
+fn write_counters(analyzer: &HuginnNet, examples: &ExampleFiles) -> Result<(), Failure> {
+    #[derive(Serialize)]
+    struct Line {
+        #[serde(flatten)]
+        counters: AnalysisCounters,
+        blind_spots: Vec<LocatedSpot>,
+    }
+    let line =
+        Line { counters: AnalysisCounters::from_analyzer(analyzer), blind_spots: examples.locate(analyzer) };
+    let mut line = serde_json::to_vec(&line).map_err(io::Error::from)?;
     line.push(b'\n');
     // The analysis succeeded even if the counters cannot be written.
     let _ = io::stderr().lock().write_all(&line);

@@ -143,6 +143,12 @@ pub(super) const FAMILIES: &[Family] = &[
     ),
     one(
         Kind::Counter,
+        "time_steps_back",
+        "Segments with a time before that of an earlier one",
+        &unlabeled("/time_steps_back"),
+    ),
+    one(
+        Kind::Counter,
         "segments_dropped",
         "Segments that a worker skipped because it could not keep up",
         &unlabeled("/segments_dropped"),
@@ -161,6 +167,18 @@ pub(super) const FAMILIES: &[Family] = &[
     ),
     one(Kind::Counter, "flows_opened", "Flows opened, restarts included", &unlabeled("/flows/opened")),
     one(Kind::Counter, "flows_restarted", "Flows restarted while tracked", &unlabeled("/flows/restarted")),
+    one(
+        Kind::Counter,
+        "flows_midstream",
+        "TCP flows that began before the capture",
+        &unlabeled("/flows/midstream"),
+    ),
+    one(
+        Kind::Counter,
+        "flows_bidirectional",
+        "Flows of which both sides sent a segment",
+        &unlabeled("/flows/bidirectional"),
+    ),
     one(Kind::Counter, "flows_expired", "Flows removed after the idle timeout", &unlabeled("/flows/expired")),
     several(
         "flows_evicted",
@@ -210,6 +228,18 @@ pub(super) const FAMILIES: &[Family] = &[
         "tls_hellos_malformed",
         "ClientHellos reported whose extensions are cut off or malformed",
         &unlabeled("/tls/hellos/malformed"),
+    ),
+    one(
+        Kind::Counter,
+        "tls_hellos_ech",
+        "ClientHellos with encrypted_client_hello",
+        &unlabeled("/tls/hellos/ech"),
+    ),
+    one(
+        Kind::Counter,
+        "tls_hellos_too_long",
+        "TCP streams given up within a hello",
+        &unlabeled("/tls/search/too_long"),
     ),
     several(
         "tls_failures",

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Effects, Style};
 use huginn_net::consistency::Consistency;
+use huginn_net::finding::Connection;
 use huginn_net::finding::{
     HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SystemCheck, TcpFinding,
     TlsClientFinding, UptimeFinding,
@@ -58,6 +59,7 @@ impl Human {
             Finding::HostChange(_) => "Host change",
             Finding::IpSharing(_) => "IP sharing",
             Finding::Mismatch(_) => "Mismatch",
+            Finding::Connection(_) => "Connection",
             _ => "MTU",
         };
         let arrow = match event.subject {
@@ -104,8 +106,26 @@ impl Human {
                 self.verdict(out, "outcome", Some(outcome.name()))?;
                 reasons.iter().try_for_each(|reason| self.field(out, "reason", Escaped(reason.as_bytes())))
             }
+            Finding::Connection(connection) => self.connection(out, connection),
             _ => Ok(()),
         }
+    }
+
+    fn connection(&self, out: &mut impl Write, connection: &Connection) -> io::Result<()> {
+        self.field(out, "duration", format_args!("{:.6} s", connection.duration()))?;
+        for (name, traffic) in [("sent", connection.client), ("received", connection.server)] {
+            self.field(out, name, format_args!("{} packets, {} bytes", traffic.packets, traffic.bytes))?;
+        }
+        self.wire(out, "host", connection.host.as_deref())?;
+        for (name, label) in [("system", &connection.client_system), ("server", &connection.server_system)] {
+            self.known(out, name, label.as_ref())?;
+        }
+        self.known(out, "software", connection.client_software.as_ref())?;
+        self.known(out, "web server", connection.server_software.as_ref())?;
+        self.known(out, "tls client", connection.tls_client.as_ref().map(|found| &found.software))?;
+        self.known(out, "ja4", connection.ja4)?;
+        self.known(out, "hassh", connection.hassh)?;
+        self.known(out, "mismatch", connection.mismatch)
     }
 
     fn uptime(&self, out: &mut impl Write, UptimeFinding { clock, .. }: &UptimeFinding) -> io::Result<()> {
@@ -244,6 +264,11 @@ impl Human {
         }
     }
 
+    /// Writes a field with a value that was found; nothing if there is none.
+    fn known(&self, out: &mut impl Write, name: &str, value: Option<impl Display>) -> io::Result<()> {
+        if value.is_some() { self.verdict(out, name, value) } else { Ok(()) }
+    }
+
     fn field(&self, out: &mut impl Write, name: &str, value: impl Display) -> io::Result<()> {
         let style = self.name;
         writeln!(out, "  {style}{name:NAME_WIDTH$}{style:#}{value}")
@@ -251,7 +276,7 @@ impl Human {
 }
 
 /// Protocol and transport for display: `TLS 1.3 over QUIC`.
-fn protocol(transport: Transport, version: Version) -> impl Display {
+pub(super) fn protocol(transport: Transport, version: Version) -> impl Display {
     let name = match version {
         Version::SSL_2 => "SSL 2.0",
         Version::SSL_3 => "SSL 3.0",
@@ -271,7 +296,7 @@ fn protocol(transport: Transport, version: Version) -> impl Display {
 }
 
 /// Comma-separated values.
-struct Joined<'a, T>(&'a [T]);
+pub(super) struct Joined<'a, T>(pub(super) &'a [T]);
 
 impl<T: Display> Display for Joined<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,6 +7,7 @@ mod counters;
 #[cfg(unix)]
 mod error;
 mod human;
+mod line;
 #[cfg(unix)]
 mod messages;
 #[cfg(unix)]
@@ -19,18 +20,20 @@ mod rotated_file;
 #[cfg(unix)]
 mod rotation;
 mod summary;
+mod totals;
 #[cfg(unix)]
 mod writer;
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
 
 use anstream::{AutoStream, ColorChoice};
-use huginn_net::Event;
 use huginn_net::hosts::Hosts;
 use huginn_net::json::{JsonEvent, JsonHost};
 use huginn_net::p0f::P0fLine;
+use huginn_net::{Event, HuginnNet};
 
 #[cfg(unix)]
 pub(crate) use self::counters::OutputCounters;
@@ -45,7 +48,9 @@ pub(crate) use self::progress::Progress;
 pub(crate) use self::queue::{OutputHandle, OutputQueue, Target};
 #[cfg(unix)]
 pub(crate) use self::rotation::{Rotation, parse_interval, parse_size};
-use crate::args::{Format, OutputArguments};
+use self::totals::Totals;
+use crate::args::{ColorArgument, Format, OutputArguments};
+use crate::blind_spots::ExampleFiles;
 use crate::failure::Failure;
 
 /// Writes events in the chosen format.
@@ -58,6 +63,11 @@ pub(crate) struct EventWriter {
 pub(crate) struct Renderer {
     format: Format,
     human: human::Human,
+    lines: line::Lines,
+    /// Whether the human format is blocks.
+    blocks: bool,
+    /// Totals of the human format of capture files.
+    totals: Option<Mutex<Totals>>,
     file: Option<String>,
 }
 
@@ -66,6 +76,8 @@ pub(crate) struct LineWriter {
     out: BufWriter<Box<dyn Write>>,
     /// Whether events are blocks, with an empty line between them.
     blocks: bool,
+    /// The name of a file to write before its first event.
+    heading: Option<String>,
     begun: bool,
     on_terminal: bool,
     /// Whether each event is written out as it comes.
@@ -78,18 +90,21 @@ impl EventWriter {
         let (out, on_terminal, colour): (Box<dyn Write>, bool, bool) = match &args.output {
             Some(path) => {
                 let create = |source| Failure::Create { path: path.display().to_string(), source };
-                (Box::new(File::create(path).map_err(create)?), false, false)
+                let colour = args.color == ColorArgument::Always;
+                (Box::new(File::create(path).map_err(create)?), false, colour)
             }
             None => {
                 let stdout = io::stdout();
-                let colour = AutoStream::choice(&stdout) != ColorChoice::Never;
+                let colour = has_colour(args.color);
                 (Box::new(stdout.lock()), io::stdout().is_terminal(), colour)
             }
         };
-        let renderer = Renderer { format: args.format, human: human::Human::new(colour), file: None };
+        let totals = (args.format == Format::Human && !args.quiet).then(Mutex::default);
+        let renderer = Renderer { totals, ..Renderer::new(args.format, args.verbose, colour) };
         let lines = LineWriter {
             out: BufWriter::with_capacity(1 << 18, out),
-            blocks: args.format == Format::Human,
+            blocks: args.format == Format::Human && args.verbose,
+            heading: None,
             begun: false,
             on_terminal,
             at_once: on_terminal,
@@ -105,6 +120,9 @@ impl EventWriter {
 
     /// Sets the name of the file that the next events come from.
     pub(crate) fn name_file(&mut self, file: Option<String>) {
+        let Renderer { format, blocks, .. } = self.renderer;
+        // Lines do not name their file.
+        self.lines.heading = file.clone().filter(|_| format == Format::Human && !blocks);
         self.renderer.file = file;
     }
 
@@ -148,6 +166,23 @@ impl EventWriter {
         Ok(())
     }
 
+    /// Writes the totals of all files, if the format has them.
+    pub(crate) fn write_totals(
+        &mut self,
+        analyzer: &HuginnNet,
+        examples: &ExampleFiles,
+    ) -> Result<(), Failure> {
+        let Self { renderer: Renderer { totals, .. }, lines } = self;
+        if let Some(totals) = totals {
+            if lines.begun {
+                lines.out.write_all(b"\n")?;
+            }
+            let totals = totals.get_mut().unwrap_or_else(PoisonError::into_inner);
+            totals.write(&mut lines.out, analyzer, examples)?;
+        }
+        Ok(())
+    }
+
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         Ok(self.lines.out.flush()?)
     }
@@ -156,9 +191,15 @@ impl EventWriter {
 impl Renderer {
     /// Creates a renderer for live events.
     #[cfg(unix)]
-    pub(crate) fn live(format: Format, to_stdout: bool) -> Self {
-        let colour = to_stdout && AutoStream::choice(&io::stdout()) != ColorChoice::Never;
-        Self { format, human: human::Human::new(colour), file: None }
+    pub(crate) fn live(args: &OutputArguments, to_stdout: bool) -> Self {
+        let colour = if to_stdout { has_colour(args.color) } else { args.color == ColorArgument::Always };
+        Self::new(args.format, args.verbose, colour)
+    }
+
+    /// Creates a renderer. `blocks`: whether the human format is blocks instead of lines.
+    fn new(format: Format, blocks: bool, colour: bool) -> Self {
+        let (human, lines) = (human::Human::new(colour), line::Lines::new(colour));
+        Self { format, human, lines, blocks, totals: None, file: None }
     }
 
     /// Appends an event as text that stands for itself, whatever is written before and after.
@@ -166,16 +207,20 @@ impl Renderer {
     pub(crate) fn render_live(&self, event: &Event, text: &mut Vec<u8>) {
         let before = text.len();
         self.render(event, text);
-        if self.format == Format::Human && text.len() > before {
+        if self.format == Format::Human && self.blocks && text.len() > before {
             text.push(b'\n');
         }
     }
 
     /// Appends an event as text; nothing where the format has none for it.
     pub(crate) fn render(&self, event: &Event, text: &mut Vec<u8>) {
+        if let Some(totals) = &self.totals {
+            totals.lock().unwrap_or_else(PoisonError::into_inner).add(event);
+        }
         match self.format {
             // Writing to memory does not fail.
-            Format::Human => _ = self.human.write(text, event, self.file.as_deref()),
+            Format::Human if self.blocks => _ = self.human.write(text, event, self.file.as_deref()),
+            Format::Human => _ = self.lines.write(text, event),
             Format::Json => {
                 JsonEvent { event, file: self.file.as_deref() }.write_to(text);
                 text.push(b'\n');
@@ -186,6 +231,15 @@ impl Renderer {
                 }
             }
         }
+    }
+}
+
+/// Whether standard output has colours.
+fn has_colour(argument: ColorArgument) -> bool {
+    match argument {
+        ColorArgument::Auto => AutoStream::choice(&io::stdout()) != ColorChoice::Never,
+        ColorArgument::Always => true,
+        ColorArgument::Never => false,
     }
 }
 
@@ -202,8 +256,15 @@ impl LineWriter {
     }
 
     fn try_write(&mut self, text: &[u8]) -> io::Result<()> {
-        if std::mem::replace(&mut self.begun, true) && self.blocks {
+        if text.is_empty() {
+            return Ok(());
+        }
+        let heading = self.heading.take();
+        if std::mem::replace(&mut self.begun, true) && (self.blocks || heading.is_some()) {
             self.out.write_all(b"\n")?;
+        }
+        if let Some(file) = heading {
+            writeln!(self.out, "==> {file} <==")?;
         }
         self.out.write_all(text)?;
         if self.at_once { self.out.flush() } else { Ok(()) }

@@ -77,8 +77,9 @@ fn p0f_format_has_first_exchange_only() {
 
 #[test]
 fn human_format_has_blocks() {
-    let all = stdout("curl-nginx.pcap", &["-c", "4", "--protocols", "tcp,http"]);
+    let all = stdout("curl-nginx.pcap", &["-v", "-c", "4", "--protocols", "tcp,http"]);
     let (_, request) = all.split_once("HTTP request").unwrap();
+    let (request, _) = request.split_once("\ntotal ").unwrap();
     assert_eq!(
         request,
         "  192.0.2.1:60544 -> 192.0.2.2:80  2026-11-21T05:22:25.222519Z

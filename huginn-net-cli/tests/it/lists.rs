@@ -22,12 +22,17 @@ fn file(name: &str, text: &str) -> String {
 
 /// Analyses `tls-rustls.pcap`.
 fn pcap(format: &str, lists: &[&str]) -> Output {
+    command(format, lists).output().unwrap()
+}
+
+fn command(format: &str, lists: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
     command.args(["pcap", "--format", format]).env_remove("CLICOLOR_FORCE");
     for list in lists {
         command.args(["--ja4-list", list]);
     }
-    command.arg(captures::path("tls-rustls.pcap")).output().unwrap()
+    command.arg(captures::path("tls-rustls.pcap"));
+    command
 }
 
 fn stdout(format: &str, lists: &[&str]) -> String {
@@ -82,7 +87,10 @@ fn other_fields_do_not_depend_on_lists() {
 #[test]
 fn human_blocks_escape_labels() {
     let list = file("human.csv", &format!("ja4,label,watch\n{JA4},\"a\x1b[2J\nb\",1\n{JA3},c,0\n"));
-    let blocks = stdout("human", &[&list]);
+    let lines = stdout("human", &[&list]);
+    assert!(lines.contains(", a\\x1b[2J\\x0ab, c\n"), "{lines}");
+    assert!(!lines.contains('\x1b'), "{lines}");
+    let blocks = String::from_utf8(command("human", &[&list]).arg("-v").output().unwrap().stdout).unwrap();
     assert!(blocks.contains("  listed     a\\x1b[2J\\x0ab (watched)\n  listed     c\n"), "{blocks}");
     assert!(!stdout("human", &[]).contains("listed"));
 }

@@ -58,10 +58,66 @@ fn json_of_tunnel_tool_unknown_and_ipv6() {
     assert!(v6.contains(r#""community_id":"1:Tjs0fU827NEweInoT8ShpV55klE=""#), "{v6}");
 }
 
+/// The text before the totals.
+fn events_of(text: &str) -> &str {
+    text.split_once("\ntotal ").unwrap().0
+}
+
+#[test]
+fn human_format_is_one_line_per_event() {
+    assert_eq!(
+        stdout(&["-c", "2", &capture("nmap-syn.pcap")]),
+        "\
+05:22:51.054965  192.0.2.1:47767       > 192.0.2.2:443          SYN       Nmap SYN scan, at most 10 hops
+05:22:51.054990  192.0.2.1:47767       < 192.0.2.2:443          SYN+ACK   Linux 4.20 or newer, 0 hops, Ethernet 1500
+
+total       2 packets, 1 flow, 2 hosts, 3 events
+systems     Linux (1)
+"
+    );
+    let imitation = stdout(&["-c", "4", &capture("http-imitation.pcap")]);
+    let mismatch = "\
+11:20:23.259943  192.0.2.1:51000       > 192.0.2.2:80           HTTP      Python urllib (claims Windows), GET www.example.test/
+11:20:23.259943  192.0.2.1:51000       > 192.0.2.2:80           mismatch  imitation: User-Agent says Chromium 131 on Windows; the headers are those of Python urllib; TCP says Linux
+";
+    assert!(imitation.contains(mismatch), "{imitation}");
+    assert!(
+        imitation.ends_with("\nsoftware    Python urllib (1)\nmismatches  imitation (1)\n"),
+        "{imitation}"
+    );
+    let quiet = stdout(&["-q", "-c", "2", &capture("nmap-syn.pcap")]);
+    assert_eq!(quiet.lines().count(), 2, "{quiet}");
+}
+
+#[test]
+fn lines_have_a_heading_for_each_file_with_events() {
+    let text = stdout(&[&capture("nmap-syn.pcap"), &capture("hosts-plain.pcap")]);
+    let headings: Vec<_> = text.lines().filter(|line| line.starts_with("==> ")).collect();
+    let [first, second] = headings[..] else { panic!("{text}") };
+    assert!(first.ends_with("nmap-syn.pcap <==") && second.ends_with("hosts-plain.pcap <=="), "{text}");
+    assert_eq!(text.matches("\ntotal ").count(), 1, "{text}");
+}
+
+#[test]
+fn color_option_decides() {
+    let colours =
+        |when: &str| stdout(&["--color", when, "-c", "2", &capture("nmap-syn.pcap")]).contains("\x1b[");
+    assert!(colours("always"));
+    assert!(!colours("never"));
+    assert!(!colours("auto"));
+}
+
+#[test]
+fn capture_without_findings_says_why() {
+    let text = stdout(&["--protocols", "http", &capture("nmap-syn.pcap")]);
+    let reason = "\nno findings no SYN, TLS hello, HTTP head or SSH identification in ";
+    assert!(text.starts_with("total ") && text.contains(reason), "{text}");
+}
+
 #[test]
 fn human_format_has_blocks() {
     assert_eq!(
-        stdout(&["-c", "2", &capture("nmap-syn.pcap")]),
+        events_of(&stdout(&["-v", "-c", "2", &capture("nmap-syn.pcap")])),
         "\
 SYN  192.0.2.1:47767 -> 192.0.2.2:443  2026-11-21T05:22:51.054965Z
   client     192.0.2.1
@@ -82,9 +138,9 @@ MTU  192.0.2.1:47767 <- 192.0.2.2:443  2026-11-21T05:22:51.054990Z
   mtu        1500 bytes
 "
     );
-    let nested = stdout(&["-c", "1", &capture("made-nested.pcap")]);
+    let nested = stdout(&["-v", "-c", "1", &capture("made-nested.pcap")]);
     assert!(nested.contains("\n  tunnel     vlan:100, vlan:12, vxlan:42\n"), "{nested}");
-    assert!(stdout(&[&capture("odd-syns.pcap")]).contains("\n  system     unknown\n"));
+    assert!(stdout(&["-v", &capture("odd-syns.pcap")]).contains("\n  system     unknown\n"));
 }
 
 #[test]

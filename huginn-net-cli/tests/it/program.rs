@@ -98,7 +98,7 @@ fn json_has_common_and_specific_fields() {
 #[test]
 fn compressed_and_piped_captures_give_equal_output() {
     let plain = run(&["pcap", &capture("curl-nginx.pcap")]).stdout;
-    assert!(text(&plain).starts_with("SYN  "), "{}", text(&plain));
+    assert!(text(&plain).starts_with("05:22:25.2"), "{}", text(&plain));
     for name in ["curl-nginx.pcap.gz", "curl-nginx.pcap.zst"] {
         assert_eq!(text(&run(&["pcap", &capture(name)]).stdout), text(&plain), "{name}");
     }
@@ -110,6 +110,22 @@ fn compressed_and_piped_captures_give_equal_output() {
         .unwrap();
     child.stdin.take().unwrap().write_all(&fs::read(capture("curl-nginx.pcap.gz")).unwrap()).unwrap();
     assert_eq!(text(&child.wait_with_output().unwrap().stdout), text(&plain));
+}
+
+#[test]
+fn connections_follow_their_option() {
+    let file = capture("tls-curl.pcap");
+    let count = |args: &[&str]| {
+        let events = events(args);
+        events.iter().filter(|event| event["event"] == "connection").count()
+    };
+    assert_eq!(count(&[&file]), 0);
+    let with_connections = ["--connections", &file];
+    let clients = events(&with_connections);
+    let hellos = clients.iter().filter(|event| event["event"] == "tls_client").count();
+    assert_eq!(count(&with_connections), hellos);
+    let human = program(&["pcap", "--connections", "-v", &file]).output().unwrap();
+    assert!(text(&human.stdout).contains("  tls client libcurl 7.88\n"), "{}", text(&human.stdout));
 }
 
 #[test]
@@ -188,6 +204,29 @@ fn stats_are_one_json_object_on_standard_error() {
     assert_eq!(counters["events"], events);
     assert!(counters["frames"].as_u64().unwrap() > 10);
     assert!(counters["decode"].is_object() && counters["flows"].is_object());
+}
+
+#[test]
+fn stats_name_blind_spots_with_file_and_frame() {
+    let output = run(&[
+        "pcap",
+        "--stats",
+        "--format",
+        "json",
+        &capture("tls-curl.pcap"),
+        &capture("hosts-plain.pcap"),
+    ]);
+    let stats: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();
+    let spots = stats["blind_spots"].as_array().unwrap();
+    assert_eq!(spots.len(), 1, "{spots:?}");
+    assert_eq!(spots[0]["name"], "truncated_payload");
+    assert_eq!(spots[0]["count"], 7);
+    // tshark: the first frame of hosts-plain.pcap that is shorter than its length on the wire and has payload.
+    assert_eq!(spots[0]["example"]["frame"], 196);
+    assert!(spots[0]["file"].as_str().unwrap().ends_with("hosts-plain.pcap"));
+    let output = run(&["pcap", "--stats", "--format", "json", &capture("tls-curl.pcap")]);
+    let stats: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!(stats["blind_spots"], serde_json::json!([]));
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn json_is_null_without_kex_init() {
 
 #[test]
 fn human_blocks_name_software_and_hassh() {
-    let blocks = stdout("ssh-openssh.pcap", &["--protocols", "ssh"]);
+    let blocks = stdout("ssh-openssh.pcap", &["-v", "--protocols", "ssh"]);
     let first: Vec<_> = blocks.lines().take(6).skip(1).collect();
     assert_eq!(
         first,

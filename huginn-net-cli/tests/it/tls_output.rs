@@ -93,7 +93,7 @@ fn bad_clients_table_fails_with_line() {
 
 #[test]
 fn human_format_has_blocks() {
-    let (blocks, _) = output(&[&capture("tls-hello-retry.pcap")]);
+    let (blocks, _) = output(&["-v", &capture("tls-hello-retry.pcap")]);
     let expected = "\
 ClientHello  192.0.2.1:43274 -> 192.0.2.2:443  2026-11-21T07:43:58.541468000Z
   client     192.0.2.1
@@ -127,9 +127,9 @@ ClientHello  192.0.2.1:43276 -> 192.0.2.2:443  2026-11-21T07:43:59.028034000Z
   alpn       h2, http/1.1
 ";
     assert!(blocks.starts_with(expected), "{blocks}");
-    let (blocks, _) = output(&[&capture("dtls-13.pcap")]);
+    let (blocks, _) = output(&["-v", &capture("dtls-13.pcap")]);
     assert!(blocks.contains("\n  protocol   DTLS 1.3, asks for another hello\n"), "{blocks}");
-    let (blocks, _) = output(&[&capture("quic-retry.pcap")]);
+    let (blocks, _) = output(&["-v", &capture("quic-retry.pcap")]);
     assert!(blocks.contains("\n  protocol   TLS 1.3 over QUIC\n"), "{blocks}");
     assert!(blocks.contains("\n  ech        encrypted hello, or GREASE\n"), "{blocks}");
 }
@@ -178,7 +178,9 @@ fn non_utf8_bytes_are_escaped() {
     let (event, _) = output(&["--format", "json", &path]);
     let expected = r#"{"ts":"1970-01-01T00:16:40.000000Z","event":"tls_client","client":{"ip":"192.0.2.1","port":40000},"server":{"ip":"192.0.2.2","port":443},"subject":"client","community_id":"1:Ndxzi0UG8tBTcOeyYacbgz4DHN8=","transport":"tcp","version":"12","sni":"\\xc3(\"\\x5cx41\u0000\u001b[2J","alpn":["\\xff\\x5cx41\n\""],"ech":false,"retry":false,"ja4":"t12d0102f2_0f2cb44170f4_000000000000","ja4_r":"t12d0102f2_1301_","ja4_o":"t12d0102f2_0f2cb44170f4_a2cf1a00988d","ja4_ro":"t12d0102f2_1301_0000,0010","ja4_s1":"t12d0102f2_0f2cb44170f4_000000000000","ja4_s1r":"t12d0102f2_1301_","ja3":"771,4865,0-16,,","ja3_hash":"33b746a27502e1c870d11cfc1893be87"}"#;
     assert_eq!(without_software(event.trim_end()), expected.replace("[2J", "[2J\u{7f}"));
-    let (blocks, _) = output(&[&path]);
+    let (lines, _) = output(&[&path]);
+    assert!(lines.contains(", \\xc3(\"\\x5cx41\\x00\\x1b[2J\\x7f, t12d"), "{lines}");
+    let (blocks, _) = output(&["-v", &path]);
     assert!(blocks.contains("\n  sni        \\xc3(\"\\x5cx41\\x00\\x1b[2J\\x7f\n"), "{blocks}");
     assert!(blocks.contains("\n  alpn       \\xff\\x5cx41\\x0a\"\n"), "{blocks}");
 }
@@ -193,8 +195,8 @@ fn stats_count_tls_events() {
         let tls = counters.get("tls").unwrap();
         (tls.get("hellos").unwrap().clone(), tls.get("search").unwrap().clone())
     };
-    let hellos = |client, server, malformed| serde_json::json!({"client": client, "server": server, "malformed": malformed});
-    let nothing = serde_json::json!({"malformed": 0, "given_up": 0});
+    let hellos = |client, server, malformed| serde_json::json!({"client": client, "server": server, "ech": 0, "malformed": malformed});
+    let nothing = serde_json::json!({"malformed": 0, "given_up": 0, "too_long": 0});
     let path = capture_of_hello("good.pcap", &extension(23, b""), 0);
     assert_eq!(of(&counters(&path)), (hellos(1, 0, 0), nothing.clone()));
     let path = capture_of_hello("wrong-length.pcap", &extension(23, b""), 9);

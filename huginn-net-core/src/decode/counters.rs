@@ -89,24 +89,27 @@ pub(super) enum SkipReason {
 
 impl DecodeCounters {
     /// Counts a packet without a segment. `cut`: whether the snap length cut its frame.
+    ///
+    /// Returns the name of the counter if the decoder could not read the packet.
     #[cold]
-    pub(super) fn count_skipped(&mut self, stop: SkipReason, cut: bool) {
-        let counter = match stop {
-            SkipReason::Short if cut => &mut self.truncated_snaplen,
-            SkipReason::Short | SkipReason::BadHeader => &mut self.bad_header,
-            SkipReason::Arp => &mut self.arp,
-            SkipReason::Icmp => &mut self.icmp,
-            SkipReason::OtherTransport => &mut self.other_transport,
-            SkipReason::UnknownEthertype => &mut self.unknown_ethertype,
-            SkipReason::UnknownLink => &mut self.unknown_link,
-            SkipReason::NotData => &mut self.not_data,
-            SkipReason::Encrypted => &mut self.encrypted,
-            SkipReason::LinkFragment => &mut self.link_fragment,
-            SkipReason::TooDeep => &mut self.too_deep,
-            SkipReason::BadFragment => &mut self.bad_fragment,
-            SkipReason::FragmentBuffered => &mut self.fragments_buffered,
+    pub(super) fn count_skipped(&mut self, stop: SkipReason, cut: bool) -> Option<&'static str> {
+        let (counter, name) = match stop {
+            SkipReason::Short if cut => (&mut self.truncated_snaplen, Some("truncated_snaplen")),
+            SkipReason::Short | SkipReason::BadHeader => (&mut self.bad_header, Some("bad_header")),
+            SkipReason::Arp => (&mut self.arp, None),
+            SkipReason::Icmp => (&mut self.icmp, None),
+            SkipReason::OtherTransport => (&mut self.other_transport, None),
+            SkipReason::UnknownEthertype => (&mut self.unknown_ethertype, Some("unknown_ethertype")),
+            SkipReason::UnknownLink => (&mut self.unknown_link, Some("unknown_link")),
+            SkipReason::NotData => (&mut self.not_data, None),
+            SkipReason::Encrypted => (&mut self.encrypted, Some("encrypted")),
+            SkipReason::LinkFragment => (&mut self.link_fragment, Some("link_fragment")),
+            SkipReason::TooDeep => (&mut self.too_deep, Some("too_deep")),
+            SkipReason::BadFragment => (&mut self.bad_fragment, Some("bad_fragment")),
+            SkipReason::FragmentBuffered => (&mut self.fragments_buffered, None),
         };
         add(counter, 1);
+        name
     }
 }
 

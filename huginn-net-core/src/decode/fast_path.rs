@@ -10,7 +10,7 @@ use crate::{FlowKey, Frame, LinkType, Segment, TcpFlags, Timestamp, TunnelPath};
 /// The parsed headers of a frame that takes the fast path.
 #[derive(Clone, Copy)]
 pub(crate) struct FastPath<'a, H = Ipv4<'a>> {
-    ts: Timestamp,
+    pub(super) ts: Timestamp,
     pub(super) packet: IpPacket<'a, H>,
     pub(super) datagram: Datagram<'a, Tcp<'a>>,
 }

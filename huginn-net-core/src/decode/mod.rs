@@ -28,10 +28,10 @@ use ip::{Header, IpPacket, Ipv4, Version, protocol};
 use transport::Datagram;
 
 use crate::limits::{
-    DEFAULT_FRAGMENT_TIMEOUT, DEFAULT_MAX_FRAGMENT_BYTES, DEFAULT_MAX_FRAGMENT_DATAGRAMS,
+    DECODER_EXAMPLES, DEFAULT_FRAGMENT_TIMEOUT, DEFAULT_MAX_FRAGMENT_BYTES, DEFAULT_MAX_FRAGMENT_DATAGRAMS,
     MAX_PROTOCOL_HEADERS,
 };
-use crate::{Frame, IpHeader, Segment, Timestamp, Truncated, TunnelLayer, TunnelPath};
+use crate::{Example, Examples, Frame, IpHeader, Segment, Timestamp, Truncated, TunnelLayer, TunnelPath};
 
 /// Configuration of the [`Decoder`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +67,8 @@ pub struct Decoder {
     fragments: FragmentTable,
     path: TunnelPath,
     counters: DecodeCounters,
+    /// The earliest packet that each counter of unreadable packets counted.
+    examples: Examples,
     verify_checksums: bool,
 }
 
@@ -82,6 +84,8 @@ impl Decoder {
             fragments: FragmentTable::new(limits),
             path: TunnelPath::EMPTY,
             counters: DecodeCounters::default(),
+            // Decoding does not allocate.
+            examples: Examples::with_capacity(DECODER_EXAMPLES),
             verify_checksums: config.verify_checksums,
         }
     }
@@ -104,7 +108,7 @@ impl Decoder {
     /// Counts a frame of the fast path as [`decode`](Self::decode) does, without decoding the segment.
     #[inline(always)]
     pub(crate) fn count(&mut self, fast: &FastPath<'_>) {
-        self.count_ip_checksum(fast.packet.header);
+        self.count_ip_checksum(fast.packet.header, fast.ts);
         self.count_without_ip_checksum(fast);
     }
 
@@ -113,12 +117,24 @@ impl Decoder {
     pub(crate) fn count_without_ip_checksum<H: Header>(&mut self, fast: &FastPath<'_, H>) {
         add(&mut self.counters.frames, 1);
         add(&mut self.counters.tcp, 1);
-        self.count_payload(&fast.packet, &fast.datagram);
+        self.count_payload(&fast.packet, &fast.datagram, fast.ts);
     }
 
     /// Returns the counters since the decoder was created.
     pub fn counters(&self) -> &DecodeCounters {
         &self.counters
+    }
+
+    /// Returns the earliest example of each counter of packets that could not be read, since the decoder was created.
+    pub fn examples(&self) -> &Examples {
+        &self.examples
+    }
+
+    /// Makes the current frame the example of a counter that counts its first packet.
+    #[cold]
+    #[inline(never)]
+    fn add_example(&mut self, counter: &'static str, ts: Timestamp) {
+        self.examples.add(Example { counter, ts, frame: Some(self.counters.frames), flow: None });
     }
 
     /// Ends the capture: discards and counts incomplete datagrams.
@@ -144,7 +160,15 @@ impl Decoder {
             Err(stop) => Err(stop),
         };
         if let Err(stop) = outcome {
-            self.counters.count_skipped(stop, cut);
+            self.count_skipped(stop, cut, frame.ts);
+        }
+    }
+
+    /// Counts a packet without a segment. `cut`: whether the snap length cut its frame.
+    #[cold]
+    fn count_skipped(&mut self, stop: SkipReason, cut: bool, ts: Timestamp) {
+        if let Some(counter) = self.counters.count_skipped(stop, cut) {
+            self.add_example(counter, ts);
         }
     }
 
@@ -177,7 +201,7 @@ impl Decoder {
         match ip::version(data)? {
             Version::V4 => {
                 let packet = ip::ipv4(data)?;
-                self.count_ip_checksum(packet.header);
+                self.count_ip_checksum(packet.header, context.ts);
                 self.transport(&packet, context)
             }
             Version::V6 => self.transport(&ip::ipv6(data)?, context),
@@ -224,24 +248,38 @@ impl Decoder {
         datagram: &Datagram<'a, impl transport::Header<'a>>,
         context: &mut FrameContext<'_>,
     ) {
-        self.count_payload(packet, datagram);
+        self.count_payload(packet, datagram, context.ts);
         (context.each)(&segment(context.ts, packet, datagram, &self.path));
     }
 
     #[inline(always)]
-    fn count_ip_checksum(&mut self, header: Ipv4<'_>) {
+    fn count_ip_checksum(&mut self, header: Ipv4<'_>, ts: Timestamp) {
         if !header.checksum_is_correct() {
             add(&mut self.counters.bad_ip_checksum, 1);
+            if self.counters.bad_ip_checksum == 1 {
+                self.add_example("bad_ip_checksum", ts);
+            }
         }
     }
 
     #[inline(always)]
-    fn count_payload<'a, H: Header, T>(&mut self, packet: &IpPacket<'a, H>, datagram: &Datagram<'a, T>) {
+    fn count_payload<'a, H: Header, T>(
+        &mut self,
+        packet: &IpPacket<'a, H>,
+        datagram: &Datagram<'a, T>,
+        ts: Timestamp,
+    ) {
         if datagram.missing > 0 {
             add(&mut self.counters.truncated_payload, 1);
+            if self.counters.truncated_payload == 1 {
+                self.add_example("truncated_payload", ts);
+            }
         }
         if self.verify_checksums && !transport::checksum_is_correct(&packet.read()) {
             add(&mut self.counters.bad_transport_checksum, 1);
+            if self.counters.bad_transport_checksum == 1 {
+                self.add_example("bad_transport_checksum", ts);
+            }
         }
     }
 
@@ -286,7 +324,20 @@ impl Decoder {
     /// Buffers a fragment, or follows the datagram that it completes.
     #[inline(never)]
     fn fragment(&mut self, packet: &IpPacket<'_>, context: &mut FrameContext<'_>) -> Result<(), SkipReason> {
-        let datagram = self.fragments.add(context.ts, self.path.key_word(), packet, &mut self.counters)?;
+        let lost = |counters: &DecodeCounters| {
+            [
+                ("fragment_timeouts", counters.fragment_timeouts),
+                ("fragment_evictions", counters.fragment_evictions),
+            ]
+        };
+        let before = lost(&self.counters);
+        let datagram = self.fragments.add(context.ts, self.path.key_word(), packet, &mut self.counters);
+        for ((counter, before), (_, after)) in before.into_iter().zip(lost(&self.counters)) {
+            if before == 0 && after > 0 {
+                self.add_example(counter, context.ts);
+            }
+        }
+        let datagram = datagram?;
         self.follow(NextHeader::Reassembled(&datagram), context)
     }
 
@@ -301,7 +352,7 @@ impl Decoder {
                 return outcome;
             }
             if let Err(stop) = outcome {
-                self.counters.count_skipped(stop, context.cut);
+                self.count_skipped(stop, context.cut, context.ts);
             }
             add(&mut self.counters.aggregated, 1);
             (self.path, context.headers_left, rest) = (path, headers_left, after);

@@ -19,8 +19,8 @@ use super::{AnalysisError, SnapshotHandle, TextSink};
 use crate::flow::{FlowPartitions, FlowTable};
 use crate::limits::BLOCK_BYTES;
 use crate::{
-    DecodeConfig, DecodeCounters, Decoder, Event, Filter, FlowCounters, FlowLimits, Frame, Protocol, Report,
-    Sink, Source,
+    DecodeConfig, DecodeCounters, Decoder, Event, Examples, Filter, FlowCounters, FlowLimits, Frame,
+    Protocol, Report, Sink, Source,
 };
 
 /// Runs a [`Protocol`] over frames: decoder, filter, flow table, protocol, shared state, sink.
@@ -87,12 +87,13 @@ impl<P: Protocol> Analyzer<P> {
         ingest.on_frame(frame, &mut SequentialPath { flows, router, render, arena: &mut (), output })
     }
 
-    /// Ends the capture: removes flows and fragments, so that the analyzer is ready for another capture. Keeps
-    /// counters and [shared state](Self::shared_state).
-    pub fn finish(&mut self) {
-        self.ingest.decoder.finish();
-        self.flows.expire(self.ingest.clock.now());
-        self.flows.clear();
+    /// Ends the capture: removes flows and fragments, so that the analyzer is ready for another capture. The sink gets the
+    /// last events of the flows. Keeps counters and [shared state](Self::shared_state).
+    pub fn finish(&mut self, sink: &mut (impl Sink<Event<Report<P>>> + ?Sized)) {
+        let Self { ingest, flows, router, .. } = self;
+        ingest.decoder.finish();
+        let (render, output) = (&Map(identity), &mut ToSink(sink));
+        SequentialPath { flows, router, render, arena: &mut (), output }.end(ingest.clock.now());
     }
 
     /// Analyses a source to its end, until the sink breaks, or until [`CancelToken::cancel`]; then
@@ -155,7 +156,8 @@ impl<P: Protocol> Analyzer<P> {
         } else {
             self.run_parallel(source, render, output)
         };
-        self.finish();
+        self.ingest.decoder.finish();
+        self.flows.clear();
         outcome.map(|()| self.counters())
     }
 
@@ -170,8 +172,11 @@ impl<P: Protocol> Analyzer<P> {
         let arena = &mut R::Arena::default();
         let mut path = SequentialPath { flows, router, render, arena, output };
         let outcome = sequential::run(&mut source, ingest, &mut path, cancel, &accepted.requests);
+        if !matches!(outcome, Ok(ControlFlow::Break(()))) {
+            path.end(ingest.clock.now());
+        }
         path.output.end();
-        outcome.map_err(AnalysisError::Source)
+        outcome.map(|_| ()).map_err(AnalysisError::Source)
     }
 
     fn run_parallel<S: Source<Error: Send> + Send, R: Render<Event<Report<P>>>>(
@@ -180,9 +185,10 @@ impl<P: Protocol> Analyzer<P> {
         render: &R,
         output: &mut impl Output<R::Rendered, R::Arena>,
     ) -> Result<(), AnalysisError<S::Error>> {
-        // Workers start with empty flow tables: flows of earlier `push` calls end here.
-        self.flows.clear();
         let Self { ingest, flows, router, workers, ring, dropped, cancel, snapshots } = self;
+        // Workers start with empty flow tables: flows of earlier `push` calls end here.
+        let arena = &mut R::Arena::default();
+        SequentialPath { flows, router, render, arena, output: &mut *output }.end(ingest.clock.now());
         let accepted = snapshots.accept();
         let (workers, requests) = (workers.get(), &accepted.requests);
         let parts = Parts { ingest, flows, router, dropped, cancel, requests };
@@ -209,6 +215,13 @@ impl<P: Protocol> Analyzer<P> {
             events: self.router.events,
             ..self.ingest.counters()
         }
+    }
+
+    /// Returns the earliest example of each counter of packets that could not be read, since the analyzer was built.
+    pub fn examples(&self) -> Examples {
+        let mut examples = self.ingest.examples();
+        examples.merge(self.flows.examples());
+        examples
     }
 
     /// Returns the protocol.
@@ -339,6 +352,8 @@ pub struct Counters {
     pub decode: DecodeCounters,
     /// Segments that the filter by port and network rejected.
     pub segments_filtered: u64,
+    /// Segments with a timestamp before that of an earlier segment.
+    pub time_steps_back: u64,
     /// Segments that a slow worker dropped; only with [`Overflow::Drop`].
     pub segments_dropped: u64,
     /// Blocks that a worker skipped, counted per worker.

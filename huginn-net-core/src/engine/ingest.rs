@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::Counters;
 use super::packet_clock::PacketClock;
 use crate::decode::{FastPath, LazySegment};
-use crate::{Block, Decoder, Filter, Frame, Timestamp};
+use crate::{Block, Decoder, Example, Examples, Filter, Frame, Timestamp};
 
 /// Counts, filters and decodes frames, and advances packet time.
 pub(super) struct Ingest {
@@ -94,8 +94,21 @@ impl Ingest {
             frames_filtered: self.frames_filtered,
             decode: self.decoder.counters().clone(),
             segments_filtered: self.segments_filtered,
+            time_steps_back: self.clock.steps_back(),
             ..Counters::default()
         }
+    }
+
+    /// Returns the examples of the decoder's counters, and of times that step back.
+    pub(super) fn examples(&self) -> Examples {
+        let mut examples = self.decoder.examples().clone();
+        if self.frames_filtered > 0 {
+            examples.forget_frames();
+        }
+        if let Some(ts) = self.clock.first_step_back() {
+            examples.add(Example { counter: "time_steps_back", ts, frame: None, flow: None });
+        }
+        examples
     }
 
     /// Handles a frame that is not fast-path IPv4, or whose segments need filtering.

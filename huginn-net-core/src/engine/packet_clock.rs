@@ -21,6 +21,10 @@ pub(super) struct PacketClock {
     /// The timestamp that corresponds to `now`, in nanoseconds.
     last_ts: u64,
     limit: u64,
+    /// Packets with a timestamp before that of an earlier packet.
+    steps_back: u64,
+    /// The timestamp of the first of them.
+    first_step_back: Option<Timestamp>,
     /// Greatest advance per packet, in nanoseconds: just more than the limit.
     max_advance: u64,
 }
@@ -29,7 +33,14 @@ impl PacketClock {
     /// Creates a clock for this idle timeout.
     pub(super) fn new(limit: Duration) -> Self {
         let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
-        Self { now: 0, last_ts: 0, limit, max_advance: limit.saturating_add(1) }
+        Self {
+            now: 0,
+            last_ts: 0,
+            limit,
+            steps_back: 0,
+            first_step_back: None,
+            max_advance: limit.saturating_add(1),
+        }
     }
 
     /// Returns the clock's time, which is unrelated to calendar time.
@@ -41,15 +52,34 @@ impl PacketClock {
     /// Advances the clock to a packet and returns its time.
     #[inline]
     pub(super) fn tick(&mut self, ts: Timestamp) -> Timestamp {
-        let ts = ts.as_nanos();
-        let ahead = ts.saturating_sub(self.last_ts);
+        let nanos = ts.as_nanos();
+        let ahead = nanos.saturating_sub(self.last_ts);
         if ahead > 0 {
             self.now = self.now.saturating_add(ahead.min(self.max_advance));
-            self.last_ts = ts;
-        } else if self.last_ts.saturating_sub(ts) > self.limit {
-            self.last_ts = ts;
+            self.last_ts = nanos;
+        } else if nanos < self.last_ts {
+            self.on_step_back(ts);
         }
         self.now()
+    }
+
+    #[cold]
+    fn on_step_back(&mut self, ts: Timestamp) {
+        self.steps_back = self.steps_back.saturating_add(1);
+        self.first_step_back.get_or_insert(ts);
+        if self.last_ts.saturating_sub(ts.as_nanos()) > self.limit {
+            self.last_ts = ts.as_nanos();
+        }
+    }
+
+    /// Returns the first timestamp before that of an earlier packet.
+    pub(super) fn first_step_back(&self) -> Option<Timestamp> {
+        self.first_step_back
+    }
+
+    /// Returns the number of packets with a timestamp before that of an earlier packet.
+    pub(super) fn steps_back(&self) -> u64 {
+        self.steps_back
     }
 }
 
@@ -72,5 +102,6 @@ mod tests {
         assert!(after(after_jump) > 327.0 && after(after_jump) < 328.0, "just more than the idle limit");
         assert_eq!(at(1_010), after_jump);
         assert_eq!(at(1_011).saturating_sub(after_jump), 1_000_000_000);
+        assert_eq!(clock.steps_back(), 3);
     }
 }

@@ -35,6 +35,8 @@ pub(super) fn route<E, M: SharedState<E>, R: Render<Event<M::Report>>>(
 
 impl<M> EventRouter<M> {
     /// Routes one event and delivers it. Breaks when the sink does.
+    // Inlined, so that the event is not copied.
+    #[inline(always)]
     pub(super) fn on_event<E, R: Render<Event<M::Report>>>(
         &mut self,
         event: Event<E>,

@@ -38,7 +38,20 @@ where
     }
 }
 
-/// Analyses a source until its end, cancellation or a break of the sink, and answers snapshot requests.
+impl<P, R, O> SequentialPath<'_, P, R, O>
+where
+    P: Protocol,
+    R: Render<Event<Report<P>>>,
+    O: Output<R::Rendered, R::Arena>,
+{
+    /// Ends every flow.
+    pub(super) fn end(&mut self, now: Timestamp) {
+        let Self { flows, router, render, arena, output } = self;
+        let _ = flows.end(now, &mut |_, event| router.on_event(event, *render, arena, *output));
+    }
+}
+
+/// Analyses a source until its end, and answers snapshot requests. Breaks on cancellation and when the sink does.
 // Inlined, so that the complete packet path is compiled as one loop.
 #[inline(always)]
 pub(super) fn run<S, P, R, O>(
@@ -47,7 +60,7 @@ pub(super) fn run<S, P, R, O>(
     path: &mut SequentialPath<'_, P, R, O>,
     cancel: &CancelToken,
     requests: &Receiver<Request<P>>,
-) -> Result<(), S::Error>
+) -> Result<ControlFlow<()>, S::Error>
 where
     S: Source,
     P: Protocol,
@@ -58,12 +71,12 @@ where
     loop {
         for _ in 0..FRAMES_BETWEEN_REQUESTS {
             if cancel.is_cancelled() {
-                return Ok(());
+                return Ok(ControlFlow::Break(()));
             }
             match source.next_frame()? {
                 NextFrame::Frame(frame) => {
                     if ingest.on_frame(&frame, path).is_break() {
-                        return Ok(());
+                        return Ok(ControlFlow::Break(()));
                     }
                 }
                 NextFrame::Idle => break,
@@ -79,7 +92,7 @@ where
             request(&counters.snapshot(ingest.counters(), path.router));
         }
         if has_ended || outcome.is_break() {
-            return Ok(());
+            return Ok(outcome);
         }
     }
 }

@@ -97,8 +97,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
             };
             finished = Some(block);
         };
-        self.flows.expire(self.ingest.clock.now());
-        self.flows.clear();
+        self.end();
         (WorkerResult { flows: self.flows, dropped: self.dropped }, outcome)
     }
 
@@ -114,7 +113,23 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
             }
         }
         let output = share.output;
-        self.send_last(output, block);
+        self.send_last(output, block.taken_at());
+    }
+
+    /// Ends every flow, and sends their last events as those of one more block, in the order of the partitions.
+    fn end(&mut self) {
+        let Self { ingest, flows, render, channel, .. } = self;
+        let mut output = channel.empty_output();
+        let _ = flows.end(ingest.clock.now(), &mut |partition, event| {
+            let WorkerOutput { events, arena, .. } = &mut output;
+            let index = u32::try_from(partition).unwrap_or(u32::MAX);
+            events.push_back((index, route::<P::Event, P::SharedState, R>(event, *render, arena)));
+            if events.len() >= MAX_OUTPUT_EVENTS {
+                channel.send(std::mem::replace(&mut output, channel.empty_output()));
+            }
+            ControlFlow::Continue(())
+        });
+        self.send_last(output, None);
     }
 
     /// Decodes a block to count its frames, and drops the segments of this worker's flows.
@@ -127,15 +142,15 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
         }
         dropped.add(Dropped { segments: skipped.segments, blocks: 1 });
         let output = channel.empty_output();
-        self.send_last(output, block);
+        self.send_last(output, block.taken_at());
     }
 
     /// Sends the last output of a block.
-    fn send_last(&mut self, mut output: WorkerOutput<P, R>, block: &Block) {
+    fn send_last(&mut self, mut output: WorkerOutput<P, R>, taken_at: Option<Timestamp>) {
         output.block = Some(BlockEnd {
             counters: CounterSnapshot::from_flows(&self.flows).with_dropped(self.dropped),
             ingest: (self.number == 0).then(|| self.ingest.counters()),
-            taken_at: block.taken_at(),
+            taken_at,
         });
         self.channel.send(output);
     }

@@ -11,6 +11,10 @@ pub struct FlowCounters {
     pub opened: u64,
     /// Flows started on a 4-tuple that was still in the table.
     pub restarted: u64,
+    /// TCP flows started in the middle: by a segment that is not a SYN.
+    pub midstream: u64,
+    /// Flows of which both sides sent a segment. The others were captured in one direction only, or nobody answered.
+    pub bidirectional: u64,
     /// Flows removed after the idle timeout.
     pub expired: u64,
     /// Flows evicted because the table was full.
@@ -25,4 +29,14 @@ pub struct FlowCounters {
     pub buffered_bytes: u64,
 }
 
-tally!(FlowCounters { opened, restarted, expired, evicted, evicted_for_memory, active, buffered_bytes });
+tally!(FlowCounters {
+    opened,
+    restarted,
+    midstream,
+    bidirectional,
+    expired,
+    evicted,
+    evicted_for_memory,
+    active,
+    buffered_bytes
+});

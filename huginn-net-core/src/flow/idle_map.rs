@@ -71,6 +71,8 @@ pub struct IdleMap<K, V> {
     /// Maximum heap memory of the values in a partition, in bytes.
     max_buffered_bytes: usize,
     counters: IdleCounters,
+    /// Values that the map removed, if it keeps them.
+    removed: Option<Vec<V>>,
 }
 
 /// The LRU list of a partition, with its size.
@@ -174,13 +176,36 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
                 .min(MAX_REORDER_INTERVAL_NANOS),
             max_buffered_bytes: limits.max_buffered_bytes,
             counters: IdleCounters::default(),
+            removed: None,
         }
+    }
+
+    /// Keeps the values that the map removes, for [`take_removed`](Self::take_removed).
+    pub(crate) fn keep_removed(&mut self) {
+        self.removed = Some(Vec::new());
+    }
+
+    /// Whether [`take_removed`](Self::take_removed) returns values.
+    #[inline(always)]
+    pub(crate) fn has_removed(&self) -> bool {
+        self.removed.as_ref().is_some_and(|removed| !removed.is_empty())
+    }
+
+    /// Returns the values that the map removed since the last call. [`clear`](Self::clear) keeps none.
+    pub(crate) fn take_removed(&mut self) -> Vec<V> {
+        self.removed.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Returns the counters since the map was created.
     pub fn counters(&self) -> IdleCounters {
         let buffered_bytes = self.partitions.iter().map(|partition| partition.buffered_bytes as u64).sum();
         IdleCounters { entries: self.index.len() as u64, buffered_bytes, ..self.counters }
+    }
+
+    /// Returns the number of entries evicted because the map was full, or because of the memory limit.
+    #[inline]
+    pub(crate) fn evictions(&self) -> u64 {
+        self.counters.evicted.saturating_add(self.counters.evicted_for_memory)
     }
 
     /// Returns the value in a slot.
@@ -223,7 +248,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
             if partition.buffered_bytes <= self.max_buffered_bytes || partition.least_recent == NONE {
                 return;
             }
-            self.remove(partition.least_recent);
+            self.discard(partition.least_recent);
             self.counters.evicted_for_memory = self.counters.evicted_for_memory.saturating_add(1);
         }
     }
@@ -282,23 +307,35 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
 
     /// Removes all idle entries, unless time stepped back before. The engine calls it at the end of a capture.
     pub fn expire_all(&mut self, now: Timestamp) {
+        (0..self.partitions.len()).for_each(|partition| self.expire_all_of(partition, now));
+    }
+
+    /// Does the same as [`expire_all`](Self::expire_all) for one partition.
+    pub(crate) fn expire_all_of(&mut self, partition_index: usize, now: Timestamp) {
         let now = now.as_nanos();
-        for partition_index in 0..self.partitions.len() {
-            self.check_oldest(partition_index, now);
-            let mut slot =
-                self.partitions.get(partition_index).map_or(NONE, |partition| partition.least_recent);
-            while let Some(entry) = self.entries.get(slot as usize) {
-                // Entries that moved to the front later are not idle either.
-                if now.saturating_sub(entry.moved_at) <= self.idle_nanos {
-                    break;
-                }
-                let (newer, is_idle) = (entry.newer, now.saturating_sub(entry.last_seen) > self.idle_nanos);
-                if is_idle {
-                    self.remove_idle(slot);
-                }
-                slot = newer;
+        self.check_oldest(partition_index, now);
+        let mut slot = self.least_recent(partition_index);
+        while let Some(entry) = self.entries.get(slot as usize) {
+            // Entries that moved to the front later are not idle either.
+            if now.saturating_sub(entry.moved_at) <= self.idle_nanos {
+                break;
             }
+            let (newer, is_idle) = (entry.newer, now.saturating_sub(entry.last_seen) > self.idle_nanos);
+            if is_idle {
+                self.remove_idle(slot);
+            }
+            slot = newer;
         }
+    }
+
+    /// Removes the least recently used entry of a partition and returns its value.
+    pub(crate) fn pop_oldest(&mut self, partition_index: usize) -> Option<V> {
+        self.remove(self.least_recent(partition_index))
+    }
+
+    /// Returns the slot of the least recently used entry of a partition.
+    fn least_recent(&self, partition_index: usize) -> u32 {
+        self.partitions.get(partition_index).map_or(NONE, |partition| partition.least_recent)
     }
 
     /// Returns the slot of `key` and marks it as most recently used.
@@ -375,7 +412,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     fn make_room(&mut self, partition: usize) -> Option<()> {
         let partition = self.partitions.get(partition)?;
         if partition.len >= self.capacity {
-            self.remove(partition.least_recent);
+            self.discard(partition.least_recent);
             self.counters.evicted = self.counters.evicted.saturating_add(1);
         }
         Some(())
@@ -439,12 +476,19 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
 
     #[cold]
     fn remove_idle(&mut self, slot: u32) {
-        self.remove(slot);
+        self.discard(slot);
         self.counters.expired = self.counters.expired.saturating_add(1);
     }
 
-    fn remove(&mut self, slot: u32) {
-        let Some(entry) = self.entries.get(slot as usize) else { return };
+    /// Removes an entry, and keeps its value for [`take_removed`](Self::take_removed).
+    fn discard(&mut self, slot: u32) {
+        if let (Some(value), Some(removed)) = (self.remove(slot), &mut self.removed) {
+            removed.push(value);
+        }
+    }
+
+    fn remove(&mut self, slot: u32) -> Option<V> {
+        let entry = self.entries.get(slot as usize)?;
         let target = IndexEntry { slot, hash: self.hash_of(&entry.key) };
         if let Ok(found) = self.index.find_entry(target.expand_hash(), |index_entry| *index_entry == target) {
             found.remove();
@@ -453,14 +497,15 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         if self.last_touched == slot {
             self.last_touched = NONE;
         }
-        let Some(entry) = self.entries.get_mut(slot as usize) else { return };
-        entry.value = None;
+        let entry = self.entries.get_mut(slot as usize)?;
+        let value = entry.value.take();
         entry.newer = self.free_head;
         self.free_head = slot;
         let freed = std::mem::take(&mut entry.buffered_bytes) as usize;
         if let Some(partition) = self.partitions.get_mut(entry.partition as usize) {
             partition.buffered_bytes = partition.buffered_bytes.saturating_sub(freed);
         }
+        value
     }
 
     fn unlink(&mut self, slot: u32) {

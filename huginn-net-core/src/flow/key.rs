@@ -1,9 +1,9 @@
 //! The identity of a flow.
 
 use std::hash::{Hash, Hasher};
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use crate::{Addresses, Segment, TransportHeader};
+use crate::{Addresses, Segment, TransportHeader, TransportKind};
 
 /// An undirected 4-tuple with its transport and tunnel, packed into fixed words.
 ///
@@ -67,6 +67,25 @@ impl FlowKey {
                 (Self { low, high, tunnel, rest }, sender_is_low)
             }
         }
+    }
+
+    /// Returns the low and the high endpoint, and the transport.
+    pub(crate) fn endpoints(&self) -> (SocketAddr, SocketAddr, TransportKind) {
+        let Self { low, high, rest, .. } = *self;
+        let transport = if rest & 0xff == TCP { TransportKind::Tcp } else { TransportKind::Udp };
+        if rest & VERSION == IPV4 {
+            let end = |end: u128| {
+                let [.., a, b, c, d, high, low] = end.to_be_bytes();
+                let address = u32::from_be_bytes([a, b, c, d]).to_ne_bytes();
+                SocketAddr::from((address, u16::from_be_bytes([high, low])))
+            };
+            return (end(low), end(high), transport);
+        }
+        let [_, _, low_high, low_low, high_high, high_low, ..] = rest.to_be_bytes();
+        let end = |address: u128, port: [u8; 2]| {
+            SocketAddr::from((address.to_ne_bytes(), u16::from_be_bytes(port)))
+        };
+        (end(low, [low_high, low_low]), end(high, [high_high, high_low]), transport)
     }
 }
 
@@ -150,6 +169,20 @@ mod tests {
             let (back, answerer_is_low) = key(other, one, (53, 1000), &[]);
             assert_eq!(there, back);
             assert_ne!(sender_is_low, answerer_is_low);
+        }
+    }
+
+    #[test]
+    fn endpoints_are_those_of_segment() {
+        for (one, other) in [("10.0.0.1", "192.0.2.200"), ("2001:db8::1", "fe80::2:3")] {
+            for (src, dst) in [(one, other), (other, one)] {
+                let (key, sender_is_low) = key(src, dst, (50_000, 443), &[]);
+                let (low, high, transport) = key.endpoints();
+                let (sender, receiver) = if sender_is_low { (low, high) } else { (high, low) };
+                assert_eq!((sender.ip().to_string(), sender.port()), (src.to_owned(), 50_000));
+                assert_eq!((receiver.ip().to_string(), receiver.port()), (dst.to_owned(), 443));
+                assert_eq!(transport, TransportKind::Udp);
+            }
         }
     }
 

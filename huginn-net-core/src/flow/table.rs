@@ -4,7 +4,9 @@ use std::ops::{ControlFlow, Range};
 
 use super::{FlowCounters, FlowKey, FlowLimits, FlowPartitions, IdleMap, Slot};
 use crate::decode::LazySegment;
-use crate::{Event, Interest, Protocol, Segment, Side, Tally, TcpFlags, Timestamp};
+use crate::{
+    Event, Example, Examples, FlowId, Interest, Protocol, Segment, Side, Tally, TcpFlags, Timestamp,
+};
 
 /// The flow table, or the partitions of it that belong to one worker, with the protocol that analyses the flows.
 pub(crate) struct FlowTable<P: Protocol> {
@@ -16,7 +18,13 @@ pub(crate) struct FlowTable<P: Protocol> {
     limits: FlowLimits,
     syn_lifetime_nanos: u64,
     restarted: u64,
+    midstream: u64,
+    bidirectional: u64,
     segments_without_flow: u64,
+    /// The earliest segment that each of these counters counted: flows started midstream and evictions.
+    examples: Examples,
+    /// Whether there is an example of an eviction.
+    has_evicted: bool,
     /// Counters of workers that have ended.
     worker_counters: FlowCounters,
 }
@@ -35,15 +43,23 @@ impl<P: Protocol> FlowTable<P> {
         owned: Range<usize>,
     ) -> Self {
         let idle_limits = limits.per_partition(partitions.count).idle_limits();
+        let mut map = IdleMap::with_partitions(&idle_limits, owned.len());
+        if protocol.reports_ends() {
+            map.keep_removed();
+        }
         Self {
             protocol,
             partitions,
-            map: IdleMap::with_partitions(&idle_limits, owned.len()),
+            map,
             owned,
             limits,
             syn_lifetime_nanos: u64::try_from(limits.syn_lifetime.as_nanos()).unwrap_or(u64::MAX),
             restarted: 0,
+            midstream: 0,
+            bidirectional: 0,
             segments_without_flow: 0,
+            examples: Examples::default(),
+            has_evicted: false,
             worker_counters: FlowCounters::default(),
         }
     }
@@ -53,39 +69,64 @@ impl<P: Protocol> FlowTable<P> {
     }
 
     pub(crate) fn counters(&self) -> FlowCounters {
-        let mut counters =
-            FlowCounters { opened: self.restarted, restarted: self.restarted, ..FlowCounters::default() };
+        let mut counters = self.worker_counters;
         let map = self.map.counters();
         counters.add(&FlowCounters {
-            opened: map.inserted,
-            restarted: 0,
+            opened: map.inserted.saturating_add(self.restarted),
+            restarted: self.restarted,
+            midstream: self.midstream,
+            bidirectional: self.bidirectional,
             expired: map.expired,
             evicted: map.evicted,
             evicted_for_memory: map.evicted_for_memory,
             active: map.entries,
             buffered_bytes: map.buffered_bytes,
         });
-        counters.add(&self.worker_counters);
         counters
+    }
+
+    /// Returns the examples of the counters.
+    pub(crate) fn examples(&self) -> &Examples {
+        &self.examples
     }
 
     pub(crate) fn segments_without_flow(&self) -> u64 {
         self.segments_without_flow
     }
 
-    /// Removes the flows that have exceeded the idle timeout.
-    pub(crate) fn expire(&mut self, now: Timestamp) {
+    /// Removes every flow at the end of a capture. `on_event` takes the last event of each flow, if the protocol
+    /// [reports ends](Protocol::reports_ends), with the partition of the flow. Breaks when `on_event` does.
+    pub(crate) fn end(
+        &mut self,
+        now: Timestamp,
+        on_event: &mut impl FnMut(usize, Event<P::Event>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        self.add_unanswered_example();
+        if self.protocol.reports_ends() {
+            for (partition, number) in self.owned.clone().enumerate() {
+                self.map.expire_all_of(partition, now);
+                self.report_removed(&mut |event| on_event(number, event))?;
+                while let Some(flow) = self.map.pop_oldest(partition) {
+                    if let Some(event) = self.protocol.on_end(flow.state) {
+                        on_event(number, event)?;
+                    }
+                }
+            }
+        }
         self.map.expire_all(now);
+        self.clear();
+        ControlFlow::Continue(())
     }
 
     /// Adds the counters of a worker's table.
     pub(crate) fn join(&mut self, worker: Self) {
         self.worker_counters.add(&worker.counters());
+        self.examples.merge(&worker.examples);
         self.segments_without_flow = self.segments_without_flow.saturating_add(worker.segments_without_flow);
         self.protocol.join(worker.protocol);
     }
 
-    /// Removes every flow.
+    /// Removes every flow, and reports no end.
     pub(crate) fn clear(&mut self) {
         self.map.clear();
     }
@@ -117,7 +158,11 @@ impl<P: Protocol> FlowTable<P> {
     ) -> ControlFlow<()> {
         let Self { protocol, map, .. } = self;
         let slot = match map.touch_mut(&meta.key, now) {
-            Some((_, flow)) if !meta.has_control_flags() && flow.can_skip(protocol, meta) => {
+            Some((_, flow))
+                if !meta.has_control_flags()
+                    && flow.has_seen(meta.sender_is_low)
+                    && flow.can_skip(protocol, meta) =>
+            {
                 return ControlFlow::Continue(());
             }
             existing => existing.map(|(slot, _)| slot),
@@ -143,6 +188,10 @@ impl<P: Protocol> FlowTable<P> {
         let Self { protocol, map, .. } = self;
         let Some(flow) = map.get_mut(slot) else { return ControlFlow::Continue(()) };
         flow.is_closed |= has_control_flags && is_fin_or_rst(segment);
+        if !flow.has_seen(sender_is_low) {
+            flow.is_bidirectional = true;
+            self.bidirectional = self.bidirectional.saturating_add(1);
+        }
         if flow.interest == Interest::Done {
             return ControlFlow::Continue(());
         }
@@ -152,7 +201,31 @@ impl<P: Protocol> FlowTable<P> {
             let buffered_bytes = P::buffered_bytes(&flow.state);
             map.set_buffered_bytes(slot, buffered_bytes);
         }
-        outcome
+        outcome?;
+        self.report_removed(on_event)
+    }
+
+    /// Reports the ends of the flows that the map removed. Breaks when `on_event` does.
+    #[inline(always)]
+    fn report_removed(
+        &mut self,
+        on_event: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        if self.map.has_removed() { self.report_some(on_event) } else { ControlFlow::Continue(()) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn report_some(
+        &mut self,
+        on_event: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        for flow in self.map.take_removed() {
+            if let Some(event) = self.protocol.on_end(flow.state) {
+                on_event(event)?;
+            }
+        }
+        ControlFlow::Continue(())
     }
 
     /// Whether a segment on an existing 4-tuple starts another connection: a SYN that is not a retransmission.
@@ -184,8 +257,12 @@ impl<P: Protocol> FlowTable<P> {
         sender_is_low: bool,
         on_event: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
+        self.report_removed(on_event)?;
         let Some(sender) = self.protocol.starts_flow(segment) else {
             self.segments_without_flow = self.segments_without_flow.saturating_add(1);
+            if self.segments_without_flow == 1 {
+                self.add_example("segments_without_flow", segment);
+            }
             return ControlFlow::Continue(());
         };
         let mut flow = FlowEntry {
@@ -194,9 +271,23 @@ impl<P: Protocol> FlowTable<P> {
             last_syn_nanos: segment.ts.as_nanos(),
             started_by_syn: initial_seq(segment).is_some(),
             client_is_low: sender_is_low == (sender == Side::Client),
+            first_is_low: sender_is_low,
+            is_bidirectional: false,
             is_closed: is_fin_or_rst(segment),
             interest: Interest::More,
         };
+        if segment.tcp().is_some() && !flow.started_by_syn {
+            self.midstream = self.midstream.saturating_add(1);
+            if self.midstream == 1 {
+                self.add_example("midstream", segment);
+            }
+        }
+        if let Some(entry) = existing.and_then(|slot| self.map.get_mut(slot)) {
+            let ended = std::mem::take(&mut entry.state);
+            if let Some(event) = self.protocol.on_end(ended) {
+                on_event(event)?;
+            }
+        }
         let outcome = flow.on_segment(&mut self.protocol, segment, sender_is_low, on_event);
         let buffered_bytes = P::buffered_bytes(&flow.state);
         let Self { map, partitions, owned, .. } = self;
@@ -213,7 +304,37 @@ impl<P: Protocol> FlowTable<P> {
         if let Some(slot) = slot {
             map.set_buffered_bytes(slot, buffered_bytes);
         }
-        outcome
+        self.note_eviction(segment);
+        outcome?;
+        self.report_removed(on_event)
+    }
+}
+
+impl<P: Protocol> FlowTable<P> {
+    /// Makes a segment the example of evictions, if it caused the first one.
+    #[inline(always)]
+    fn note_eviction(&mut self, segment: &Segment<'_>) {
+        if self.map.evictions() > 0 && !self.has_evicted {
+            self.has_evicted = true;
+            self.add_example("evicted", segment);
+        }
+    }
+
+    /// Makes the earliest flow of the table with segments of one side only an example.
+    fn add_unanswered_example(&mut self) {
+        let unanswered = self.map.iter().filter(|(_, flow)| !flow.is_bidirectional);
+        let Some((key, flow)) = unanswered.min_by_key(|(_, flow)| flow.last_syn_nanos) else { return };
+        let (low, high, transport) = key.endpoints();
+        let (client, server) = if flow.client_is_low { (low, high) } else { (high, low) };
+        let ts = Timestamp::from_nanos(flow.last_syn_nanos);
+        let flow = Some(FlowId { client, server, transport, tunnel: None });
+        self.examples.add(Example { counter: "one_direction", ts, frame: None, flow });
+    }
+
+    #[cold]
+    fn add_example(&mut self, counter: &'static str, segment: &Segment<'_>) {
+        let flow = Some(FlowId::from_segment(segment, Side::Client));
+        self.examples.add(Example { counter, ts: segment.ts, frame: None, flow });
     }
 }
 
@@ -264,6 +385,10 @@ struct FlowEntry<S> {
     started_by_syn: bool,
     /// Whether the client is the low endpoint of the key.
     client_is_low: bool,
+    /// Whether the low endpoint of the key sent the first segment.
+    first_is_low: bool,
+    /// Whether both sides sent a segment.
+    is_bidirectional: bool,
     /// Whether a FIN or RST was captured.
     is_closed: bool,
     interest: Interest,
@@ -273,6 +398,12 @@ impl<S> FlowEntry<S> {
     #[inline]
     fn sender(&self, sender_is_low: bool) -> Side {
         if sender_is_low == self.client_is_low { Side::Client } else { Side::Server }
+    }
+
+    /// Whether this side sent a segment before.
+    #[inline(always)]
+    fn has_seen(&self, sender_is_low: bool) -> bool {
+        self.is_bidirectional || sender_is_low == self.first_is_low
     }
 
     /// Whether the protocol skips a segment that neither starts nor ends a connection.

@@ -66,6 +66,18 @@ pub trait Protocol: Send + Sized {
         emit: &mut impl FnMut(Side, Self::Event),
     ) -> Interest;
 
+    /// Whether the engine calls [`on_end`](Self::on_end).
+    #[inline]
+    fn reports_ends(&self) -> bool {
+        false
+    }
+
+    /// Returns the last event of a flow: after its idle timeout, when it is evicted, when another connection starts on the
+    /// same addresses, and at the end of the capture.
+    fn on_end(&mut self, _flow: Self::Flow) -> Option<Event<Self::Event>> {
+        None
+    }
+
     /// Returns the heap memory of a flow, in bytes, without `Flow` itself: buffered parts of messages, for instance.
     ///
     /// When the sum over all flows exceeds the limit, the engine evicts the flows that were idle for longest; see

@@ -295,7 +295,7 @@ fn flows_are_capped_and_cleared_between_captures() {
     }
     let flows = analyzer.counters().flows;
     assert_eq!((flows.opened, flows.evicted, flows.active), (5, 3, 2));
-    analyzer.finish();
+    analyzer.finish(&mut events);
     assert_eq!(analyzer.counters().flows.active, 0);
 }
 

@@ -16,6 +16,7 @@ use huginn_net_tls::{Ja4Form, TlsClient, TlsServer};
 pub use self::host::JsonHost;
 
 use self::object::Object;
+use crate::connection::Connection;
 use crate::consistency::Consistency;
 use crate::finding::{
     ChangeFinding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, TcpFinding,
@@ -24,7 +25,7 @@ use crate::finding::{
 use crate::{Escaped, Event, Finding};
 
 /// The names of all event types, as the field `event` has them.
-pub const EVENT_NAMES: [&str; 13] = [
+pub const EVENT_NAMES: [&str; 14] = [
     "tcp_syn",
     "tcp_syn_ack",
     "mtu",
@@ -32,6 +33,7 @@ pub const EVENT_NAMES: [&str; 13] = [
     "host_change",
     "ip_sharing",
     "mismatch",
+    "connection",
     "http_request",
     "http_response",
     "tls_client",
@@ -103,6 +105,7 @@ impl JsonEvent<'_> {
                 object.token("outcome", outcome);
                 object.texts("reasons", reasons.iter().map(|reason| Escaped(reason.as_bytes())));
             }
+            Finding::Connection(connection) => write_connection(&mut object, connection),
         }
         object.end();
     }
@@ -134,6 +137,7 @@ pub fn event_name(finding: &Finding) -> &'static str {
         Finding::HostChange(_) => "host_change",
         Finding::IpSharing(_) => "ip_sharing",
         Finding::Mismatch(_) => "mismatch",
+        Finding::Connection(_) => "connection",
     }
 }
 
@@ -257,6 +261,25 @@ fn write_tls_server(object: &mut Object<'_>, server: &TlsServer) {
     let ja3s = hello.ja3s();
     object.plain("ja3s", ja3s.as_str());
     object.token("ja3s_hash", ja3s.hash());
+}
+
+fn write_connection(object: &mut Object<'_>, connection: &Connection) {
+    object.plain("start", connection.start.text());
+    object.float("duration", connection.duration());
+    for (name, number) in connection.traffic() {
+        object.number(name, number);
+    }
+    object.or_null("host", connection.host.as_deref(), Object::wire);
+    object.or_null("client_system", connection.client_system.as_deref(), Object::text);
+    object.or_null("server_system", connection.server_system.as_deref(), Object::text);
+    object.or_null("client_software", connection.client_software.as_deref(), Object::string);
+    object.or_null("server_software", connection.server_software.as_deref(), Object::text);
+    object.or_null("tls_client", connection.tls_client.as_ref().map(|found| &found.software), Object::text);
+    object.or_null("tls_version", connection.tls_version, Object::token);
+    object.or_null("ja4", connection.ja4, Object::token);
+    object.or_null("hassh", connection.hassh, Object::token);
+    object.or_null("hassh_server", connection.hassh_server, Object::token);
+    object.or_null("mismatch", connection.mismatch, Object::token);
 }
 
 /// `{"class", "name", "flavor", "generic"}`, or null.

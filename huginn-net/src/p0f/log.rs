@@ -42,7 +42,8 @@ impl<'a> P0fLine<'a> {
             | Finding::SshServer(_)
             | Finding::TlsClient(_)
             | Finding::TlsServer(_)
-            | Finding::Mismatch(_) => return None,
+            | Finding::Mismatch(_)
+            | Finding::Connection(_) => return None,
         };
         Some(Self { event, finding })
     }

@@ -8,8 +8,10 @@
     reason = "a test may panic"
 )]
 
+mod blind_spots;
 #[path = "../../../captures/tools/captures.rs"]
 mod captures;
+mod connection;
 mod consistency;
 mod fingerprint_list;
 mod goldens;

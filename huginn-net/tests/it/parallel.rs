@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use crate::captures;
-use huginn_net::core::Frames;
+use huginn_net::core::{FlowLimits, Frames};
 use huginn_net::{
     AnalysisError, Builder, CaptureError, CaptureReader, Counters, Event, Frame, HuginnNet, LinkType,
     Observers, ProtocolCounters, Source, Timestamp,
@@ -69,6 +69,10 @@ fn builder(workers: usize, block_bytes: usize) -> Builder<Observers> {
     HuginnNet::builder().workers(NonZeroUsize::new(workers).unwrap()).block_bytes(block_bytes)
 }
 
+fn with_connections() -> Builder<Observers> {
+    HuginnNet::builder_with(Observers::default().connections(true))
+}
+
 #[test]
 fn each_capture_gives_equal_events() {
     for (name, packets) in &captures() {
@@ -88,12 +92,37 @@ fn repeated_captures_give_equal_events() {
     let captures = captures();
     let all = || captures.iter().chain(&captures).flat_map(|(_, packets)| packets);
     let packets: Vec<_> = all().collect();
-    let want = analyze(HuginnNet::builder(), packets.clone()).unwrap();
-    assert!(want.0.len() > 1000);
-    for workers in 1..=8 {
-        for block_bytes in [1, 4096, 1 << 16, 1 << 20] {
-            let found = analyze(builder(workers, block_bytes), packets.clone()).unwrap();
-            assert!(found == want, "{workers} workers, blocks of {block_bytes} bytes");
+    for builder in [HuginnNet::builder, with_connections] {
+        let want = analyze(builder(), packets.clone()).unwrap();
+        assert!(want.0.len() > 1000);
+        for workers in 1..=8 {
+            for block_bytes in [1, 4096, 1 << 16, 1 << 20] {
+                let parallel =
+                    builder().workers(NonZeroUsize::new(workers).unwrap()).block_bytes(block_bytes);
+                let found = analyze(parallel, packets.clone()).unwrap();
+                assert!(found == want, "{workers} workers, blocks of {block_bytes} bytes");
+            }
+        }
+    }
+}
+
+/// Frequent evictions end connections in the middle of blocks.
+#[test]
+fn evicted_connections_give_equal_events() {
+    let captures = captures();
+    let packets: Vec<_> = captures.iter().flat_map(|(_, packets)| packets).collect();
+    for limits in [
+        FlowLimits { max_flows: 4, ..FlowLimits::default() },
+        FlowLimits { max_buffered_bytes: 1 << 12, ..FlowLimits::default() },
+    ] {
+        let builder = || with_connections().flow_limits(limits);
+        let want = analyze(builder(), packets.clone()).unwrap();
+        let evicted = want.1.flows.evicted + want.1.flows.evicted_for_memory;
+        assert!(evicted > 10, "{evicted}");
+        for workers in [2, 3, 8] {
+            let parallel = builder().workers(NonZeroUsize::new(workers).unwrap()).block_bytes(4096);
+            let found = analyze(parallel, packets.clone()).unwrap();
+            assert!(found == want, "{workers} workers");
         }
     }
 }

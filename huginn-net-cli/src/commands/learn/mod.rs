@@ -64,6 +64,7 @@ fn analyzer(args: &LearnArguments) -> Result<HuginnNet, Failure> {
         net: args.net.clone(),
         count: None,
         workers: Workers::Count(NonZeroUsize::MIN),
+        connections: false,
         checksums: false,
     };
     analysis::builder(&analysis, None, Format::Human, HostLimits::default(), false).map(Builder::build)
@@ -95,7 +96,7 @@ fn read(
         }
         frame_index = frame_index.saturating_add(1);
     };
-    analyzer.finish();
+    analyzer.finish(&mut |_: Event| {});
     outcome
 }
 

@@ -1,0 +1,151 @@
+//! What a capture does not show, or what the analysis could not use.
+//!
+//! ```
+//! use huginn_net::blind_spots::BlindSpot;
+//! use huginn_net::{CaptureReader, Event, HuginnNet};
+//!
+//! let mut analyzer = HuginnNet::builder().build();
+//! // A capture header (version 2.4, snap length 262144) with the unknown link type 999, and a frame of one byte.
+//! let capture = [0xa1b2_c3d4_u32, 0x0002_0004, 0, 0, 262_144, 999, 0, 0, 1, 1].map(u32::to_be_bytes).concat();
+//! let reader = CaptureReader::from_reader("example", std::io::Cursor::new([&*capture, b"x"].concat()))?;
+//! analyzer.analyze(reader, &mut |_: Event| {})?;
+//! let spots = BlindSpot::of_analyzer(&analyzer);
+//! assert_eq!(spots[0].to_string(), "1 frames of an unknown link type");
+//! assert_eq!(spots[0].example.as_ref().and_then(|example| example.frame), Some(1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::fmt;
+
+use huginn_net_core::{Counters, Example};
+
+use crate::HuginnNet;
+use crate::hosts::HostCounters;
+use crate::observers::ProtocolCounters;
+
+/// A kind of packets, flows or messages that the analysis did not see or could not use, with their number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BlindSpot {
+    /// The name, such as `unknown_link`.
+    pub name: &'static str,
+    /// Their number, at least 1.
+    pub count: u64,
+    /// What they are, such as `frames of an unknown link type`.
+    pub meaning: &'static str,
+    /// The earliest of them, if it is known.
+    pub example: Option<Example>,
+}
+
+impl BlindSpot {
+    /// Returns the blind spots of an analysis, in a fixed order: first those below IP.
+    pub fn of_analyzer(analyzer: &HuginnNet) -> Vec<Self> {
+        let mut examples = analyzer.examples();
+        examples.merge(analyzer.protocol().examples());
+        let engine = of_engine(&analyzer.counters(), &analyzer.shared_state().counters());
+        let spots = engine.into_iter().chain(of_protocols(&analyzer.protocol().counters()));
+        let spots = spots.filter(|(_, count, _)| *count > 0);
+        let spots = spots.map(|(name, count, meaning)| Self {
+            name,
+            count,
+            meaning,
+            example: examples.get(name).cloned(),
+        });
+        spots.collect()
+    }
+}
+
+/// Writes number and meaning: `3 frames of an unknown link type`.
+impl fmt::Display for BlindSpot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.count, self.meaning)
+    }
+}
+
+/// Name, number and meaning of the kinds that the engine counts, and of evicted hosts.
+fn of_engine(counters: &Counters, hosts: &HostCounters) -> [Count; 21] {
+    let Counters { decode, flows, .. } = counters;
+    [
+        ("unknown_link", decode.unknown_link, "frames of an unknown link type"),
+        ("unknown_ethertype", decode.unknown_ethertype, "packets of a network protocol other than IP"),
+        ("encrypted", decode.encrypted, "packets encrypted below TCP and UDP (802.11, ESP)"),
+        ("link_fragment", decode.link_fragment, "fragments of the link layer (802.11, CAPWAP)"),
+        ("too_deep", decode.too_deep, "packets with too many tags or tunnels"),
+        ("truncated_snaplen", decode.truncated_snaplen, "packets whose headers the snap length cut"),
+        ("truncated_payload", decode.truncated_payload, "packets whose payload the snap length cut"),
+        ("bad_header", decode.bad_header, "packets with an invalid header"),
+        ("bad_fragment", decode.bad_fragment, "invalid or contradicting IP fragments"),
+        (
+            "fragment_timeouts",
+            decode.fragment_timeouts,
+            "datagrams whose IP fragments did not all come in time",
+        ),
+        ("fragment_evictions", decode.fragment_evictions, "fragmented datagrams evicted at the limits"),
+        (
+            "fragment_leftovers",
+            decode.fragment_leftovers,
+            "fragmented datagrams incomplete at the end of the capture",
+        ),
+        ("bad_ip_checksum", decode.bad_ip_checksum, "IP headers with a wrong checksum"),
+        (
+            "bad_transport_checksum",
+            decode.bad_transport_checksum,
+            "TCP or UDP segments with a wrong checksum",
+        ),
+        ("time_steps_back", counters.time_steps_back, "segments with a time before that of an earlier one"),
+        ("segments_dropped", counters.segments_dropped, "segments that a slow worker dropped"),
+        (
+            "segments_without_flow",
+            counters.segments_without_flow,
+            "segments of connections that began before the capture, or that show nothing to read",
+        ),
+        ("midstream", flows.midstream, "connections that began before the capture"),
+        (
+            "one_direction",
+            flows.opened.saturating_sub(flows.bidirectional),
+            "flows with packets of one side only",
+        ),
+        ("evicted", sum(&[flows.evicted, flows.evicted_for_memory]), "flows evicted from a full table"),
+        ("hosts_evicted", sum(&[hosts.evicted, hosts.evicted_for_memory]), "hosts evicted from a full table"),
+    ]
+}
+
+/// Name, number and meaning of the kinds that the protocols count.
+#[inline(always)]
+pub(crate) fn of_protocols(counters: &ProtocolCounters) -> [Count; 8] {
+    let ProtocolCounters { streams, http, tls, .. } = counters;
+    [
+        ("gaps", streams.gaps, "gaps of missing TCP segments"),
+        ("segments_refused", streams.segments_refused, "TCP segments too far ahead of a gap"),
+        (
+            "http_given_up",
+            sum(&[
+                http.http2_given_up,
+                http.http1.heads_too_long,
+                http.http1.heads_with_too_many_headers,
+                http.http1.times_lost,
+            ]),
+            "times that HTTP could not be followed",
+        ),
+        (
+            "hellos_given_up",
+            sum(&[tls.search.too_long, tls.search.malformed, tls.udp.malformed]),
+            "TLS hellos given up: too long, or not valid",
+        ),
+        ("quic_sealed", tls.quic.sealed, "QUIC Initial packets that no known key decrypts"),
+        ("quic_unknown_version", tls.quic.unknown_version, "QUIC packets of an unknown version"),
+        (
+            "quic_given_up",
+            sum(&[tls.quic.given_up, tls.quic.crypto_refused, tls.quic.not_hello, tls.quic.malformed]),
+            "QUIC packets or connections without a readable ClientHello",
+        ),
+        ("ech", tls.hellos.ech, "ClientHellos whose server name may be encrypted (ECH, or GREASE)"),
+    ]
+}
+
+/// Name, number and meaning.
+pub(crate) type Count = (&'static str, u64, &'static str);
+
+fn sum(counts: &[u64]) -> u64 {
+    counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
+}

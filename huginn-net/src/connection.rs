@@ -1,0 +1,202 @@
+//! Summaries of connections.
+
+use std::sync::Arc;
+
+use huginn_net_core::{Event, FlowId, Interest, Route, Segment, Side, Timestamp, without_padding};
+use huginn_net_db::{ClientMatch, Label};
+use huginn_net_ssh::{Hassh, SshPeer};
+use huginn_net_tcp::Handshake;
+use huginn_net_tls::{Ja4, Version};
+
+use crate::Finding;
+use crate::consistency::{Consistency, Outcome};
+use crate::finding::{HttpVerdict, TlsClientFinding};
+use crate::limits::MAX_HOST_BYTES;
+use crate::observers::FlowOutput;
+
+/// The packets of a TCP connection or a UDP flow, and what all layers showed of its ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Connection {
+    /// Capture time of the first packet.
+    pub start: Timestamp,
+    /// Capture time of the last packet.
+    pub end: Timestamp,
+    /// Packets and bytes of the client.
+    pub client: Traffic,
+    /// Packets and bytes of the server.
+    pub server: Traffic,
+    /// The first host name: of a ClientHello (server_name) or of a request. Cut after 255 bytes.
+    pub host: Option<Box<[u8]>>,
+    /// The operating system that the SYN matches.
+    pub client_system: Option<Arc<Label>>,
+    /// The operating system that the SYN+ACK matches.
+    pub server_system: Option<Arc<Label>>,
+    /// The software that the first request or the client's SSH algorithms match.
+    pub client_software: Option<Arc<str>>,
+    /// The software that the first response matches.
+    pub server_software: Option<Arc<Label>>,
+    /// The software that the first ClientHello matches.
+    pub tls_client: Option<ClientMatch>,
+    /// The TLS version that the server selected.
+    pub tls_version: Option<Version>,
+    /// JA4 of the first ClientHello.
+    pub ja4: Option<Ja4>,
+    /// HASSH of the SSH client.
+    pub hassh: Option<Hassh>,
+    /// HASSHServer of the SSH server.
+    pub hassh_server: Option<Hassh>,
+    /// The outcome of the last mismatch: imitation or proxy.
+    pub mismatch: Option<Outcome>,
+}
+
+/// The packets that one side sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Traffic {
+    /// Packets, retransmissions included.
+    pub packets: u64,
+    /// Payload bytes of TCP or UDP, retransmissions and bytes beyond the snap length included.
+    pub bytes: u64,
+}
+
+impl Connection {
+    /// The time from the first packet to the last one, in seconds; 0 if the capture's time stepped back.
+    #[expect(clippy::cast_precision_loss, reason = "nanoseconds are exact up to 104 days")]
+    pub fn duration(&self) -> f64 {
+        self.end.as_nanos().saturating_sub(self.start.as_nanos()) as f64 / 1e9
+    }
+
+    /// Packets and bytes of both sides, with the names of the fields of the JSON event.
+    pub(crate) fn traffic(&self) -> [(&'static str, u64); 4] {
+        let Self { client, server, .. } = self;
+        [
+            ("client_packets", client.packets),
+            ("server_packets", server.packets),
+            ("client_bytes", client.bytes),
+            ("server_bytes", server.bytes),
+        ]
+    }
+}
+
+/// A connection that has not ended yet.
+#[derive(Debug)]
+pub(crate) struct OpenConnection {
+    flow: FlowId,
+    /// Whether the protocols need further segments.
+    pub(crate) interest: Interest,
+    has_findings: bool,
+    connection: Connection,
+}
+
+impl OpenConnection {
+    /// Starts the summary of a flow with its first packet.
+    pub(crate) fn new(segment: &Segment<'_>, sender: Side) -> Self {
+        let connection = Connection {
+            start: segment.ts,
+            end: segment.ts,
+            client: Traffic::default(),
+            server: Traffic::default(),
+            host: None,
+            client_system: None,
+            server_system: None,
+            client_software: None,
+            server_software: None,
+            tls_client: None,
+            tls_version: None,
+            ja4: None,
+            hassh: None,
+            hassh_server: None,
+            mismatch: None,
+        };
+        Self {
+            flow: FlowId::from_segment(segment, sender),
+            interest: Interest::More,
+            has_findings: false,
+            connection,
+        }
+    }
+
+    /// Counts a packet.
+    pub(crate) fn on_segment(&mut self, segment: &Segment<'_>, sender: Side) {
+        let Connection { end, client, server, .. } = &mut self.connection;
+        *end = segment.ts;
+        let Traffic { packets, bytes } = sender.choose(client, server);
+        let payload = without_padding(segment).len() as u64;
+        *packets = packets.saturating_add(1);
+        *bytes = bytes.saturating_add(payload).saturating_add(segment.payload_missing.into());
+    }
+
+    /// Adds what an output of the protocols says about the connection.
+    pub(crate) fn on_output(&mut self, output: &FlowOutput) {
+        let Route::Report(finding) = output else { return };
+        self.has_findings = true;
+        let connection = &mut self.connection;
+        match finding {
+            Finding::Tcp(finding) => {
+                let system = match finding.signature.handshake {
+                    Handshake::Syn => &mut connection.client_system,
+                    Handshake::SynAck => &mut connection.server_system,
+                };
+                *system = finding.matched.as_ref().map(|found| Arc::clone(&found.label));
+            }
+            Finding::HttpRequest(finding) => {
+                connection.add_host(finding.request.host());
+                let by_settings = finding.software.as_ref().map(|found| found.software.to_string().into());
+                let name = label(&finding.verdict).map(|label| label.to_string().into()).or(by_settings);
+                connection.client_software = connection.client_software.take().or(name);
+            }
+            Finding::HttpResponse(finding) => {
+                let software = &mut connection.server_software;
+                *software = software.take().or_else(|| label(&finding.verdict).cloned());
+            }
+            Finding::TlsClient(finding) if connection.ja4.is_none() => connection.add_hello(finding),
+            Finding::TlsServer(server) => connection.tls_version = Some(server.hello.version()),
+            Finding::SshClient(finding) => {
+                connection.hassh = hassh(&finding.peer);
+                let name = finding.software().map(|found| found.software.to_string().into());
+                connection.client_software = connection.client_software.take().or(name);
+            }
+            Finding::SshServer(peer) => connection.hassh_server = hassh(peer),
+            Finding::Mismatch(Consistency { outcome, .. }) => connection.mismatch = Some(*outcome),
+            _ => {}
+        }
+    }
+
+    /// Heap memory, in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let host = self.connection.host.as_ref().map_or(0, |host| host.len());
+        size_of::<Self>().saturating_add(host)
+    }
+
+    /// Returns the event at the end of the flow, if anything was found.
+    pub(crate) fn into_event(self) -> Option<Event<FlowOutput>> {
+        let Self { flow, has_findings, connection, .. } = self;
+        let ts = connection.end;
+        let finding = Finding::Connection(Box::new(connection));
+        has_findings.then(|| Event::new(ts, flow, Side::Client, Route::Report(finding)))
+    }
+}
+
+impl Connection {
+    fn add_hello(&mut self, finding: &TlsClientFinding) {
+        let hello = &finding.client.hello;
+        self.ja4 = Some(hello.ja4());
+        self.tls_client = finding.software();
+        self.add_host(hello.server_name());
+    }
+
+    fn add_host(&mut self, host: Option<&[u8]>) {
+        if let (None, Some(host)) = (&self.host, host) {
+            self.host = Some(host.get(..MAX_HOST_BYTES).unwrap_or(host).into());
+        }
+    }
+}
+
+fn label(verdict: &HttpVerdict) -> Option<&Arc<Label>> {
+    verdict.matched.as_ref().map(|found| &found.label)
+}
+
+fn hassh(peer: &SshPeer) -> Option<Hassh> {
+    Some(peer.hassh_algorithms()?.hash())
+}

@@ -1,0 +1,128 @@
+//! Checks the summaries of connections against the other events of each capture.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use huginn_net::consistency::Outcome;
+use huginn_net::finding::Connection;
+use huginn_net::json::JsonEvent;
+use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers};
+
+use crate::captures;
+
+fn analyze(path: &str, connections: bool) -> Vec<Event> {
+    let mut analyzer = HuginnNet::builder_with(Observers::default().connections(connections)).build();
+    let mut events: Vec<Event> = Vec::new();
+    analyzer.analyze(CaptureReader::open(path).unwrap(), &mut events).unwrap();
+    events
+}
+
+/// The connections of a capture, by client.
+fn connections(name: &str) -> Vec<(SocketAddr, Connection)> {
+    let events = analyze(captures::path(name).to_str().unwrap(), true);
+    let connections = events.into_iter().filter_map(|event| match event.kind {
+        Finding::Connection(connection) => Some((event.flow.client, *connection)),
+        _ => None,
+    });
+    connections.collect()
+}
+
+#[test]
+fn other_events_stay_and_each_flow_has_a_connection() {
+    for path in captures::with_extension(&["pcap", "pcapng"]) {
+        let path = path.to_str().unwrap();
+        let expected = analyze(path, false);
+        let (rows, others): (Vec<_>, Vec<_>) =
+            analyze(path, true).into_iter().partition(|event| matches!(event.kind, Finding::Connection(_)));
+        assert!(others == expected, "{path}");
+        let mut flows: BTreeMap<_, usize> = BTreeMap::new();
+        // Updates of hosts are about addresses that several flows share.
+        let is_of_flow = |event: &&Event| {
+            !matches!(event.kind, Finding::Uptime(_) | Finding::HostChange(_) | Finding::IpSharing(_))
+        };
+        for event in others.iter().filter(is_of_flow) {
+            flows.insert((event.flow.client, event.flow.server), 0);
+        }
+        for event in &rows {
+            let flow = (event.flow.client, event.flow.server);
+            *flows.get_mut(&flow).unwrap_or_else(|| panic!("{path}: {flow:?} told nothing")) += 1;
+        }
+        assert!(flows.values().all(|rows| *rows > 0), "{path}: {flows:?}");
+    }
+}
+
+#[test]
+fn connection_joins_all_layers() {
+    let found = connections("tls-curl.pcap");
+    let (_, first) = &found[0];
+    // tshark -q -z conv,tcp: 4 packets of the client, 3 of the server.
+    assert_eq!((first.client.packets, first.client.bytes), (4, 517));
+    assert_eq!((first.server.packets, first.server.bytes), (3, 790));
+    assert_eq!(first.duration(), 0.001_906);
+    assert_eq!(first.host.as_deref(), Some(&b"www.example.test"[..]));
+    assert_eq!(first.client_system.as_ref().unwrap().name.as_ref(), "Linux");
+    assert_eq!(first.server_system.as_ref().unwrap().name.as_ref(), "Linux");
+    assert_eq!(first.tls_client.as_ref().unwrap().software.application.as_deref(), Some("libcurl"));
+    assert_eq!(first.ja4.unwrap().to_string(), "t13d3112h1_e8f1e7e78f70_b26ce05bbdd6");
+    assert_eq!(first.tls_version.unwrap().to_string(), "13");
+
+    let http = connections("http-imitation.pcap");
+    let (_, first) = http.iter().find(|(_, connection)| connection.host.is_some()).unwrap();
+    assert_eq!(first.host.as_deref(), Some(&b"www.example.test"[..]));
+    assert_eq!(first.client_software.as_deref(), Some("Python urllib"));
+    assert_eq!(first.server_software.as_ref().unwrap().name.as_ref(), "nginx");
+    assert_eq!(first.mismatch, Some(Outcome::Imitation));
+}
+
+#[test]
+fn reused_ports_are_another_connection() {
+    let path = captures::path("tls-curl.pcap");
+    let mut analyzer = HuginnNet::builder_with(Observers::default().connections(true)).build();
+    let mut events: Vec<Event> = Vec::new();
+    // Within the idle timeout of the flow table, and after it.
+    for shift in [0, 200, 1000] {
+        let mut reader = CaptureReader::open(&path).unwrap();
+        while let Some(mut frame) = reader.next_frame().unwrap() {
+            frame.ts = huginn_net::Timestamp::new(frame.ts.as_secs() + shift, frame.ts.subsec_nanos(), 9);
+            assert!(analyzer.push(&frame, &mut events).is_continue());
+        }
+    }
+    let count = |events: &[Event]| {
+        let rows = events.iter().filter(|event| matches!(event.kind, Finding::Connection(_)));
+        rows.map(|event| event.flow.client).fold(BTreeMap::<_, usize>::new(), |mut counts, client| {
+            *counts.entry(client).or_default() += 1;
+            counts
+        })
+    };
+    let before = count(&events);
+    assert!(!before.is_empty() && before.values().all(|rows| *rows == 2), "{before:?}");
+    analyzer.finish(&mut events);
+    let after = count(&events);
+    assert_eq!(after.len(), before.len());
+    assert!(after.values().all(|rows| *rows == 3), "{after:?}");
+}
+
+#[test]
+fn cancelled_analysis_reports_no_open_connection() {
+    for workers in [1, 3] {
+        let builder = HuginnNet::builder_with(Observers::default().connections(true));
+        let mut analyzer = builder.workers(std::num::NonZeroUsize::new(workers).unwrap()).build();
+        let token = analyzer.cancel_token();
+        let mut rows = 0;
+        let mut sink = |event: Event| {
+            token.cancel();
+            rows += usize::from(matches!(event.kind, Finding::Connection(_)));
+        };
+        let reader = CaptureReader::open(captures::path("tls-curl.pcap")).unwrap();
+        analyzer.analyze(reader, &mut sink).unwrap();
+        assert_eq!(rows, 0, "{workers} workers");
+    }
+}
+
+#[test]
+fn json_has_every_field() {
+    let events = analyze(captures::path("tls-curl.pcap").to_str().unwrap(), true);
+    let event = events.iter().find(|event| matches!(event.kind, Finding::Connection(_))).unwrap();
+    let text = JsonEvent { event, file: None }.to_string();
+    assert!(text.contains(r#""start":"2026-11-21T07:43:47.943789000Z","duration":0.001906,"client_packets":4,"server_packets":3,"client_bytes":517,"server_bytes":790,"host":"www.example.test","client_system":"Linux 4.20 or newer","server_system":"Linux 4.20 or newer","client_software":null,"server_software":null,"tls_client":"libcurl 7.88","tls_version":"13","ja4":"t13d3112h1_e8f1e7e78f70_b26ce05bbdd6","hassh":null,"hassh_server":null,"mismatch":null}"#), "{text}");
+}
