@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Db(DbCommand),
     /// Explain a fingerprint and name the software that sends it; with a second JA4, compare the two
     Explain(ExplainArguments),
+    /// Accept the command line of p0f 3.09b (docs/from-p0f.md)
+    P0f(P0fArguments),
     /// Write man pages, or completions for a shell
     #[command(subcommand)]
     Generate(GenerateCommand),
@@ -76,6 +78,78 @@ pub(crate) struct PcapArguments {
     /// A table, or one JSON object per host with --format json
     #[arg(long, help_heading = "Output")]
     pub(crate) summary: bool,
+}
+
+/// The command line of p0f 3.09b, and a filter expression behind the options.
+#[derive(Args, Debug)]
+pub(crate) struct P0fArguments {
+    /// Listen on this interface [default: the first one that is up]
+    #[arg(short = 'i', value_name = "IFACE")]
+    pub(crate) interface: Option<String>,
+
+    /// Read packets from this capture file
+    #[arg(short = 'r', value_name = "FILE")]
+    pub(crate) read: Option<PathBuf>,
+
+    /// Put the interface into promiscuous mode
+    #[arg(short = 'p')]
+    pub(crate) promiscuous: bool,
+
+    /// List the interfaces
+    #[arg(short = 'L')]
+    pub(crate) list: bool,
+
+    /// Signature database [default: the built-in one]
+    #[arg(short = 'f', value_name = "FILE")]
+    pub(crate) db: Option<PathBuf>,
+
+    /// Append log lines to this file; with -i, instead of blocks on standard output
+    #[arg(short = 'o', value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+
+    /// Answer API queries on this Unix socket
+    #[arg(short = 's', value_name = "PATH")]
+    pub(crate) api: Option<PathBuf>,
+
+    /// Switch to this user
+    #[arg(short = 'u', value_name = "USER")]
+    pub(crate) user: Option<String>,
+
+    /// Run in the background (needs -o or -s)
+    #[arg(short = 'd')]
+    pub(crate) daemon: bool,
+
+    /// Number of parallel API connections
+    #[arg(short = 'S', value_name = "N")]
+    pub(crate) api_limit: Option<u32>,
+
+    /// Idle timeouts of connections in seconds and of hosts in minutes; only with -r
+    #[arg(short = 't', value_name = "C,H", value_parser = parse_pair)]
+    pub(crate) timeouts: Option<P0fLimits>,
+
+    /// Maximum numbers of connections and of hosts; only with -r
+    #[arg(short = 'm', value_name = "C,H", value_parser = parse_pair)]
+    pub(crate) max: Option<P0fLimits>,
+
+    /// Analyse only packets that this expression selects (pcap-filter(7); needs a build with the feature libpcap)
+    #[arg(value_name = "FILTER")]
+    pub(crate) expression: Vec<String>,
+}
+
+/// Two limits: of connections and of hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct P0fLimits {
+    pub(crate) connections: usize,
+    pub(crate) hosts: usize,
+}
+
+/// Parses two positive numbers with a comma between them.
+fn parse_pair(text: &str) -> Result<P0fLimits, &'static str> {
+    let pair = text.split_once(',').and_then(|(one, other)| Some((one.parse().ok()?, other.parse().ok()?)));
+    match pair {
+        Some((connections, hosts)) if connections > 0 && hosts > 0 => Ok(P0fLimits { connections, hosts }),
+        _ => Err("expected two positive numbers such as 1000,10000"),
+    }
 }
 
 /// Selects the packets and the signature database.
@@ -326,12 +400,22 @@ pub(crate) enum ProtocolArgument {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Readable blocks of text
+    /// One readable line for each event, or with -v a block
     Human,
     /// JSON Lines, one event per line
     Json,
     /// Log lines of p0f 3.09b
     P0f,
+    /// Blocks of p0f 3.09b
+    #[value(skip)]
+    P0fBlocks,
+}
+
+impl Format {
+    /// Whether the format has only what p0f knows.
+    pub(crate) fn is_p0f(self) -> bool {
+        matches!(self, Self::P0f | Self::P0fBlocks)
+    }
 }
 
 #[derive(Debug, Subcommand)]

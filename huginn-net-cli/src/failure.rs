@@ -54,6 +54,9 @@ pub(crate) enum Failure {
     /// The p0f format has no lines for hosts.
     #[error("--summary does not support --format p0f: use --format human or json")]
     NoP0fSummary,
+    /// A command line that p0f refuses, too.
+    #[error("{0}")]
+    P0fUsage(&'static str),
     /// A second fingerprint that cannot be compared with the first.
     #[error("only two JA4 fingerprints can be compared")]
     OnlyJa4Compares,

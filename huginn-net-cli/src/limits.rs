@@ -191,3 +191,7 @@ pub(crate) const MAX_TOTALS_PAIRS: usize = 1 << 17;
 
 /// Number of names that the totals show of each kind.
 pub(crate) const SHOWN_TOTALS: usize = 8;
+
+/// Time that a program in the background has to report that it cannot start.
+#[cfg(unix)]
+pub(crate) const DAEMON_START_TIME: Duration = Duration::from_secs(1);

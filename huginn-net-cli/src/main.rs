@@ -7,6 +7,7 @@ mod commands;
 #[cfg(unix)]
 mod control;
 mod failure;
+mod hints;
 #[cfg(unix)]
 mod latency;
 mod limits;
@@ -26,7 +27,11 @@ use clap::Parser;
 use crate::args::{Arguments, Command};
 
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().command {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return usage(&error),
+    };
+    let outcome = match arguments.command {
         Command::Pcap(args) => commands::pcap::run(args),
         #[cfg(unix)]
         Command::Live(args) => commands::live::run(&args),
@@ -34,6 +39,7 @@ fn main() -> ExitCode {
         Command::Interfaces(args) => commands::interfaces::run(args),
         Command::Db(command) => commands::db::run(command),
         Command::Explain(command) => commands::explain::run(command),
+        Command::P0f(args) => commands::p0f::run(&args),
         Command::Generate(command) => commands::generate::run(command),
     };
     match outcome {
@@ -44,4 +50,14 @@ fn main() -> ExitCode {
             failure.status()
         }
     }
+}
+
+/// Prints a usage error, or the help that was asked for.
+fn usage(error: &clap::Error) -> ExitCode {
+    // The exit status tells, too.
+    let _ = error.print();
+    if let Some(hint) = hints::hint(error) {
+        failure::report(&hint);
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(failure::USAGE))
 }

@@ -21,7 +21,7 @@ pub(crate) fn builder(
 ) -> Result<Builder<Observers>, Failure> {
     let filter = args.port.iter().fold(Filter::new(), |filter, port| filter.port(*port));
     let filter = args.net.iter().fold(filter, |filter, net| filter.net(*net));
-    let p0f = format == Format::P0f;
+    let p0f = format.is_p0f();
     // p0f forgets a flow 30 s after its SYN, and reports a SYN repeated after that again.
     let syn_lifetime = if p0f { Duration::from_secs(30) } else { FlowLimits::default().syn_lifetime };
     let observers = Observers::new(database(args.db.as_deref())?)

@@ -21,6 +21,7 @@ pub(crate) mod interfaces;
 pub(crate) mod learn;
 #[cfg(unix)]
 pub(crate) mod live;
+pub(crate) mod p0f;
 pub(crate) mod pcap;
 
 /// The database of a file, or the built-in one.

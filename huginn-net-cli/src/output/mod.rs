@@ -161,7 +161,7 @@ impl EventWriter {
                     lines.out.write_all(&text)?;
                 }
             }
-            Format::P0f => {}
+            Format::P0f | Format::P0fBlocks => {}
         }
         Ok(())
     }
@@ -228,6 +228,11 @@ impl Renderer {
             Format::P0f => {
                 if let Some(line) = P0fLine::from_event(event) {
                     let _ = writeln!(text, "{line}");
+                }
+            }
+            Format::P0fBlocks => {
+                if let Some(line) = P0fLine::from_event(event) {
+                    let _ = write!(text, "{}", line.block());
                 }
             }
         }

@@ -21,6 +21,7 @@ mod lists;
 mod live;
 mod long_capture;
 mod output;
+mod p0f_command;
 mod program;
 mod ssh;
 mod summary;

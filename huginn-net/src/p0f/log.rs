@@ -49,10 +49,15 @@ impl<'a> P0fLine<'a> {
     }
 }
 
-impl fmt::Display for P0fLine<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { event, finding } = self;
-        let module = match finding {
+impl P0fLine<'_> {
+    /// The event as the block that p0f prints on standard output, with an empty line behind it.
+    pub fn block(&self) -> impl fmt::Display + '_ {
+        Block(self)
+    }
+
+    /// The kind of event.
+    fn module(&self) -> &'static str {
+        match self.finding {
             Logged::Tcp(finding) => match (finding.signature.handshake, finding.sendsyn) {
                 (Handshake::Syn, false) => "syn",
                 (Handshake::SynAck, false) => "syn+ack",
@@ -64,63 +69,91 @@ impl fmt::Display for P0fLine<'_> {
             Logged::HttpResponse(_) => "http response",
             Logged::Uptime(_) => "uptime",
             Logged::Change(module, _) => module,
-        };
+        }
+    }
+
+    /// Passes the fields of the module to `write`: name and value.
+    fn fields(&self, write: &mut WriteField<'_>) -> fmt::Result {
+        match self.finding {
+            Logged::Tcp(finding) => tcp_fields(finding, write),
+            Logged::HttpRequest(verdict) | Logged::HttpResponse(verdict) => http_fields(verdict, write),
+            Logged::Mtu(MtuFinding { mtu, link }) => {
+                write("link", &link.as_deref().unwrap_or(UNKNOWN))?;
+                write("raw_mtu", mtu)
+            }
+            Logged::Uptime(clock) => uptime_fields(clock, write),
+            Logged::Change(_, ChangeFinding { reasons, hits: [a, b, c, d] }) => {
+                write("reason", reasons)?;
+                write("raw_hits", &format_args!("{a},{b},{c},{d}"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for P0fLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { event, .. } = self;
         let subject = match event.subject {
             Side::Client => "cli",
             Side::Server => "srv",
         };
         let (time, client, server) =
             (Time(event.ts), Endpoint(event.flow.client), Endpoint(event.flow.server));
-        write!(f, "[{time}] mod={module}|cli={client}|srv={server}|subj={subject}|")?;
-        match finding {
-            Logged::Tcp(finding) => write_tcp(f, finding),
-            Logged::HttpRequest(verdict) | Logged::HttpResponse(verdict) => write_http(f, verdict),
-            Logged::Mtu(MtuFinding { mtu, link }) => {
-                write!(f, "link={}|raw_mtu={mtu}", link.as_deref().unwrap_or(UNKNOWN))
-            }
-            Logged::Uptime(clock) => write_uptime(f, clock),
-            Logged::Change(_, ChangeFinding { reasons, hits: [a, b, c, d] }) => {
-                write!(f, "reason={reasons}|raw_hits={a},{b},{c},{d}")
-            }
-        }
+        write!(f, "[{time}] mod={}|cli={client}|srv={server}|subj={subject}", self.module())?;
+        self.fields(&mut |name, value| write!(f, "|{name}={value}"))
+    }
+}
+
+/// An event as p0f prints it on standard output.
+struct Block<'a>(&'a P0fLine<'a>);
+
+impl fmt::Display for Block<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(line) = self;
+        let P0fLine { event, .. } = line;
+        let (client, server) = (Endpoint(event.flow.client), Endpoint(event.flow.server));
+        writeln!(f, ".-[ {client} -> {server} ({}) ]-\n|", line.module())?;
+        let subject = Endpoint(event.subject_addr());
+        writeln!(f, "| {:<8} = {subject}", event.subject.choose("client", "server"))?;
+        line.fields(&mut |name, value| writeln!(f, "| {name:<8} = {value}"))?;
+        f.write_str("|\n`----\n\n")
     }
 }
 
 /// The text that p0f prints for an unknown value.
 const UNKNOWN: &str = "???";
 
-fn write_tcp(f: &mut fmt::Formatter<'_>, finding: &TcpFinding) -> fmt::Result {
+/// Writes a field: name and value.
+type WriteField<'a> = dyn FnMut(&str, &dyn fmt::Display) -> fmt::Result + 'a;
+
+fn tcp_fields(finding: &TcpFinding, write: &mut WriteField<'_>) -> fmt::Result {
     let TcpFinding { signature, distance, params, .. } = finding;
     match finding.label() {
-        Some(label) if label.is_tool() || finding.sendsyn => write!(f, "app={}", label)?,
-        Some(label) => write!(f, "os={}", label)?,
-        None => write!(f, "os={UNKNOWN}")?,
+        Some(label) if label.is_tool() || finding.sendsyn => write("app", label)?,
+        Some(label) => write("os", label)?,
+        None => write("os", &UNKNOWN)?,
     }
-    write!(f, "|dist={distance}|params={params}|raw_sig={signature}")
+    write("dist", distance)?;
+    write("params", params)?;
+    write("raw_sig", signature)
 }
 
-fn write_http(f: &mut fmt::Formatter<'_>, verdict: &HttpVerdict) -> fmt::Result {
+fn http_fields(verdict: &HttpVerdict, write: &mut WriteField<'_>) -> fmt::Result {
     match verdict.label() {
-        Some(label) if label.is_tool() => write!(f, "app={label}")?,
-        Some(label) => write!(f, "os={label}")?,
-        None => write!(f, "app={UNKNOWN}")?,
+        Some(label) if label.is_tool() => write("app", label)?,
+        Some(label) => write("os", label)?,
+        None => write("app", &UNKNOWN)?,
     }
-    write!(
-        f,
-        "|lang={}|params={}|raw_sig={}",
-        verdict.signature.language(),
-        verdict.params,
-        verdict.raw_sig()
-    )
+    write("lang", &verdict.signature.language())?;
+    write("params", &verdict.params)?;
+    write("raw_sig", &verdict.raw_sig())
 }
 
-fn write_uptime(f: &mut fmt::Formatter<'_>, clock: &Clock) -> fmt::Result {
+fn uptime_fields(clock: &Clock, write: &mut WriteField<'_>) -> fmt::Result {
     let (days, hours, minutes) = clock.uptime();
-    let (modulo, frequency) = (clock.modulo_days(), clock.raw_frequency());
-    write!(
-        f,
-        "uptime={days} days {hours} hrs {minutes} min (modulo {modulo} days)|raw_freq={frequency:.2} Hz"
-    )
+    let modulo = clock.modulo_days();
+    write("uptime", &format_args!("{days} days {hours} hrs {minutes} min (modulo {modulo} days)"))?;
+    write("raw_freq", &format_args!("{:.2} Hz", clock.raw_frequency()))
 }
 
 /// `YYYY/MM/DD HH:MM:SS`.
