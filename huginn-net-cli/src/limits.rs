@@ -186,11 +186,20 @@ pub(crate) const MAX_SHOWN_EVIDENCE: usize = 5;
 /// Maximum length of a captured text in a line of the human format, in bytes.
 pub(crate) const MAX_LINE_TEXT: usize = 80;
 
-/// Maximum number of hosts that the totals count, and of pairs of a name and a host of each kind.
-pub(crate) const MAX_TOTALS_PAIRS: usize = 1 << 17;
+/// Maximum number of hosts in an overview, and of pairs of a value and a host of each kind.
+pub(crate) const MAX_OVERVIEW_PAIRS: usize = 1 << 17;
+
+/// Maximum number of different values of each kind in an overview.
+pub(crate) const MAX_OVERVIEW_VALUES: usize = 1 << 15;
+
+/// Maximum length of a value in an overview, in bytes; longer ones are cut.
+pub(crate) const MAX_OVERVIEW_TEXT: usize = 512;
 
 /// Number of names that the totals show of each kind.
 pub(crate) const SHOWN_TOTALS: usize = 8;
+
+/// Number of mismatches that the totals show.
+pub(crate) const SHOWN_MISMATCHES: usize = 8;
 
 /// Time that a program in the background has to report that it cannot start.
 #[cfg(unix)]

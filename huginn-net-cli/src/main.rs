@@ -12,6 +12,7 @@ mod hints;
 mod latency;
 mod limits;
 mod output;
+mod overview;
 #[cfg(target_os = "linux")]
 mod privileges;
 #[cfg(all(unix, not(target_os = "linux")))]

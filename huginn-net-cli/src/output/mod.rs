@@ -48,10 +48,10 @@ pub(crate) use self::progress::Progress;
 pub(crate) use self::queue::{OutputHandle, OutputQueue, Target};
 #[cfg(unix)]
 pub(crate) use self::rotation::{Rotation, parse_interval, parse_size};
-use self::totals::Totals;
 use crate::args::{ColorArgument, Format, OutputArguments};
 use crate::blind_spots::ExampleFiles;
 use crate::failure::Failure;
+use crate::overview::Overview;
 
 /// Writes events in the chosen format.
 pub(crate) struct EventWriter {
@@ -66,8 +66,8 @@ pub(crate) struct Renderer {
     lines: line::Lines,
     /// Whether the human format is blocks.
     blocks: bool,
-    /// Totals of the human format of capture files.
-    totals: Option<Mutex<Totals>>,
+    /// What the events of all files showed.
+    overview: Option<Mutex<Overview>>,
     file: Option<String>,
 }
 
@@ -99,8 +99,9 @@ impl EventWriter {
                 (Box::new(stdout.lock()), io::stdout().is_terminal(), colour)
             }
         };
-        let totals = (args.format == Format::Human && !args.quiet).then(Mutex::default);
-        let renderer = Renderer { totals, ..Renderer::new(args.format, args.verbose, colour) };
+        let overview =
+            (args.format == Format::Human && !args.quiet).then(|| Mutex::new(Overview::new(false)));
+        let renderer = Renderer { overview, ..Renderer::new(args.format, args.verbose, colour) };
         let lines = LineWriter {
             out: BufWriter::with_capacity(1 << 18, out),
             blocks: args.format == Format::Human && args.verbose,
@@ -172,13 +173,13 @@ impl EventWriter {
         analyzer: &HuginnNet,
         examples: &ExampleFiles,
     ) -> Result<(), Failure> {
-        let Self { renderer: Renderer { totals, .. }, lines } = self;
-        if let Some(totals) = totals {
+        let Self { renderer: Renderer { overview, .. }, lines } = self;
+        if let Some(overview) = overview {
             if lines.begun {
                 lines.out.write_all(b"\n")?;
             }
-            let totals = totals.get_mut().unwrap_or_else(PoisonError::into_inner);
-            totals.write(&mut lines.out, analyzer, examples)?;
+            let overview = overview.get_mut().unwrap_or_else(PoisonError::into_inner);
+            totals::write(&mut lines.out, overview, analyzer, examples)?;
         }
         Ok(())
     }
@@ -199,7 +200,7 @@ impl Renderer {
     /// Creates a renderer. `blocks`: whether the human format is blocks instead of lines.
     fn new(format: Format, blocks: bool, colour: bool) -> Self {
         let (human, lines) = (human::Human::new(colour), line::Lines::new(colour));
-        Self { format, human, lines, blocks, totals: None, file: None }
+        Self { format, human, lines, blocks, overview: None, file: None }
     }
 
     /// Appends an event as text that stands for itself, whatever is written before and after.
@@ -214,8 +215,8 @@ impl Renderer {
 
     /// Appends an event as text; nothing where the format has none for it.
     pub(crate) fn render(&self, event: &Event, text: &mut Vec<u8>) {
-        if let Some(totals) = &self.totals {
-            totals.lock().unwrap_or_else(PoisonError::into_inner).add(event);
+        if let Some(overview) = &self.overview {
+            overview.lock().unwrap_or_else(PoisonError::into_inner).add(event);
         }
         match self.format {
             // Writing to memory does not fail.

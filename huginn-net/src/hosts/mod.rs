@@ -4,6 +4,7 @@ mod change;
 mod clocks;
 mod conflict;
 mod evaluate;
+mod joined;
 mod profile;
 mod reasons;
 mod scores;
@@ -24,6 +25,7 @@ use huginn_net_core::{FlowId, IdleLimits, IdleMap, Route, SharedState, Side, Tim
 use huginn_net_db::Label;
 use huginn_net_tcp::{Clock, ClockReading};
 
+pub use self::joined::JoinedHosts;
 pub use self::profile::{
     Activity, Claim, Findings, HostProfile, Latest, LinkSeen, Mismatch, SoftwareSeen, SystemSeen,
     TlsClientSeen,
@@ -183,10 +185,14 @@ impl Hosts {
     /// The profiles of all hosts, sorted by address: IPv4 first, and hosts outside tunnels before equal addresses inside.
     /// Empty unless [`Observers::profiles`](crate::Observers::profiles) enables profiles.
     pub fn profiles(&self) -> impl Iterator<Item = &HostProfile> {
-        let hosts = self.map.iter().filter_map(|(id, host)| Some((id, host.profile.as_deref()?)));
-        let mut profiles: Vec<_> = hosts.collect();
-        profiles.sort_unstable_by_key(|(id, _)| **id);
+        let mut profiles: Vec<_> = self.profiles_by_id().collect();
+        profiles.sort_unstable_by_key(|(id, _)| *id);
         profiles.into_iter().map(|(_, profile)| profile)
+    }
+
+    /// The profiles of all hosts, in no particular order.
+    fn profiles_by_id(&self) -> impl Iterator<Item = (HostId, &HostProfile)> {
+        self.map.iter().filter_map(|(key, host)| Some((HostId(*key), host.profile.as_deref()?)))
     }
 
     /// The profile of the host with this address. A host outside tunnels takes precedence; otherwise the host in the

@@ -8,8 +8,8 @@ use crate::limits::MAX_TOP_VALUES;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopValues<T> {
     /// In order of insertion.
-    entries: Vec<Counted<T>>,
-    left_out: u32,
+    pub(super) entries: Vec<Counted<T>>,
+    pub(super) left_out: u32,
 }
 
 /// A value and its count.
@@ -62,17 +62,17 @@ impl<T> TopValues<T> {
             entry.count = entry.count.saturating_add(1);
             return;
         }
-        self.evict_rarest();
+        self.evict_to(MAX_TOP_VALUES.saturating_sub(1));
+        // Most lists of most hosts have one entry.
+        self.entries.reserve_exact(1);
         self.entries.push(Counted { value: make(), count: 1 });
     }
 
-    fn evict_rarest(&mut self) {
-        if self.entries.len() < MAX_TOP_VALUES {
-            // Most lists of most hosts have one entry.
-            return self.entries.reserve_exact(1);
-        }
-        let rarest = self.entries.iter().enumerate().min_by_key(|(_, entry)| entry.count);
-        if let Some(index) = rarest.map(|(index, _)| index) {
+    /// Evicts the rarest values until the list has at most this length; among equal counts, the oldest value.
+    pub(super) fn evict_to(&mut self, len: usize) {
+        while self.entries.len() > len {
+            let rarest = self.entries.iter().enumerate().min_by_key(|(_, entry)| entry.count);
+            let Some(index) = rarest.map(|(index, _)| index) else { return };
             let evicted = self.entries.remove(index);
             self.left_out = self.left_out.saturating_add(evicted.count);
         }

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use crate::captures;
-use huginn_net::hosts::{HostCounters, HostId, HostProfile, Reasons};
+use huginn_net::hosts::{HostCounters, HostId, HostLimits, HostProfile, JoinedHosts, Reasons};
 use huginn_net::json::JsonHost;
 use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers};
 
@@ -44,6 +44,55 @@ fn hosts_are_iterated_by_id() {
         let all: Vec<&HostProfile> = hosts.profiles().collect();
         assert!(!all.is_empty() && all.len() == ids.len());
         assert!(each.into_iter().map(std::ptr::from_ref).eq(all.into_iter().map(std::ptr::from_ref)));
+    }
+}
+
+/// Joins the hosts of captures, each analysed on its own.
+fn joined(names: &[&str], limits: &HostLimits) -> JoinedHosts {
+    let mut joined = JoinedHosts::new(limits);
+    for name in names {
+        let source = CaptureReader::open(captures::path(name)).unwrap();
+        let mut analyzer = HuginnNet::builder_with(Observers::default().profiles(true)).build();
+        analyzer.analyze(source, &mut |_: Event| ()).unwrap();
+        joined.add(analyzer.shared_state());
+    }
+    joined
+}
+
+#[test]
+fn hosts_of_one_capture_join_unchanged() {
+    for name in ["curl-nginx.pcap", "hosts-nat.pcap", "made-erspan.pcap"] {
+        let text = |host: &HostProfile| JsonHost { host, file: None }.to_string();
+        let alone = hosts(&captures::path(name), Observers::default().profiles(true), 1);
+        let joined = joined(&[name], &HostLimits::default());
+        assert!(!alone.is_empty());
+        assert!(joined.profiles().map(text).eq(alone.iter().map(text)), "{name}");
+    }
+}
+
+#[test]
+fn joined_hosts_have_counts_of_both_captures() {
+    let names = ["curl-nginx.pcap", "hosts-nat.pcap"];
+    let ip = |host: &&HostProfile| host.ip.to_string() == "192.0.2.1";
+    let joined = joined(&names, &HostLimits::default());
+    let both = joined.profiles().find(ip).unwrap();
+    let [one, other] = names.map(|name| host(name, "192.0.2.1"));
+    assert_eq!(both.as_client.handshakes, one.as_client.handshakes + other.as_client.handshakes);
+    assert_eq!(both.sharings.count, other.sharings.count);
+    assert_eq!(both.first_seen.as_nanos(), one.first_seen.as_nanos().min(other.first_seen.as_nanos()));
+    assert_eq!(both.last_seen.as_nanos(), one.last_seen.as_nanos().max(other.last_seen.as_nanos()));
+    let claims = |host: &HostProfile| host.user_agents.iter().map(|seen| seen.count).sum::<u32>();
+    assert_eq!(claims(both), claims(&one) + claims(&other));
+    assert!(both.user_agents.iter().any(|seen| &*seen.value.text == b"curl/7.88.1"));
+}
+
+#[test]
+fn joined_hosts_are_limited_in_number_and_bytes() {
+    let one = HostLimits { max_hosts: 1, ..HostLimits::default() };
+    let none = HostLimits { max_buffered_bytes: 0, ..HostLimits::default() };
+    for (limits, kept) in [(one, 1), (none, 0)] {
+        let joined = joined(&["curl-nginx.pcap", "curl-nginx.pcap"], &limits);
+        assert_eq!((joined.profiles().count(), joined.left_out()), (kept, 2 * (2 - kept as u64)));
     }
 }
 

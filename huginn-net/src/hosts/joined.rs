@@ -1,0 +1,138 @@
+//! Profiles of hosts over several captures.
+
+use std::collections::BTreeMap;
+
+use super::{Activity, Findings, HostId, HostLimits, HostProfile, Hosts, SystemSeen, TopValues};
+use crate::limits::MAX_TOP_VALUES;
+
+/// Profiles of the hosts of several captures, joined by address and tunnel.
+///
+/// The order of the captures does not matter for counts. Equal addresses are taken for one host: captures of different
+/// networks that use the same private addresses should not be joined.
+///
+/// ```
+/// use huginn_net::hosts::{HostLimits, JoinedHosts};
+///
+/// let joined = JoinedHosts::new(&HostLimits::default());
+/// assert_eq!(joined.profiles().count(), 0);
+/// ```
+#[derive(Debug)]
+pub struct JoinedHosts {
+    profiles: BTreeMap<HostId, HostProfile>,
+    limits: HostLimits,
+    heap_bytes: usize,
+    left_out: u64,
+}
+
+impl JoinedHosts {
+    /// Creates an empty set of hosts. The limits on hosts and on bytes apply to it; the idle timeout does not.
+    pub fn new(limits: &HostLimits) -> Self {
+        Self { profiles: BTreeMap::new(), limits: *limits, heap_bytes: 0, left_out: 0 }
+    }
+
+    /// Adds the profiles of a capture. At a limit, hosts that are not there yet are left out.
+    pub fn add(&mut self, hosts: &Hosts) {
+        for (id, profile) in hosts.profiles_by_id() {
+            let is_full = self.profiles.len() >= self.limits.max_hosts
+                || self.heap_bytes >= self.limits.max_buffered_bytes;
+            let (before, after) = match self.profiles.get_mut(&id) {
+                Some(joined) => {
+                    let before = joined.heap_bytes();
+                    joined.join(profile);
+                    (before, joined.heap_bytes())
+                }
+                None if is_full => {
+                    self.left_out = self.left_out.saturating_add(1);
+                    continue;
+                }
+                None => {
+                    let bytes = profile.heap_bytes();
+                    self.profiles.insert(id, profile.clone());
+                    (0, bytes)
+                }
+            };
+            self.heap_bytes = self.heap_bytes.saturating_add(after).saturating_sub(before);
+        }
+    }
+
+    /// The profiles, sorted as [`Hosts::profiles`].
+    pub fn profiles(&self) -> impl Iterator<Item = &HostProfile> {
+        self.profiles.values()
+    }
+
+    /// Number of profiles that were left out; a host counts once for each capture.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+}
+
+impl HostProfile {
+    /// Adds the counts and values of another profile of the same host.
+    fn join(&mut self, other: &Self) {
+        let is_later = other.last_seen.as_nanos() >= self.last_seen.as_nanos();
+        if is_later {
+            self.last_seen = other.last_seen;
+            self.latest = other.latest.clone();
+            self.uptime = other.uptime.or(self.uptime);
+        } else {
+            self.uptime = self.uptime.or(other.uptime);
+        }
+        if other.first_seen.as_nanos() < self.first_seen.as_nanos() {
+            self.first_seen = other.first_seen;
+        }
+        self.as_client.join(&other.as_client);
+        self.as_server.join(&other.as_server);
+        self.systems.join(&other.systems, SystemSeen::is_same);
+        self.distances.join(&other.distances, PartialEq::eq);
+        self.links.join(&other.links, PartialEq::eq);
+        self.browsers.join(&other.browsers, PartialEq::eq);
+        self.user_agents.join(&other.user_agents, PartialEq::eq);
+        self.servers.join(&other.servers, PartialEq::eq);
+        self.server_headers.join(&other.server_headers, PartialEq::eq);
+        self.tls_clients.join(&other.tls_clients, |one, other| one.ja4 == other.ja4);
+        self.languages.join(&other.languages, PartialEq::eq);
+        self.conflicts.join(&other.conflicts, PartialEq::eq);
+        self.changes.join(&other.changes);
+        self.sharings.join(&other.sharings);
+    }
+}
+
+impl Activity {
+    fn join(&mut self, other: &Self) {
+        self.handshakes = self.handshakes.saturating_add(other.handshakes);
+        self.heads = self.heads.saturating_add(other.heads);
+        self.forwarded = self.forwarded.saturating_add(other.forwarded);
+        self.hellos = self.hellos.saturating_add(other.hellos);
+    }
+}
+
+impl SystemSeen {
+    /// Whether both are the same match; the first signature without a match stands for all of them.
+    fn is_same(&self, other: &Self) -> bool {
+        (&self.label, self.fuzzy, self.handshake) == (&other.label, other.fuzzy, other.handshake)
+    }
+}
+
+impl Findings {
+    fn join(&mut self, other: &Self) {
+        self.count = self.count.saturating_add(other.count);
+        self.reasons = self.reasons.with(other.reasons);
+        if other.last.as_nanos() > self.last.as_nanos() {
+            self.last = other.last;
+        }
+    }
+}
+
+impl<T: Clone> TopValues<T> {
+    /// Adds the counts of another list, and keeps the most frequent values.
+    fn join(&mut self, other: &Self, is_same: impl Fn(&T, &T) -> bool) {
+        self.left_out = self.left_out.saturating_add(other.left_out);
+        for entry in &other.entries {
+            match self.entries.iter_mut().find(|own| is_same(&own.value, &entry.value)) {
+                Some(own) => own.count = own.count.saturating_add(entry.count),
+                None => self.entries.push(entry.clone()),
+            }
+        }
+        self.evict_to(MAX_TOP_VALUES);
+    }
+}
