@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use huginn_net::core::IpNet;
+use huginn_net::json::EVENT_NAMES;
 
 use crate::commands::explain::ExplainArguments;
 use crate::limits::MIN_PARALLEL_LEN;
@@ -64,9 +65,8 @@ pub(crate) enum GenerateCommand {
 
 #[derive(Args, Debug)]
 pub(crate) struct PcapArguments {
-    /// Capture files: pcap or pcapng, each also .gz or .zst; '-' reads standard input
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) input: InputArguments,
 
     #[command(flatten)]
     pub(crate) analysis: AnalysisArguments,
@@ -78,6 +78,31 @@ pub(crate) struct PcapArguments {
     /// A table, or one JSON object per host with --format json
     #[arg(long, help_heading = "Output")]
     pub(crate) summary: bool,
+
+    /// Join the hosts of all files in one summary: equal addresses are one host
+    #[arg(long, help_heading = "Output", requires = "summary")]
+    pub(crate) merge: bool,
+
+    /// Print the N fingerprints of each kind that most hosts sent, instead of events; --events selects kinds
+    #[arg(long, help_heading = "Output", value_name = "N", value_parser = parse_number)]
+    pub(crate) top: Option<usize>,
+
+    /// Print the N fingerprints of each kind that fewest hosts sent, instead of events; --events selects kinds
+    #[arg(long, help_heading = "Output", value_name = "N", value_parser = parse_number)]
+    pub(crate) rare: Option<usize>,
+}
+
+/// The capture files of a command.
+#[derive(Args, Debug)]
+pub(crate) struct InputArguments {
+    /// Capture files: pcap or pcapng, each also .gz or .zst; '-' reads standard input, '@LIST' the files that LIST names,
+    /// one on each line
+    #[arg(required_unless_present = "directories", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Read all captures in this directory and below it, sorted by name; other files are skipped. May be repeated
+    #[arg(short = 'R', long = "recursive", value_name = "DIR")]
+    pub(crate) directories: Vec<PathBuf>,
 }
 
 /// The command line of p0f 3.09b, and a filter expression behind the options.
@@ -152,6 +177,17 @@ fn parse_pair(text: &str) -> Result<P0fLimits, &'static str> {
     }
 }
 
+/// Parses a number of rows.
+fn parse_number(text: &str) -> Result<usize, &'static str> {
+    text.parse().ok().filter(|number| *number > 0).ok_or("expected a positive number")
+}
+
+/// Parses the name of an event.
+fn parse_event(text: &str) -> Result<&'static str, String> {
+    let known = EVENT_NAMES.into_iter().find(|name| *name == text);
+    known.ok_or_else(|| format!("expected one of {}", EVENT_NAMES.join(", ")))
+}
+
 /// Selects the packets and the signature database.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Analysis")]
@@ -213,6 +249,22 @@ pub(crate) struct OutputArguments {
     /// Write events to this file instead of standard output ('live' appends)
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+
+    /// Write only these events (docs/events.md)
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = parse_event)]
+    pub(crate) events: Vec<&'static str>,
+
+    /// Fields of the JSON of events that CSV and TSV write, such as ts,client.ip,sni,ja4
+    #[arg(long, value_name = "FIELD", value_delimiter = ',', required_if_eq_any = [("format", "csv"), ("format", "tsv")])]
+    pub(crate) fields: Vec<String>,
+
+    /// Print times of the human format in the local time zone instead of UTC
+    #[arg(long)]
+    pub(crate) local_time: bool,
+
+    /// Do not start $PAGER for the human format of 'pcap' on a terminal
+    #[arg(long)]
+    pub(crate) no_pager: bool,
 
     /// Use colours [auto: on a terminal, unless NO_COLOR is set]
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
@@ -404,6 +456,10 @@ pub(crate) enum Format {
     Human,
     /// JSON Lines, one event per line
     Json,
+    /// Comma-separated values: the fields of --fields, with a line of headings ('live' writes none)
+    Csv,
+    /// Tab-separated values: the fields of --fields, with a line of headings ('live' writes none)
+    Tsv,
     /// Log lines of p0f 3.09b
     P0f,
     /// Blocks of p0f 3.09b

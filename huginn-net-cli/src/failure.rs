@@ -16,6 +16,8 @@ use crate::limits::MAX_LIST_BYTES;
 pub(crate) const FAILED: u8 = 1;
 /// Exit status of wrong usage.
 pub(crate) const USAGE: u8 = 2;
+/// Exit status after SIGINT, as shells give it.
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Error that ends the program.
 #[derive(Debug, thiserror::Error)]
@@ -51,9 +53,12 @@ pub(crate) enum Failure {
         "this build has no libpcap, which filter expressions need: install libpcap-dev and build with `--features libpcap`, or use --port and --net"
     )]
     NoBpf,
-    /// The p0f format has no lines for hosts.
-    #[error("--summary does not support --format p0f: use --format human or json")]
-    NoP0fSummary,
+    /// Only two formats have hosts and fingerprints.
+    #[error("--summary, --top and --rare write --format human or json")]
+    NoSummaryFormat,
+    /// A directory or a pattern without a file.
+    #[error("{place}: no capture files")]
+    NoCaptures { place: String },
     /// A command line that p0f refuses, too.
     #[error("{0}")]
     P0fUsage(&'static str),
@@ -94,7 +99,6 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Output(#[from] crate::output::OutputError),
     /// A part of the program could not be started.
-    #[cfg(unix)]
     #[error("cannot start {doing}: {source}")]
     Start { doing: &'static str, source: io::Error },
     /// Output could not be written.
@@ -113,7 +117,8 @@ impl Failure {
             #[cfg(unix)]
             Self::Rights(error) if !error.is_usage() => FAILED,
             #[cfg(unix)]
-            Self::NoRights { .. } | Self::Control(_) | Self::Output(_) | Self::Start { .. } => FAILED,
+            Self::NoRights { .. } | Self::Control(_) | Self::Output(_) => FAILED,
+            Self::Start { .. } | Self::NoCaptures { .. } => FAILED,
             _ => USAGE,
         })
     }

@@ -8,8 +8,8 @@ use std::time::Duration;
 /// time that starting threads and sharing blocks costs.
 pub(crate) const MIN_PARALLEL_LEN: u64 = 4 << 20;
 
-/// Delay before the analysis of a file shows a progress bar: a bar that vanishes at once would only flicker.
-pub(crate) const PROGRESS_DELAY: Duration = Duration::from_millis(500);
+/// Delay before a progress bar is shown: a bar that vanishes at once would only flicker.
+pub(crate) const PROGRESS_DELAY: Duration = Duration::from_millis(100);
 
 /// Maximum number of rows in a table of `--summary`: memory holds the complete table for its layout.
 pub(crate) const MAX_SUMMARY_ROWS: usize = 2000;

@@ -3,17 +3,17 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use comfy_table::{ColumnConstraint, Table, presets};
 use huginn_net::Escaped;
 use huginn_net_live::{Interface, interfaces};
 use serde::Serialize;
 
 use crate::args::{InterfacesArguments, ListFormat};
 use crate::failure::Failure;
+use crate::output::table::{Layout, Table, stdout_width};
 
 const HEADINGS: [&str; 7] = ["name", "index", "state", "MAC", "addresses", "MTU", "description"];
-/// Index of the description column, which only libpcap fills.
-const DESCRIPTION: usize = 6;
+/// Only the description, which libpcap fills, is wrapped.
+const LAYOUT: Layout<'static> = Layout { whole: &[0, 1, 2, 3, 4, 5], numbers: &[1, 5] };
 
 pub(crate) fn run(args: InterfacesArguments) -> Result<ExitCode, Failure> {
     let interfaces = interfaces()?;
@@ -31,11 +31,10 @@ pub(crate) fn run(args: InterfacesArguments) -> Result<ExitCode, Failure> {
 }
 
 fn write_table(out: &mut impl Write, interfaces: &[Interface]) -> io::Result<()> {
-    let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_header(HEADINGS);
+    let mut table = Table::new(&HEADINGS);
     for interface in interfaces {
         let Row { name, index, state, mac, addresses, mtu, description, .. } = Row::from_interface(interface);
-        table.add_row([
+        table.add_row(vec![
             format!("{:#}", Escaped(name.as_bytes())),
             index.to_string(),
             state.to_owned(),
@@ -45,15 +44,7 @@ fn write_table(out: &mut impl Write, interfaces: &[Interface]) -> io::Result<()>
             description.unwrap_or_default().to_owned(),
         ]);
     }
-    if interfaces.iter().all(|interface| interface.description.is_none()) {
-        if let Some(column) = table.column_mut(DESCRIPTION) {
-            column.set_constraint(ColumnConstraint::Hidden);
-        }
-    }
-    for line in table.lines() {
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    Ok(())
+    table.write(out, LAYOUT, stdout_width())
 }
 
 /// Row of the list.

@@ -17,9 +17,8 @@ use std::time::Duration;
 
 use huginn_net::core::{FirstFrames, Overflow, TextSink};
 use huginn_net::hosts::HostLimits;
-use huginn_net::json::JsonEvent;
 use huginn_net::p0f::P0fAnswer;
-use huginn_net::{Event, HuginnNet, Timestamp};
+use huginn_net::{HuginnNet, Timestamp};
 use huginn_net_live::{Backend, LiveError, LiveOptions, LiveSource, LiveStats, Stopper};
 
 use self::event_counters::EventCounters;
@@ -29,7 +28,7 @@ use self::report::{Ticker, report_totals};
 use self::service_manager::ServiceManager;
 use self::status::LiveStatus;
 use self::watch::WatchedClients;
-use crate::args::{BackendArgument, Format, LiveArguments};
+use crate::args::{BackendArgument, LiveArguments};
 use crate::commands::analysis;
 use crate::control::{Readings, Sockets};
 use crate::failure::{FAILED, Failure};
@@ -93,8 +92,8 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
         messages.print(&format_args!("watching {}", args.interfaces.join(", ")));
     }
 
-    let interfaces = named_interfaces(args, &source.stats());
-    let renderer = Renderer::live(&args.output, matches!(files.target, Target::Stdout));
+    let to_stdout = matches!(files.target, Target::Stdout);
+    let renderer = Renderer::live(&args.output, to_stdout, named_interfaces(&source.stats()));
     let mut events = EventOutput {
         output: &output,
         latency: &latency,
@@ -110,10 +109,7 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
         |event, text| {
             event_counters.on_event(event);
             watched.on_event(event);
-            match interfaces.get(usize::from(event.ts.interface())) {
-                Some(name) => write_with_interface(event, name, text),
-                None => renderer.render_live(event, text),
-            }
+            renderer.render_live(event, text);
         },
         &mut events,
     );
@@ -143,16 +139,10 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
     Ok(if outcome.is_ok() && left == 0 { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
-/// Returns the interfaces that events name, by their index: none unless there are several, and only in JSON.
-fn named_interfaces(args: &LiveArguments, stats: &LiveStats) -> Vec<String> {
+/// Returns the interfaces that events name, by their index: none unless there are several.
+fn named_interfaces(stats: &LiveStats) -> Vec<String> {
     let names: Vec<String> = stats.interfaces().into_iter().map(|interface| interface.name).collect();
-    if args.output.format == Format::Json && names.len() > 1 { names } else { Vec::new() }
-}
-
-/// Appends an event as a line of JSON.
-fn write_with_interface(event: &Event, interface: &str, text: &mut Vec<u8>) {
-    JsonEvent { event, file: None }.write_with_interface(interface, text);
-    text.push(b'\n');
+    if names.len() > 1 { names } else { Vec::new() }
 }
 
 /// Prints the dropped privileges, warnings and the metrics address.

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use huginn_net::fingerprint_list::FingerprintList;
 use huginn_net::{ClientDatabase, Database};
 
-use crate::commands::pcap::name_of;
+use crate::commands::captures::name_of;
 use crate::failure::{self, Failure};
 use crate::limits::MAX_LIST_BYTES;
 
 mod analysis;
+pub(crate) mod captures;
 pub(crate) mod db;
 pub(crate) mod explain;
 pub(crate) mod generate;

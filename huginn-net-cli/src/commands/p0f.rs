@@ -14,7 +14,7 @@ use huginn_net::p0f::P0fLine;
 use huginn_net::{Event, HuginnNet};
 
 use crate::args::{Arguments, Command, Format, P0fArguments};
-use crate::commands::{analysis, pcap};
+use crate::commands::{analysis, captures};
 use crate::failure::{self, FAILED, Failure};
 
 pub(crate) fn run(args: &P0fArguments) -> Result<ExitCode, Failure> {
@@ -81,12 +81,12 @@ fn read(args: &P0fArguments, path: &Path) -> Result<ExitCode, Failure> {
         Some(path) => {
             let open = OpenOptions::new().append(true).create(true).open(path);
             Some(BufWriter::new(
-                open.map_err(|source| Failure::Create { path: pcap::name_of(path), source })?,
+                open.map_err(|source| Failure::Create { path: captures::name_of(path), source })?,
             ))
         }
         None => None,
     };
-    let reader = pcap::open(path)?;
+    let reader = captures::open(path)?;
     out.write_all(b"\n")?;
     let mut written = Ok(());
     let outcome = analyzer.analyze(reader, &mut |event: Event| {

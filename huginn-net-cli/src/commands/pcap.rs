@@ -1,17 +1,12 @@
 //! `huginn-net pcap`: capture files.
 
-use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use huginn_net::core::{Block, Fill, FirstFrames};
-use huginn_net::hosts::{HostCounters, HostLimits};
-use huginn_net::{
-    AnalysisError, Builder, CaptureError, CaptureReader, Counters, Escaped, Event, HuginnNet, NextFrame,
-    Source,
-};
+use huginn_net::hosts::{HostCounters, HostLimits, JoinedHosts};
+use huginn_net::{AnalysisError, Builder, Counters, Event, HuginnNet};
 
 use serde::Serialize;
 
@@ -19,53 +14,61 @@ use crate::analysis_counters::AnalysisCounters;
 use crate::args::{Format, PcapArguments};
 use crate::blind_spots::{ExampleFiles, LocatedSpot};
 use crate::commands::analysis;
-use crate::failure::{self, FAILED, Failure};
-use crate::output::{EventWriter, Progress};
+use crate::commands::captures::{Captures, name_of};
+use crate::failure::{self, FAILED, Failure, INTERRUPTED};
+use crate::output::{Content, EventWriter, Selection};
 
 pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
-    let summary = args.summary;
-    if summary && args.output.format == Format::P0f {
-        return Err(Failure::NoP0fSummary);
+    let content = match (args.top.or(args.rare), args.summary) {
+        (Some(_), _) => Content::Fingerprints,
+        (None, true) => Content::Summary,
+        (None, false) => Content::Events,
+    };
+    if content != Content::Events && !matches!(args.output.format, Format::Human | Format::Json) {
+        return Err(Failure::NoSummaryFormat);
     }
-    let mut analyzer = analyzer(&args)?;
-    refuse_own_input(&args)?;
-    let mut events = EventWriter::create(&args.output)?;
-    let mut left = args.analysis.count.unwrap_or(u64::MAX);
+    let mut captures = Captures::find(&args.input, args.analysis.count)?;
+    captures.refuse_as_output(args.output.output.as_deref())?;
+    let mut analyzer = analyzer(&args, captures.longest())?;
+    let mut events = EventWriter::create(&args.output, content)?;
+    captures.end_on_interrupt(events.has_pager())?;
+    let events_scroll = content == Content::Events && events.is_on_terminal();
+    if !args.output.quiet && !events.has_pager() && !events_scroll {
+        captures.show_progress();
+    }
+    let mut joined = args.merge.then(|| JoinedHosts::new(&HostLimits::default()));
     let mut damaged = false;
     let mut examples = ExampleFiles::default();
-    for path in &args.files {
-        if left == 0 {
-            break;
-        }
-        let name = (args.files.len() > 1).then(|| name_of(path));
-        events.name_file(name.clone());
+    while let Some(capture) = captures.open_next() {
         let before = analyzer.counters();
         analyzer.shared_state_mut().clear();
-        let reader = open(path);
-        let is_open = reader.is_ok();
-        let outcome = reader.map_err(AnalysisError::from).and_then(|reader| {
-            let progress =
-                Progress::from_reader(&reader, args.output.quiet || !summary && events.is_on_terminal());
-            // A pipe may deliver data slowly.
-            events.write_at_once(reader.input_len().is_none());
-            let mut source = FirstFrames::new(WithProgress { reader, progress, shown: 0 }, left);
-            let outcome = if summary {
-                analyzer.analyze(&mut source, &mut |_: Event| ())
-            } else {
-                let (renderer, lines) = events.parts();
-                analyzer.analyze_text(
-                    &mut source,
-                    |event, text| renderer.render(event, text),
-                    &mut |text: &[u8]| lines.write(text),
-                )
-            };
-            left = source.remaining();
-            outcome
-        });
-        examples.assign(&analyzer, name.as_deref(), before.frames);
+        let mut capture = match capture {
+            Ok(capture) => capture,
+            Err(error) => {
+                events.flush()?;
+                failure::report(&AnalysisError::from(error));
+                continue;
+            }
+        };
+        events.begin_file(capture.name.clone(), capture.index);
+        // A pipe may deliver data slowly.
+        events.write_at_once(capture.source.source().reader.input_len().is_none());
+        let (renderer, lines) = events.parts();
+        let outcome = if content == Content::Events {
+            analyzer.analyze_text(
+                &mut capture.source,
+                |event, text| renderer.render(event, text),
+                &mut |text: &[u8]| lines.write(text),
+            )
+        } else {
+            analyzer.analyze(&mut capture.source, &mut |event: Event| renderer.count(&event))
+        };
+        examples.assign(&analyzer, capture.name.as_deref(), before.frames);
         events.check()?;
-        if summary && is_open {
-            events.write_hosts(analyzer.shared_state())?;
+        match &mut joined {
+            Some(joined) => joined.add(analyzer.shared_state()),
+            None if args.summary => events.write_hosts(analyzer.shared_state().profiles(), false)?,
+            None => {}
         }
         if let Err(error) = outcome {
             events.flush()?;
@@ -73,44 +76,37 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
             damaged = true;
         }
         if args.output.verbose {
-            report_counts(path, &before, &analyzer.counters());
+            report_counts(capture.path, &before, &analyzer.counters());
         }
     }
-    if !summary {
-        events.write_totals(&analyzer, &examples)?;
+    damaged |= captures.finish(args.output.quiet);
+    if let Some(joined) = &joined {
+        events.write_hosts(joined.profiles(), true)?;
     }
+    for selection in [args.top.map(Selection::Top), args.rare.map(Selection::Rare)].into_iter().flatten() {
+        events.write_fingerprints(selection, &|index| captures.name(index))?;
+    }
+    events.write_totals(&analyzer, &examples)?;
     events.flush()?;
-    if summary && !args.output.quiet {
-        report_evicted_hosts(&analyzer.shared_state().counters());
+    for field in events.unknown_fields() {
+        failure::report(&format_args!("no event has the field '{field}'"));
+    }
+    if args.summary && !args.output.quiet {
+        let left_out = joined.as_ref().map_or(0, JoinedHosts::left_out);
+        report_evicted_hosts(&analyzer.shared_state().counters(), left_out);
     }
     if args.output.stats {
         write_counters(&analyzer, &examples)?;
     }
-    Ok(if damaged { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+    Ok(match (captures.is_interrupted(), damaged) {
+        (true, _) => ExitCode::from(INTERRUPTED),
+        (false, true) => ExitCode::from(FAILED),
+        (false, false) => ExitCode::SUCCESS,
+    })
 }
 
-/// Refuses an output file that is also an input: it would be truncated before it is read.
-fn refuse_own_input(args: &PcapArguments) -> Result<(), Failure> {
-    let Some(output) = args.output.output.as_deref().and_then(|path| path.canonicalize().ok()) else {
-        return Ok(());
-    };
-    match args
-        .files
-        .iter()
-        .find(|path| path.canonicalize().is_ok_and(|path| path == output && path.is_file()))
-    {
-        Some(path) => Err(Failure::OverInput { path: name_of(path) }),
-        None => Ok(()),
-    }
-}
-
-/// Formats a path with control characters escaped.
-pub(super) fn name_of(path: &Path) -> String {
-    format!("{:#}", Escaped(path.as_os_str().as_encoded_bytes()))
-}
-
-/// Builds the analyzer.
-fn analyzer(args: &PcapArguments) -> Result<HuginnNet, Failure> {
+/// Builds the analyzer. `longest`: length of the longest file in bytes, if known.
+fn analyzer(args: &PcapArguments, longest: Option<u64>) -> Result<HuginnNet, Failure> {
     let mut hosts = HostLimits::default();
     // p0f looks for idle hosts every 50 packets only, so that in small captures it forgets none.
     if args.output.format == Format::P0f {
@@ -120,64 +116,8 @@ fn analyzer(args: &PcapArguments) -> Result<HuginnNet, Failure> {
     if args.summary {
         hosts.idle_timeout = Duration::MAX;
     }
-    let builder = analysis::builder(
-        &args.analysis,
-        longest_file(&args.files),
-        args.output.format,
-        hosts,
-        args.summary,
-    )?;
+    let builder = analysis::builder(&args.analysis, longest, args.output.format, hosts, args.summary)?;
     analysis::filtered(builder, args.analysis.filter.as_deref()).map(Builder::build)
-}
-
-/// The length of the longest file in bytes; `None` if one is no regular file, and its length unknown.
-fn longest_file(files: &[PathBuf]) -> Option<u64> {
-    let len = |path: &PathBuf| fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|found| found.len());
-    files.iter().map(len).try_fold(0, |longest, len| Some(len?.max(longest)))
-}
-
-/// Opens a capture file, or standard input.
-pub(super) fn open(path: &Path) -> Result<CaptureReader, CaptureError> {
-    if path == Path::new("-") {
-        return CaptureReader::from_reader("standard input", io::stdin());
-    }
-    let capture = CaptureReader::open(path)?;
-    // A pipe may be written to for as long as anybody likes, and the thread would wait for it.
-    Ok(if capture.input_len().is_some() { capture.decompress_ahead() } else { capture })
-}
-
-/// A capture with a progress bar.
-struct WithProgress {
-    reader: CaptureReader,
-    progress: Progress,
-    /// Packets read when the bar was last updated.
-    shown: u64,
-}
-
-impl WithProgress {
-    #[inline]
-    fn show(&mut self) {
-        let packets = self.reader.packets();
-        if packets.saturating_sub(self.shown) >= Progress::STRIDE {
-            self.shown = packets;
-            self.progress.show(&self.reader);
-        }
-    }
-}
-
-impl Source for WithProgress {
-    type Error = CaptureError;
-
-    #[inline]
-    fn next_frame(&mut self) -> Result<NextFrame<'_>, CaptureError> {
-        self.show();
-        Source::next_frame(&mut self.reader)
-    }
-
-    fn fill(&mut self, block: &mut Block) -> Result<Fill, CaptureError> {
-        self.show();
-        self.reader.fill(block)
-    }
 }
 
 fn report_counts(path: &Path, before: &Counters, after: &Counters) {
@@ -186,9 +126,9 @@ fn report_counts(path: &Path, before: &Counters, after: &Counters) {
     failure::report(&format_args!("{}: {frames} packets, {events} events", name_of(path)));
 }
 
-/// Reports hosts that the summary omits.
-fn report_evicted_hosts(hosts: &HostCounters) {
-    let forgotten = hosts.evicted.saturating_add(hosts.evicted_for_memory);
+/// Reports hosts that the summary omits. `left_out`: hosts that were not joined.
+fn report_evicted_hosts(hosts: &HostCounters, left_out: u64) {
+    let forgotten = hosts.evicted.saturating_add(hosts.evicted_for_memory).saturating_add(left_out);
     if forgotten > 0 {
         failure::report(&format_args!(
             "the summary omits {forgotten} of {} hosts, the longest idle ones: the host limit was reached",

@@ -17,11 +17,14 @@ use huginn_net::tls::{TlsClient, TlsServer};
 use huginn_net::tls::{Transport, Version};
 use huginn_net::{Escaped, Event, Finding, Side};
 
+use super::zone::Zone;
+
 /// Width of the column of field names.
 const NAME_WIDTH: usize = 11;
 
 /// The styles of the blocks.
 pub(super) struct Human {
+    zone: Zone,
     heading: Style,
     name: Style,
     known: Style,
@@ -29,12 +32,13 @@ pub(super) struct Human {
 }
 
 impl Human {
-    pub(super) fn new(colour: bool) -> Self {
+    pub(super) fn new(colour: bool, zone: Zone) -> Self {
         if !colour {
             let plain = Style::new();
-            return Self { heading: plain, name: plain, known: plain, unknown: plain };
+            return Self { zone, heading: plain, name: plain, known: plain, unknown: plain };
         }
         Self {
+            zone,
             heading: AnsiColor::Cyan.on_default().effects(Effects::BOLD),
             name: Style::new().effects(Effects::DIMMED),
             known: AnsiColor::Green.on_default().effects(Effects::BOLD),
@@ -68,7 +72,11 @@ impl Human {
         };
         let Self { heading, .. } = self;
         let (client, server) = (event.flow.client, event.flow.server);
-        writeln!(out, "{heading}{title}{heading:#}  {client} {arrow} {server}  {}", event.ts)?;
+        writeln!(
+            out,
+            "{heading}{title}{heading:#}  {client} {arrow} {server}  {}",
+            self.zone.display(event.ts)
+        )?;
         if let Some(file) = file {
             self.field(out, "file", file)?;
         }

@@ -16,10 +16,13 @@ use huginn_net::tls::{TlsServer, Transport};
 use huginn_net::{Escaped, Event, Finding, Side};
 
 use super::human::{Joined, protocol};
+use super::zone::Zone;
 use crate::limits::MAX_LINE_TEXT;
 
 /// Width of the column of addresses: that of an IPv4 address and a port.
 const ADDRESS_WIDTH: usize = 21;
+/// Width of the column of interfaces.
+const INTERFACE_WIDTH: usize = 8;
 /// Width of the column of protocols.
 const PROTOCOL_WIDTH: usize = 8;
 /// Characters of the time: hours to microseconds.
@@ -27,6 +30,7 @@ const TIME_CHARACTERS: usize = 15;
 
 /// The styles of the lines.
 pub(super) struct Lines {
+    zone: Zone,
     time: Style,
     protocol: Style,
     known: Style,
@@ -35,12 +39,13 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn new(colour: bool) -> Self {
+    pub(super) fn new(colour: bool, zone: Zone) -> Self {
         let plain = Style::new();
         if !colour {
-            return Self { time: plain, protocol: plain, known: plain, unknown: plain, alarm: plain };
+            return Self { zone, time: plain, protocol: plain, known: plain, unknown: plain, alarm: plain };
         }
         Self {
+            zone,
             time: plain.effects(Effects::DIMMED),
             protocol: AnsiColor::Cyan.on_default(),
             known: AnsiColor::Green.on_default().effects(Effects::BOLD),
@@ -49,8 +54,14 @@ impl Lines {
         }
     }
 
-    /// Writes an event, except an MTU: the line of the handshake has it.
-    pub(super) fn write(&self, out: &mut impl Write, event: &Event) -> io::Result<()> {
+    /// Writes an event, except an MTU: the line of the handshake has it. `interface`: the name of the interface that
+    /// captured the packet, if there are several.
+    pub(super) fn write(
+        &self,
+        out: &mut impl Write,
+        event: &Event,
+        interface: Option<&str>,
+    ) -> io::Result<()> {
         let protocol = match &event.kind {
             Finding::Mtu(_) => return Ok(()),
             Finding::Tcp(finding) => match finding.signature.handshake {
@@ -74,7 +85,7 @@ impl Lines {
         let is_alarm =
             matches!(event.kind, Finding::Mismatch(_) | Finding::HostChange(_) | Finding::IpSharing(_));
         let style = if is_alarm { self.alarm } else { self.protocol };
-        let time = event.ts.text();
+        let time = self.zone.shift(event.ts).text();
         let time = time.as_ref().get(11..).unwrap_or_default();
         let time = time.split(|byte| *byte == b'Z').next().unwrap_or_default();
         let time = Escaped(time.get(..TIME_CHARACTERS).unwrap_or(time));
@@ -84,9 +95,14 @@ impl Lines {
         };
         let (client, server) = (event.flow.client, event.flow.server);
         let time_style = self.time;
+        write!(out, "{time_style}{time}{time_style:#}  ")?;
+        if let Some(interface) = interface {
+            let name = format!("{:#}", Escaped(interface.as_bytes()));
+            write!(out, "{name:INTERFACE_WIDTH$} ")?;
+        }
         write!(
             out,
-            "{time_style}{time}{time_style:#}  {client:ADDRESS_WIDTH$} {arrow} {server:ADDRESS_WIDTH$}  \
+            "{client:ADDRESS_WIDTH$} {arrow} {server:ADDRESS_WIDTH$}  \
              {style}{protocol:PROTOCOL_WIDTH$}{style:#}  "
         )?;
         match &event.kind {

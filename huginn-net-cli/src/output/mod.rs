@@ -6,10 +6,13 @@ mod append_file;
 mod counters;
 #[cfg(unix)]
 mod error;
+mod fields;
+mod fingerprints;
 mod human;
 mod line;
 #[cfg(unix)]
 mod messages;
+mod pager;
 #[cfg(unix)]
 mod paths;
 mod progress;
@@ -20,9 +23,11 @@ mod rotated_file;
 #[cfg(unix)]
 mod rotation;
 mod summary;
+pub(crate) mod table;
 mod totals;
 #[cfg(unix)]
 mod writer;
+pub(crate) mod zone;
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -30,8 +35,8 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use anstream::{AutoStream, ColorChoice};
-use huginn_net::hosts::Hosts;
-use huginn_net::json::{JsonEvent, JsonHost};
+use huginn_net::hosts::HostProfile;
+use huginn_net::json::{JsonEvent, JsonHost, event_name};
 use huginn_net::p0f::P0fLine;
 use huginn_net::{Event, HuginnNet};
 
@@ -39,8 +44,11 @@ use huginn_net::{Event, HuginnNet};
 pub(crate) use self::counters::OutputCounters;
 #[cfg(unix)]
 pub(crate) use self::error::{OutputError, PathName};
+use self::fields::Fields;
+pub(crate) use self::fingerprints::Selection;
 #[cfg(unix)]
 pub(crate) use self::messages::Messages;
+use self::pager::Pager;
 #[cfg(unix)]
 pub(crate) use self::paths::{check_directory_writable, parent_directory, resolved};
 pub(crate) use self::progress::Progress;
@@ -48,15 +56,19 @@ pub(crate) use self::progress::Progress;
 pub(crate) use self::queue::{OutputHandle, OutputQueue, Target};
 #[cfg(unix)]
 pub(crate) use self::rotation::{Rotation, parse_interval, parse_size};
+use self::zone::Zone;
 use crate::args::{ColorArgument, Format, OutputArguments};
 use crate::blind_spots::ExampleFiles;
 use crate::failure::Failure;
-use crate::overview::Overview;
+use crate::overview::{Overview, ValueKind};
 
 /// Writes events in the chosen format.
 pub(crate) struct EventWriter {
     renderer: Renderer,
     lines: LineWriter,
+    has_totals: bool,
+    /// Waited for after `lines` are written and closed.
+    pager: Option<Pager>,
 }
 
 /// Renders events as text.
@@ -68,6 +80,12 @@ pub(crate) struct Renderer {
     blocks: bool,
     /// What the events of all files showed.
     overview: Option<Mutex<Overview>>,
+    /// Names of the events that are written; all if empty.
+    kinds: Vec<&'static str>,
+    fields: Fields,
+    /// Names of the interfaces, by their index; empty unless events name theirs.
+    interfaces: Vec<String>,
+    zone: Zone,
     file: Option<String>,
 }
 
@@ -85,8 +103,20 @@ pub(crate) struct LineWriter {
     outcome: io::Result<()>,
 }
 
+/// What an [`EventWriter`] writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Events as they come, and totals at the end.
+    Events,
+    /// Hosts and totals at the end.
+    Summary,
+    /// Fingerprints, and hosts if asked for, and totals at the end.
+    Fingerprints,
+}
+
 impl EventWriter {
-    pub(crate) fn create(args: &OutputArguments) -> Result<Self, Failure> {
+    pub(crate) fn create(args: &OutputArguments, content: Content) -> Result<Self, Failure> {
+        let mut pager = None;
         let (out, on_terminal, colour): (Box<dyn Write>, bool, bool) = match &args.output {
             Some(path) => {
                 let create = |source| Failure::Create { path: path.display().to_string(), source };
@@ -94,24 +124,36 @@ impl EventWriter {
                 (Box::new(File::create(path).map_err(create)?), false, colour)
             }
             None => {
-                let stdout = io::stdout();
                 let colour = has_colour(args.color);
-                (Box::new(stdout.lock()), io::stdout().is_terminal(), colour)
+                let on_terminal = io::stdout().is_terminal();
+                let pages = on_terminal && args.format == Format::Human && !args.no_pager;
+                match pages.then(Pager::start).flatten() {
+                    Some((started, input)) => {
+                        pager = Some(started);
+                        (Box::new(input), on_terminal, colour)
+                    }
+                    None => (Box::new(io::stdout().lock()), on_terminal, colour),
+                }
             }
         };
-        let overview =
-            (args.format == Format::Human && !args.quiet).then(|| Mutex::new(Overview::new(false)));
-        let renderer = Renderer { overview, ..Renderer::new(args.format, args.verbose, colour) };
+        let has_totals = args.format == Format::Human && !args.quiet;
+        let has_fingerprints = content == Content::Fingerprints;
+        let overview = (has_totals || has_fingerprints).then(|| Mutex::new(Overview::new(has_fingerprints)));
+        let renderer = Renderer { overview, ..Renderer::new(args, colour) };
+        let mut out = BufWriter::with_capacity(1 << 18, out);
+        if content == Content::Events && matches!(args.format, Format::Csv | Format::Tsv) {
+            renderer.fields.write_headings(&mut out)?;
+        }
         let lines = LineWriter {
-            out: BufWriter::with_capacity(1 << 18, out),
+            out,
             blocks: args.format == Format::Human && args.verbose,
             heading: None,
             begun: false,
             on_terminal,
-            at_once: on_terminal,
+            at_once: on_terminal && pager.is_none(),
             outcome: Ok(()),
         };
-        Ok(Self { renderer, lines })
+        Ok(Self { renderer, lines, has_totals, pager })
     }
 
     /// Returns the renderer and the writer.
@@ -119,12 +161,20 @@ impl EventWriter {
         (&self.renderer, &mut self.lines)
     }
 
-    /// Sets the name of the file that the next events come from.
-    pub(crate) fn name_file(&mut self, file: Option<String>) {
+    /// Sets the file that the next events come from: its name, if events name their file, and its index.
+    pub(crate) fn begin_file(&mut self, name: Option<String>, index: usize) {
         let Renderer { format, blocks, .. } = self.renderer;
+        if let Some(overview) = &mut self.renderer.overview {
+            overview.get_mut().unwrap_or_else(PoisonError::into_inner).set_file(name.as_ref().map(|_| index));
+        }
         // Lines do not name their file.
-        self.lines.heading = file.clone().filter(|_| format == Format::Human && !blocks);
-        self.renderer.file = file;
+        self.lines.heading = name.clone().filter(|_| format == Format::Human && !blocks);
+        self.renderer.file = name;
+    }
+
+    /// Whether a pager shows the output.
+    pub(crate) fn has_pager(&self) -> bool {
+        self.pager.is_some()
     }
 
     /// Whether events scroll over the screen.
@@ -139,30 +189,55 @@ impl EventWriter {
 
     /// Whether events shall not wait for others before they are written out; on a terminal they never do.
     pub(crate) fn write_at_once(&mut self, at_once: bool) {
-        self.lines.at_once = at_once || self.lines.on_terminal;
+        self.lines.at_once = at_once || self.lines.on_terminal && self.pager.is_none();
     }
 
-    /// Writes the host summary of a file.
-    pub(crate) fn write_hosts(&mut self, hosts: &Hosts) -> Result<(), Failure> {
-        let Self { renderer: Renderer { format, file, .. }, lines } = self;
-        let file = file.as_deref();
+    /// Writes hosts: those of the file, or those of all files if `is_joined`.
+    pub(crate) fn write_hosts<'h>(
+        &mut self,
+        hosts: impl Iterator<Item = &'h HostProfile>,
+        is_joined: bool,
+    ) -> Result<(), Failure> {
+        let Self { renderer: Renderer { format, file, zone, .. }, lines, .. } = self;
+        let file = file.as_deref().filter(|_| !is_joined);
         match format {
             Format::Human => {
-                if std::mem::replace(&mut lines.begun, true) {
-                    lines.out.write_all(b"\n")?;
-                }
-                summary::write(&mut lines.out, hosts, file, lines.on_terminal)?;
+                lines.separate()?;
+                summary::write(&mut lines.out, hosts, file, table::width(lines.on_terminal), zone)?;
             }
             Format::Json => {
                 let mut text = Vec::new();
-                for host in hosts.profiles() {
+                for host in hosts {
                     text.clear();
                     JsonHost { host, file }.write_to(&mut text);
                     text.push(b'\n');
                     lines.out.write_all(&text)?;
                 }
             }
-            Format::P0f | Format::P0fBlocks => {}
+            Format::P0f | Format::P0fBlocks | Format::Csv | Format::Tsv => {}
+        }
+        Ok(())
+    }
+
+    /// Writes fingerprints of each kind. `file_name` names a file by its index.
+    pub(crate) fn write_fingerprints(
+        &mut self,
+        selection: Selection,
+        file_name: &dyn Fn(usize) -> Option<String>,
+    ) -> Result<(), Failure> {
+        let Self { renderer, lines, .. } = self;
+        let shown = &renderer.kinds;
+        let kinds: Vec<ValueKind> = ValueKind::fingerprints()
+            .filter(|kind| shown.is_empty() || shown.contains(&kind.event()))
+            .collect();
+        let Some(overview) = &mut renderer.overview else { return Ok(()) };
+        let overview = overview.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if renderer.format == Format::Human {
+            lines.separate()?;
+            let width = table::width(lines.on_terminal);
+            fingerprints::write(&mut lines.out, overview, selection, &kinds, width, &renderer.zone)?;
+        } else {
+            fingerprints::write_json(&mut lines.out, overview, selection, &kinds, file_name)?;
         }
         Ok(())
     }
@@ -173,15 +248,18 @@ impl EventWriter {
         analyzer: &HuginnNet,
         examples: &ExampleFiles,
     ) -> Result<(), Failure> {
-        let Self { renderer: Renderer { overview, .. }, lines } = self;
-        if let Some(overview) = overview {
-            if lines.begun {
-                lines.out.write_all(b"\n")?;
-            }
+        let Self { renderer: Renderer { overview, zone, .. }, lines, has_totals, .. } = self;
+        if let Some(overview) = overview.as_mut().filter(|_| *has_totals) {
+            lines.separate()?;
             let overview = overview.get_mut().unwrap_or_else(PoisonError::into_inner);
-            totals::write(&mut lines.out, overview, analyzer, examples)?;
+            totals::write(&mut lines.out, overview, analyzer, examples, zone)?;
         }
         Ok(())
+    }
+
+    /// The fields of `--fields` that no event had.
+    pub(crate) fn unknown_fields(&self) -> impl Iterator<Item = &str> {
+        self.renderer.fields.unknown()
     }
 
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
@@ -190,17 +268,35 @@ impl EventWriter {
 }
 
 impl Renderer {
-    /// Creates a renderer for live events.
+    /// Creates a renderer for live events. `interfaces`: the names of the interfaces, if there are several.
     #[cfg(unix)]
-    pub(crate) fn live(args: &OutputArguments, to_stdout: bool) -> Self {
+    pub(crate) fn live(args: &OutputArguments, to_stdout: bool, interfaces: Vec<String>) -> Self {
         let colour = if to_stdout { has_colour(args.color) } else { args.color == ColorArgument::Always };
-        Self::new(args.format, args.verbose, colour)
+        Self { interfaces, ..Self::new(args, colour) }
     }
 
-    /// Creates a renderer. `blocks`: whether the human format is blocks instead of lines.
-    fn new(format: Format, blocks: bool, colour: bool) -> Self {
-        let (human, lines) = (human::Human::new(colour), line::Lines::new(colour));
-        Self { format, human, lines, blocks, overview: None, file: None }
+    /// Creates a renderer without an overview.
+    fn new(args: &OutputArguments, colour: bool) -> Self {
+        let zone = Zone::new(args.local_time);
+        Self {
+            format: args.format,
+            human: human::Human::new(colour, zone.clone()),
+            lines: line::Lines::new(colour, zone.clone()),
+            blocks: args.verbose,
+            overview: None,
+            kinds: args.events.clone(),
+            fields: Fields::new(&args.fields, args.format == Format::Tsv),
+            interfaces: Vec::new(),
+            zone,
+            file: None,
+        }
+    }
+
+    /// Counts an event that is not written.
+    pub(crate) fn count(&self, event: &Event) {
+        if let Some(overview) = &self.overview {
+            overview.lock().unwrap_or_else(PoisonError::into_inner).add(event);
+        }
     }
 
     /// Appends an event as text that stands for itself, whatever is written before and after.
@@ -215,16 +311,22 @@ impl Renderer {
 
     /// Appends an event as text; nothing where the format has none for it.
     pub(crate) fn render(&self, event: &Event, text: &mut Vec<u8>) {
-        if let Some(overview) = &self.overview {
-            overview.lock().unwrap_or_else(PoisonError::into_inner).add(event);
+        self.count(event);
+        if !self.kinds.is_empty() && !self.kinds.contains(&event_name(&event.kind)) {
+            return;
         }
         match self.format {
             // Writing to memory does not fail.
             Format::Human if self.blocks => _ = self.human.write(text, event, self.file.as_deref()),
-            Format::Human => _ = self.lines.write(text, event),
+            Format::Human => _ = self.lines.write(text, event, self.interface(event)),
             Format::Json => {
-                JsonEvent { event, file: self.file.as_deref() }.write_to(text);
+                self.write_json(event, text);
                 text.push(b'\n');
+            }
+            Format::Csv | Format::Tsv => {
+                let mut json = Vec::new();
+                self.write_json(event, &mut json);
+                let _ = self.fields.write(&json, text);
             }
             Format::P0f => {
                 if let Some(line) = P0fLine::from_event(event) {
@@ -237,6 +339,19 @@ impl Renderer {
                 }
             }
         }
+    }
+
+    fn write_json(&self, event: &Event, text: &mut Vec<u8>) {
+        let json = JsonEvent { event, file: self.file.as_deref() };
+        match self.interface(event) {
+            Some(name) => json.write_with_interface(name, text),
+            None => json.write_to(text),
+        }
+    }
+
+    /// The name of the interface that captured the packet, if events name it.
+    fn interface(&self, event: &Event) -> Option<&str> {
+        self.interfaces.get(usize::from(event.ts.interface())).map(String::as_str)
     }
 }
 
@@ -259,6 +374,11 @@ impl LineWriter {
                 ControlFlow::Break(())
             }
         }
+    }
+
+    /// Writes an empty line, unless nothing was written before.
+    fn separate(&mut self) -> io::Result<()> {
+        if std::mem::replace(&mut self.begun, true) { self.out.write_all(b"\n") } else { Ok(()) }
     }
 
     fn try_write(&mut self, text: &[u8]) -> io::Result<()> {

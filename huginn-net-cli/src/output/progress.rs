@@ -1,42 +1,85 @@
-//! A progress bar for long files.
+//! A progress bar over all captures.
 
 use std::io::{self, IsTerminal};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use huginn_net::CaptureReader;
+use bytesize::ByteSize;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::limits::PROGRESS_DELAY;
 
-/// Progress of reading a file, on standard error.
+/// Progress of reading captures, on standard error.
 pub(crate) struct Progress {
-    started: Option<Instant>,
-    total: u64,
+    /// `None` if it is hidden.
     bar: Option<ProgressBar>,
+    started: Instant,
+    is_drawn: bool,
+    /// Bytes of the captures before the current one.
+    done: u64,
+    packets: u64,
+    /// Number of the current file, and of all files.
+    file: (usize, usize),
 }
 
 impl Progress {
     /// Packets between two updates, which read the clock.
-    pub(crate) const STRIDE: u64 = 1 << 14;
+    pub(crate) const STRIDE: u64 = 1 << 12;
 
-    /// Creates a bar for this file; hidden if asked, without a terminal, and if the length is unknown.
-    pub(crate) fn from_reader(reader: &CaptureReader, silent: bool) -> Self {
-        let total = reader.input_len().filter(|_| !silent && io::stderr().is_terminal());
-        Self { started: total.map(|_| Instant::now()), total: total.unwrap_or(0), bar: None }
+    /// A bar that is not shown.
+    pub(crate) fn hidden() -> Self {
+        Self { bar: None, started: Instant::now(), is_drawn: false, done: 0, packets: 0, file: (0, 0) }
     }
 
-    /// Updates the bar. Callers call it once per [`Self::STRIDE`] packets.
+    /// A bar over this number of bytes; hidden unless standard error is a terminal.
+    pub(crate) fn new(total: u64) -> Self {
+        let is_shown = io::stderr().is_terminal();
+        let bar = is_shown.then(|| ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden()));
+        let template = "{wide_bar} {percent}% {msg}";
+        let bar = bar.map(|bar| match ProgressStyle::with_template(template) {
+            Ok(style) => bar.with_style(style),
+            Err(_) => bar,
+        });
+        Self { bar, ..Self::hidden() }
+    }
+
+    /// Begins a file, counted from 0, of `files`.
+    pub(crate) fn begin(&mut self, index: usize, files: usize) {
+        self.file = (index.saturating_add(1), files);
+        self.show(0, 0);
+    }
+
+    /// Adds a file of this length to what was read.
+    pub(crate) fn skip(&mut self, len: u64) {
+        self.done = self.done.saturating_add(len);
+    }
+
+    /// Updates the bar: `consumed` bytes of the current file were read, and `packets` since the last call.
     #[cold]
-    pub(crate) fn show(&mut self, reader: &CaptureReader) {
-        let Some(started) = self.started else { return };
-        if started.elapsed() < PROGRESS_DELAY {
+    pub(crate) fn show(&mut self, consumed: u64, packets: u64) {
+        let Some(bar) = &self.bar else { return };
+        self.packets = self.packets.saturating_add(packets);
+        let elapsed = self.started.elapsed();
+        if elapsed < PROGRESS_DELAY {
             return;
         }
-        let total = self.total;
-        let bar = self.bar.get_or_insert_with(|| bar(total));
-        bar.set_position(reader.consumed());
-        bar.set_message(format!("{} packets", reader.packets()));
+        if !self.is_drawn {
+            self.is_drawn = true;
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        let read = self.done.saturating_add(consumed);
+        let (packets, rate) = (self.packets, per_second(read, elapsed));
+        bar.set_position(read);
+        bar.set_message(match self.file {
+            (file, files @ 2..) => format!("{packets} packets, {rate}/s, file {file} of {files}"),
+            _ => format!("{packets} packets, {rate}/s"),
+        });
     }
+}
+
+/// The mean rate in bytes.
+fn per_second(bytes: u64, time: Duration) -> ByteSize {
+    let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    ByteSize(bytes.saturating_mul(1000).checked_div(millis).unwrap_or(bytes))
 }
 
 impl Drop for Progress {
@@ -44,14 +87,5 @@ impl Drop for Progress {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
-    }
-}
-
-fn bar(total: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-    let template = "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {msg} {eta}";
-    match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
     }
 }

@@ -1,17 +1,15 @@
 //! Hosts as a table, with conflicts and reasons as sentences below it.
 
-use std::fmt::{self, Display};
 use std::io::{self, Write};
 
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
-use huginn_net::hosts::{Claim, HostProfile, Hosts, Reasons, SoftwareSeen, TopValues, Verdict};
+use huginn_net::hosts::{Claim, HostProfile, Reasons, SoftwareSeen, TopValues, Verdict};
 use huginn_net::tcp::Clock;
-use huginn_net::{Escaped, Label, Timestamp};
+use huginn_net::{Escaped, Label};
 
+use super::table::{Layout, Table};
+use super::zone::Zone;
 use crate::limits::MAX_SUMMARY_ROWS;
 
-/// Columns where the width of the terminal is not known.
-const WIDTH: u16 = 120;
 /// Number of values shown of each list.
 const SHOWN: usize = 2;
 /// Bytes of the flavor of software that are shown.
@@ -20,42 +18,31 @@ const SHOWN_FLAVOR: usize = 16;
 const SHOWN_TEXT: usize = 48;
 
 const HEADINGS: [&str; 9] =
-    ["address", "system", "software", "TLS client", "link", "hops", "uptime", "seen (UTC)", "remarks"];
-/// Index of the TLS client column.
-const TLS_CLIENT: usize = 3;
-/// Width of a JA4 and its padding, in terminal columns.
-const JA4_WIDTH: u16 = 38;
-/// Index of the hops column.
-const HOPS: usize = 5;
-/// Index of the time column.
-const SEEN: usize = 7;
-/// Width of a time and its padding, in terminal columns.
-const SEEN_WIDTH: u16 = 21;
+    ["address", "system", "software", "TLS client", "link", "hops", "uptime", "seen", "remarks"];
+/// The address, the link and the time are read as one word each; a fingerprint, too, where there is room.
+const NARROW: Layout<'static> = Layout { whole: &[0, 4, 7], numbers: &[5] };
+const WIDE: Layout<'static> = Layout { whole: &[0, 3, 4, 7], numbers: &[5] };
+/// Columns from which on there is room.
+const WIDE_COLUMNS: u16 = 120;
 
-/// Writes the hosts of a capture.
-pub(super) fn write(
+/// Writes hosts, with their file if there are several.
+pub(super) fn write<'a>(
     out: &mut impl Write,
-    hosts: &Hosts,
+    mut hosts: impl Iterator<Item = &'a HostProfile>,
     file: Option<&str>,
-    on_terminal: bool,
+    width: Option<u16>,
+    zone: &Zone,
 ) -> io::Result<()> {
     if let Some(file) = file {
         writeln!(out, "{file}")?;
     }
-    let width = width(on_terminal);
-    let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_header(HEADINGS);
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+    let seen = format!("seen ({})", zone.name());
+    let headings = HEADINGS.map(|heading| if heading == "seen" { &*seen } else { heading });
+    let mut table = Table::new(&headings);
     let mut sentences = Vec::new();
-    let mut is_used = [false; HEADINGS.len()];
-    let mut all = hosts.profiles();
-    for host in all.by_ref().take(MAX_SUMMARY_ROWS) {
+    for host in hosts.by_ref().take(MAX_SUMMARY_ROWS) {
         let verdict = host.verdict();
-        let row = row(host, &verdict);
-        for (is_used, cell) in is_used.iter_mut().zip(&row) {
-            *is_used |= !cell.is_empty();
-        }
-        table.add_row(row);
+        table.add_row(row(host, &verdict, zone));
         if !verdict.contradictions.is_empty() {
             sentences.push((address(host, " "), verdict));
         }
@@ -63,44 +50,22 @@ pub(super) fn write(
     if table.is_empty() {
         return writeln!(out, "No hosts found.");
     }
-    let has_hellos = is_used.get(TLS_CLIENT) == Some(&true);
-    for (place, is_used) in is_used.into_iter().enumerate() {
-        if let Some(column) = table.column_mut(place).filter(|_| !is_used) {
-            column.set_constraint(ColumnConstraint::Hidden);
-        }
-    }
-    if let Some(ja4) = table.column_mut(TLS_CLIENT).filter(|_| has_hellos && width >= WIDTH) {
-        ja4.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(JA4_WIDTH)));
-    }
-    // A time is never wrapped.
-    if let Some(seen) = table.column_mut(SEEN) {
-        seen.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(SEEN_WIDTH)));
-    }
-    if let Some(hops) = table.column_mut(HOPS) {
-        hops.set_cell_alignment(CellAlignment::Right);
-    }
-    for line in table.lines() {
-        writeln!(out, "{}", line.trim_end())?;
-    }
+    let layout = if width.is_some_and(|width| width < WIDE_COLUMNS) { NARROW } else { WIDE };
+    table.write(out, layout, width)?;
     for (address, verdict) in sentences {
         writeln!(out, "{address}")?;
         for contradiction in &verdict.contradictions {
             writeln!(out, "  {contradiction}")?;
         }
     }
-    match all.count() {
+    match hosts.count() {
         0 => Ok(()),
         more => writeln!(out, "and {more} more hosts; --format json has all"),
     }
 }
 
-fn width(on_terminal: bool) -> u16 {
-    let size = terminal_size::terminal_size().filter(|_| on_terminal);
-    size.map_or(WIDTH, |(terminal_size::Width(columns), _)| columns)
-}
-
-fn row(host: &HostProfile, verdict: &Verdict) -> [String; HEADINGS.len()] {
-    [
+fn row(host: &HostProfile, verdict: &Verdict, zone: &Zone) -> Vec<String> {
+    vec![
         address(host, "\n"),
         system(host, verdict),
         software(host),
@@ -108,7 +73,7 @@ fn row(host: &HostProfile, verdict: &Verdict) -> [String; HEADINGS.len()] {
         link(host),
         host.distances.most().map(ToString::to_string).unwrap_or_default(),
         host.uptime.map(uptime).unwrap_or_default(),
-        seen(host),
+        seen(host, zone),
         remarks(host, verdict),
     ]
 }
@@ -213,20 +178,10 @@ fn span(seconds: u64) -> String {
     }
 }
 
-fn seen(host: &HostProfile) -> String {
+fn seen(host: &HostProfile, zone: &Zone) -> String {
     let lasted = host.last_seen.as_secs().saturating_sub(host.first_seen.as_secs());
-    let begun = Minute(host.first_seen);
+    let begun = zone.seconds(host.first_seen);
     if lasted == 0 { begun.to_string() } else { format!("{begun}\nfor {}", span(lasted)) }
-}
-
-/// Formats a timestamp: `2026-11-21 07:43:47`.
-struct Minute(Timestamp);
-
-impl Display for Minute {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (year, month, day, hour, minute, second) = self.0.civil();
-        write!(f, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
-    }
 }
 
 fn words(reasons: Reasons) -> String {

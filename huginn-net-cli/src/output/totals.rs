@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use huginn_net::HuginnNet;
 
+use super::zone::Zone;
 use crate::blind_spots::ExampleFiles;
 use crate::limits::{SHOWN_MISMATCHES, SHOWN_TOTALS};
 use crate::overview::{Overview, ValueKind};
@@ -17,6 +18,7 @@ pub(super) fn write(
     overview: &Overview,
     analyzer: &HuginnNet,
     examples: &ExampleFiles,
+    zone: &Zone,
 ) -> io::Result<()> {
     let counters = analyzer.counters();
     let (hosts, is_cut) = overview.hosts();
@@ -35,6 +37,13 @@ pub(super) fn write(
         write!(out, "{separator}{count} {name}{plural}")?;
     }
     writeln!(out, "{}", if is_cut { " (not all hosts counted)" } else { "" })?;
+    if let Some((first, last)) = overview.span() {
+        write!(out, "{:TITLE_WIDTH$}{}", "time", zone.seconds(first))?;
+        if first.as_secs() != last.as_secs() {
+            write!(out, " to {}", zone.seconds(last))?;
+        }
+        writeln!(out, " {}", zone.name())?;
+    }
     for kind in [ValueKind::System, ValueKind::Software, ValueKind::TlsClient, ValueKind::SshClient] {
         write_names(out, overview, kind)?;
     }

@@ -24,7 +24,7 @@ pub(crate) struct Overview {
     /// Times of the earliest and of the latest event.
     span: Option<(Timestamp, Timestamp)>,
     /// Index of the capture file that the next events come from.
-    file: Option<u32>,
+    file: Option<usize>,
     /// Memory of the value that is counted.
     text: String,
 }
@@ -66,7 +66,7 @@ pub(crate) struct FirstSeen {
     pub(crate) client: SocketAddr,
     pub(crate) server: SocketAddr,
     /// Index of the capture file.
-    pub(crate) file: Option<u32>,
+    pub(crate) file: Option<usize>,
 }
 
 impl Overview {
@@ -84,7 +84,7 @@ impl Overview {
     }
 
     /// Sets the index of the capture file that the next events come from.
-    pub(crate) fn set_file(&mut self, file: Option<u32>) {
+    pub(crate) fn set_file(&mut self, file: Option<usize>) {
         self.file = file;
     }
 

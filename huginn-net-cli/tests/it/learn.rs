@@ -270,9 +270,10 @@ fn directories_are_read_recursively_and_bad_files_reported() {
     let output = learn(&[&missing, &folder.display().to_string(), "--db", &database]);
     assert_eq!(output.status.code(), Some(1));
     let messages: Vec<&str> = text(&output.stderr).lines().collect();
-    assert_eq!(messages.len(), 2, "{messages:?}");
+    assert_eq!(messages.len(), 3, "{messages:?}");
     assert!(messages[0].contains("missing.pcap"), "{messages:?}");
     assert!(messages[1].contains("b.cap"), "{messages:?}");
+    assert!(messages[2].contains("skipped 2 files"), "{messages:?}");
     let printed = text(&output.stdout);
     assert!(
         printed.contains("SSH banner: SSH-2.0-dropbear") && printed.contains("[http:response]"),

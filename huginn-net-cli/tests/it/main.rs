@@ -20,6 +20,7 @@ mod lists;
 #[cfg(target_os = "linux")]
 mod live;
 mod long_capture;
+mod many_captures;
 mod output;
 mod p0f_command;
 mod program;

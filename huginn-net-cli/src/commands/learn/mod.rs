@@ -3,7 +3,6 @@
 mod clues;
 mod groups;
 mod http_shape;
-mod input;
 mod learner;
 mod packet;
 mod report;
@@ -16,30 +15,33 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use huginn_net::hosts::HostLimits;
-use huginn_net::{Builder, CaptureError, Event, HuginnNet};
+use huginn_net::{Builder, CaptureError, Event, HuginnNet, NextFrame, Source};
 
 use self::groups::FrameIndex;
-use self::input::Inputs;
 use self::learner::Learner;
-use crate::args::{AnalysisArguments, Format, LearnArguments, Workers};
+use crate::args::{AnalysisArguments, Format, InputArguments, LearnArguments, Workers};
 use crate::commands::analysis;
-use crate::commands::pcap::{name_of, open};
+use crate::commands::captures::{Captures, OpenCapture, name_of};
 use crate::failure::{self, FAILED, Failure};
-use crate::output::Progress;
 
 pub(crate) fn run(args: LearnArguments) -> Result<ExitCode, Failure> {
     let mut analyzer = analyzer(&args)?;
-    let Inputs { files, mut failed } = Inputs::find(&args.files);
+    let (directories, named) = args.files.iter().cloned().partition(|path| path.is_dir());
+    let mut captures = Captures::find(&InputArguments { files: named, directories }, None)?;
+    let files = captures.paths();
     if let Some(folder) = &args.sample {
         check_sample_folder(folder, &files)?;
     }
     let mut learner = Learner::default();
-    for (index, path) in files.iter().enumerate() {
-        if let Err(error) = read(path, index, &mut analyzer, &mut learner) {
+    captures.show_progress();
+    let mut failed = false;
+    while let Some(capture) = captures.open_next() {
+        if let Err(error) = capture.and_then(|capture| read(capture, &mut analyzer, &mut learner)) {
             failure::report(&error);
             failed = true;
         }
     }
+    failed |= captures.finish(false);
     let mut groups = learner.into_groups();
     let sampled = args.sample.as_ref().map(|folder| sample::write_all(folder, &files, &mut groups));
     let mut out = io::BufWriter::new(io::stdout().lock());
@@ -72,26 +74,21 @@ fn analyzer(args: &LearnArguments) -> Result<HuginnNet, Failure> {
 
 /// Analyses one file. An error leaves the packets before it analysed.
 fn read(
-    path: &Path,
-    file: usize,
+    mut capture: OpenCapture<'_>,
     analyzer: &mut HuginnNet,
     learner: &mut Learner,
 ) -> Result<(), CaptureError> {
     analyzer.shared_state_mut().clear();
     learner.start_file();
-    let mut reader = open(path)?;
-    let mut progress = Progress::from_reader(&reader, false);
     let mut frame_index = 0_u64;
     let outcome = loop {
-        if frame_index.checked_rem(Progress::STRIDE) == Some(0) {
-            progress.show(&reader);
-        }
-        match reader.next_frame() {
-            Ok(Some(frame)) => {
-                let at = FrameIndex { file, frame: frame_index };
+        match capture.source.next_frame() {
+            Ok(NextFrame::Frame(frame)) => {
+                let at = FrameIndex { file: capture.index, frame: frame_index };
                 let _ = analyzer.push(&frame, &mut |event: Event| learner.learn(&event, at));
             }
-            Ok(None) => break Ok(()),
+            Ok(NextFrame::End) => break Ok(()),
+            Ok(_) => continue,
             Err(error) => break Err(error),
         }
         frame_index = frame_index.saturating_add(1);

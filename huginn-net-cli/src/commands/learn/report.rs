@@ -8,7 +8,7 @@ use huginn_net::db::{HttpPattern, TcpPattern};
 
 use super::clues::{Clue, Clues, TextId, Texts};
 use super::groups::{Entry, Group, Groups, Kind};
-use crate::commands::pcap::name_of;
+use crate::commands::captures::name_of;
 use crate::limits::SHOWN_TEXTS;
 
 /// Columns of a table of this kind, if the built-in database has none.

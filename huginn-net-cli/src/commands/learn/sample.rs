@@ -10,7 +10,7 @@ use huginn_net::{Side, Timestamp};
 
 use super::groups::{FlowEnds, Groups};
 use super::packet::{self, BuiltFrame};
-use crate::commands::pcap::{name_of, open};
+use crate::commands::captures::{name_of, open};
 use crate::failure::Failure;
 use crate::limits::{MAX_SAMPLE_BYTES, MAX_SAMPLE_PACKETS, MAX_SAMPLES_PER_FLOW};
 

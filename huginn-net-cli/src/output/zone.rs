@@ -1,0 +1,105 @@
+//! Time zone of the human format.
+
+use std::fmt::{self, Display};
+
+use huginn_net::Timestamp;
+use jiff::tz::TimeZone;
+
+/// Time zone of printed times: UTC, or that of the system.
+#[derive(Clone, Debug)]
+pub(crate) struct Zone(Option<TimeZone>);
+
+impl Zone {
+    /// The zone of the system (`TZ` or `/etc/localtime`) if `local`, otherwise UTC.
+    pub(crate) fn new(local: bool) -> Self {
+        Self(local.then(TimeZone::system))
+    }
+
+    /// Shifts a time by the offset that the zone had then, so that its [civil](Timestamp::civil) date and time are local.
+    pub(crate) fn shift(&self, ts: Timestamp) -> Timestamp {
+        self.shift_with_offset(ts).0
+    }
+
+    /// As [`Self::shift`], with the offset in seconds.
+    fn shift_with_offset(&self, ts: Timestamp) -> (Timestamp, i32) {
+        let seconds = i64::try_from(ts.as_secs()).ok();
+        let instant = seconds.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+        let Some((zone, instant)) = self.0.as_ref().zip(instant) else { return (ts, 0) };
+        let offset = zone.to_offset(instant).seconds();
+        let seconds = ts.as_secs().saturating_add_signed(i64::from(offset));
+        (Timestamp::new(seconds, ts.subsec_nanos(), ts.digits()), offset)
+    }
+
+    /// Formats a time as RFC 3339.
+    pub(crate) fn display(&self, ts: Timestamp) -> impl Display {
+        let (shifted, offset) = self.shift_with_offset(ts);
+        Shown { shifted, offset }
+    }
+
+    /// Formats date and time of day to the second: `2026-11-21 07:43:47`.
+    pub(crate) fn seconds(&self, ts: Timestamp) -> impl Display {
+        Seconds(self.shift(ts))
+    }
+
+    /// The name for headings: `UTC` or `local`.
+    pub(crate) fn name(&self) -> &'static str {
+        if self.0.is_some() { "local" } else { "UTC" }
+    }
+}
+
+/// A date and a time of day.
+struct Seconds(Timestamp);
+
+impl Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (year, month, day, hour, minute, second) = self.0.civil();
+        write!(f, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
+    }
+}
+
+/// A time in a zone.
+struct Shown {
+    shifted: Timestamp,
+    /// In seconds.
+    offset: i32,
+}
+
+impl Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.shifted.to_string();
+        match (self.offset, text.strip_suffix('Z')) {
+            (0, _) | (_, None) => f.write_str(&text),
+            (offset, Some(text)) => {
+                let sign = if offset < 0 { '-' } else { '+' };
+                let minutes = offset.unsigned_abs() / 60;
+                write!(f, "{text}{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_shifted_by_offset_of_their_date() {
+        let zone = Zone(Some(TimeZone::get("Europe/Berlin").unwrap()));
+        for (seconds, text) in [
+            (1_600_000_000, "2020-09-13T14:26:40.123456+02:00"),
+            (1_610_000_000, "2021-01-07T07:13:20.123456+01:00"),
+        ] {
+            let ts = Timestamp::new(seconds, 123_456_000, 6);
+            assert_eq!(zone.display(ts).to_string(), text);
+        }
+        let newfoundland = Zone(Some(TimeZone::get("America/St_Johns").unwrap()));
+        let text = newfoundland.display(Timestamp::new(1_610_000_000, 0, 0)).to_string();
+        assert_eq!(text, "2021-01-07T02:43:20-03:30");
+    }
+
+    #[test]
+    fn utc_is_unchanged() {
+        let ts = Timestamp::new(1_600_000_000, 5, 9);
+        assert_eq!(Zone::new(false).display(ts).to_string(), ts.to_string());
+    }
+}
