@@ -29,6 +29,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Analyse capture files
     Pcap(PcapArguments),
+    /// Write one HTML page about capture files
+    Report(ReportArguments),
     /// Analyse live traffic until SIGINT or SIGTERM
     #[cfg(unix)]
     Live(Box<LiveArguments>),
@@ -90,6 +92,36 @@ pub(crate) struct PcapArguments {
     /// Print the N fingerprints of each kind that fewest hosts sent, instead of events; --events selects kinds
     #[arg(long, help_heading = "Output", value_name = "N", value_parser = parse_number)]
     pub(crate) rare: Option<usize>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReportArguments {
+    #[command(flatten)]
+    pub(crate) input: InputArguments,
+
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArguments,
+
+    /// Write the page to this file
+    #[arg(short, long, help_heading = "Output", value_name = "FILE")]
+    pub(crate) output: PathBuf,
+
+    /// Title of the page
+    #[arg(
+        long,
+        help_heading = "Output",
+        value_name = "TEXT",
+        default_value = "Hosts and clients in captures"
+    )]
+    pub(crate) title: String,
+
+    /// Print times in the local time zone instead of UTC
+    #[arg(long, help_heading = "Output")]
+    pub(crate) local_time: bool,
+
+    /// Print only errors and warnings: no progress bar
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
 }
 
 /// The capture files of a command.

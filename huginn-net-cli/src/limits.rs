@@ -201,6 +201,19 @@ pub(crate) const SHOWN_TOTALS: usize = 8;
 /// Number of mismatches that the totals show.
 pub(crate) const SHOWN_MISMATCHES: usize = 8;
 
+/// Maximum number of intervals in a timeline.
+pub(crate) const MAX_TIMELINE_INTERVALS: u64 = 120;
+
+/// Maximum length of the hosts of a report as JSON, in bytes. A page of 2 MB loads at once, and the rest of it has less
+/// than 500 kB.
+pub(crate) const MAX_REPORT_HOST_BYTES: usize = 1_400_000;
+
+/// Maximum number of rows of a table in a report, other than that of hosts.
+pub(crate) const MAX_REPORT_ROWS: usize = 100;
+
+/// Number of bars in a chart of a report.
+pub(crate) const MAX_REPORT_BARS: usize = 12;
+
 /// Time that a program in the background has to report that it cannot start.
 #[cfg(unix)]
 pub(crate) const DAEMON_START_TIME: Duration = Duration::from_secs(1);

@@ -18,6 +18,7 @@ mod privileges;
 #[cfg(all(unix, not(target_os = "linux")))]
 #[path = "privileges/unsupported.rs"]
 mod privileges;
+mod report;
 #[cfg(unix)]
 mod signals;
 
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     };
     let outcome = match arguments.command {
         Command::Pcap(args) => commands::pcap::run(args),
+        Command::Report(args) => commands::report::run(&args),
         #[cfg(unix)]
         Command::Live(args) => commands::live::run(&args),
         #[cfg(unix)]

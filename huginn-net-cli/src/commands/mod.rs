@@ -24,6 +24,7 @@ pub(crate) mod learn;
 pub(crate) mod live;
 pub(crate) mod p0f;
 pub(crate) mod pcap;
+pub(crate) mod report;
 
 /// The database of a file, or the built-in one.
 fn database(path: Option<&Path>) -> Result<Arc<Database>, Failure> {

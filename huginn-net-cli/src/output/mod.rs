@@ -56,6 +56,7 @@ pub(crate) use self::progress::Progress;
 pub(crate) use self::queue::{OutputHandle, OutputQueue, Target};
 #[cfg(unix)]
 pub(crate) use self::rotation::{Rotation, parse_interval, parse_size};
+pub(crate) use self::summary::HostRow;
 use self::zone::Zone;
 use crate::args::{ColorArgument, Format, OutputArguments};
 use crate::blind_spots::ExampleFiles;

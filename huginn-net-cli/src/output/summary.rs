@@ -42,10 +42,12 @@ pub(super) fn write<'a>(
     let mut sentences = Vec::new();
     for host in hosts.by_ref().take(MAX_SUMMARY_ROWS) {
         let verdict = host.verdict();
-        table.add_row(row(host, &verdict, zone));
+        let mut row = HostRow::new(host, &verdict, zone);
         if !verdict.contradictions.is_empty() {
+            row.add_remark("contradiction: see below");
             sentences.push((address(host, " "), verdict));
         }
+        table.add_row(row.into_cells());
     }
     if table.is_empty() {
         return writeln!(out, "No hosts found.");
@@ -64,18 +66,46 @@ pub(super) fn write<'a>(
     }
 }
 
-fn row(host: &HostProfile, verdict: &Verdict, zone: &Zone) -> Vec<String> {
-    vec![
-        address(host, "\n"),
-        system(host, verdict),
-        software(host),
-        tls_clients(host),
-        link(host),
-        host.distances.most().map(ToString::to_string).unwrap_or_default(),
-        host.uptime.map(uptime).unwrap_or_default(),
-        seen(host, zone),
-        remarks(host, verdict),
-    ]
+/// What the columns say of a host. Several values are lines.
+#[derive(Debug)]
+pub(crate) struct HostRow {
+    pub(crate) address: String,
+    pub(crate) system: String,
+    pub(crate) software: String,
+    pub(crate) tls_clients: String,
+    pub(crate) link: String,
+    pub(crate) hops: String,
+    pub(crate) uptime: String,
+    pub(crate) seen: String,
+    pub(crate) remarks: String,
+}
+
+impl HostRow {
+    pub(crate) fn new(host: &HostProfile, verdict: &Verdict, zone: &Zone) -> Self {
+        Self {
+            address: address(host, "\n"),
+            system: system(host, verdict),
+            software: software(host),
+            tls_clients: tls_clients(host),
+            link: link(host),
+            hops: host.distances.most().map(ToString::to_string).unwrap_or_default(),
+            uptime: host.uptime.map(uptime).unwrap_or_default(),
+            seen: seen(host, zone),
+            remarks: remarks(host),
+        }
+    }
+
+    fn add_remark(&mut self, remark: &str) {
+        if !self.remarks.is_empty() {
+            self.remarks.push('\n');
+        }
+        self.remarks.push_str(remark);
+    }
+
+    fn into_cells(self) -> Vec<String> {
+        let Self { address, system, software, tls_clients, link, hops, uptime, seen, remarks } = self;
+        vec![address, system, software, tls_clients, link, hops, uptime, seen, remarks]
+    }
 }
 
 fn address(host: &HostProfile, separator: &str) -> String {
@@ -188,7 +218,7 @@ fn words(reasons: Reasons) -> String {
     reasons.words().collect::<Vec<_>>().join(", ")
 }
 
-fn remarks(host: &HostProfile, verdict: &Verdict) -> String {
+fn remarks(host: &HostProfile) -> String {
     let mut remarks = Vec::new();
     if host.sharings.count > 0 {
         remarks.push(format!("shared: {}", words(host.sharings.reasons)));
@@ -206,9 +236,6 @@ fn remarks(host: &HostProfile, verdict: &Verdict) -> String {
     let forwarded = host.as_client.forwarded.saturating_add(host.as_server.forwarded);
     if forwarded > 0 {
         remarks.push(format!("forwarded heads: {forwarded}"));
-    }
-    if !verdict.contradictions.is_empty() {
-        remarks.push("contradiction: see below".to_owned());
     }
     remarks.join("\n")
 }

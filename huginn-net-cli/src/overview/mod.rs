@@ -1,6 +1,7 @@
 //! What events showed: names and fingerprints of each kind, with the hosts that sent them.
 
 mod kind;
+pub(crate) mod timeline;
 
 use std::collections::hash_map::Entry;
 use std::fmt::{Display, Write as _};

@@ -24,6 +24,7 @@ mod many_captures;
 mod output;
 mod p0f_command;
 mod program;
+mod report;
 mod ssh;
 mod summary;
 mod tls_output;

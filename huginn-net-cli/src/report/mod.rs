@@ -1,0 +1,9 @@
+//! A report as one HTML page that loads nothing.
+
+mod charts;
+mod hosts;
+mod page;
+mod security;
+
+pub(crate) use self::hosts::HostList;
+pub(crate) use self::page::{Report, write};

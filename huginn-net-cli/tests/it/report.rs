@@ -1,0 +1,181 @@
+//! `huginn-net report`: one page that loads nothing, whatever the captures contain.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde::Deserialize;
+
+use crate::captures;
+
+fn run(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_huginn-net")).arg("report").args(args).output().unwrap()
+}
+
+fn place(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report");
+    fs::create_dir_all(&folder).unwrap();
+    folder.join(name)
+}
+
+/// The page about these captures.
+fn page(name: &str, captures: &[&str]) -> String {
+    let path = place(name);
+    let output = run(&[&["-o", path.to_str().unwrap()], captures].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stdout.is_empty() && output.stderr.is_empty());
+    fs::read_to_string(path).unwrap()
+}
+
+/// The data of the table of hosts.
+#[derive(Deserialize)]
+struct Hosts {
+    texts: Vec<String>,
+    /// Columns, contradictions and evidence.
+    hosts: Vec<[Vec<usize>; 3]>,
+}
+
+fn hosts(page: &str) -> Hosts {
+    let (_, rest) = page.split_once("<script id=\"host-data\" type=\"application/json\">").unwrap();
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+/// Replaces a text in a capture by another one of the same length.
+fn replaced(name: &str, texts: &[(&str, &str)]) -> Vec<u8> {
+    let mut bytes = fs::read(captures::path(name)).unwrap();
+    for (old, new) in texts {
+        assert_eq!(old.len(), new.len());
+        let places: Vec<usize> = bytes
+            .windows(old.len())
+            .enumerate()
+            .filter(|(_, text)| *text == old.as_bytes())
+            .map(|(at, _)| at)
+            .collect();
+        assert!(!places.is_empty(), "{old}");
+        places.iter().for_each(|at| bytes[*at..*at + new.len()].copy_from_slice(new.as_bytes()));
+    }
+    bytes
+}
+
+/// The first four packets of a capture, SYN to ClientHello, repeated with this number of addresses in place of the
+/// client's.
+fn with_hosts(name: &str, client: [u8; 4], hosts: u32) -> Vec<u8> {
+    const FILE_HEADER: usize = 24;
+    const PACKET_HEADER: usize = 16;
+    let bytes = fs::read(captures::path(name)).unwrap();
+    let mut made = bytes[..FILE_HEADER].to_vec();
+    for host in 0..hosts {
+        let address = (u32::from_be_bytes([100, 64, 0, 0]) + host).to_be_bytes();
+        let mut rest = &bytes[FILE_HEADER..];
+        for _ in 0..4 {
+            let len = u32::from_le_bytes(rest[8..12].try_into().unwrap()) as usize;
+            let (packet, after) = rest.split_at(PACKET_HEADER + len);
+            let mut packet = packet.to_vec();
+            let place = packet.windows(4).position(|bytes| bytes == client).unwrap();
+            packet[place..place + 4].copy_from_slice(&address);
+            made.extend(packet);
+            rest = after;
+        }
+    }
+    made
+}
+
+#[test]
+fn page_shows_hosts_clients_and_blind_spots() {
+    let page = page("curl.html", &[captures::path("tls-curl.pcap").to_str().unwrap()]);
+    for text in ["<title>Hosts and clients in captures</title>", "libcurl 7.88", "<svg role=\"img\""] {
+        assert!(page.contains(text), "{text}");
+    }
+    let Hosts { texts, hosts } = hosts(&page);
+    assert_eq!(hosts.len(), 4);
+    let [columns, _, evidence] = &hosts[0];
+    assert_eq!(texts[columns[0]], "192.0.2.1");
+    let evidence: Vec<&str> = evidence.iter().map(|index| &*texts[*index]).collect();
+    assert!(
+        evidence.iter().any(|line| line.starts_with("TCP says Linux (Linux 4.20 or newer")),
+        "{evidence:?}"
+    );
+}
+
+#[test]
+fn page_refers_to_nothing_outside() {
+    let page = page(
+        "alone.html",
+        &["-q", "-R", captures::path("tls-curl.pcap").parent().unwrap().to_str().unwrap()],
+    );
+    assert!(page.contains("default-src 'none'"));
+    for text in ["http://", "https://", "src=", "url(", "@import", " style=", "onclick"] {
+        assert!(!page.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn markup_in_packets_is_text() {
+    let hello = place("hostile-tls.pcap");
+    fs::write(&hello, replaced("tls-curl.pcap", &[("www.example.test", "<img src=x id=y>")])).unwrap();
+    let http = place("hostile-http.pcap");
+    let texts = [("curl/7.88.1", "<b id=pwn>&"), ("nginx/1.22.1", "</script><i>")];
+    fs::write(&http, replaced("curl-nginx.pcap", &texts)).unwrap();
+    let page = page("hostile.html", &["--title", "<u>", hello.to_str().unwrap(), http.to_str().unwrap()]);
+    for text in ["<img", "<b id", "</script><i>", "<u>"] {
+        assert!(!page.contains(text), "{text}");
+    }
+    for text in
+        ["&lt;img src=x id=y&gt;", "\\u003cb id=pwn\\u003e\\u0026", "&lt;/script&gt;&lt;i&gt;", "&lt;u&gt;"]
+    {
+        assert!(page.contains(text), "{text}");
+    }
+    let texts = hosts(&page).texts;
+    for text in ["User-Agent <b id=pwn>&", "Server </script><i>"] {
+        assert!(texts.iter().any(|found| found == text), "{texts:?}");
+    }
+}
+
+#[test]
+fn page_of_many_hosts_is_small() {
+    let capture = place("many.pcap");
+    for (count, is_complete) in [(10_000, true), (40_000, false)] {
+        fs::write(&capture, with_hosts("tls-curl.pcap", [192, 0, 2, 1], count)).unwrap();
+        let page = page("many.html", &[capture.to_str().unwrap()]);
+        assert!(page.len() < 2_000_000, "{count} hosts: {} bytes", page.len());
+        let listed = hosts(&page).hosts.len();
+        let all = count as usize + 1;
+        assert_eq!(listed == all, is_complete, "{listed} of {all}");
+        assert_eq!(page.contains(&format!("The table has {listed} of {all} hosts")), !is_complete);
+        assert!(page.contains(&format!("<dt>hosts</dt><dd>{all}</dd>")));
+    }
+}
+
+#[test]
+fn capture_without_findings_has_a_reason() {
+    let capture = place("none.pcap");
+    // The file header, and the first bytes of the first packet.
+    let bytes = replaced("tls-curl.pcap", &[]);
+    fs::write(&capture, [&bytes[..32], &[4, 0, 0, 0], &bytes[36..44]].concat()).unwrap();
+    let page = page("none.html", &[capture.to_str().unwrap()]);
+    assert!(page.contains("No findings: see <a href=\"#blind-spots\">"), "{page}");
+    assert!(page.contains("1 packets whose headers the snap length cut"), "{page}");
+}
+
+#[test]
+fn report_does_not_overwrite_a_capture() {
+    let capture = place("input.pcap");
+    fs::copy(captures::path("tls-curl.pcap"), &capture).unwrap();
+    let before = fs::read(&capture).unwrap();
+    let name = capture.to_str().unwrap();
+    let output = run(&[name, "-o", name]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(fs::read(&capture).unwrap(), before);
+}
+
+#[test]
+fn damaged_capture_is_reported_and_shown() {
+    let capture = place("cut.pcap");
+    let bytes = replaced("tls-curl.pcap", &[]);
+    fs::write(&capture, &bytes[..bytes.len() - 10]).unwrap();
+    let path = place("cut.html");
+    let output = run(&[capture.to_str().unwrap(), "-o", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cut.pcap"));
+    assert!(fs::read_to_string(path).unwrap().contains("libcurl 7.88"));
+}
