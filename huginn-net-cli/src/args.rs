@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Pcap(PcapArguments),
     /// Write one HTML page about capture files
     Report(ReportArguments),
+    /// Show hosts, rare fingerprints and events of capture files on the terminal while they are read
+    Top(TopArguments),
     /// Analyse live traffic until SIGINT or SIGTERM
     #[cfg(unix)]
     Live(Box<LiveArguments>),
@@ -122,6 +124,19 @@ pub(crate) struct ReportArguments {
     /// Print only errors and warnings: no progress bar
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TopArguments {
+    #[command(flatten)]
+    pub(crate) input: InputArguments,
+
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArguments,
+
+    /// Show times in the local time zone instead of UTC
+    #[arg(long, help_heading = "Output")]
+    pub(crate) local_time: bool,
 }
 
 /// The capture files of a command.
@@ -348,6 +363,10 @@ pub(crate) struct LiveArguments {
     /// BPF expression, same as --filter (pcap-filter(7); needs a build with the feature libpcap)
     #[arg(value_name = "BPF", conflicts_with = "filter")]
     pub(crate) expression: Vec<String>,
+
+    /// Show counters, hosts, rare fingerprints and events on the terminal; --output still writes events to a file
+    #[arg(long, conflicts_with = "stats_interval")]
+    pub(crate) tui: bool,
 
     #[command(flatten)]
     pub(crate) capture: CaptureArguments,

@@ -56,6 +56,9 @@ pub(crate) enum Failure {
     /// Only two formats have hosts and fingerprints.
     #[error("--summary, --top and --rare write --format human or json")]
     NoSummaryFormat,
+    /// The terminal view needs a terminal.
+    #[error("the terminal view needs a terminal as standard output")]
+    NoTerminal,
     /// A directory or a pattern without a file.
     #[error("{place}: no capture files")]
     NoCaptures { place: String },

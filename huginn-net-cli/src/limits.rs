@@ -214,6 +214,28 @@ pub(crate) const MAX_REPORT_ROWS: usize = 100;
 /// Number of bars in a chart of a report.
 pub(crate) const MAX_REPORT_BARS: usize = 12;
 
+/// Maximum number of hosts in the terminal view.
+pub(crate) const MAX_VIEW_HOSTS: usize = 1 << 16;
+
+/// Number of events that the terminal view keeps.
+pub(crate) const MAX_VIEW_LINES: usize = 1000;
+
+/// Number of messages in the terminal view; older ones are only written.
+pub(crate) const MAX_VIEW_MESSAGES: usize = 3;
+
+/// Number of rare fingerprints of each kind in the terminal view.
+pub(crate) const MAX_VIEW_RARE: usize = 25;
+
+/// Interval between two screens of the terminal view.
+pub(crate) const SCREEN_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Maximum time that the terminal view delays the end of the program.
+#[cfg(unix)]
+pub(crate) const VIEW_END_TIME: Duration = Duration::from_secs(1);
+
+/// Interval over which the terminal view computes rates.
+pub(crate) const RATE_INTERVAL: Duration = Duration::from_secs(1);
+
 /// Time that a program in the background has to report that it cannot start.
 #[cfg(unix)]
 pub(crate) const DAEMON_START_TIME: Duration = Duration::from_secs(1);

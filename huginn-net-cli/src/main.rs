@@ -21,6 +21,7 @@ mod privileges;
 mod report;
 #[cfg(unix)]
 mod signals;
+mod terminal_view;
 
 use std::process::ExitCode;
 
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Pcap(args) => commands::pcap::run(args),
         Command::Report(args) => commands::report::run(&args),
+        Command::Top(args) => commands::top::run(args),
         #[cfg(unix)]
         Command::Live(args) => commands::live::run(&args),
         #[cfg(unix)]

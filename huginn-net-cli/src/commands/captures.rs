@@ -165,6 +165,21 @@ impl Captures {
         Ok(())
     }
 
+    /// The flag that ends the analysis once it is set.
+    pub(crate) fn interrupt(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.interrupt)
+    }
+
+    /// Number of captures that were opened.
+    pub(crate) fn opened(&self) -> u64 {
+        self.opened
+    }
+
+    /// Number of files, those included that turn out to be no captures.
+    pub(crate) fn len(&self) -> usize {
+        self.inputs.len()
+    }
+
     /// Whether SIGINT ended the analysis.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.interrupt.load(Ordering::Relaxed)

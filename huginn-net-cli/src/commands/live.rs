@@ -7,6 +7,7 @@ mod hosts;
 mod report;
 mod service_manager;
 mod status;
+mod view;
 mod watch;
 
 use std::io::{self, IsTerminal};
@@ -27,6 +28,7 @@ use self::hosts::HostsWriter;
 use self::report::{Ticker, report_totals};
 use self::service_manager::ServiceManager;
 use self::status::LiveStatus;
+use self::view::LiveView;
 use self::watch::WatchedClients;
 use crate::args::{BackendArgument, LiveArguments};
 use crate::commands::analysis;
@@ -73,7 +75,7 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
     ));
     let hosts = HostsWriter::start(Arc::clone(&status), files.hosts, messages.clone())
         .map_err(starting("the host profile thread"))?;
-    let on_terminal = matches!(files.target, Target::Stdout) && io::stdout().is_terminal();
+    let on_terminal = args.tui || matches!(files.target, Target::Stdout) && io::stdout().is_terminal();
     let signals = watch_signals(pending_signals, on_terminal, &stopper, &output, hosts)?;
     let server = serve(sockets, &status)?;
     let manager = Arc::new(ServiceManager::from_env());
@@ -102,6 +104,9 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
         captured: Vec::new(),
         taken_at: None,
     };
+    let view = if args.tui { Some(LiveView::start(args, &status, &stopper, &messages)?) } else { None };
+    // The terminal shows events itself.
+    let writes_events = view.is_none() || !to_stdout;
     let source = FirstFrames::new(status.monitor(source), args.analysis.count.unwrap_or(u64::MAX));
     manager.notify_ready(&args.interfaces, &messages);
     let outcome = analyzer.analyze_text(
@@ -109,12 +114,20 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
         |event, text| {
             event_counters.on_event(event);
             watched.on_event(event);
-            renderer.render_live(event, text);
+            if let Some(view) = &view {
+                view.add(event);
+            }
+            if writes_events {
+                renderer.render_live(event, text);
+            }
         },
         &mut events,
     );
 
     manager.notify_stopping();
+    if let Some(view) = view {
+        view.end(&messages);
+    }
     status.end(&analyzer);
     ticker.stop();
     watched.finish();

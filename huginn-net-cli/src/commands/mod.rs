@@ -25,6 +25,7 @@ pub(crate) mod live;
 pub(crate) mod p0f;
 pub(crate) mod pcap;
 pub(crate) mod report;
+pub(crate) mod top;
 
 /// The database of a file, or the built-in one.
 fn database(path: Option<&Path>) -> Result<Arc<Database>, Failure> {

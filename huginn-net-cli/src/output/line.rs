@@ -29,7 +29,7 @@ const PROTOCOL_WIDTH: usize = 8;
 const TIME_CHARACTERS: usize = 15;
 
 /// The styles of the lines.
-pub(super) struct Lines {
+pub(crate) struct Lines {
     zone: Zone,
     time: Style,
     protocol: Style,
@@ -39,7 +39,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn new(colour: bool, zone: Zone) -> Self {
+    pub(crate) fn new(colour: bool, zone: Zone) -> Self {
         let plain = Style::new();
         if !colour {
             return Self { zone, time: plain, protocol: plain, known: plain, unknown: plain, alarm: plain };
@@ -56,7 +56,7 @@ impl Lines {
 
     /// Writes an event, except an MTU: the line of the handshake has it. `interface`: the name of the interface that
     /// captured the packet, if there are several.
-    pub(super) fn write(
+    pub(crate) fn write(
         &self,
         out: &mut impl Write,
         event: &Event,

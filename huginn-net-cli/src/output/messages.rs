@@ -2,17 +2,20 @@
 
 use std::fmt::Display;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::queue::{OutputHandle, OutputQueue};
 
 use crate::limits::MESSAGE_QUEUE_BYTES;
+use crate::terminal_view::Feed;
 
 /// Prints messages from any thread. Drops messages if the queue is full and later prints how many.
 #[derive(Clone, Debug)]
 pub(crate) struct Messages {
     queue: OutputHandle,
+    /// The terminal view that shows messages instead, if there is one.
+    view: Arc<Mutex<Option<Arc<Feed>>>>,
     /// Number of dropped messages that was printed.
     reported_drops: Arc<AtomicU64>,
 }
@@ -25,12 +28,20 @@ impl Messages {
     }
 
     fn to(queue: OutputHandle) -> Self {
-        Self { queue, reported_drops: Arc::default() }
+        Self { queue, view: Arc::default(), reported_drops: Arc::default() }
+    }
+
+    /// Shows messages in a terminal view, or prints them again.
+    pub(crate) fn show_in(&self, view: Option<Arc<Feed>>) {
+        *self.view.lock().unwrap_or_else(PoisonError::into_inner) = view;
     }
 
     /// Prints one line.
     pub(crate) fn print(&self, message: &dyn Display) {
-        self.write(format!("huginn-net: {message}\n").as_bytes());
+        match &*self.view.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(view) => view.add_message(message),
+            None => self.write(format!("huginn-net: {message}\n").as_bytes()),
+        }
     }
 
     /// Writes a complete line unchanged.

@@ -46,6 +46,7 @@ pub(crate) use self::counters::OutputCounters;
 pub(crate) use self::error::{OutputError, PathName};
 use self::fields::Fields;
 pub(crate) use self::fingerprints::Selection;
+pub(crate) use self::line::Lines;
 #[cfg(unix)]
 pub(crate) use self::messages::Messages;
 use self::pager::Pager;
@@ -76,7 +77,7 @@ pub(crate) struct EventWriter {
 pub(crate) struct Renderer {
     format: Format,
     human: human::Human,
-    lines: line::Lines,
+    lines: Lines,
     /// Whether the human format is blocks.
     blocks: bool,
     /// What the events of all files showed.
@@ -282,7 +283,7 @@ impl Renderer {
         Self {
             format: args.format,
             human: human::Human::new(colour, zone.clone()),
-            lines: line::Lines::new(colour, zone.clone()),
+            lines: Lines::new(colour, zone.clone()),
             blocks: args.verbose,
             overview: None,
             kinds: args.events.clone(),
