@@ -108,11 +108,11 @@ impl Decoder {
     /// Counts a frame of the fast path as [`decode`](Self::decode) does, without decoding the segment.
     #[inline(always)]
     pub(crate) fn count(&mut self, fast: &FastPath<'_>) {
-        self.count_ip_checksum(fast.packet.header, fast.ts);
         self.count_without_ip_checksum(fast);
+        self.count_ip_checksum(fast.packet.header, fast.ts);
     }
 
-    /// Counts a frame of the fast path without its IP checksum: IPv6 has none, IPv4's is already counted.
+    /// Counts a frame of the fast path without an IP checksum: IPv6 has none.
     #[inline(always)]
     pub(crate) fn count_without_ip_checksum<H: Header>(&mut self, fast: &FastPath<'_, H>) {
         add(&mut self.counters.frames, 1);

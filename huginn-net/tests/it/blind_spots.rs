@@ -67,6 +67,22 @@ fn cut_frames_are_counted_with_first_frame() {
 }
 
 #[test]
+fn wrong_checksum_has_number_of_its_frame() {
+    let mut number = 0;
+    let found = blind_spots("curl-nginx.pcap", |frame| {
+        number += 1;
+        if number >= 3 {
+            let mut changed = frame.data.to_vec();
+            // The first byte of the checksum in the IPv4 header.
+            changed[24] ^= 0xff;
+            frame.data = changed.leak();
+        }
+    });
+    let (_, count, frame) = rows(&found).remove(0);
+    assert_eq!((found[0].name, count, &*frame), ("bad_ip_checksum", number - 2, "3"));
+}
+
+#[test]
 fn missing_segments_and_directions_are_counted() {
     let mut number = 0;
     let client_only = rows(&blind_spots("tls-curl.pcap", |frame| {
