@@ -31,6 +31,7 @@ use self::status::LiveStatus;
 use self::view::LiveView;
 use self::watch::WatchedClients;
 use crate::args::{BackendArgument, LiveArguments};
+use crate::blind_spots::ExampleFiles;
 use crate::commands::analysis;
 use crate::control::{Readings, Sockets};
 use crate::failure::{FAILED, Failure};
@@ -138,7 +139,9 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
     }
     drop(signals);
     if args.output.stats || args.service.stats_interval.is_some() {
-        report::write_counters(&status.counters(), &messages);
+        let mut examples = ExampleFiles::default();
+        examples.assign(&analyzer, None, 0);
+        report::write_counters(&status.counters(), Some(examples.locate(&analyzer)), &messages);
     } else if !args.output.quiet {
         report_totals(&status.counters(), &messages);
     }

@@ -36,7 +36,8 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
     if !args.output.quiet && !events.has_pager() && !events_scroll {
         captures.show_progress();
     }
-    let mut joined = args.merge.then(|| JoinedHosts::new(&HostLimits::default()));
+    let joins_hosts = args.merge || content == Content::Fingerprints;
+    let mut joined = joins_hosts.then(|| JoinedHosts::new(&HostLimits::default()));
     let mut damaged = false;
     let mut examples = ExampleFiles::default();
     while let Some(capture) = captures.open_next() {
@@ -65,10 +66,11 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
         };
         examples.assign(&analyzer, capture.name.as_deref(), before.frames);
         events.check()?;
-        match &mut joined {
-            Some(joined) => joined.add(analyzer.shared_state()),
-            None if args.summary => events.write_hosts(analyzer.shared_state().profiles(), false)?,
-            None => {}
+        if let Some(joined) = &mut joined {
+            joined.add(analyzer.shared_state());
+        }
+        if args.summary && !args.merge {
+            events.write_hosts(analyzer.shared_state().profiles(), false)?;
         }
         if let Err(error) = outcome {
             events.flush()?;
@@ -80,13 +82,14 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
         }
     }
     damaged |= captures.finish(args.output.quiet);
-    if let Some(joined) = &joined {
+    if let Some(joined) = joined.as_ref().filter(|_| args.merge) {
         events.write_hosts(joined.profiles(), true)?;
     }
     for selection in [args.top.map(Selection::Top), args.rare.map(Selection::Rare)].into_iter().flatten() {
         events.write_fingerprints(selection, &|index| captures.name(index))?;
     }
-    events.write_totals(&analyzer, &examples)?;
+    // A summary has the contradictions of its hosts.
+    events.write_totals(&analyzer, &examples, joined.as_ref().filter(|_| !args.summary))?;
     events.flush()?;
     for field in events.unknown_fields() {
         failure::report(&format_args!("no event has the field '{field}'"));
@@ -112,11 +115,12 @@ fn analyzer(args: &PcapArguments, longest: Option<u64>) -> Result<HuginnNet, Fai
     if args.output.format == Format::P0f {
         hosts.idle_timeout = Duration::from_secs(30 * 86_400);
     }
-    // A summary covers the complete capture.
-    if args.summary {
+    // Hosts at the end are those of the complete capture.
+    let has_hosts = args.summary || args.top.or(args.rare).is_some();
+    if has_hosts {
         hosts.idle_timeout = Duration::MAX;
     }
-    let builder = analysis::builder(&args.analysis, longest, args.output.format, hosts, args.summary)?;
+    let builder = analysis::builder(&args.analysis, longest, args.output.format, hosts, has_hosts)?;
     analysis::filtered(builder, args.analysis.filter.as_deref()).map(Builder::build)
 }
 

@@ -35,7 +35,7 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use anstream::{AutoStream, ColorChoice};
-use huginn_net::hosts::HostProfile;
+use huginn_net::hosts::{HostProfile, JoinedHosts};
 use huginn_net::json::{JsonEvent, JsonHost, event_name};
 use huginn_net::p0f::P0fLine;
 use huginn_net::{Event, HuginnNet};
@@ -244,17 +244,18 @@ impl EventWriter {
         Ok(())
     }
 
-    /// Writes the totals of all files, if the format has them.
+    /// Writes the totals of all files, if the format has them, with the contradictions of `hosts`.
     pub(crate) fn write_totals(
         &mut self,
         analyzer: &HuginnNet,
         examples: &ExampleFiles,
+        hosts: Option<&JoinedHosts>,
     ) -> Result<(), Failure> {
         let Self { renderer: Renderer { overview, zone, .. }, lines, has_totals, .. } = self;
         if let Some(overview) = overview.as_mut().filter(|_| *has_totals) {
             lines.separate()?;
             let overview = overview.get_mut().unwrap_or_else(PoisonError::into_inner);
-            totals::write(&mut lines.out, overview, analyzer, examples, zone)?;
+            totals::write(&mut lines.out, overview, analyzer, examples, hosts, zone)?;
         }
         Ok(())
     }

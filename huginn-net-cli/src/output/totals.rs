@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use huginn_net::HuginnNet;
+use huginn_net::hosts::JoinedHosts;
 
 use super::zone::Zone;
 use crate::blind_spots::ExampleFiles;
@@ -18,15 +19,16 @@ pub(super) fn write(
     overview: &Overview,
     analyzer: &HuginnNet,
     examples: &ExampleFiles,
+    hosts: Option<&JoinedHosts>,
     zone: &Zone,
 ) -> io::Result<()> {
     let counters = analyzer.counters();
-    let (hosts, is_cut) = overview.hosts();
+    let (host_count, is_cut) = overview.hosts();
     write!(out, "{:TITLE_WIDTH$}", "total")?;
     for (n, (count, name)) in [
         (counters.frames, "packet"),
         (counters.flows.opened, "flow"),
-        (hosts as u64, "host"),
+        (host_count as u64, "host"),
         (overview.events(), "event"),
     ]
     .into_iter()
@@ -47,7 +49,8 @@ pub(super) fn write(
     for kind in [ValueKind::System, ValueKind::Software, ValueKind::TlsClient, ValueKind::SshClient] {
         write_names(out, overview, kind)?;
     }
-    write_mismatches(out, overview)?;
+    let contradictions = hosts.map(contradictions).unwrap_or_default();
+    write_rows(out, ValueKind::Mismatch.title(), mismatches(overview).chain(contradictions))?;
     for (n, spot) in examples.locate(analyzer).iter().enumerate() {
         let title = if n == 0 { "not seen" } else { "" };
         writeln!(out, "{title:TITLE_WIDTH$}{spot}")?;
@@ -83,20 +86,35 @@ fn write_names(out: &mut impl Write, overview: &Overview, kind: ValueKind) -> io
     writeln!(out, "{}", if values.left_out() > 0 { ", and others" } else { "" })
 }
 
-/// Writes the clients that are not what they say, one line for each combination of reasons.
-fn write_mismatches(out: &mut impl Write, overview: &Overview) -> io::Result<()> {
-    let values = overview.values(ValueKind::Mismatch);
-    for (n, (reasons, seen)) in values.top(SHOWN_MISMATCHES).into_iter().enumerate() {
-        let title = if n == 0 { ValueKind::Mismatch.title() } else { "" };
-        write!(out, "{title:TITLE_WIDTH$}{}", seen.first.client.ip())?;
+/// The clients that are not what they say, a text for each combination of reasons.
+fn mismatches(overview: &Overview) -> impl Iterator<Item = String> {
+    let values = overview.values(ValueKind::Mismatch).top(usize::MAX);
+    values.into_iter().map(|(reasons, seen)| {
+        let client = seen.first.client.ip();
         match seen.hosts().saturating_sub(1) {
-            0 => {}
-            1 => write!(out, " and another host")?,
-            others => write!(out, " and {others} other hosts")?,
+            0 => format!("{client}: {reasons}"),
+            1 => format!("{client} and another host: {reasons}"),
+            others => format!("{client} and {others} other hosts: {reasons}"),
         }
-        writeln!(out, ": {reasons}")?;
+    })
+}
+
+/// The contradictions between layers, a text for each.
+fn contradictions(hosts: &JoinedHosts) -> Vec<String> {
+    let texts = hosts.profiles().flat_map(|host| {
+        let found = host.verdict().contradictions.into_iter();
+        found.map(|found| format!("{}: {found}", host.ip))
+    });
+    texts.collect()
+}
+
+/// Writes the first texts, each as a row, and the number of the others.
+fn write_rows(out: &mut impl Write, title: &str, mut rows: impl Iterator<Item = String>) -> io::Result<()> {
+    for (n, row) in rows.by_ref().take(SHOWN_MISMATCHES).enumerate() {
+        let title = if n == 0 { title } else { "" };
+        writeln!(out, "{title:TITLE_WIDTH$}{row}")?;
     }
-    match values.len().saturating_sub(SHOWN_MISMATCHES) {
+    match rows.count() {
         0 => Ok(()),
         more => writeln!(out, "{:TITLE_WIDTH$}{more} more", ""),
     }

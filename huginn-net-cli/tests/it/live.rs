@@ -374,5 +374,6 @@ fn watched_clients_are_counted_and_reported() {
             format!("huginn-net: {} more events of watched clients since the last line", events.len() - 1);
         assert_eq!(rest, more);
         assert!(counters.contains(&format!(r#""watched_clients":{},"#, events.len())), "{counters}");
+        assert!(counters.ends_with(r#","blind_spots":[]}"#), "{counters}");
     }
 }

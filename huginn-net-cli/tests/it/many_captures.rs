@@ -256,3 +256,16 @@ fn interrupt_ends_with_totals() {
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("\ntotal       "), "{}", text(&output.stdout));
 }
+
+#[test]
+fn totals_of_fingerprints_have_contradictions() {
+    let path = captures::path("hosts-ua.pcap");
+    let output = run(&["--rare", "1", "--events", "http_request", path.to_str().unwrap()]);
+    let totals = text(&output.stdout);
+    for reason in [
+        "            192.0.2.1: TCP says Linux, User-Agent says Windows, 4 times: NAT, proxy or a lie",
+        "            192.0.2.1: TCP says Linux, User-Agent says macOS or iOS (iPhone), 4 times",
+    ] {
+        assert!(totals.contains(reason), "{totals}");
+    }
+}

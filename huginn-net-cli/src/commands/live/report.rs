@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::service_manager::ServiceManager;
 use super::status::LiveStatus;
+use crate::blind_spots::LocatedSpot;
 use crate::control::Health;
 use crate::control::counters::LiveCounters;
 use crate::limits::{LOSS_CHECK_INTERVAL, LOSS_WARNING_INTERVAL};
@@ -70,7 +71,7 @@ fn tick(
         warned.update(Losses::from_counters(&counters), looked, &|message| messages.print(message));
         status.watched().report_due(looked);
         if is_due {
-            write_counters(&counters, messages);
+            write_counters(&counters, None, messages);
             written = looked;
         }
     }
@@ -152,13 +153,20 @@ struct Line<'a> {
     event: &'static str,
     #[serde(flatten)]
     counters: &'a LiveCounters,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blind_spots: Option<Vec<LocatedSpot>>,
 }
 
-/// Writes the counters to standard error, as one JSON object in one line.
-pub(super) fn write_counters(counters: &LiveCounters, messages: &Messages) {
+/// Writes the counters to standard error, as one JSON object in one line. `blind_spots`: those of the whole analysis,
+/// at its end.
+pub(super) fn write_counters(
+    counters: &LiveCounters,
+    blind_spots: Option<Vec<LocatedSpot>>,
+    messages: &Messages,
+) {
     let now = Timestamp::from(SystemTime::now());
     let ts = Timestamp::new(now.as_secs(), now.subsec_nanos(), 6).to_string();
-    if let Ok(mut line) = serde_json::to_vec(&Line { ts, event: "counters", counters }) {
+    if let Ok(mut line) = serde_json::to_vec(&Line { ts, event: "counters", counters, blind_spots }) {
         line.push(b'\n');
         messages.write(&line);
     }
