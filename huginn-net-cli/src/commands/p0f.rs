@@ -144,8 +144,11 @@ fn analyzer(args: &P0fArguments) -> Result<HuginnNet, Failure> {
 #[cfg(unix)]
 mod live {
     use std::env;
+    use std::fs::OpenOptions;
     use std::io;
+    use std::os::unix::fs::{OpenOptionsExt, fchown};
     use std::os::unix::process::CommandExt;
+    use std::path::Path;
     use std::process::{self, ExitCode, Stdio};
     use std::thread;
 
@@ -154,8 +157,10 @@ mod live {
 
     use super::expression;
     use crate::args::{Arguments, Command, Format, LiveArguments, P0fArguments};
+    use crate::commands::captures;
     use crate::failure::{FAILED, Failure, report};
     use crate::limits::DAEMON_START_TIME;
+    use crate::privileges;
 
     pub(super) fn run(args: &P0fArguments) -> Result<ExitCode, Failure> {
         if args.max.is_some() || args.timeouts.is_some() || args.api_limit.is_some() {
@@ -167,7 +172,18 @@ mod live {
             return start_daemon(args);
         }
         let live = arguments(args)?;
+        if let (Some(log), Some(owner)) = (&args.log, privileges::owner(args.user.as_deref())?) {
+            hand_over(log, owner)
+                .map_err(|source| Failure::Create { path: captures::name_of(log), source })?;
+        }
         crate::commands::live::run(&live)
+    }
+
+    /// Creates the log, and gives it to the user of -u: p0f opens it as root, this program as the user.
+    fn hand_over(log: &Path, (user, group): (u32, u32)) -> io::Result<()> {
+        let file = OpenOptions::new().append(true).create(true).mode(0o640).open(log)?;
+        // Others, such as terminals and pipes, are not the log of one user.
+        if file.metadata()?.is_file() { fchown(&file, Some(user), Some(group)) } else { Ok(()) }
     }
 
     /// The arguments of `huginn-net live` that do the same.
