@@ -80,7 +80,7 @@ pub(crate) struct Renderer {
     lines: Lines,
     /// Whether the human format is blocks.
     blocks: bool,
-    /// What the events of all files showed.
+    /// Names and fingerprints of the events of all files.
     overview: Option<Mutex<Overview>>,
     /// Names of the events that are written; all if empty.
     kinds: Vec<&'static str>,
@@ -105,7 +105,7 @@ pub(crate) struct LineWriter {
     outcome: io::Result<()>,
 }
 
-/// What an [`EventWriter`] writes.
+/// Content that an [`EventWriter`] writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// Events as they come, and totals at the end.

@@ -66,7 +66,7 @@ pub(super) fn write<'a>(
     }
 }
 
-/// What the columns say of a host. Several values are lines.
+/// The cells of a host. A cell with several values has several lines.
 #[derive(Debug)]
 pub(crate) struct HostRow {
     pub(crate) address: String,

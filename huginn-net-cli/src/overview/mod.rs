@@ -1,4 +1,4 @@
-//! What events showed: names and fingerprints of each kind, with the hosts that sent them.
+//! Names and fingerprints of events, counted by kind, with the hosts that sent them.
 
 mod kind;
 pub(crate) mod timeline;

@@ -19,7 +19,7 @@ const SCRIPT: &str = include_str!("page.js");
 const HOST_HEADINGS: [&str; 8] =
     ["address", "system", "software", "TLS client", "link", "hops", "seen", "remarks"];
 
-/// What a report shows.
+/// Contents of a report.
 pub(crate) struct Report<'a> {
     pub(crate) title: &'a str,
     /// Number of captures that were read.

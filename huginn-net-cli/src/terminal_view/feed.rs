@@ -1,4 +1,4 @@
-//! What the screen shows, filled by the analysis while it runs.
+//! Contents of the screen, collected while the analysis runs.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -17,7 +17,7 @@ use crate::overview::{Overview, ValueKind};
 /// The kinds of fingerprints whose rarest values are shown.
 const RARE_KINDS: [ValueKind; 4] = [ValueKind::Ja4, ValueKind::Syn, ValueKind::HttpRequest, ValueKind::Hassh];
 
-/// Collects what the screen shows. The analysis adds events from any thread; memory is bounded.
+/// Collects the contents of the screen. The analysis adds events from any thread; memory is bounded.
 pub(crate) struct Feed {
     state: Mutex<State>,
     lines: Lines,
@@ -40,7 +40,7 @@ struct State {
     line: Vec<u8>,
 }
 
-/// What the events of a host showed.
+/// Names and number of events of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HostSeen {
     pub(super) events: u64,
@@ -80,12 +80,12 @@ pub(super) enum HostOrder {
     Latest,
 }
 
-/// What one screen shows.
+/// Contents of one screen.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shown {
     pub(super) counts: Counts,
     pub(super) events: u64,
-    /// What is analysed: `eth0`, or `3 of 17: name.pcap`.
+    /// Name of the input: `eth0`, or `3 of 17: name.pcap`.
     pub(super) source: String,
     pub(super) host_count: usize,
     pub(super) hosts: Vec<(IpAddr, HostSeen)>,
@@ -146,7 +146,7 @@ impl Feed {
         }
     }
 
-    /// Sets what is analysed.
+    /// Sets the name of the input.
     pub(crate) fn set_source(&self, source: String) {
         self.lock().source = source;
     }
@@ -156,7 +156,7 @@ impl Feed {
         self.lock().messages.iter().cloned().collect()
     }
 
-    /// What a screen with this number of rows for hosts and for events shows.
+    /// Returns the contents of a screen with this number of rows for hosts and for events.
     pub(super) fn show(&self, order: HostOrder, hosts: usize, lines: usize) -> Shown {
         let state = self.lock();
         Shown {
@@ -244,7 +244,7 @@ impl State {
             })
         });
         let mut values: Vec<RareValue> = values.collect();
-        // Of equally rare ones, those without a name say more.
+        // Unnamed values come first among equally rare ones: they are the more interesting.
         values.sort_by_key(|value| (value.hosts, !value.name.is_empty()));
         values
     }

@@ -49,7 +49,7 @@ impl Panel {
     }
 }
 
-/// What the user chose.
+/// The choices of the user: focus, scroll positions, order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct View {
     pub(super) focus: Panel,

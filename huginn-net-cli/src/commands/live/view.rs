@@ -65,7 +65,7 @@ impl LiveView {
     pub(super) fn end(self, messages: &Messages) {
         self.is_stopped.store(true, Ordering::Relaxed);
         let began = Instant::now();
-        // Where the terminal is gone, the thread may never come back from reading keys; it ends with the program.
+        // The thread may wait for keys forever if the terminal is gone; it ends with the program.
         while !self.thread.is_finished() && began.elapsed() < VIEW_END_TIME {
             thread::sleep(Duration::from_millis(10));
         }
