@@ -105,6 +105,7 @@ check_live() {
     expect "127.0.0.1"
     expect "curl"
     expect "interface 0  kernel 0  workers 0"
+    [ "$(screen | head -n 1)" = "huginn-net lo" ]
     press C-c
     expect "status 0"
     expect "icanon"

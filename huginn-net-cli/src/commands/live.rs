@@ -37,9 +37,11 @@ use crate::control::{Readings, Sockets};
 use crate::failure::{FAILED, Failure};
 use crate::latency::Latency;
 use crate::limits::OUTPUT_QUEUE_BYTES;
+use crate::output::zone::Zone;
 use crate::output::{Messages, OutputQueue, Renderer, Rotation, Target};
 use crate::privileges::{self, Dropped};
 use crate::signals::{self, PendingSignals, Signal};
+use crate::terminal_view::Feed;
 
 pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
     let pending_signals = PendingSignals::new().map_err(starting("signal handling"))?;
@@ -50,6 +52,9 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
     let rights = privileges::drop(&files.policy(args))?;
     files.check_rights()?;
     let (messages, message_queue) = Messages::start().map_err(starting("the message thread"))?;
+    let feed = args.tui.then(|| Arc::new(Feed::new(Zone::new(args.output.local_time))));
+    // A message printed on the screen of the view would stay there.
+    messages.show_in(feed.clone());
     report_startup(args, &rights, &sockets, &messages);
 
     let output = OutputQueue::open(&files.target, rotation(args), OUTPUT_QUEUE_BYTES, messages.clone())?;
@@ -91,7 +96,7 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
         let messages = messages.clone();
         move |notice| messages.print(notice)
     });
-    if !args.output.quiet {
+    if !args.output.quiet && !args.tui {
         messages.print(&format_args!("watching {}", args.interfaces.join(", ")));
     }
 
@@ -105,7 +110,7 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
         captured: Vec::new(),
         taken_at: None,
     };
-    let view = if args.tui { Some(LiveView::start(args, &status, &stopper, &messages)?) } else { None };
+    let view = feed.map(|feed| LiveView::start(args, feed, &status, &stopper)).transpose()?;
     // The terminal shows events itself.
     let writes_events = view.is_none() || !to_stdout;
     let source = FirstFrames::new(status.monitor(source), args.analysis.count.unwrap_or(u64::MAX));

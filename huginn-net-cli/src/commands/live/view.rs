@@ -26,19 +26,16 @@ pub(super) struct LiveView {
 }
 
 impl LiveView {
-    /// Takes the terminal. Messages are shown in the view until [`Self::end`].
+    /// Takes the terminal.
     pub(super) fn start(
         args: &LiveArguments,
+        feed: Arc<Feed>,
         status: &Arc<LiveStatus>,
         stopper: &Stopper,
-        messages: &Messages,
     ) -> Result<Self, Failure> {
-        let zone = Zone::new(args.output.local_time);
-        let feed = Arc::new(Feed::new(zone.clone()));
         feed.set_source(args.interfaces.join(", "));
         let is_stopped = Arc::new(AtomicBool::new(false));
-        let view = TerminalView::open(zone)?;
-        messages.show_in(Some(Arc::clone(&feed)));
+        let view = TerminalView::open(Zone::new(args.output.local_time))?;
         sample_counts(Arc::clone(&feed), Arc::clone(&is_stopped), {
             let status = Arc::clone(status);
             move || Some(counts(&status.counters()))
