@@ -161,12 +161,11 @@ impl FrameQueues {
             until = until.min(other);
         }
         let (slot, head) = first?;
-        if let (Some(last_empty), Some(max_delay)) = (last_empty, max_delay) {
-            if last_empty.at.checked_duration_since(head.received_at.at).is_none_or(|since| since < max_delay)
-            {
-                let complete_until = last_empty.time.as_nanos().saturating_sub(nanos(max_delay));
-                until = until.min(order.rank(complete_until));
-            }
+        if let (Some(last_empty), Some(max_delay)) = (last_empty, max_delay)
+            && last_empty.at.checked_duration_since(head.received_at.at).is_none_or(|since| since < max_delay)
+        {
+            let complete_until = last_empty.time.as_nanos().saturating_sub(nanos(max_delay));
+            until = until.min(order.rank(complete_until));
         }
         (order.rank(head.ts) <= until).then_some((slot, until))
     }

@@ -161,10 +161,8 @@ impl LiveSource {
     /// Selects the interface whose frames can be lent. Returns whether there is one.
     fn select(&mut self, max_delay: Option<Duration>) -> bool {
         let is_any = self.queues.select(max_delay);
-        if is_any {
-            if let Some(taken_at) = self.queues.taken_at() {
-                self.interfaces.set_taken_at(taken_at);
-            }
+        if is_any && let Some(taken_at) = self.queues.taken_at() {
+            self.interfaces.set_taken_at(taken_at);
         }
         is_any
     }

@@ -125,10 +125,10 @@ impl MessageJoiner {
 
 /// The length of the hello at the start of these bytes, including its header; `None` if the header is incomplete.
 pub(crate) fn message_len(bytes: &[u8]) -> Result<Option<usize>, TlsError> {
-    if let Some(&kind) = bytes.first() {
-        if !matches!(kind, CLIENT_HELLO | SERVER_HELLO) {
-            return Err(TlsError::NotHello(kind));
-        }
+    if let Some(&kind) = bytes.first()
+        && !matches!(kind, CLIENT_HELLO | SERVER_HELLO)
+    {
+        return Err(TlsError::NotHello(kind));
     }
     let Some([_, a, b, c]) = bytes.first_chunk() else { return Ok(None) };
     let announced = body_len([*a, *b, *c]);

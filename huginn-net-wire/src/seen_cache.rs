@@ -79,10 +79,10 @@ impl<K: Eq + Hash + ToOwned + ?Sized, V: Clone> SeenCache<K, V> {
     pub fn get_or_admit(&mut self, key: &K, compute: impl FnOnce() -> V) -> Option<V> {
         let hash = self.hasher.hash_one(key);
         for slot in self.slots(hash) {
-            if self.stored.get(slot) == Some(&hash) {
-                if let Some(entry) = self.entry(slot).filter(|entry| entry.key.borrow() == key) {
-                    return Some(entry.value.clone());
-                }
+            if self.stored.get(slot) == Some(&hash)
+                && let Some(entry) = self.entry(slot).filter(|entry| entry.key.borrow() == key)
+            {
+                return Some(entry.value.clone());
             }
         }
         self.miss(hash, key, compute)

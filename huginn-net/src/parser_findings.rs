@@ -102,11 +102,11 @@ impl ParserFindings<'_> {
             _ => return,
         };
         emit(side, Route::Report(finding));
-        if let Some(mismatch) = mismatch {
-            if self.mismatch.get() < Some(mismatch.outcome) {
-                self.mismatch.set(Some(mismatch.outcome));
-                emit(side, Route::Report(Finding::Mismatch(mismatch)));
-            }
+        if let Some(mismatch) = mismatch
+            && self.mismatch.get() < Some(mismatch.outcome)
+        {
+            self.mismatch.set(Some(mismatch.outcome));
+            emit(side, Route::Report(Finding::Mismatch(mismatch)));
         }
         emit(side, Route::Update(Update::Http(update).into()));
     }

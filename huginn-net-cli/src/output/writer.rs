@@ -202,10 +202,10 @@ impl Writer {
 
     /// Reopens the pipe if it has a reader again. A partial line continues in the same pipe.
     fn reopen_pipe(&mut self, lines: &mut Lines<'_>) {
-        if let Destination::File(file) = &mut self.destination {
-            if file.reopen(SystemTime::now()).is_ok_and(|is_another| is_another) {
-                lines.restart_line();
-            }
+        if let Destination::File(file) = &mut self.destination
+            && file.reopen(SystemTime::now()).is_ok_and(|is_another| is_another)
+        {
+            lines.restart_line();
         }
     }
 

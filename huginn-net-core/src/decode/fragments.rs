@@ -114,11 +114,11 @@ impl FragmentTable {
         let before = datagram.memory();
         let added = datagram.add(packet, fragment);
         self.buffered_bytes = self.buffered_bytes.saturating_sub(before).saturating_add(datagram.memory());
-        if datagram.is_complete() {
-            if let Some(datagram) = self.remove(&key).and_then(Datagram::reassemble) {
-                add(&mut counters.reassembled, 1);
-                return Ok(datagram);
-            }
+        if datagram.is_complete()
+            && let Some(datagram) = self.remove(&key).and_then(Datagram::reassemble)
+        {
+            add(&mut counters.reassembled, 1);
+            return Ok(datagram);
         }
         while self.datagrams.len() > self.limits.datagrams || self.buffered_bytes > self.limits.bytes {
             let Some(oldest) = self.by_age.first_entry().map(|entry| *entry.get()) else { break };

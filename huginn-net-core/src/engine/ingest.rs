@@ -148,11 +148,11 @@ impl Ingest {
         self.frames = self.frames.wrapping_add(1);
         self.bytes = self.bytes.wrapping_add(frame.data.len() as u64);
         #[cfg(feature = "libpcap")]
-        if let Some(bpf) = &mut self.bpf {
-            if !bpf.passes(frame) {
-                self.frames_filtered = self.frames_filtered.saturating_add(1);
-                return false;
-            }
+        if let Some(bpf) = &mut self.bpf
+            && !bpf.passes(frame)
+        {
+            self.frames_filtered = self.frames_filtered.saturating_add(1);
+            return false;
         }
         true
     }

@@ -368,10 +368,10 @@ struct Skip {
 impl ParserVisitor for Skip {
     #[inline]
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
-        if let SlotState::Reading(parser, [client, server]) = &mut slot.0 {
-            if self.side.choose(*client, *server) {
-                parser.skip(self.side, self.len);
-            }
+        if let SlotState::Reading(parser, [client, server]) = &mut slot.0
+            && self.side.choose(*client, *server)
+        {
+            parser.skip(self.side, self.len);
         }
     }
 }

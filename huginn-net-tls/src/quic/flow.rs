@@ -136,10 +136,10 @@ impl QuicFlow {
         }
         self.hellos = self.hellos.saturating_add(*hellos);
         self.given_up &= *hellos == 0;
-        if let State::Open(connection) = &self.state {
-            if connection.is_finished() {
-                self.end();
-            }
+        if let State::Open(connection) = &self.state
+            && connection.is_finished()
+        {
+            self.end();
         }
     }
 
