@@ -1,0 +1,121 @@
+//! A builder of batches.
+
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, SchemaRef};
+use huginn_net::core::FlowId;
+use huginn_net::{CommunityId, Event};
+
+use crate::schema::{Columns, schema};
+
+/// Builds batches of events, one event a row.
+///
+/// ```
+/// use huginn_net::{CaptureReader, Event, HuginnNet};
+/// use huginn_net_arrow::EventBatchBuilder;
+///
+/// let mut builder = EventBatchBuilder::new();
+/// let reader = CaptureReader::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls/tls-curl/tls-curl.pcap"))?;
+/// HuginnNet::builder().build().analyze(reader, &mut |event: Event| builder.append(&event, None))?;
+/// let batch = builder.finish()?;
+/// assert_eq!(batch.num_rows(), 36);
+/// assert!(batch.column_by_name("ja4").is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct EventBatchBuilder {
+    schema: SchemaRef,
+    columns: Columns,
+    rows: usize,
+    /// Texts of the flow of the last event: consecutive events often share a flow.
+    flow: Option<FlowTexts>,
+    interfaces: Vec<String>,
+}
+
+/// The texts of a flow.
+#[derive(Debug)]
+struct FlowTexts {
+    flow: FlowId,
+    client: String,
+    server: String,
+    community_id: String,
+}
+
+impl FlowTexts {
+    fn new(flow: &FlowId) -> Self {
+        Self {
+            flow: flow.clone(),
+            client: flow.client.ip().to_string(),
+            server: flow.server.ip().to_string(),
+            community_id: CommunityId::from_flow(flow).to_string(),
+        }
+    }
+}
+
+impl EventBatchBuilder {
+    /// Creates a builder without rows.
+    pub fn new() -> Self {
+        Self { schema: schema(), columns: Columns::default(), rows: 0, flow: None, interfaces: Vec::new() }
+    }
+
+    /// Names the interfaces of a live source, by their [index](huginn_net::Timestamp::interface).
+    #[must_use]
+    pub fn interfaces(self, names: Vec<String>) -> Self {
+        Self { interfaces: names, ..self }
+    }
+
+    /// The schema of the batches.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Appends an event. `file`: the capture file, if several are read.
+    pub fn append(&mut self, event: &Event, file: Option<&str>) {
+        let Self { columns, rows, .. } = self;
+        let row = *rows;
+        let texts = match self.flow.take() {
+            Some(texts) if texts.flow == event.flow => texts,
+            _ => FlowTexts::new(&event.flow),
+        };
+        columns.client_ip.set(row, &texts.client);
+        columns.client_port.set(row, event.flow.client.port().into());
+        columns.server_ip.set(row, &texts.server);
+        columns.server_port.set(row, event.flow.server.port().into());
+        columns.host_ip.set(row, event.subject.choose(&texts.client, &texts.server));
+        columns.community_id.set(row, &texts.community_id);
+        if let Some(tunnel) = &event.flow.tunnel {
+            columns.tunnel.set(row, tunnel.layers());
+        }
+        columns.file.set_some(row, file);
+        let interface = self.interfaces.get(usize::from(event.ts.interface()));
+        columns.interface.set_some(row, interface.map(String::as_str));
+        columns.set_finding(row, event);
+        self.flow = Some(texts);
+        *rows = row.saturating_add(1);
+    }
+
+    /// Takes the rows as a batch. The builder is empty then.
+    ///
+    /// # Errors
+    ///
+    /// If the texts of a column exceed 2 GiB.
+    pub fn finish(&mut self) -> Result<RecordBatch, ArrowError> {
+        let rows = std::mem::take(&mut self.rows);
+        self.columns.finish_batch(&self.schema, rows)
+    }
+}
+
+impl Default for EventBatchBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
+}

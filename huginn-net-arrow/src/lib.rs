@@ -1,0 +1,28 @@
+//! Events of [`huginn_net`] as [Apache Arrow](https://arrow.apache.org) record batches: one flat table with a column
+//! for each field, one row for each event.
+//!
+//! ```
+//! use arrow_array::cast::AsArray;
+//! use huginn_net::CaptureReader;
+//! use huginn_net::HuginnNet;
+//! use huginn_net_arrow::EventBatches;
+//!
+//! let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls/tls-curl/tls-curl.pcap");
+//! let batches = EventBatches::new(HuginnNet::builder().build(), CaptureReader::open(path)?)?;
+//! for batch in batches {
+//!     let batch = batch?;
+//!     let ja4 = batch.column_by_name("ja4").unwrap().as_string::<i32>();
+//!     assert_eq!(ja4.iter().flatten().next(), Some("t13d3112h2_e8f1e7e78f70_b26ce05bbdd6"));
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod batch;
+mod column;
+mod event;
+mod reader;
+mod schema;
+
+pub use self::batch::EventBatchBuilder;
+pub use self::reader::EventBatches;
+pub use self::schema::{ColumnInfo, SCHEMA_VERSION, columns, schema};

@@ -1,0 +1,162 @@
+//! Each row equals the JSON of its event.
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "../../captures/tools/captures.rs"]
+mod captures;
+
+use std::collections::BTreeSet;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType;
+use huginn_net::json::JsonEvent;
+use huginn_net::{CaptureReader, ClientDatabase, Database, Event, HuginnNet, Observers};
+use huginn_net_arrow::{ColumnInfo, EventBatchBuilder, columns, schema};
+use serde_json::{Value, json};
+
+/// The value of a row as the JSON has it, but for times.
+fn value(array: &dyn Array, row: usize) -> Value {
+    if array.is_null(row) {
+        return Value::Null;
+    }
+    match array.data_type() {
+        DataType::Utf8 => json!(array.as_string::<i32>().value(row)),
+        DataType::Int32 => json!(array.as_primitive::<Int32Type>().value(row)),
+        DataType::Int64 => json!(array.as_primitive::<Int64Type>().value(row)),
+        DataType::Float64 => json!(array.as_primitive::<Float64Type>().value(row)),
+        DataType::Boolean => json!(array.as_boolean().value(row)),
+        DataType::Timestamp(..) => json!(array.as_primitive::<TimestampMicrosecondType>().value(row)),
+        DataType::List(_) => {
+            let list = array.as_list::<i32>().value(row);
+            (0..list.len()).map(|index| value(&*list, index)).collect()
+        }
+        other => panic!("{other}"),
+    }
+}
+
+/// The leaves of a JSON event: paths, and values. Lists of objects are lists of their fields.
+fn leaves(prefix: &str, value: &Value, found: &mut Vec<(String, Value)>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+                leaves(&path, value, found);
+            }
+        }
+        Value::Array(values) if values.first().is_some_and(Value::is_object) => {
+            for name in values[0].as_object().unwrap().keys() {
+                let list = values.iter().map(|value| value[name].clone()).collect();
+                found.push((format!("{prefix}.{name}"), list));
+            }
+        }
+        _ => found.push((prefix.to_owned(), value.clone())),
+    }
+}
+
+/// A time of the JSON in microseconds, and the nanoseconds within the microsecond.
+fn micros(text: &str) -> (i64, i64) {
+    let (date, time) = text.strip_suffix('Z').unwrap().split_once('T').unwrap();
+    let number = |text: &str| text.parse::<i64>().unwrap();
+    let date: Vec<i64> = date.split('-').map(number).collect();
+    let (clock, fraction) = time.split_once('.').unwrap_or((time, "0"));
+    let clock: Vec<i64> = clock.split(':').map(number).collect();
+    // Days since the Unix epoch, by the rules of the Gregorian calendar.
+    let leap = |year: i64| (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    let years: i64 = (1970..date[0]).map(|year| if leap(year) { 366 } else { 365 }).sum();
+    let lengths = [31, if leap(date[0]) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let months: i64 = lengths.iter().take(usize::try_from(date[1] - 1).unwrap()).sum();
+    let seconds = (years + months + date[2] - 1) * 86_400 + clock[0] * 3600 + clock[1] * 60 + clock[2];
+    let nanos = number(&format!("{fraction:0<9}"));
+    (seconds * 1_000_000 + nanos / 1000, nanos % 1000)
+}
+
+fn source<'a>(columns: &'a [ColumnInfo], event: &str, path: &str) -> &'a ColumnInfo {
+    let is_source = |column: &&ColumnInfo| {
+        column.sources.iter().any(|(events, field)| events.contains(&event) && *field == path)
+    };
+    let mut found = columns.iter().filter(is_source);
+    let column = found.next().unwrap_or_else(|| panic!("no column for {event}: {path}"));
+    assert!(found.next().is_none(), "two columns for {event}: {path}");
+    column
+}
+
+/// Compares a row with its JSON. Adds the columns that had a value.
+fn compare(
+    columns: &[ColumnInfo],
+    batch: &RecordBatch,
+    row: usize,
+    json: &Value,
+    seen: &mut BTreeSet<&'static str>,
+) {
+    let event = json["event"].as_str().unwrap();
+    let mut set = BTreeSet::new();
+    let mut fields = Vec::new();
+    leaves("", json, &mut fields);
+    for (path, expected) in fields {
+        if expected.is_null() && ["software", "label", "listed"].contains(&&*path) {
+            // An object that is absent: all its columns are null, which the end of this function checks.
+            continue;
+        }
+        let column = source(columns, event, &path);
+        let found = value(batch.column_by_name(column.name).unwrap(), row);
+        match &column.data_type {
+            DataType::Timestamp(..) => {
+                let (expected, nanos) = micros(expected.as_str().unwrap());
+                assert_eq!(found, expected, "{event}: {path}");
+                let rest = batch.column_by_name(&format!("{}_nanos", column.name)).unwrap();
+                assert_eq!(value(rest, row), nanos, "{event}: {path}");
+            }
+            // Servers select one protocol.
+            DataType::List(_) if expected.is_string() => {
+                assert_eq!(found, json!([expected]), "{event}: {path}")
+            }
+            DataType::Float64 => assert_eq!(found.as_f64(), expected.as_f64(), "{event}: {path}"),
+            _ => assert_eq!(found, expected, "{event}: {path}"),
+        }
+        set.insert(column.name);
+    }
+    for column in columns {
+        let array = batch.column_by_name(column.name).unwrap();
+        if array.is_valid(row) {
+            seen.insert(column.name);
+            let is_extra =
+                column.sources.iter().any(|(events, path)| path.is_empty() && events.contains(&event));
+            assert!(set.contains(column.name) || is_extra, "{event} has no {}", column.name);
+        }
+    }
+    let host = if json["subject"] == "client" { &json["client"] } else { &json["server"] };
+    assert_eq!(value(batch.column_by_name("host_ip").unwrap(), row), host["ip"]);
+}
+
+#[test]
+fn rows_equal_json() {
+    let columns = columns();
+    let mut seen = BTreeSet::new();
+    let mut rows = 0;
+    for path in captures::with_extension(&["pcap", "pcapng"]) {
+        let observers = Observers::new(Database::builtin()).connections(true);
+        let mut builder = EventBatchBuilder::new();
+        let mut lines: Vec<Value> = Vec::new();
+        let file = Some("a \"name\"");
+        // The events before the damage of damaged captures count, too.
+        let _ = HuginnNet::builder_with(observers).build().analyze(
+            CaptureReader::open(&path).unwrap(),
+            &mut |event: Event| {
+                lines.push(serde_json::from_str(&JsonEvent { event: &event, file }.to_string()).unwrap());
+                builder.append(&event, file);
+            },
+        );
+        let batch = builder.finish().unwrap();
+        assert_eq!(batch.num_rows(), lines.len());
+        for (row, line) in lines.iter().enumerate() {
+            compare(&columns, &batch, row, line, &mut seen);
+        }
+        rows += lines.len();
+    }
+    assert!(rows > 5000, "{rows} rows");
+    let never: Vec<&str> =
+        columns.iter().map(|column| column.name).filter(|name| !seen.contains(name)).collect();
+    // These need several interfaces, or a list of fingerprints.
+    assert_eq!(never, ["interface", "listed_labels", "listed_watch"]);
+}

@@ -1,0 +1,68 @@
+//! Batches of a reader.
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "../../captures/tools/captures.rs"]
+mod captures;
+
+use std::fs::File;
+use std::io::{Cursor, Read};
+
+use arrow_array::RecordBatchReader;
+use huginn_net::{CaptureReader, Event, HuginnNet};
+use huginn_net_arrow::{EventBatches, schema};
+
+/// A capture of this one repeated.
+fn repeated(name: &str, times: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    File::open(captures::path(name)).unwrap().read_to_end(&mut bytes).unwrap();
+    let packets = bytes.split_off(24);
+    bytes.extend(packets.repeat(times));
+    bytes
+}
+
+fn batches(bytes: Vec<u8>) -> EventBatches {
+    let reader = CaptureReader::from_reader("test", Cursor::new(bytes)).unwrap();
+    EventBatches::new(HuginnNet::builder().build(), reader).unwrap()
+}
+
+#[test]
+fn batches_have_all_events_in_order() {
+    let bytes = repeated("http-pages.pcap", 200);
+    let mut events: Vec<Event> = Vec::new();
+    let reader = CaptureReader::from_reader("test", Cursor::new(bytes.clone())).unwrap();
+    HuginnNet::builder().build().analyze(reader, &mut events).unwrap();
+    assert!(events.len() > 10_000);
+
+    let batches = batches(bytes);
+    assert_eq!(batches.schema(), schema());
+    let mut times = Vec::new();
+    for batch in batches {
+        let batch = batch.unwrap();
+        assert!(batch.num_rows() <= 8192);
+        let ts = batch.column_by_name("ts").unwrap();
+        let ts = arrow_array::cast::as_primitive_array::<arrow_array::types::TimestampMicrosecondType>(ts);
+        times.extend(ts.values().iter().copied());
+    }
+    let expected: Vec<i64> =
+        events.iter().map(|event| i64::try_from(event.ts.as_nanos() / 1000).unwrap()).collect();
+    assert_eq!(times, expected);
+}
+
+#[test]
+fn rows_before_damage_come_before_the_error() {
+    let mut bytes = repeated("tls-curl.pcap", 1);
+    bytes.truncate(bytes.len() - 10);
+    let mut batches = batches(bytes);
+    assert!(batches.next().unwrap().unwrap().num_rows() > 20);
+    let error = batches.next().unwrap().unwrap_err().to_string();
+    assert!(error.contains("packet"), "{error}");
+    assert!(batches.next().is_none());
+}
+
+#[test]
+fn reader_that_is_dropped_ends_the_analysis() {
+    let mut batches = batches(repeated("http-pages.pcap", 200));
+    batches.next().unwrap().unwrap();
+    let analyzer = batches.finish().unwrap();
+    assert!(analyzer.counters().events > 0);
+}
