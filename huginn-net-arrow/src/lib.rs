@@ -20,9 +20,13 @@
 mod batch;
 mod column;
 mod event;
+mod markdown;
 mod reader;
 mod schema;
 
+pub use {arrow_array, arrow_schema};
+
 pub use self::batch::EventBatchBuilder;
+pub use self::markdown::schema_page;
 pub use self::reader::EventBatches;
 pub use self::schema::{ColumnInfo, SCHEMA_VERSION, columns, schema};

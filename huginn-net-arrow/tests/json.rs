@@ -1,5 +1,11 @@
 //! Each row equals the JSON of its event.
-#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
 
 #[path = "../../captures/tools/captures.rs"]
 mod captures;
@@ -11,8 +17,8 @@ use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMicrosecond
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 use huginn_net::json::JsonEvent;
-use huginn_net::{CaptureReader, ClientDatabase, Database, Event, HuginnNet, Observers};
-use huginn_net_arrow::{ColumnInfo, EventBatchBuilder, columns, schema};
+use huginn_net::{CaptureReader, Database, Event, HuginnNet, Observers};
+use huginn_net_arrow::{ColumnInfo, EventBatchBuilder, columns};
 use serde_json::{Value, json};
 
 /// The value of a row as the JSON has it, but for times.
@@ -159,4 +165,14 @@ fn rows_equal_json() {
         columns.iter().map(|column| column.name).filter(|name| !seen.contains(name)).collect();
     // These need several interfaces, or a list of fingerprints.
     assert_eq!(never, ["interface", "listed_labels", "listed_watch"]);
+}
+
+#[test]
+fn page_about_schema_is_current() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schema.md")).unwrap();
+    assert_eq!(
+        page,
+        huginn_net_arrow::schema_page(),
+        "write it: cargo run -p huginn-net-arrow --example schema"
+    );
 }

@@ -511,6 +511,10 @@ pub(crate) enum Format {
     Csv,
     /// Tab-separated values: the fields of --fields, with a line of headings ('live' writes none)
     Tsv,
+    /// A Parquet file: a table with a row for each event (docs/schema.md; needs a build with the feature parquet)
+    Parquet,
+    /// A stream of Arrow record batches with the same table (needs a build with the feature parquet)
+    Arrow,
     /// Log lines of p0f 3.09b
     P0f,
     /// Blocks of p0f 3.09b
@@ -519,6 +523,11 @@ pub(crate) enum Format {
 }
 
 impl Format {
+    /// Whether the format is a table of typed columns, which is no text.
+    pub(crate) fn is_table(self) -> bool {
+        matches!(self, Self::Parquet | Self::Arrow)
+    }
+
     /// Whether the format has only what p0f knows.
     pub(crate) fn is_p0f(self) -> bool {
         matches!(self, Self::P0f | Self::P0fBlocks)

@@ -53,6 +53,14 @@ pub(crate) enum Failure {
         "this build has no libpcap, which filter expressions need: install libpcap-dev and build with `--features libpcap`, or use --port and --net"
     )]
     NoBpf,
+    /// A table was asked for from a build without Parquet.
+    #[cfg(not(feature = "parquet"))]
+    #[error("this build has no Parquet and Arrow: build it with `--features parquet`")]
+    NoTables,
+    /// Tables are no text.
+    #[cfg(feature = "parquet")]
+    #[error("--format parquet and arrow write no text to a terminal: name a file with -o, or a pipe")]
+    TableOnTerminal,
     /// Only two formats have hosts and fingerprints.
     #[error("--summary, --top and --rare write --format human or json")]
     NoSummaryFormat,

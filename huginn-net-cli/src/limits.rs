@@ -201,6 +201,18 @@ pub(crate) const SHOWN_TOTALS: usize = 8;
 /// Number of mismatches that the totals show.
 pub(crate) const SHOWN_MISMATCHES: usize = 8;
 
+/// Rows of a record batch.
+#[cfg(feature = "parquet")]
+pub(crate) const BATCH_ROWS: usize = 8192;
+
+/// Maximum number of rows of a row group of a Parquet file.
+#[cfg(feature = "parquet")]
+pub(crate) const ROW_GROUP_ROWS: usize = 1 << 18;
+
+/// Maximum length of a row group of a Parquet file, in encoded bytes. It is kept in memory until it is complete.
+#[cfg(feature = "parquet")]
+pub(crate) const ROW_GROUP_BYTES: usize = 64 << 20;
+
 /// Maximum number of intervals in a timeline.
 pub(crate) const MAX_TIMELINE_INTERVALS: u64 = 120;
 

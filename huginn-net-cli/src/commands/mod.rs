@@ -25,6 +25,8 @@ pub(crate) mod live;
 pub(crate) mod p0f;
 pub(crate) mod pcap;
 pub(crate) mod report;
+#[cfg(feature = "parquet")]
+mod tables;
 pub(crate) mod top;
 
 /// The database of a file, or the built-in one.

@@ -30,6 +30,12 @@ pub(crate) fn run(args: PcapArguments) -> Result<ExitCode, Failure> {
     let mut captures = Captures::find(&args.input, args.analysis.count)?;
     captures.refuse_as_output(args.output.output.as_deref())?;
     let mut analyzer = analyzer(&args, captures.longest())?;
+    if args.output.format.is_table() {
+        #[cfg(feature = "parquet")]
+        return super::tables::run(&args, captures, &mut analyzer);
+        #[cfg(not(feature = "parquet"))]
+        return Err(Failure::NoTables);
+    }
     let mut events = EventWriter::create(&args.output, content)?;
     captures.end_on_interrupt(events.has_pager())?;
     let events_scroll = content == Content::Events && events.is_on_terminal();
@@ -141,7 +147,7 @@ fn report_evicted_hosts(hosts: &HostCounters, left_out: u64) {
     }
 }
 
-fn write_counters(analyzer: &HuginnNet, examples: &ExampleFiles) -> Result<(), Failure> {
+pub(super) fn write_counters(analyzer: &HuginnNet, examples: &ExampleFiles) -> Result<(), Failure> {
     #[derive(Serialize)]
     struct Line {
         #[serde(flatten)]

@@ -2,6 +2,8 @@
 
 #[cfg(unix)]
 mod append_file;
+#[cfg(feature = "parquet")]
+mod batches;
 #[cfg(unix)]
 mod counters;
 #[cfg(unix)]
@@ -40,6 +42,8 @@ use huginn_net::json::{JsonEvent, JsonHost, event_name};
 use huginn_net::p0f::P0fLine;
 use huginn_net::{Event, HuginnNet};
 
+#[cfg(feature = "parquet")]
+pub(crate) use self::batches::BatchWriter;
 #[cfg(unix)]
 pub(crate) use self::counters::OutputCounters;
 #[cfg(unix)]
@@ -216,7 +220,7 @@ impl EventWriter {
                     lines.out.write_all(&text)?;
                 }
             }
-            Format::P0f | Format::P0fBlocks | Format::Csv | Format::Tsv => {}
+            _ => {}
         }
         Ok(())
     }
@@ -336,6 +340,8 @@ impl Renderer {
                     let _ = writeln!(text, "{line}");
                 }
             }
+            // Written as batches, not as text.
+            Format::Parquet | Format::Arrow => {}
             Format::P0fBlocks => {
                 if let Some(line) = P0fLine::from_event(event) {
                     let _ = write!(text, "{}", line.block());

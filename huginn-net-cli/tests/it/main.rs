@@ -27,4 +27,6 @@ mod program;
 mod report;
 mod ssh;
 mod summary;
+#[cfg(feature = "parquet")]
+mod tables;
 mod tls_output;

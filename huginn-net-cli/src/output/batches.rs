@@ -1,0 +1,153 @@
+//! Events as Parquet files and as Arrow streams.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use arrow_ipc::writer::StreamWriter;
+use huginn_net::Event;
+use huginn_net::json::event_name;
+use huginn_net_arrow::EventBatchBuilder;
+use huginn_net_arrow::arrow_schema::{ArrowError, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use tempfile::{Builder, TempPath};
+
+use crate::args::{Format, OutputArguments};
+use crate::failure::Failure;
+use crate::limits::{BATCH_ROWS, ROW_GROUP_BYTES, ROW_GROUP_ROWS};
+
+/// Writes events as a table.
+pub(crate) struct BatchWriter {
+    builder: EventBatchBuilder,
+    /// Names of the events that are written; all if empty.
+    kinds: Vec<&'static str>,
+    table: Table,
+    /// The file, which gets its name once it is complete.
+    unfinished: Option<UnfinishedFile>,
+}
+
+type Out = Box<dyn Write + Send>;
+
+enum Table {
+    Parquet(Box<ArrowWriter<Out>>),
+    Stream(Box<StreamWriter<Out>>),
+}
+
+/// A file with a temporary name in the folder of its own: a program that is killed leaves no incomplete table.
+struct UnfinishedFile {
+    path: TempPath,
+    name: PathBuf,
+}
+
+impl BatchWriter {
+    /// Creates the table: in a file, or on standard output.
+    pub(crate) fn create(args: &OutputArguments) -> Result<Self, Failure> {
+        let builder = EventBatchBuilder::new();
+        let (out, unfinished): (Out, _) = match &args.output {
+            Some(path) => {
+                let create = |source| Failure::Create { path: path.display().to_string(), source };
+                let (file, unfinished) = UnfinishedFile::create(path).map_err(create)?;
+                (Box::new(BufWriter::new(file)), unfinished)
+            }
+            None if io::stdout().is_terminal() => return Err(Failure::TableOnTerminal),
+            None => (Box::new(BufWriter::new(io::stdout())), None),
+        };
+        let schema = SchemaRef::clone(builder.schema());
+        let table = match args.format {
+            Format::Arrow => {
+                Table::Stream(Box::new(StreamWriter::try_new(out, &schema).map_err(from_arrow)?))
+            }
+            _ => {
+                let properties = WriterProperties::builder()
+                    .set_compression(Compression::SNAPPY)
+                    .set_created_by(concat!("huginn-net ", env!("CARGO_PKG_VERSION")).to_owned())
+                    .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+                    .set_max_row_group_bytes(Some(ROW_GROUP_BYTES))
+                    .build();
+                let writer = ArrowWriter::try_new(out, schema, Some(properties)).map_err(from_parquet)?;
+                Table::Parquet(Box::new(writer))
+            }
+        };
+        Ok(Self { builder, kinds: args.events.clone(), table, unfinished })
+    }
+
+    /// Appends an event. `file`: the capture file, if several are read.
+    pub(crate) fn append(&mut self, event: &Event, file: Option<&str>) -> Result<(), Failure> {
+        if !self.kinds.is_empty() && !self.kinds.contains(&event_name(&event.kind)) {
+            return Ok(());
+        }
+        self.builder.append(event, file);
+        if self.builder.len() < BATCH_ROWS { Ok(()) } else { self.write_batch() }
+    }
+
+    fn write_batch(&mut self) -> Result<(), Failure> {
+        let batch = self.builder.finish().map_err(from_arrow)?;
+        match &mut self.table {
+            Table::Parquet(writer) => writer.write(&batch).map_err(from_parquet),
+            Table::Stream(writer) => {
+                writer.write(&batch).map_err(from_arrow)?;
+                // A reader of a pipe gets complete batches.
+                Ok(writer.flush().map_err(from_arrow)?)
+            }
+        }
+    }
+
+    /// Writes the remaining events and the end of the table, and gives the file its name.
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        if !self.builder.is_empty() {
+            self.write_batch()?;
+        }
+        let mut out = match self.table {
+            Table::Parquet(writer) => writer.into_inner().map_err(from_parquet)?,
+            Table::Stream(mut writer) => {
+                writer.finish().map_err(from_arrow)?;
+                writer.into_inner().map_err(from_arrow)?
+            }
+        };
+        out.flush()?;
+        drop(out);
+        match self.unfinished {
+            Some(UnfinishedFile { path, name }) => path.persist(name).map_err(|failed| failed.error.into()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl UnfinishedFile {
+    /// Creates the file; `None` instead of it for a device or a pipe, which is written as it is.
+    fn create(path: &Path) -> io::Result<(File, Option<Self>)> {
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            return Ok((File::create(path)?, None));
+        }
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let mut prefix = std::ffi::OsString::from(".");
+        prefix.push(name);
+        let mut builder = Builder::new();
+        builder.prefix(&prefix).suffix(".unfinished");
+        #[cfg(unix)]
+        builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
+        let (file, temporary) = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?.into_parts();
+        Ok((file, Some(Self { path: temporary, name: path.to_owned() })))
+    }
+}
+
+fn from_arrow(error: ArrowError) -> Failure {
+    Failure::Write(match error {
+        ArrowError::IoError(_, error) => error,
+        error => io::Error::other(error),
+    })
+}
+
+fn from_parquet(error: ParquetError) -> Failure {
+    Failure::Write(match error {
+        ParquetError::External(error) => match error.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(error) => io::Error::other(error),
+        },
+        error => io::Error::other(error),
+    })
+}
