@@ -1,0 +1,233 @@
+//! Captures and their analysis.
+
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use huginn_net::hosts::HostLimits;
+use huginn_net::json::JsonHost;
+use huginn_net::{CaptureReader, Database, Event, HuginnNet, Observers};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyCapsule};
+
+use crate::events::Events;
+use crate::stream::{Batches, Input, PyReader};
+
+/// Interval at which a long analysis looks for Ctrl-C.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Options of an analysis.
+#[derive(Clone)]
+pub(crate) struct Options {
+    database: Arc<Database>,
+    protocols: Vec<String>,
+    workers: NonZeroUsize,
+    connections: bool,
+    pub(crate) skips_errors: bool,
+}
+
+impl Options {
+    /// Builds an analyzer, with host profiles if asked for.
+    pub(crate) fn analyzer(&self, profiles: bool) -> HuginnNet {
+        let has = |name: &str| self.protocols.iter().any(|protocol| protocol == name);
+        let observers = Observers::new(Arc::clone(&self.database))
+            .tcp(has("tcp"))
+            .http(has("http"))
+            .tls(has("tls"))
+            .ssh(has("ssh"))
+            .connections(self.connections)
+            .profiles(profiles);
+        let observers = if profiles {
+            observers.hosts(HostLimits { idle_timeout: Duration::MAX, ..HostLimits::default() })
+        } else {
+            observers
+        };
+        HuginnNet::builder_with(observers).workers(self.workers).build()
+    }
+}
+
+/// A source that is opened for each analysis.
+enum Origin {
+    Path(PathBuf),
+    Bytes(Arc<[u8]>),
+    /// A file-like object, until it is read.
+    File(Mutex<Option<Py<PyAny>>>),
+}
+
+/// Captures with the options of their analysis. Each use analyses them again.
+#[pyclass(frozen, subclass)]
+pub(crate) struct Capture {
+    origins: Vec<Origin>,
+    options: Options,
+    skipped: Arc<Mutex<Vec<String>>>,
+}
+
+#[pymethods]
+impl Capture {
+    #[new]
+    #[pyo3(signature = (sources, protocols, db, workers, connections, skip_errors))]
+    fn new(
+        py: Python<'_>,
+        sources: Vec<Bound<'_, PyAny>>,
+        protocols: Vec<String>,
+        db: Option<PathBuf>,
+        workers: usize,
+        connections: bool,
+        skip_errors: bool,
+    ) -> PyResult<Self> {
+        let database = match db {
+            Some(path) => {
+                let bytes = std::fs::read(&path)?;
+                let database = Database::from_bytes(&bytes);
+                Arc::new(
+                    database
+                        .map_err(|error| PyValueError::new_err(format!("{}: {error}", path.display())))?,
+                )
+            }
+            None => Database::builtin(),
+        };
+        let workers =
+            NonZeroUsize::new(workers).ok_or_else(|| PyValueError::new_err("workers must be positive"))?;
+        let origins =
+            sources.iter().map(|source| Origin::new(py, source, skip_errors)).collect::<PyResult<_>>()?;
+        let options = Options { database, protocols, workers, connections, skips_errors: skip_errors };
+        Ok(Self { origins, options, skipped: Arc::default() })
+    }
+
+    /// A stream of Arrow record batches: the Arrow PyCapsule interface.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The interface lets a producer ignore the request.
+        let _ = requested_schema;
+        let inputs = self.inputs(py)?;
+        let batches = Batches::new(inputs, self.options.clone(), self.has_names(), Arc::clone(&self.skipped));
+        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// Iterates over the JSON of events: bytes with one event on each line.
+    fn events(&self, py: Python<'_>) -> PyResult<Events> {
+        let inputs = self.inputs(py)?;
+        Ok(Events::start(inputs, self.options.clone(), self.has_names(), Arc::clone(&self.skipped))?)
+    }
+
+    /// Returns the JSON of the hosts of each capture, one host on each line.
+    fn hosts(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
+        self.at_end(py, true, |analyzer, text| {
+            for host in analyzer.shared_state().profiles() {
+                JsonHost { host, file: None }.write_to(text);
+                text.push(b'\n');
+            }
+        })
+    }
+
+    /// Returns the JSON of the counters of each capture, one capture on each line.
+    fn stats(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
+        self.at_end(py, false, |analyzer, text| {
+            let counters = serde_json::json!({
+                "engine": analyzer.counters(),
+                "protocols": analyzer.protocol().counters(),
+            });
+            text.extend_from_slice(counters.to_string().as_bytes());
+            text.push(b'\n');
+        })
+    }
+
+    /// Errors of the captures that were skipped so far.
+    fn skipped(&self) -> Vec<String> {
+        self.skipped.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Capture {
+    fn has_names(&self) -> bool {
+        self.origins.len() > 1
+    }
+
+    fn inputs(&self, py: Python<'_>) -> PyResult<VecDeque<Input>> {
+        self.origins.iter().map(|origin| origin.input(py)).collect()
+    }
+
+    /// Analyses each capture without the GIL, and collects what `write` makes of the analyzer. Ctrl-C ends it after the
+    /// events of up to a tenth of a second.
+    fn at_end(
+        &self,
+        py: Python<'_>,
+        profiles: bool,
+        write: impl Fn(&HuginnNet, &mut Vec<u8>) + Send + Sync,
+    ) -> PyResult<Vec<u8>> {
+        let inputs = self.inputs(py)?;
+        py.detach(|| {
+            let mut text = Vec::new();
+            for input in inputs {
+                let mut interrupted = Ok(());
+                let mut checked = Instant::now();
+                let outcome = input.open().map_err(|error| error.to_string()).and_then(|reader| {
+                    let mut analyzer = self.options.analyzer(profiles);
+                    let outcome = analyzer.analyze(reader, &mut |_: Event| {
+                        if checked.elapsed() >= SIGNAL_INTERVAL {
+                            checked = Instant::now();
+                            interrupted = Python::attach(|py| py.check_signals());
+                        }
+                        if interrupted.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                    });
+                    write(&analyzer, &mut text);
+                    outcome.map_err(|error| error.to_string())
+                });
+                interrupted?;
+                match outcome {
+                    Err(error) if self.options.skips_errors => {
+                        self.skipped.lock().unwrap_or_else(PoisonError::into_inner).push(error);
+                    }
+                    Err(error) => return Err(PyRuntimeError::new_err(error)),
+                    Ok(_) => {}
+                }
+            }
+            Ok(text)
+        })
+    }
+}
+
+impl Origin {
+    /// Opens a path, so that a missing file is reported at once; takes bytes and file-like objects as they are.
+    fn new(py: Python<'_>, source: &Bound<'_, PyAny>, skips_errors: bool) -> PyResult<Self> {
+        if let Ok(bytes) = source.cast::<PyBytes>() {
+            return Ok(Self::Bytes(Arc::from(bytes.as_bytes())));
+        }
+        if source.hasattr("read")? {
+            return Ok(Self::File(Mutex::new(Some(source.clone().unbind()))));
+        }
+        let path: PathBuf = source.extract()?;
+        if !skips_errors {
+            // Python's own open reports FileNotFoundError and others.
+            py.import("builtins")?.call_method1("open", (&path, "rb"))?.call_method0("close")?;
+            CaptureReader::open(&path).map_err(|error| PyOSError::new_err(error.to_string()))?;
+        }
+        Ok(Self::Path(path))
+    }
+
+    fn input(&self, py: Python<'_>) -> PyResult<Input> {
+        Ok(match self {
+            Self::Path(path) => Input::Path(path.clone()),
+            Self::Bytes(bytes) => Input::Bytes(Arc::clone(bytes)),
+            Self::File(file) => {
+                let file = file.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let file = file.ok_or_else(|| {
+                    PyValueError::new_err(
+                        "a file-like object is read once: pass a path or bytes to read again",
+                    )
+                })?;
+                Input::File(PyReader(file.clone_ref(py)))
+            }
+        })
+    }
+}
