@@ -511,9 +511,9 @@ pub(crate) enum Format {
     Csv,
     /// Tab-separated values: the fields of --fields, with a line of headings ('live' writes none)
     Tsv,
-    /// A Parquet file: a table with a row for each event (docs/schema.md; needs a build with the feature parquet)
+    /// A Parquet file: a table with a row for each event (docs/schema.md); not for 'live'; needs the feature parquet
     Parquet,
-    /// A stream of Arrow record batches with the same table (needs a build with the feature parquet)
+    /// A stream of Arrow record batches with the same table; not for 'live'; needs the feature parquet
     Arrow,
     /// Log lines of p0f 3.09b
     P0f,

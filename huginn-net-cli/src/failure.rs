@@ -57,6 +57,10 @@ pub(crate) enum Failure {
     #[cfg(not(feature = "parquet"))]
     #[error("this build has no Parquet and Arrow: build it with `--features parquet`")]
     NoTables,
+    /// Live capture has no end that a table could be complete at.
+    #[cfg(unix)]
+    #[error("--format parquet and arrow are for captures: 'live' writes JSON, CSV or TSV")]
+    LiveTable,
     /// Tables are no text.
     #[cfg(feature = "parquet")]
     #[error("--format parquet and arrow write no text to a terminal: name a file with -o, or a pipe")]

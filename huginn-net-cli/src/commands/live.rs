@@ -44,6 +44,9 @@ use crate::signals::{self, PendingSignals, Signal};
 use crate::terminal_view::Feed;
 
 pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
+    if args.output.format.is_table() {
+        return Err(Failure::LiveTable);
+    }
     let pending_signals = PendingSignals::new().map_err(starting("signal handling"))?;
     // Privileges belong to threads: open everything, drop privileges, then start threads.
     let files = Files::from_args(args)?;
