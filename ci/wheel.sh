@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds the Python package, installs it into a new environment, and runs its tests: wheel.sh PROGRAM
+# Builds the Python package, installs it into new environments, and runs its tests: wheel.sh PROGRAM
 #
-# Needs python3 with venv, and access to PyPI.
+# The data source runs on Sail, on Spark in one process, and on Spark with two executors of its own.
+# Needs python3 with venv, Java 17 and access to PyPI.
 set -euo pipefail
 
 HUGINN_NET=$(realpath "${1:?the program huginn-net}")
@@ -9,6 +10,27 @@ export HUGINN_NET
 cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install --quiet './python[test]'
-"$folder/venv/bin/python" -m pytest -q -p no:cacheprovider --import-mode=importlib python/tests
+
+# environment NAME PACKAGE...: a new environment with the wheel and these packages.
+environment() {
+    python3 -m venv "$folder/$1"
+    "$folder/$1/bin/pip" install --quiet "$folder"/huginn_net-*.whl "${@:2}"
+}
+
+# run_tests NAME FILE...
+run_tests() {
+    "$folder/$1/bin/python" -m pytest -q -p no:cacheprovider --import-mode=importlib "${@:2}"
+}
+
+python3 -m venv "$folder/build"
+"$folder/build/bin/pip" wheel --quiet --no-deps --wheel-dir "$folder" ./python
+
+environment tables duckdb fsspec pandas polars pyarrow pysail==0.7.* pyspark-client==4.1.* pytest pytz
+run_tests tables python/tests
+
+environment spark fsspec pyarrow pyspark==4.1.* pytest
+PATH=$folder/spark/bin:$PATH
+for master in 'local[2]' 'local-cluster[2,1,1024]'; do
+    echo "== $master"
+    HUGINN_NET_SPARK=$master run_tests spark python/tests/test_spark.py
+done

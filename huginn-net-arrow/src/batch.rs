@@ -3,6 +3,7 @@
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 use huginn_net::core::FlowId;
+use huginn_net::json::{EVENT_NAMES, event_name};
 use huginn_net::{CommunityId, Event};
 
 use crate::schema::{Columns, schema};
@@ -29,6 +30,8 @@ pub struct EventBatchBuilder {
     /// Texts of the flow of the last event: consecutive events often share a flow.
     flow: Option<FlowTexts>,
     interfaces: Vec<String>,
+    /// Names of the events that become rows; all if empty.
+    events: Vec<&'static str>,
 }
 
 /// The texts of a flow.
@@ -54,13 +57,26 @@ impl FlowTexts {
 impl EventBatchBuilder {
     /// Creates a builder without rows.
     pub fn new() -> Self {
-        Self { schema: schema(), columns: Columns::default(), rows: 0, flow: None, interfaces: Vec::new() }
+        Self {
+            schema: schema(),
+            columns: Columns::default(),
+            rows: 0,
+            flow: None,
+            interfaces: Vec::new(),
+            events: Vec::new(),
+        }
     }
 
     /// Names the interfaces of a live source, by their [index](huginn_net::Timestamp::interface).
     #[must_use]
     pub fn interfaces(self, names: Vec<String>) -> Self {
         Self { interfaces: names, ..self }
+    }
+
+    /// Takes only these events: [names](EVENT_NAMES). Without this call all events become rows.
+    #[must_use]
+    pub fn events(self, names: &[&str]) -> Self {
+        Self { events: EVENT_NAMES.into_iter().filter(|name| names.contains(name)).collect(), ..self }
     }
 
     /// The schema of the batches.
@@ -80,6 +96,9 @@ impl EventBatchBuilder {
 
     /// Appends an event. `file`: the capture file, if several are read.
     pub fn append(&mut self, event: &Event, file: Option<&str>) {
+        if !self.events.is_empty() && !self.events.contains(&event_name(&event.kind)) {
+            return;
+        }
         let Self { columns, rows, .. } = self;
         let row = *rows;
         let texts = match self.flow.take() {

@@ -41,21 +41,26 @@ impl EventBatches {
         S: Source + Send + 'static,
         S::Error: std::error::Error + Send + Sync + 'static,
     {
-        Self::with_file(analyzer, source, None)
+        Self::with_builder(analyzer, source, EventBatchBuilder::new(), None)
     }
 
-    /// As [`new`](Self::new), with the name of the capture file for the column `file`.
+    /// As [`new`](Self::new), with the builder of the batches, and the name of the capture file for the column `file`.
     ///
     /// # Errors
     ///
     /// If the thread cannot be started.
-    pub fn with_file<S>(analyzer: HuginnNet, source: S, file: Option<String>) -> io::Result<Self>
+    pub fn with_builder<S>(
+        analyzer: HuginnNet,
+        source: S,
+        builder: EventBatchBuilder,
+        file: Option<String>,
+    ) -> io::Result<Self>
     where
         S: Source + Send + 'static,
         S::Error: std::error::Error + Send + Sync + 'static,
     {
         let (sender, batches) = sync_channel(WAITING_BATCHES);
-        let run = move || analyse(analyzer, source, file.as_deref(), &sender);
+        let run = move || analyse(analyzer, source, builder, file.as_deref(), &sender);
         let thread = thread::Builder::new().name("huginn-batches".to_owned()).spawn(run)?;
         Ok(Self { schema: schema(), batches: Some(batches), thread: Some(thread) })
     }
@@ -101,12 +106,17 @@ impl fmt::Debug for EventBatches {
 
 type Batches = SyncSender<Result<RecordBatch, ArrowError>>;
 
-fn analyse<S>(mut analyzer: HuginnNet, source: S, file: Option<&str>, batches: &Batches) -> HuginnNet
+fn analyse<S>(
+    mut analyzer: HuginnNet,
+    source: S,
+    mut builder: EventBatchBuilder,
+    file: Option<&str>,
+    batches: &Batches,
+) -> HuginnNet
 where
     S: Source + Send,
     S::Error: std::error::Error + Send + Sync + 'static,
 {
-    let mut builder = EventBatchBuilder::new();
     let outcome = analyzer.analyze(source, &mut |event: Event| {
         builder.append(&event, file);
         if builder.len() < BATCH_ROWS { ControlFlow::Continue(()) } else { send(&mut builder, batches) }

@@ -45,6 +45,7 @@ def read_pcap(
     db: str | os.PathLike[str] | None = None,
     workers: int = 1,
     connections: bool = False,
+    events: tuple[str, ...] | list[str] = (),
     on_error: str = "raise",
 ) -> Capture:
     """Reads captures: pcap or pcapng, also .gz and .zst.
@@ -52,7 +53,8 @@ def read_pcap(
     ``source`` is a path, a pattern such as ``"captures/*.pcap"``, bytes, a file-like object, or a list of these. A
     file-like object is read once. Paths are opened at once: a missing file raises FileNotFoundError here.
 
-    ``db`` is a signature database in p0f v3 syntax. ``connections`` adds a row for each connection. With
+    ``db`` is a signature database in p0f v3 syntax. ``connections`` adds a row for each connection. ``events`` selects
+    events by their names; without it all become rows. With
     ``on_error="skip"`` captures that cannot be read are skipped, and `Capture.skipped` names them; rows before the
     damage of a capture stay. Otherwise these rows come first, and then the error.
     """
@@ -61,10 +63,13 @@ def read_pcap(
     unknown = set(protocols) - set(PROTOCOLS)
     if unknown:
         raise ValueError(f"unknown protocols: {', '.join(sorted(unknown))}")
+    unknown = set(events) - set(_native.event_names())
+    if unknown:
+        raise ValueError(f"unknown events: {', '.join(sorted(unknown))}")
     sources = []
     for one in source if isinstance(source, (list, tuple)) else [source]:
         sources.extend(_expand(one))
-    return Capture(sources, list(protocols), db, workers, connections, on_error == "skip")
+    return Capture(sources, list(protocols), db, workers, connections, on_error == "skip", list(events))
 
 
 def _expand(source: Any) -> list[Any]:
@@ -155,4 +160,4 @@ def sql(query: str, source: Any, **options: Any) -> Any:
 
 def schema() -> dict[str, str]:
     """Returns the columns of the table with their meaning."""
-    return dict(_native.schema())
+    return {name: meaning for name, _, meaning in _native.schema()}

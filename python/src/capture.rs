@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use huginn_net::hosts::HostLimits;
-use huginn_net::json::JsonHost;
+use huginn_net::json::{JsonHost, event_name};
 use huginn_net::{CaptureReader, Database, Event, HuginnNet, Observers};
+use huginn_net_arrow::EventBatchBuilder;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
@@ -28,10 +29,23 @@ pub(crate) struct Options {
     protocols: Vec<String>,
     workers: NonZeroUsize,
     connections: bool,
+    /// Names of the events that become rows; all if empty.
+    events: Vec<String>,
     pub(crate) skips_errors: bool,
 }
 
 impl Options {
+    /// Builds a builder of batches.
+    pub(crate) fn builder(&self) -> EventBatchBuilder {
+        let names: Vec<&str> = self.events.iter().map(String::as_str).collect();
+        EventBatchBuilder::new().events(&names)
+    }
+
+    /// Whether an event becomes a row.
+    pub(crate) fn takes(&self, event: &Event) -> bool {
+        self.events.is_empty() || self.events.iter().any(|name| name == event_name(&event.kind))
+    }
+
     /// Builds an analyzer, with host profiles if asked for.
     pub(crate) fn analyzer(&self, profiles: bool) -> HuginnNet {
         let has = |name: &str| self.protocols.iter().any(|protocol| protocol == name);
@@ -63,6 +77,8 @@ enum Origin {
 #[pyclass(frozen, subclass)]
 pub(crate) struct Capture {
     origins: Vec<Origin>,
+    /// Names of the origins in the column `file`; unless given, several paths have their own.
+    names: Option<Vec<String>>,
     options: Options,
     skipped: Arc<Mutex<Vec<String>>>,
 }
@@ -70,7 +86,8 @@ pub(crate) struct Capture {
 #[pymethods]
 impl Capture {
     #[new]
-    #[pyo3(signature = (sources, protocols, db, workers, connections, skip_errors))]
+    #[pyo3(signature = (sources, protocols, db, workers, connections, skip_errors, events, names=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
         py: Python<'_>,
         sources: Vec<Bound<'_, PyAny>>,
@@ -79,6 +96,8 @@ impl Capture {
         workers: usize,
         connections: bool,
         skip_errors: bool,
+        events: Vec<String>,
+        names: Option<Vec<String>>,
     ) -> PyResult<Self> {
         let database = match db {
             Some(path) => {
@@ -95,8 +114,9 @@ impl Capture {
             NonZeroUsize::new(workers).ok_or_else(|| PyValueError::new_err("workers must be positive"))?;
         let origins =
             sources.iter().map(|source| Origin::new(py, source, skip_errors)).collect::<PyResult<_>>()?;
-        let options = Options { database, protocols, workers, connections, skips_errors: skip_errors };
-        Ok(Self { origins, options, skipped: Arc::default() })
+        let options =
+            Options { database, protocols, workers, connections, events, skips_errors: skip_errors };
+        Ok(Self { origins, names, options, skipped: Arc::default() })
     }
 
     /// A stream of Arrow record batches: the Arrow PyCapsule interface.
@@ -109,7 +129,7 @@ impl Capture {
         // The interface lets a producer ignore the request.
         let _ = requested_schema;
         let inputs = self.inputs(py)?;
-        let batches = Batches::new(inputs, self.options.clone(), self.has_names(), Arc::clone(&self.skipped));
+        let batches = Batches::new(inputs, self.options.clone(), Arc::clone(&self.skipped));
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
@@ -117,7 +137,7 @@ impl Capture {
     /// Iterates over the JSON of events: bytes with one event on each line.
     fn events(&self, py: Python<'_>) -> PyResult<Events> {
         let inputs = self.inputs(py)?;
-        Ok(Events::start(inputs, self.options.clone(), self.has_names(), Arc::clone(&self.skipped))?)
+        Ok(Events::start(inputs, self.options.clone(), Arc::clone(&self.skipped))?)
     }
 
     /// Returns the JSON of the hosts of each capture, one host on each line.
@@ -149,12 +169,17 @@ impl Capture {
 }
 
 impl Capture {
-    fn has_names(&self) -> bool {
-        self.origins.len() > 1
-    }
-
-    fn inputs(&self, py: Python<'_>) -> PyResult<VecDeque<Input>> {
-        self.origins.iter().map(|origin| origin.input(py)).collect()
+    /// The inputs with their names.
+    fn inputs(&self, py: Python<'_>) -> PyResult<VecDeque<(Input, Option<String>)>> {
+        let inputs = self.origins.iter().enumerate().map(|(index, origin)| {
+            let input = origin.input(py)?;
+            let name = match &self.names {
+                Some(names) => names.get(index).cloned(),
+                None => (self.origins.len() > 1).then(|| input.name()),
+            };
+            Ok((input, name))
+        });
+        inputs.collect()
     }
 
     /// Analyses each capture without the GIL, and collects what `write` makes of the analyzer. Ctrl-C ends it after the
@@ -168,7 +193,7 @@ impl Capture {
         let inputs = self.inputs(py)?;
         py.detach(|| {
             let mut text = Vec::new();
-            for input in inputs {
+            for (input, _) in inputs {
                 let mut interrupted = Ok(());
                 let mut checked = Instant::now();
                 let outcome = input.open().map_err(|error| error.to_string()).and_then(|reader| {

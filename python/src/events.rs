@@ -30,15 +30,14 @@ pub(crate) struct Events(Mutex<Receiver<Chunk>>);
 
 impl Events {
     pub(crate) fn start(
-        inputs: VecDeque<Input>,
+        inputs: VecDeque<(Input, Option<String>)>,
         options: Options,
-        has_names: bool,
         skipped: Arc<Mutex<Vec<String>>>,
     ) -> io::Result<Self> {
         let (sender, chunks) = sync_channel(WAITING_CHUNKS);
         let run = move || {
-            for input in inputs {
-                match analyse(input, &options, has_names, &sender) {
+            for (input, name) in inputs {
+                match analyse(input, name.as_deref(), &options, &sender) {
                     ControlFlow::Continue(None) => {}
                     ControlFlow::Continue(Some(error)) if options.skips_errors => {
                         skipped.lock().unwrap_or_else(PoisonError::into_inner).push(error);
@@ -76,11 +75,10 @@ impl Events {
 /// Sends the events of an input. Returns its error; breaks if the reader is gone.
 fn analyse(
     input: Input,
+    name: Option<&str>,
     options: &Options,
-    has_name: bool,
     chunks: &SyncSender<Chunk>,
 ) -> ControlFlow<(), Option<String>> {
-    let name = has_name.then(|| input.name());
     let reader = match input.open() {
         Ok(reader) => reader,
         Err(error) => return ControlFlow::Continue(Some(error.to_string())),
@@ -88,7 +86,10 @@ fn analyse(
     let mut text = Vec::new();
     let mut is_gone = false;
     let outcome = options.analyzer(false).analyze(reader, &mut |event: Event| {
-        JsonEvent { event: &event, file: name.as_deref() }.write_to(&mut text);
+        if !options.takes(&event) {
+            return ControlFlow::Continue(());
+        }
+        JsonEvent { event: &event, file: name }.write_to(&mut text);
         text.push(b'\n');
         if text.len() >= CHUNK_BYTES {
             is_gone = chunks.send(Ok(std::mem::take(&mut text))).is_err();

@@ -16,11 +16,18 @@ mod _native {
     #[pymodule_export]
     use crate::events::Events;
     #[pymodule_export]
-    use crate::schema;
+    use crate::{event_names, schema};
 }
 
-/// The schema as a table of `(column, meaning)`.
+/// The schema as a table of `(column, type, meaning)`, with the types of Arrow.
 #[pyfunction]
-fn schema() -> Vec<(&'static str, &'static str)> {
-    huginn_net_arrow::columns().into_iter().map(|column| (column.name, column.meaning)).collect()
+fn schema() -> Vec<(&'static str, String, &'static str)> {
+    let columns = huginn_net_arrow::columns().into_iter();
+    columns.map(|column| (column.name, column.data_type.to_string(), column.meaning)).collect()
+}
+
+/// The names of all events.
+#[pyfunction]
+fn event_names() -> Vec<&'static str> {
+    huginn_net::json::EVENT_NAMES.to_vec()
 }

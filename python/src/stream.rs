@@ -57,9 +57,8 @@ impl Read for PyReader {
 
 /// The batches of all inputs. An input that cannot be read ends them with an error, or is skipped.
 pub(crate) struct Batches {
-    inputs: VecDeque<Input>,
+    inputs: VecDeque<(Input, Option<String>)>,
     options: Options,
-    has_names: bool,
     current: Option<EventBatches>,
     /// Errors of skipped inputs.
     skipped: Arc<std::sync::Mutex<Vec<String>>>,
@@ -67,24 +66,23 @@ pub(crate) struct Batches {
 
 impl Batches {
     pub(crate) fn new(
-        inputs: VecDeque<Input>,
+        inputs: VecDeque<(Input, Option<String>)>,
         options: Options,
-        has_names: bool,
         skipped: Arc<std::sync::Mutex<Vec<String>>>,
     ) -> Self {
-        Self { inputs, options, has_names, current: None, skipped }
+        Self { inputs, options, current: None, skipped }
     }
 
     /// Starts the next input; `None` after the last one.
     fn start(&mut self) -> Option<Result<EventBatches, ArrowError>> {
-        let input = self.inputs.pop_front()?;
-        let name = self.has_names.then(|| input.name());
+        let (input, name) = self.inputs.pop_front()?;
         let outside = |error: &dyn std::error::Error| ArrowError::ExternalError(error.to_string().into());
         let reader = match input.open() {
             Ok(reader) => reader,
             Err(error) => return Some(Err(outside(&error))),
         };
-        let batches = EventBatches::with_file(self.options.analyzer(false), reader, name);
+        let batches =
+            EventBatches::with_builder(self.options.analyzer(false), reader, self.options.builder(), name);
         Some(batches.map_err(|error| outside(&error)))
     }
 }

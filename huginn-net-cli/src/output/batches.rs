@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use arrow_ipc::writer::StreamWriter;
 use huginn_net::Event;
-use huginn_net::json::event_name;
 use huginn_net_arrow::EventBatchBuilder;
 use huginn_net_arrow::arrow_schema::{ArrowError, SchemaRef};
 use parquet::arrow::ArrowWriter;
@@ -22,8 +21,6 @@ use crate::limits::{BATCH_ROWS, ROW_GROUP_BYTES, ROW_GROUP_ROWS};
 /// Writes events as a table.
 pub(crate) struct BatchWriter {
     builder: EventBatchBuilder,
-    /// Names of the events that are written; all if empty.
-    kinds: Vec<&'static str>,
     table: Table,
     /// The file, which gets its name once it is complete.
     unfinished: Option<UnfinishedFile>,
@@ -45,7 +42,7 @@ struct UnfinishedFile {
 impl BatchWriter {
     /// Creates the table: in a file, or on standard output.
     pub(crate) fn create(args: &OutputArguments) -> Result<Self, Failure> {
-        let builder = EventBatchBuilder::new();
+        let builder = EventBatchBuilder::new().events(&args.events);
         let (out, unfinished): (Out, _) = match &args.output {
             Some(path) => {
                 let create = |source| Failure::Create { path: path.display().to_string(), source };
@@ -71,14 +68,11 @@ impl BatchWriter {
                 Table::Parquet(Box::new(writer))
             }
         };
-        Ok(Self { builder, kinds: args.events.clone(), table, unfinished })
+        Ok(Self { builder, table, unfinished })
     }
 
     /// Appends an event. `file`: the capture file, if several are read.
     pub(crate) fn append(&mut self, event: &Event, file: Option<&str>) -> Result<(), Failure> {
-        if !self.kinds.is_empty() && !self.kinds.contains(&event_name(&event.kind)) {
-            return Ok(());
-        }
         self.builder.append(event, file);
         if self.builder.len() < BATCH_ROWS { Ok(()) } else { self.write_batch() }
     }
