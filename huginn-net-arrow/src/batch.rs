@@ -6,7 +6,7 @@ use huginn_net::core::FlowId;
 use huginn_net::json::{EVENT_NAMES, event_name};
 use huginn_net::{CommunityId, Event};
 
-use crate::schema::{Columns, schema};
+use crate::schema::{Columns, schema, schema_of};
 
 /// Builds batches of events, one event a row.
 ///
@@ -71,6 +71,15 @@ impl EventBatchBuilder {
     #[must_use]
     pub fn interfaces(self, names: Vec<String>) -> Self {
         Self { interfaces: names, ..self }
+    }
+
+    /// Builds only these columns, in the order of the schema; names that no column has are ignored. Without this call all
+    /// columns are built.
+    #[must_use]
+    pub fn columns(mut self, names: &[&str]) -> Self {
+        self.columns.select(names);
+        self.schema = schema_of(|name| names.contains(&name));
+        self
     }
 
     /// Takes only these events: [names](EVENT_NAMES). Without this call all events become rows.

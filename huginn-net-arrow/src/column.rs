@@ -16,37 +16,85 @@ const UTC: &str = "UTC";
 /// Name of the elements of a list, as Parquet has it.
 const ELEMENT: &str = "element";
 
-/// The type of a column.
-pub(crate) trait Column: Default {
-    /// The type in the schema.
-    fn data_type() -> DataType;
-
-    /// Number of rows.
-    fn len(&self) -> usize;
-
-    /// Appends rows without a value.
-    fn append_nulls(&mut self, rows: usize);
-
-    /// Takes the rows. A column with `rows` rows starts again empty.
-    fn finish(&mut self) -> ArrayRef;
-
-    /// Appends nulls up to a row.
-    fn fill(&mut self, row: usize) -> &mut Self {
-        let missing = row.saturating_sub(self.len());
-        if missing > 0 {
-            self.append_nulls(missing);
-        }
-        self
-    }
+/// A column that is built. Rows without a value are filled in when a later row has one.
+#[derive(Debug)]
+pub(crate) struct Column<B> {
+    builder: B,
+    /// Whether values are ignored: the column is not selected.
+    is_skipped: bool,
 }
 
 /// Texts in UTF-8.
-#[derive(Debug, Default)]
-pub(crate) struct Text(StringBuilder);
+pub(crate) type Text = Column<StringBuilder>;
+/// Numbers of up to 32 bits with their sign.
+pub(crate) type Int = Column<Int32Builder>;
+/// Numbers of up to 64 bits with their sign.
+pub(crate) type Long = Column<Int64Builder>;
+/// Numbers with a fraction.
+pub(crate) type Double = Column<Float64Builder>;
+/// Truth values.
+pub(crate) type Flag = Column<BooleanBuilder>;
+/// Times in microseconds since the Unix epoch, UTC.
+pub(crate) type Time = Column<TimestampMicrosecondBuilder>;
+/// Lists of texts.
+pub(crate) type Texts = Column<ListBuilder<StringBuilder>>;
+/// Lists of numbers.
+pub(crate) type Numbers = Column<ListBuilder<Int32Builder>>;
+/// Lists of truth values.
+pub(crate) type Flags = Column<ListBuilder<BooleanBuilder>>;
+
+/// A builder of Arrow's that a column may have.
+pub(crate) trait Build: ArrayBuilder + Sized {
+    /// Creates an empty builder.
+    fn create() -> Self;
+
+    /// The type in the schema.
+    fn data_type() -> DataType;
+
+    /// Appends rows without a value.
+    fn append_nulls(&mut self, rows: usize);
+}
+
+impl<B: Build> Default for Column<B> {
+    fn default() -> Self {
+        Self { builder: B::create(), is_skipped: false }
+    }
+}
+
+impl<B: Build> Column<B> {
+    /// The type in the schema.
+    pub(crate) fn data_type() -> DataType {
+        B::data_type()
+    }
+
+    /// Ignores all values.
+    pub(crate) fn skip(&mut self) {
+        self.is_skipped = true;
+    }
+
+    /// Takes this number of rows; `None` if values are ignored.
+    pub(crate) fn finish(&mut self, rows: usize) -> Option<ArrayRef> {
+        self.fill(rows).map(ArrayBuilder::finish)
+    }
+
+    /// Appends nulls up to a row, and returns the builder unless values are ignored.
+    fn fill(&mut self, row: usize) -> Option<&mut B> {
+        if self.is_skipped {
+            return None;
+        }
+        let missing = row.saturating_sub(self.builder.len());
+        if missing > 0 {
+            self.builder.append_nulls(missing);
+        }
+        Some(&mut self.builder)
+    }
+}
 
 impl Text {
     pub(crate) fn set(&mut self, row: usize, value: &str) {
-        self.fill(row).0.append_value(value);
+        if let Some(builder) = self.fill(row) {
+            builder.append_value(value);
+        }
     }
 
     pub(crate) fn set_some(&mut self, row: usize, value: Option<&str>) {
@@ -57,10 +105,9 @@ impl Text {
 
     /// Appends the [`Display`] text of a value.
     pub(crate) fn set_display(&mut self, row: usize, value: impl Display) {
-        let Self(builder) = self.fill(row);
-        // Writing to memory does not fail.
-        let _ = write!(builder, "{value}");
-        builder.append_value("");
+        if let Some(builder) = self.fill(row) {
+            append_display(builder, value);
+        }
     }
 
     pub(crate) fn set_some_display(&mut self, row: usize, value: Option<impl Display>) {
@@ -70,99 +117,44 @@ impl Text {
     }
 }
 
-/// Lists of texts.
-#[derive(Debug)]
-pub(crate) struct Texts(ListBuilder<StringBuilder>);
-
-impl Default for Texts {
-    fn default() -> Self {
-        let element = Field::new(ELEMENT, DataType::Utf8, true);
-        Self(ListBuilder::new(StringBuilder::new()).with_field(element))
-    }
+fn append_display(builder: &mut StringBuilder, value: impl Display) {
+    // Writing to memory does not fail.
+    let _ = write!(builder, "{value}");
+    builder.append_value("");
 }
 
 impl Texts {
     pub(crate) fn set(&mut self, row: usize, values: impl IntoIterator<Item = impl Display>) {
-        let Self(builder) = self.fill(row);
-        for value in values {
-            // Writing to memory does not fail.
-            let _ = write!(builder.values(), "{value}");
-            builder.values().append_value("");
-        }
+        let Some(builder) = self.fill(row) else { return };
+        values.into_iter().for_each(|value| append_display(builder.values(), value));
         builder.append(true);
-    }
-}
-
-/// Lists of numbers.
-#[derive(Debug)]
-pub(crate) struct Numbers(ListBuilder<Int32Builder>);
-
-impl Default for Numbers {
-    fn default() -> Self {
-        let element = Field::new(ELEMENT, DataType::Int32, true);
-        Self(ListBuilder::new(Int32Builder::new()).with_field(element))
     }
 }
 
 impl Numbers {
     pub(crate) fn set(&mut self, row: usize, values: impl IntoIterator<Item = i32>) {
-        let Self(builder) = self.fill(row);
+        let Some(builder) = self.fill(row) else { return };
         values.into_iter().for_each(|value| builder.values().append_value(value));
         builder.append(true);
-    }
-}
-
-/// Lists of truth values.
-#[derive(Debug)]
-pub(crate) struct Flags(ListBuilder<BooleanBuilder>);
-
-impl Default for Flags {
-    fn default() -> Self {
-        let element = Field::new(ELEMENT, DataType::Boolean, true);
-        Self(ListBuilder::new(BooleanBuilder::new()).with_field(element))
     }
 }
 
 impl Flags {
     pub(crate) fn set(&mut self, row: usize, values: impl IntoIterator<Item = bool>) {
-        let Self(builder) = self.fill(row);
+        let Some(builder) = self.fill(row) else { return };
         values.into_iter().for_each(|value| builder.values().append_value(value));
         builder.append(true);
     }
 }
 
-/// Numbers of up to 32 bits with their sign.
-#[derive(Debug, Default)]
-pub(crate) struct Int(Int32Builder);
-
-/// Numbers of up to 64 bits with their sign.
-#[derive(Debug, Default)]
-pub(crate) struct Long(Int64Builder);
-
-/// Numbers with a fraction.
-#[derive(Debug, Default)]
-pub(crate) struct Double(Float64Builder);
-
-/// Truth values.
-#[derive(Debug, Default)]
-pub(crate) struct Flag(BooleanBuilder);
-
-/// Times in microseconds since the Unix epoch, UTC.
-#[derive(Debug)]
-pub(crate) struct Time(TimestampMicrosecondBuilder);
-
-impl Default for Time {
-    fn default() -> Self {
-        Self(TimestampMicrosecondBuilder::new().with_timezone(UTC))
-    }
-}
-
-/// Implements `set`, which appends a value as a row.
+/// Implements `set` for columns of one value a row.
 macro_rules! impl_set {
     ($($column:ty: $value:ty,)+) => {$(
         impl $column {
             pub(crate) fn set(&mut self, row: usize, value: $value) {
-                self.fill(row).0.append_value(value);
+                if let Some(builder) = self.fill(row) {
+                    builder.append_value(value);
+                }
             }
         }
     )+};
@@ -176,37 +168,43 @@ impl_set! {
     Time: i64,
 }
 
-/// Implements [`Column`] for wrappers of builders.
-macro_rules! impl_column {
-    ($($column:ty: $type:expr,)+) => {$(
-        impl Column for $column {
+/// Implements [`Build`].
+macro_rules! impl_build {
+    ($($builder:ty: $type:expr, $create:expr;)+) => {$(
+        impl Build for $builder {
+            fn create() -> Self {
+                $create
+            }
+
             fn data_type() -> DataType {
                 $type
             }
 
-            fn len(&self) -> usize {
-                self.0.len()
-            }
-
             fn append_nulls(&mut self, rows: usize) {
-                self.0.append_nulls(rows);
-            }
-
-            fn finish(&mut self) -> ArrayRef {
-                Arc::new(self.0.finish())
+                Self::append_nulls(self, rows);
             }
         }
     )+};
 }
 
-impl_column! {
-    Text: DataType::Utf8,
-    Texts: DataType::List(Arc::new(Field::new(ELEMENT, DataType::Utf8, true))),
-    Numbers: DataType::List(Arc::new(Field::new(ELEMENT, DataType::Int32, true))),
-    Flags: DataType::List(Arc::new(Field::new(ELEMENT, DataType::Boolean, true))),
-    Int: DataType::Int32,
-    Long: DataType::Int64,
-    Double: DataType::Float64,
-    Flag: DataType::Boolean,
-    Time: DataType::Timestamp(TimeUnit::Microsecond, Some(UTC.into())),
+/// The element of a list.
+fn element(data_type: DataType) -> Arc<Field> {
+    Arc::new(Field::new(ELEMENT, data_type, true))
+}
+
+impl_build! {
+    StringBuilder: DataType::Utf8, Self::new();
+    Int32Builder: DataType::Int32, Self::new();
+    Int64Builder: DataType::Int64, Self::new();
+    Float64Builder: DataType::Float64, Self::new();
+    BooleanBuilder: DataType::Boolean, Self::new();
+    TimestampMicrosecondBuilder:
+        DataType::Timestamp(TimeUnit::Microsecond, Some(UTC.into())), Self::new().with_timezone(UTC);
+    ListBuilder<StringBuilder>:
+        DataType::List(element(DataType::Utf8)), Self::new(StringBuilder::new()).with_field(element(DataType::Utf8));
+    ListBuilder<Int32Builder>:
+        DataType::List(element(DataType::Int32)), Self::new(Int32Builder::new()).with_field(element(DataType::Int32));
+    ListBuilder<BooleanBuilder>:
+        DataType::List(element(DataType::Boolean)),
+        Self::new(BooleanBuilder::new()).with_field(element(DataType::Boolean));
 }

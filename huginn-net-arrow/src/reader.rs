@@ -12,7 +12,6 @@ use huginn_net::core::Source;
 use huginn_net::{Event, HuginnNet};
 
 use crate::batch::EventBatchBuilder;
-use crate::schema::schema;
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 8192;
@@ -60,9 +59,10 @@ impl EventBatches {
         S::Error: std::error::Error + Send + Sync + 'static,
     {
         let (sender, batches) = sync_channel(WAITING_BATCHES);
+        let schema = SchemaRef::clone(builder.schema());
         let run = move || analyse(analyzer, source, builder, file.as_deref(), &sender);
         let thread = thread::Builder::new().name("huginn-batches".to_owned()).spawn(run)?;
-        Ok(Self { schema: schema(), batches: Some(batches), thread: Some(thread) })
+        Ok(Self { schema, batches: Some(batches), thread: Some(thread) })
     }
 
     /// Waits for the end of the analysis, without its remaining batches, and returns the analyzer: its counters and

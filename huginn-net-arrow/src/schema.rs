@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
-use crate::column::{Column, Double, Flag, Flags, Int, Long, Numbers, Text, Texts, Time};
+use crate::column::{Double, Flag, Flags, Int, Long, Numbers, Text, Texts, Time};
 
 /// Version of the schema. A new column increments the second number; a column that changes or goes, the first one.
 pub const SCHEMA_VERSION: &str = "1.0";
@@ -52,9 +52,16 @@ macro_rules! columns {
         }
 
         impl Columns {
-            /// Takes all rows.
+            /// Takes all rows of the selected columns.
             pub(crate) fn finish(&mut self, rows: usize) -> Vec<ArrayRef> {
-                vec![$(self.$name.fill(rows).finish(),)+]
+                [$(self.$name.finish(rows),)+].into_iter().flatten().collect()
+            }
+
+            /// Ignores the values of all other columns.
+            pub(crate) fn select(&mut self, names: &[&str]) {
+                $(if !names.contains(&stringify!($name)) {
+                    self.$name.skip();
+                })+
             }
         }
 
@@ -164,8 +171,13 @@ columns! {
 
 /// The schema of all batches. Its metadata has the version of the schema, and of this crate.
 pub fn schema() -> SchemaRef {
-    let fields: Vec<Field> =
-        columns().into_iter().map(|column| Field::new(column.name, column.data_type, true)).collect();
+    schema_of(|_| true)
+}
+
+/// The schema of the columns that `is_selected` selects by their names.
+pub(crate) fn schema_of(is_selected: impl Fn(&str) -> bool) -> SchemaRef {
+    let selected = columns().into_iter().filter(|column| is_selected(column.name));
+    let fields: Vec<Field> = selected.map(|column| Field::new(column.name, column.data_type, true)).collect();
     let metadata = [("huginn_net.schema", SCHEMA_VERSION), ("huginn_net.version", env!("CARGO_PKG_VERSION"))];
     let metadata = metadata.map(|(name, value)| (name.to_owned(), value.to_owned()));
     Arc::new(Schema::new(fields).with_metadata(HashMap::from(metadata)))
@@ -178,6 +190,7 @@ impl Columns {
         schema: &SchemaRef,
         rows: usize,
     ) -> Result<RecordBatch, ArrowError> {
-        RecordBatch::try_new(Arc::clone(schema), self.finish(rows))
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::clone(schema), self.finish(rows), &options)
     }
 }

@@ -13,9 +13,9 @@ mod captures;
 use std::fs::File;
 use std::io::{Cursor, Read};
 
-use arrow_array::RecordBatchReader;
+use arrow_array::{Array, RecordBatchReader};
 use huginn_net::{CaptureReader, Event, HuginnNet};
-use huginn_net_arrow::{EventBatches, schema};
+use huginn_net_arrow::{EventBatchBuilder, EventBatches, schema};
 
 /// A capture of this one repeated.
 fn repeated(name: &str, times: usize) -> Vec<u8> {
@@ -52,6 +52,20 @@ fn batches_have_all_events_in_order() {
     let expected: Vec<i64> =
         events.iter().map(|event| i64::try_from(event.ts.as_nanos() / 1000).unwrap()).collect();
     assert_eq!(times, expected);
+}
+
+#[test]
+fn only_selected_columns_and_events_are_built() {
+    let reader = CaptureReader::from_reader("test", Cursor::new(repeated("tls-curl.pcap", 1))).unwrap();
+    let builder = EventBatchBuilder::new().columns(&["ja4", "ts", "nonsense"]).events(&["tls_client"]);
+    let batches = EventBatches::with_builder(HuginnNet::builder().build(), reader, builder, None).unwrap();
+    let names: Vec<String> = batches.schema().fields().iter().map(|field| field.name().clone()).collect();
+    assert_eq!(names, ["ts", "ja4"]);
+    for batch in batches {
+        let batch = batch.unwrap();
+        assert!(batch.num_rows() > 2);
+        assert_eq!((batch.num_columns(), batch.column(1).null_count()), (2, 0));
+    }
 }
 
 #[test]

@@ -46,6 +46,7 @@ def read_pcap(
     workers: int = 1,
     connections: bool = False,
     events: tuple[str, ...] | list[str] = (),
+    columns: tuple[str, ...] | list[str] = (),
     on_error: str = "raise",
 ) -> Capture:
     """Reads captures: pcap or pcapng, also .gz and .zst.
@@ -54,7 +55,7 @@ def read_pcap(
     file-like object is read once. Paths are opened at once: a missing file raises FileNotFoundError here.
 
     ``db`` is a signature database in p0f v3 syntax. ``connections`` adds a row for each connection. ``events`` selects
-    events by their names; without it all become rows. With
+    events by their names, and ``columns`` columns of the table; without them all are built. With
     ``on_error="skip"`` captures that cannot be read are skipped, and `Capture.skipped` names them; rows before the
     damage of a capture stay. Otherwise these rows come first, and then the error.
     """
@@ -66,10 +67,13 @@ def read_pcap(
     unknown = set(events) - set(_native.event_names())
     if unknown:
         raise ValueError(f"unknown events: {', '.join(sorted(unknown))}")
+    unknown = set(columns) - set(schema())
+    if unknown:
+        raise ValueError(f"unknown columns: {', '.join(sorted(unknown))}")
     sources = []
     for one in source if isinstance(source, (list, tuple)) else [source]:
         sources.extend(_expand(one))
-    return Capture(sources, list(protocols), db, workers, connections, on_error == "skip", list(events))
+    return Capture(sources, list(protocols), db, workers, connections, on_error == "skip", list(events), list(columns))
 
 
 def _expand(source: Any) -> list[Any]:

@@ -159,6 +159,7 @@ class _Reading:
                         self.connections,
                         self.skip_errors,
                         self.events or [],
+                        self.columns,
                         [url],
                     )
                     for batch in pa.RecordBatchReader.from_stream(capture):

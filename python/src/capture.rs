@@ -31,6 +31,8 @@ pub(crate) struct Options {
     connections: bool,
     /// Names of the events that become rows; all if empty.
     events: Vec<String>,
+    /// Names of the columns that are built; all if empty.
+    columns: Vec<String>,
     pub(crate) skips_errors: bool,
 }
 
@@ -38,7 +40,12 @@ impl Options {
     /// Builds a builder of batches.
     pub(crate) fn builder(&self) -> EventBatchBuilder {
         let names: Vec<&str> = self.events.iter().map(String::as_str).collect();
-        EventBatchBuilder::new().events(&names)
+        let builder = EventBatchBuilder::new().events(&names);
+        if self.columns.is_empty() {
+            return builder;
+        }
+        let columns: Vec<&str> = self.columns.iter().map(String::as_str).collect();
+        builder.columns(&columns)
     }
 
     /// Whether an event becomes a row.
@@ -86,7 +93,7 @@ pub(crate) struct Capture {
 #[pymethods]
 impl Capture {
     #[new]
-    #[pyo3(signature = (sources, protocols, db, workers, connections, skip_errors, events, names=None))]
+    #[pyo3(signature = (sources, protocols, db, workers, connections, skip_errors, events, columns, names=None))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
         py: Python<'_>,
@@ -97,6 +104,7 @@ impl Capture {
         connections: bool,
         skip_errors: bool,
         events: Vec<String>,
+        columns: Vec<String>,
         names: Option<Vec<String>>,
     ) -> PyResult<Self> {
         let database = match db {
@@ -115,7 +123,7 @@ impl Capture {
         let origins =
             sources.iter().map(|source| Origin::new(py, source, skip_errors)).collect::<PyResult<_>>()?;
         let options =
-            Options { database, protocols, workers, connections, events, skips_errors: skip_errors };
+            Options { database, protocols, workers, connections, events, columns, skips_errors: skip_errors };
         Ok(Self { origins, names, options, skipped: Arc::default() })
     }
 

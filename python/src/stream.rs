@@ -123,6 +123,6 @@ impl Iterator for Batches {
 
 impl RecordBatchReader for Batches {
     fn schema(&self) -> SchemaRef {
-        huginn_net_arrow::schema()
+        SchemaRef::clone(self.options.builder().schema())
     }
 }

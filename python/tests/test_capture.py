@@ -103,8 +103,15 @@ def test_parquet_file_equals_table(tmp_path):
     assert os.listdir(tmp_path) == ["events.parquet"]
 
 
+def test_only_chosen_columns_and_events_are_built():
+    table = hn.read_pcap(CURL, columns=["ts", "ja4"], events=["tls_client"]).to_arrow()
+    assert table.column_names == ["ts", "ja4"]
+    assert table.num_rows == sum(event["event"] == "tls_client" for event in hn.read_pcap(CURL))
+    assert None not in table.column("ja4").to_pylist()
+
+
 def test_options_are_checked():
-    for options in ({"protocols": ["ftp"]}, {"on_error": "ignore"}, {"workers": 0}):
+    for options in ({"protocols": ["ftp"]}, {"columns": ["no"]}, {"events": ["no"]}, {"on_error": "ignore"}, {"workers": 0}):
         with pytest.raises(ValueError):
             hn.read_pcap(CURL, **options)
     only = hn.read_pcap(CURL, protocols=["tls"]).to_arrow().column("event").unique().to_pylist()
