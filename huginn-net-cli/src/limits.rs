@@ -22,19 +22,6 @@ pub(crate) const MAX_LIST_BYTES: u64 = 256 << 20;
 // `explain`: bounds of the search for deviations, which tries every variant of one list with every variant of the
 // other. Clients send shorter lists than these.
 
-/// Maximum number of cipher suites in a search. Their variants are not combined with those of another list, so this
-/// limit is higher than the others.
-pub(crate) const MAX_SEARCHED_CIPHERS: usize = 150;
-
-/// Maximum number of extensions in a search; they have some hundred variants.
-pub(crate) const MAX_SEARCHED_EXTENSIONS: usize = 50;
-
-/// Maximum number of signature algorithms in a search; they have some hundred variants.
-pub(crate) const MAX_SEARCHED_ALGORITHMS: usize = 40;
-
-/// Maximum number of deviations that a search combines: the variants to try multiply with each of them.
-pub(crate) const MAX_DEVIATIONS: usize = 2;
-
 // Live capture.
 
 /// Interval between two checks for losses. A warning follows a loss within about a second.
@@ -179,9 +166,6 @@ pub(crate) const MAX_SAMPLES_PER_FLOW: usize = 16;
 
 /// Maximum memory of the packets of all samples of one file, in bytes.
 pub(crate) const MAX_SAMPLE_BYTES: usize = 64 << 20;
-
-/// Evidence lines that `explain` prints for a fingerprint: enough to judge it, and few enough to read.
-pub(crate) const MAX_SHOWN_EVIDENCE: usize = 5;
 
 /// Maximum length of a captured text in a line of the human format, in bytes.
 pub(crate) const MAX_LINE_TEXT: usize = 80;

@@ -33,6 +33,7 @@ mod captures;
 mod community_id;
 mod connection;
 pub mod consistency;
+pub mod explain;
 pub mod finding;
 pub mod fingerprint_list;
 pub mod hosts;

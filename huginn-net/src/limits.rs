@@ -63,3 +63,19 @@ pub(crate) const MAX_HOST_BYTES: usize = 255;
 
 /// Maximum length of a header that a verdict quotes, or of a value that an error quotes, in bytes.
 pub(crate) const MAX_QUOTED_BYTES: usize = 80;
+
+/// Maximum number of cipher suites in a search. Their variants are not combined with those of another list, so this
+/// limit is higher than the others.
+pub(crate) const MAX_SEARCHED_CIPHERS: usize = 150;
+
+/// Maximum number of extensions in a search; they have some hundred variants.
+pub(crate) const MAX_SEARCHED_EXTENSIONS: usize = 50;
+
+/// Maximum number of signature algorithms in a search; they have some hundred variants.
+pub(crate) const MAX_SEARCHED_ALGORITHMS: usize = 40;
+
+/// Maximum number of deviations that a search combines: the variants to try multiply with each of them.
+pub(crate) const MAX_DEVIATIONS: usize = 2;
+
+/// Evidence lines that `explain` prints for a fingerprint: enough to judge it, and few enough to read.
+pub(crate) const MAX_SHOWN_EVIDENCE: usize = 5;

@@ -2,15 +2,19 @@
 
 use std::str::FromStr;
 
-use huginn_net::http::{HttpSignature, Role};
-use huginn_net::tcp::{ParseError, TcpSignature};
-use huginn_net::tls::Ja4ParseError;
+use huginn_net_http::{HttpSignature, Role};
+use huginn_net_tcp::{ParseError, TcpSignature};
+use huginn_net_tls::Ja4ParseError;
 
 use super::value::Value;
 
-/// A fingerprint as it was typed.
+/// A fingerprint of any kind, parsed from its text.
 #[derive(Clone, Debug)]
-pub(crate) enum Fingerprint {
+pub struct Fingerprint(pub(super) Kind);
+
+/// The kinds of fingerprints, as they were typed.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
     /// JA4 in any form.
     Ja4(Value),
     /// The text of a JA3.
@@ -31,7 +35,8 @@ pub(crate) enum Fingerprint {
 
 /// Why a text is no fingerprint.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum FingerprintError {
+#[non_exhaustive]
+pub enum FingerprintError {
     /// Malformed JA4.
     #[error("no JA4: {0}")]
     Ja4(#[from] Ja4ParseError),
@@ -44,6 +49,14 @@ pub(crate) enum FingerprintError {
 }
 
 impl FromStr for Fingerprint {
+    type Err = FingerprintError;
+
+    fn from_str(text: &str) -> Result<Self, FingerprintError> {
+        text.parse().map(Self)
+    }
+}
+
+impl FromStr for Kind {
     type Err = FingerprintError;
 
     /// Decides by the separators: Akamai's text has three bars and no brackets. p0f's signatures have colons; those of HTTP

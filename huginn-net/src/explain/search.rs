@@ -1,7 +1,7 @@
 //! Search for the deviations that let a tool compute another hash from the same lists.
 
-use huginn_net::tls::Ja4Hash;
-use huginn_net::tls::extension_type::{
+use huginn_net_tls::Ja4Hash;
+use huginn_net_tls::extension_type::{
     ALPN, EARLY_DATA, PADDING, PRE_SHARED_KEY, SERVER_NAME, SESSION_TICKET,
 };
 

@@ -1,4 +1,15 @@
-//! `huginn-net explain`: descriptions of fingerprints.
+//! Descriptions of fingerprints in text: of JA4, JA3, JA3S, HASSH, Akamai's fingerprint of HTTP/2, and p0f's signatures.
+//!
+//! ```
+//! use huginn_net::explain::Fingerprint;
+//! use huginn_net::{ClientDatabase, Database};
+//!
+//! let ja4: Fingerprint = "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6".parse()?;
+//! let mut text = Vec::new();
+//! ja4.describe(&mut text, ClientDatabase::builtin(), &Database::builtin())?;
+//! assert!(String::from_utf8(text)?.contains("31 cipher suites"));
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
 
 mod alpn;
 mod compare;
@@ -10,90 +21,73 @@ mod software;
 mod value;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
-use std::process::ExitCode;
 
-use clap::Args;
-use huginn_net::http::HttpSignature;
-use huginn_net::http::http2::AkamaiHash;
-use huginn_net::ssh::Hassh;
-use huginn_net::tcp::{Handshake, TcpSignature};
-use huginn_net::tls::{Ja3Hash, Ja4, Ja4Hash, Ja4Raw, names};
-use huginn_net::{ClientDatabase, Database};
+use huginn_net_db::{ClientDatabase, Database};
+use huginn_net_http::HttpSignature;
+use huginn_net_http::http2::AkamaiHash;
+use huginn_net_ssh::Hassh;
+use huginn_net_tcp::{Handshake, TcpSignature};
+use huginn_net_tls::{Ja3Hash, Ja4, Ja4Hash, Ja4Raw, names};
 
-use self::fingerprint::Fingerprint;
-use crate::commands;
-use crate::commands::explain::value::{Ja4Form, Value};
-use crate::failure::Failure;
+pub use self::fingerprint::{Fingerprint, FingerprintError};
 
-#[derive(Args, Debug)]
-pub(crate) struct ExplainArguments {
-    /// JA4 with hashes (ja4, ja4_o, ja4_s1) or with its lists (ja4_r, ja4_ro, ja4_s1r), JA3 or JA3S, the MD5 of either, HASSH
-    /// or its algorithms, Akamai's fingerprint of HTTP/2 or its MD5, or a p0f signature of TCP or HTTP
-    #[arg(value_name = "FINGERPRINT", allow_hyphen_values = true)]
-    fingerprint: Fingerprint,
+use self::fingerprint::Kind;
+use self::value::{Ja4Form, Value};
 
-    /// A second JA4: list the differences and their possible reasons
-    #[arg(value_name = "OTHER")]
-    other: Option<Value>,
-
-    /// Table of clients, instead of the built-in ones of its kind (TLS, HTTP/2, SSH); may be repeated
-    #[arg(long, value_name = "FILE")]
-    clients: Vec<PathBuf>,
-
-    /// Database of p0f signatures, instead of the built-in one
-    #[arg(long, value_name = "FILE")]
-    db: Option<PathBuf>,
-}
-
-pub(crate) fn run(args: ExplainArguments) -> Result<ExitCode, Failure> {
-    let ExplainArguments { fingerprint, other, clients, db } = args;
-    let mut out = io::stdout().lock();
-    let own;
-    let clients = if clients.is_empty() {
-        ClientDatabase::builtin()
-    } else {
-        own = commands::clients(&clients)?;
-        &own
-    };
-    match (fingerprint, other) {
-        (Fingerprint::Ja4(value), None) => {
-            explain(&mut out, &value)?;
-            software::of_ja4(&mut out, &value, clients)?;
-        }
-        (Fingerprint::Ja4(value), Some(other)) => compare::write(&mut out, &value, &other)?,
-        (_, Some(_)) => return Err(Failure::OnlyJa4Compares),
-        (Fingerprint::Ja3(text), None) => {
-            let hash = Ja3Hash::from_text(&text);
-            writeln!(out, "JA3 of a ClientHello")?;
-            writeln!(out, "ja3_hash      {hash}")?;
-            software::of_match(&mut out, clients.match_ja3(hash).as_ref())?;
-        }
-        (Fingerprint::Ja3s(text), None) => {
-            writeln!(out, "JA3S of a ServerHello: it depends on the client, and names no software")?;
-            writeln!(out, "ja3s_hash     {}", Ja3Hash::from_text(text))?;
-        }
-        (Fingerprint::Akamai(text), None) => {
-            let hash = AkamaiHash::from_text(&text);
-            writeln!(out, "Akamai's fingerprint of an HTTP/2 client")?;
-            writeln!(out, "akamai_hash   {hash}")?;
-            software::of_match(&mut out, clients.match_akamai(hash).as_ref())?;
-        }
-        (Fingerprint::Hash(hash), None) => software::of_hash(&mut out, hash, clients)?,
-        (Fingerprint::HasshAlgorithms(text), None) => {
-            let hash = Hassh::from_text(&text);
-            writeln!(out, "algorithms of an SSH client or server")?;
-            writeln!(out, "hassh         {hash}")?;
-            software::of_match(&mut out, clients.match_hassh(hash.0).as_ref())?;
-        }
-        (Fingerprint::Tcp(signature), None) => {
-            explain_tcp(&mut out, *signature, &*commands::database(db.as_deref())?)?;
-        }
-        (Fingerprint::Http(signatures), None) => {
-            explain_http(&mut out, &signatures, &*commands::database(db.as_deref())?)?;
+impl Fingerprint {
+    /// Writes what a fingerprint is made of, and the software that has it.
+    ///
+    /// # Errors
+    /// Errors of `out`.
+    pub fn describe(
+        &self,
+        out: &mut impl Write,
+        clients: &ClientDatabase,
+        database: &Database,
+    ) -> io::Result<()> {
+        match &self.0 {
+            Kind::Ja4(value) => {
+                explain(out, value)?;
+                software::of_ja4(out, value, clients)
+            }
+            Kind::Ja3(text) => {
+                let hash = Ja3Hash::from_text(text);
+                writeln!(out, "JA3 of a ClientHello")?;
+                writeln!(out, "ja3_hash      {hash}")?;
+                software::of_match(out, clients.match_ja3(hash).as_ref())
+            }
+            Kind::Ja3s(text) => {
+                writeln!(out, "JA3S of a ServerHello: it depends on the client, and names no software")?;
+                writeln!(out, "ja3s_hash     {}", Ja3Hash::from_text(text))
+            }
+            Kind::Akamai(text) => {
+                let hash = AkamaiHash::from_text(text);
+                writeln!(out, "Akamai's fingerprint of an HTTP/2 client")?;
+                writeln!(out, "akamai_hash   {hash}")?;
+                software::of_match(out, clients.match_akamai(hash).as_ref())
+            }
+            Kind::Hash(hash) => software::of_hash(out, *hash, clients),
+            Kind::HasshAlgorithms(text) => {
+                let hash = Hassh::from_text(text);
+                writeln!(out, "algorithms of an SSH client or server")?;
+                writeln!(out, "hassh         {hash}")?;
+                software::of_match(out, clients.match_hassh(hash.0).as_ref())
+            }
+            Kind::Tcp(signature) => explain_tcp(out, **signature, database),
+            Kind::Http(signatures) => explain_http(out, signatures, database),
         }
     }
-    Ok(ExitCode::SUCCESS)
+
+    /// Writes the differences of two JA4 and their possible reasons. `None` if either is no JA4.
+    ///
+    /// # Errors
+    /// Errors of `out`.
+    pub fn compare(&self, out: &mut impl Write, other: &Self) -> Option<io::Result<()>> {
+        match (&self.0, &other.0) {
+            (Kind::Ja4(one), Kind::Ja4(other)) => Some(compare::write(out, one, other)),
+            _ => None,
+        }
+    }
 }
 
 /// Writes the systems that send this signature as SYN or as SYN+ACK.

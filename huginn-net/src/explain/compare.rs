@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use huginn_net::tls::{Ja4Hash, Ja4Head, Ja4Raw, names};
+use huginn_net_tls::{Ja4Hash, Ja4Head, Ja4Raw, names};
 
 use super::head::{self, Context, Difference};
 use super::lists::{self, Lists};

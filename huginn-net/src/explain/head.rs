@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use huginn_net::tls::{Ja4Head, Transport, Version};
+use huginn_net_tls::{Ja4Head, Transport, Version};
 
 use super::alpn;
 

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use huginn_net::db::{ClientDatabase, ClientMatch, NearestClient};
-use huginn_net::http::http2::AkamaiHash;
-use huginn_net::tls::Ja3Hash;
+use huginn_net_db::{ClientDatabase, ClientMatch, NearestClient};
+use huginn_net_http::http2::AkamaiHash;
+use huginn_net_tls::Ja3Hash;
 
 use super::value::{Ja4Form, Value};
 use crate::limits::MAX_SHOWN_EVIDENCE;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use huginn_net::tls::extension_type::{ALPN, SERVER_NAME, SIGNATURE_ALGORITHMS};
-use huginn_net::tls::{Ja4Hash, Ja4Raw, is_grease};
+use huginn_net_tls::extension_type::{ALPN, SERVER_NAME, SIGNATURE_ALGORITHMS};
+use huginn_net_tls::{Ja4Hash, Ja4Raw, is_grease};
 
 use super::Name;
 

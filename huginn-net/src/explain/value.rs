@@ -2,13 +2,13 @@
 
 use std::str::FromStr;
 
-use huginn_net::tls::{Ja4, Ja4Head, Ja4ParseError, Ja4Raw};
+use huginn_net_tls::{Ja4, Ja4Head, Ja4ParseError, Ja4Raw};
 
 use super::{EMPTY_HASH, lists};
 
 /// A JA4 as it was typed.
 #[derive(Clone, Debug)]
-pub(crate) struct Value {
+pub(super) struct Value {
     form: Ja4Form,
     /// Deviations of the text from the definition that the parser accepts.
     spelling: Vec<&'static str>,
