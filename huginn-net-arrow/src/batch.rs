@@ -1,7 +1,11 @@
 //! A builder of batches.
 
-use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, SchemaRef};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, RecordBatchOptions};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use huginn_net::core::FlowId;
 use huginn_net::json::{EVENT_NAMES, event_name};
 use huginn_net::{CommunityId, Event};
@@ -32,6 +36,8 @@ pub struct EventBatchBuilder {
     interfaces: Vec<String>,
     /// Names of the events that become rows; all if empty.
     events: Vec<&'static str>,
+    /// The schema with dictionaries, if texts are stored in them.
+    with_dictionaries: Option<SchemaRef>,
 }
 
 /// The texts of a flow.
@@ -64,6 +70,7 @@ impl EventBatchBuilder {
             flow: None,
             interfaces: Vec::new(),
             events: Vec::new(),
+            with_dictionaries: None,
         }
     }
 
@@ -88,9 +95,21 @@ impl EventBatchBuilder {
         Self { events: EVENT_NAMES.into_iter().filter(|name| names.contains(name)).collect(), ..self }
     }
 
+    /// Stores texts in dictionaries: each batch has a text once, and numbers of 32 bits refer to it. Lists of texts stay.
+    /// Call it after [`columns`](Self::columns).
+    #[must_use]
+    pub fn dictionaries(self) -> Self {
+        let fields = self.schema.fields().iter().map(|field| match field.data_type() {
+            DataType::Utf8 => Field::new_dictionary(field.name(), DataType::Int32, DataType::Utf8, true),
+            _ => Field::clone(field),
+        });
+        let schema = Schema::new(fields.collect::<Vec<_>>()).with_metadata(self.schema.metadata().clone());
+        Self { with_dictionaries: Some(Arc::new(schema)), ..self }
+    }
+
     /// The schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
-        &self.schema
+        self.with_dictionaries.as_ref().unwrap_or(&self.schema)
     }
 
     /// Number of rows.
@@ -138,12 +157,25 @@ impl EventBatchBuilder {
     /// If the texts of a column exceed 2 GiB.
     pub fn finish(&mut self) -> Result<RecordBatch, ArrowError> {
         let rows = std::mem::take(&mut self.rows);
-        self.columns.finish_batch(&self.schema, rows)
+        let mut columns = self.columns.finish(rows);
+        if self.with_dictionaries.is_some() {
+            columns = columns.into_iter().map(in_dictionary).collect();
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::clone(self.schema()), columns, &options)
     }
 }
 
 impl Default for EventBatchBuilder {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// Stores the texts of a column in a dictionary; returns other columns as they are.
+fn in_dictionary(column: ArrayRef) -> ArrayRef {
+    match column.as_string_opt::<i32>() {
+        Some(texts) => Arc::new(texts.iter().collect::<DictionaryArray<Int32Type>>()),
+        None => column,
     }
 }

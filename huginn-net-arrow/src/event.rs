@@ -21,6 +21,7 @@ impl Columns {
     pub(crate) fn set_finding(&mut self, row: usize, event: &Event) {
         set_time(&mut self.ts, &mut self.ts_nanos, row, event.ts);
         self.event.set(row, event_name(&event.kind));
+        self.packet.set(row, i64::try_from(event.packet_number).unwrap_or(i64::MAX));
         self.subject.set(row, event.subject.choose("client", "server"));
         match &event.kind {
             Finding::Tcp(finding) => self.set_tcp(row, finding),
@@ -210,7 +211,7 @@ impl Columns {
 }
 
 /// Sets a time: microseconds, and the nanoseconds within the microsecond.
-fn set_time(micros: &mut Time, nanos: &mut Int, row: usize, ts: Timestamp) {
+pub(crate) fn set_time(micros: &mut Time, nanos: &mut Int, row: usize, ts: Timestamp) {
     let total = ts.as_nanos();
     // 64-bit nanoseconds are 51-bit microseconds.
     micros.set(row, i64::try_from(total / 1000).unwrap_or(i64::MAX));

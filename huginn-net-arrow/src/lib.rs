@@ -18,8 +18,10 @@
 //! ```
 
 mod batch;
+mod batch_thread;
 mod column;
 mod event;
+mod host_records;
 mod markdown;
 mod reader;
 mod schema;
@@ -27,6 +29,7 @@ mod schema;
 pub use {arrow_array, arrow_schema};
 
 pub use self::batch::EventBatchBuilder;
+pub use self::host_records::{HOST_RECORD_ORDER, HostRecordBatches, host_record_schema};
 pub use self::markdown::schema_page;
 pub use self::reader::EventBatches;
 pub use self::schema::{ColumnInfo, SCHEMA_VERSION, columns, schema};

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::io;
 use std::ops::ControlFlow;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::{self, JoinHandle};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
@@ -12,11 +10,7 @@ use huginn_net::core::Source;
 use huginn_net::{Event, HuginnNet};
 
 use crate::batch::EventBatchBuilder;
-
-/// Rows of a batch.
-const BATCH_ROWS: usize = 8192;
-/// Batches that wait for the reader. The analysis waits while there are more.
-const WAITING_BATCHES: usize = 2;
+use crate::batch_thread::{BATCH_ROWS, BatchSender, BatchThread};
 
 /// Batches of up to 8192 events, in the order of the analysis.
 ///
@@ -25,8 +19,7 @@ const WAITING_BATCHES: usize = 2;
 /// its next event.
 pub struct EventBatches {
     schema: SchemaRef,
-    batches: Option<Receiver<Result<RecordBatch, ArrowError>>>,
-    thread: Option<JoinHandle<HuginnNet>>,
+    thread: BatchThread<HuginnNet>,
 }
 
 impl EventBatches {
@@ -58,23 +51,16 @@ impl EventBatches {
         S: Source + Send + 'static,
         S::Error: std::error::Error + Send + Sync + 'static,
     {
-        let (sender, batches) = sync_channel(WAITING_BATCHES);
         let schema = SchemaRef::clone(builder.schema());
-        let run = move || analyse(analyzer, source, builder, file.as_deref(), &sender);
-        let thread = thread::Builder::new().name("huginn-batches".to_owned()).spawn(run)?;
-        Ok(Self { schema, batches: Some(batches), thread: Some(thread) })
+        let thread =
+            BatchThread::start(move |batches| analyse(analyzer, source, builder, file.as_deref(), batches))?;
+        Ok(Self { schema, thread })
     }
 
     /// Waits for the end of the analysis, without its remaining batches, and returns the analyzer: its counters and
     /// hosts. Returns `None` if the analysis panicked.
     pub fn finish(mut self) -> Option<HuginnNet> {
-        self.end()
-    }
-
-    fn end(&mut self) -> Option<HuginnNet> {
-        // Without a receiver the analysis stops.
-        self.batches = None;
-        self.thread.take()?.join().ok()
+        self.thread.end()
     }
 }
 
@@ -82,7 +68,7 @@ impl Iterator for EventBatches {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.batches.as_ref()?.recv().ok()
+        self.thread.next()
     }
 }
 
@@ -92,26 +78,18 @@ impl RecordBatchReader for EventBatches {
     }
 }
 
-impl Drop for EventBatches {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
 impl fmt::Debug for EventBatches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EventBatches").finish_non_exhaustive()
     }
 }
 
-type Batches = SyncSender<Result<RecordBatch, ArrowError>>;
-
 fn analyse<S>(
     mut analyzer: HuginnNet,
     source: S,
     mut builder: EventBatchBuilder,
     file: Option<&str>,
-    batches: &Batches,
+    batches: &BatchSender,
 ) -> HuginnNet
 where
     S: Source + Send,
@@ -119,22 +97,13 @@ where
 {
     let outcome = analyzer.analyze(source, &mut |event: Event| {
         builder.append(&event, file);
-        if builder.len() < BATCH_ROWS { ControlFlow::Continue(()) } else { send(&mut builder, batches) }
+        if builder.len() < BATCH_ROWS { ControlFlow::Continue(()) } else { batches.send(builder.finish()) }
     });
-    if !builder.is_empty() && send(&mut builder, batches).is_break() {
+    if !builder.is_empty() && batches.send(builder.finish()).is_break() {
         return analyzer;
     }
     if let Err(error) = outcome {
-        // The reader may be gone.
-        let _ = batches.send(Err(ArrowError::ExternalError(Box::new(error))));
+        batches.send_error(error);
     }
     analyzer
-}
-
-/// Sends the rows as a batch. Breaks if the reader is gone.
-fn send(builder: &mut EventBatchBuilder, batches: &Batches) -> ControlFlow<()> {
-    match batches.send(builder.finish()) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(_) => ControlFlow::Break(()),
-    }
 }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_array::ArrayRef;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use crate::column::{Double, Flag, Flags, Int, Long, Numbers, Text, Texts, Time};
 
@@ -92,6 +92,7 @@ columns! {
     community_id: Text, "Community ID of the flow, version 1", ALL => "community_id";
     file: Text, "capture file, if several are read", ALL => "file";
     interface: Text, "interface that captured the packet, if there are several", ALL => "interface";
+    packet: Long, "number of the packet in the capture, from 1", ALL => "packet";
     sig: Text, "signature in the syntax of p0f", LABELLED => "sig";
     label_class: Text, "class of the label; `!` of software", LABELLED => "label.class";
     label_name: Text, "name of the system or software; null without a match", LABELLED => "label.name";
@@ -178,19 +179,11 @@ pub fn schema() -> SchemaRef {
 pub(crate) fn schema_of(is_selected: impl Fn(&str) -> bool) -> SchemaRef {
     let selected = columns().into_iter().filter(|column| is_selected(column.name));
     let fields: Vec<Field> = selected.map(|column| Field::new(column.name, column.data_type, true)).collect();
-    let metadata = [("huginn_net.schema", SCHEMA_VERSION), ("huginn_net.version", env!("CARGO_PKG_VERSION"))];
-    let metadata = metadata.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    Arc::new(Schema::new(fields).with_metadata(HashMap::from(metadata)))
+    Arc::new(Schema::new(fields).with_metadata(metadata()))
 }
 
-impl Columns {
-    /// Takes all rows as a batch.
-    pub(crate) fn finish_batch(
-        &mut self,
-        schema: &SchemaRef,
-        rows: usize,
-    ) -> Result<RecordBatch, ArrowError> {
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        RecordBatch::try_new_with_options(Arc::clone(schema), self.finish(rows), &options)
-    }
+/// The versions of the schema and of this crate.
+pub(crate) fn metadata() -> HashMap<String, String> {
+    let versions = [("huginn_net.schema", SCHEMA_VERSION), ("huginn_net.version", env!("CARGO_PKG_VERSION"))];
+    HashMap::from(versions.map(|(name, value)| (name.to_owned(), value.to_owned())))
 }

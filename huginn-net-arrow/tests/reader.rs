@@ -13,9 +13,16 @@ mod captures;
 use std::fs::File;
 use std::io::{Cursor, Read};
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, RecordBatchReader};
-use huginn_net::{CaptureReader, Event, HuginnNet};
-use huginn_net_arrow::{EventBatchBuilder, EventBatches, schema};
+use huginn_net::core::{Analyzer, SharedState};
+use huginn_net::hosts::{HostRecord, WithoutHosts};
+use huginn_net::json::JsonEvent;
+use huginn_net::{CaptureReader, Database, Event, HuginnNet, Observers};
+use huginn_net_arrow::{
+    EventBatchBuilder, EventBatches, HOST_RECORD_ORDER, HostRecordBatches, host_record_schema, schema,
+};
 
 /// A capture of this one repeated.
 fn repeated(name: &str, times: usize) -> Vec<u8> {
@@ -85,4 +92,68 @@ fn reader_that_is_dropped_ends_the_analysis() {
     batches.next().unwrap().unwrap();
     let analyzer = batches.finish().unwrap();
     assert!(analyzer.counters().events > 0);
+}
+
+#[test]
+fn dictionaries_have_the_same_texts() {
+    let mut plain = EventBatchBuilder::new();
+    let mut stored = EventBatchBuilder::new().dictionaries();
+    let reader = CaptureReader::open(captures::path("tls-curl.pcap")).unwrap();
+    HuginnNet::builder()
+        .build()
+        .analyze(reader, &mut |event: Event| {
+            plain.append(&event, None);
+            stored.append(&event, None);
+        })
+        .unwrap();
+    let schema = stored.schema().clone();
+    let (plain, stored) = (plain.finish().unwrap(), stored.finish().unwrap());
+    assert_eq!(stored.schema(), schema);
+    let mut texts = 0;
+    for (plain, stored) in plain.columns().iter().zip(stored.columns()) {
+        let Some(plain) = plain.as_string_opt::<i32>() else {
+            assert_eq!(plain, stored);
+            continue;
+        };
+        let stored = stored.as_dictionary::<Int32Type>().downcast_dict::<arrow_array::StringArray>().unwrap();
+        assert!(plain.iter().eq(stored.into_iter()));
+        texts += plain.len() - plain.null_count();
+    }
+    assert!(texts > 100);
+}
+
+#[test]
+fn host_records_give_events_of_hosts() {
+    let bytes = std::fs::read(captures::path("http-pages.pcap")).unwrap();
+    let read = || CaptureReader::from_reader("test", Cursor::new(bytes.clone())).unwrap();
+    let mut want = HuginnNet::builder_with(Observers::default().profiles(true)).build();
+    let mut events = Vec::new();
+    want.analyze(read(), &mut |event: Event| events.push(JsonEvent { event: &event, file: None }.to_string()))
+        .unwrap();
+
+    let first = Analyzer::builder_with(WithoutHosts::new(Observers::default().profiles(true))).build();
+    let batches = HostRecordBatches::new(first, read(), Some("pages".to_owned())).unwrap();
+    assert_eq!(batches.schema(), host_record_schema());
+    let database = Database::builtin();
+    let mut hosts = Observers::default().profiles(true).host_table();
+    let (mut position, mut of_hosts) = (0, Vec::new());
+    for batch in batches {
+        let batch = batch.unwrap();
+        let packets = batch.column_by_name("packet").unwrap().as_primitive::<Int64Type>().clone();
+        assert!(packets.values().is_sorted());
+        for text in batch.column_by_name("record").unwrap().as_string::<i32>().iter().flatten() {
+            let record: HostRecord = serde_json::from_str(text).unwrap();
+            let update = record.into_event(&database).unwrap();
+            hosts.on_update(update, &mut |event| of_hosts.push(event));
+            position += 1;
+        }
+    }
+    assert!(position > 10);
+    let profiles: Vec<_> = hosts.profiles().map(|host| format!("{host:?}")).collect();
+    let expected: Vec<_> = want.shared_state().profiles().map(|host| format!("{host:?}")).collect();
+    assert_eq!(profiles, expected);
+    for event in &of_hosts {
+        assert!(events.contains(&JsonEvent { event, file: None }.to_string()));
+    }
+    assert!(HOST_RECORD_ORDER.iter().all(|name| host_record_schema().column_with_name(name).is_some()));
 }

@@ -87,7 +87,7 @@ pub use ipnet::IpNet;
 pub use limits::MAX_TUNNEL_LAYERS;
 pub use packet::{
     Addresses, Frame, IpHeader, LinkType, Segment, TcpFlags, TcpHeader, Timestamp, TransportHeader,
-    TunnelLayer, TunnelPath, UdpHeader,
+    TunnelLayer, TunnelLayerError, TunnelPath, UdpHeader,
 };
 pub use protocol::{
     Event, FlowId, Interest, Protocol, Report, Route, SharedState, Sink, SinkResult, TransportKind,

@@ -71,7 +71,7 @@ impl Serialize for Example {
     }
 }
 
-/// Serializes as one flat object: `ts`, the fields of the [flow](FlowId), `subject`, and the fields of the kind, which
+/// Serializes as one flat object: `ts`, the fields of the [flow](FlowId), `subject`, `packet`, and the fields of the kind, which
 /// must be a structure or a map.
 impl<K: Serialize> Serialize for Event<K> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -81,10 +81,11 @@ impl<K: Serialize> Serialize for Event<K> {
             #[serde(flatten)]
             flow: &'a FlowId,
             subject: Side,
+            packet: u64,
             #[serde(flatten)]
             kind: &'a K,
         }
-        let Self { ts, flow, subject, kind } = self;
-        Shape { ts: *ts, flow, subject: *subject, kind }.serialize(serializer)
+        let Self { ts, packet_number, flow, subject, kind } = self;
+        Shape { ts: *ts, flow, subject: *subject, packet: *packet_number, kind }.serialize(serializer)
     }
 }

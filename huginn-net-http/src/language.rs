@@ -32,6 +32,11 @@ pub fn name(tag: &str) -> Option<&'static str> {
     by_code(language.as_bytes())
 }
 
+/// The English name that equals this text. `None` if [`name`] returns no such name.
+pub fn known(text: &str) -> Option<&'static str> {
+    NAMES.iter().map(|(_, name)| *name).find(|name| *name == text)
+}
+
 /// The text that p0f prints for an Accept-Language header: the name of the language with the first two letters as its
 /// code, unless a third letter follows. `none` if the header is missing or starts otherwise, `???` if the code is
 /// unknown or in upper case.

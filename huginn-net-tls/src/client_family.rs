@@ -44,6 +44,29 @@ pub enum ClientFamily {
 }
 
 impl ClientFamily {
+    /// All families.
+    pub const ALL: [Self; 14] = [
+        Self::Apple,
+        Self::Schannel,
+        Self::Chromium,
+        Self::Firefox,
+        Self::Botan,
+        Self::BoringSsl,
+        Self::GnuTls,
+        Self::Go,
+        Self::Jsse,
+        Self::MbedTls,
+        Self::OpenSsl,
+        Self::Rustls,
+        Self::S2n,
+        Self::WolfSsl,
+    ];
+
+    /// The family with this [name](Self::name).
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|family| family.name() == name)
+    }
+
     /// The name, such as `OpenSSL`.
     pub const fn name(self) -> &'static str {
         match self {

@@ -86,6 +86,8 @@ pub(crate) struct OpenConnection {
     /// Whether the protocols need further segments.
     pub(crate) interest: Interest,
     has_findings: bool,
+    /// Number of the latest packet.
+    packet_number: u64,
     connection: Connection,
 }
 
@@ -113,6 +115,7 @@ impl OpenConnection {
             flow: FlowId::from_segment(segment, sender),
             interest: Interest::More,
             has_findings: false,
+            packet_number: segment.packet_number,
             connection,
         }
     }
@@ -121,6 +124,7 @@ impl OpenConnection {
     pub(crate) fn on_segment(&mut self, segment: &Segment<'_>, sender: Side) {
         let Connection { end, client, server, .. } = &mut self.connection;
         *end = segment.ts;
+        self.packet_number = segment.packet_number;
         let Traffic { packets, bytes } = sender.choose(client, server);
         let payload = without_padding(segment).len() as u64;
         *packets = packets.saturating_add(1);
@@ -171,10 +175,10 @@ impl OpenConnection {
 
     /// Returns the event at the end of the flow, if anything was found.
     pub(crate) fn into_event(self) -> Option<Event<FlowOutput>> {
-        let Self { flow, has_findings, connection, .. } = self;
+        let Self { flow, has_findings, packet_number, connection, .. } = self;
         let ts = connection.end;
         let finding = Finding::Connection(Box::new(connection));
-        has_findings.then(|| Event::new(ts, flow, Side::Client, Route::Report(finding)))
+        has_findings.then(|| Event::new(ts, packet_number, flow, Side::Client, Route::Report(finding)))
     }
 }
 

@@ -126,6 +126,11 @@ impl Observers {
         Self { hosts: limits, ..self }
     }
 
+    /// Returns an empty host table, for the updates of [`WithoutHosts`](crate::hosts::WithoutHosts).
+    pub fn host_table(&self) -> Hosts {
+        Hosts::new(&self.hosts, self.scope, self.profiles)
+    }
+
     /// Enables or disables (default) a [`HostProfile`](crate::hosts::HostProfile) of each host: links, software and TLS
     /// clients, in addition to the state that changes and uptimes need.
     #[must_use]
@@ -225,7 +230,7 @@ impl Protocol for Observers {
     type Counters = ProtocolCounters;
 
     fn shared_state(&self) -> Hosts {
-        Hosts::new(&self.hosts, self.scope, self.profiles)
+        self.host_table()
     }
 
     fn fork(&self) -> Self {

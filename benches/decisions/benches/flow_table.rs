@@ -38,6 +38,7 @@ fn key(n: u32) -> FlowKey {
     };
     FlowKey::from_segment(&Segment {
         ts: Timestamp::default(),
+        packet_number: 0,
         ip,
         transport: TransportHeader::Udp(UdpHeader { src_port: 40_000, dst_port: 443 }),
         payload: &[],

@@ -80,13 +80,14 @@ fn json_has_common_and_specific_fields() {
         "community_id",
         "sig",
         "label",
+        "packet",
         "fuzzy",
         "distance",
         "params",
     ] {
         assert!(fields.iter().any(|name| *name == field), "{field} is missing in {fields:?}");
     }
-    assert_eq!(fields.len(), 11, "{fields:?}");
+    assert_eq!(fields.len(), 12, "{fields:?}");
     assert_eq!(syn["subject"], "client");
     assert_eq!(syn["label"]["name"], "Linux");
     assert_eq!(syn["server"]["port"], 80);

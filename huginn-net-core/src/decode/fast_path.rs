@@ -11,6 +11,8 @@ use crate::{FlowKey, Frame, LinkType, Segment, TcpFlags, Timestamp, TunnelPath};
 #[derive(Clone, Copy)]
 pub(crate) struct FastPath<'a, H = Ipv4<'a>> {
     pub(super) ts: Timestamp,
+    /// Number of the frame in the capture.
+    number: u64,
     pub(super) packet: IpPacket<'a, H>,
     pub(super) datagram: Datagram<'a, Tcp<'a>>,
 }
@@ -41,30 +43,30 @@ impl LazySegment for Segment<'_> {
 impl<'a> FastPath<'a> {
     /// Parses a frame if it takes the fast path with IPv4.
     #[inline(always)]
-    pub(crate) fn from_ipv4_frame(frame: &Frame<'a>) -> Option<Self> {
+    pub(crate) fn from_ipv4_frame(frame: &Frame<'a>, number: u64) -> Option<Self> {
         let data = ethernet_payload(frame, ethertype::IPV4).filter(|data| data.first() == Some(&0x45))?;
-        Self::from_packet(frame.ts, ip::ipv4(data).ok()?)
+        Self::from_packet(frame.ts, number, ip::ipv4(data).ok()?)
     }
 }
 
 impl<'a> FastPath<'a, Ipv6<'a>> {
     /// Parses a frame if it takes the fast path with IPv6.
     #[inline(always)]
-    pub(crate) fn from_ipv6_frame(frame: &Frame<'a>) -> Option<Self> {
+    pub(crate) fn from_ipv6_frame(frame: &Frame<'a>, number: u64) -> Option<Self> {
         let data = ethernet_payload(frame, ethertype::IPV6)
             .filter(|data| data.first().is_some_and(|first| first >> 4 == 6))?;
-        Self::from_packet(frame.ts, ip::ipv6(data).ok()?)
+        Self::from_packet(frame.ts, number, ip::ipv6(data).ok()?)
     }
 }
 
 impl<'a, H: Header> FastPath<'a, H> {
     #[inline(always)]
-    fn from_packet(ts: Timestamp, packet: IpPacket<'a, H>) -> Option<Self> {
+    fn from_packet(ts: Timestamp, number: u64, packet: IpPacket<'a, H>) -> Option<Self> {
         if packet.protocol != protocol::TCP || packet.fragment.is_some() {
             return None;
         }
         let datagram = transport::tcp(&packet).ok()?;
-        Some(Self { ts, packet, datagram })
+        Some(Self { ts, number, packet, datagram })
     }
 
     /// Returns the flow key, and whether the sender is the low endpoint.
@@ -83,7 +85,7 @@ impl<H: Header> LazySegment for FastPath<'_, H> {
 
     #[inline(always)]
     fn segment(&self) -> Segment<'_> {
-        super::segment(self.ts, &self.packet, &self.datagram, &TunnelPath::EMPTY)
+        super::segment((self.ts, self.number), &self.packet, &self.datagram, &TunnelPath::EMPTY)
     }
 }
 
@@ -130,12 +132,12 @@ mod tests {
         let packet = frame(false, 12, 100);
         let frame_of =
             |data| Frame { ts: Timestamp::default(), link: LinkType::ETHERNET, data, wire_len: 200 };
-        assert!(FastPath::from_ipv4_frame(&frame_of(&packet)).is_some());
-        assert!(FastPath::from_ipv6_frame(&frame_of(&packet)).is_none());
-        assert!(FastPath::from_ipv4_frame(&Frame { link: LinkType::RAW, ..frame_of(&packet) }).is_none());
+        assert!(FastPath::from_ipv4_frame(&frame_of(&packet), 1).is_some());
+        assert!(FastPath::from_ipv6_frame(&frame_of(&packet), 1).is_none());
+        assert!(FastPath::from_ipv4_frame(&Frame { link: LinkType::RAW, ..frame_of(&packet) }, 1).is_none());
         let packet = frame(true, 12, 100);
-        assert!(FastPath::from_ipv6_frame(&frame_of(&packet)).is_some());
-        assert!(FastPath::from_ipv4_frame(&frame_of(&packet)).is_none());
+        assert!(FastPath::from_ipv6_frame(&frame_of(&packet), 1).is_some());
+        assert!(FastPath::from_ipv4_frame(&frame_of(&packet), 1).is_none());
     }
 
     proptest! {
@@ -170,14 +172,14 @@ mod tests {
                 assert_eq!(meta, segment.meta());
                 describe(&segment)
             };
-            let from_fast_path = if let Some(fast) = FastPath::from_ipv4_frame(&frame) {
+            let from_fast_path = if let Some(fast) = FastPath::from_ipv4_frame(&frame, 1) {
                 let (mut header_len_u16, mut decoded) = (decoder(), Vec::new());
                 header_len_u16.decode(&frame, &mut |segment| decoded.push(describe(segment)));
                 prop_assert_eq!(&decoded, &segments);
                 prop_assert_eq!(header_len_u16.counters(), slow.counters());
                 counted.count(&fast);
                 check(&fast)
-            } else if let Some(fast) = FastPath::from_ipv6_frame(&frame) {
+            } else if let Some(fast) = FastPath::from_ipv6_frame(&frame, 1) {
                 counted.count_without_ip_checksum(&fast);
                 check(&fast)
             } else {

@@ -70,6 +70,8 @@ pub struct Decoder {
     /// The earliest packet that each counter of unreadable packets counted.
     examples: Examples,
     verify_checksums: bool,
+    /// Frames of earlier captures.
+    frames_before: u64,
 }
 
 impl Decoder {
@@ -87,6 +89,7 @@ impl Decoder {
             // Decoding does not allocate.
             examples: Examples::with_capacity(DECODER_EXAMPLES),
             verify_checksums: config.verify_checksums,
+            frames_before: 0,
         }
     }
 
@@ -96,7 +99,7 @@ impl Decoder {
     /// header is strictly valid; otherwise it is a segment itself.
     #[inline]
     pub fn decode(&mut self, frame: &Frame<'_>, each: &mut impl FnMut(&Segment<'_>)) {
-        match FastPath::from_ipv4_frame(frame) {
+        match FastPath::from_ipv4_frame(frame, self.next_number()) {
             Some(fast) => {
                 self.count(&fast);
                 each(&fast.segment());
@@ -118,6 +121,17 @@ impl Decoder {
         add(&mut self.counters.frames, 1);
         add(&mut self.counters.tcp, 1);
         self.count_payload(&fast.packet, &fast.datagram, fast.ts);
+    }
+
+    /// Starts another capture: its first frame has the number 1.
+    pub(crate) fn start_capture(&mut self) {
+        self.frames_before = self.counters.frames;
+    }
+
+    /// Returns the number of the next frame in the capture.
+    #[inline(always)]
+    pub(crate) fn next_number(&self) -> u64 {
+        self.counters.frames.wrapping_sub(self.frames_before).wrapping_add(1)
     }
 
     /// Returns the counters since the decoder was created.
@@ -145,10 +159,12 @@ impl Decoder {
     /// Decodes a frame that does not take the [fast path](FastPath).
     #[inline(never)]
     pub(crate) fn decode_slow(&mut self, frame: &Frame<'_>, each: &mut dyn FnMut(&Segment<'_>)) {
+        let number = self.next_number();
         add(&mut self.counters.frames, 1);
         self.path.clear();
         let cut = u32::try_from(frame.data.len()).is_ok_and(|len| len < frame.wire_len);
-        let mut context = FrameContext { ts: frame.ts, cut, headers_left: MAX_PROTOCOL_HEADERS, each };
+        let mut context =
+            FrameContext { ts: frame.ts, number, cut, headers_left: MAX_PROTOCOL_HEADERS, each };
         let outcome = match link::frame(frame, &mut self.path, cut) {
             // Most frames need no loop, which would cost a third of the time.
             Ok(NextHeader::Ip(data)) => match self.ip_packet(data, &mut context) {
@@ -249,7 +265,7 @@ impl Decoder {
         context: &mut FrameContext<'_>,
     ) {
         self.count_payload(packet, datagram, context.ts);
-        (context.each)(&segment(context.ts, packet, datagram, &self.path));
+        (context.each)(&segment((context.ts, context.number), packet, datagram, &self.path));
     }
 
     #[inline(always)]
@@ -363,6 +379,7 @@ impl Decoder {
 /// State of decoding one frame.
 struct FrameContext<'w> {
     ts: Timestamp,
+    number: u64,
     /// Whether the snap length cut the frame.
     cut: bool,
     /// Number of headers that may still be followed.
@@ -412,13 +429,14 @@ impl From<DecodeError> for SkipReason {
 
 #[inline(always)]
 fn segment<'s, 'a: 's>(
-    ts: Timestamp,
+    (ts, number): (Timestamp, u64),
     packet: &IpPacket<'a, impl Header>,
     datagram: &Datagram<'a, impl transport::Header<'a>>,
     tunnel: &'s TunnelPath,
 ) -> Segment<'s> {
     Segment {
         ts,
+        packet_number: number,
         ip: packet.header.read(),
         transport: datagram.header.read(),
         payload: datagram.payload,
@@ -461,8 +479,8 @@ pub fn decode_ip(packet: &[u8]) -> Result<Segment<'_>, DecodeError> {
     }
     let (time, tunnel) = (Timestamp::default(), &TunnelPath::EMPTY);
     match packet.protocol {
-        protocol::TCP => Ok(segment(time, &packet, &transport::tcp(&packet)?, tunnel)),
-        protocol::UDP => Ok(segment(time, &packet, &transport::udp(&packet)?, tunnel)),
+        protocol::TCP => Ok(segment((time, 0), &packet, &transport::tcp(&packet)?, tunnel)),
+        protocol::UDP => Ok(segment((time, 0), &packet, &transport::udp(&packet)?, tunnel)),
         protocol => Err(DecodeError::OtherTransport { protocol }),
     }
 }

@@ -151,6 +151,7 @@ impl<P: Protocol> Analyzer<P> {
         render: &R,
         output: &mut impl Output<R::Rendered, R::Arena>,
     ) -> Result<Counters, AnalysisError<S::Error>> {
+        self.ingest.decoder.start_capture();
         let outcome = if self.workers == NonZeroUsize::MIN {
             self.run_sequential(source, render, output)
         } else {

@@ -68,7 +68,8 @@ impl Ingest {
             return ControlFlow::Continue(());
         }
         // Inlined together with the handler, so that the compiler knows most properties of a fast-path segment.
-        match FastPath::from_ipv4_frame(frame).filter(|_| self.filter.is_empty()) {
+        let number = self.decoder.next_number();
+        match FastPath::from_ipv4_frame(frame, number).filter(|_| self.filter.is_empty()) {
             Some(fast) => {
                 self.decoder.count(&fast);
                 handler.on_segment(&fast, self.clock.tick(frame.ts))
@@ -117,7 +118,7 @@ impl Ingest {
         let mut outcome = ControlFlow::Continue(());
         let Self { decoder, filter, clock, segments_filtered, .. } = self;
         if filter.is_empty() {
-            if let Some(fast) = FastPath::from_ipv6_frame(frame) {
+            if let Some(fast) = FastPath::from_ipv6_frame(frame, decoder.next_number()) {
                 decoder.count_without_ip_checksum(&fast);
                 return handler.on_segment(&fast, clock.tick(frame.ts));
             }
@@ -129,8 +130,9 @@ impl Ingest {
             });
         } else {
             decoder.decode(frame, &mut |segment| {
+                // Packets that do not pass advance the time, too: idle flows end as without the filter.
+                let now = clock.tick(segment.ts);
                 if filter.passes(segment) {
-                    let now = clock.tick(segment.ts);
                     if outcome.is_continue() {
                         outcome = handler.on_segment(segment, now);
                     }

@@ -46,7 +46,7 @@ impl PacketClock {
     /// Returns the clock's time, which is unrelated to calendar time.
     #[inline]
     pub(super) fn now(&self) -> Timestamp {
-        Timestamp::from_nanos(self.now)
+        Timestamp::from_nanos(self.now, 9)
     }
 
     /// Advances the clock to a packet and returns its time.

@@ -26,10 +26,12 @@ pub(super) fn route<E, M: SharedState<E>, R: Render<Event<M::Report>>>(
     render: &R,
     arena: &mut R::Arena,
 ) -> Routed<R::Rendered, M::Update> {
-    let Event { ts, flow, subject, kind } = event;
+    let Event { ts, packet_number, flow, subject, kind } = event;
     match M::route(kind) {
-        Route::Report(kind) => Routed::Report(render.render(Event { ts, flow, subject, kind }, arena)),
-        Route::Update(kind) => Routed::Update(Event { ts, flow, subject, kind }),
+        Route::Report(kind) => {
+            Routed::Report(render.render(Event { ts, packet_number, flow, subject, kind }, arena))
+        }
+        Route::Update(kind) => Routed::Update(Event { ts, packet_number, flow, subject, kind }),
     }
 }
 

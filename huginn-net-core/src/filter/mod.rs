@@ -1,25 +1,37 @@
-//! Filters by port, network and BPF expression.
+//! Filters by port, network, shard and BPF expression.
 
 #[cfg(feature = "libpcap")]
 mod bpf;
 
+use std::hash::BuildHasher;
+use std::num::NonZeroU32;
+
+use foldhash::fast::FixedState;
 use ipnet::IpNet;
 
-use crate::Segment;
+use crate::{FlowKey, Segment};
 
 #[cfg(feature = "libpcap")]
 pub(crate) use bpf::BpfSource;
 #[cfg(feature = "libpcap")]
 pub use bpf::{Bpf, BpfError};
 
-/// A filter by port and network, applied to the innermost addresses.
+/// A filter by port, network and shard, applied to the innermost addresses.
 ///
-/// A segment passes if it matches any of the ports and any of the networks; an empty list matches everything. Either
-/// endpoint may match, so both directions of a flow pass or neither does.
+/// A segment passes if it matches any of the ports and any of the networks, and belongs to the shard; an empty list
+/// matches everything. Either endpoint may match, so both directions of a flow pass or neither does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     ports: Vec<u16>,
     nets: Vec<IpNet>,
+    shard: Option<Shard>,
+}
+
+/// One of several disjoint sets of flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shard {
+    index: u32,
+    shards: NonZeroU32,
 }
 
 impl Filter {
@@ -42,10 +54,31 @@ impl Filter {
         self
     }
 
+    /// Passes one of `shards` disjoint sets of flows: a hash of addresses, ports and tunnel decides. So several processes
+    /// can analyse one capture.
+    ///
+    /// The events of flows from all indices, 0 to `shards - 1`, are those of an analysis without shards. Hosts are not: a
+    /// shard has only some of the flows of a host.
+    ///
+    /// ```
+    /// use std::num::NonZeroU32;
+    ///
+    /// use huginn_net_core::Filter;
+    ///
+    /// let shards = NonZeroU32::new(8).unwrap_or(NonZeroU32::MIN);
+    /// let filters = (0..shards.get()).map(|index| Filter::new().shard(index, shards));
+    /// assert!(filters.into_iter().all(|filter| !filter.is_empty()));
+    /// ```
+    #[must_use]
+    pub fn shard(mut self, index: u32, shards: NonZeroU32) -> Self {
+        self.shard = Some(Shard { index, shards });
+        self
+    }
+
     /// Whether the filter passes everything.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.ports.is_empty() && self.nets.is_empty()
+        self.ports.is_empty() && self.nets.is_empty() && self.shard.is_none()
     }
 
     /// Whether a segment passes.
@@ -56,5 +89,16 @@ impl Filter {
         let net = |wanted: &IpNet| wanted.contains(&segment.ip.src()) || wanted.contains(&segment.ip.dst());
         (self.ports.is_empty() || self.ports.iter().any(port))
             && (self.nets.is_empty() || self.nets.iter().any(net))
+            && self.shard.is_none_or(|shard| shard.has(segment))
+    }
+}
+
+impl Shard {
+    /// Whether the shard has the flow of a segment.
+    fn has(self, segment: &Segment<'_>) -> bool {
+        let (key, _) = FlowKey::from_segment(segment);
+        // Other processes and machines must give the same hash: the seed is fixed.
+        let hash = FixedState::default().hash_one(key);
+        hash.checked_rem(self.shards.get().into()) == Some(self.index.into())
     }
 }

@@ -152,6 +152,7 @@ mod tests {
         };
         FlowKey::from_segment(&Segment {
             ts: Timestamp::default(),
+            packet_number: 0,
             ip,
             transport: TransportHeader::Udp(UdpHeader { src_port: ports.0, dst_port: ports.1 }),
             payload: &[],

@@ -326,7 +326,7 @@ impl<P: Protocol> FlowTable<P> {
         let Some((key, flow)) = unanswered.min_by_key(|(_, flow)| flow.last_syn_nanos) else { return };
         let (low, high, transport) = key.endpoints();
         let (client, server) = if flow.client_is_low { (low, high) } else { (high, low) };
-        let ts = Timestamp::from_nanos(flow.last_syn_nanos);
+        let ts = Timestamp::from_nanos(flow.last_syn_nanos, 9);
         let flow = Some(FlowId { client, server, transport, tunnel: None });
         self.examples.add(Example { counter: "one_direction", ts, frame: None, flow });
     }

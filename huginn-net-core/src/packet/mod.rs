@@ -8,4 +8,4 @@ mod tunnel;
 pub use frame::{Frame, LinkType};
 pub use segment::{Addresses, IpHeader, Segment, TcpFlags, TcpHeader, TransportHeader, UdpHeader};
 pub use timestamp::Timestamp;
-pub use tunnel::{TunnelLayer, TunnelPath};
+pub use tunnel::{TunnelLayer, TunnelLayerError, TunnelPath};

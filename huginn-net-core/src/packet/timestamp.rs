@@ -35,8 +35,9 @@ impl Timestamp {
         Self { nanos, interface: 0, digits: if digits > 9 { 9 } else { digits } }
     }
 
-    pub(crate) const fn from_nanos(nanos: u64) -> Self {
-        Self { nanos, interface: 0, digits: 9 }
+    /// Creates a timestamp from nanoseconds since the Unix epoch; it displays `digits` (0 to 9) decimals of a second.
+    pub const fn from_nanos(nanos: u64, digits: u8) -> Self {
+        Self { nanos, interface: 0, digits: if digits > 9 { 9 } else { digits } }
     }
 
     /// Nanoseconds since the Unix epoch.

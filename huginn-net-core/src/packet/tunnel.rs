@@ -1,6 +1,7 @@
 //! VLAN tags and tunnels around a packet.
 
 use std::fmt;
+use std::str::FromStr;
 
 use crate::Addresses;
 use crate::limits::MAX_TUNNEL_LAYERS;
@@ -90,6 +91,44 @@ impl fmt::Display for TunnelLayer {
     }
 }
 
+/// Parses the text that [`Display`](fmt::Display) writes.
+impl FromStr for TunnelLayer {
+    type Err = TunnelLayerError;
+
+    fn from_str(text: &str) -> Result<Self, TunnelLayerError> {
+        let error = || TunnelLayerError(text.to_owned());
+        let (name, number) = text.split_once(':').map_or((text, None), |(name, number)| (name, Some(number)));
+        let wide = || number.and_then(|number| number.parse().ok()).ok_or_else(error);
+        let narrow = || number.and_then(|number| number.parse().ok()).ok_or_else(error);
+        match name {
+            "vlan" => return narrow().map(Self::Vlan),
+            "mpls" => return wide().map(Self::Mpls),
+            "pppoe" => return narrow().map(Self::Pppoe),
+            "erspan" => return narrow().map(Self::Erspan),
+            "vxlan" => return wide().map(Self::Vxlan),
+            "geneve" => return wide().map(Self::Geneve),
+            "gtp-u" => return wide().map(Self::Gtpu),
+            _ => {}
+        }
+        Ok(match text {
+            "gre" => Self::Gre,
+            "capwap" => Self::Capwap,
+            "ipip" => Self::IpInIp,
+            "6in4" => Self::SixInFour,
+            "4in6" => Self::FourInSix,
+            "6in6" => Self::SixInSix,
+            "teredo" => Self::Teredo,
+            "etherip" => Self::EtherIp,
+            _ => return Err(error()),
+        })
+    }
+}
+
+/// A text that names no [`TunnelLayer`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no tunnel or tag")]
+pub struct TunnelLayerError(String);
+
 /// VLAN tags and tunnels around a packet, outermost first.
 #[derive(Clone, Copy)]
 pub struct TunnelPath {
@@ -125,6 +164,13 @@ impl TunnelPath {
             }
             None => false,
         }
+    }
+
+    /// Returns the path with these layers and this [key word](Self::key_word). `None` if there are more than
+    /// [`MAX_TUNNEL_LAYERS`] layers.
+    pub fn with_key_word(layers: &[TunnelLayer], key_word: u64) -> Option<Self> {
+        let mut path = Self::EMPTY;
+        layers.iter().all(|layer| path.push(*layer)).then_some(Self { key: key_word, ..path })
     }
 
     pub(crate) fn clear(&mut self) {
@@ -210,6 +256,20 @@ mod tests {
             key("192.0.2.0", "192.0.2.3", 100),
         ] {
             assert_ne!(there, other);
+        }
+    }
+
+    #[test]
+    fn display_of_layer_is_parsed() {
+        use TunnelLayer::*;
+        let numbered =
+            [Vlan(4095), Mpls(1 << 19), Pppoe(1), Erspan(2), Vxlan(1 << 23), Geneve(3), Gtpu(u32::MAX)];
+        let plain = [Gre, Capwap, IpInIp, SixInFour, FourInSix, SixInSix, Teredo, EtherIp];
+        for layer in numbered.into_iter().chain(plain) {
+            assert_eq!(layer.to_string().parse(), Ok(layer));
+        }
+        for text in ["", "vlan", "vlan:", "vlan:65536", "gre:1", "vxlan:-1"] {
+            assert!(text.parse::<TunnelLayer>().is_err(), "{text}");
         }
     }
 }

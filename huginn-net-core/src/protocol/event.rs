@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 
-use crate::{Addresses, Segment, Side, Timestamp, TransportHeader, TunnelPath};
+use crate::{Addresses, Route, Segment, Side, Timestamp, TransportHeader, TunnelPath};
 
 /// An observation about one side of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +11,8 @@ use crate::{Addresses, Segment, Side, Timestamp, TransportHeader, TunnelPath};
 pub struct Event<K> {
     /// Capture time of the packet that caused the event.
     pub ts: Timestamp,
+    /// Number of that packet in the source, from 1. Packets that a filter expression removes are not counted.
+    pub packet_number: u64,
     /// The flow of that packet.
     pub flow: FlowId,
     /// The side that the event describes.
@@ -21,22 +23,35 @@ pub struct Event<K> {
 
 impl<K> Event<K> {
     /// Creates an event.
-    pub fn new(ts: Timestamp, flow: FlowId, subject: Side, kind: K) -> Self {
-        Self { ts, flow, subject, kind }
+    pub fn new(ts: Timestamp, packet_number: u64, flow: FlowId, subject: Side, kind: K) -> Self {
+        Self { ts, packet_number, flow, subject, kind }
     }
 
     pub(crate) fn from_segment(segment: &Segment<'_>, sender: Side, subject: Side, kind: K) -> Self {
-        Self { ts: segment.ts, flow: FlowId::from_segment(segment, sender), subject, kind }
+        let Segment { ts, packet_number, .. } = *segment;
+        Self { ts, packet_number, flow: FlowId::from_segment(segment, sender), subject, kind }
     }
 
     /// Converts the observation and keeps the rest.
     pub fn map<T>(self, f: impl FnOnce(K) -> T) -> Event<T> {
-        Event { ts: self.ts, flow: self.flow, subject: self.subject, kind: f(self.kind) }
+        let Self { ts, packet_number, flow, subject, kind } = self;
+        Event { ts, packet_number, flow, subject, kind: f(kind) }
     }
 
     /// Returns address and port of the side that the event describes.
     pub fn subject_addr(&self) -> SocketAddr {
         self.subject.choose(self.flow.client, self.flow.server)
+    }
+}
+
+impl<R, U> Event<Route<R, U>> {
+    /// Returns the event for the sink, or the one for the shared state.
+    pub fn into_route(self) -> Route<Event<R>, Event<U>> {
+        let Self { ts, packet_number, flow, subject, kind } = self;
+        match kind {
+            Route::Report(kind) => Route::Report(Event { ts, packet_number, flow, subject, kind }),
+            Route::Update(kind) => Route::Update(Event { ts, packet_number, flow, subject, kind }),
+        }
     }
 }
 
@@ -55,6 +70,16 @@ pub struct FlowId {
 }
 
 impl FlowId {
+    /// Creates the identity of a flow.
+    pub fn new(
+        client: SocketAddr,
+        server: SocketAddr,
+        transport: TransportKind,
+        tunnel: Option<Box<TunnelPath>>,
+    ) -> Self {
+        Self { client, server, transport, tunnel }
+    }
+
     /// Returns the flow of a segment sent by `sender`.
     pub fn from_segment(segment: &Segment<'_>, sender: Side) -> Self {
         let (src_port, dst_port) = segment.transport.ports();

@@ -4,9 +4,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use huginn_net_core::Side;
-use huginn_net_db::{HttpMatch, Label, TcpMatch};
+use huginn_net_db::{Label, TcpMatch};
 use huginn_net_tcp::{ClockReading, Handshake, Quirks, TcpSignature};
 
+use super::update::SoftwareMatch;
 use super::{HttpUpdate, Reasons, stack};
 use crate::Scope;
 use crate::limits::{DATE_TOLERANCE, MAX_NEAR_HOPS, MIN_PORT_DECREASE};
@@ -285,7 +286,7 @@ fn add_system(
 /// Scores a User-Agent that names another system than TCP shows. A dishonest head scores nothing.
 fn add_claim(
     update: &HttpUpdate,
-    found: &HttpMatch,
+    found: &SoftwareMatch,
     system: Option<&Label>,
     scope: Scope,
     score: &mut Score,

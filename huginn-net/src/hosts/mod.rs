@@ -7,11 +7,14 @@ mod evaluate;
 mod joined;
 mod profile;
 mod reasons;
+#[cfg(feature = "serde")]
+mod record;
 mod scores;
 #[cfg(feature = "serde")]
 mod serialize;
 mod server_header;
 mod stack;
+mod stages;
 mod top_values;
 mod tunneled;
 mod update;
@@ -31,7 +34,10 @@ pub use self::profile::{
     TlsClientSeen,
 };
 pub use self::reasons::Reasons;
+#[cfg(feature = "serde")]
+pub use self::record::{HostRecord, HostRecordError};
 pub(crate) use self::stack::{is_firm, is_middlebox, same_stack};
+pub use self::stages::WithoutHosts;
 pub use self::top_values::{Counted, TopValues};
 pub use self::update::HostUpdate;
 pub(crate) use self::update::{HttpUpdate, TcpUpdate, TlsUpdate, Update, language_of, p0f_language_of};
@@ -251,6 +257,7 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
         }
         let context =
             UpdateContext { ts: update.ts, flow: &update.flow, side: update.subject, scope: self.scope };
+        let packet_number = update.packet_number;
         let result = match update.kind.0 {
             Update::Tcp(update) => host.on_handshake(update, &context),
             Update::Http(update) => host.on_head(&update, &context),
@@ -265,7 +272,7 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
         self.map.set_buffered_bytes(slot, heap_bytes);
         self.counters.count(&result);
         for finding in result.findings() {
-            report(Event::new(context.ts, context.flow.clone(), context.side, finding));
+            report(Event::new(context.ts, packet_number, context.flow.clone(), context.side, finding));
         }
     }
 }

@@ -52,6 +52,14 @@ pub(crate) struct TcpUpdate {
     pub(crate) clock: Option<P0fClock>,
 }
 
+/// The label of the sender of a head.
+#[derive(Clone, Debug)]
+pub(crate) struct SoftwareMatch {
+    pub(crate) label: Arc<Label>,
+    /// Whether the User-Agent or Server header contradicts the label.
+    pub(crate) dishonest: bool,
+}
+
 /// The head of a request or response, and its match.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpUpdate {
@@ -60,7 +68,7 @@ pub(crate) struct HttpUpdate {
     pub(crate) forwarded: bool,
     /// The Date header, in seconds since 1970; set only if `counts`.
     pub(crate) date: Option<i64>,
-    pub(crate) matched: Option<HttpMatch>,
+    pub(crate) matched: Option<SoftwareMatch>,
     pub(crate) system: SystemCheck,
     /// Whether the client is not the browser that the User-Agent claims.
     pub(crate) is_imitation: bool,
@@ -90,7 +98,10 @@ impl HttpUpdate {
             forwarded: counts && signature.is_forwarded(),
             date: if counts { signature.date() } else { None },
             software_hash: if counts { hash_software() } else { 0 },
-            matched: matched.clone(),
+            matched: matched.as_ref().map(|HttpMatch { label, dishonest, .. }| SoftwareMatch {
+                label: Arc::clone(label),
+                dishonest: *dishonest,
+            }),
             system: system.clone(),
             is_imitation: false,
             counts,

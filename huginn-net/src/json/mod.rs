@@ -77,6 +77,7 @@ impl JsonEvent<'_> {
         if let Some(interface) = interface {
             object.string("interface", interface);
         }
+        object.number("packet", event.packet_number);
         match &event.kind {
             Finding::Tcp(finding) => write_tcp(&mut object, finding),
             Finding::Mtu(MtuFinding { mtu, link }) => {

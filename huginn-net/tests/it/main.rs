@@ -23,3 +23,5 @@ mod public_names;
 #[cfg(feature = "serde")]
 mod serialize;
 mod software;
+#[cfg(feature = "serde")]
+mod stages;

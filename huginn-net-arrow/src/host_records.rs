@@ -1,0 +1,163 @@
+//! The table of host records, which the first stage of an analysis in two stages writes for the second one.
+
+use std::fmt;
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
+use huginn_net::core::{Analyzer, Event, Route, Source};
+use huginn_net::hosts::{HostRecord, HostUpdate, WithoutHosts};
+use huginn_net::{Finding, Timestamp};
+
+use crate::batch_thread::{BATCH_ROWS, BatchSender, BatchThread};
+use crate::column::{Int, Long, Text, Time};
+use crate::event::set_time;
+use crate::schema::metadata;
+
+/// Columns that order records: time, capture file, packet, and position.
+pub const HOST_RECORD_ORDER: [&str; 5] = ["ts", "ts_nanos", "file", "packet", "position"];
+
+/// Batches of up to 8192 [records of hosts](HostRecord).
+///
+/// | column | meaning |
+/// |---|---|
+/// | `ts`, `ts_nanos` | capture time: microseconds, and the nanoseconds within |
+/// | `file` | the capture file, if it is given |
+/// | `packet` | number of the packet in the capture, from 1 |
+/// | `position` | number of the record in the analysis, from 0: a packet may have several |
+/// | `host_ip` | address of the host |
+/// | `record` | the record as JSON |
+///
+/// The second stage takes the records of all captures in the order of [`HOST_RECORD_ORDER`]. The analysis runs in a thread
+/// of its own, at most two batches ahead.
+pub struct HostRecordBatches {
+    schema: SchemaRef,
+    thread: BatchThread<Analyzer<WithoutHosts>>,
+}
+
+impl HostRecordBatches {
+    /// Starts the first stage. `file`: name of the capture for the column `file`.
+    ///
+    /// # Errors
+    ///
+    /// If the thread cannot be started.
+    pub fn new<S>(analyzer: Analyzer<WithoutHosts>, source: S, file: Option<String>) -> io::Result<Self>
+    where
+        S: Source + Send + 'static,
+        S::Error: std::error::Error + Send + Sync + 'static,
+    {
+        let thread = BatchThread::start(move |batches| analyse(analyzer, source, file.as_deref(), batches))?;
+        Ok(Self { schema: host_record_schema(), thread })
+    }
+}
+
+impl Iterator for HostRecordBatches {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.thread.next()
+    }
+}
+
+impl RecordBatchReader for HostRecordBatches {
+    fn schema(&self) -> SchemaRef {
+        SchemaRef::clone(&self.schema)
+    }
+}
+
+impl fmt::Debug for HostRecordBatches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostRecordBatches").finish_non_exhaustive()
+    }
+}
+
+/// The schema of [`HostRecordBatches`].
+pub fn host_record_schema() -> SchemaRef {
+    let fields = [
+        ("ts", Time::data_type()),
+        ("ts_nanos", Int::data_type()),
+        ("file", Text::data_type()),
+        ("packet", Long::data_type()),
+        ("position", Long::data_type()),
+        ("host_ip", Text::data_type()),
+        ("record", Text::data_type()),
+    ];
+    let fields: Vec<Field> = fields.into_iter().map(|(name, kind)| Field::new(name, kind, true)).collect();
+    Arc::new(Schema::new(fields).with_metadata(metadata()))
+}
+
+fn analyse<S>(
+    mut analyzer: Analyzer<WithoutHosts>,
+    source: S,
+    file: Option<&str>,
+    batches: &BatchSender,
+) -> Analyzer<WithoutHosts>
+where
+    S: Source + Send,
+    S::Error: std::error::Error + Send + Sync + 'static,
+{
+    let mut records = Records::default();
+    let outcome = analyzer.analyze(source, &mut |event: Event<Route<Finding, HostUpdate>>| {
+        let Route::Update(update) = event.into_route() else { return ControlFlow::Continue(()) };
+        if let Err(error) = records.append(&update, file) {
+            let _ = batches.send(Err(error));
+            return ControlFlow::Break(());
+        }
+        if records.rows < BATCH_ROWS { ControlFlow::Continue(()) } else { batches.send(records.finish()) }
+    });
+    if records.rows > 0 && batches.send(records.finish()).is_break() {
+        return analyzer;
+    }
+    if let Err(error) = outcome {
+        batches.send_error(error);
+    }
+    analyzer
+}
+
+/// A builder of the columns.
+#[derive(Default)]
+struct Records {
+    ts: Time,
+    ts_nanos: Int,
+    file: Text,
+    packet: Long,
+    position: Long,
+    host_ip: Text,
+    record: Text,
+    rows: usize,
+    /// Number of records of the analysis.
+    records: i64,
+}
+
+impl Records {
+    fn append(&mut self, update: &Event<HostUpdate>, file: Option<&str>) -> Result<(), ArrowError> {
+        let Some(record) = HostRecord::new(update) else { return Ok(()) };
+        let row = self.rows;
+        let text = serde_json::to_string(&record).map_err(|error| ArrowError::ExternalError(error.into()))?;
+        set_time(&mut self.ts, &mut self.ts_nanos, row, Timestamp::from_nanos(record.ts_nanos(), 9));
+        self.file.set_some(row, file);
+        self.packet.set(row, i64::try_from(record.packet_number()).unwrap_or(i64::MAX));
+        self.position.set(row, self.records);
+        self.host_ip.set_display(row, record.host().ip());
+        self.record.set(row, &text);
+        self.rows = row.saturating_add(1);
+        self.records = self.records.saturating_add(1);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<RecordBatch, ArrowError> {
+        let rows = std::mem::take(&mut self.rows);
+        let columns = [
+            self.ts.finish(rows),
+            self.ts_nanos.finish(rows),
+            self.file.finish(rows),
+            self.packet.finish(rows),
+            self.position.finish(rows),
+            self.host_ip.finish(rows),
+            self.record.finish(rows),
+        ];
+        RecordBatch::try_new(host_record_schema(), columns.into_iter().flatten().collect())
+    }
+}

@@ -1,0 +1,147 @@
+//! Checks that shards of a capture together give the events of one analysis, and that hosts can be a stage of their own.
+
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+
+use crate::captures;
+use huginn_net::core::{self, Analyzer, Filter, Route, SharedState, TunnelPath};
+use huginn_net::hosts::{HostRecord, HostUpdate, WithoutHosts};
+use huginn_net::json::{JsonEvent, JsonHost, event_name};
+use huginn_net::{CaptureReader, Database, Event, Finding, HuginnNet, Observers};
+
+/// Returns captures with events of every kind.
+fn captures() -> Vec<PathBuf> {
+    let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts");
+    let made = made.read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let made = made.filter(|path| path.extension().is_some_and(|kind| kind == "pcap"));
+    let captures: Vec<_> = captures::with_extension(&["pcap", "pcapng"]).into_iter().chain(made).collect();
+    assert!(captures.len() > 100, "the captures are missing");
+    captures
+}
+
+fn is_of_host(finding: &Finding) -> bool {
+    matches!(finding, Finding::Uptime(_) | Finding::HostChange(_) | Finding::IpSharing(_))
+}
+
+fn observers() -> Observers {
+    Observers::default().profiles(true).connections(true)
+}
+
+/// Events of an analysis in one process, and its hosts.
+struct Whole {
+    of_flows: Vec<String>,
+    of_hosts: Vec<String>,
+    profiles: Vec<String>,
+}
+
+fn line(event: &Event) -> String {
+    JsonEvent { event, file: None }.to_string()
+}
+
+fn profiles(hosts: &huginn_net::hosts::Hosts) -> Vec<String> {
+    hosts.profiles().map(|host| JsonHost { host, file: None }.to_string()).collect()
+}
+
+/// Analyses a capture in one process. `None` if it cannot be read; damaged ones end with an error.
+fn whole(path: &Path) -> Option<Whole> {
+    let mut events: Vec<Event> = Vec::new();
+    let mut analyzer = HuginnNet::builder_with(observers()).build();
+    let _ = analyzer.analyze(CaptureReader::open(path).ok()?, &mut events);
+    let (of_hosts, of_flows) = events.iter().partition::<Vec<_>, _>(|event| is_of_host(&event.kind));
+    let [of_hosts, of_flows] = [of_hosts, of_flows].map(|events| events.into_iter().map(line).collect());
+    Some(Whole { of_flows, of_hosts, profiles: profiles(analyzer.shared_state()) })
+}
+
+/// The first stage of one shard.
+#[derive(Default)]
+struct Shard {
+    of_flows: Vec<Event>,
+    updates: Vec<core::Event<HostUpdate>>,
+}
+
+fn shard(path: &Path, index: u32, shards: NonZeroU32) -> Shard {
+    let mut shard = Shard::default();
+    let filter = Filter::new().shard(index, shards);
+    let mut analyzer = Analyzer::builder_with(WithoutHosts::new(observers())).filter(filter).build();
+    let capture = CaptureReader::open(path).unwrap();
+    let _ = analyzer.analyze(capture, &mut |event: core::Event<Route<Finding, HostUpdate>>| match event
+        .into_route()
+    {
+        Route::Report(event) => shard.of_flows.push(event),
+        Route::Update(update) => shard.updates.push(update),
+    });
+    shard
+}
+
+/// The second stage: events and profiles of hosts from records that went through JSON.
+fn hosts_of(updates: &[core::Event<HostUpdate>]) -> (Vec<String>, Vec<String>) {
+    let database = Database::builtin();
+    let mut hosts = observers().host_table();
+    let mut events = Vec::new();
+    for update in updates {
+        let record = HostRecord::new(update).unwrap();
+        assert_eq!(record.packet_number(), update.packet_number);
+        assert_eq!(record.host(), update.subject_addr());
+        let stored = serde_json::to_string(&record).unwrap();
+        let read: HostRecord = serde_json::from_str(&stored).unwrap();
+        assert_eq!(read, record);
+        let update = read.into_event(&database).unwrap();
+        hosts.on_update(update, &mut |event| events.push(line(&event)));
+    }
+    (events, profiles(&hosts))
+}
+
+#[test]
+fn shards_and_host_stage_give_events_of_one_analysis() {
+    let mut host_events = 0;
+    let mut kinds = std::collections::BTreeSet::new();
+    for path in captures() {
+        let Some(want) = whole(&path) else { continue };
+        host_events += want.of_hosts.len();
+        for shards in [1, 2, 8].map(|shards| NonZeroU32::new(shards).unwrap()) {
+            let parts: Vec<_> = (0..shards.get()).map(|index| shard(&path, index, shards)).collect();
+            let mut updates = Vec::new();
+            let mut of_flows = Vec::new();
+            for part in parts {
+                updates.extend(part.updates);
+                of_flows.extend(part.of_flows);
+            }
+            kinds.extend(of_flows.iter().map(|event| event_name(&event.kind)));
+            // The packets of a flow are in one shard, so that the order is complete.
+            updates.sort_by_key(|update| update.packet_number);
+            let (of_hosts, profiles) = hosts_of(&updates);
+            assert_eq!(of_hosts, want.of_hosts, "{} in {shards} shards", path.display());
+            assert_eq!(profiles, want.profiles, "{} in {shards} shards", path.display());
+            let mut got: Vec<_> = of_flows.iter().map(line).collect();
+            let mut want = want.of_flows.clone();
+            got.sort_unstable();
+            want.sort_unstable();
+            assert_eq!(got, want, "{} in {shards} shards", path.display());
+        }
+    }
+    assert!(host_events > 50, "{host_events} events of hosts");
+    assert_eq!(kinds.len(), 11, "{kinds:?}");
+}
+
+#[test]
+fn record_of_other_database_is_refused() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures/http/http-pages/http-pages.pcap");
+    let part = shard(&path, 0, NonZeroU32::MIN);
+    let other: Database =
+        "classes = unix\n[tcp:request]\nlabel = s:unix:Other:\nsig = *:64:0:*:1,0:mss:df:0\n"
+            .parse()
+            .unwrap();
+    let records = part.updates.iter().map(|update| HostRecord::new(update).unwrap());
+    let errors: Vec<_> = records.filter_map(|record| record.into_event(&other).err()).collect();
+    assert!(!errors.is_empty());
+    let text = errors[0].to_string();
+    assert!(text.contains("the record comes from another one"), "{text}");
+}
+
+#[test]
+fn tunnel_of_record_keeps_its_key() {
+    let path = TunnelPath::with_key_word(&["vlan:7".parse().unwrap(), "gre".parse().unwrap()], 99).unwrap();
+    assert_eq!((path.layers().len(), path.key_word()), (2, 99));
+    let layers = vec!["gre".parse().unwrap(); 64];
+    assert!(TunnelPath::with_key_word(&layers, 1).is_none());
+}
