@@ -4,17 +4,20 @@
 >>> spark.dataSource.register(HuginnNetDataSource)  # doctest: +SKIP
 >>> spark.read.format("huginn_net").load("captures/**/*.pcap*")  # doctest: +SKIP
 
-Options: ``path``, a path, a pattern, a folder, or a URL that fsspec opens (``s3://…``); ``protocols``, ``workers``,
+Options: ``table``, ``events`` (default) or ``host_records``, the records for `host_events`; ``path``, a path, a pattern, a folder, or a URL that fsspec opens (``s3://…``); ``protocols``, ``workers``,
 ``connections`` and ``db`` as in `huginn_net.read_pcap`; ``onError``, ``raise`` or ``skip``; ``partitionBytes``, the size that
-files are packed to (default 32 MiB). A schema given by ``.schema("ts timestamp, ja4 string")`` reads only these columns.
+files are packed to (default 32 MiB); ``shards``, the number of tasks for each file: each analyses some of its flows. A schema given by ``.schema("ts timestamp, ja4 string")`` reads only these columns.
 ``events`` selects events: ``"tls_client,tls_server"``. Filters ``event = '…'`` and ``event IN (…)`` do so too on Sail, and on
 Spark with the option ``filterPushdown`` and ``spark.sql.python.filterPushdown.enabled``.
 
-A partition is one or more whole files: flows that go over several files are not joined.
+A partition is one or more whole files, or a shard of them: flows that go over several files are not joined. Events of hosts
+(``uptime``, ``host_change``, ``ip_sharing``) are those of each file alone, and left out with ``shards``; `host_events` gives
+those of all files.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -40,7 +43,7 @@ try:
 except ImportError:  # Spark 4.0 pushes no filters.
     EqualTo = In = ()
 
-from . import PROTOCOLS, _native
+from . import HOST_EVENTS, PROTOCOLS, HostRecords, _native
 
 #: Size that files are packed to, in bytes.
 PARTITION_BYTES = 32 << 20
@@ -77,7 +80,7 @@ class HuginnNetDataSource(DataSource):
         return "huginn_net"
 
     def schema(self) -> StructType:
-        return StructType([StructField(name, _spark_type(kind)) for name, kind, _ in _native.schema()])
+        return _schema_of(_table_of(self.options))
 
     def reader(self, schema: Any) -> CaptureReader:
         options = {name.lower(): value for name, value in self.options.items()}
@@ -90,11 +93,47 @@ class HuginnNetDataSource(DataSource):
         return CaptureStreamReader(dict(self.options), schema)
 
 
+def _table_of(options: Any) -> str:
+    """The table that the options select."""
+    options = {name.lower(): value for name, value in options.items()}
+    table = options.get("table", "events")
+    if table not in ("events", "host_records"):
+        raise ValueError("table must be 'events' or 'host_records'")
+    return table
+
+
+def _schema_of(table: str) -> StructType:
+    columns = _native.schema() if table == "events" else _native.host_record_schema()
+    return StructType([StructField(name, _spark_type(kind)) for name, kind, *_ in columns])
+
+
+def host_events(records: Any, db: str | None = None) -> Any:
+    """Returns the events of hosts that the records of all captures show, as a data frame with the columns of events.
+
+    >>> records = spark.read.format("huginn_net").option("table", "host_records").load("captures")  # doctest: +SKIP
+    >>> host_events(records).where("event = 'ip_sharing'")  # doctest: +SKIP
+
+    The records of a host go to one task, which sorts them by time: it needs memory for those of one host. ``db`` is the
+    database of the records.
+    """
+    order = [(name, "ascending") for name in _native.host_record_order()]
+
+    def feed(_: Any, records: Any) -> Any:
+        import pyarrow as pa
+
+        ordered = records.sort_by(order)
+        hosts = _native.HostTable(db)
+        return pa.table(hosts.feed(ordered["record"].to_pylist(), ordered["file"].to_pylist()))
+
+    return records.groupBy("host_ip").applyInArrow(feed, _schema_of("events"))
+
+
 @dataclass
 class Files(InputPartition):
-    """The files of a partition."""
+    """The files of a partition, and the shard of them."""
 
     urls: list[str]
+    shard: tuple[int, int] | None = None
 
 
 class _Reading:
@@ -102,7 +141,8 @@ class _Reading:
 
     def __init__(self, options: dict[str, str], schema: Any) -> None:
         columns = list(schema.names)
-        unknown = set(columns) - {name for name, _, _ in _native.schema()}
+        self.table = _table_of(options)
+        unknown = set(columns) - set(_schema_of(self.table).names)
         if unknown:
             raise ValueError(f"no such columns: {', '.join(sorted(unknown))}")
         # Spark does not keep the case of options.
@@ -119,15 +159,22 @@ class _Reading:
         self.protocols = options.get("protocols", ",".join(PROTOCOLS)).split(",")
         self.skip_errors = {"raise": False, "skip": True}[options.get("onerror", "raise")]
         self.partition_bytes = int(options.get("partitionbytes", PARTITION_BYTES))
+        self.shards = int(options.get("shards", 1))
+        if self.shards < 1:
+            raise ValueError("shards must be positive")
         self.events: list[str] | None = None
+        if self.shards > 1 and self.table == "events":
+            self.events = [name for name in _native.event_names() if name not in HOST_EVENTS]
         if "events" in options:
             self.events = options["events"].split(",")
             unknown = set(self.events) - set(_native.event_names())
             if unknown:
                 raise ValueError(f"unknown events: {', '.join(sorted(unknown))}")
+            if self.shards > 1 and set(self.events) & set(HOST_EVENTS):
+                raise ValueError("a shard has no events of hosts: see host_events")
 
     def pack(self, files: list[tuple[str, int]]) -> list[Files]:
-        """Packs whole files, in order, to partitions of about the same size."""
+        """Packs whole files, in order, to partitions of about the same size; one for each shard of them."""
         partitions: list[Files] = []
         size = 0
         for url, length in files:
@@ -136,7 +183,9 @@ class _Reading:
                 size = 0
             partitions[-1].urls.append(url)
             size += length
-        return partitions
+        if self.shards == 1:
+            return partitions
+        return [Files(files.urls, (index, self.shards)) for files in partitions for index in range(self.shards)]
 
     def read_files(self, partition: Files) -> Iterator[Any]:
         """Yields the batches of a partition. Files are opened one after the other."""
@@ -159,10 +208,12 @@ class _Reading:
                         self.connections,
                         self.skip_errors,
                         self.events or [],
-                        self.columns,
+                        self.columns if self.table == "events" else [],
                         [url],
+                        partition.shard,
                     )
-                    for batch in pa.RecordBatchReader.from_stream(capture):
+                    rows = capture if self.table == "events" else HostRecords(capture)
+                    for batch in pa.RecordBatchReader.from_stream(rows):
                         batch = batch.select(self.columns)
                         yield batch if self.target is None else batch.cast(self.target)
             except OSError:
@@ -204,18 +255,18 @@ class CaptureStreamReader(_Reading, DataSourceStreamReader):
         return {"files": 0}
 
     def latestOffset(self) -> dict:  # noqa: N802: Spark's name.
-        return {"files": len(self._by_age())}
+        return {"files": len(self._by_arrival())}
 
     def partitions(self, start: dict, end: dict) -> Sequence[Files]:
-        files = self._by_age()[start["files"] : end["files"]]
+        files = self._by_arrival()[start["files"] : end["files"]]
         return self.pack([(url, length) for _, url, length in files])
 
     def read(self, partition: Files) -> Iterator[Any]:
         return self.read_files(partition)
 
-    def _by_age(self) -> list[tuple[float, str, int]]:
-        """The files by the time of their last change: new ones come last."""
-        return sorted((_modified(url), url, length) for url, length in _list(self.path))
+    def _by_arrival(self) -> list[tuple[float, str, int]]:
+        """The files by the time at which they got their names: new ones come last."""
+        return sorted((_arrived(url), url, length) for url, length in _list(self.path))
 
 
 def _list(path: str) -> list[tuple[str, int]]:
@@ -240,18 +291,21 @@ def _list(path: str) -> list[tuple[str, int]]:
     return sorted(found)
 
 
-def _modified(url: str) -> float:
+def _arrived(url: str) -> float:
     if "://" in url:
         import fsspec
 
         filesystem, name = fsspec.core.url_to_fs(url)
         return filesystem.modified(name).timestamp()
-    return os.path.getmtime(url)
+    # A program may set the time of modification; a rename sets that of the status.
+    return os.stat(url).st_ctime
 
 
 def _open(url: str) -> Any:
+    """A context with the source: a path as it is, so that Python does not read it, or a file-like object."""
     if "://" in url:
         import fsspec
 
         return fsspec.open(url, "rb").open()
-    return open(url, "rb")
+    os.stat(url)
+    return contextlib.nullcontext(url)

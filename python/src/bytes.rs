@@ -1,5 +1,6 @@
 //! Fingerprints of bytes, for programs that end connections themselves.
 
+use huginn_net::explain::Fingerprint;
 use huginn_net::http::http2::Akamai;
 use huginn_net::tcp::{Handshake, TcpSignature};
 use huginn_net::tls::{self, Ja4Form};
@@ -114,4 +115,24 @@ pub(crate) fn tcp_syn(data: &[u8]) -> PyResult<Option<TcpSyn>> {
         Handshake::SynAck => database.match_syn_ack(&signature),
     };
     Ok(Some(TcpSyn { sig: signature.to_string(), label: found.map(|found| found.label.to_string()) }))
+}
+
+/// Describes a fingerprint in text, as `huginn-net explain` does: JA4, JA3, JA3S, HASSH, Akamai's fingerprint of HTTP/2, the
+/// MD5 of these, or a p0f signature. With a second JA4 it lists the differences.
+///
+/// Raises ValueError for other texts.
+#[pyfunction]
+#[pyo3(signature = (fingerprint, other=None))]
+pub(crate) fn explain(fingerprint: &str, other: Option<&str>) -> PyResult<String> {
+    let fingerprint: Fingerprint = fingerprint.parse().map_err(invalid)?;
+    let mut text = Vec::new();
+    match other {
+        Some(other) => {
+            let other: Fingerprint = other.parse().map_err(invalid)?;
+            let written = fingerprint.compare(&mut text, &other);
+            written.ok_or_else(|| PyValueError::new_err("only two JA4 are compared"))??;
+        }
+        None => fingerprint.describe(&mut text, ClientDatabase::builtin(), &Database::builtin())?,
+    }
+    String::from_utf8(text).map_err(invalid)
 }

@@ -1,14 +1,14 @@
 //! Captures and their analysis.
 
 use std::collections::VecDeque;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use huginn_net::hosts::HostLimits;
+use huginn_net::core::{Analyzer, Filter, Overflow};
+use huginn_net::hosts::{HostLimits, WithoutHosts};
 use huginn_net::json::{JsonHost, event_name};
 use huginn_net::{CaptureReader, Database, Event, HuginnNet, Observers};
 use huginn_net_arrow::EventBatchBuilder;
@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
 use crate::events::Events;
-use crate::stream::{Batches, Input, PyReader};
+use crate::stream::{Batches, Input, PyReader, Rows, capsule};
 
 /// Interval at which a long analysis looks for Ctrl-C.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
@@ -33,19 +33,46 @@ pub(crate) struct Options {
     events: Vec<String>,
     /// Names of the columns that are built; all if empty.
     columns: Vec<String>,
+    /// Whether texts are stored in dictionaries.
+    dictionaries: bool,
+    /// Index and number of shards, if only one shard of the flows is analysed.
+    shard: Option<(u32, NonZeroU32)>,
     pub(crate) skips_errors: bool,
 }
 
 impl Options {
+    /// Reads the database, and sets what all sources have in common.
+    pub(crate) fn new(
+        protocols: Vec<String>,
+        db: Option<PathBuf>,
+        workers: usize,
+        connections: bool,
+        events: Vec<String>,
+        columns: Vec<String>,
+    ) -> PyResult<Self> {
+        let database = open_database(db)?;
+        let workers =
+            NonZeroUsize::new(workers).ok_or_else(|| PyValueError::new_err("workers must be positive"))?;
+        Ok(Self {
+            database,
+            protocols,
+            workers,
+            connections,
+            events,
+            columns,
+            dictionaries: false,
+            shard: None,
+            skips_errors: false,
+        })
+    }
+
     /// Builds a builder of batches.
     pub(crate) fn builder(&self) -> EventBatchBuilder {
         let names: Vec<&str> = self.events.iter().map(String::as_str).collect();
         let builder = EventBatchBuilder::new().events(&names);
-        if self.columns.is_empty() {
-            return builder;
-        }
         let columns: Vec<&str> = self.columns.iter().map(String::as_str).collect();
-        builder.columns(&columns)
+        let builder = if columns.is_empty() { builder } else { builder.columns(&columns) };
+        if self.dictionaries { builder.dictionaries() } else { builder }
     }
 
     /// Whether an event becomes a row.
@@ -55,6 +82,29 @@ impl Options {
 
     /// Builds an analyzer, with host profiles if asked for.
     pub(crate) fn analyzer(&self, profiles: bool) -> HuginnNet {
+        HuginnNet::builder_with(self.observers(profiles)).workers(self.workers).filter(self.filter()).build()
+    }
+
+    /// Builds the analyzer of a live capture: it drops packets if it cannot keep up.
+    pub(crate) fn live_analyzer(&self) -> HuginnNet {
+        let builder = HuginnNet::builder_with(self.observers(false));
+        builder.workers(self.workers).overflow(Overflow::Drop).build()
+    }
+
+    /// Builds the first stage of an analysis in two stages.
+    pub(crate) fn first_stage(&self) -> Analyzer<WithoutHosts> {
+        let observers = WithoutHosts::new(self.observers(true));
+        Analyzer::builder_with(observers).workers(self.workers).filter(self.filter()).build()
+    }
+
+    fn filter(&self) -> Filter {
+        match self.shard {
+            Some((index, shards)) => Filter::new().shard(index, shards),
+            None => Filter::new(),
+        }
+    }
+
+    fn observers(&self, profiles: bool) -> Observers {
         let has = |name: &str| self.protocols.iter().any(|protocol| protocol == name);
         let observers = Observers::new(Arc::clone(&self.database))
             .tcp(has("tcp"))
@@ -63,12 +113,11 @@ impl Options {
             .ssh(has("ssh"))
             .connections(self.connections)
             .profiles(profiles);
-        let observers = if profiles {
+        if profiles {
             observers.hosts(HostLimits { idle_timeout: Duration::MAX, ..HostLimits::default() })
         } else {
             observers
-        };
-        HuginnNet::builder_with(observers).workers(self.workers).build()
+        }
     }
 }
 
@@ -93,7 +142,7 @@ pub(crate) struct Capture {
 #[pymethods]
 impl Capture {
     #[new]
-    #[pyo3(signature = (sources, protocols, db, workers, connections, skip_errors, events, columns, names=None))]
+    #[pyo3(signature = (sources, protocols, db, workers, connections, skip_errors, events, columns, names=None, shard=None, dictionaries=false))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
         py: Python<'_>,
@@ -106,24 +155,20 @@ impl Capture {
         events: Vec<String>,
         columns: Vec<String>,
         names: Option<Vec<String>>,
+        shard: Option<(u32, u32)>,
+        dictionaries: bool,
     ) -> PyResult<Self> {
-        let database = match db {
-            Some(path) => {
-                let bytes = std::fs::read(&path)?;
-                let database = Database::from_bytes(&bytes);
-                Arc::new(
-                    database
-                        .map_err(|error| PyValueError::new_err(format!("{}: {error}", path.display())))?,
-                )
-            }
-            None => Database::builtin(),
-        };
-        let workers =
-            NonZeroUsize::new(workers).ok_or_else(|| PyValueError::new_err("workers must be positive"))?;
+        let shard = shard.map(|(index, shards)| {
+            let shards = NonZeroU32::new(shards).filter(|shards| index < shards.get());
+            let shards =
+                shards.ok_or_else(|| PyValueError::new_err("shard is (index, shards), index from 0"))?;
+            PyResult::Ok((index, shards))
+        });
         let origins =
             sources.iter().map(|source| Origin::new(py, source, skip_errors)).collect::<PyResult<_>>()?;
+        let options = Options::new(protocols, db, workers, connections, events, columns)?;
         let options =
-            Options { database, protocols, workers, connections, events, columns, skips_errors: skip_errors };
+            Options { shard: shard.transpose()?, skips_errors: skip_errors, dictionaries, ..options };
         Ok(Self { origins, names, options, skipped: Arc::default() })
     }
 
@@ -136,10 +181,12 @@ impl Capture {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The interface lets a producer ignore the request.
         let _ = requested_schema;
-        let inputs = self.inputs(py)?;
-        let batches = Batches::new(inputs, self.options.clone(), Arc::clone(&self.skipped));
-        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
-        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+        capsule(py, self.batches(py, Rows::Events)?)
+    }
+
+    /// The capsule of a stream of host records, as `__arrow_c_stream__` has it of events.
+    fn host_records<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule(py, self.batches(py, Rows::HostRecords)?)
     }
 
     /// Iterates over the JSON of events: bytes with one event on each line.
@@ -177,6 +224,10 @@ impl Capture {
 }
 
 impl Capture {
+    fn batches(&self, py: Python<'_>, rows: Rows) -> PyResult<Batches> {
+        Ok(Batches::new(self.inputs(py)?, self.options.clone(), rows, Arc::clone(&self.skipped)))
+    }
+
     /// The inputs with their names.
     fn inputs(&self, py: Python<'_>) -> PyResult<VecDeque<(Input, Option<String>)>> {
         let inputs = self.origins.iter().enumerate().map(|(index, origin)| {
@@ -201,21 +252,26 @@ impl Capture {
         let inputs = self.inputs(py)?;
         py.detach(|| {
             let mut text = Vec::new();
-            for (input, _) in inputs {
+            for (input, name) in inputs {
                 let mut interrupted = Ok(());
                 let mut checked = Instant::now();
-                let outcome = input.open().map_err(|error| error.to_string()).and_then(|reader| {
-                    let mut analyzer = self.options.analyzer(profiles);
-                    let outcome = analyzer.analyze(reader, &mut |_: Event| {
-                        if checked.elapsed() >= SIGNAL_INTERVAL {
-                            checked = Instant::now();
-                            interrupted = Python::attach(|py| py.check_signals());
-                        }
-                        if interrupted.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                let outcome =
+                    input.open(name.as_deref()).map_err(|error| error.to_string()).and_then(|reader| {
+                        let mut analyzer = self.options.analyzer(profiles);
+                        let outcome = analyzer.analyze(reader, &mut |_: Event| {
+                            if checked.elapsed() >= SIGNAL_INTERVAL {
+                                checked = Instant::now();
+                                interrupted = Python::attach(|py| py.check_signals());
+                            }
+                            if interrupted.is_ok() {
+                                ControlFlow::Continue(())
+                            } else {
+                                ControlFlow::Break(())
+                            }
+                        });
+                        write(&analyzer, &mut text);
+                        outcome.map_err(|error| error.to_string())
                     });
-                    write(&analyzer, &mut text);
-                    outcome.map_err(|error| error.to_string())
-                });
                 interrupted?;
                 match outcome {
                     Err(error) if self.options.skips_errors => {
@@ -228,6 +284,14 @@ impl Capture {
             Ok(text)
         })
     }
+}
+
+/// Opens a signature database, or takes the built-in one.
+pub(crate) fn open_database(path: Option<PathBuf>) -> PyResult<Arc<Database>> {
+    let Some(path) = path else { return Ok(Database::builtin()) };
+    let database = Database::from_bytes(&std::fs::read(&path)?);
+    let database = database.map_err(|error| PyValueError::new_err(format!("{}: {error}", path.display())))?;
+    Ok(Arc::new(database))
 }
 
 impl Origin {

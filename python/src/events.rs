@@ -79,7 +79,7 @@ fn analyse(
     options: &Options,
     chunks: &SyncSender<Chunk>,
 ) -> ControlFlow<(), Option<String>> {
-    let reader = match input.open() {
+    let reader = match input.open(name) {
         Ok(reader) => reader,
         Err(error) => return ControlFlow::Continue(Some(error.to_string())),
     };

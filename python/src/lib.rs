@@ -3,6 +3,8 @@
 mod bytes;
 mod capture;
 mod events;
+mod hosts;
+mod live;
 mod stream;
 
 use pyo3::prelude::*;
@@ -10,13 +12,19 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::bytes::{ClientHello, Http2Client, TcpSyn, client_hello, http2_client, tcp_syn};
+    use crate::bytes::{ClientHello, Http2Client, TcpSyn, client_hello, explain, http2_client, tcp_syn};
     #[pymodule_export]
     use crate::capture::Capture;
     #[pymodule_export]
     use crate::events::Events;
     #[pymodule_export]
-    use crate::{event_names, schema};
+    use crate::hosts::HostTable;
+    #[pymodule_export]
+    use crate::live::Live;
+    #[pymodule_export]
+    use crate::stream::Table;
+    #[pymodule_export]
+    use crate::{event_names, host_record_order, host_record_schema, schema};
 }
 
 /// The schema as a table of `(column, type, meaning)`, with the types of Arrow.
@@ -30,4 +38,17 @@ fn schema() -> Vec<(&'static str, String, &'static str)> {
 #[pyfunction]
 fn event_names() -> Vec<&'static str> {
     huginn_net::json::EVENT_NAMES.to_vec()
+}
+
+/// The columns of host records as a table of `(column, type)`, with the types of Arrow.
+#[pyfunction]
+fn host_record_schema() -> Vec<(String, String)> {
+    let schema = huginn_net_arrow::host_record_schema();
+    schema.fields().iter().map(|field| (field.name().clone(), field.data_type().to_string())).collect()
+}
+
+/// The columns that order host records.
+#[pyfunction]
+fn host_record_order() -> Vec<&'static str> {
+    huginn_net_arrow::HOST_RECORD_ORDER.to_vec()
 }

@@ -1,15 +1,21 @@
 """The table, the events and the byte functions, compared with the program."""
 
+import contextlib
+import http.server
 import json
 import os
 import re
+import struct
 import subprocess
 import threading
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import duckdb
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -110,12 +116,142 @@ def test_only_chosen_columns_and_events_are_built():
     assert None not in table.column("ja4").to_pylist()
 
 
+def test_texts_may_be_in_dictionaries():
+    plain = hn.read_pcap(CURL).to_arrow()
+    table = hn.read_pcap(CURL, dictionaries=True).to_arrow()
+    assert table.schema.field("ja4").type == pa.dictionary(pa.int32(), pa.string())
+    assert table.to_pylist() == plain.to_pylist()
+    assert str(hn.read_pcap(CURL, dictionaries=True).to_pandas()["ja4"].dtype) == "category"
+
+
 def test_options_are_checked():
     for options in ({"protocols": ["ftp"]}, {"columns": ["no"]}, {"events": ["no"]}, {"on_error": "ignore"}, {"workers": 0}):
         with pytest.raises(ValueError):
             hn.read_pcap(CURL, **options)
     only = hn.read_pcap(CURL, protocols=["tls"]).to_arrow().column("event").unique().to_pylist()
     assert sorted(only) == ["tls_client", "tls_server"]
+
+
+def sorted_rows(*tables):
+    """The rows of tables, sorted, without the position in a file."""
+    return sorted(json.dumps(row, default=str) for table in tables for row in table.to_pylist())
+
+
+@pytest.mark.parametrize("shards", [2, 4, 8])
+def test_shards_and_their_hosts_give_events_of_one_analysis(shards):
+    captures = [PAGES, CURL, *sorted((CAPTURES.parent / "huginn-net/tests/hosts").glob("*.pcap"))]
+    found = set()
+    for path in captures:
+        whole = hn.read_pcap(path).to_arrow()
+        parts = [hn.read_pcap(path, shard=(index, shards)) for index in range(shards)]
+        of_flows = whole.filter(pc.invert(pc.is_in(whole["event"], pa.array(hn.HOST_EVENTS))))
+        assert sorted_rows(*(part.to_arrow() for part in parts)) == sorted_rows(of_flows)
+        of_hosts = whole.filter(pc.is_in(whole["event"], pa.array(hn.HOST_EVENTS)))
+        assert hn.host_events([part.host_records() for part in parts]).to_pylist() == of_hosts.to_pylist()
+        found.update(of_hosts["event"].to_pylist())
+    assert found == set(hn.HOST_EVENTS)
+
+
+def test_hosts_of_several_files_are_those_of_merged_capture(tmp_path):
+    """Ten files of one capture, cut where no flow is open: each file has whole captures."""
+    paths = [*(CAPTURES.parent / "huginn-net/tests/hosts").glob("*.pcap"), *CAPTURES.glob("tcp/*/*.pcap")]
+    header = b"\xd4\xc3\xb2\xa1\2\0\4\0" + bytes(8) + (262144).to_bytes(4, "little") + b"\1\0\0\0"
+    data = [path.read_bytes() for path in sorted(paths)]
+    bodies = [one[24:] for one in data if one[:4] == header[:4] and one[20:24] == header[20:24]]
+    assert len(bodies) >= 10
+    # Times go on from file to file: four hours apart, so that flows have ended.
+    moved = [move(body, 4 * 3600 * index) for index, body in enumerate(bodies)]
+    whole = tmp_path / "whole.pcap"
+    whole.write_bytes(header + b"".join(moved))
+    files = []
+    for index, body in enumerate(moved[:10]):
+        files.append(tmp_path / f"{index}.pcap")
+        files[-1].write_bytes(header + (body if index < 9 else b"".join(moved[9:])))
+    table = hn.read_pcap(whole).to_arrow()
+    want = table.filter(pc.is_in(table["event"], pa.array(hn.HOST_EVENTS)))
+    got = hn.host_events(hn.read_pcap(files).host_records())
+    assert want.num_rows > 10
+    other = ["file", "packet"]
+    assert got.drop_columns(other).to_pylist() == want.drop_columns(other).to_pylist()
+
+
+def move(body, seconds):
+    """The packets of a little-endian pcap file with later times."""
+    moved, offset = b"", 0
+    (start,) = struct.unpack_from("<I", body, 0)
+    while offset < len(body):
+        time, micros, length, wire = struct.unpack_from("<IIII", body, offset)
+        moved += struct.pack("<IIII", time - start + 1_700_000_000 + seconds, micros, length, wire)
+        moved += body[offset + 16 : offset + 16 + length]
+        offset += 16 + length
+    return moved
+
+
+def test_host_table_has_hosts_of_all_records():
+    table = hn.HostTable()
+    table.feed(hn.read_pcap(CURL).host_records())
+    assert table.hosts() == hn.read_pcap(CURL).hosts()
+    with pytest.raises(ValueError, match="host record"):
+        table.feed(pa.table({"record": ["{}"], "file": ["x"]}))
+
+
+def test_shards_are_checked():
+    for shard in ((2, 2), (0, 0)):
+        with pytest.raises(ValueError):
+            hn.read_pcap(CURL, shard=shard)
+    with pytest.raises(ValueError, match="host_events"):
+        hn.read_pcap(CURL, shard=(0, 2), events=["uptime"])
+
+
+def test_packets_are_numbered_in_each_file():
+    packets = hn.read_pcap([CURL, CURL], columns=["packet", "file"]).to_arrow()["packet"].to_pylist()
+    half = len(packets) // 2
+    assert packets[:half] == packets[half:] and packets[0] == 1
+
+
+def test_damage_of_file_like_object_has_its_name(tmp_path):
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(CURL.read_bytes()[:-10])
+    with cut.open("rb") as file, pytest.raises(RuntimeError, match="<file>|cut.pcap"):
+        list(hn.read_pcap(file))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="capture needs CAP_NET_RAW")
+def test_live_yields_batches():
+    with hn.live("lo", interval=0.2) as capture:
+        request = threading.Thread(target=exchange_http)
+        request.start()
+        rows = []
+        for batch in capture:
+            rows += batch.to_pylist()
+            if {"http_request", "http_response"} <= {row["event"] for row in rows}:
+                break
+        request.join()
+    assert any(row["http_user_agent"] == "huginn-net-test" for row in rows)
+    assert capture.stats()["interfaces"]["lo"]["received"] > 5
+    assert capture.stats()["dropped_events"] == 0
+    with pytest.raises(StopIteration):
+        while True:
+            next(capture)
+
+
+def exchange_http():
+    """One request to a server on the loopback interface."""
+    server = http.server.HTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+    answer = threading.Thread(target=server.handle_request)
+    answer.start()
+    address = f"http://127.0.0.1:{server.server_port}/none"
+    with contextlib.suppress(urllib.error.HTTPError):
+        urllib.request.urlopen(urllib.request.Request(address, headers={"User-Agent": "huginn-net-test"}))
+    answer.join()
+    server.server_close()
+
+
+def test_live_reports_errors():
+    with pytest.raises(OSError, match="nonexistent0"):
+        hn.live("nonexistent0")
+    with pytest.raises(ValueError):
+        hn.live("lo", interval=0)
 
 
 def test_hosts_and_counters():
@@ -133,6 +269,17 @@ def test_client_hello():
     assert hn.client_hello(data[:40]) is None
     with pytest.raises(ValueError):
         hn.client_hello(b"GET / HTTP/1.1\r\n\r\n")
+
+
+def test_explain_equals_program():
+    program = os.environ.get("HUGINN_NET", "huginn-net")
+    ja4, other = "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6", "t13d311100_e8f1e7e78f70_d41ae481755e"
+    for texts in ([ja4], [ja4, other], ["4:64+0:0:1460:mss*44,10:mss,sok,ts,nop,ws:df,id+:0"]):
+        run = subprocess.run([program, "explain", *texts], capture_output=True, check=True, text=True)
+        assert hn.explain(*texts) == run.stdout
+    for texts in (["nothing"], [ja4, "771,4865,0,,"]):
+        with pytest.raises(ValueError):
+            hn.explain(*texts)
 
 
 def test_http2_client():

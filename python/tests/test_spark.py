@@ -9,16 +9,18 @@ pytest.importorskip("pyspark")
 from pyspark.sql import SparkSession  # noqa: E402
 
 import huginn_net as hn  # noqa: E402
-from huginn_net.spark import HuginnNetDataSource  # noqa: E402
+from huginn_net.spark import HuginnNetDataSource, host_events  # noqa: E402
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 
 
 @pytest.fixture(scope="module")
-def spark():
+def spark(s3_server):
     master = os.environ.get("HUGINN_NET_SPARK")
     if master:
-        builder = SparkSession.builder.master(master).config("spark.ui.enabled", "false")
+        # The workers of a master have an environment of their own.
+        variables = {f"spark.executorEnv.{name}": value for name, value in s3_server.items()}
+        builder = SparkSession.builder.master(master).config(map=variables).config("spark.ui.enabled", "false")
         session = builder.config("spark.sql.python.filterPushdown.enabled", "true").getOrCreate()
     else:
         sail = pytest.importorskip("pysail.spark")
@@ -76,3 +78,93 @@ def test_damaged_capture_stops_or_is_skipped(spark, tmp_path):
     assert skipping.count() == 19 * one
     with pytest.raises(Exception, match="10.pcap|not a capture"):
         spark.read.format("huginn_net").load(str(tmp_path)).count()
+
+
+def test_shards_give_events_of_flows(spark):
+    path = str(CAPTURES / "tcp/*/*.pcap")
+    rows = spark.read.format("huginn_net").option("shards", "4").load(path).groupBy("event").count().collect()
+    expected = {name: count for name, count in counts_of(hn.read_pcap(path)).items() if name not in hn.HOST_EVENTS}
+    assert {row["event"]: row["count"] for row in rows} == expected
+    with pytest.raises(Exception, match="host_events"):
+        spark.read.format("huginn_net").option("shards", "2").option("events", "uptime").load(path).count()
+
+
+@pytest.mark.parametrize("shards", ["1", "8"])
+def test_host_events_are_those_of_one_analysis(spark, shards):
+    path = CAPTURES.parent / "huginn-net/tests/hosts"
+    name, capture = max(
+        ((file, hn.read_pcap(file, events=hn.HOST_EVENTS).to_arrow()) for file in path.glob("*.pcap")),
+        key=lambda found: found[1].num_rows,
+    )
+    reader = spark.read.format("huginn_net").option("table", "host_records").option("shards", shards)
+    columns = ["event", "packet", "host_ip", "change_reasons", "uptime_minutes"]
+    found = [row.asDict() for row in host_events(reader.load(str(name))).select(*columns).collect()]
+    expected = [{column: row[column] for column in columns} for row in capture.to_pylist()]
+    order = lambda row: (row["packet"], row["event"])  # noqa: E731
+    assert sorted(found, key=order) == sorted(expected, key=order)
+    assert len(expected) > 3
+
+
+def test_captures_come_from_s3(spark, s3):
+    """A bucket of a local server; the executors open the URLs themselves."""
+    data = (CAPTURES / "tls/tls-curl/tls-curl.pcap").read_bytes()
+    for number in range(3):
+        s3.put_object(Bucket="captures", Key=f"day/{number}.pcap", Body=data)
+    found = spark.read.format("huginn_net").load("s3://captures/day/*.pcap")
+    assert found.count() == 3 * hn.read_pcap(data).to_arrow().num_rows
+    assert {row["file"] for row in found.select("file").distinct().collect()} == {
+        f"s3://captures/day/{number}.pcap" for number in range(3)
+    }
+
+
+@pytest.fixture(scope="module")
+def s3_server():
+    """The server runs before the session, whose workers inherit its address."""
+    server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0)
+    pytest.importorskip("s3fs")
+    server.start()
+    host, port = server.get_host_and_port()
+    variables = {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    yield variables
+    server.stop()
+    for name, value in before.items():
+        os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+@pytest.fixture
+def s3(s3_server):
+    boto3 = pytest.importorskip("boto3")
+    client = boto3.client("s3", endpoint_url=s3_server["AWS_ENDPOINT_URL"])
+    client.create_bucket(Bucket="captures")
+    return client
+
+
+@pytest.mark.skipif("HUGINN_NET_SPARK" not in os.environ, reason="Sail 0.7 has no streams of Python data sources")
+def test_stream_reads_captures_as_they_appear(spark, tmp_path):
+    folder, rows = tmp_path / "captures", tmp_path / "rows"
+    folder.mkdir()
+    good = (CAPTURES / "tls/tls-curl/tls-curl.pcap").read_bytes()
+    (folder / "b.pcap").write_bytes(good)
+    stream = spark.readStream.format("huginn_net").load(str(folder))
+    for expected in (1, 2):
+        query = (
+            stream.select("ts", "event", "file")
+            .writeStream.format("parquet")
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .trigger(availableNow=True)
+            .start(str(rows))
+        )
+        query.awaitTermination()
+        found = spark.read.parquet(str(rows))
+        assert found.count() == expected * hn.read_pcap(good).to_arrow().num_rows
+        assert found.select("file").distinct().count() == expected
+        # Its name comes before that of the first file, and its time is older.
+        (folder / "a.pcap").write_bytes(good)
+        os.utime(folder / "a.pcap", (1, 1))

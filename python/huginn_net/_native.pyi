@@ -1,0 +1,106 @@
+"""Types of the native part. Use the names of `huginn_net`."""
+
+import os
+from collections.abc import Iterator
+from typing import Any, final
+
+@final
+class ClientHello:
+    """The fingerprints of a ClientHello."""
+
+    ja4: str
+    ja4_r: str
+    ja4_o: str
+    ja4_ro: str
+    ja3: str
+    ja3_hash: str
+    sni: str | None
+    alpn: list[str]
+    software: str | None
+    consumed: int
+
+@final
+class Http2Client:
+    """The fingerprint of an HTTP/2 client."""
+
+    akamai: str
+    akamai_hash: str
+
+@final
+class TcpSyn:
+    """The signature of a SYN or SYN+ACK, and the system that it matches."""
+
+    sig: str
+    label: str | None
+
+@final
+class Events:
+    def __iter__(self) -> Iterator[bytes]: ...
+    def __next__(self) -> bytes: ...
+
+@final
+class Table:
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+class Capture:
+    def __init__(
+        self,
+        sources: list[Any],
+        protocols: list[str],
+        db: str | os.PathLike[str] | None,
+        workers: int,
+        connections: bool,
+        skip_errors: bool,
+        events: list[str],
+        columns: list[str],
+        names: list[str] | None = None,
+        shard: tuple[int, int] | None = None,
+        dictionaries: bool = False,
+    ) -> None: ...
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+    def events(self) -> Events: ...
+    def host_records(self) -> Any: ...
+    def hosts(self) -> Any: ...
+    def stats(self) -> Any: ...
+    def skipped(self) -> Any: ...
+
+class HostTable:
+    def __init__(self, db: str | os.PathLike[str] | None = None, columns: list[str] = []) -> None: ...
+    def feed(self, records: list[str], files: list[str | None]) -> Any: ...
+    def hosts(self) -> Any: ...
+
+class Live:
+    def __init__(
+        self,
+        interfaces: list[str],
+        protocols: list[str],
+        db: str | os.PathLike[str] | None,
+        workers: int,
+        connections: bool,
+        events: list[str],
+        columns: list[str],
+        interval: float,
+    ) -> None: ...
+    def __iter__(self) -> Any: ...
+    def __next__(self) -> Any: ...
+    def stop(self) -> None:
+        """Stops the capture. The events so far stay."""
+    def interfaces(self) -> list[tuple[str, int, int]]: ...
+    def dropped_events(self) -> int: ...
+
+def client_hello(data: bytes) -> ClientHello | None:
+    """Parses the TLS records that a client sends first; None if they are not complete yet."""
+
+def http2_client(data: bytes) -> Http2Client | None:
+    """Parses the decrypted bytes that an HTTP/2 client sends first; None if they are not complete yet."""
+
+def tcp_syn(data: bytes) -> TcpSyn | None:
+    """Parses an IP packet with a SYN or SYN+ACK; None if it is cut."""
+
+def explain(fingerprint: str, other: str | None = None) -> str:
+    """Describes a fingerprint in text; with a second JA4 it lists the differences."""
+
+def event_names() -> list[str]: ...
+def schema() -> list[tuple[str, str, str]]: ...
+def host_record_schema() -> list[tuple[str, str]]: ...
+def host_record_order() -> list[str]: ...

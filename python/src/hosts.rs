@@ -1,0 +1,73 @@
+//! The second stage of an analysis in two stages.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use huginn_net::core::SharedState;
+use huginn_net::hosts::{HostRecord, Hosts};
+use huginn_net::json::JsonHost;
+use huginn_net::{Database, Observers};
+use huginn_net_arrow::EventBatchBuilder;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::capture::open_database;
+use crate::stream::Table;
+
+/// The hosts of several captures or shards.
+#[pyclass(frozen, subclass)]
+pub(crate) struct HostTable {
+    database: Arc<Database>,
+    stage: Mutex<Stage>,
+}
+
+struct Stage {
+    hosts: Hosts,
+    builder: EventBatchBuilder,
+}
+
+#[pymethods]
+impl HostTable {
+    #[new]
+    #[pyo3(signature = (db=None, columns=Vec::new()))]
+    fn new(db: Option<PathBuf>, columns: Vec<String>) -> PyResult<Self> {
+        let database = open_database(db)?;
+        let hosts = Observers::new(Arc::clone(&database)).profiles(true).host_table();
+        let names: Vec<&str> = columns.iter().map(String::as_str).collect();
+        let builder = EventBatchBuilder::new();
+        let builder = if names.is_empty() { builder } else { builder.columns(&names) };
+        Ok(Self { database, stage: Mutex::new(Stage { hosts, builder }) })
+    }
+
+    /// Takes records in the order of time, with the names of their files, and returns the events of hosts.
+    fn feed(&self, py: Python<'_>, records: Vec<String>, files: Vec<Option<String>>) -> PyResult<Table> {
+        if records.len() != files.len() {
+            return Err(PyValueError::new_err("each record has a file, or None"));
+        }
+        py.detach(|| {
+            let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
+            let Stage { hosts, builder } = &mut *stage;
+            for (text, file) in records.iter().zip(&files) {
+                let record: HostRecord = serde_json::from_str(text).map_err(|error| error.to_string())?;
+                let update = record.into_event(&self.database).map_err(|error| error.to_string())?;
+                hosts.on_update(update, &mut |event| builder.append(&event, file.as_deref()));
+            }
+            let batch = builder.finish().map_err(|error| error.to_string())?;
+            Ok(Table::new(builder.schema(), vec![batch]))
+        })
+        .map_err(|error: String| PyValueError::new_err(format!("host record: {error}")))
+    }
+
+    /// Returns the JSON of the hosts, one host on each line.
+    fn hosts(&self, py: Python<'_>) -> Vec<u8> {
+        py.detach(|| {
+            let mut text = Vec::new();
+            let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
+            for host in stage.hosts.profiles() {
+                JsonHost { host, file: None }.write_to(&mut text);
+                text.push(b'\n');
+            }
+            text
+        })
+    }
+}
