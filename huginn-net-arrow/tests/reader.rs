@@ -128,8 +128,10 @@ fn host_records_give_events_of_hosts() {
     let read = || CaptureReader::from_reader("test", Cursor::new(bytes.clone())).unwrap();
     let mut want = HuginnNet::builder_with(Observers::default().profiles(true)).build();
     let mut events = Vec::new();
-    want.analyze(read(), &mut |event: Event| events.push(JsonEvent { event: &event, file: None }.to_string()))
-        .unwrap();
+    want.analyze(read(), &mut |event: Event| {
+        events.push(JsonEvent { event: &event, file: None }.to_string())
+    })
+    .unwrap();
 
     let first = Analyzer::builder_with(WithoutHosts::new(Observers::default().profiles(true))).build();
     let batches = HostRecordBatches::new(first, read(), Some("pages".to_owned())).unwrap();
