@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the Debian package: deb.sh build [FOLDER], or builds and tests it on this machine: deb.sh test [FOLDER]
 #
-# Packages the program of `cargo build --release`, which it builds if there is none. FOLDER is target/debian by default. The
+# Packages the program of `cargo build --release` with the feature parquet. FOLDER is target/debian by default. The
 # test runs lintian, installs the package, checks unit and program, removes and purges it. It needs root, a machine without
 # the package, and the Debian packages dpkg-dev, lintian and systemd; both need cargo-deb.
 set -euo pipefail
@@ -26,7 +26,7 @@ fail() {
 
 build() {
     local generated=$target/release/generated shell version
-    [ -x "$program" ] || cargo build --release --locked -p huginn-net-cli
+    cargo build --release --locked -p huginn-net-cli --features parquet
     rm -rf "$generated"
     mkdir -p "$generated/man" "$out"
     "$program" generate man "$generated/man"

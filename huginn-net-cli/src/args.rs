@@ -436,6 +436,11 @@ pub(crate) struct RotationArguments {
     /// Keep this many rotated files [default: all]
     #[arg(long, value_name = "N", requires = "rotations", value_parser = parse_keep)]
     pub(crate) rotate_keep: Option<usize>,
+
+    /// Write Parquet files to folders date=YYYY-MM-DD/hour=HH (UTC) beside FILE: a new file each hour at least
+    #[cfg(feature = "parquet")]
+    #[arg(long, requires = "output", conflicts_with = "rotate_keep")]
+    pub(crate) hour_folders: bool,
 }
 
 /// Configures the program as a service.
@@ -511,7 +516,8 @@ pub(crate) enum Format {
     Csv,
     /// Tab-separated values: the fields of --fields, with a line of headings ('live' writes none)
     Tsv,
-    /// A Parquet file: a table with a row for each event (docs/schema.md); not for 'live'; needs the feature parquet
+    /// Parquet: a table with a row for each event (docs/schema.md); 'live' writes files one after the other; needs the
+    /// feature parquet
     Parquet,
     /// A stream of Arrow record batches with the same table; not for 'live'; needs the feature parquet
     Arrow,

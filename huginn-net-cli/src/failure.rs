@@ -58,9 +58,16 @@ pub(crate) enum Failure {
     #[error("this build has no Parquet and Arrow: build it with `--features parquet`")]
     NoTables,
     /// Live capture has no end that a table could be complete at.
-    #[cfg(unix)]
-    #[error("--format parquet and arrow are for captures: 'live' writes JSON, CSV or TSV")]
-    LiveTable,
+    #[cfg(all(unix, feature = "parquet"))]
+    #[error("--format arrow is for captures: 'live' writes Parquet, JSON, CSV or TSV")]
+    LiveArrow,
+    /// A Parquet file can be read once it is complete.
+    #[cfg(all(unix, feature = "parquet"))]
+    #[error(
+        "--format parquet of 'live' needs -o FILE, and --rotate-interval, --rotate-size or --hour-folders: a file can be \
+         read once it is complete"
+    )]
+    LiveParquet,
     /// Tables are no text.
     #[cfg(feature = "parquet")]
     #[error("--format parquet and arrow write no text to a terminal: name a file with -o, or a pipe")]

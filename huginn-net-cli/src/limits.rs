@@ -235,3 +235,11 @@ pub(crate) const RATE_INTERVAL: Duration = Duration::from_secs(1);
 /// Time that a program in the background has to report that it cannot start.
 #[cfg(unix)]
 pub(crate) const DAEMON_START_TIME: Duration = Duration::from_secs(1);
+
+/// Events that wait for the thread that writes Parquet files: a few seconds of a busy network.
+#[cfg(all(unix, feature = "parquet"))]
+pub(crate) const QUEUED_EVENTS: usize = 1 << 16;
+
+/// Interval at which that thread looks whether a file is due, without events.
+#[cfg(all(unix, feature = "parquet"))]
+pub(crate) const TABLE_CHECK_INTERVAL: Duration = Duration::from_millis(200);

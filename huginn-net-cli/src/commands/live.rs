@@ -7,6 +7,8 @@ mod hosts;
 mod report;
 mod service_manager;
 mod status;
+#[cfg(feature = "parquet")]
+mod tables;
 mod view;
 mod watch;
 
@@ -19,7 +21,7 @@ use std::time::Duration;
 use huginn_net::core::{FirstFrames, Overflow, TextSink};
 use huginn_net::hosts::HostLimits;
 use huginn_net::p0f::P0fAnswer;
-use huginn_net::{HuginnNet, Timestamp};
+use huginn_net::{Event, HuginnNet, Timestamp};
 use huginn_net_live::{Backend, LiveError, LiveOptions, LiveSource, LiveStats, Stopper};
 
 use self::event_counters::EventCounters;
@@ -44,8 +46,11 @@ use crate::signals::{self, PendingSignals, Signal};
 use crate::terminal_view::Feed;
 
 pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
+    #[cfg(feature = "parquet")]
+    tables::check(args)?;
+    #[cfg(not(feature = "parquet"))]
     if args.output.format.is_table() {
-        return Err(Failure::LiveTable);
+        return Err(Failure::NoTables);
     }
     let pending_signals = PendingSignals::new().map_err(starting("signal handling"))?;
     // Privileges belong to threads: open everything, drop privileges, then start threads.
@@ -60,7 +65,15 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
     messages.show_in(feed.clone());
     report_startup(args, &rights, &sockets, &messages);
 
-    let output = OutputQueue::open(&files.target, rotation(args), OUTPUT_QUEUE_BYTES, messages.clone())?;
+    #[cfg(feature = "parquet")]
+    let (output, mut table) = if args.output.format.is_table() {
+        let (output, events) = tables::open(args, &files.target, &source.stats(), messages.clone())?;
+        (output, Some(events))
+    } else {
+        (open_output(args, &files.target, &messages)?, None)
+    };
+    #[cfg(not(feature = "parquet"))]
+    let output = open_output(args, &files.target, &messages)?;
     let stopper = source.stopper();
     output.on_close({
         let stopper = stopper.clone();
@@ -118,20 +131,36 @@ pub(crate) fn run(args: &LiveArguments) -> Result<ExitCode, Failure> {
     let writes_events = view.is_none() || !to_stdout;
     let source = FirstFrames::new(status.monitor(source), args.analysis.count.unwrap_or(u64::MAX));
     manager.notify_ready(&args.interfaces, &messages);
-    let outcome = analyzer.analyze_text(
-        source,
-        |event, text| {
-            event_counters.on_event(event);
-            watched.on_event(event);
-            if let Some(view) = &view {
-                view.add(event);
-            }
-            if writes_events {
-                renderer.render_live(event, text);
-            }
-        },
-        &mut events,
-    );
+    let render = |event: &Event, text: &mut Vec<u8>| {
+        event_counters.on_event(event);
+        watched.on_event(event);
+        if let Some(view) = &view {
+            view.add(event);
+        }
+        if writes_events {
+            renderer.render_live(event, text);
+        }
+    };
+    #[cfg(feature = "parquet")]
+    let outcome = match table.take() {
+        Some(table) => {
+            let sink = tables::TableSink {
+                events: table,
+                selected: &args.output.events,
+                event_counters: &event_counters,
+                watched: &watched,
+                latency: &latency,
+                stats: events.stats,
+                view: view.as_ref(),
+            };
+            let outcome = analyzer.analyze(source, &mut |event: Event| sink.on_event(event));
+            stopper.stop();
+            outcome
+        }
+        None => analyzer.analyze_text(source, render, &mut events),
+    };
+    #[cfg(not(feature = "parquet"))]
+    let outcome = analyzer.analyze_text(source, render, &mut events);
 
     manager.notify_stopping();
     if let Some(view) = view {
@@ -220,6 +249,11 @@ fn open(args: &LiveArguments) -> Result<(HuginnNet, LiveSource), Failure> {
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Opens the file or pipe of events as text.
+fn open_output(args: &LiveArguments, target: &Target, messages: &Messages) -> Result<OutputQueue, Failure> {
+    Ok(OutputQueue::open(target, rotation(args), OUTPUT_QUEUE_BYTES, messages.clone())?)
 }
 
 fn rotation(args: &LiveArguments) -> Rotation {

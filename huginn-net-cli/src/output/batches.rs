@@ -37,6 +37,8 @@ enum Table {
 struct UnfinishedFile {
     path: TempPath,
     name: PathBuf,
+    /// Whether it may replace a file.
+    replaces: bool,
 }
 
 impl BatchWriter {
@@ -46,7 +48,7 @@ impl BatchWriter {
         let (out, unfinished): (Out, _) = match &args.output {
             Some(path) => {
                 let create = |source| Failure::Create { path: path.display().to_string(), source };
-                let (file, unfinished) = UnfinishedFile::create(path).map_err(create)?;
+                let (file, unfinished) = UnfinishedFile::create_or_open(path).map_err(create)?;
                 (Box::new(BufWriter::new(file)), unfinished)
             }
             None if io::stdout().is_terminal() => return Err(Failure::TableOnTerminal),
@@ -57,18 +59,30 @@ impl BatchWriter {
             Format::Arrow => {
                 Table::Stream(Box::new(StreamWriter::try_new(out, &schema).map_err(from_arrow)?))
             }
-            _ => {
-                let properties = WriterProperties::builder()
-                    .set_compression(Compression::SNAPPY)
-                    .set_created_by(concat!("huginn-net ", env!("CARGO_PKG_VERSION")).to_owned())
-                    .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
-                    .set_max_row_group_bytes(Some(ROW_GROUP_BYTES))
-                    .build();
-                let writer = ArrowWriter::try_new(out, schema, Some(properties)).map_err(from_parquet)?;
-                Table::Parquet(Box::new(writer))
-            }
+            _ => Table::parquet(out, schema)?,
         };
         Ok(Self { builder, table, unfinished })
+    }
+
+    /// Creates a Parquet file that gets its name once it is complete. It does not replace a file.
+    #[cfg(unix)]
+    pub(super) fn new_parquet_file(name: &Path, builder: EventBatchBuilder) -> Result<Self, Failure> {
+        let (file, unfinished) = UnfinishedFile::create(name, false, 0o640)?;
+        let schema = SchemaRef::clone(builder.schema());
+        let table = Table::parquet(Box::new(BufWriter::new(file)), schema)?;
+        Ok(Self { builder, table, unfinished: Some(unfinished) })
+    }
+
+    /// Length of a Parquet file so far, in bytes: what is written, and what waits in encoded form.
+    #[cfg(unix)]
+    pub(super) fn parquet_bytes(&self) -> u64 {
+        match &self.table {
+            Table::Parquet(writer) => {
+                let bytes = writer.bytes_written().saturating_add(writer.in_progress_size());
+                u64::try_from(bytes).unwrap_or(u64::MAX)
+            }
+            Table::Stream(_) => 0,
+        }
     }
 
     /// Appends an event. `file`: the capture file, if several are read.
@@ -104,18 +118,38 @@ impl BatchWriter {
         out.flush()?;
         drop(out);
         match self.unfinished {
-            Some(UnfinishedFile { path, name }) => path.persist(name).map_err(|failed| failed.error.into()),
+            Some(UnfinishedFile { path, name, replaces: true }) => path.persist(name),
+            Some(UnfinishedFile { path, name, replaces: false }) => path.persist_noclobber(name),
             None => Ok(()),
         }
+        .map_err(|failed| failed.error.into())
+    }
+}
+
+impl Table {
+    fn parquet(out: Out, schema: SchemaRef) -> Result<Self, Failure> {
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_created_by(concat!("huginn-net ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+            .set_max_row_group_bytes(Some(ROW_GROUP_BYTES))
+            .build();
+        let writer = ArrowWriter::try_new(out, schema, Some(properties)).map_err(from_parquet)?;
+        Ok(Self::Parquet(Box::new(writer)))
     }
 }
 
 impl UnfinishedFile {
     /// Creates the file; `None` instead of it for a device or a pipe, which is written as it is.
-    fn create(path: &Path) -> io::Result<(File, Option<Self>)> {
+    fn create_or_open(path: &Path) -> io::Result<(File, Option<Self>)> {
         if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
             return Ok((File::create(path)?, None));
         }
+        Self::create(path, true, 0o666).map(|(file, unfinished)| (file, Some(unfinished)))
+    }
+
+    /// Creates the file under its temporary name, with these permissions but for those that the umask takes.
+    fn create(path: &Path, replaces: bool, mode: u32) -> io::Result<(File, Self)> {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let mut prefix = std::ffi::OsString::from(".");
@@ -123,9 +157,11 @@ impl UnfinishedFile {
         let mut builder = Builder::new();
         builder.prefix(&prefix).suffix(".unfinished");
         #[cfg(unix)]
-        builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
+        builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(mode));
+        #[cfg(not(unix))]
+        let _ = mode;
         let (file, temporary) = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?.into_parts();
-        Ok((file, Some(Self { path: temporary, name: path.to_owned() })))
+        Ok((file, Self { path: temporary, name: path.to_owned(), replaces }))
     }
 }
 

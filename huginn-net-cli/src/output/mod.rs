@@ -26,6 +26,8 @@ mod rotated_file;
 mod rotation;
 mod summary;
 pub(crate) mod table;
+#[cfg(all(unix, feature = "parquet"))]
+mod table_files;
 mod totals;
 #[cfg(unix)]
 mod writer;
@@ -57,11 +59,15 @@ use self::pager::Pager;
 #[cfg(unix)]
 pub(crate) use self::paths::{check_directory_writable, parent_directory, resolved};
 pub(crate) use self::progress::Progress;
+#[cfg(all(unix, feature = "parquet"))]
+pub(crate) use self::queue::EventSender;
 #[cfg(unix)]
 pub(crate) use self::queue::{OutputHandle, OutputQueue, Target};
 #[cfg(unix)]
 pub(crate) use self::rotation::{Rotation, parse_interval, parse_size};
 pub(crate) use self::summary::HostRow;
+#[cfg(all(unix, feature = "parquet"))]
+pub(crate) use self::table_files::TableFiles;
 use self::zone::Zone;
 use crate::args::{ColorArgument, Format, OutputArguments};
 use crate::blind_spots::ExampleFiles;

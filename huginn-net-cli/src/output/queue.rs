@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+#[cfg(feature = "parquet")]
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
@@ -12,6 +14,8 @@ use super::counters::OutputCounters;
 use super::error::OutputError;
 use super::messages::Messages;
 use super::rotation::{RotatingFile, Rotation};
+#[cfg(feature = "parquet")]
+use super::table_files::{TableFiles, TableWriter};
 use super::writer::{Destination, Writer};
 
 use crate::limits::{EVENTS_FLUSH_TIMEOUT, MAX_SPARE_CHUNKS, MESSAGES_FLUSH_TIMEOUT, QUEUE_CHUNK_BYTES};
@@ -54,6 +58,22 @@ impl OutputQueue {
         };
         Self::start("huginn-output", destination, capacity, EVENTS_FLUSH_TIMEOUT, Some(messages))
             .map_err(OutputError::Thread)
+    }
+
+    /// Starts the thread that writes Parquet files. The queue holds at most `capacity` events.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn of_tables(
+        files: TableFiles,
+        capacity: usize,
+        messages: Messages,
+    ) -> Result<(Self, EventSender), OutputError> {
+        let (events, receiver) = sync_channel(capacity);
+        let shared = Arc::new(Shared::new(capacity));
+        let writer = TableWriter::new(files, receiver, Arc::clone(&shared), messages);
+        let writer = thread::Builder::new().name("huginn-output".to_owned()).spawn(move || writer.run());
+        let writer = Some(writer.map_err(OutputError::Thread)?);
+        let sender = EventSender { events, shared: Arc::clone(&shared) };
+        Ok((Self { shared, writer, flush_timeout: EVENTS_FLUSH_TIMEOUT }, sender))
     }
 
     /// Starts the thread that writes messages to standard error.
@@ -118,6 +138,25 @@ impl OutputQueue {
 impl Drop for OutputQueue {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// Passes events to the thread that writes Parquet files.
+#[cfg(feature = "parquet")]
+#[derive(Debug)]
+pub(crate) struct EventSender {
+    events: SyncSender<huginn_net::Event>,
+    shared: Arc<Shared>,
+}
+
+#[cfg(feature = "parquet")]
+impl EventSender {
+    /// Queues an event. Never blocks: a full queue drops and counts it.
+    pub(crate) fn push(&self, event: huginn_net::Event) {
+        self.shared.count(|counters| add(&mut counters.queued_lines, 1));
+        if self.events.try_send(event).is_err() {
+            self.shared.lost(1);
+        }
     }
 }
 
@@ -296,6 +335,20 @@ impl Shared {
         add(&mut counters.written_bytes, bytes);
         counters.queued_lines = counters.queued_lines.saturating_sub(lines);
         counters.queued_bytes = counters.queued_bytes.saturating_sub(bytes);
+    }
+
+    /// Counts queued lines that are not written.
+    #[cfg(feature = "parquet")]
+    pub(super) fn lost(&self, lines: u64) {
+        let counters = &mut self.lock().counters;
+        add(&mut counters.dropped_lines, lines);
+        counters.queued_lines = counters.queued_lines.saturating_sub(lines);
+    }
+
+    /// Returns whether the file is to be opened again, once for each request.
+    #[cfg(feature = "parquet")]
+    pub(super) fn take_reopen(&self) -> bool {
+        std::mem::take(&mut self.lock().reopen)
     }
 
     /// Recycles a written chunk. Returns whether another chunk is queued.

@@ -25,16 +25,40 @@ pub(super) struct RotatedFile {
 }
 
 impl RotatedFile {
-    /// Lists the rotated files of `path`.
-    pub(super) fn from(path: &Path, now: SystemTime) -> io::Result<Vec<Self>> {
+    /// Removes the oldest rotated files of `path` beyond the number to keep, but never `last`. Their names end in `suffix`.
+    /// Tries all of them and returns the first error.
+    pub(super) fn remove_oldest(
+        path: &Path,
+        suffix: &str,
+        keep: usize,
+        last: &Path,
+        now: SystemTime,
+    ) -> io::Result<()> {
+        let mut all = Self::from(path, suffix, now)?;
+        all.retain(|rotated| Some(rotated.name.as_os_str()) != last.file_name());
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        let mut outcome = Ok(());
+        for rotated in all.iter().skip(keep.saturating_sub(1)) {
+            match fs::remove_file(parent_directory(path).join(&rotated.name)) {
+                // Another process has removed it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                removed => outcome = outcome.and(removed),
+            }
+        }
+        outcome
+    }
+
+    /// Lists the rotated files of `path` whose names end in `suffix`.
+    pub(super) fn from(path: &Path, suffix: &str, now: SystemTime) -> io::Result<Vec<Self>> {
         let mut prefix = path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
         prefix.push(b'.');
         let now = stamp(now).into_bytes();
         let mut all = Vec::new();
         for entry in fs::read_dir(parent_directory(path))? {
             let name = entry?.file_name();
-            let suffix = name.as_encoded_bytes().strip_prefix(prefix.as_slice());
-            if let Some((stamp, number)) = suffix.and_then(Self::read) {
+            let rest = name.as_encoded_bytes().strip_prefix(prefix.as_slice());
+            let rest = rest.and_then(|rest| rest.strip_suffix(suffix.as_bytes()));
+            if let Some((stamp, number)) = rest.and_then(Self::read) {
                 all.push(Self { is_past: stamp <= now.as_slice(), stamp: stamp.to_vec(), number, name });
             }
         }

@@ -9,7 +9,7 @@ use bytesize::ByteSize;
 
 use super::append_file::{AppendFile, FileId, is_pipe, is_without_reader, without_reader};
 use super::error::{OutputError, PathName};
-use super::paths::{check_directory_writable, parent_directory};
+use super::paths::check_directory_writable;
 use super::rotated_file::{RotatedFile, stamp};
 
 /// Rotation policy. The default is no rotation.
@@ -29,12 +29,12 @@ impl Rotation {
     }
 
     /// Returns the number of the interval that contains `now`.
-    fn period(&self, now: SystemTime) -> u128 {
+    pub(super) fn period(&self, now: SystemTime) -> u128 {
         since_epoch(now).as_millis().checked_div(self.millis()).unwrap_or(0)
     }
 
     /// Returns the time until the current interval ends.
-    fn rest_of_period(&self, now: SystemTime) -> Option<Duration> {
+    pub(super) fn rest_of_period(&self, now: SystemTime) -> Option<Duration> {
         let passed = since_epoch(now).as_millis().checked_rem(self.millis())?;
         let rest = u64::try_from(self.millis().saturating_sub(passed)).unwrap_or(u64::MAX);
         Some(Duration::from_millis(rest))
@@ -138,18 +138,7 @@ impl RotatingFile {
     /// first error.
     pub(crate) fn remove_oldest(&self, last: &Path, now: SystemTime) -> io::Result<()> {
         let Some(keep) = self.rotation.keep else { return Ok(()) };
-        let mut all = RotatedFile::from(&self.path, now)?;
-        all.retain(|rotated| Some(rotated.name.as_os_str()) != last.file_name());
-        all.sort_unstable_by(|a, b| b.cmp(a));
-        let mut outcome = Ok(());
-        for rotated in all.iter().skip(keep.saturating_sub(1)) {
-            match fs::remove_file(parent_directory(&self.path).join(&rotated.name)) {
-                // Another process has removed it.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                removed => outcome = outcome.and(removed),
-            }
-        }
-        outcome
+        RotatedFile::remove_oldest(&self.path, "", keep, last, now)
     }
 
     /// Closes the file and opens or creates the file at its path. Returns whether that is a different file. After an

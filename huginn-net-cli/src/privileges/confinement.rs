@@ -46,6 +46,7 @@ pub(super) fn confine(policy: &Policy) -> Result<Confinement, PrivilegeError> {
     }
     for path in &policy.writable {
         for (path, rights) in places(path) {
+            let rights = if policy.makes_folders { rights | AccessFs::MakeDir } else { rights };
             let place = PathFd::new(&path).map_err(|source| PrivilegeError::Unreachable { path, source })?;
             rules.push(PathBeneath::new(place, rights));
         }

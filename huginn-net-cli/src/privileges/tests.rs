@@ -75,6 +75,7 @@ fn child_checks_file_access() {
     let mut policy = Policy {
         user: std::env::var(USER).ok(),
         writable: vec![file.clone()],
+        makes_folders: false,
         removable: vec![folder.join("run/socket")],
         sandbox: true,
     };
@@ -114,6 +115,7 @@ fn child_checks_file_access() {
             assert!(is_denied(UnixListener::bind(folder.join("run/socket"))));
             assert!(is_denied(File::create(folder.join("run/file"))));
             assert!(is_denied(OpenOptions::new().write(true).open(folder.join("run/foreign"))));
+            assert!(is_denied(fs::create_dir(folder.join("log/folder"))));
             assert!(is_denied(File::create(folder.join("other/file"))));
             assert!(is_denied(File::create("/etc/huginn-net-test")));
             assert!(is_denied(fs::rename(&file, folder.join("other/file"))));

@@ -19,6 +19,8 @@ mod learn;
 mod lists;
 #[cfg(target_os = "linux")]
 mod live;
+#[cfg(all(target_os = "linux", feature = "parquet"))]
+mod live_tables;
 mod long_capture;
 mod many_captures;
 mod output;

@@ -53,6 +53,10 @@ impl Files {
         Policy {
             user: args.service.user.clone(),
             writable: output.into_iter().chain(self.hosts.clone()).collect(),
+            #[cfg(feature = "parquet")]
+            makes_folders: args.rotation.hour_folders,
+            #[cfg(not(feature = "parquet"))]
+            makes_folders: false,
             removable: self.p0f_socket.iter().map(|socket| socket.path.clone()).collect(),
             sandbox: !args.service.no_sandbox,
         }

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use tempfile::tempdir;
 
 use super::*;
+use crate::output::parent_directory;
 
 /// Returns the sorted file names of a folder.
 fn names(folder: &Path) -> Vec<String> {
@@ -19,7 +20,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 /// Concatenates the rotated files, oldest first, and the current file.
 pub(crate) fn all_text(path: &Path) -> Vec<u8> {
-    let mut all = RotatedFile::from(path, SystemTime::now() + Duration::from_secs(1 << 30)).unwrap();
+    let mut all = RotatedFile::from(path, "", SystemTime::now() + Duration::from_secs(1 << 30)).unwrap();
     all.sort();
     let mut text = Vec::new();
     for rotated in all {
