@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use huginn_net::core::NextFrame;
 use huginn_net::core::{Block, Fill, FirstFrames};
-use huginn_net::{CaptureError, CaptureReader, Escaped, NextFrame, Source};
+use huginn_net::{CaptureError, CaptureReader, Escaped, Source};
 use walkdir::WalkDir;
 
 use crate::args::InputArguments;

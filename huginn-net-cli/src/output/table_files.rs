@@ -208,6 +208,7 @@ fn hour(now: SystemTime) -> u64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, reason = "a test may panic")]
 mod tests {
     use std::time::Duration;
 

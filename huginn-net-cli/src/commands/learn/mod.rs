@@ -14,8 +14,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use huginn_net::core::NextFrame;
 use huginn_net::hosts::HostLimits;
-use huginn_net::{Builder, CaptureError, Event, HuginnNet, NextFrame, Source};
+use huginn_net::{Builder, CaptureError, Event, HuginnNet, Source};
 
 use self::groups::FrameIndex;
 use self::learner::Learner;
