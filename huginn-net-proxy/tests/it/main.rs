@@ -7,6 +7,9 @@
     reason = "a test may panic"
 )]
 
+mod fingerprint;
+#[cfg(feature = "http")]
+mod headers;
 mod recorder;
 mod recording;
 #[cfg(target_os = "linux")]

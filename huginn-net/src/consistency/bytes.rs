@@ -6,8 +6,7 @@ use huginn_net_http::{HttpError, HttpSignature, Request};
 use huginn_net_tcp::{TcpError, TcpSignature};
 use huginn_net_tls::{ClientHello, TlsError};
 
-use super::{ClientLayers, Consistency, check};
-use crate::hosts;
+use super::{ClientLayers, Consistency, check, firm_system};
 
 /// The first bytes of one client, by layer. Every part is optional, and may be incomplete: it then says nothing.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,7 +71,7 @@ impl ClientBytes<'_> {
         let http1 = http1.and_then(|request| database.match_request(&HttpSignature::from_request(request)));
         let http2 = akamai.as_ref().and_then(|akamai| clients.match_akamai(akamai.hash()));
         let layers = ClientLayers {
-            system: system.as_ref().filter(|found| hosts::is_firm(found)).map(|found| &*found.label),
+            system: system.as_ref().and_then(firm_system),
             tls: tls.as_ref().map(|found| &*found.software),
             akamai: akamai.as_ref(),
             http2: http2.as_ref().map(|found| &*found.software),

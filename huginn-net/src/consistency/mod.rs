@@ -30,19 +30,20 @@ mod headers;
 
 use std::fmt;
 
-use huginn_net_db::{Database, HttpMatch, Label, Software};
+use huginn_net_db::{Database, HttpMatch, Label, Software, TcpMatch};
 use huginn_net_http::Request;
 use huginn_net_http::http2::Akamai;
 
 pub use self::bytes::{ClientBytes, ClientBytesError};
 use self::claim::Claim;
 use self::headers::RequestHeaders;
+use crate::hosts;
 use crate::quoted::Quoted;
 
 /// The parsed layers of one connection. Every part is optional.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClientLayers<'a> {
-    /// The operating system that its SYN matches.
+    /// The operating system that its SYN [identifies](firm_system).
     pub system: Option<&'a Label>,
     /// The software that its ClientHello names.
     pub tls: Option<&'a Software>,
@@ -54,6 +55,12 @@ pub struct ClientLayers<'a> {
     pub http1: Option<&'a HttpMatch>,
     /// A request: its User-Agent, and the other headers in their order.
     pub request: Option<&'a Request>,
+}
+
+/// The operating system of a match that is certain enough to contradict a claim: neither fuzzy nor generic, and neither a
+/// tool nor a middlebox.
+pub fn firm_system(found: &TcpMatch) -> Option<&Label> {
+    hosts::is_firm(found).then_some(&*found.label)
 }
 
 /// Whether the layers of a client fit each other, with the reasons.

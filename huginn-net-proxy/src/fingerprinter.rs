@@ -1,0 +1,202 @@
+//! Computes fingerprints.
+
+use std::fmt::{self, Display, Write};
+use std::sync::Arc;
+
+use huginn_net::consistency::{ClientBytes, ClientLayers, Consistency, check, firm_system};
+use huginn_net::db::{ClientMatch, Distance, HttpMatch, TcpMatch};
+use huginn_net::http::http2::{Akamai, Http2Event, Http2Reader, PREFACE};
+use huginn_net::http::{HttpSignature, Request};
+use huginn_net::tcp::TcpSignature;
+use huginn_net::tls::{ClientHello, Ja4Form};
+use huginn_net::{ClientDatabase, Database, Escaped};
+
+use crate::fingerprint::{ClientVerdict, HttpFingerprint, TcpFingerprint, TlsFingerprint};
+use crate::{ClientFingerprint, MAX_TEXT_LEN};
+
+/// Computes [`ClientFingerprint`]s with a database of signatures and a database of clients. Cheap to clone.
+///
+/// ```
+/// use huginn_net::consistency::ClientBytes;
+/// use huginn_net_proxy::Fingerprinter;
+///
+/// let client = ClientBytes {
+///     // Sent by curl 7.88.1 with OpenSSL 3.0.
+///     tls: Some(include_bytes!("../../huginn-net-tls/hellos/curl-openssl.bin")),
+///     http: Some(include_bytes!("../../huginn-net-http/http2/curl.bin")),
+///     ..ClientBytes::default()
+/// };
+/// let fingerprint = Fingerprinter::default().fingerprint(&client);
+/// let (tls, http) = (fingerprint.tls.as_ref().unwrap(), fingerprint.http.as_ref().unwrap());
+/// assert_eq!(tls.ja4, "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6");
+/// assert_eq!(http.akamai.as_deref(), Some("3:100;4:33554432;2:0|33488897|0|m,p,s,a"));
+/// assert_eq!(http.header_order.as_deref(), Some("user-agent,accept"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Fingerprinter {
+    signatures: Arc<Database>,
+    /// `None` for the built-in one.
+    clients: Option<Arc<ClientDatabase>>,
+}
+
+/// The built-in databases.
+impl Default for Fingerprinter {
+    fn default() -> Self {
+        Self { signatures: Database::builtin(), clients: None }
+    }
+}
+
+impl Fingerprinter {
+    /// Names operating systems and HTTP/1 software with these signatures.
+    #[must_use]
+    pub fn with_signatures(mut self, signatures: Arc<Database>) -> Self {
+        self.signatures = signatures;
+        self
+    }
+
+    /// Names TLS and HTTP/2 clients with this database.
+    #[must_use]
+    pub fn with_clients(mut self, clients: Arc<ClientDatabase>) -> Self {
+        self.clients = Some(clients);
+        self
+    }
+
+    /// Computes the fingerprint of the first bytes of a client. A layer that is incomplete or cannot be parsed is `None`.
+    pub fn fingerprint(&self, client: &ClientBytes<'_>) -> ClientFingerprint {
+        let clients = self.clients.as_deref().unwrap_or_else(|| ClientDatabase::builtin());
+        let syn = client.syn.and_then(|bytes| TcpSignature::from_ip_packet(bytes).ok()?);
+        let syn = syn.map(|parsed| parsed.value);
+        let system = syn.as_ref().and_then(|syn| self.signatures.match_syn(syn));
+
+        let hello = client.tls.and_then(|bytes| ClientHello::from_records(bytes).ok()?);
+        let hello = hello.map(|parsed| parsed.value);
+        let library = hello.as_ref().and_then(|hello| clients.match_hello(hello));
+
+        let (request, akamai) = client.http.map(parse_http).unwrap_or_default();
+        let http1 = request.as_ref().filter(|_| akamai.is_none()).map(HttpSignature::from_request);
+        let http1 = http1.and_then(|signature| self.signatures.match_request(&signature));
+        let http2 = akamai.as_ref().and_then(|akamai| clients.match_akamai(akamai.hash()));
+
+        let consistency = request.as_ref().map(|request| {
+            let layers = ClientLayers {
+                system: system.as_ref().and_then(firm_system),
+                tls: library.as_ref().map(|found| &*found.software),
+                akamai: akamai.as_ref(),
+                http2: http2.as_ref().map(|found| &*found.software),
+                http1: http1.as_ref(),
+                request: Some(request),
+            };
+            verdict(&check(&layers, &self.signatures))
+        });
+        ClientFingerprint {
+            tcp: syn.map(|syn| tcp(&syn, system.as_ref())),
+            tls: hello.map(|hello| tls(&hello, library.as_ref())),
+            http: request.map(|request| self.http(&request, akamai.as_ref(), http1.as_ref(), http2.as_ref())),
+            consistency,
+        }
+    }
+
+    fn http(
+        &self,
+        request: &Request,
+        akamai: Option<&Akamai>,
+        http1: Option<&HttpMatch>,
+        http2: Option<&ClientMatch>,
+    ) -> HttpFingerprint {
+        let raw_sig = HttpSignature::from_request(request);
+        let label = http1.map(|found| found.label.to_string());
+        HttpFingerprint {
+            version: request.version().to_string(),
+            akamai: akamai.and_then(text),
+            akamai_hash: akamai.map(|akamai| akamai.hash().to_string()),
+            header_order: text(List(|| request.headers().iter().map(|header| header.name))),
+            sig: text(raw_sig.raw_sig(|name| self.signatures.contains_header_name(name))),
+            software: http2.map(|found| found.software.to_string()).or(label),
+        }
+    }
+}
+
+/// The first request, and the fingerprint of HTTP/2. Damage behind the first request changes nothing.
+fn parse_http(bytes: &[u8]) -> (Option<Request>, Option<Akamai>) {
+    let (mut request, mut akamai) = (None, None);
+    if bytes.starts_with(PREFACE) {
+        let _ = Http2Reader::client().push(bytes, &mut |event| match event {
+            Http2Event::Akamai(found) => akamai = Some(found),
+            Http2Event::Request { request: found, .. } if request.is_none() => request = Some(found),
+            _ => {}
+        });
+    } else {
+        // Empty lines may precede a request (RFC 9112, section 2.2).
+        let start = bytes.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).unwrap_or(bytes.len());
+        let parsed = Request::parse(bytes.get(start..).unwrap_or_default());
+        request = parsed.ok().flatten().map(|parsed| parsed.value);
+    }
+    (request, akamai)
+}
+
+fn tcp(syn: &TcpSignature, found: Option<&TcpMatch>) -> TcpFingerprint {
+    TcpFingerprint {
+        sig: syn.to_string(),
+        system: found.map(|found| found.label.to_string()),
+        fuzzy: found.is_some_and(|found| found.fuzzy),
+        distance: found.map_or_else(|| Distance::guess(syn), |found| found.distance).hops,
+    }
+}
+
+fn tls(hello: &ClientHello<'_>, found: Option<&ClientMatch>) -> TlsFingerprint {
+    let [sorted, original, stable] =
+        [Ja4Form::Sorted, Ja4Form::Original, Ja4Form::SessionStable].map(|form| hello.ja4_raw(form));
+    let ja3 = hello.ja3();
+    TlsFingerprint {
+        version: hello.version().to_string(),
+        sni: hello.server_name().and_then(|name| text(format_args!("{:#}", Escaped(name)))),
+        alpn: text(List(|| hello.alpn())),
+        ja4: sorted.ja4().to_string(),
+        ja4_r: text(&sorted),
+        ja4_o: original.ja4().to_string(),
+        ja4_ro: text(&original),
+        ja4_s1: stable.ja4().to_string(),
+        ja4_s1r: text(&stable),
+        ja3: text(ja3.as_str()),
+        ja3_hash: ja3.hash().to_string(),
+        software: found.map(|found| found.software.to_string()),
+    }
+}
+
+fn verdict(found: &Consistency) -> ClientVerdict {
+    let Consistency { outcome, reasons, .. } = found;
+    ClientVerdict {
+        outcome: outcome.name().to_owned(),
+        reasons: (!reasons.is_empty()).then(|| text(reasons.join("; "))).flatten(),
+    }
+}
+
+/// Displays byte strings, escaped and joined by commas.
+struct List<F>(F);
+
+impl<'a, I: Iterator<Item = &'a [u8]>, F: Fn() -> I> Display for List<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, element) in self.0().enumerate() {
+            let separator = if index == 0 { "" } else { "," };
+            write!(f, "{separator}{:#}", Escaped(element))?;
+        }
+        Ok(())
+    }
+}
+
+/// The text of a value; `None` if it is empty or longer than [`MAX_TEXT_LEN`].
+fn text(value: impl Display) -> Option<String> {
+    struct Bounded(String);
+    impl Write for Bounded {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            if self.0.len().saturating_add(text.len()) > MAX_TEXT_LEN {
+                return Err(fmt::Error);
+            }
+            self.0.push_str(text);
+            Ok(())
+        }
+    }
+    let mut bounded = Bounded(String::new());
+    write!(bounded, "{value}").ok()?;
+    Some(bounded.0).filter(|text| !text.is_empty())
+}

@@ -1,0 +1,264 @@
+//! Fingerprints as HTTP headers.
+
+use std::sync::Arc;
+
+use http::header::{CONNECTION, HeaderMap, HeaderName, HeaderValue, InvalidHeaderName};
+
+use crate::ClientFingerprint;
+
+/// Writes fingerprints to the headers of a request, and removes forged ones.
+///
+/// ```
+/// use http::HeaderMap;
+/// use huginn_net::consistency::ClientBytes;
+/// use huginn_net_proxy::{FingerprintHeaders, Fingerprinter};
+///
+/// let hello = include_bytes!("../../huginn-net-tls/hellos/curl-openssl.bin");
+/// let client = ClientBytes { tls: Some(hello), ..ClientBytes::default() };
+/// let fingerprint = Fingerprinter::default().fingerprint(&client);
+///
+/// let mut headers = HeaderMap::new();
+/// headers.insert("x-client-ja4", "forged".parse()?);
+/// headers.insert("x-client-admin", "forged".parse()?);
+/// FingerprintHeaders::new("x-client-")?.apply(&fingerprint, &mut headers);
+/// assert_eq!(headers["x-client-ja4"], "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6");
+/// assert!(!headers.contains_key("x-client-admin"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct FingerprintHeaders {
+    prefix: Arc<str>,
+    names: Arc<[(FingerprintField, HeaderName)]>,
+}
+
+/// A value of a [`ClientFingerprint`] that a header can have. The name of the header is the prefix and
+/// [`name`](Self::name).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FingerprintField {
+    /// `ja4`
+    Ja4,
+    /// `ja4-r`
+    Ja4R,
+    /// `ja4-o`
+    Ja4O,
+    /// `ja4-ro`
+    Ja4Ro,
+    /// `ja4-s1`
+    Ja4S1,
+    /// `ja4-s1r`
+    Ja4S1R,
+    /// `ja3`
+    Ja3,
+    /// `ja3-hash`
+    Ja3Hash,
+    /// `akamai`
+    Akamai,
+    /// `akamai-hash`
+    AkamaiHash,
+    /// `header-order`
+    HeaderOrder,
+    /// `http-sig`: p0f's signature of the request.
+    HttpSig,
+    /// `tcp-sig`: p0f's signature of the SYN.
+    TcpSig,
+    /// `tcp-system`
+    TcpSystem,
+    /// `client-name`: see [`ClientFingerprint::client_name`].
+    ClientName,
+    /// `verdict`: `consistent`, `imitation`, `proxy` or `unknown`.
+    Verdict,
+    /// `verdict-reasons`
+    VerdictReasons,
+}
+
+impl FingerprintField {
+    /// All fields.
+    pub const ALL: &[Self] = &[
+        Self::Ja4,
+        Self::Ja4R,
+        Self::Ja4O,
+        Self::Ja4Ro,
+        Self::Ja4S1,
+        Self::Ja4S1R,
+        Self::Ja3,
+        Self::Ja3Hash,
+        Self::Akamai,
+        Self::AkamaiHash,
+        Self::HeaderOrder,
+        Self::HttpSig,
+        Self::TcpSig,
+        Self::TcpSystem,
+        Self::ClientName,
+        Self::Verdict,
+        Self::VerdictReasons,
+    ];
+
+    /// The fields that are written by default: those that are short.
+    pub const DEFAULT: &[Self] = &[
+        Self::Ja4,
+        Self::Ja4O,
+        Self::Ja3Hash,
+        Self::Akamai,
+        Self::AkamaiHash,
+        Self::TcpSig,
+        Self::TcpSystem,
+        Self::ClientName,
+        Self::Verdict,
+    ];
+
+    /// The name of the header behind the prefix.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ja4 => "ja4",
+            Self::Ja4R => "ja4-r",
+            Self::Ja4O => "ja4-o",
+            Self::Ja4Ro => "ja4-ro",
+            Self::Ja4S1 => "ja4-s1",
+            Self::Ja4S1R => "ja4-s1r",
+            Self::Ja3 => "ja3",
+            Self::Ja3Hash => "ja3-hash",
+            Self::Akamai => "akamai",
+            Self::AkamaiHash => "akamai-hash",
+            Self::HeaderOrder => "header-order",
+            Self::HttpSig => "http-sig",
+            Self::TcpSig => "tcp-sig",
+            Self::TcpSystem => "tcp-system",
+            Self::ClientName => "client-name",
+            Self::Verdict => "verdict",
+            Self::VerdictReasons => "verdict-reasons",
+        }
+    }
+
+    /// The value in a fingerprint.
+    pub fn value(self, fingerprint: &ClientFingerprint) -> Option<&str> {
+        let ClientFingerprint { tcp, tls, http, consistency } = fingerprint;
+        let (tcp, tls, http, verdict) = (tcp.as_ref(), tls.as_ref(), http.as_ref(), consistency.as_ref());
+        match self {
+            Self::Ja4 => Some(&tls?.ja4),
+            Self::Ja4R => tls?.ja4_r.as_deref(),
+            Self::Ja4O => Some(&tls?.ja4_o),
+            Self::Ja4Ro => tls?.ja4_ro.as_deref(),
+            Self::Ja4S1 => Some(&tls?.ja4_s1),
+            Self::Ja4S1R => tls?.ja4_s1r.as_deref(),
+            Self::Ja3 => tls?.ja3.as_deref(),
+            Self::Ja3Hash => Some(&tls?.ja3_hash),
+            Self::Akamai => http?.akamai.as_deref(),
+            Self::AkamaiHash => http?.akamai_hash.as_deref(),
+            Self::HeaderOrder => http?.header_order.as_deref(),
+            Self::HttpSig => http?.sig.as_deref(),
+            Self::TcpSig => Some(&tcp?.sig),
+            Self::TcpSystem => tcp?.system.as_deref(),
+            Self::ClientName => fingerprint.client_name(),
+            Self::Verdict => Some(&verdict?.outcome),
+            Self::VerdictReasons => verdict?.reasons.as_deref(),
+        }
+    }
+}
+
+impl FingerprintHeaders {
+    /// Uses this prefix and the [default fields](FingerprintField::DEFAULT). The prefix is reserved: a client cannot send
+    /// any header that begins with it.
+    ///
+    /// # Errors
+    /// The prefix is empty, or has bytes that a header name cannot have (RFC 9110, section 5.1).
+    pub fn new(prefix: &str) -> Result<Self, InvalidHeaderName> {
+        prefix.parse::<HeaderName>()?;
+        let mut headers = Self { prefix: prefix.to_ascii_lowercase().into(), names: Arc::default() };
+        headers.names = headers.names(FingerprintField::DEFAULT)?;
+        Ok(headers)
+    }
+
+    /// Writes these fields instead.
+    #[must_use]
+    pub fn with_fields(mut self, fields: &[FingerprintField]) -> Self {
+        // The prefix was valid before, and so is every name.
+        self.names = self.names(fields).unwrap_or_default();
+        self
+    }
+
+    fn names(
+        &self,
+        fields: &[FingerprintField],
+    ) -> Result<Arc<[(FingerprintField, HeaderName)]>, InvalidHeaderName> {
+        let name =
+            |field: &FingerprintField| Ok((*field, format!("{}{}", self.prefix, field.name()).parse()?));
+        fields.iter().map(name).collect()
+    }
+
+    /// Removes the headers of a request that begin with the prefix, and writes those of a fingerprint.
+    pub fn apply(&self, fingerprint: &ClientFingerprint, headers: &mut HeaderMap) {
+        self.strip(headers);
+        headers.extend(self.render(fingerprint));
+    }
+
+    /// Removes the headers that begin with the prefix.
+    ///
+    /// The comparison ignores case and takes `_` for `-`, as CGI, WSGI and others do. The header Connection loses such
+    /// names too: a proxy behind would otherwise remove the headers that this one writes (RFC 9110, section 7.6.1).
+    pub fn strip(&self, headers: &mut HeaderMap) {
+        let forged: Vec<HeaderName> =
+            headers.keys().filter(|name| self.is_reserved(name.as_str())).cloned().collect();
+        for name in forged {
+            headers.remove(name);
+        }
+        let names =
+            |value: &HeaderValue| value.as_bytes().split(|byte| *byte == b',').any(|name| self.lists(name));
+        if headers.get_all(CONNECTION).iter().any(names) {
+            let kept: Vec<HeaderValue> =
+                headers.get_all(CONNECTION).iter().filter_map(|value| self.without(value)).collect();
+            headers.remove(CONNECTION);
+            for value in kept {
+                headers.append(CONNECTION, value);
+            }
+        }
+    }
+
+    /// The headers of a fingerprint. Control characters and bytes beyond ASCII are escaped as `\xNN`.
+    pub(crate) fn render(&self, fingerprint: &ClientFingerprint) -> Vec<(HeaderName, HeaderValue)> {
+        let header = |(field, name): &(FingerprintField, HeaderName)| {
+            Some((name.clone(), header_value(field.value(fingerprint)?)?))
+        };
+        self.names.iter().filter_map(header).collect()
+    }
+
+    fn is_reserved(&self, name: &str) -> bool {
+        let same = |(one, other): (u8, u8)| {
+            one == other || (one == b'_' && other == b'-') || (one == b'-' && other == b'_')
+        };
+        name.len() >= self.prefix.len()
+            && name.bytes().map(|byte| byte.to_ascii_lowercase()).zip(self.prefix.bytes()).all(same)
+    }
+
+    /// Whether an element of the header Connection is reserved.
+    fn lists(&self, name: &[u8]) -> bool {
+        str::from_utf8(name.trim_ascii()).is_ok_and(|name| self.is_reserved(name))
+    }
+
+    /// A value of the header Connection without reserved names.
+    fn without(&self, value: &HeaderValue) -> Option<HeaderValue> {
+        let kept = value.as_bytes().split(|byte| *byte == b',').filter(|name| !self.lists(name));
+        HeaderValue::from_bytes(&kept.collect::<Vec<_>>().join(&b','))
+            .ok()
+            .filter(|value| !value.as_bytes().trim_ascii().is_empty())
+    }
+}
+
+fn header_value(text: &str) -> Option<HeaderValue> {
+    if text.bytes().all(is_visible) {
+        return HeaderValue::from_str(text).ok();
+    }
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if is_visible(byte) {
+            escaped.push(char::from(byte));
+        } else {
+            escaped.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    HeaderValue::from_str(&escaped).ok()
+}
+
+fn is_visible(byte: u8) -> bool {
+    byte == b' ' || byte.is_ascii_graphic()
+}
