@@ -5,20 +5,36 @@
 //! - [`SavedSyn`] is the SYN of a connection, which Linux saves for a listener.
 //! - [`Fingerprinter`] computes the [`ClientFingerprint`] of these bytes.
 
+#[cfg(feature = "rustls")]
+mod acceptor;
+mod connection;
 mod fingerprint;
 mod fingerprinter;
 #[cfg(feature = "http")]
 mod headers;
+#[cfg(feature = "tower")]
+mod layer;
 mod limits;
+#[cfg(feature = "proxy-protocol")]
+mod proxy_header;
 mod recorder;
 mod recording;
 mod saved_syn;
+mod sni_routes;
 
+#[cfg(feature = "rustls")]
+pub use acceptor::{FingerprintAcceptor, RecordedTlsStream};
+pub use connection::{ConnectionFingerprint, ConnectionParts};
 pub use fingerprint::{ClientFingerprint, ClientVerdict, HttpFingerprint, TcpFingerprint, TlsFingerprint};
 pub use fingerprinter::Fingerprinter;
 #[cfg(feature = "http")]
 pub use headers::{FingerprintField, FingerprintHeaders};
+#[cfg(feature = "tower")]
+pub use layer::{FingerprintLayer, FingerprintService};
 pub use limits::{MAX_RECORDED_BYTES, MAX_TEXT_LEN};
+#[cfg(feature = "proxy-protocol")]
+pub use proxy_header::{FINGERPRINT_TLV, ProxyHeader, ProxyHeaderError};
 pub use recorder::{Recorder, RecordingHandle};
 pub use recording::{Recording, RecordingStatus};
 pub use saved_syn::SavedSyn;
+pub use sni_routes::SniRoutes;

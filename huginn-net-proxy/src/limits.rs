@@ -15,3 +15,7 @@ pub(crate) const PEEK_LEN: usize = 4 << 10;
 /// headers are rare.
 #[cfg(target_os = "linux")]
 pub(crate) const MAX_SAVED_SYN_LEN: usize = 1 << 10;
+
+/// Default time in which a client must complete the TLS handshake: several retransmissions of a lost packet.
+#[cfg(feature = "rustls")]
+pub(crate) const HANDSHAKE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);

@@ -10,10 +10,15 @@
 mod fingerprint;
 #[cfg(feature = "http")]
 mod headers;
+#[cfg(feature = "proxy-protocol")]
+mod proxy_header;
 mod recorder;
 mod recording;
 #[cfg(target_os = "linux")]
 mod saved_syn;
+#[cfg(all(feature = "proxy-protocol", feature = "rustls", feature = "tower", target_os = "linux"))]
+mod servers;
+mod sni_routes;
 
 /// The ClientHello of curl 7.88.1 with OpenSSL 3.0, in one record.
 const HELLO: &[u8] = include_bytes!("../../../huginn-net-tls/hellos/curl-openssl.bin");

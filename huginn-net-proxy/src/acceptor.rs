@@ -1,0 +1,90 @@
+//! Ends TLS with tokio-rustls.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::server::TlsStream;
+
+use crate::limits::HANDSHAKE_TIMEOUT;
+use crate::{ConnectionFingerprint, ConnectionParts, Fingerprinter, Recorder, Recording, SavedSyn};
+
+/// A TLS connection that records the first request of the client inside, after it recorded the ClientHello outside.
+pub type RecordedTlsStream<S> = Recorder<TlsStream<Recorder<S>>>;
+
+/// Accepts TLS connections, and records what identifies their clients: SYN, ClientHello and the first request. Cheap to
+/// clone.
+///
+/// `examples/axum_proxy.rs` is a complete proxy.
+#[derive(Clone)]
+pub struct FingerprintAcceptor {
+    tls: TlsAcceptor,
+    fingerprinter: Fingerprinter,
+    timeout: Duration,
+}
+
+impl FingerprintAcceptor {
+    /// Accepts connections with this configuration of rustls. Its `alpn_protocols` decide between HTTP/1.1 and HTTP/2.
+    pub fn new(config: Arc<ServerConfig>) -> Self {
+        Self { tls: config.into(), fingerprinter: Fingerprinter::default(), timeout: HANDSHAKE_TIMEOUT }
+    }
+
+    /// Uses this fingerprinter instead of the one with the built-in databases.
+    #[must_use]
+    pub fn with_fingerprinter(mut self, fingerprinter: Fingerprinter) -> Self {
+        self.fingerprinter = fingerprinter;
+        self
+    }
+
+    /// Sets the time in which a client must complete the TLS handshake; the default is 10 seconds.
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Accepts TLS on a TCP connection. On Linux, the SYN is part of the fingerprint if the listener
+    /// [saves](SavedSyn::enable) it.
+    ///
+    /// # Errors
+    /// Those of the stream and of the handshake; [`io::ErrorKind::TimedOut`] after the timeout.
+    pub async fn accept(
+        &self,
+        stream: TcpStream,
+    ) -> io::Result<(RecordedTlsStream<TcpStream>, ConnectionFingerprint)> {
+        let parts = ConnectionParts { syn: saved_syn(&stream), ..ConnectionParts::default() };
+        self.accept_with(stream, parts).await
+    }
+
+    /// Accepts TLS on any stream whose client is known in part, such as one with a PROXY header before TLS.
+    ///
+    /// # Errors
+    /// Those of the stream and of the handshake; [`io::ErrorKind::TimedOut`] after the timeout.
+    pub async fn accept_with<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        stream: S,
+        mut parts: ConnectionParts,
+    ) -> io::Result<(RecordedTlsStream<S>, ConnectionFingerprint)> {
+        let handshake = self.tls.accept(Recorder::new(stream, Recording::tls()));
+        let mut stream = tokio::time::timeout(self.timeout, handshake).await??;
+        parts.hello = stream.get_mut().0.take_recording();
+        let mut stream = Recorder::new(stream, Recording::http());
+        parts.http = Some(stream.handle());
+        Ok((stream, ConnectionFingerprint::new(self.fingerprinter.clone(), parts)))
+    }
+}
+
+/// The saved SYN. A connection without one has no layer `tcp`, whatever the reason is.
+#[cfg(target_os = "linux")]
+fn saved_syn(stream: &TcpStream) -> Option<SavedSyn> {
+    SavedSyn::take(stream).ok().flatten()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn saved_syn(_: &TcpStream) -> Option<SavedSyn> {
+    None
+}

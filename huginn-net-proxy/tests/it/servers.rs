@@ -1,0 +1,229 @@
+//! Servers and proxies over real sockets.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::Request;
+use axum::routing::any;
+use axum::{Extension, Router};
+use huginn_net::http::http2::Akamai;
+use huginn_net::tls::ClientHello;
+use huginn_net_proxy::{
+    ClientFingerprint, ConnectionParts, FingerprintAcceptor, FingerprintField, FingerprintHeaders,
+    FingerprintLayer, ProxyHeader, Recorder, Recording, SavedSyn, SniRoutes,
+};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::service::TowerToHyperService;
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::pki_types::{PrivatePkcs8KeyDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
+use tower_layer::Layer;
+
+use crate::{HTTP1, HTTP2};
+
+const NAME: &str = "www.example.test";
+
+/// The configurations of a server with HTTP/2 and HTTP/1.1, and of a client that trusts it.
+fn configs(alpn: &str) -> (Arc<ServerConfig>, TlsConnector) {
+    let CertifiedKey { cert, signing_key } = generate_simple_self_signed([NAME.to_owned()]).unwrap();
+    let key = PrivatePkcs8KeyDer::from(signing_key.serialize_der());
+    let chain = vec![cert.der().clone()];
+    let mut server =
+        ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key.into()).unwrap();
+    server.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let mut roots = RootCertStore::empty();
+    roots.add(cert.der().clone()).unwrap();
+    let mut client = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+    client.alpn_protocols = vec![alpn.as_bytes().to_vec()];
+    (server.into(), Arc::new(client).into())
+}
+
+/// Answers with the fingerprint as JSON, and with the headers that begin with `x-client-`.
+async fn show(Extension(client): Extension<Arc<ClientFingerprint>>, request: Request) -> String {
+    let headers: Vec<String> = request
+        .headers()
+        .iter()
+        .filter(|(name, _)| name.as_str().starts_with("x-client-"))
+        .map(|(name, value)| format!("{name}={}", value.to_str().unwrap()))
+        .collect();
+    format!("<{}|{}>", serde_json::to_string(&*client).unwrap(), headers.join("|"))
+}
+
+/// Serves [`show`] on a free port, behind a load balancer if `is_behind`.
+async fn serve(config: Arc<ServerConfig>, is_behind: bool) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    SavedSyn::enable(&listener).unwrap();
+    let address = listener.local_addr().unwrap();
+    let acceptor = FingerprintAcceptor::new(config);
+    let app = Router::new().fallback(any(show));
+    let headers = FingerprintHeaders::new("x-client-").unwrap();
+    let headers = headers.with_fields(&[
+        FingerprintField::Ja4,
+        FingerprintField::HeaderOrder,
+        FingerprintField::TcpSystem,
+    ]);
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let (acceptor, app, headers) = (acceptor.clone(), app.clone(), headers.clone());
+            tokio::spawn(async move {
+                let (stream, connection) = if is_behind {
+                    let known = ProxyHeader::read_async(&mut stream).await.unwrap().fingerprint;
+                    acceptor
+                        .accept_with(stream, ConnectionParts { known, ..ConnectionParts::default() })
+                        .await
+                        .unwrap()
+                } else {
+                    acceptor.accept(stream).await.unwrap()
+                };
+                assert!(
+                    connection.fingerprint().tls.is_some(),
+                    "the hello is known before the first request"
+                );
+                let service = FingerprintLayer::new(connection).with_headers(headers).layer(app);
+                let service = TowerToHyperService::new(service);
+                let _ =
+                    Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service).await;
+            });
+        }
+    });
+    address
+}
+
+/// Passes TLS through to the server of its name, with the fingerprints of SYN and hello in a PROXY header.
+async fn pass_through(target: SocketAddr) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    SavedSyn::enable(&listener).unwrap();
+    let address = listener.local_addr().unwrap();
+    let routes = SniRoutes::new().with(NAME, target);
+    tokio::spawn(async move {
+        let (stream, client) = listener.accept().await.unwrap();
+        let syn = SavedSyn::take(&stream).unwrap();
+        let mut recorder = Recorder::new(stream, Recording::tls());
+        let hello = recorder.peek_async().await.unwrap().clone();
+        let parsed = ClientHello::from_records(hello.complete().unwrap()).unwrap().unwrap().value;
+        let mut upstream = TcpStream::connect(routes.find(&parsed).unwrap()).await.unwrap();
+        let parts = ConnectionParts { syn, hello: Some(hello), ..ConnectionParts::default() };
+        let found = huginn_net_proxy::ConnectionFingerprint::new(Default::default(), parts).fingerprint();
+        let header = ProxyHeader::new(client, address).with_fingerprint((*found).clone());
+        upstream.write_all(&header.to_bytes().unwrap()).await.unwrap();
+        let _ = copy_bidirectional(&mut recorder, &mut upstream).await;
+    });
+    address
+}
+
+async fn connect(connector: &TlsConnector, address: SocketAddr) -> TlsStream<TcpStream> {
+    let stream = TcpStream::connect(address).await.unwrap();
+    connector.connect(ServerName::try_from(NAME).unwrap(), stream).await.unwrap()
+}
+
+/// Sends a request, in pieces of `step`, and returns the fingerprint and the headers that the server saw.
+async fn exchange(
+    stream: &mut TlsStream<TcpStream>,
+    request: &[u8],
+    step: usize,
+) -> (ClientFingerprint, Vec<String>) {
+    for piece in request.chunks(step) {
+        stream.write_all(piece).await.unwrap();
+        stream.flush().await.unwrap();
+    }
+    let mut answer = Vec::new();
+    // HTTP/2 does not encode bodies: the answer is in the bytes.
+    let (start, end) = loop {
+        let find = |byte| answer.iter().position(|at| *at == byte);
+        if let (Some(start), Some(end)) = (answer.windows(2).position(|two| two == b"<{"), find(b'>')) {
+            break (start, end);
+        }
+        assert_ne!(stream.read_buf(&mut answer).await.unwrap(), 0, "{}", answer.escape_ascii());
+    };
+    let text = std::str::from_utf8(&answer[start + 1..end]).unwrap();
+    let (json, headers) = text.split_once("}|").unwrap();
+    let fingerprint = serde_json::from_str(&format!("{json}}}")).unwrap();
+    (fingerprint, headers.split('|').map(str::to_owned).collect())
+}
+
+#[tokio::test]
+async fn server_knows_all_layers_of_http1() {
+    let (config, connector) = configs("http/1.1");
+    let address = serve(config, false).await;
+    for step in [1, 1000] {
+        let mut stream = connect(&connector, address).await;
+        let (client, headers) = exchange(&mut stream, HTTP1, step).await;
+        let (tcp, tls, http) = (client.tcp.unwrap(), client.tls.unwrap(), client.http.unwrap());
+        assert_eq!(tcp.distance, 0);
+        assert_eq!(tls.sni.as_deref(), Some(NAME));
+        assert!(tls.ja4.starts_with("t13d") && tls.ja4.contains("h1_"), "{}", tls.ja4);
+        assert_eq!(http.header_order.as_deref(), Some("Host,User-Agent,Accept"));
+        assert_eq!(client.consistency.unwrap().outcome, "unknown");
+        let expected = [
+            "x-client-ja4=".to_owned() + &tls.ja4,
+            "x-client-header-order=Host,User-Agent,Accept".to_owned(),
+        ];
+        assert_eq!(headers[..2], expected);
+        assert_eq!(headers.get(2).cloned(), tcp.system.map(|system| format!("x-client-tcp-system={system}")));
+    }
+}
+
+#[tokio::test]
+async fn server_knows_all_layers_of_http2() {
+    let (config, connector) = configs("h2");
+    let address = serve(config, false).await;
+    let akamai = Akamai::from_client_bytes(HTTP2).unwrap().unwrap().value;
+    for step in [1, 1000] {
+        let mut stream = connect(&connector, address).await;
+        let (client, _) = exchange(&mut stream, HTTP2, step).await;
+        let http = client.http.unwrap();
+        assert_eq!(http.akamai, Some(akamai.to_string()));
+        assert_eq!(http.akamai_hash, Some(akamai.hash().to_string()));
+        assert_eq!(client.tls.unwrap().alpn.as_deref(), Some("h2"));
+    }
+}
+
+#[tokio::test]
+async fn later_requests_have_fingerprint_of_first_and_forge_nothing() {
+    let (config, connector) = configs("http/1.1");
+    let mut stream = connect(&connector, serve(config, false).await).await;
+    let (first, _) = exchange(&mut stream, HTTP1, 1000).await;
+    let forged = b"GET / HTTP/1.1\r\nX-Client-JA4: forged\r\nx-client-other: forged\r\nHost: a\r\n\r\n";
+    let (second, headers) = exchange(&mut stream, forged, 1000).await;
+    assert_eq!(first, second);
+    assert!(!headers.iter().any(|header| header.contains("forged")), "{headers:?}");
+    assert_eq!(headers[0], format!("x-client-ja4={}", first.tls.unwrap().ja4));
+}
+
+#[tokio::test]
+async fn fingerprint_crosses_pass_through() {
+    let (config, connector) = configs("h2");
+    let address = pass_through(serve(config, true).await).await;
+    let mut stream = connect(&connector, address).await;
+    let (client, headers) = exchange(&mut stream, HTTP2, 1000).await;
+    let direct = configs("h2");
+    let (other, _) = exchange(&mut connect(&direct.1, serve(direct.0, false).await).await, HTTP2, 1000).await;
+    assert_eq!((&client.tcp, &client.http), (&other.tcp, &other.http));
+    assert_eq!(client.tls.unwrap().ja4_s1, other.tls.unwrap().ja4_s1);
+    assert!(client.tcp.is_some() && headers[0].starts_with("x-client-ja4="));
+}
+
+#[tokio::test]
+async fn handshake_that_stalls_ends() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let acceptor = FingerprintAcceptor::new(configs("h2").0).with_timeout(Duration::from_millis(50));
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    client.write_all(&crate::HELLO[..100]).await.unwrap();
+    let (stream, _) = listener.accept().await.unwrap();
+    let error = acceptor.accept(stream).await.err().unwrap();
+    assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    client.write_all(HTTP1).await.unwrap();
+    let (stream, _) = listener.accept().await.unwrap();
+    let error = acceptor.accept(stream).await.err().unwrap();
+    assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+}
