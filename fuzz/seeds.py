@@ -123,12 +123,17 @@ def behind_length(data, flag):
 
 
 def save_http2():
-    """Writes seeds for http2: a byte with the length of the pieces, then a recorded connection after its preface."""
+    """Writes seeds for http2 and proxy: a byte with the length of the pieces, then a recorded connection; for http2, after its
+    preface."""
     folder = os.path.join(HERE, "..", "huginn-net-http", "http2")
     for name in os.listdir(folder):
         if name.endswith(".bin"):
             with open(os.path.join(folder, name), "rb") as f:
-                save("http2", name, b"\x40" + f.read().removeprefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
+                data = f.read()
+            save("http2", name, b"\x40" + data.removeprefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
+            save("proxy", name, b"\x40" + data)
+    with open(os.path.join(HERE, "..", "huginn-net-tls", "hellos", "curl-openssl.bin"), "rb") as f:
+        save("proxy", "curl-openssl", b"\x40" + f.read())
 
 
 def save(target, name, data):
