@@ -20,6 +20,8 @@ mod proxy_header;
 mod recorder;
 mod recording;
 mod saved_syn;
+#[cfg(feature = "axum")]
+mod serve;
 mod sni_routes;
 
 #[cfg(feature = "rustls")]
@@ -37,4 +39,6 @@ pub use proxy_header::{FINGERPRINT_TLV, ProxyHeader, ProxyHeaderError};
 pub use recorder::{Recorder, RecordingHandle};
 pub use recording::{Recording, RecordingStatus};
 pub use saved_syn::SavedSyn;
+#[cfg(feature = "axum")]
+pub use serve::{FingerprintListener, FingerprintMakeService, FingerprintedAddr};
 pub use sni_routes::SniRoutes;

@@ -19,3 +19,7 @@ pub(crate) const MAX_SAVED_SYN_LEN: usize = 1 << 10;
 /// Default time in which a client must complete the TLS handshake: several retransmissions of a lost packet.
 #[cfg(feature = "rustls")]
 pub(crate) const HANDSHAKE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// Maximum number of TLS handshakes that a listener runs at a time. It bounds their memory.
+#[cfg(feature = "axum")]
+pub(crate) const MAX_HANDSHAKES: usize = 8192;

@@ -211,6 +211,35 @@ async fn fingerprint_crosses_pass_through() {
     assert!(client.tcp.is_some() && headers[0].starts_with("x-client-ja4="));
 }
 
+#[cfg(feature = "axum")]
+#[tokio::test]
+async fn stalled_handshakes_do_not_delay_others() {
+    use huginn_net_proxy::{FingerprintListener, FingerprintMakeService};
+
+    let (config, connector) = configs("h2");
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let acceptor = FingerprintAcceptor::new(config).with_timeout(Duration::from_millis(300));
+    let listener = FingerprintListener::new(listener, acceptor).unwrap();
+    let headers = FingerprintHeaders::new("x-client-").unwrap();
+    let service = FingerprintMakeService::new(Router::new().fallback(any(show))).with_headers(headers);
+    tokio::spawn(async move { axum::serve(listener, service).await });
+
+    let mut stalled = Vec::new();
+    for _ in 0..20 {
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client.write_all(&crate::HELLO[..100]).await.unwrap();
+        stalled.push(client);
+    }
+    let (client, headers) = exchange(&mut connect(&connector, address).await, HTTP2, 1000).await;
+    assert!(client.tcp.is_some() && client.http.is_some());
+    assert_eq!(headers[0], format!("x-client-ja4={}", client.tls.unwrap().ja4));
+    // Their connections end with the timeout.
+    for mut client in stalled {
+        assert_eq!(client.read(&mut [0; 10]).await.unwrap_or(0), 0);
+    }
+}
+
 #[tokio::test]
 async fn handshake_that_stalls_ends() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
