@@ -1,5 +1,6 @@
 //! Fingerprints as HTTP headers.
 
+use std::str;
 use std::sync::Arc;
 
 use http::header::{CONNECTION, HeaderMap, HeaderName, HeaderValue, InvalidHeaderName};

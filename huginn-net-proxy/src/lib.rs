@@ -3,7 +3,28 @@
 //! - [`Recording`] finds the end of a ClientHello or of an HTTP request head in bytes, without I/O, and [`Recorder`] does
 //!   so around a stream.
 //! - [`SavedSyn`] is the SYN of a connection, which Linux saves for a listener.
-//! - [`Fingerprinter`] computes the [`ClientFingerprint`] of these bytes.
+//! - [`Fingerprinter`] computes the [`ClientFingerprint`] of these bytes, and [`ConnectionFingerprint`] does so when a
+//!   request needs it.
+//! - [`SniRoutes`] chooses an upstream by server name.
+//!
+//! `docs/proxy.md` shows a complete proxy, the headers, and what is measured.
+//!
+//! # Features
+//! | feature | adds |
+//! |---|---|
+//! | `axum` | [`FingerprintListener`], which serves axum applications over TLS; includes `rustls` and `tower` |
+//! | `http` | [`FingerprintHeaders`] |
+//! | `proxy-protocol` | [`ProxyHeader`], PROXY protocol version 2; includes `serde` |
+//! | `rustls` | [`FingerprintAcceptor`], which ends TLS with tokio-rustls; includes `tokio` |
+//! | `serde` | `Serialize` and `Deserialize` for [`ClientFingerprint`] |
+//! | `tokio` | `AsyncRead` and `AsyncWrite` for [`Recorder`] |
+//! | `tower` | [`FingerprintLayer`], a layer for axum, hyper and other tower services; includes `http` |
+//!
+//! None is on by default.
+#![cfg_attr(
+    not(all(feature = "axum", feature = "proxy-protocol")),
+    allow(rustdoc::broken_intra_doc_links, reason = "the docs link to items that this build lacks")
+)]
 
 #[cfg(feature = "rustls")]
 mod acceptor;
@@ -42,3 +63,8 @@ pub use saved_syn::SavedSyn;
 #[cfg(feature = "axum")]
 pub use serve::{FingerprintListener, FingerprintMakeService, FingerprintedAddr};
 pub use sni_routes::SniRoutes;
+
+/// Tests the programs of docs/proxy.md.
+#[cfg(all(doctest, feature = "axum", feature = "proxy-protocol"))]
+#[doc = include_str!("../../docs/proxy.md")]
+struct ProxyExamples;

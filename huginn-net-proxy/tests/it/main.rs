@@ -7,6 +7,7 @@
     reason = "a test may panic"
 )]
 
+mod documentation;
 mod fingerprint;
 #[cfg(feature = "http")]
 mod headers;

@@ -1,10 +1,15 @@
 //! SYNs that the kernel saved of connections over the loopback interface.
 
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::process::Command;
 
 use huginn_net::Database;
 use huginn_net::tcp::{IpVersion, Quirks};
 use huginn_net_proxy::SavedSyn;
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, connect, setsockopt, socket, sockopt};
 
 use crate::HELLO;
 
@@ -69,4 +74,51 @@ fn cut_and_foreign_bytes_have_no_signature() {
         );
     }
     assert!(SavedSyn::from_ip_packet(HELLO).signature().is_err());
+}
+
+/// Runs a test in a network namespace of its own, with these settings of TCP over IPv4.
+fn in_namespace(settings: &[(&str, &str)], test: fn()) {
+    std::thread::scope(|scope| {
+        let test = || {
+            unshare(CloneFlags::CLONE_NEWNET).unwrap();
+            assert!(Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap().success());
+            for (name, value) in settings {
+                std::fs::write(format!("/proc/sys/net/ipv4/{name}"), value).unwrap();
+            }
+            test();
+        };
+        scope.spawn(test).join().unwrap();
+    });
+}
+
+#[test]
+#[ignore = "needs root"]
+fn syn_cookies_leave_no_syn() {
+    in_namespace(&[("tcp_syncookies", "2")], || {
+        let (stream, _client) = accepted("127.0.0.1:0", true);
+        assert_eq!(SavedSyn::take(&stream).unwrap(), None);
+    });
+    in_namespace(&[("tcp_syncookies", "1")], || {
+        let (stream, _client) = accepted("127.0.0.1:0", true);
+        assert!(SavedSyn::take(&stream).unwrap().is_some());
+    });
+}
+
+#[test]
+#[ignore = "needs root"]
+fn fast_open_syn_shows_its_data() {
+    // Both sides send data in the SYN, without a cookie, and the listener needs no option (ip-sysctl.rst).
+    in_namespace(&[("tcp_fastopen", "1543")], || {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        SavedSyn::enable(&listener).unwrap();
+        let client = socket(AddressFamily::Inet, SockType::Stream, SockFlag::empty(), None).unwrap();
+        setsockopt(&client, sockopt::TcpFastOpenConnect, &true).unwrap();
+        let address = listener.local_addr().unwrap().port();
+        connect(client.as_raw_fd(), &SockaddrIn::new(127, 0, 0, 1, address)).unwrap();
+        TcpStream::from(client).write_all(b"data").unwrap();
+        let (stream, _) = listener.accept().unwrap();
+        let syn = SavedSyn::take(&stream).unwrap().unwrap();
+        assert!(!syn.as_bytes().ends_with(b"data"));
+        assert!(syn.signature().unwrap().unwrap().has_payload);
+    });
 }
