@@ -74,7 +74,8 @@ impl<S> Recorder<S> {
         Self { stream, recording: Some(recording), handle: None, replay: Replay::default() }
     }
 
-    /// The recording so far; `None` after it was taken or delivered to a [handle](Self::handle).
+    /// The recording so far; `None` after it was taken or delivered to a [handle](Self::handle). One that can no longer
+    /// become complete has no bytes.
     pub fn recording(&self) -> Option<&Recording> {
         self.recording.as_ref()
     }
@@ -114,6 +115,9 @@ impl<S> Recorder<S> {
             && recording.status() == RecordingStatus::Incomplete
         {
             recording.push(bytes);
+            if !matches!(recording.status(), RecordingStatus::Incomplete | RecordingStatus::Complete) {
+                recording.discard();
+            }
             self.deliver();
         }
     }

@@ -139,6 +139,11 @@ impl Recording {
         self.bytes.capacity()
     }
 
+    /// Frees the bytes.
+    pub(crate) fn discard(&mut self) {
+        self.bytes = Vec::new();
+    }
+
     fn find_end(&mut self) -> Found {
         match &mut self.protocol {
             Protocol::Tls(end) => end.find(&self.bytes),

@@ -134,6 +134,20 @@ fn handle_receives_recording_once() {
 }
 
 #[test]
+fn recording_that_failed_holds_no_memory() {
+    let endless = [&b"GET / HTTP/1.1\r\n"[..], &b"a: b\r\n".repeat(20_000)].concat();
+    for (bytes, status) in
+        [(&endless[..], RecordingStatus::LimitReached), (HELLO, RecordingStatus::Unrecognized)]
+    {
+        let mut recorder = Recorder::new(bytes, Recording::http());
+        let handle = recorder.handle();
+        assert_eq!(read_all(&mut recorder, 1000), bytes);
+        let recording = handle.take().unwrap();
+        assert_eq!((recording.status(), recording.buffered_bytes()), (status, 0));
+    }
+}
+
+#[test]
 fn no_allocation_after_recording() {
     let bytes = [HELLO, &[7; 100_000]].concat();
     let mut buffer = [0; 1000];
