@@ -4,6 +4,8 @@ use huginn_net::http::http2::PREFACE;
 
 use super::Found;
 
+/// The first part of the preface, which is no request of HTTP/1 (RFC 9113, section 3.4).
+const PREFACE_HEAD: &[u8] = b"PRI * HTTP/2.0\r\n\r\n";
 /// Length of a frame header, in bytes (RFC 9113, section 4.1).
 const FRAME_HEADER_LEN: usize = 9;
 /// Types of the frames with a field block (RFC 9113, sections 6.2 and 6.10).
@@ -30,6 +32,7 @@ impl HeadEnd {
             match self {
                 Self::Start if bytes.starts_with(PREFACE) => *self = Self::Http2(PREFACE.len()),
                 Self::Start if PREFACE.starts_with(bytes) => return Found::NotBefore(Some(PREFACE.len())),
+                Self::Start if bytes.starts_with(PREFACE_HEAD) => return Found::Other,
                 Self::Start => *self = Self::Http1(BlankLine::default()),
                 Self::Http1(blank_line) => return blank_line.find(bytes),
                 Self::Http2(frame) => return find_field_block(frame, bytes),
