@@ -122,6 +122,11 @@ impl EventBatchBuilder {
         self.rows == 0
     }
 
+    /// Bytes of the texts in all rows. They bound the memory of a batch: packets choose how long their texts are.
+    pub fn text_len(&self) -> usize {
+        self.columns.text_len()
+    }
+
     /// Appends an event. `file`: the capture file, if several are read.
     pub fn append(&mut self, event: &Event, file: Option<&str>) {
         if !self.events.is_empty() && !self.events.contains(&event_name(&event.kind)) {

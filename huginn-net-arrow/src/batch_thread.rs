@@ -10,6 +10,8 @@ use arrow_schema::ArrowError;
 
 /// Rows of a batch.
 pub(crate) const BATCH_ROWS: usize = 8192;
+/// Bytes of texts from which on a batch is complete: packets choose how long their texts are.
+pub(crate) const BATCH_TEXT_BYTES: usize = 16 << 20;
 /// Batches that wait for the reader. The analysis waits while there are more.
 const WAITING_BATCHES: usize = 2;
 

@@ -53,6 +53,11 @@ pub(crate) trait Build: ArrayBuilder + Sized {
 
     /// Appends rows without a value.
     fn append_nulls(&mut self, rows: usize);
+
+    /// Bytes of the texts.
+    fn text_len(&self) -> usize {
+        0
+    }
 }
 
 impl<B: Build> Default for Column<B> {
@@ -75,6 +80,11 @@ impl<B: Build> Column<B> {
     /// Takes this number of rows; `None` if values are ignored.
     pub(crate) fn finish(&mut self, rows: usize) -> Option<ArrayRef> {
         self.fill(rows).map(ArrayBuilder::finish)
+    }
+
+    /// Bytes of the texts so far.
+    pub(crate) fn text_len(&self) -> usize {
+        self.builder.text_len()
     }
 
     /// Appends nulls up to a row, and returns the builder unless values are ignored.
@@ -170,7 +180,7 @@ impl_set! {
 
 /// Implements [`Build`].
 macro_rules! impl_build {
-    ($($builder:ty: $type:expr, $create:expr;)+) => {$(
+    ($($builder:ty: $type:expr, $create:expr $(, $texts:expr)?;)+) => {$(
         impl Build for $builder {
             fn create() -> Self {
                 $create
@@ -183,6 +193,11 @@ macro_rules! impl_build {
             fn append_nulls(&mut self, rows: usize) {
                 Self::append_nulls(self, rows);
             }
+
+            $(fn text_len(&self) -> usize {
+                let texts: fn(&Self) -> &StringBuilder = $texts;
+                texts(self).values_slice().len()
+            })?
         }
     )+};
 }
@@ -193,7 +208,7 @@ fn element(data_type: DataType) -> Arc<Field> {
 }
 
 impl_build! {
-    StringBuilder: DataType::Utf8, Self::new();
+    StringBuilder: DataType::Utf8, Self::new(), |texts| texts;
     Int32Builder: DataType::Int32, Self::new();
     Int64Builder: DataType::Int64, Self::new();
     Float64Builder: DataType::Float64, Self::new();
@@ -201,7 +216,9 @@ impl_build! {
     TimestampMicrosecondBuilder:
         DataType::Timestamp(TimeUnit::Microsecond, Some(UTC.into())), Self::new().with_timezone(UTC);
     ListBuilder<StringBuilder>:
-        DataType::List(element(DataType::Utf8)), Self::new(StringBuilder::new()).with_field(element(DataType::Utf8));
+        DataType::List(element(DataType::Utf8)),
+        Self::new(StringBuilder::new()).with_field(element(DataType::Utf8)),
+        ListBuilder::values_ref;
     ListBuilder<Int32Builder>:
         DataType::List(element(DataType::Int32)), Self::new(Int32Builder::new()).with_field(element(DataType::Int32));
     ListBuilder<BooleanBuilder>:

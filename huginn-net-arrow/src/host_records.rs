@@ -11,7 +11,7 @@ use huginn_net::core::{Analyzer, Event, Route, Source};
 use huginn_net::hosts::{HostRecord, HostUpdate, WithoutHosts};
 use huginn_net::{Finding, Timestamp};
 
-use crate::batch_thread::{BATCH_ROWS, BatchSender, BatchThread};
+use crate::batch_thread::{BATCH_ROWS, BATCH_TEXT_BYTES, BatchSender, BatchThread};
 use crate::column::{Int, Long, Text, Time};
 use crate::event::set_time;
 use crate::schema::metadata;
@@ -105,7 +105,8 @@ where
             let _ = batches.send(Err(error));
             return ControlFlow::Break(());
         }
-        if records.rows < BATCH_ROWS { ControlFlow::Continue(()) } else { batches.send(records.finish()) }
+        let is_full = records.rows >= BATCH_ROWS || records.record.text_len() >= BATCH_TEXT_BYTES;
+        if is_full { batches.send(records.finish()) } else { ControlFlow::Continue(()) }
     });
     if records.rows > 0 && batches.send(records.finish()).is_break() {
         return analyzer;

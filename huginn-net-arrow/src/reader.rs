@@ -10,7 +10,7 @@ use huginn_net::core::Source;
 use huginn_net::{Event, HuginnNet};
 
 use crate::batch::EventBatchBuilder;
-use crate::batch_thread::{BATCH_ROWS, BatchSender, BatchThread};
+use crate::batch_thread::{BATCH_ROWS, BATCH_TEXT_BYTES, BatchSender, BatchThread};
 
 /// Batches of up to 8192 events, in the order of the analysis.
 ///
@@ -97,7 +97,8 @@ where
 {
     let outcome = analyzer.analyze(source, &mut |event: Event| {
         builder.append(&event, file);
-        if builder.len() < BATCH_ROWS { ControlFlow::Continue(()) } else { batches.send(builder.finish()) }
+        let is_full = builder.len() >= BATCH_ROWS || builder.text_len() >= BATCH_TEXT_BYTES;
+        if is_full { batches.send(builder.finish()) } else { ControlFlow::Continue(()) }
     });
     if !builder.is_empty() && batches.send(builder.finish()).is_break() {
         return analyzer;

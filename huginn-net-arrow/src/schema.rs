@@ -57,6 +57,11 @@ macro_rules! columns {
                 [$(self.$name.finish(rows),)+].into_iter().flatten().collect()
             }
 
+            /// Bytes of the texts of all columns.
+            pub(crate) fn text_len(&self) -> usize {
+                [$(self.$name.text_len(),)+].into_iter().fold(0, usize::saturating_add)
+            }
+
             /// Ignores the values of all other columns.
             pub(crate) fn select(&mut self, names: &[&str]) {
                 $(if !names.contains(&stringify!($name)) {

@@ -62,6 +62,22 @@ fn batches_have_all_events_in_order() {
 }
 
 #[test]
+fn length_of_texts_is_that_of_the_batch() {
+    let reader = CaptureReader::open(captures::path("tls-curl.pcap")).unwrap();
+    let mut builder = EventBatchBuilder::new();
+    HuginnNet::builder().build().analyze(reader, &mut |event: Event| builder.append(&event, None)).unwrap();
+    let len = builder.text_len();
+    let batch = builder.finish().unwrap();
+    let texts = batch.columns().iter().filter_map(|column| {
+        let lists = column.as_list_opt::<i32>().and_then(|lists| lists.values().as_string_opt::<i32>());
+        column.as_string_opt::<i32>().or(lists)
+    });
+    assert_eq!(len, texts.map(|texts| texts.value_data().len()).sum::<usize>());
+    assert!(len > 10_000);
+    assert_eq!(builder.text_len(), 0);
+}
+
+#[test]
 fn only_selected_columns_and_events_are_built() {
     let reader = CaptureReader::from_reader("test", Cursor::new(repeated("tls-curl.pcap", 1))).unwrap();
     let builder = EventBatchBuilder::new().columns(&["ja4", "ts", "nonsense"]).events(&["tls_client"]);

@@ -189,6 +189,10 @@ pub(crate) const SHOWN_MISMATCHES: usize = 8;
 #[cfg(feature = "parquet")]
 pub(crate) const BATCH_ROWS: usize = 8192;
 
+/// Bytes of texts from which on a record batch is complete: packets choose how long their texts are.
+#[cfg(feature = "parquet")]
+pub(crate) const BATCH_TEXT_BYTES: usize = 16 << 20;
+
 /// Maximum number of rows of a row group of a Parquet file.
 #[cfg(feature = "parquet")]
 pub(crate) const ROW_GROUP_ROWS: usize = 1 << 18;

@@ -16,7 +16,7 @@ use tempfile::{Builder, TempPath};
 
 use crate::args::{Format, OutputArguments};
 use crate::failure::Failure;
-use crate::limits::{BATCH_ROWS, ROW_GROUP_BYTES, ROW_GROUP_ROWS};
+use crate::limits::{BATCH_ROWS, BATCH_TEXT_BYTES, ROW_GROUP_BYTES, ROW_GROUP_ROWS};
 
 /// Writes events as a table.
 pub(crate) struct BatchWriter {
@@ -88,7 +88,8 @@ impl BatchWriter {
     /// Appends an event. `file`: the capture file, if several are read.
     pub(crate) fn append(&mut self, event: &Event, file: Option<&str>) -> Result<(), Failure> {
         self.builder.append(event, file);
-        if self.builder.len() < BATCH_ROWS { Ok(()) } else { self.write_batch() }
+        let is_full = self.builder.len() >= BATCH_ROWS || self.builder.text_len() >= BATCH_TEXT_BYTES;
+        if is_full { self.write_batch() } else { Ok(()) }
     }
 
     fn write_batch(&mut self) -> Result<(), Failure> {
