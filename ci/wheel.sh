@@ -28,7 +28,7 @@ python3 -m venv "$folder/build"
 environment tables duckdb fsspec "moto[server,s3]" pandas polars pyarrow pysail==0.7.* pyspark-client==4.1.* pytest pytz s3fs
 run_tests tables python/tests
 
-environment spark fsspec "moto[server,s3]" pyarrow pyspark==4.1.* pytest s3fs
+environment spark fsspec "moto[server,s3]" pandas pyarrow pyspark==4.1.* pytest s3fs
 PATH=$folder/spark/bin:$PATH
 for master in 'local[2]' 'local-cluster[2,1,1024]'; do
     echo "== $master"
