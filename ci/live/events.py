@@ -11,6 +11,8 @@ import re
 import sys
 
 TIME = re.compile(r'"ts":"(?P<time>[^"]*)",?')
+# The recording and the sensor do not begin with the same packet.
+PACKET = re.compile(r'"packet":[0-9]+,?')
 # Seconds. The recording and the sensor receive their timestamps from the same kernel.
 MOST_APART = 0.005
 
@@ -30,7 +32,8 @@ def events_of(paths):
             for line in file:
                 json.loads(line)
                 time = TIME.search(line)
-                found[line[: time.start()] + line[time.end() :]].append(seconds(time["time"]))
+                event = PACKET.sub("", line[: time.start()] + line[time.end() :], count=1)
+                found[event].append(seconds(time["time"]))
                 lines += 1
     return found, lines
 
