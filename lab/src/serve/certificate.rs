@@ -27,7 +27,11 @@ pub(super) fn self_signed() -> anyhow::Result<Arc<Tls>> {
     Ok(Arc::new(Tls { tcp: Arc::new(tcp), quic }))
 }
 
-fn config(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>, alpn: &[&[u8]]) -> anyhow::Result<ServerConfig> {
+fn config(
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    alpn: &[&[u8]],
+) -> anyhow::Result<ServerConfig> {
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()

@@ -83,10 +83,13 @@ pub(super) async fn accept_tls(listener: TcpListener, config: Arc<ServerConfig>,
         let Some(stream) = accept(&listener).await else { continue };
         let (acceptor, responder) = (acceptor.clone(), responder.clone());
         tokio::spawn(async move {
-            let handshake = tokio::time::timeout(HEAD_TIMEOUT, acceptor.accept_with(stream, |tls| {
-                // Plaintext that rustls encrypts before the socket takes it.
-                tls.set_buffer_limit(Some(responder.buffer_len()));
-            }));
+            let handshake = tokio::time::timeout(
+                HEAD_TIMEOUT,
+                acceptor.accept_with(stream, |tls| {
+                    // Plaintext that rustls encrypts before the socket takes it.
+                    tls.set_buffer_limit(Some(responder.buffer_len()));
+                }),
+            );
             if let Ok(Ok(stream)) = handshake.await {
                 serve(stream, responder.clone()).await;
             }
@@ -167,7 +170,16 @@ mod tests {
 
     #[test]
     fn malformed_listen_addresses_are_errors() {
-        for text in ["", "80", "127.0.0.1", "127.0.0.1:", "localhost:80", "127.0.0.1:80:80", "127.0.0.1:70000", "[::1]"] {
+        for text in [
+            "",
+            "80",
+            "127.0.0.1",
+            "127.0.0.1:",
+            "localhost:80",
+            "127.0.0.1:80:80",
+            "127.0.0.1:70000",
+            "[::1]",
+        ] {
             assert!(text.parse::<ListenAddress>().is_err(), "{text}");
         }
     }

@@ -68,7 +68,10 @@ fn open_all(options: &Options) -> anyhow::Result<Vec<Sockets>> {
 }
 
 fn open(address: &ListenAddress, options: &Options) -> anyhow::Result<Sockets> {
-    let tls = address.tls().map(|tls| Ok::<_, anyhow::Error>((listener(tls, options)?, datagrams(tls)?))).transpose()?;
+    let tls = address
+        .tls()
+        .map(|tls| Ok::<_, anyhow::Error>((listener(tls, options)?, datagrams(tls)?)))
+        .transpose()?;
     Ok(Sockets { clear: listener(address.clear(), options)?, tls })
 }
 
@@ -106,7 +109,10 @@ fn serve(sockets: Vec<Sockets>, tls: &certificate::Tls, responder: &Responder) -
     runtime.block_on(async {
         let mut tasks = tokio::task::JoinSet::new();
         for sockets in sockets {
-            tasks.spawn(listen::accept_clear(tokio::net::TcpListener::from_std(sockets.clear)?, responder.clone()));
+            tasks.spawn(listen::accept_clear(
+                tokio::net::TcpListener::from_std(sockets.clear)?,
+                responder.clone(),
+            ));
             if let Some((stream, datagram)) = sockets.tls {
                 let stream = tokio::net::TcpListener::from_std(stream)?;
                 tasks.spawn(listen::accept_tls(stream, Arc::clone(&tls.tcp), responder.clone()));

@@ -165,7 +165,9 @@ mod tests {
 
     #[test]
     fn malformed_values_are_errors() {
-        for target in ["/?s=", "/?s=x", "/?s=1t", "/?r=100", "/?r=600", "/?r=abc", "/?c=2", "/?k=yes", "/?t=-1"] {
+        for target in
+            ["/?s=", "/?s=x", "/?s=1t", "/?r=100", "/?r=600", "/?r=abc", "/?c=2", "/?k=yes", "/?t=-1"]
+        {
             assert!(Wanted::parse(target).is_err(), "{target}");
         }
     }

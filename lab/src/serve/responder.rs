@@ -57,7 +57,11 @@ impl Responder {
         let target = uri.path_and_query().map_or("/", |target| target.as_str());
         if target == "/?" {
             drain.await;
-            return Reply { response: text(StatusCode::OK, ResponseBody::text(HELP)), drain: Drain::Done, close: false };
+            return Reply {
+                response: text(StatusCode::OK, ResponseBody::text(HELP)),
+                drain: Drain::Done,
+                close: false,
+            };
         }
         let Ok(wanted) = Wanted::parse(target) else {
             drain.await;
@@ -77,11 +81,18 @@ impl Responder {
         Reply { response: self.response(method, version, &wanted, parsed), drain, close: wanted.close }
     }
 
-    fn response(&self, method: &Method, version: Version, wanted: &Wanted, parsed: Duration) -> Response<ResponseBody> {
+    fn response(
+        &self,
+        method: &Method,
+        version: Version,
+        wanted: &Wanted,
+        parsed: Duration,
+    ) -> Response<ResponseBody> {
         let start = Instant::now();
         let without_body = method == Method::HEAD || matches!(wanted.status, 204 | 304);
         let length = if without_body { 0 } else { wanted.size };
-        let mut response = Response::new(self.buffers.body(length, wanted.random, wanted.chunked && !without_body));
+        let mut response =
+            Response::new(self.buffers.body(length, wanted.random, wanted.chunked && !without_body));
         *response.status_mut() = StatusCode::from_u16(wanted.status).unwrap_or_default();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, content_type(wanted));
