@@ -40,4 +40,4 @@ build() {
 a=$(build "$1")
 b=$(build "$2")
 run() { printf 'CRITERION_HOME=%q %q --bench %q 2>/dev/null' "$target/criterion" "$1" "$rows"; }
-benches/interleave.py "$runs" "A $1" "$(run "$a")" "B $2" "$(run "$b")"
+cargo run --quiet --release -p huginn-lab -- ab --runs "$runs" "A $1" "$(run "$a")" "B $2" "$(run "$b")"

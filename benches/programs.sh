@@ -18,7 +18,7 @@ out=$(mktemp -d "${BENCH_TMP:-/tmp}/huginn-net-programs.XXXXXX")
 trap 'rm -rf "$out"' EXIT
 
 main() {
-    cargo build --quiet --release -p huginn-net-cli
+    cargo build --quiet --release -p huginn-net-cli -p huginn-lab
     cat huginn-net-db/signatures/*.fp >"$out/database.fp"
     if [ -n "$capture" ]; then
         compare "$capture"
@@ -61,7 +61,7 @@ compare() {
 
     echo "$(basename "$1"): $packets packets, $(($(stat -Lc %s "$1") >> 20)) MiB, $runs runs each, in turn"
     # Each program writes to a new file, because truncating an old one would count as its work.
-    benches/interleave.py --before "rm -f $at/events.* $at/p0f.log" "$runs" "${commands[@]}"
+    "$CARGO_TARGET_DIR/release/huginn-lab" ab --before "rm -f $at/events.* $at/p0f.log" --runs "$runs" "${commands[@]}"
     echo
     for ((n = 0; n < ${#commands[@]}; n += 2)); do
         rm -f "$out"/events.* "$out/p0f.log"

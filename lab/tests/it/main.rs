@@ -1,6 +1,7 @@
 //! Runs the program against itself, on the loopback interface.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
+mod ab;
 mod load;
 mod serve;
 
