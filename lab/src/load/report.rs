@@ -5,6 +5,9 @@ use std::io::{self, Write};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+/// Microseconds; longer ones count as this.
+const MAX_LATENCY: u64 = 3_600_000_000;
+
 /// Requests, connections and latencies of one run.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
@@ -43,7 +46,13 @@ pub(super) struct Counts {
 
 impl Counts {
     pub(super) fn new() -> anyhow::Result<Self> {
-        Ok(Self { requests: 0, errors: 0, connections: 0, bytes: 0, latency: Histogram::new(3)? })
+        Ok(Self {
+            requests: 0,
+            errors: 0,
+            connections: 0,
+            bytes: 0,
+            latency: Histogram::new_with_bounds(1, MAX_LATENCY, 3)?,
+        })
     }
 
     pub(super) fn add(&mut self, other: &Self) -> anyhow::Result<()> {

@@ -62,6 +62,9 @@ pub(crate) struct Options {
     /// Leave segmentation to the interface: packets of up to 64 KiB instead of those of a wire
     #[arg(long)]
     offload: bool,
+    /// File that tcpdump writes
+    #[arg(long, value_name = "FILE", default_value = "/dev/null")]
+    capture: PathBuf,
     /// Further argument of 'huginn-net live'; may be repeated
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     option: Vec<String>,
@@ -112,6 +115,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let programs = Programs {
         huginn_net: options.huginn_net.clone().unwrap_or_else(|| own.with_file_name("huginn-net")),
         published: options.published.clone(),
+        capture: options.capture.clone(),
         options: options.option.clone(),
     };
     let sensors: Vec<Sensor> =

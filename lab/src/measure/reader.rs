@@ -28,6 +28,8 @@ struct Arrival {
 }
 
 const SAMPLED: u64 = 16;
+/// Microseconds; longer ones count as this.
+const MAX_LATE: u64 = 3_600_000_000;
 
 impl Reader {
     pub(super) fn start(output: impl Read + Send + 'static, file: &Path) -> anyhow::Result<Self> {
@@ -48,7 +50,7 @@ impl Reader {
             .thread
             .join()
             .map_err(|_| anyhow::anyhow!("the reader of the sensor's output panicked"))??;
-        let mut micros: Histogram<u64> = Histogram::new(3)?;
+        let mut micros: Histogram<u64> = Histogram::new_with_bounds(1, MAX_LATE, 3)?;
         for Arrival { line, time } in &arrivals {
             if let Some(sent) = format.parse(line).and_then(|event| event.time) {
                 #[allow(

@@ -14,7 +14,7 @@ pub(super) enum Sensor {
     None,
     /// This project's `huginn-net live`
     HuginnNet,
-    /// tcpdump -w /dev/null: the cost of capturing
+    /// tcpdump -w: the cost of capturing
     Tcpdump,
     /// p0f 3
     P0f,
@@ -29,6 +29,8 @@ pub(super) enum Sensor {
 pub(super) struct Programs {
     pub(super) huginn_net: PathBuf,
     pub(super) published: PathBuf,
+    /// File that tcpdump writes.
+    pub(super) capture: PathBuf,
     /// Further arguments of `huginn-net live`.
     pub(super) options: Vec<String>,
 }
@@ -38,7 +40,7 @@ impl Sensor {
         match self {
             Self::None => "none",
             Self::HuginnNet => "huginn-net",
-            Self::Tcpdump => "tcpdump -w /dev/null",
+            Self::Tcpdump => "tcpdump -w",
             Self::P0f => "p0f",
             Self::Tshark => "tshark",
             Self::Published => "huginn-net 2.2.1",
@@ -77,7 +79,7 @@ impl Sensor {
             }
             Self::Tcpdump => {
                 let mut command = network.in_server("tcpdump");
-                command.args(["-n", "-i", interface, "-w", "/dev/null"]);
+                command.args(["-n", "-i", interface, "-w"]).arg(&programs.capture);
                 command
             }
             Self::P0f => {
