@@ -86,7 +86,8 @@ fn read(output: impl Read, file: File, count: &AtomicU64) -> anyhow::Result<Vec<
         if count.fetch_add(1, Ordering::Relaxed).is_multiple_of(SAMPLED) {
             let time =
                 SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-            arrivals.push(Arrival { line: String::from_utf8_lossy(&line).into_owned(), time });
+            let line = String::from_utf8_lossy(&line).trim_end_matches('\n').to_owned();
+            arrivals.push(Arrival { line, time });
         }
     }
     file.flush()?;

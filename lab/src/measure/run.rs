@@ -231,7 +231,11 @@ impl Laboratory {
         row.late_ms = running.reader.finish(sensor.format())?;
         row.drops = sensor.drops(&fs::read_to_string(&running.errors)?);
         if sensor.format() != Format::Silent {
-            let mut truth = Truth::read(BufReader::new(File::open(truth)?), sensor.kinds())?;
+            let mut truth = Truth::read(
+                BufReader::new(File::open(truth)?),
+                sensor.kinds(),
+                sensor.reports_every_request(),
+            )?;
             for line in BufReader::new(File::open(self.log(sensor))?).lines() {
                 if let Some(event) = sensor.format().parse(&line?) {
                     truth.add(&event);

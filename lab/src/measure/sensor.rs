@@ -56,7 +56,12 @@ impl Sensor {
         }
     }
 
-    /// Facts that the sensor reports over this version of HTTP; p0f parses no TLS.
+    /// Whether the sensor reports every request of a connection, or only the first.
+    pub(super) fn reports_every_request(self) -> bool {
+        matches!(self, Self::HuginnNet | Self::Tshark | Self::Published)
+    }
+
+    /// Facts that the sensor reports; p0f parses no TLS.
     pub(super) fn kinds(self) -> &'static [Kind] {
         match self {
             Self::None | Self::Tcpdump => &[],
@@ -165,7 +170,7 @@ fn collect_drops(path: &str, value: &serde_json::Value, found: &mut Vec<(String,
         for (name, value) in fields {
             let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
             match value.as_u64() {
-                Some(count) if name.contains("drop") || name.contains("lost") => found.push((path, count)),
+                Some(count) if name.contains("dropped") => found.push((path, count)),
                 _ => collect_drops(&path, value, found),
             }
         }
@@ -178,9 +183,8 @@ mod tests {
 
     #[test]
     fn drops_are_found_in_counters_and_sentences() {
-        let json =
-            "warning\n{\"frames\":5,\"capture\":{\"kernel_drops\":2,\"received\":9},\"events_dropped\":0}\n";
-        let expected = vec![("capture.kernel_drops".to_owned(), 2), ("events_dropped".to_owned(), 0)];
+        let json = "warning\n{\"frames\":5,\"capture\":{\"kernel_dropped\":2,\"received\":9},\"events_dropped\":0}\n";
+        let expected = vec![("capture.kernel_dropped".to_owned(), 2), ("events_dropped".to_owned(), 0)];
         assert_eq!(Sensor::HuginnNet.drops(json), Some(expected));
         let tcpdump = "10 packets captured\n12 packets received by filter\n2 packets dropped by kernel\n";
         assert_eq!(Sensor::Tcpdump.drops(tcpdump), Some(vec![("kernel".to_owned(), 2)]));

@@ -17,6 +17,7 @@ struct Connection {
     http: u8,
     ja4: Option<String>,
     user_agent: String,
+    requests: u64,
 }
 
 /// Counts of one fact of one client address: a port that is used again counts again.
@@ -50,8 +51,9 @@ pub(super) struct Verdict {
 }
 
 impl Truth {
-    /// Reads a truth file; facts of other kinds than these are left out.
-    pub(super) fn read(file: impl BufRead, kinds: &[Kind]) -> anyhow::Result<Self> {
+    /// Reads a truth file; facts of other kinds than these are left out. `every_request` makes each cleartext request of
+    /// a connection a fact of its own, instead of the first only.
+    pub(super) fn read(file: impl BufRead, kinds: &[Kind], every_request: bool) -> anyhow::Result<Self> {
         let mut truth = Self::default();
         for line in file.lines() {
             let made: Connection = serde_json::from_str(&line?).context("malformed truth file")?;
@@ -64,7 +66,12 @@ impl Truth {
                 has_syn.then_some(Kind::Syn).into_iter().chain([kind]).filter(|kind| kinds.contains(kind))
             {
                 let count = truth.counts.entry((made.client, kind)).or_default();
-                count.made = count.made.saturating_add(1);
+                let times = match kind {
+                    Kind::Request if every_request => made.requests,
+                    Kind::Request => made.requests.min(1),
+                    Kind::Syn | Kind::Hello => 1,
+                };
+                count.made = count.made.saturating_add(times);
             }
             truth.values.entry(kind).or_insert(value);
         }
@@ -113,7 +120,7 @@ mod tests {
 
     #[test]
     fn every_fact_once_is_right() {
-        let mut truth = Truth::read(FILE.as_bytes(), &[Kind::Syn, Kind::Hello]).unwrap();
+        let mut truth = Truth::read(FILE.as_bytes(), &[Kind::Syn, Kind::Hello], true).unwrap();
         for port in [1, 1, 2] {
             truth.add(&event(Kind::Syn, port, None));
             truth.add(&event(Kind::Hello, port, Some("t")));
@@ -123,7 +130,7 @@ mod tests {
 
     #[test]
     fn lost_repeated_and_wrong_events_are_counted() {
-        let mut truth = Truth::read(FILE.as_bytes(), &[Kind::Hello]).unwrap();
+        let mut truth = Truth::read(FILE.as_bytes(), &[Kind::Hello], true).unwrap();
         truth.add(&event(Kind::Hello, 1, Some("t")));
         truth.add(&event(Kind::Hello, 2, Some("other")));
         truth.add(&event(Kind::Hello, 2, Some("t")));
@@ -132,11 +139,13 @@ mod tests {
     }
 
     #[test]
-    fn quic_has_no_syn_and_cleartext_has_a_request() {
-        let quic = r#"{"client":"10.0.0.1:1","tls":true,"http":3,"ja4":"q","user_agent":"a"}"#;
-        let clear = r#"{"client":"10.0.0.1:1","tls":false,"http":1,"ja4":null,"user_agent":"a"}"#;
+    fn quic_has_no_syn_and_cleartext_has_requests() {
+        let quic = r#"{"client":"10.0.0.1:1","tls":true,"http":3,"ja4":"q","user_agent":"a","requests":1}"#;
+        let clear =
+            r#"{"client":"10.0.0.1:1","tls":false,"http":1,"ja4":null,"user_agent":"a","requests":3}"#;
         let kinds = [Kind::Syn, Kind::Request, Kind::Hello];
-        assert_eq!(Truth::read(quic.as_bytes(), &kinds).unwrap().verdict().missing, 1);
-        assert_eq!(Truth::read(clear.as_bytes(), &kinds).unwrap().verdict().missing, 2);
+        assert_eq!(Truth::read(quic.as_bytes(), &kinds, true).unwrap().verdict().missing, 1);
+        assert_eq!(Truth::read(clear.as_bytes(), &kinds, false).unwrap().verdict().missing, 2);
+        assert_eq!(Truth::read(clear.as_bytes(), &kinds, true).unwrap().verdict().missing, 4);
     }
 }
