@@ -9,23 +9,29 @@ set -euo pipefail
 shopt -s inherit_errexit
 cd "$(dirname "$0")/.."
 
-readonly PARTS="server sensors gbps sweeps soak"
 readonly PAGE=benches/results/load.md
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 lab=$CARGO_TARGET_DIR/release/huginn-lab
 program=$CARGO_TARGET_DIR/release/huginn-net
 published=${PUBLISHED:-benches/peers/target/release/live}
+# Programs with other block sizes, by the commit that they were built from.
+variants=${VARIANTS:-$CARGO_TARGET_DIR/block-sizes/$(git rev-parse --short HEAD)}
+readonly SENSOR_QUANTITIES="jq -c '{ns: .cpu.ns_per_packet, p99: .late_ms.p99, memory: (.memory_mib | max), missing: .verdict.missing}'"
 tmp=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$tmp"' EXIT
 
 main() {
     local part
-    for part in "${@:-$PARTS}"; do
-        [[ " $PARTS $PARTS" == *" $part "* || $part == "$PARTS" ]] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+    for part; do
+        case $part in
+            server | sensors | gbps | sweeps | soak) ;;
+            *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        esac
     done
     cargo build --quiet --release -p huginn-net-cli -p huginn-lab
     [ -x "$published" ] || (cd benches/peers && CARGO_TARGET_DIR=target cargo build --quiet --release --bin live)
-    for part in ${*:-$PARTS}; do
+    [ $# -gt 0 ] || set -- server sensors gbps sweeps soak
+    for part; do
         echo "== $part" >&2
         { conditions; echo; "measure_$part"; } >"$tmp/$part.md"
         replace "$part"
@@ -76,8 +82,11 @@ http {
     }
 }
 END
+    local servers
     taskset -c 0 nginx -c "$tmp/nginx/nginx.conf" &
+    servers=($!)
     taskset -c 0 "$lab" serve -L 127.0.0.1:9180:9543 &
+    servers+=($!)
     wait_for 9080 9443 9180 9543
     local load="taskset -c 1 $lab load --json -d 3 -c 16"
     echo "**HTTP/1**, loaded by h2load"
@@ -92,8 +101,8 @@ END
     echo
     "$lab" ab -n 5 "HTTP/2" "$load --http 2 'https://127.0.0.1:9543/?s=256k'" \
         "HTTP/3" "$load --http 3 'https://127.0.0.1:9543/?s=256k'" | table requests_per_second
-    kill %1 %2
-    wait %1 %2 2>/dev/null || true
+    kill "${servers[@]}"
+    wait "${servers[@]}" 2>/dev/null || true
 }
 
 wait_for() {
@@ -141,9 +150,8 @@ measure_gbps() {
     done
 }
 
-# sweep NAME OPTION MEASURED VALUES...: one ab over the values of an option.
 measure_sweeps() {
-    local buffer socket commands=()
+    local buffer socket block quantity commands=()
     echo "Server, 256 KiB over HTTP/1, requests/s by buffer and socket buffer:"
     echo
     taskset -c 0 "$lab" serve -L 127.0.0.1:9180 &
@@ -167,16 +175,43 @@ measure_sweeps() {
     "$lab" ab -n 5 "${commands[@]}" | table requests_per_second
     kill "${pids[@]}"
     wait "${pids[@]}" 2>/dev/null || true
-    echo "Sensor, short HTTP/1 connections at 4,000 requests/s, by \`--buffer\` (MiB of the ring):"
+    echo "Sensor, short HTTP/1 connections at 4,000 requests/s, by the length of the ring (\`--buffer\`, in MiB):"
     echo
     commands=()
     for buffer in 32 4 8 16 64 128; do
-        commands+=("$buffer" "$lab measure --json --huginn-net $program --http 1 --sizes 1k --modes churn --sensors huginn-net --rate 4000 -d 3 --option=--buffer --option=$buffer | jq -c '{ns: .cpu.ns_per_packet, missing: .verdict.missing, p99: .late_ms.p99}'")
+        commands+=("$buffer" "$(sweep_sensor "$program") --option=--buffer --option=$buffer | $SENSOR_QUANTITIES")
     done
-    "$lab" ab -n 5 "${commands[@]}" >"$tmp/sensor.md"
-    for quantity in ns p99 missing; do
-        table $quantity <"$tmp/sensor.md"
-    done | sed 's/^| ns /| CPU, ns a packet /; s/^| p99 /| late, p99, ms /; s/^| missing /| missing events /'
+    compare_sensors "${commands[@]}"
+    echo "Sensor, the same load, by the size of the ring's blocks, a constant of \`huginn-net-live/src/limits.rs\` (256 KiB):"
+    echo
+    commands=("256" "$(sweep_sensor "$program") | $SENSOR_QUANTITIES")
+    for block in 64 1024 4096; do
+        build_block_size $block
+        commands+=("$block" "$(sweep_sensor "$variants/huginn-net-$block") | $SENSOR_QUANTITIES")
+    done
+    compare_sensors "${commands[@]}"
+}
+
+sweep_sensor() {
+    echo "$lab measure --json --huginn-net $1 --http 1 --sizes 1k --modes churn --sensors huginn-net --rate 4000 -d 3"
+}
+
+compare_sensors() {
+    local quantity
+    "$lab" ab -n 5 "$@" >"$tmp/sensors.md"
+    for quantity in ns p99 memory missing; do
+        table $quantity <"$tmp/sensors.md"
+    done | sed 's/^| ns /| CPU, ns a packet /; s/^| p99 /| late, p99, ms /; s/^| memory /| memory, MiB /; s/^| missing /| missing events /'
+}
+
+# build_block_size KIB: builds the program with ring blocks of this size, unless it is there.
+build_block_size() {
+    [ ! -x "$variants/huginn-net-$1" ] || return 0
+    mkdir -p "$variants/source"
+    git archive HEAD | tar -x -C "$variants/source"
+    sed -i "s/RING_BLOCK_LEN: usize = .*;/RING_BLOCK_LEN: usize = $1 << 10;/" "$variants/source/huginn-net-live/src/limits.rs"
+    (cd "$variants/source" && CARGO_TARGET_DIR=$variants/target cargo build --quiet --release -p huginn-net-cli)
+    cp "$variants/target/release/huginn-net" "$variants/huginn-net-$1"
 }
 
 sweep_load() {

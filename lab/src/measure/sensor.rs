@@ -58,7 +58,7 @@ impl Sensor {
 
     /// Whether the sensor reports every request of a connection, or only the first.
     pub(super) fn reports_every_request(self) -> bool {
-        matches!(self, Self::HuginnNet | Self::Tshark | Self::Published)
+        matches!(self, Self::HuginnNet | Self::Tshark)
     }
 
     /// Facts that the sensor reports; p0f parses no TLS.
