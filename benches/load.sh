@@ -8,6 +8,7 @@
 set -euo pipefail
 shopt -s inherit_errexit
 cd "$(dirname "$0")/.."
+. benches/machine.sh
 
 readonly PAGE=benches/results/load.md
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
@@ -33,16 +34,9 @@ main() {
     [ $# -gt 0 ] || set -- server sensors gbps sweeps soak
     for part; do
         echo "== $part" >&2
-        { conditions; echo; "measure_$part"; } >"$tmp/$part.md"
+        { echo "$(machine); revision $(revision), $(date -u +%F)."; echo; "measure_$part"; } >"$tmp/$part.md"
         replace "$part"
     done
-}
-
-conditions() {
-    local model memory
-    model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
-    memory=$(awk '/^MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo)
-    echo "${model:-$(uname -m)}, $(nproc) cores, $memory, $(uname -s) $(uname -r); revision $(git rev-parse --short HEAD), $(date -u +%F)."
 }
 
 # replace PART: puts $tmp/PART.md between the part's markers in the page.
@@ -121,11 +115,11 @@ table() {
 }
 
 measure_sensors() {
-    "$lab" measure --huginn-net "$program" --published "$published" -d 3
+    "$lab" measure --huginn-net "$program" --published "$published" -d 2
     echo
     echo "The loopback interface instead of a veth pair:"
     echo
-    "$lab" measure --huginn-net "$program" --loopback --sizes 1k --modes churn --sensors none,huginn-net -d 3
+    "$lab" measure --huginn-net "$program" --loopback --sizes 1k --modes churn --sensors none,huginn-net -d 2
 }
 
 # CPU time at 1 Gbps of capture and analysis, beside that of the analysis of a recording of the same traffic.

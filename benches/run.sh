@@ -7,6 +7,7 @@
 # The default is all benches, three runs each. Results of the other benches stay unchanged.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. benches/machine.sh
 
 runs=3 names=()
 for argument; do
@@ -33,20 +34,6 @@ bench() {
         programs) benches/programs.sh '' "$runs" ;;
         *) cargo bench --manifest-path benches/Cargo.toml --bench "$1" ;;
     esac
-}
-
-machine() {
-    local model memory
-    model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
-    memory=$(awk '/^MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo)
-    echo "${model:-$(uname -m)}, $(nproc) cores, $memory, $(uname -s) $(uname -r), $(rustc --version | cut -d' ' -f1,2)"
-}
-
-# revision: prints the commit, with -dirty if files other than the pages of this script have changed.
-revision() {
-    local changed=
-    git diff --quiet HEAD -- . ':!benches/README.md' ':!benches/results' || changed=-dirty
-    echo "$(git rev-parse --short HEAD)$changed"
 }
 
 # medians FILE...: prints the table of the first file with the medians of all files, and the remarks of the last.
