@@ -115,7 +115,7 @@ table() {
 }
 
 measure_sensors() {
-    "$lab" measure --huginn-net "$program" --published "$published" -d 2
+    "$lab" measure --huginn-net "$program" --published "$published" -d 1
     echo
     echo "The loopback interface instead of a veth pair:"
     echo
@@ -166,7 +166,7 @@ measure_sweeps() {
         done
     done
     wait_for $(seq 9180 $((port - 1)))
-    "$lab" ab -n 5 "${commands[@]}" | table requests_per_second
+    "$lab" ab -n 3 "${commands[@]}" | table requests_per_second
     kill "${pids[@]}"
     wait "${pids[@]}" 2>/dev/null || true
     echo "Sensor, short HTTP/1 connections at 4,000 requests/s, by the length of the ring (\`--buffer\`, in MiB):"
@@ -192,7 +192,7 @@ sweep_sensor() {
 
 compare_sensors() {
     local quantity
-    "$lab" ab -n 5 "$@" >"$tmp/sensors.md"
+    "$lab" ab -n 3 "$@" >"$tmp/sensors.md"
     for quantity in ns p99 memory missing; do
         table $quantity <"$tmp/sensors.md"
     done | sed 's/^| ns /| CPU, ns a packet /; s/^| p99 /| late, p99, ms /; s/^| memory /| memory, MiB /; s/^| missing /| missing events /'
