@@ -213,7 +213,7 @@ sweep_load() {
 }
 
 measure_soak() {
-    "$lab" measure --json --huginn-net "$program" --http 1 --sizes 1k --modes churn --sensors huginn-net --rate 4000 -d 600 --check >"$tmp/soak.json"
+    "$lab" measure --json --huginn-net "$program" --http 1 --sizes 1k --modes churn --sensors huginn-net --rate 2000 -d 600 --check >"$tmp/soak.json"
     jq -r '
         def mib(f): .memory_mib | map(. * 10 | round / 10) | f;
         "| connections/s | packets | Gbps | CPU of a core | events | missing | doubled | dropped | late p50/p99, ms |",
