@@ -111,7 +111,8 @@ wait_for() {
 
 # table QUANTITY: the table of one quantity out of what ab prints.
 table() {
-    awk -v quantity="$1" '/^\| / && $2 == quantity { on = 1 } /^$/ { if (on) print; on = 0 } on'
+    awk -v quantity="$1" '/^\| / && $2 == quantity { on = 1 } /^$/ { if (on) print; on = 0 } on
+        END { if (on) print "" }'
 }
 
 measure_sensors() {
@@ -148,10 +149,8 @@ measure_sweeps() {
     local buffer socket block quantity commands=()
     echo "Server, 256 KiB over HTTP/1, requests/s by buffer and socket buffer:"
     echo
-    taskset -c 0 "$lab" serve -L 127.0.0.1:9180 &
-    local port=9181 pids=($!)
-    commands=("64k, kernel's" "$(sweep_load 9180)")
-    for buffer in 16k 32k 128k 256k; do
+    local port=9180 pids=()
+    for buffer in 64k 16k 32k 128k 256k; do
         taskset -c 0 "$lab" serve -L "127.0.0.1:$port" --buffer $buffer &
         pids+=($!)
         commands+=("$buffer, kernel's" "$(sweep_load $port)")

@@ -29,7 +29,7 @@ pub(crate) struct Options {
     #[arg(short, long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: u16,
     /// Size of the prepared buffer that bodies are sent from, and of a write
-    #[arg(long, value_name = "SIZE", default_value = "64k", value_parser = parse_buffer_size)]
+    #[arg(long, value_name = "SIZE", default_value = "256k", value_parser = parse_buffer_size)]
     buffer: usize,
     /// Send buffer of each TCP socket (SO_SNDBUF) [default: the kernel's]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
