@@ -148,8 +148,9 @@ fn ip(arguments: &[&str]) -> anyhow::Result<()> {
 }
 
 fn run(command: &mut Command) -> anyhow::Result<()> {
-    let output =
-        command.output().with_context(|| format!("cannot run {}", command.get_program().display()))?;
+    let output = command
+        .output()
+        .with_context(|| format!("cannot run {}", command.get_program().to_string_lossy()))?;
     if !output.status.success() {
         bail!("{command:?} failed: {}", String::from_utf8_lossy(&output.stderr).trim());
     }

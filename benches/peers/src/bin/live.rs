@@ -37,8 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             line(&mut out, "http_request", request.source.ip, request.source.port, &value)?;
         }
         if let Some(hello) = result.tls_client {
-            let ja4 = hello.sig.ja4;
-            let value = format!(r#","ja4":"{}_{}_{}""#, ja4.ja4_a, ja4.ja4_b, ja4.ja4_c);
+            let value = format!(r#","ja4":"{}""#, hello.sig.ja4.full.value());
             line(&mut out, "tls_client", hello.source.ip, hello.source.port, &value)?;
         }
     }
