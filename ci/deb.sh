@@ -43,7 +43,12 @@ build() {
 
 test_package() {
     local package=$out/huginn-net.deb name
-    ! dpkg-query -W huginn-net >/dev/null 2>&1 || fail "the package huginn-net is installed here already"
+    if dpkg-query -W huginn-net >/dev/null 2>&1; then
+        # An interrupted run leaves it on a machine of the checks. On another
+        # machine it is the user's.
+        [ "${CI:-}" = true ] || fail "the package huginn-net is installed here already"
+        dpkg --purge huginn-net
+    fi
     lintian --fail-on error "$package"
     # Images of Debian may leave out documentation when they install.
     dpkg-deb --fsys-tarfile "$package" | tar t >"$out/contents"
