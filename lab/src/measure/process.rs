@@ -49,9 +49,9 @@ impl Process {
         Ok(())
     }
 
-    /// Sends SIGINT, on which every sensor writes what it has and ends.
-    pub(super) fn interrupt(&self) -> anyhow::Result<()> {
-        kill(Pid::from_raw(self.id().try_into()?), Signal::SIGINT)?;
+    /// Sends SIGTERM, on which every sensor writes what it has and ends.
+    pub(super) fn terminate(&self) -> anyhow::Result<()> {
+        kill(Pid::from_raw(self.id().try_into()?), Signal::SIGTERM)?;
         Ok(())
     }
 
@@ -120,10 +120,10 @@ mod tests {
     }
 
     #[test]
-    fn interrupt_ends_a_process() {
+    fn sigterm_ends_a_process() {
         let mut process = Process::spawn(Command::new("sleep").arg("30")).unwrap();
         assert!(process.wait(Duration::from_millis(50)).is_err());
-        process.interrupt().unwrap();
+        process.terminate().unwrap();
         process.wait(Duration::from_secs(10)).unwrap();
     }
 }

@@ -226,7 +226,7 @@ impl Laboratory {
         truth: &Path,
         row: &mut Row,
     ) -> anyhow::Result<()> {
-        running.process.interrupt()?;
+        running.process.terminate()?;
         running.process.wait(STOP_LIMIT).with_context(|| format!("{} does not stop", sensor.name()))?;
         row.late_ms = running.reader.finish(sensor.format())?;
         row.drops = sensor.drops(&fs::read_to_string(&running.errors)?);
