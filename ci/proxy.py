@@ -81,7 +81,7 @@ def compare(folder):
     clear = {event["path"].strip("/"): event for event in events if event["event"] == "http_request" and event["path"]}
     syns = {(event["client"]["ip"], event["client"]["port"]): event for event in events if event["event"] == "tcp_syn"}
     proxied = [path for path in requests if "clear" not in path and path != "favicon.ico"]
-    assert {"curl-1", "curl-2", "curl-tls12", "python-1"} <= set(proxied), proxied
+    assert {"curl-1", "curl-2", "curl-tls12", "python-1", "aioquic-3"} <= set(proxied), proxied
     compared = 0
     for path in proxied:
         headers = {name[len(PREFIX):]: value for name, value in requests[path].items() if name.startswith(PREFIX)}
@@ -89,10 +89,12 @@ def compare(folder):
         found = [event for event in hellos if event["ja4_ro"] == headers["ja4-ro"]]
         assert found, f"{path}: no recorded hello has ja4_ro {headers['ja4-ro']}"
         hello = found[0]
-        syn = syns[hello["client"]["ip"], hello["client"]["port"]]
+        assert (hello["transport"] == "quic") == path.endswith("-3"), hello
         expected = {header: hello[field] for header, field in TLS.items()}
-        expected["tcp-sig"] = syn["sig"]
-        label = syn["label"]
+        syn = syns.get((hello["client"]["ip"], hello["client"]["port"])) if hello["transport"] != "quic" else None
+        assert syn or path.endswith("-3"), f"{path}: no SYN"
+        expected["tcp-sig"] = syn["sig"] if syn else None
+        label = syn["label"] if syn else None
         expected["tcp-system"] = " ".join(filter(None, [label["name"], label["flavor"]])) if label else None
         in_clear = clear.get(f"clear-{path}")
         if in_clear:
@@ -103,7 +105,7 @@ def compare(folder):
         if "curl" in path:
             assert "curl" in headers["client-name"], headers
         if "chromium" in path:
-            assert headers["verdict"] in ("consistent", "unknown"), headers
+            assert headers.get("verdict") in ("consistent", "unknown", None), headers
         print(f"{path}: {headers['ja4']}, {headers.get('akamai')}, {headers.get('tcp-system')}, "
               f"{headers.get('client-name')}, {headers.get('verdict')}")
     assert {"clear-curl-1", "clear-curl-2", "clear-python-1"} <= set(clear), list(clear)

@@ -4,8 +4,8 @@
 #
 # usage: ci/proxy.sh PROGRAM EXAMPLES
 #
-# EXAMPLES is the folder of the built examples. Needs root, curl, python3, openssl, ethtool, iproute2 and tcpdump; clients
-# that are not installed (go, chromium) are skipped.
+# EXAMPLES is the folder of the built examples. Needs root, curl, python3 with venv, openssl, ethtool, iproute2 and tcpdump,
+# and fetches aioquic and quic-go; clients that are not installed (go, chromium) are skipped.
 set -euo pipefail
 
 huginn_net=$(realpath "$1")
@@ -27,11 +27,13 @@ main() {
     certificate
     server python3 "$here/proxy.py" serve "$tmp" &
     server "$examples/axum_proxy" $SERVER4:443 "$tmp/cert.pem" "$tmp/key.pem" $SERVER4:8080 &
+    server "$examples/http3_proxy" $SERVER4:443 "$tmp/cert.pem" "$tmp/key.pem" $SERVER4:8080 &
     server "$examples/tls_pass_through" $SERVER4:8443 $NAME=$SERVER4:8444 &
     for port in 443 8080 8081 8443 8444; do
         wait_for "$port"
     done
-    record "$tmp/proxy.pcap" $SERVER_NS hn-b 'tcp and not port 22'
+    http3_clients
+    record "$tmp/proxy.pcap" $SERVER_NS hn-b 'tcp and not port 22 or udp port 443'
     run_clients
     stop_recording
     "$huginn_net" pcap -q --format json "$tmp/proxy.pcap" >"$tmp/events.json"
@@ -50,6 +52,18 @@ wait_for() {
     return 1
 }
 
+# Installs the clients of HTTP/3, while the network is that of this machine.
+http3_clients() {
+    python3 -m venv "$tmp/venv"
+    "$tmp/venv/bin/pip" install -q aioquic==1.3.0
+    if command -v go >/dev/null; then
+        mkdir "$tmp/quic-go"
+        cp "$here/proxy-http3.go" "$tmp/quic-go/main.go"
+        (cd "$tmp/quic-go" && go mod init client && go get github.com/quic-go/quic-go/http3@v0.59.0 && go build -o ../go-http3) \
+            2>"$tmp/go.log" || { cat "$tmp/go.log" >&2; return 1; }
+    fi
+}
+
 # Each client asks the proxy over TLS, and a server in the clear, where the program sees HTTP too.
 run_clients() {
     local args=(-s --max-time 10 --resolve "$NAME:443:$SERVER4" --resolve "$NAME:8080:$SERVER4"
@@ -62,16 +76,28 @@ run_clients() {
     client curl "${args[@]}" -k "https://$NAME:8443/pass-through" || true
     client python3 "$here/proxy.py" client "https://$SERVER4/python-1"
     client python3 "$here/proxy.py" client "http://$SERVER4:8080/clear-python-1"
+    client timeout 20 "$tmp/venv/bin/python3" "$here/proxy-http3.py" $SERVER4 $NAME /aioquic-3
     if command -v go >/dev/null; then
+        client timeout 20 "$tmp/go-http3" $SERVER4:443 "https://$NAME/go-3"
         go build -o "$tmp/go-client" "$here/proxy-client.go"
         client "$tmp/go-client" "https://$SERVER4/go-2"
     fi
     if command -v chromium >/dev/null; then
-        # It does not always exit; the upstream tells whether it asked.
-        client env HOME="$tmp" timeout 15 chromium --headless --no-sandbox --disable-gpu --no-first-run --disable-quic \
-            --disable-background-networking --ignore-certificate-errors --user-data-dir="$tmp/chromium" \
-            --host-resolver-rules="MAP $NAME $SERVER4" --dump-dom "https://$NAME/chromium-2" >/dev/null 2>&1 || true
+        chromium_asks chromium-2 --disable-quic --ignore-certificate-errors
+        # For QUIC it trusts a certificate only by its key.
+        chromium_asks chromium-3 --origin-to-force-quic-on="$NAME:443" \
+            --ignore-certificate-errors-spki-list="$(openssl x509 -in "$tmp/cert.pem" -pubkey -noout |
+                openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64)"
     fi
+}
+
+# chromium_asks PATH OPTION...: it does not always exit; the upstream tells whether it asked.
+chromium_asks() {
+    local path=$1
+    shift
+    client env HOME="$tmp" timeout 15 chromium --headless --no-sandbox --disable-gpu --no-first-run \
+        --disable-background-networking --user-data-dir="$tmp/$path" "$@" \
+        --host-resolver-rules="MAP $NAME $SERVER4" --dump-dom "https://$NAME/$path" >/dev/null 2>&1 || true
 }
 
 main

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use huginn_net::consistency::ClientBytes;
+use huginn_net::tls::ClientHello;
 
 use crate::{ClientFingerprint, Fingerprinter, Recording, RecordingHandle, SavedSyn};
 
@@ -36,6 +37,8 @@ pub struct ConnectionParts {
     pub syn: Option<SavedSyn>,
     /// Its ClientHello.
     pub hello: Option<Recording>,
+    /// Its ClientHello in QUIC, instead of `hello`.
+    pub quic_hello: Option<ClientHello<'static>>,
     /// Its first request, which may still be recorded.
     pub http: Option<RecordingHandle>,
     /// A fingerprint of the client from elsewhere, such as the header of a load balancer. It fills the layers that the other
@@ -84,6 +87,7 @@ impl ConnectionFingerprint {
         let found = fingerprinter.fingerprint(&ClientBytes {
             syn: parts.syn.as_ref().map(SavedSyn::as_bytes),
             tls: parts.hello.as_ref().and_then(Recording::complete),
+            quic: parts.quic_hello.as_ref().map(ClientHello::message),
             http: http.as_ref().and_then(Recording::complete),
         });
         let fingerprint = Arc::new(found.or(parts.known.clone().unwrap_or_default()));

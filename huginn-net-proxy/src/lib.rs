@@ -2,6 +2,7 @@
 //!
 //! - [`Recording`] finds the end of a ClientHello or of an HTTP request head in bytes, without I/O, and [`Recorder`] does
 //!   so around a stream.
+//! - [`QuicHellos`] finds the ClientHellos of QUIC clients in the datagrams of a socket.
 //! - [`SavedSyn`] is the SYN of a connection, which Linux saves for a listener.
 //! - [`Fingerprinter`] computes the [`ClientFingerprint`] of these bytes, and [`ConnectionFingerprint`] does so when a
 //!   request needs it.
@@ -15,6 +16,8 @@
 //! | `axum` | [`FingerprintListener`], which serves axum applications over TLS; includes `rustls` and `tower` |
 //! | `http` | [`FingerprintHeaders`] |
 //! | `proxy-protocol` | [`ProxyHeader`], PROXY protocol version 2; includes `serde` |
+//! | `quic` | [`QuicHellos`], the ClientHellos of the clients of a UDP socket |
+//! | `quinn` | [`QuicHellos::read_from`], a socket for quinn; includes `quic` |
 //! | `rustls` | [`FingerprintAcceptor`], which ends TLS with tokio-rustls; includes `tokio` |
 //! | `serde` | `Serialize` and `Deserialize` for [`ClientFingerprint`] |
 //! | `tokio` | `AsyncRead` and `AsyncWrite` for [`Recorder`] |
@@ -22,7 +25,7 @@
 //!
 //! None is on by default.
 #![cfg_attr(
-    not(all(feature = "axum", feature = "proxy-protocol")),
+    not(all(feature = "axum", feature = "proxy-protocol", feature = "quinn")),
     allow(rustdoc::broken_intra_doc_links, reason = "the docs link to items that this build lacks")
 )]
 
@@ -38,6 +41,8 @@ mod layer;
 mod limits;
 #[cfg(feature = "proxy-protocol")]
 mod proxy_header;
+#[cfg(feature = "quic")]
+mod quic;
 mod recorder;
 mod recording;
 mod saved_syn;
@@ -54,9 +59,13 @@ pub use fingerprinter::Fingerprinter;
 pub use headers::{FingerprintField, FingerprintHeaders};
 #[cfg(feature = "tower")]
 pub use layer::{FingerprintLayer, FingerprintService};
+#[cfg(feature = "quic")]
+pub use limits::MAX_QUIC_BYTES;
 pub use limits::{MAX_RECORDED_BYTES, MAX_TEXT_LEN};
 #[cfg(feature = "proxy-protocol")]
 pub use proxy_header::{FINGERPRINT_TLV, ProxyHeader, ProxyHeaderError};
+#[cfg(feature = "quic")]
+pub use quic::QuicHellos;
 pub use recorder::{Recorder, RecordingHandle};
 pub use recording::{Recording, RecordingStatus};
 pub use saved_syn::SavedSyn;

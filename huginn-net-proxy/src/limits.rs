@@ -8,6 +8,11 @@ pub const MAX_RECORDED_BYTES: usize = 64 << 10;
 /// kilobytes; texts of clients in use have less than 1 KB.
 pub const MAX_TEXT_LEN: usize = 4 << 10;
 
+/// Default memory of [`QuicHellos`](crate::QuicHellos), in bytes: room for about ten thousand clients whose handshakes are not
+/// complete.
+#[cfg(feature = "quic")]
+pub const MAX_QUIC_BYTES: usize = 16 << 20;
+
 /// Bytes that one call reads to peek at a stream: more than almost all hellos and heads.
 pub(crate) const PEEK_LEN: usize = 4 << 10;
 

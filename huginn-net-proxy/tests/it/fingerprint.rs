@@ -24,7 +24,12 @@ fn fingerprint(client: &ClientBytes<'_>) -> ClientFingerprint {
 
 #[test]
 fn all_layers_have_values_of_their_parsers() {
-    let found = fingerprint(&ClientBytes { syn: Some(&SYN), tls: Some(HELLO), http: Some(HTTP2) });
+    let found = fingerprint(&ClientBytes {
+        syn: Some(&SYN),
+        tls: Some(HELLO),
+        http: Some(HTTP2),
+        ..ClientBytes::default()
+    });
     let (tcp, tls, http) =
         (found.tcp.as_ref().unwrap(), found.tls.as_ref().unwrap(), found.http.as_ref().unwrap());
     assert_eq!(tcp.sig, "4:61+3:0:1460:64240,7:mss,sok,ts,nop,ws:df,id+:0".replace("64240", "mss*44"));
@@ -65,7 +70,8 @@ fn http1_has_order_and_signature() {
 #[test]
 fn verdict_is_that_of_consistency() {
     for http in [IMITATION, HTTP1, HTTP2] {
-        let client = ClientBytes { syn: Some(&SYN), tls: Some(HELLO), http: Some(http) };
+        let client =
+            ClientBytes { syn: Some(&SYN), tls: Some(HELLO), http: Some(http), ..ClientBytes::default() };
         let expected = client.check(&Database::builtin(), ClientDatabase::builtin()).unwrap();
         let found = fingerprint(&client).consistency.unwrap();
         assert_eq!(found.outcome, expected.outcome.name());
@@ -78,16 +84,21 @@ fn verdict_is_that_of_consistency() {
 #[test]
 fn damaged_and_missing_layers_are_absent() {
     assert_eq!(fingerprint(&ClientBytes::default()), ClientFingerprint::default());
-    let damaged = ClientBytes { syn: Some(HELLO), tls: Some(HTTP1), http: Some(HELLO) };
+    let damaged = ClientBytes { syn: Some(HELLO), tls: Some(HTTP1), quic: Some(HTTP1), http: Some(HELLO) };
     assert_eq!(fingerprint(&damaged), ClientFingerprint::default());
-    let cut = ClientBytes { syn: Some(&SYN[..30]), tls: Some(&HELLO[..90]), http: Some(&HTTP2[..40]) };
+    let cut = ClientBytes {
+        syn: Some(&SYN[..30]),
+        tls: Some(&HELLO[..90]),
+        http: Some(&HTTP2[..40]),
+        ..ClientBytes::default()
+    };
     assert_eq!(fingerprint(&cut), ClientFingerprint::default());
 }
 
 #[test]
 fn unknown_layers_are_taken_from_other_fingerprint() {
-    let edge = fingerprint(&ClientBytes { syn: Some(&SYN), tls: Some(HELLO), http: None });
-    let inner = fingerprint(&ClientBytes { syn: None, tls: None, http: Some(HTTP1) });
+    let edge = fingerprint(&ClientBytes { syn: Some(&SYN), tls: Some(HELLO), ..ClientBytes::default() });
+    let inner = fingerprint(&ClientBytes { http: Some(HTTP1), ..ClientBytes::default() });
     let joined = inner.clone().or(edge.clone());
     assert_eq!((joined.tcp, joined.tls, joined.http), (edge.tcp, edge.tls, inner.http));
 }
@@ -125,7 +136,8 @@ fn long_texts_are_left_out() {
 #[cfg(feature = "serde")]
 #[test]
 fn json_is_read_back() {
-    let client = ClientBytes { syn: Some(&SYN), tls: Some(HELLO), http: Some(HTTP2) };
+    let client =
+        ClientBytes { syn: Some(&SYN), tls: Some(HELLO), http: Some(HTTP2), ..ClientBytes::default() };
     for found in
         [fingerprint(&client), fingerprint(&ClientBytes { tls: Some(HELLO), ..ClientBytes::default() })]
     {

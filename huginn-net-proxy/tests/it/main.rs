@@ -13,6 +13,8 @@ mod fingerprint;
 mod headers;
 #[cfg(feature = "proxy-protocol")]
 mod proxy_header;
+#[cfg(feature = "quinn")]
+mod quic;
 mod recorder;
 mod recording;
 #[cfg(target_os = "linux")]

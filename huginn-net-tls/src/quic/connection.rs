@@ -228,7 +228,6 @@ impl Connection {
     }
 
     /// Returns the memory used by buffered pieces and incomplete messages, in bytes.
-    #[cfg(feature = "packets")]
     pub(super) fn buffered_bytes(&self) -> usize {
         self.sent_by_client
             .crypto
@@ -299,7 +298,6 @@ impl CryptoStream {
         outcome.map(|()| kept)
     }
 
-    #[cfg(feature = "packets")]
     fn buffered_bytes(&self) -> usize {
         self.pieces.buffered_bytes().saturating_add(self.joiner.buffered_bytes())
     }

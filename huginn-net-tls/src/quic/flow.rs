@@ -82,7 +82,9 @@ impl QuicFlow {
     pub(crate) const fn has_found_hello(&self) -> bool {
         self.hellos > 0
     }
+}
 
+impl QuicFlow {
     /// Heap memory of the flow, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         let early =
@@ -93,9 +95,7 @@ impl QuicFlow {
             State::Over(_) => size_of::<Identity>(),
         })
     }
-}
 
-impl QuicFlow {
     /// Whether the flow exceeded the limit of packets without a ClientHello, or the limit of hellos.
     pub(super) const fn has_given_up(&self) -> bool {
         self.given_up || self.is_done()

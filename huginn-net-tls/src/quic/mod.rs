@@ -27,6 +27,8 @@ mod version;
 pub use counters::QuicCounters;
 pub use error::QuicError;
 #[cfg(feature = "quic")]
+pub use packet::InitialIds;
+#[cfg(feature = "quic")]
 pub use reader::ClientInitials;
 
 #[cfg(feature = "packets")]

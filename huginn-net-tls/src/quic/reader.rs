@@ -67,6 +67,12 @@ impl ClientInitials {
         }
     }
 
+    /// Heap memory of the reader, in bytes.
+    pub fn buffered_bytes(&self) -> usize {
+        let hellos = self.hellos.iter().map(|hello| hello.as_ref().map_or(0, |hello| hello.message().len()));
+        self.flow.buffered_bytes().saturating_add(self.scratch.capacity()).saturating_add(hellos.sum())
+    }
+
     /// Whether to stop waiting for a ClientHello: hundreds of packets yielded none, too many in a row could not be
     /// decrypted (as an error of [`push`](Self::push) reported), or the limit of hellos was reached.
     ///

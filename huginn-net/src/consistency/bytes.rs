@@ -4,7 +4,7 @@ use huginn_net_db::{ClientDatabase, Database};
 use huginn_net_http::http2::{Http2Error, Http2Event, Http2Reader, PREFACE};
 use huginn_net_http::{HttpError, HttpSignature, Request};
 use huginn_net_tcp::{TcpError, TcpSignature};
-use huginn_net_tls::{ClientHello, TlsError};
+use huginn_net_tls::{ClientHello, TlsError, Transport};
 
 use super::{ClientLayers, Consistency, check, firm_system};
 
@@ -15,6 +15,8 @@ pub struct ClientBytes<'a> {
     pub syn: Option<&'a [u8]>,
     /// Its first TLS records, up to the end of the ClientHello.
     pub tls: Option<&'a [u8]>,
+    /// Its ClientHello in QUIC: the handshake message, as [`ClientHello::message`] returns it. Ignored beside `tls`.
+    pub quic: Option<&'a [u8]>,
     /// The head of an HTTP/1 request, or the first bytes of an HTTP/2 client with its first request; decrypted.
     pub http: Option<&'a [u8]>,
 }
@@ -49,8 +51,8 @@ impl ClientBytes<'_> {
     ) -> Result<Consistency, ClientBytesError> {
         let syn = self.syn.map(TcpSignature::from_ip_packet).transpose()?.flatten();
         let system = syn.and_then(|parsed| database.match_syn(&parsed.value));
-        let hello = self.tls.map(ClientHello::from_records).transpose()?.flatten();
-        let tls = hello.and_then(|parsed| clients.match_hello(&parsed.value));
+        let hello = self.hello()?;
+        let tls = hello.and_then(|hello| clients.match_hello(&hello));
         let (mut request, mut akamai) = (None, None);
         match self.http {
             Some(bytes) if bytes.starts_with(PREFACE) || PREFACE.starts_with(bytes) => {
@@ -79,5 +81,18 @@ impl ClientBytes<'_> {
             request: request.as_ref(),
         };
         Ok(check(&layers, database))
+    }
+
+    /// Parses the ClientHello. `None` if there is none, or it is incomplete.
+    ///
+    /// # Errors
+    /// [`TlsError`] if the bytes are not those of a ClientHello.
+    pub fn hello(&self) -> Result<Option<ClientHello<'_>>, TlsError> {
+        let parsed = match (self.tls, self.quic) {
+            (Some(records), _) => ClientHello::from_records(records)?,
+            (None, Some(message)) => ClientHello::from_message(message, Transport::Quic)?,
+            (None, None) => None,
+        };
+        Ok(parsed.map(|parsed| parsed.value))
     }
 }

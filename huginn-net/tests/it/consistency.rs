@@ -22,7 +22,12 @@ struct Recorded {
 
 impl Recorded {
     fn bytes(&self) -> ClientBytes<'_> {
-        ClientBytes { syn: Some(&self.syn), tls: Some(&self.tls), http: Some(&self.http) }
+        ClientBytes {
+            syn: Some(&self.syn),
+            tls: Some(&self.tls),
+            http: Some(&self.http),
+            ..ClientBytes::default()
+        }
     }
 
     fn check(&self) -> Consistency {
@@ -88,7 +93,8 @@ fn incomplete_layers_say_nothing() {
     for client in recorded().iter().filter(|client| client.request == 1).step_by(7) {
         for parts in 0..16 {
             let [syn, tls, http] = [&client.syn, &client.tls, &client.http].map(|bytes| cut(bytes, parts));
-            let bytes = ClientBytes { syn: Some(&syn), tls: Some(&tls), http: Some(&http) };
+            let bytes =
+                ClientBytes { syn: Some(&syn), tls: Some(&tls), http: Some(&http), ..ClientBytes::default() };
             assert_eq!(check(bytes).outcome, Outcome::Unknown, "{}, {parts}", client.name);
             for bytes in [
                 ClientBytes { syn: Some(&syn), ..client.bytes() },

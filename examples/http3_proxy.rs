@@ -1,0 +1,145 @@
+//! Ends HTTP/3, and passes requests on to an upstream with the fingerprints of their client in headers.
+//!
+//! `cargo run -p huginn-net-proxy --features http,quinn --example http3_proxy 0.0.0.0:8443 cert.pem key.pem 127.0.0.1:8080`
+
+use std::{env, error::Error, net::UdpSocket, sync::Arc};
+
+use bytes::{Buf, Bytes};
+use h3::server::{RequestResolver, RequestStream};
+use h3_quinn::BidiStream;
+use http::header::{CONNECTION, HOST, TE, TRANSFER_ENCODING, UPGRADE};
+use http::{HeaderValue, Request, Response, StatusCode, Version};
+use http_body_util::{BodyExt, Full};
+use huginn_net_proxy::{
+    ConnectionFingerprint, ConnectionParts, FingerprintField, FingerprintHeaders, Fingerprinter, QuicHellos,
+};
+use hyper::body::Incoming as Body;
+use hyper_util::client::legacy::{Client, connect::HttpConnector};
+use hyper_util::rt::TokioExecutor;
+use quinn::crypto::rustls::QuicServerConfig;
+use quinn::{Endpoint, EndpointConfig, Incoming, Runtime, ServerConfig, TokioRuntime};
+use tokio_rustls::rustls;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+
+type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
+
+const MAX_REQUEST_BODY: usize = 1 << 20;
+
+#[derive(Clone)]
+struct Proxy {
+    hellos: QuicHellos,
+    fingerprinter: Fingerprinter,
+    headers: FingerprintHeaders,
+    client: Client<HttpConnector, Full<Bytes>>,
+    upstream: Arc<str>,
+}
+
+#[tokio::main]
+async fn main() -> Outcome {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [listen, cert, key, upstream] =
+        arguments.try_into().map_err(|_| "usage: LISTEN CERT KEY UPSTREAM")?;
+    let (cert, key) = (CertificateDer::pem_file_iter(cert)?, PrivateKeyDer::from_pem_file(key)?);
+    let tls = rustls::ServerConfig::builder().with_no_client_auth();
+    let mut tls = tls.with_single_cert(cert.collect::<Result<_, _>>()?, key)?;
+    tls.alpn_protocols = vec![b"h3".to_vec()];
+    let config = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
+
+    // `Endpoint::new`, but with a socket that finds hellos in what it receives.
+    let hellos = QuicHellos::new();
+    let runtime = Arc::new(TokioRuntime);
+    let socket = hellos.read_from(runtime.wrap_udp_socket(UdpSocket::bind(listen)?)?);
+    let endpoint =
+        Endpoint::new_with_abstract_socket(EndpointConfig::default(), Some(config), socket, runtime)?;
+
+    let proxy = Proxy {
+        hellos,
+        fingerprinter: Fingerprinter::default(),
+        headers: FingerprintHeaders::new("x-client-")?.with_fields(FingerprintField::ALL),
+        client: Client::builder(TokioExecutor::new()).build_http(),
+        upstream: upstream.into(),
+    };
+    while let Some(incoming) = endpoint.accept().await {
+        let proxy = proxy.clone();
+        tokio::spawn(async move {
+            // A client that goes away needs no answer.
+            let _ = proxy.serve(incoming).await;
+        });
+    }
+    Ok(())
+}
+
+impl Proxy {
+    async fn serve(self, incoming: Incoming) -> Outcome {
+        let (address, original_id) = (incoming.remote_address(), incoming.orig_dst_cid());
+        let connection = incoming.await?;
+        let quic_hello = self.hellos.take(address, &original_id);
+        let parts = ConnectionParts { quic_hello, ..ConnectionParts::default() };
+        let fingerprint = ConnectionFingerprint::new(self.fingerprinter.clone(), parts);
+        let mut connection = h3::server::Connection::new(h3_quinn::Connection::new(connection)).await?;
+        while let Some(request) = connection.accept().await? {
+            let (proxy, fingerprint) = (self.clone(), fingerprint.clone());
+            tokio::spawn(async move {
+                let _ = proxy.answer(request, fingerprint).await;
+            });
+        }
+        Ok(())
+    }
+
+    async fn answer(
+        self,
+        request: RequestResolver<h3_quinn::Connection, Bytes>,
+        fingerprint: ConnectionFingerprint,
+    ) -> Outcome {
+        let (mut request, mut stream) = request.resolve_request().await?;
+        self.headers.apply(&fingerprint.fingerprint(), request.headers_mut());
+        let (status, answer) = match read_body(&mut stream).await? {
+            Some(body) => match self.pass_on(request, body).await {
+                Ok(answer) => (answer.status(), Some(answer)),
+                Err(_) => (StatusCode::BAD_GATEWAY, None),
+            },
+            None => (StatusCode::PAYLOAD_TOO_LARGE, None),
+        };
+        let mut head = Response::new(());
+        *head.status_mut() = status;
+        if let Some(answer) = &answer {
+            *head.headers_mut() = answer.headers().clone();
+            // HTTP/3 has no such headers (RFC 9114, section 4.2).
+            for name in [CONNECTION, TRANSFER_ENCODING, UPGRADE] {
+                head.headers_mut().remove(name);
+            }
+        }
+        stream.send_response(head).await?;
+        if let Some(mut answer) = answer {
+            while let Some(frame) = answer.frame().await {
+                if let Ok(data) = frame?.into_data() {
+                    stream.send_data(data).await?;
+                }
+            }
+        }
+        Ok(stream.finish().await?)
+    }
+
+    async fn pass_on(&self, request: Request<()>, body: Bytes) -> Outcome<Response<Body>> {
+        let (mut head, ()) = request.into_parts();
+        let host = head.uri.authority().map(|host| HeaderValue::from_str(host.as_str())).transpose()?;
+        let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+        head.uri = format!("http://{}{path}", self.upstream).parse()?;
+        head.version = Version::HTTP_11;
+        head.headers.extend(host.map(|host| (HOST, host)));
+        head.headers.remove(TE);
+        Ok(self.client.request(Request::from_parts(head, Full::new(body))).await?)
+    }
+}
+
+/// Reads the body of a request. `None` if it is longer than the limit.
+async fn read_body(stream: &mut RequestStream<BidiStream<Bytes>, Bytes>) -> Outcome<Option<Bytes>> {
+    let mut body = Vec::new();
+    while let Some(mut data) = stream.recv_data().await? {
+        if body.len().saturating_add(data.remaining()) > MAX_REQUEST_BODY {
+            return Ok(None);
+        }
+        body.extend_from_slice(&data.copy_to_bytes(data.remaining()));
+    }
+    Ok(Some(body.into()))
+}
