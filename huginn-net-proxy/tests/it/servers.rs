@@ -20,10 +20,10 @@ use hyper_util::service::TowerToHyperService;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::{PrivatePkcs8KeyDer, ServerName};
-use tokio_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
+use tokio_rustls::rustls::{ClientConfig, HandshakeKind, RootCertStore, ServerConfig};
+use tokio_rustls::{TlsAcceptor, TlsConnector};
 use tower_layer::Layer;
 
 use crate::{HTTP1, HTTP2};
@@ -184,6 +184,42 @@ async fn server_knows_all_layers_of_http2() {
         assert_eq!(http.akamai_hash, Some(akamai.hash().to_string()));
         assert_eq!(client.tls.unwrap().alpn.as_deref(), Some("h2"));
     }
+}
+
+#[tokio::test]
+async fn hello_before_a_retry_request_counts() {
+    use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
+
+    let with_groups = |kx_groups| Arc::new(CryptoProvider { kx_groups, ..ring::default_provider() });
+    let CertifiedKey { cert, signing_key } = generate_simple_self_signed([NAME.to_owned()]).unwrap();
+    let key = PrivatePkcs8KeyDer::from(signing_key.serialize_der());
+    let server = ServerConfig::builder_with_provider(with_groups(vec![ring::kx_group::X25519]))
+        .with_safe_default_protocol_versions()
+        .unwrap();
+    let server = server.with_no_client_auth().with_single_cert(vec![cert.der().clone()], key.into()).unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(cert.der().clone()).unwrap();
+    // The client sends a key for its first group only, so that the server asks for another hello.
+    let groups = vec![ring::kx_group::SECP384R1, ring::kx_group::X25519];
+    let client = ClientConfig::builder_with_provider(with_groups(groups))
+        .with_safe_default_protocol_versions()
+        .unwrap();
+    let connector: TlsConnector = Arc::new(client.with_root_certificates(roots).with_no_client_auth()).into();
+
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    let client =
+        tokio::spawn(async move { connector.connect(ServerName::try_from(NAME).unwrap(), client).await });
+    let (stream, _) = listener.accept().await.unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(server));
+    let mut stream = acceptor.accept(Recorder::new(stream, Recording::tls())).await.unwrap();
+    client.await.unwrap().unwrap();
+    let (recorder, connection) = stream.get_mut();
+    assert_eq!(connection.handshake_kind(), Some(HandshakeKind::FullWithHelloRetryRequest));
+    let recording = recorder.take_recording().unwrap();
+    let hello = ClientHello::from_records(recording.complete().unwrap()).unwrap().unwrap().value;
+    // The first group of key_share is secp384r1 (RFC 8446, section 4.2.8).
+    assert_eq!(hello.extension(51).unwrap()[2..4], [0, 24]);
 }
 
 #[tokio::test]
