@@ -87,7 +87,7 @@ impl ConnectionFingerprint {
         let found = fingerprinter.fingerprint(&ClientBytes {
             syn: parts.syn.as_ref().map(SavedSyn::as_bytes),
             tls: parts.hello.as_ref().and_then(Recording::complete),
-            quic: parts.quic_hello.as_ref().map(ClientHello::message),
+            hello: parts.quic_hello.as_ref(),
             http: http.as_ref().and_then(Recording::complete),
         });
         let fingerprint = Arc::new(found.or(parts.known.clone().unwrap_or_default()));

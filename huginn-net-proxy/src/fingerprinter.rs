@@ -68,7 +68,7 @@ impl Fingerprinter {
         let syn = syn.map(|parsed| parsed.value);
         let system = syn.as_ref().and_then(|syn| self.signatures.match_syn(syn));
 
-        let hello = client.hello().ok().flatten();
+        let hello = client.client_hello().ok().flatten();
         let library = hello.as_ref().and_then(|hello| clients.match_hello(hello));
 
         let (request, akamai) = client.http.map(parse_http).unwrap_or_default();

@@ -84,7 +84,8 @@ fn verdict_is_that_of_consistency() {
 #[test]
 fn damaged_and_missing_layers_are_absent() {
     assert_eq!(fingerprint(&ClientBytes::default()), ClientFingerprint::default());
-    let damaged = ClientBytes { syn: Some(HELLO), tls: Some(HTTP1), quic: Some(HTTP1), http: Some(HELLO) };
+    let damaged =
+        ClientBytes { syn: Some(HELLO), tls: Some(HTTP1), http: Some(HELLO), ..ClientBytes::default() };
     assert_eq!(fingerprint(&damaged), ClientFingerprint::default());
     let cut = ClientBytes {
         syn: Some(&SYN[..30]),

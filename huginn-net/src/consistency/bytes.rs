@@ -1,10 +1,12 @@
 //! Consistency from the bytes that a client sent.
 
+use std::borrow::Cow;
+
 use huginn_net_db::{ClientDatabase, Database};
 use huginn_net_http::http2::{Http2Error, Http2Event, Http2Reader, PREFACE};
 use huginn_net_http::{HttpError, HttpSignature, Request};
 use huginn_net_tcp::{TcpError, TcpSignature};
-use huginn_net_tls::{ClientHello, TlsError, Transport};
+use huginn_net_tls::{ClientHello, TlsError};
 
 use super::{ClientLayers, Consistency, check, firm_system};
 
@@ -15,8 +17,8 @@ pub struct ClientBytes<'a> {
     pub syn: Option<&'a [u8]>,
     /// Its first TLS records, up to the end of the ClientHello.
     pub tls: Option<&'a [u8]>,
-    /// Its ClientHello in QUIC: the handshake message, as [`ClientHello::message`] returns it. Ignored beside `tls`.
-    pub quic: Option<&'a [u8]>,
+    /// Its ClientHello, if it is known without records: from QUIC, or from a TLS library. Ignored beside `tls`.
+    pub hello: Option<&'a ClientHello<'a>>,
     /// The head of an HTTP/1 request, or the first bytes of an HTTP/2 client with its first request; decrypted.
     pub http: Option<&'a [u8]>,
 }
@@ -51,7 +53,7 @@ impl ClientBytes<'_> {
     ) -> Result<Consistency, ClientBytesError> {
         let syn = self.syn.map(TcpSignature::from_ip_packet).transpose()?.flatten();
         let system = syn.and_then(|parsed| database.match_syn(&parsed.value));
-        let hello = self.hello()?;
+        let hello = self.client_hello()?;
         let tls = hello.and_then(|hello| clients.match_hello(&hello));
         let (mut request, mut akamai) = (None, None);
         match self.http {
@@ -83,16 +85,14 @@ impl ClientBytes<'_> {
         Ok(check(&layers, database))
     }
 
-    /// Parses the ClientHello. `None` if there is none, or it is incomplete.
+    /// The ClientHello. `None` if there is none, or it is incomplete.
     ///
     /// # Errors
     /// [`TlsError`] if the bytes are not those of a ClientHello.
-    pub fn hello(&self) -> Result<Option<ClientHello<'_>>, TlsError> {
-        let parsed = match (self.tls, self.quic) {
-            (Some(records), _) => ClientHello::from_records(records)?,
-            (None, Some(message)) => ClientHello::from_message(message, Transport::Quic)?,
-            (None, None) => None,
-        };
-        Ok(parsed.map(|parsed| parsed.value))
+    pub fn client_hello(&self) -> Result<Option<Cow<'_, ClientHello<'_>>>, TlsError> {
+        Ok(match self.tls {
+            Some(records) => ClientHello::from_records(records)?.map(|parsed| Cow::Owned(parsed.value)),
+            None => self.hello.map(Cow::Borrowed),
+        })
     }
 }

@@ -1,0 +1,108 @@
+//! The first bytes of one connection.
+
+use huginn_net::consistency::ClientBytes;
+use huginn_net::tls::quic::ClientInitials;
+use huginn_net::tls::{ClientHello, Transport};
+use huginn_net_proxy::{ClientFingerprint, Recording, RecordingStatus};
+
+use crate::{Fingerprinter, HuginnField, HuginnStatus};
+
+/// The first bytes of one connection, by layer, and the fingerprint that was computed of them.
+#[derive(Debug)]
+pub struct Client {
+    syn: Vec<u8>,
+    tls: Recording,
+    http: Recording,
+    quic: ClientInitials,
+    /// A ClientHello without records: from QUIC, or from a TLS library.
+    hello: Option<ClientHello<'static>>,
+    fingerprint: Option<ClientFingerprint>,
+}
+
+impl Client {
+    pub(crate) fn new() -> Self {
+        Self {
+            syn: Vec::new(),
+            tls: Recording::tls(),
+            http: Recording::http(),
+            quic: ClientInitials::new(),
+            hello: None,
+            fingerprint: None,
+        }
+    }
+
+    pub(crate) fn set_syn(&mut self, packet: &[u8]) {
+        self.fingerprint = None;
+        self.syn = packet.to_vec();
+    }
+
+    pub(crate) fn push_tls(&mut self, bytes: &[u8]) -> (usize, HuginnStatus) {
+        self.fingerprint = None;
+        let taken = self.tls.push(bytes);
+        (taken, status(&self.tls))
+    }
+
+    pub(crate) fn push_http(&mut self, bytes: &[u8]) -> (usize, HuginnStatus) {
+        self.fingerprint = None;
+        let taken = self.http.push(bytes);
+        (taken, status(&self.http))
+    }
+
+    pub(crate) fn push_quic(&mut self, datagram: &[u8]) -> HuginnStatus {
+        if self.hello.is_some() {
+            return HuginnStatus::Ok;
+        }
+        match self.quic.push(datagram) {
+            Ok(Some(hello)) => {
+                self.fingerprint = None;
+                self.hello = Some(hello);
+                self.quic = ClientInitials::new();
+                HuginnStatus::Ok
+            }
+            // A damaged or forged datagram hides nothing.
+            Ok(None) | Err(_) if !self.quic.has_given_up() => HuginnStatus::Incomplete,
+            Ok(None) | Err(_) => HuginnStatus::Unrecognized,
+        }
+    }
+
+    pub(crate) fn set_hello(&mut self, message: &[u8]) -> HuginnStatus {
+        match ClientHello::from_message(message, Transport::Tcp) {
+            Ok(Some(parsed)) => {
+                self.fingerprint = None;
+                self.hello = Some(parsed.value.into_owned());
+                HuginnStatus::Ok
+            }
+            Ok(None) => HuginnStatus::Incomplete,
+            Err(_) => HuginnStatus::Unrecognized,
+        }
+    }
+
+    pub(crate) fn fingerprint(&mut self, fingerprinter: &Fingerprinter) {
+        let bytes = ClientBytes {
+            syn: Some(&*self.syn).filter(|syn| !syn.is_empty()),
+            tls: self.tls.complete(),
+            hello: self.hello.as_ref(),
+            http: self.http.complete(),
+        };
+        self.fingerprint = Some(fingerprinter.inner().fingerprint(&bytes));
+    }
+
+    /// A value of the fingerprint, once it is computed.
+    pub(crate) fn value(&self, field: HuginnField) -> Option<&str> {
+        field.value(self.fingerprint.as_ref()?)
+    }
+
+    /// The fingerprint as JSON, once it is computed.
+    pub(crate) fn json(&self) -> Option<String> {
+        serde_json::to_string(self.fingerprint.as_ref()?).ok()
+    }
+}
+
+fn status(recording: &Recording) -> HuginnStatus {
+    match recording.status() {
+        RecordingStatus::Incomplete => HuginnStatus::Incomplete,
+        RecordingStatus::Complete => HuginnStatus::Ok,
+        RecordingStatus::LimitReached => HuginnStatus::TooLong,
+        _ => HuginnStatus::Unrecognized,
+    }
+}
