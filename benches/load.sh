@@ -35,17 +35,8 @@ main() {
     for part; do
         echo "== $part" >&2
         { echo "$(machine); revision $(revision), $(date -u +%F)."; echo; "measure_$part"; } >"$tmp/$part.md"
-        replace "$part"
+        replace_part "$PAGE" "$part" "$tmp/$part.md"
     done
-}
-
-# replace PART: puts $tmp/PART.md between the part's markers in the page.
-replace() {
-    awk -v part="$1" -v file="$tmp/$1.md" '
-        $0 == "<!-- " part " -->" { print; print ""; while ((getline line <file) > 0) print line; print ""; inside = 1; next }
-        $0 == "<!-- end of " part " -->" { inside = 0 }
-        !inside' "$PAGE" >"$tmp/page.md"
-    cp "$tmp/page.md" "$PAGE"
 }
 
 # Responses of 256 KiB from one core beside nginx; the load has the other core.

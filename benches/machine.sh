@@ -1,4 +1,4 @@
-# The conditions of a measurement, for the scripts that source this file from the root of the checkout.
+# The conditions of a measurement and the pages of results, for the scripts that source this file from the root of the checkout.
 
 machine() {
     local model memory
@@ -12,4 +12,13 @@ revision() {
     local changed=
     git diff --quiet HEAD -- . ':!benches/README.md' ':!benches/results' || changed=-dirty
     echo "$(git rev-parse --short HEAD)$changed"
+}
+
+# replace_part PAGE PART FILE: puts a file between the part's markers in a page.
+replace_part() {
+    awk -v part="$2" -v file="$3" '
+        $0 == "<!-- " part " -->" { print; print ""; while ((getline line <file) > 0) print line; print ""; inside = 1; next }
+        $0 == "<!-- end of " part " -->" { inside = 0 }
+        !inside' "$1" >"$3.page"
+    cp "$3.page" "$1"
 }
