@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures what fingerprints cost a proxy, and writes the tables of benches/results/proxy.md.
 #
-#   benches/proxy.sh [library|connections|requests]...
+#   benches/proxy.sh [library|connections|requests|memory]...
 #
 # The default is all parts; the others stay unchanged. Needs h2load (nghttp2-client), nginx, openssl, jq and two cores: the
 # proxy has one, the load and the upstream the other.
@@ -10,7 +10,7 @@ shopt -s inherit_errexit
 cd "$(dirname "$0")/.."
 . benches/machine.sh
 
-readonly PAGE=benches/results/proxy.md PORT=19443 UPSTREAM=19080
+readonly PAGE=benches/results/proxy.md PORT=19443 UPSTREAM=19080 STALLED=10000
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 lab=$CARGO_TARGET_DIR/release/huginn-lab
 tmp=${PROXY_FILES:-$(mktemp -d)}
@@ -25,7 +25,7 @@ main() {
     fi
     for part; do
         case $part in
-            library | connections | requests) ;;
+            library | connections | requests | memory) ;;
             *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
         esac
     done
@@ -35,7 +35,7 @@ main() {
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=localhost \
         -keyout "$tmp/key.pem" -out "$tmp/cert.pem" 2>/dev/null
     upstream &
-    [ $# -gt 0 ] || set -- library connections requests
+    [ $# -gt 0 ] || set -- library connections requests memory
     for part; do
         echo "== $part" >&2
         { echo "$(machine); revision $(revision), $(date -u +%F)."; echo; "measure_$part"; } >"$tmp/$part.md"
@@ -62,14 +62,19 @@ END
     exec taskset -c 1 nginx -c "$tmp/nginx.conf"
 }
 
-# run PART connections|requests: runs a proxy once, and prints what it needed as JSON.
+# run PART connections|requests|idle|hello: runs a proxy once, and prints what it needed as JSON.
 run() {
     local part=$1 load=$2 upstream=() pid before after report count
-    [ "$load" = connections ] || upstream=("127.0.0.1:$UPSTREAM")
+    [ "$load" != requests ] || upstream=("127.0.0.1:$UPSTREAM")
+    ulimit -n "$(ulimit -Hn)"
     taskset -c 0 benches/proxy/target/release/proxy "$part" "127.0.0.1:$PORT" "$tmp/cert.pem" "$tmp/key.pem" \
         "${upstream[@]}" &
     pid=$!
     until (: <"/dev/tcp/127.0.0.1/$PORT") 2>/dev/null; do sleep 0.05; done
+    if [[ "$load" =~ ^(idle|hello)$ ]]; then
+        stall "$load"
+        return
+    fi
     read -r before _ <"/proc/$pid/schedstat"
     case $load in
         connections) report=$(taskset -c 1 "$lab" load --json --http 2 --churn -d 2 -c 8 "https://127.0.0.1:$PORT/") ;;
@@ -82,6 +87,23 @@ run() {
     jq -c --argjson nanos "$((after - before))" \
         '{cpu_us: ($nanos / 1000 / .requests), requests_per_second}' <<<"$report"
     [ "$count" -gt 0 ]
+}
+
+# stall idle|hello: prints the memory that the proxy $pid needs for each of 10,000 clients that do nothing.
+stall() {
+    local before after
+    before=$(resident)
+    coproc clients { exec taskset -c 1 benches/stalled.py "$1" "$PORT" $STALLED; }
+    read -r -u "${clients[0]}" _
+    after=$(resident)
+    jq -nc --argjson kib "$((after - before))" "{kib_per_client: (\$kib / $STALLED)}"
+    kill $clients_PID $pid
+    wait
+}
+
+# Resident memory of the proxy $pid, in KiB.
+resident() {
+    awk '/^VmRSS/ { print $2 }' "/proc/$pid/status"
 }
 
 # The medians of Criterion.
@@ -112,6 +134,16 @@ measure_requests() {
     compare requests 11 none all
 }
 
+measure_memory() {
+    echo 'Idle after the TLS handshake:'
+    echo
+    compare idle 3 none all
+    echo
+    echo 'All but the last byte of a ClientHello of 16 KiB:'
+    echo
+    compare hello 3 none all
+}
+
 # compare LOAD RUNS PART...
 compare() {
     local load=$1 runs=$2 part commands=()
@@ -121,7 +153,7 @@ compare() {
     done
     PROXY_FILES=$tmp "$lab" ab -n "$runs" "${commands[@]}" >"$tmp/$load.tables"
     # Not those of this script's own time and memory.
-    awk '/^\| (cpu_us|requests_per_second) / { on = 1 } /^$/ { if (on) print; on = 0 } on' "$tmp/$load.tables"
+    awk '/^\| (cpu_us|requests_per_second|kib_per_client) / { on = 1 } /^$/ { if (on) print; on = 0 } on' "$tmp/$load.tables"
 }
 
 main "$@"

@@ -71,7 +71,7 @@ fn fingerprints(criterion: &mut Criterion) {
     group.bench_function("take the SYN of a connection", |bencher| {
         bencher.iter_batched(
             connect,
-            |(stream, _)| SavedSyn::take(&stream).unwrap(),
+            |streams| (SavedSyn::take(&streams.0).unwrap(), streams),
             BatchSize::PerIteration,
         );
     });
