@@ -5,11 +5,11 @@ use huginn_net::tls::quic::ClientInitials;
 use huginn_net::tls::{ClientHello, Transport};
 use huginn_net_proxy::{ClientFingerprint, Recording, RecordingStatus};
 
-use crate::{Fingerprinter, HuginnField, HuginnStatus};
+use crate::{HuginnField, HuginnFingerprinter, HuginnStatus};
 
 /// The first bytes of one connection, by layer, and the fingerprint that was computed of them.
 #[derive(Debug)]
-pub struct Client {
+pub struct HuginnClient {
     syn: Vec<u8>,
     tls: Recording,
     http: Recording,
@@ -19,7 +19,7 @@ pub struct Client {
     fingerprint: Option<ClientFingerprint>,
 }
 
-impl Client {
+impl HuginnClient {
     pub(crate) fn new() -> Self {
         Self {
             syn: Vec::new(),
@@ -77,7 +77,7 @@ impl Client {
         }
     }
 
-    pub(crate) fn fingerprint(&mut self, fingerprinter: &Fingerprinter) {
+    pub(crate) fn fingerprint(&mut self, fingerprinter: &HuginnFingerprinter) {
         let bytes = ClientBytes {
             syn: Some(&*self.syn).filter(|syn| !syn.is_empty()),
             tls: self.tls.complete(),

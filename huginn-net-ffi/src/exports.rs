@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 
 use crate::pointers::{buffer, bytes, write_text};
 use crate::status::{guard, guard_new};
-use crate::{Client, Fingerprinter, HuginnField, HuginnStatus};
+use crate::{HuginnClient, HuginnField, HuginnFingerprinter, HuginnStatus};
 
 const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
     Ok(version) => version,
@@ -26,8 +26,8 @@ pub extern "C" fn huginn_version() -> *const c_char {
 /// Creates a fingerprinter with the built-in databases. Threads may use it at the same time. NULL after an error of this
 /// library. The owner frees it with huginn_fingerprinter_free.
 #[unsafe(no_mangle)]
-pub extern "C" fn huginn_fingerprinter_new() -> Option<Box<Fingerprinter>> {
-    guard_new(Fingerprinter::default)
+pub extern "C" fn huginn_fingerprinter_new() -> Option<Box<HuginnFingerprinter>> {
+    guard_new(HuginnFingerprinter::default)
 }
 
 /// Names operating systems and HTTP/1 software with the signatures of a text in the format of p0f.fp, instead of the
@@ -37,7 +37,7 @@ pub extern "C" fn huginn_fingerprinter_new() -> Option<Box<Fingerprinter>> {
 /// `message_size` bytes, if it fits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn huginn_fingerprinter_set_signatures(
-    fingerprinter: Option<&mut Fingerprinter>,
+    fingerprinter: Option<&mut HuginnFingerprinter>,
     text: *const u8,
     len: usize,
     message: *mut c_char,
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn huginn_fingerprinter_set_signatures(
 
 /// Frees a fingerprinter. NULL is allowed.
 #[unsafe(no_mangle)]
-pub extern "C" fn huginn_fingerprinter_free(fingerprinter: Option<Box<Fingerprinter>>) {
+pub extern "C" fn huginn_fingerprinter_free(fingerprinter: Option<Box<HuginnFingerprinter>>) {
     guard(|| {
         drop(fingerprinter);
         Ok(())
@@ -67,13 +67,13 @@ pub extern "C" fn huginn_fingerprinter_free(fingerprinter: Option<Box<Fingerprin
 /// Creates an empty client for a new connection. NULL after an error of this library. The owner frees it with
 /// huginn_client_free.
 #[unsafe(no_mangle)]
-pub extern "C" fn huginn_client_new() -> Option<Box<Client>> {
-    guard_new(Client::new)
+pub extern "C" fn huginn_client_new() -> Option<Box<HuginnClient>> {
+    guard_new(HuginnClient::new)
 }
 
 /// Frees a client. NULL is allowed.
 #[unsafe(no_mangle)]
-pub extern "C" fn huginn_client_free(client: Option<Box<Client>>) {
+pub extern "C" fn huginn_client_free(client: Option<Box<HuginnClient>>) {
     guard(|| {
         drop(client);
         Ok(())
@@ -84,7 +84,7 @@ pub extern "C" fn huginn_client_free(client: Option<Box<Client>>) {
 /// socket option TCP_SAVED_SYN of Linux returns it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn huginn_client_set_syn(
-    client: Option<&mut Client>,
+    client: Option<&mut HuginnClient>,
     packet: *const u8,
     len: usize,
 ) -> HuginnStatus {
@@ -104,36 +104,36 @@ pub unsafe extern "C" fn huginn_client_set_syn(
 /// `taken`, if not NULL, becomes the number of bytes that belong to the ClientHello; all others follow it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn huginn_client_push_tls(
-    client: Option<&mut Client>,
+    client: Option<&mut HuginnClient>,
     data: *const u8,
     len: usize,
     taken: Option<&mut MaybeUninit<usize>>,
 ) -> HuginnStatus {
     // SAFETY: the caller says that `len` bytes are at `data`.
-    unsafe { push(client, data, len, taken, Client::push_tls) }
+    unsafe { push(client, data, len, taken, HuginnClient::push_tls) }
 }
 
 /// Adds the next bytes of HTTP, decrypted, in pieces of any size: HTTP/1 up to the end of the head of the first request,
 /// HTTP/2 up to the end of its first field block. Results are those of huginn_client_push_tls.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn huginn_client_push_http(
-    client: Option<&mut Client>,
+    client: Option<&mut HuginnClient>,
     data: *const u8,
     len: usize,
     taken: Option<&mut MaybeUninit<usize>>,
 ) -> HuginnStatus {
     // SAFETY: the caller says that `len` bytes are at `data`.
-    unsafe { push(client, data, len, taken, Client::push_http) }
+    unsafe { push(client, data, len, taken, HuginnClient::push_http) }
 }
 
 /// # Safety
 /// `len` bytes are at `data`.
 unsafe fn push(
-    client: Option<&mut Client>,
+    client: Option<&mut HuginnClient>,
     data: *const u8,
     len: usize,
     taken: Option<&mut MaybeUninit<usize>>,
-    push: fn(&mut Client, &[u8]) -> (usize, HuginnStatus),
+    push: fn(&mut HuginnClient, &[u8]) -> (usize, HuginnStatus),
 ) -> HuginnStatus {
     guard(|| {
         let client = client.ok_or(HuginnStatus::InvalidArgument)?;
@@ -153,7 +153,7 @@ unsafe fn push(
 /// HUGINN_STATUS_UNRECOGNIZED: hundreds of packets had no ClientHello.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn huginn_client_push_quic(
-    client: Option<&mut Client>,
+    client: Option<&mut HuginnClient>,
     datagram: *const u8,
     len: usize,
 ) -> HuginnStatus {
@@ -168,7 +168,7 @@ pub unsafe extern "C" fn huginn_client_push_quic(
 /// such as OpenSSL's message callback gets it. It is ignored if huginn_client_push_tls completed one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn huginn_client_set_hello(
-    client: Option<&mut Client>,
+    client: Option<&mut HuginnClient>,
     message: *const u8,
     len: usize,
 ) -> HuginnStatus {
@@ -183,8 +183,8 @@ pub unsafe extern "C" fn huginn_client_set_hello(
 /// after more bytes were added.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn huginn_client_fingerprint(
-    client: Option<&mut Client>,
-    fingerprinter: Option<&Fingerprinter>,
+    client: Option<&mut HuginnClient>,
+    fingerprinter: Option<&HuginnFingerprinter>,
 ) -> HuginnStatus {
     guard(|| {
         let client = client.ok_or(HuginnStatus::InvalidArgument)?;
@@ -201,7 +201,7 @@ pub unsafe extern "C" fn huginn_client_fingerprint(
 /// HUGINN_STATUS_BUFFER_TOO_SMALL: the buffer has fewer than length + 1 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn huginn_client_value(
-    client: Option<&Client>,
+    client: Option<&HuginnClient>,
     field: u32,
     text: *mut c_char,
     size: usize,
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn huginn_client_value(
 /// Writes the fingerprint as JSON, as huginn_client_value writes one value. docs/proxy.md describes its keys.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn huginn_client_json(
-    client: Option<&Client>,
+    client: Option<&HuginnClient>,
     text: *mut c_char,
     size: usize,
     length: Option<&mut MaybeUninit<usize>>,

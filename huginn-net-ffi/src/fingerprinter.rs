@@ -4,9 +4,9 @@ use huginn_net::{Database, DatabaseError};
 
 /// The databases of signatures and of clients.
 #[derive(Debug, Default)]
-pub struct Fingerprinter(huginn_net_proxy::Fingerprinter);
+pub struct HuginnFingerprinter(huginn_net_proxy::Fingerprinter);
 
-impl Fingerprinter {
+impl HuginnFingerprinter {
     pub(crate) fn set_signatures(&mut self, text: &[u8]) -> Result<(), DatabaseError> {
         let signatures = Database::from_bytes(text)?;
         self.0 = self.0.clone().with_signatures(signatures.into());

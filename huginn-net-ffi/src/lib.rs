@@ -14,8 +14,8 @@ mod fingerprinter;
 mod pointers;
 mod status;
 
-pub use client::Client;
+pub use client::HuginnClient;
 pub use exports::*;
 pub use field::HuginnField;
-pub use fingerprinter::Fingerprinter;
+pub use fingerprinter::HuginnFingerprinter;
 pub use status::HuginnStatus;

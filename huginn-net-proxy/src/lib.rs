@@ -61,6 +61,8 @@ pub use headers::{FingerprintField, FingerprintHeaders};
 pub use layer::{FingerprintLayer, FingerprintService};
 #[cfg(feature = "quic")]
 pub use limits::MAX_QUIC_BYTES;
+#[cfg(feature = "proxy-protocol")]
+pub use limits::MAX_TLV_LEN;
 pub use limits::{MAX_RECORDED_BYTES, MAX_TEXT_LEN};
 #[cfg(feature = "proxy-protocol")]
 pub use proxy_header::{FINGERPRINT_TLV, ProxyHeader, ProxyHeaderError};

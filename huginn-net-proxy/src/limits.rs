@@ -13,6 +13,11 @@ pub const MAX_TEXT_LEN: usize = 4 << 10;
 #[cfg(feature = "quic")]
 pub const MAX_QUIC_BYTES: usize = 16 << 20;
 
+/// Maximum length of the value of a TLV in a PROXY header, in bytes: HAProxy closes connections whose headers have a longer
+/// one (3.0.11).
+#[cfg(feature = "proxy-protocol")]
+pub const MAX_TLV_LEN: usize = 1 << 10;
+
 /// Bytes that one call reads to peek at a stream: more than almost all hellos and heads.
 pub(crate) const PEEK_LEN: usize = 4 << 10;
 

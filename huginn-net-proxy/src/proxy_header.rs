@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use huginn_net_wire::Parsed;
 use ppp::v2::{Addresses, Builder, Command, Header, IPv4, IPv6, ParseError, Protocol, Version};
 
-use crate::ClientFingerprint;
+use crate::{ClientFingerprint, MAX_TLV_LEN};
 
 /// Type of the TLV with a fingerprint, in the range for applications (0xE0 to 0xEF, section 2.2.7). Amazon, Google and
 /// Microsoft use 0xEA, 0xE0 and 0xEE. Its value is the JSON of a [`ClientFingerprint`], so that HAProxy and nginx can read
@@ -64,18 +64,19 @@ impl ProxyHeader {
         Self { addresses: Some([client, server]), fingerprint: None }
     }
 
-    /// Adds a fingerprint.
+    /// Adds a fingerprint. Its JSON must have at most [`MAX_TLV_LEN`] bytes: texts that can be long are left out until it fits,
+    /// the lists of JA4 and JA3 first, then those of HTTP, reasons, and the names in the hello.
     #[must_use]
     pub fn with_fingerprint(mut self, fingerprint: ClientFingerprint) -> Self {
-        self.fingerprint = Some(fingerprint);
+        self.fingerprint = Some(shorten(fingerprint));
         self
     }
 
     /// The bytes, to send before all others. If one address is of IPv6, an IPv4 address becomes an IPv4-mapped one.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WriteZero`] if the fingerprint does not fit into the 65,535 bytes of a header. Layers `tcp` and
-    /// `tls` always fit.
+    /// [`io::ErrorKind::WriteZero`] if the fingerprint does not fit into the 65,535 bytes of a header, which one of
+    /// [`with_fingerprint`](Self::with_fingerprint) always does.
     pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
         let mut builder = match self.addresses {
             Some(addresses) => {
@@ -156,6 +157,42 @@ fn rest_len(fixed: &[u8]) -> io::Result<usize> {
 
 fn invalid(error: ProxyHeaderError) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+/// Leaves out texts until the JSON of a fingerprint fits into a TLV. All others are short.
+fn shorten(mut fingerprint: ClientFingerprint) -> ClientFingerprint {
+    let left_out: [fn(&mut ClientFingerprint); 4] = [
+        |found| {
+            if let Some(tls) = &mut found.tls {
+                (tls.ja4_r, tls.ja4_ro, tls.ja4_s1r, tls.ja3) = (None, None, None, None);
+            }
+        },
+        |found| {
+            if let Some(http) = &mut found.http {
+                (http.header_order, http.sig) = (None, None);
+            }
+        },
+        |found| {
+            if let Some(consistency) = &mut found.consistency {
+                consistency.reasons = None;
+            }
+            if let Some(http) = &mut found.http {
+                http.akamai = None;
+            }
+        },
+        |found| {
+            if let Some(tls) = &mut found.tls {
+                (tls.sni, tls.alpn) = (None, None);
+            }
+        },
+    ];
+    for leave_out in left_out {
+        if serde_json::to_vec(&fingerprint).is_ok_and(|json| json.len() <= MAX_TLV_LEN) {
+            break;
+        }
+        leave_out(&mut fingerprint);
+    }
+    fingerprint
 }
 
 fn to_wire([client, server]: [SocketAddr; 2]) -> Addresses {

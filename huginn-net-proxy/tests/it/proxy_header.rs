@@ -4,10 +4,12 @@ use std::io;
 use std::net::SocketAddr;
 
 use huginn_net::consistency::ClientBytes;
-use huginn_net_proxy::{FINGERPRINT_TLV, Fingerprinter, ProxyHeader};
+use huginn_net_proxy::{
+    ClientFingerprint, FINGERPRINT_TLV, Fingerprinter, MAX_TEXT_LEN, MAX_TLV_LEN, ProxyHeader,
+};
 use proptest::prelude::*;
 
-use crate::{HELLO, HTTP2};
+use crate::{HELLO, HTTP1, HTTP2};
 
 const SIGNATURE: &[u8; 12] = b"\r\n\r\n\0\r\nQUIT\n";
 
@@ -99,15 +101,51 @@ fn invalid_headers_are_errors() {
     }
 }
 
+/// The fingerprint in a header that was sent, and the length of its TLV.
+fn sent(fingerprint: ClientFingerprint) -> (ClientFingerprint, usize) {
+    let bytes = header().with_fingerprint(fingerprint).to_bytes().unwrap();
+    let len = usize::from(u16::from_be_bytes([bytes[29], bytes[30]]));
+    (ProxyHeader::parse(&bytes).unwrap().unwrap().value.fingerprint.unwrap(), len)
+}
+
+#[test]
+fn long_texts_are_left_out() {
+    let client = ClientBytes { tls: Some(HELLO), http: Some(HTTP2), ..ClientBytes::default() };
+    let whole = Fingerprinter::default().fingerprint(&client);
+    let (short, len) = sent(whole.clone());
+    assert!(len <= MAX_TLV_LEN, "{len}");
+    let [tls, whole_tls] = [short.tls.unwrap(), whole.tls.clone().unwrap()];
+    assert_eq!((&tls.ja4, &tls.ja3_hash, &tls.sni), (&whole_tls.ja4, &whole_tls.ja3_hash, &whole_tls.sni));
+    assert_eq!((tls.ja4_r, tls.ja3, short.http), (None, None, whole.http.clone()));
+
+    // Every text has the greatest length.
+    let long = Some("x".repeat(MAX_TEXT_LEN));
+    let mut longest = whole;
+    let (tls, http) = (longest.tls.as_mut().unwrap(), longest.http.as_mut().unwrap());
+    for text in [&mut tls.sni, &mut tls.alpn, &mut tls.ja4_r, &mut tls.ja4_ro, &mut tls.ja4_s1r, &mut tls.ja3]
+    {
+        text.clone_from(&long);
+    }
+    for text in [&mut http.akamai, &mut http.header_order, &mut http.sig] {
+        text.clone_from(&long);
+    }
+    longest.consistency.as_mut().unwrap().reasons.clone_from(&long);
+    let (short, len) = sent(longest.clone());
+    assert!(len <= MAX_TLV_LEN, "{len}");
+    assert_eq!(short.tls.unwrap().ja4, longest.tls.unwrap().ja4);
+    assert_eq!(short.http.unwrap().akamai_hash, longest.http.unwrap().akamai_hash);
+
+    // A short one stays whole.
+    let syn =
+        Fingerprinter::default().fingerprint(&ClientBytes { http: Some(HTTP1), ..ClientBytes::default() });
+    assert_eq!(sent(syn.clone()).0, syn);
+}
+
 #[test]
 fn oversized_fingerprint_is_error() {
-    let mut fingerprint =
-        Fingerprinter::default().fingerprint(&ClientBytes { tls: Some(HELLO), ..ClientBytes::default() });
-    fingerprint.tls.as_mut().unwrap().ja4 = "x".repeat(70_000);
-    assert_eq!(
-        header().with_fingerprint(fingerprint).to_bytes().unwrap_err().kind(),
-        io::ErrorKind::WriteZero
-    );
+    let mut header = header();
+    header.fingerprint.as_mut().unwrap().tls.as_mut().unwrap().ja4 = "x".repeat(70_000);
+    assert_eq!(header.to_bytes().unwrap_err().kind(), io::ErrorKind::WriteZero);
 }
 
 proptest! {
