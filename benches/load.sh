@@ -32,11 +32,7 @@ main() {
     cargo build --quiet --release -p huginn-net-cli -p huginn-lab
     [ -x "$published" ] || (cd benches/peers && CARGO_TARGET_DIR=target cargo build --quiet --release --bin live)
     [ $# -gt 0 ] || set -- server sensors gbps sweeps soak
-    for part; do
-        echo "== $part" >&2
-        { echo "$(machine); revision $(revision), $(date -u +%F)."; echo; "measure_$part"; } >"$tmp/$part.md"
-        replace_part "$PAGE" "$part" "$tmp/$part.md"
-    done
+    measure_parts "$PAGE" "$@"
 }
 
 # Responses of 256 KiB from one core beside nginx; the load has the other core.

@@ -14,6 +14,17 @@ revision() {
     echo "$(git rev-parse --short HEAD)$changed"
 }
 
+# measure_parts PAGE PART...: puts the output of measure_PART between the part's markers in a page. Files go to $tmp.
+measure_parts() {
+    local page=$1 part
+    shift
+    for part; do
+        echo "== $part" >&2
+        { echo "$(machine); revision $(revision), $(date -u +%F)."; echo; "measure_$part"; } >"$tmp/$part.md"
+        replace_part "$page" "$part" "$tmp/$part.md"
+    done
+}
+
 # replace_part PAGE PART FILE: puts a file between the part's markers in a page.
 replace_part() {
     awk -v part="$2" -v file="$3" '

@@ -36,11 +36,7 @@ main() {
         -keyout "$tmp/key.pem" -out "$tmp/cert.pem" 2>/dev/null
     upstream &
     [ $# -gt 0 ] || set -- library connections requests memory
-    for part; do
-        echo "== $part" >&2
-        { echo "$(machine); revision $(revision), $(date -u +%F)."; echo; "measure_$part"; } >"$tmp/$part.md"
-        replace_part "$PAGE" "$part" "$tmp/$part.md"
-    done
+    measure_parts "$PAGE" "$@"
 }
 
 upstream() {

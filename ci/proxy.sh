@@ -91,7 +91,7 @@ run_clients() {
     fi
 }
 
-# chromium_asks PATH OPTION...: it does not always exit; the upstream tells whether it asked.
+# chromium_asks PATH OPTION...: it does not always exit, so it is stopped after 15 seconds.
 chromium_asks() {
     local path=$1
     shift

@@ -129,7 +129,8 @@ static ngx_int_t get_value(ngx_http_request_t *r, ngx_http_variable_value_t *v, 
     if (client == NULL) {
         return NGX_OK;
     }
-    if (huginn_client_json(client, NULL, 0, NULL) == HUGINN_STATUS_ABSENT) {
+    /* Every ClientHello has a JA4 once the fingerprint is computed. */
+    if (huginn_client_value(client, HUGINN_FIELD_JA4, NULL, 0, NULL) == HUGINN_STATUS_ABSENT) {
         add_syn(r->connection, client);
     }
     if (huginn_client_value(client, field, NULL, 0, &length) != HUGINN_STATUS_BUFFER_TOO_SMALL) {

@@ -19,7 +19,7 @@ typedef enum {
     HUGINN_STATUS_TOO_LONG = 3,
     // The client has no such value.
     HUGINN_STATUS_ABSENT = 4,
-    // The buffer is too small; nothing was written but a NUL. The length tells the size that is needed.
+    // The buffer is too small. Only a NUL was written, and the length is that of the value.
     HUGINN_STATUS_BUFFER_TOO_SMALL = 5,
     // A pointer is NULL that must not be, or a number has no meaning.
     HUGINN_STATUS_INVALID_ARGUMENT = 6,

@@ -36,44 +36,44 @@ impl HuginnClient {
         self.syn = packet.to_vec();
     }
 
-    pub(crate) fn push_tls(&mut self, bytes: &[u8]) -> (usize, HuginnStatus) {
+    pub(crate) fn push_tls(&mut self, bytes: &[u8]) -> (usize, Result<(), HuginnStatus>) {
         self.fingerprint = None;
         let taken = self.tls.push(bytes);
-        (taken, status(&self.tls))
+        (taken, outcome(&self.tls))
     }
 
-    pub(crate) fn push_http(&mut self, bytes: &[u8]) -> (usize, HuginnStatus) {
+    pub(crate) fn push_http(&mut self, bytes: &[u8]) -> (usize, Result<(), HuginnStatus>) {
         self.fingerprint = None;
         let taken = self.http.push(bytes);
-        (taken, status(&self.http))
+        (taken, outcome(&self.http))
     }
 
-    pub(crate) fn push_quic(&mut self, datagram: &[u8]) -> HuginnStatus {
+    pub(crate) fn push_quic(&mut self, datagram: &[u8]) -> Result<(), HuginnStatus> {
         if self.hello.is_some() {
-            return HuginnStatus::Ok;
+            return Ok(());
         }
         match self.quic.push(datagram) {
             Ok(Some(hello)) => {
                 self.fingerprint = None;
                 self.hello = Some(hello);
                 self.quic = ClientInitials::new();
-                HuginnStatus::Ok
+                Ok(())
             }
             // A damaged or forged datagram hides nothing.
-            Ok(None) | Err(_) if !self.quic.has_given_up() => HuginnStatus::Incomplete,
-            Ok(None) | Err(_) => HuginnStatus::Unrecognized,
+            Ok(None) | Err(_) if !self.quic.has_given_up() => Err(HuginnStatus::Incomplete),
+            Ok(None) | Err(_) => Err(HuginnStatus::Unrecognized),
         }
     }
 
-    pub(crate) fn set_hello(&mut self, message: &[u8]) -> HuginnStatus {
+    pub(crate) fn set_hello(&mut self, message: &[u8]) -> Result<(), HuginnStatus> {
         match ClientHello::from_message(message, Transport::Tcp) {
             Ok(Some(parsed)) => {
                 self.fingerprint = None;
                 self.hello = Some(parsed.value.into_owned());
-                HuginnStatus::Ok
+                Ok(())
             }
-            Ok(None) => HuginnStatus::Incomplete,
-            Err(_) => HuginnStatus::Unrecognized,
+            Ok(None) => Err(HuginnStatus::Incomplete),
+            Err(_) => Err(HuginnStatus::Unrecognized),
         }
     }
 
@@ -98,11 +98,11 @@ impl HuginnClient {
     }
 }
 
-fn status(recording: &Recording) -> HuginnStatus {
+fn outcome(recording: &Recording) -> Result<(), HuginnStatus> {
     match recording.status() {
-        RecordingStatus::Incomplete => HuginnStatus::Incomplete,
-        RecordingStatus::Complete => HuginnStatus::Ok,
-        RecordingStatus::LimitReached => HuginnStatus::TooLong,
-        _ => HuginnStatus::Unrecognized,
+        RecordingStatus::Incomplete => Err(HuginnStatus::Incomplete),
+        RecordingStatus::Complete => Ok(()),
+        RecordingStatus::LimitReached => Err(HuginnStatus::TooLong),
+        _ => Err(HuginnStatus::Unrecognized),
     }
 }

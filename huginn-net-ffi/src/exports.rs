@@ -88,12 +88,13 @@ pub unsafe extern "C" fn huginn_client_set_syn(
     packet: *const u8,
     len: usize,
 ) -> HuginnStatus {
-    guard(|| {
-        let client = client.ok_or(HuginnStatus::InvalidArgument)?;
-        // SAFETY: the caller says that `len` bytes are at `packet`.
-        client.set_syn(unsafe { bytes(packet, len)? });
-        Ok(())
-    })
+    // SAFETY: the caller says that `len` bytes are at `packet`.
+    unsafe {
+        with_bytes(client, packet, len, |client, packet| {
+            client.set_syn(packet);
+            Ok(())
+        })
+    }
 }
 
 /// Adds the next bytes that the client sent, as they came from the socket, in pieces of any size: TLS records up to the end
@@ -110,7 +111,7 @@ pub unsafe extern "C" fn huginn_client_push_tls(
     taken: Option<&mut MaybeUninit<usize>>,
 ) -> HuginnStatus {
     // SAFETY: the caller says that `len` bytes are at `data`.
-    unsafe { push(client, data, len, taken, HuginnClient::push_tls) }
+    unsafe { with_bytes(client, data, len, |client, bytes| write_taken(client.push_tls(bytes), taken)) }
 }
 
 /// Adds the next bytes of HTTP, decrypted, in pieces of any size: HTTP/1 up to the end of the head of the first request,
@@ -123,27 +124,35 @@ pub unsafe extern "C" fn huginn_client_push_http(
     taken: Option<&mut MaybeUninit<usize>>,
 ) -> HuginnStatus {
     // SAFETY: the caller says that `len` bytes are at `data`.
-    unsafe { push(client, data, len, taken, HuginnClient::push_http) }
+    unsafe { with_bytes(client, data, len, |client, bytes| write_taken(client.push_http(bytes), taken)) }
 }
 
+/// Calls a method of a client with bytes of the caller.
+///
 /// # Safety
-/// `len` bytes are at `data`.
-unsafe fn push(
+/// `len` bytes are at `start`.
+unsafe fn with_bytes(
     client: Option<&mut HuginnClient>,
-    data: *const u8,
+    start: *const u8,
     len: usize,
-    taken: Option<&mut MaybeUninit<usize>>,
-    push: fn(&mut HuginnClient, &[u8]) -> (usize, HuginnStatus),
+    call: impl FnOnce(&mut HuginnClient, &[u8]) -> Result<(), HuginnStatus>,
 ) -> HuginnStatus {
     guard(|| {
         let client = client.ok_or(HuginnStatus::InvalidArgument)?;
         // SAFETY: the caller guarantees it.
-        let (number, status) = push(client, unsafe { bytes(data, len)? });
-        if let Some(taken) = taken {
-            taken.write(number);
-        }
-        as_result(status)
+        call(client, unsafe { bytes(start, len)? })
     })
+}
+
+/// Writes how many bytes were taken, if the caller asks for it.
+fn write_taken(
+    (number, outcome): (usize, Result<(), HuginnStatus>),
+    taken: Option<&mut MaybeUninit<usize>>,
+) -> Result<(), HuginnStatus> {
+    if let Some(taken) = taken {
+        taken.write(number);
+    }
+    outcome
 }
 
 /// Adds the next datagram (the UDP payload) that a QUIC client sent; other datagrams than its Initial packets are ignored.
@@ -157,11 +166,8 @@ pub unsafe extern "C" fn huginn_client_push_quic(
     datagram: *const u8,
     len: usize,
 ) -> HuginnStatus {
-    guard(|| {
-        let client = client.ok_or(HuginnStatus::InvalidArgument)?;
-        // SAFETY: the caller says that `len` bytes are at `datagram`.
-        as_result(client.push_quic(unsafe { bytes(datagram, len)? }))
-    })
+    // SAFETY: the caller says that `len` bytes are at `datagram`.
+    unsafe { with_bytes(client, datagram, len, HuginnClient::push_quic) }
 }
 
 /// Sets the ClientHello as a TLS library shows it: the handshake message with its four-byte header and without records,
@@ -172,11 +178,8 @@ pub unsafe extern "C" fn huginn_client_set_hello(
     message: *const u8,
     len: usize,
 ) -> HuginnStatus {
-    guard(|| {
-        let client = client.ok_or(HuginnStatus::InvalidArgument)?;
-        // SAFETY: the caller says that `len` bytes are at `message`.
-        as_result(client.set_hello(unsafe { bytes(message, len)? }))
-    })
+    // SAFETY: the caller says that `len` bytes are at `message`.
+    unsafe { with_bytes(client, message, len, HuginnClient::set_hello) }
 }
 
 /// Computes the fingerprint of what is known of a client. Layers that are incomplete or damaged are absent. Call it again
@@ -248,11 +251,4 @@ unsafe fn write(
         return Err(HuginnStatus::Absent);
     }
     outcome
-}
-
-fn as_result(status: HuginnStatus) -> Result<(), HuginnStatus> {
-    match status {
-        HuginnStatus::Ok => Ok(()),
-        status => Err(status),
-    }
 }

@@ -10,7 +10,7 @@ use crate::HuginnStatus;
 /// Bytes of the caller. NULL stands for no bytes if the length is zero.
 ///
 /// # Safety
-/// If `start` is not NULL, `len` bytes there are valid for reads, and nobody changes them during `'a`.
+/// If `start` is not NULL, `len` bytes there are valid for reads, and do not change during `'a`.
 pub(crate) unsafe fn bytes<'a>(start: *const u8, len: usize) -> Result<&'a [u8], HuginnStatus> {
     match (start.is_null(), len) {
         (_, 0) => Ok(&[]),
@@ -25,7 +25,7 @@ pub(crate) unsafe fn bytes<'a>(start: *const u8, len: usize) -> Result<&'a [u8],
 /// A buffer of the caller for a text.
 ///
 /// # Safety
-/// If `start` is not NULL, `size` bytes there are valid for writes, and nobody else uses them during `'a`.
+/// If `start` is not NULL, `size` bytes there are valid for writes, and nothing else uses them during `'a`.
 pub(crate) unsafe fn buffer<'a>(
     start: *mut c_char,
     size: usize,

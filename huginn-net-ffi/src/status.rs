@@ -16,7 +16,7 @@ pub enum HuginnStatus {
     TooLong = 3,
     /// The client has no such value.
     Absent = 4,
-    /// The buffer is too small; nothing was written but a NUL. The length tells the size that is needed.
+    /// The buffer is too small. Only a NUL was written, and the length is that of the value.
     BufferTooSmall = 5,
     /// A pointer is NULL that must not be, or a number has no meaning.
     InvalidArgument = 6,

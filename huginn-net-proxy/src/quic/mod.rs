@@ -155,7 +155,7 @@ impl Connections {
     fn continue_connection(&mut self, key: &Key, datagram: &[u8]) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         let before = connection.memory();
-        // A packet that is damaged, or that somebody else forged, hides nothing.
+        // A damaged or forged packet hides nothing.
         let _ = connection.push(datagram);
         self.bytes = self.bytes.saturating_sub(before).saturating_add(connection.memory());
         if connection.has_given_up() {

@@ -69,7 +69,7 @@ fn serve(validates: bool) -> Server {
     Server { address, certificate: cert.der().clone(), hellos, table }
 }
 
-/// A client that offers these many protocols, each of which adds 11 bytes to its hello.
+/// A client that offers so many protocols; each adds 11 bytes to its hello.
 fn client(certificate: CertificateDer<'static>, protocols: usize) -> Endpoint {
     let mut roots = RootCertStore::empty();
     roots.add(certificate).unwrap();
