@@ -14,7 +14,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::Version;
-use axum::http::header::{CONNECTION, HOST, TE, TRANSFER_ENCODING, UPGRADE};
+use axum::http::header::{HOST, HeaderValue};
 use axum::response::Response;
 use huginn_net_proxy::{
     ConnectionFingerprint, ConnectionParts, FingerprintHeaders, FingerprintLayer, Fingerprinter, Recorder,
@@ -125,15 +125,17 @@ impl Server {
 
 /// Passes a request on, as `examples/axum_proxy.rs` does.
 async fn pass_on(client: Upstream, upstream: String, mut request: Request) -> Response {
-    let host = request.uri().authority().and_then(|host| host.as_str().parse().ok());
+    let host = request.uri().authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok());
+    let host = host.or_else(|| request.headers().get(HOST).cloned());
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
-    let uri = format!("http://{upstream}{path}").parse();
-    *request.uri_mut() = uri.unwrap_or_default();
+    *request.uri_mut() = format!("http://{upstream}{path}").parse().unwrap_or_default();
     *request.version_mut() = Version::HTTP_11;
-    request.headers_mut().extend(host.map(|host| (HOST, host)));
-    for name in [CONNECTION, TE, TRANSFER_ENCODING, UPGRADE] {
+    // All but the host concern one connection only (RFC 9110, section 7.6.1).
+    for name in "host connection keep-alive proxy-connection te trailer transfer-encoding upgrade".split(' ')
+    {
         request.headers_mut().remove(name);
     }
+    request.headers_mut().extend(host.map(|host| (HOST, host)));
     match client.request(request).await {
         Ok(answer) => answer.map(Body::new),
         Err(error) => {
