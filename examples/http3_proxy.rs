@@ -2,22 +2,23 @@
 //!
 //! `cargo run -p huginn-net-proxy --features http,quinn --example http3_proxy 0.0.0.0:8443 cert.pem key.pem 127.0.0.1:8080`
 
-use std::{env, error::Error, net::UdpSocket, sync::Arc};
+use std::{env, error::Error, sync::Arc};
 
 use bytes::{Buf, Bytes};
 use h3::server::{RequestResolver, RequestStream};
 use h3_quinn::BidiStream;
-use http::header::{CONNECTION, HOST, TE, TRANSFER_ENCODING, UPGRADE};
-use http::{HeaderValue, Request, Response, StatusCode, Version};
+use http::header::{CONTENT_LENGTH, HOST};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version};
 use http_body_util::{BodyExt, Full};
 use huginn_net_proxy::{
-    ConnectionFingerprint, ConnectionParts, FingerprintField, FingerprintHeaders, Fingerprinter, QuicHellos,
+    ConnectionFingerprint, ConnectionParts, FingerprintField, FingerprintHeaders, Fingerprinter,
+    QuicHelloRecorder,
 };
 use hyper::body::Incoming as Body;
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use hyper_util::rt::TokioExecutor;
 use quinn::crypto::rustls::QuicServerConfig;
-use quinn::{Endpoint, EndpointConfig, Incoming, Runtime, ServerConfig, TokioRuntime};
+use quinn::{Endpoint, Incoming, ServerConfig};
 use tokio_rustls::rustls;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 
@@ -27,7 +28,6 @@ const MAX_REQUEST_BODY: usize = 1 << 20;
 
 #[derive(Clone)]
 struct Proxy {
-    hellos: QuicHellos,
     fingerprinter: Fingerprinter,
     headers: FingerprintHeaders,
     client: Client<HttpConnector, Full<Bytes>>,
@@ -43,17 +43,10 @@ async fn main() -> Outcome {
     let tls = rustls::ServerConfig::builder().with_no_client_auth();
     let mut tls = tls.with_single_cert(cert.collect::<Result<_, _>>()?, key)?;
     tls.alpn_protocols = vec![b"h3".to_vec()];
-    let config = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
-
-    // `Endpoint::new`, but with a socket that finds hellos in what it receives.
-    let hellos = QuicHellos::new();
-    let runtime = Arc::new(TokioRuntime);
-    let socket = hellos.read_from(runtime.wrap_udp_socket(UdpSocket::bind(listen)?)?);
-    let endpoint =
-        Endpoint::new_with_abstract_socket(EndpointConfig::default(), Some(config), socket, runtime)?;
+    let recorder = QuicHelloRecorder::new(Arc::new(QuicServerConfig::try_from(tls)?));
+    let endpoint = Endpoint::server(ServerConfig::with_crypto(Arc::new(recorder)), listen.parse()?)?;
 
     let proxy = Proxy {
-        hellos,
         fingerprinter: Fingerprinter::default(),
         headers: FingerprintHeaders::new("x-client-")?.with_fields(FingerprintField::ALL),
         client: Client::builder(TokioExecutor::new()).build_http(),
@@ -71,9 +64,8 @@ async fn main() -> Outcome {
 
 impl Proxy {
     async fn serve(self, incoming: Incoming) -> Outcome {
-        let (address, original_id) = (incoming.remote_address(), incoming.orig_dst_cid());
         let connection = incoming.await?;
-        let quic_hello = self.hellos.take(address, &original_id);
+        let quic_hello = QuicHelloRecorder::hello(&connection);
         let parts = ConnectionParts { quic_hello, ..ConnectionParts::default() };
         let fingerprint = ConnectionFingerprint::new(self.fingerprinter.clone(), parts);
         let mut connection = h3::server::Connection::new(h3_quinn::Connection::new(connection)).await?;
@@ -93,24 +85,21 @@ impl Proxy {
     ) -> Outcome {
         let (mut request, mut stream) = request.resolve_request().await?;
         self.headers.apply(&fingerprint.fingerprint(), request.headers_mut());
-        let (status, answer) = match read_body(&mut stream).await? {
-            Some(body) => match self.pass_on(request, body).await {
-                Ok(answer) => (answer.status(), Some(answer)),
-                Err(_) => (StatusCode::BAD_GATEWAY, None),
-            },
-            None => (StatusCode::PAYLOAD_TOO_LARGE, None),
+        let answer = match read_body(&mut stream, request.headers()).await? {
+            Ok(body) => self.pass_on(request, body).await.map_err(|_| StatusCode::BAD_GATEWAY),
+            Err(status) => Err(status),
         };
         let mut head = Response::new(());
-        *head.status_mut() = status;
-        if let Some(answer) = &answer {
-            *head.headers_mut() = answer.headers().clone();
-            // HTTP/3 has no such headers (RFC 9114, section 4.2).
-            for name in [CONNECTION, TRANSFER_ENCODING, UPGRADE] {
-                head.headers_mut().remove(name);
+        match &answer {
+            Ok(answer) => {
+                *head.status_mut() = answer.status();
+                *head.headers_mut() = answer.headers().clone();
+                remove_headers_of_one_connection(head.headers_mut());
             }
+            Err(status) => *head.status_mut() = *status,
         }
         stream.send_response(head).await?;
-        if let Some(mut answer) = answer {
+        if let Ok(mut answer) = answer {
             while let Some(frame) = answer.frame().await {
                 if let Ok(data) = frame?.into_data() {
                     stream.send_data(data).await?;
@@ -126,20 +115,39 @@ impl Proxy {
         let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
         head.uri = format!("http://{}{path}", self.upstream).parse()?;
         head.version = Version::HTTP_11;
-        head.headers.extend(host.map(|host| (HOST, host)));
-        head.headers.remove(TE);
+        remove_headers_of_one_connection(&mut head.headers);
+        // The client writes the length of the body that arrived.
+        head.headers.remove(CONTENT_LENGTH);
+        if let Some(host) = host {
+            head.headers.insert(HOST, host);
+        }
         Ok(self.client.request(Request::from_parts(head, Full::new(body))).await?)
     }
 }
 
-/// Reads the body of a request. `None` if it is longer than the limit.
-async fn read_body(stream: &mut RequestStream<BidiStream<Bytes>, Bytes>) -> Outcome<Option<Bytes>> {
+/// Removes the headers that concern one connection only (RFC 9110, section 7.6.1).
+fn remove_headers_of_one_connection(headers: &mut HeaderMap) {
+    for name in "connection keep-alive proxy-connection te trailer transfer-encoding upgrade".split(' ') {
+        headers.remove(name);
+    }
+}
+
+/// Reads the body of a request, or returns the status that refuses it: one that is longer than the limit, or that has
+/// another length than the header Content-Length says (RFC 9114, section 4.1.2).
+async fn read_body(
+    stream: &mut RequestStream<BidiStream<Bytes>, Bytes>,
+    headers: &HeaderMap,
+) -> Outcome<Result<Bytes, StatusCode>> {
     let mut body = Vec::new();
     while let Some(mut data) = stream.recv_data().await? {
         if body.len().saturating_add(data.remaining()) > MAX_REQUEST_BODY {
-            return Ok(None);
+            return Ok(Err(StatusCode::PAYLOAD_TOO_LARGE));
         }
         body.extend_from_slice(&data.copy_to_bytes(data.remaining()));
     }
-    Ok(Some(body.into()))
+    let is_length = |value: &HeaderValue| *value == body.len().to_string();
+    if !headers.get_all(CONTENT_LENGTH).iter().all(is_length) {
+        return Ok(Err(StatusCode::BAD_REQUEST));
+    }
+    Ok(Ok(body.into()))
 }

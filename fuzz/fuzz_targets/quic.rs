@@ -21,15 +21,15 @@ fuzz_target!(|data: &[u8]| {
         let len = u16::from_le_bytes(*len);
         let (bytes, after) = after.split_at(after.len().min(usize::from(len & !FRAMES)));
         rest = after;
-        let sealed;
-        let datagram = if len & FRAMES == 0 {
-            bytes
+        let mut datagram = if len & FRAMES == 0 {
+            bytes.to_vec()
         } else {
-            sealed = seal(bytes, number);
             number += 1;
-            &sealed
+            seal(bytes, number)
         };
-        if let Ok(Some(hello)) = initials.push(datagram) {
+        // Shorter ones are ignored.
+        datagram.resize(datagram.len().max(1200), 0);
+        if let Ok(Some(hello)) = initials.push(&datagram) {
             let parsed = Parsed::new(hello.clone(), hello.message().len());
             assert_eq!(ClientHello::from_message(hello.message(), Transport::Quic), Ok(Some(parsed)));
         }

@@ -155,11 +155,12 @@ fn write_taken(
     outcome
 }
 
-/// Adds the next datagram (the UDP payload) that a QUIC client sent; other datagrams than its Initial packets are ignored.
-/// All datagrams must be of one connection.
+/// Adds the next datagram (the UDP payload) that the client of a QUIC connection sent, from the one that opened the
+/// connection on. After a Retry, use a new client. What a server must discard is ignored: datagrams with an Initial packet
+/// and less than 1,200 bytes, and packets that the keys of the connection do not decrypt.
 ///
 /// HUGINN_STATUS_OK: the ClientHello is complete. HUGINN_STATUS_INCOMPLETE: more datagrams are needed.
-/// HUGINN_STATUS_UNRECOGNIZED: hundreds of packets had no ClientHello.
+/// HUGINN_STATUS_UNRECOGNIZED: 256 Initial packets had no ClientHello, or the first 16 could not be decrypted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn huginn_client_push_quic(
     client: Option<&mut HuginnClient>,

@@ -2,7 +2,7 @@
 //!
 //! - [`Recording`] finds the end of a ClientHello or of an HTTP request head in bytes, without I/O, and [`Recorder`] does
 //!   so around a stream.
-//! - [`QuicHellos`] finds the ClientHellos of QUIC clients in the datagrams of a socket.
+//! - [`QuicHelloRecorder`] records the ClientHellos of the connections of a quinn server.
 //! - [`SavedSyn`] is the SYN of a connection, which Linux saves for a listener.
 //! - [`Fingerprinter`] computes the [`ClientFingerprint`] of these bytes, and [`ConnectionFingerprint`] does so when a
 //!   request needs it.
@@ -16,8 +16,7 @@
 //! | `axum` | [`FingerprintListener`], which serves axum applications over TLS; includes `rustls` and `tower` |
 //! | `http` | [`FingerprintHeaders`] |
 //! | `proxy-protocol` | [`ProxyHeader`], PROXY protocol version 2; includes `serde` |
-//! | `quic` | [`QuicHellos`], the ClientHellos of the clients of a UDP socket |
-//! | `quinn` | [`QuicHellos::read_from`], a socket for quinn; includes `quic` |
+//! | `quinn` | [`QuicHelloRecorder`], the ClientHellos of the connections of a quinn server |
 //! | `rustls` | [`FingerprintAcceptor`], which ends TLS with tokio-rustls; includes `tokio` |
 //! | `serde` | `Serialize` and `Deserialize` for [`ClientFingerprint`] |
 //! | `tokio` | `AsyncRead` and `AsyncWrite` for [`Recorder`] |
@@ -41,7 +40,7 @@ mod layer;
 mod limits;
 #[cfg(feature = "proxy-protocol")]
 mod proxy_header;
-#[cfg(feature = "quic")]
+#[cfg(feature = "quinn")]
 mod quic;
 mod recorder;
 mod recording;
@@ -59,15 +58,13 @@ pub use fingerprinter::Fingerprinter;
 pub use headers::{FingerprintField, FingerprintHeaders};
 #[cfg(feature = "tower")]
 pub use layer::{FingerprintLayer, FingerprintService};
-#[cfg(feature = "quic")]
-pub use limits::MAX_QUIC_BYTES;
 #[cfg(feature = "proxy-protocol")]
 pub use limits::MAX_TLV_LEN;
 pub use limits::{MAX_RECORDED_BYTES, MAX_TEXT_LEN};
 #[cfg(feature = "proxy-protocol")]
 pub use proxy_header::{FINGERPRINT_TLV, ProxyHeader, ProxyHeaderError};
-#[cfg(feature = "quic")]
-pub use quic::QuicHellos;
+#[cfg(feature = "quinn")]
+pub use quic::{QuicHandshake, QuicHelloRecorder};
 pub use recorder::{Recorder, RecordingHandle};
 pub use recording::{Recording, RecordingStatus};
 pub use saved_syn::SavedSyn;

@@ -8,11 +8,6 @@ pub const MAX_RECORDED_BYTES: usize = 64 << 10;
 /// kilobytes; texts of clients in use have less than 1 KB.
 pub const MAX_TEXT_LEN: usize = 4 << 10;
 
-/// Default memory of [`QuicHellos`](crate::QuicHellos), in bytes: room for about ten thousand clients whose handshakes are not
-/// complete.
-#[cfg(feature = "quic")]
-pub const MAX_QUIC_BYTES: usize = 16 << 20;
-
 /// Maximum length of the value of a TLV in a PROXY header, in bytes: HAProxy closes connections whose headers have a longer
 /// one (3.0.11).
 #[cfg(feature = "proxy-protocol")]

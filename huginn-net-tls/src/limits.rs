@@ -78,6 +78,11 @@ pub(crate) const MAX_INITIAL_PACKETS: u16 = 256;
 #[cfg(feature = "quic")]
 pub(crate) const MAX_UNDECRYPTED_PER_DATAGRAM: u8 = 2;
 
+/// Minimum length of a client's datagram with an Initial packet, in bytes; servers discard shorter ones (RFC 9000, section
+/// 14.1).
+#[cfg(feature = "quic")]
+pub(crate) const MIN_CLIENT_DATAGRAM_LEN: usize = 1200;
+
 /// Consecutive failed decryptions after which a flow is counted as abandoned. The limit bounds the work on traffic that
 /// only resembles QUIC.
 #[cfg(feature = "quic")]
@@ -85,22 +90,22 @@ pub(crate) const MAX_UNDECRYPTED: u16 = 16;
 
 /// Datagrams without Initial packets after which a ServerHello is no longer expected. It leaves room for reordered
 /// packets.
-#[cfg(feature = "quic")]
+#[cfg(feature = "packets")]
 pub(crate) const MAX_DATAGRAMS_AFTER_ANSWER: u8 = 16;
 
 /// Datagrams without Initial packets after which the rest of a ClientHello is no longer expected. It is larger than
 /// [`MAX_DATAGRAMS_AFTER_ANSWER`], because a client may send 0-RTT data before it repeats a lost Initial packet.
-#[cfg(feature = "quic")]
+#[cfg(feature = "packets")]
 pub(crate) const MAX_DATAGRAMS_AFTER_HELLO: u8 = 200;
 
 /// Maximum hellos reported per flow: enough for a client that reconnects from the same port, and a bound for hostile
 /// flows.
-#[cfg(feature = "quic")]
+#[cfg(feature = "packets")]
 pub(crate) const MAX_HELLOS_PER_QUIC_FLOW: u8 = 64;
 
 /// Maximum length of a datagram that is buffered until it can be decrypted, in bytes: more than an MTU of 1500 bytes
 /// allows.
-#[cfg(feature = "quic")]
+#[cfg(feature = "packets")]
 pub(crate) const MAX_EARLY_DATAGRAM_LEN: usize = 2048;
 
 /// Numbers of a JA4 list that are parsed without heap memory; typical lists are shorter.

@@ -4,21 +4,16 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark may panic")]
 
 use std::hint::black_box;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use huginn_net::consistency::ClientBytes;
-use huginn_net_proxy::{Fingerprinter, QuicHellos, Recording, SavedSyn};
+use huginn_net_proxy::{Fingerprinter, Recording, SavedSyn};
 
 /// Of curl 7.88.1 with OpenSSL 3.0.
 const HELLO: &[u8] = include_bytes!("../../../huginn-net-tls/hellos/curl-openssl.bin");
 const HTTP2: &[u8] = include_bytes!("../../../huginn-net-http/http2/curl.bin");
 const HTTP1: &[u8] = b"GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: curl/8.5.0\r\nAccept: */*\r\n\r\n";
-/// The datagram of RFC 9001, appendix A.2, and its connection id.
-const INITIAL: &[u8] =
-    include_bytes!("../../../huginn-net-tls/src/quic/testdata/rfc9001-a2-client-initial.bin");
-const INITIAL_ID: &[u8] = &[0x83, 0x94, 0xc8, 0xf0, 0x3e, 0x51, 0x57, 0x08];
-
 /// A recording in pieces of `step` bytes.
 fn record(mut recording: Recording, bytes: &[u8], step: usize) -> Recording {
     for piece in bytes.chunks(step) {
@@ -41,18 +36,6 @@ fn recording(criterion: &mut Criterion) {
             });
         }
     }
-    let client = SocketAddr::from(([192, 0, 2, 1], 50_000));
-    let hellos = QuicHellos::new();
-    group.bench_function("ClientHello of QUIC, with decryption", |bencher| {
-        bencher.iter(|| {
-            hellos.push(client, black_box(INITIAL));
-            hellos.take(client, INITIAL_ID).unwrap()
-        });
-    });
-    let short = [0x40; 1200];
-    group.bench_function("another datagram of QUIC", |bencher| {
-        bencher.iter(|| hellos.push(client, black_box(&short)));
-    });
     group.finish();
 }
 

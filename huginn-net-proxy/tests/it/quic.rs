@@ -1,14 +1,15 @@
 //! QUIC clients of a quinn server.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use huginn_net::tls::ClientHello;
-use huginn_net_proxy::{ConnectionFingerprint, ConnectionParts, Fingerprinter, QuicHellos};
-use proptest::prelude::*;
+use huginn_net_proxy::{
+    ConnectionFingerprint, ConnectionParts, Fingerprinter, QuicHandshake, QuicHelloRecorder,
+};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn::{ClientConfig, Connection, Endpoint, EndpointConfig, Runtime, ServerConfig, TokioRuntime};
+use quinn::{ClientConfig, Connection, Endpoint, ServerConfig};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use tokio::sync::mpsc;
 use tokio_rustls::rustls;
@@ -23,7 +24,6 @@ struct Server {
     certificate: CertificateDer<'static>,
     /// The hellos of complete handshakes.
     hellos: mpsc::UnboundedReceiver<(Option<ClientHello<'static>>, Connection)>,
-    table: QuicHellos,
 }
 
 impl Server {
@@ -41,32 +41,27 @@ fn serve(validates: bool) -> Server {
     let tls = rustls::ServerConfig::builder().with_no_client_auth();
     let mut tls = tls.with_single_cert(vec![cert.der().clone()], key.into()).unwrap();
     tls.alpn_protocols = vec![b"h3".to_vec()];
-    let config = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls).unwrap()));
-
-    let table = QuicHellos::new();
-    let runtime = Arc::new(TokioRuntime);
-    let socket = UdpSocket::bind(LOCAL).unwrap();
-    let address = socket.local_addr().unwrap();
-    let socket = table.read_from(runtime.wrap_udp_socket(socket).unwrap());
-    let endpoint = EndpointConfig::default();
-    let endpoint = Endpoint::new_with_abstract_socket(endpoint, Some(config), socket, runtime).unwrap();
+    let recorder = QuicHelloRecorder::new(Arc::new(QuicServerConfig::try_from(tls).unwrap()));
+    let config = ServerConfig::with_crypto(Arc::new(recorder));
+    let endpoint = Endpoint::server(config, LOCAL.parse().unwrap()).unwrap();
+    let address = endpoint.local_addr().unwrap();
     let (found, hellos) = mpsc::unbounded_channel();
-    let of_server = table.clone();
     tokio::spawn(async move {
         while let Some(incoming) = endpoint.accept().await {
             if validates && incoming.may_retry() {
                 incoming.retry().unwrap();
                 continue;
             }
-            let (found, table) = (found.clone(), of_server.clone());
+            let found = found.clone();
             tokio::spawn(async move {
-                let (client, id) = (incoming.remote_address(), incoming.orig_dst_cid());
-                let connection = incoming.await.unwrap();
-                found.send((table.take(client, &id), connection)).unwrap();
+                // Decoys never complete their handshake.
+                if let Ok(connection) = incoming.await {
+                    found.send((QuicHelloRecorder::hello(&connection), connection)).unwrap();
+                }
             });
         }
     });
-    Server { address, certificate: cert.der().clone(), hellos, table }
+    Server { address, certificate: cert.der().clone(), hellos }
 }
 
 /// A client that offers so many protocols; each adds 11 bytes to its hello.
@@ -81,8 +76,12 @@ fn client(certificate: CertificateDer<'static>, protocols: usize) -> Endpoint {
     endpoint
 }
 
-/// Passes datagrams between one client and a server, without those of the client whose numbers `is_lost`.
-async fn relay(server: SocketAddr, is_lost: fn(usize) -> bool) -> SocketAddr {
+/// Passes datagrams between one client and a server. `replace` returns what to send instead of the client's datagram of
+/// this number.
+async fn relay(
+    server: SocketAddr,
+    replace: impl Fn(usize, &[u8]) -> Vec<Vec<u8>> + Send + 'static,
+) -> SocketAddr {
     let inner = tokio::net::UdpSocket::bind(LOCAL).await.unwrap();
     let outer = tokio::net::UdpSocket::bind(LOCAL).await.unwrap();
     inner.connect(server).await.unwrap();
@@ -95,8 +94,8 @@ async fn relay(server: SocketAddr, is_lost: fn(usize) -> bool) -> SocketAddr {
                 received = outer.recv_from(&mut from_client) => {
                     let (len, address) = received.unwrap();
                     client = Some(address);
-                    if !is_lost(number) {
-                        inner.send(&from_client[..len]).await.unwrap();
+                    for datagram in replace(number, &from_client[..len]) {
+                        inner.send(&datagram).await.unwrap();
                     }
                     number += 1;
                 }
@@ -131,7 +130,6 @@ async fn hello_has_the_fingerprints_of_quic() {
     let found = ConnectionFingerprint::new(Fingerprinter::default(), parts).fingerprint();
     let tls = found.tls.as_ref().unwrap();
     assert_eq!((&tls.ja4, tls.alpn.as_deref(), tls.sni.as_deref()), (&ja4, Some("h3"), Some(NAME)));
-    assert_eq!(server.table.buffered_bytes(), 0, "nothing stays");
 }
 
 #[tokio::test]
@@ -156,7 +154,9 @@ async fn lost_datagrams_are_repeated() {
     // After the server's answer, the client repeats the rest with the connection id of the server.
     for is_lost in [|number| number == 0, |number| number == 1, |number| (1..5).contains(&number)] {
         let mut server = serve(false);
-        let address = relay(server.address, is_lost).await;
+        let replace =
+            move |number, datagram: &[u8]| if is_lost(number) { Vec::new() } else { vec![datagram.to_vec()] };
+        let address = relay(server.address, replace).await;
         connect(&mut server, address, 300).await;
     }
 }
@@ -176,6 +176,7 @@ async fn connections_of_one_address_have_their_own_hellos() {
     while found.len() < names.len() {
         let (hello, connection) = server.next().await;
         let data = connection.handshake_data().unwrap();
+        let data = data.downcast::<QuicHandshake>().unwrap().data;
         let data = data.downcast::<quinn::crypto::rustls::HandshakeData>().unwrap();
         let name = hello.unwrap().server_name().map(|name| String::from_utf8(name.to_vec()).unwrap());
         assert_eq!(name, data.server_name);
@@ -185,91 +186,33 @@ async fn connections_of_one_address_have_their_own_hellos() {
     assert_eq!(found, names);
 }
 
-/// The first datagrams of a client with a long hello, and the connection id in them.
-fn flight() -> (Vec<Vec<u8>>, Vec<u8>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let CertifiedKey { cert, .. } = generate_simple_self_signed([NAME.to_owned()]).unwrap();
-        let socket = tokio::net::UdpSocket::bind(LOCAL).await.unwrap();
-        let client = client(cert.der().clone(), 300);
-        let _connecting = client.connect(socket.local_addr().unwrap(), NAME).unwrap();
-        let mut datagrams = Vec::new();
-        let mut buffer = [0; 2048];
-        let wait = Duration::from_millis(200);
-        while let Ok(received) = tokio::time::timeout(wait, socket.recv(&mut buffer)).await {
-            datagrams.push(buffer[..received.unwrap()].to_vec());
-        }
-        let id = datagrams[0][6..6 + usize::from(datagrams[0][5])].to_vec();
-        (datagrams, id)
-    })
+/// The first datagrams of a client that offers so many protocols.
+async fn flight(protocols: usize) -> Vec<Vec<u8>> {
+    let CertifiedKey { cert, .. } = generate_simple_self_signed([NAME.to_owned()]).unwrap();
+    let socket = tokio::net::UdpSocket::bind(LOCAL).await.unwrap();
+    let client = client(cert.der().clone(), protocols);
+    let _connecting = client.connect(socket.local_addr().unwrap(), NAME).unwrap();
+    let mut datagrams = Vec::new();
+    let mut buffer = [0; 2048];
+    let wait = Duration::from_millis(200);
+    while let Ok(received) = tokio::time::timeout(wait, socket.recv(&mut buffer)).await {
+        datagrams.push(buffer[..received.unwrap()].to_vec());
+    }
+    datagrams
 }
 
-fn address(number: u32) -> SocketAddr {
-    SocketAddr::new(std::net::Ipv4Addr::from(number).into(), 50_000)
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
-
-    #[test]
-    fn order_and_damage_hide_nothing(
-        order in Just(flight()).prop_flat_map(|(datagrams, id)| (Just(datagrams).prop_shuffle(), Just(id))),
-        damaged in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 1..=255_u8), 0..8),
-    ) {
-        let (datagrams, id) = order;
-        let hellos = QuicHellos::new();
-        for (datagram, at, mask) in damaged {
-            let mut forged = datagrams[datagram.index(datagrams.len())].clone();
-            let at = at.index(forged.len());
-            forged[at] ^= mask;
-            hellos.push(address(1), &forged);
-        }
-        for datagram in &datagrams {
-            hellos.push(address(1), datagram);
-        }
-        let hello = hellos.take(address(1), &id).unwrap();
-        prop_assert_eq!(hello.alpn().count(), 300);
-        prop_assert!(hellos.take(address(1), &id).is_none());
+#[tokio::test]
+async fn packets_of_other_connections_change_nothing() {
+    let decoys = flight(1).await;
+    for validates in [false, true] {
+        let (mut server, decoys) = (serve(validates), decoys.clone());
+        // From the address of the client, before each of its datagrams and behind its packet.
+        let replace = move |_, datagram: &[u8]| {
+            let mut sent = decoys.clone();
+            sent.push([datagram, &decoys[0]].concat());
+            sent
+        };
+        let address = relay(server.address, replace).await;
+        connect(&mut server, address, 300).await;
     }
-}
-
-#[test]
-fn memory_is_bounded() {
-    const LIMIT: usize = 2 << 20;
-    const CLIENTS: u32 = 5000;
-    let (datagrams, id) = flight();
-    let hellos = QuicHellos::with_limit(LIMIT);
-    // Half of them never finish their hello.
-    for number in 0..CLIENTS {
-        let sent = if number % 2 == 0 { &datagrams[..1] } else { &datagrams };
-        for datagram in sent {
-            hellos.push(address(number), datagram);
-        }
-        assert!(hellos.buffered_bytes() <= LIMIT);
-    }
-    assert!(hellos.buffered_bytes() > LIMIT / 2);
-    assert!(hellos.take(address(1), &id).is_none(), "the oldest is forgotten");
-    assert!(hellos.take(address(CLIENTS - 1), &id).is_some());
-
-    for number in 0..CLIENTS {
-        hellos.take(address(number), &id);
-    }
-    let unfinished = hellos.buffered_bytes();
-    assert!(unfinished > 0 && unfinished < LIMIT);
-}
-
-#[test]
-fn nothing_is_kept_of_other_datagrams() {
-    let hellos = QuicHellos::new();
-    for datagram in [&b""[..], b"\x40short", b"\xc0\0\0\0\x01", &[0xc3; 1200]] {
-        hellos.push(address(1), datagram);
-    }
-    // An Initial packet that its own connection id does not decrypt.
-    let (datagrams, id) = flight();
-    let mut other = datagrams[0].clone();
-    other[6] ^= 1;
-    hellos.push(address(1), &other);
-    assert_eq!(hellos.buffered_bytes(), 0);
-    assert!(hellos.take(address(1), &id).is_none());
-    assert!(hellos.take(address(1), &[0; 21]).is_none());
 }

@@ -3,7 +3,6 @@
 use huginn_net_wire::{Reassembler, Side};
 
 use super::QuicError;
-use super::flow::Found;
 use super::frames::CryptoFrames;
 use super::keys::Keys;
 use super::packet::{Initial, MAX_CONNECTION_ID};
@@ -12,6 +11,16 @@ use crate::handshake::{CLIENT_HELLO, MessageJoiner, SERVER_HELLO};
 use crate::hello::Hello;
 use crate::limits::{MAX_CRYPTO_BYTES, MAX_HELLOS_PER_CONNECTION};
 use crate::{TlsError, Transport};
+
+/// A hello: a ClientHello of the client, or a ServerHello of the server.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found<'a> {
+    pub(crate) sender: Side,
+    /// The handshake message, including its header.
+    pub(crate) message: &'a [u8],
+    /// Whether it is the second ClientHello of a connection, requested by a HelloRetryRequest.
+    pub(crate) retry: bool,
+}
 
 #[derive(Debug)]
 pub(super) struct Connection {

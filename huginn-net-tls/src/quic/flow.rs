@@ -1,13 +1,11 @@
 //! The Initial packets of one flow and their hellos.
 
-#[cfg(feature = "packets")]
 use huginn_net_core::Interest;
 use huginn_net_wire::Side;
 
-#[cfg(feature = "packets")]
 use super::QuicCounters;
 use super::QuicError;
-use super::connection::{Connection, Identity};
+use super::connection::{Connection, Found, Identity};
 use super::packet::{Initial, Packet, Packets};
 use crate::TlsError;
 use crate::limits::{
@@ -45,21 +43,6 @@ struct Early {
     datagram: Box<[u8]>,
 }
 
-/// A hello: a ClientHello of the client, or a ServerHello of the server.
-#[derive(Clone, Copy, Debug)]
-#[cfg_attr(
-    not(feature = "packets"),
-    expect(dead_code, reason = "a reader of one client needs only the message")
-)]
-pub(crate) struct Found<'a> {
-    pub(crate) sender: Side,
-    /// The handshake message, including its header.
-    pub(crate) message: &'a [u8],
-    /// Whether it is the second ClientHello of a connection, requested by a HelloRetryRequest.
-    pub(crate) retry: bool,
-}
-
-#[cfg(feature = "packets")]
 impl QuicFlow {
     /// Parses the next datagram of either side and emits complete hellos.
     ///
@@ -82,9 +65,7 @@ impl QuicFlow {
     pub(crate) const fn has_found_hello(&self) -> bool {
         self.hellos > 0
     }
-}
 
-impl QuicFlow {
     /// Heap memory of the flow, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         let early =
@@ -96,17 +77,12 @@ impl QuicFlow {
         })
     }
 
-    /// Whether the flow exceeded the limit of packets without a ClientHello, or the limit of hellos.
-    pub(super) const fn has_given_up(&self) -> bool {
-        self.given_up || self.is_done()
-    }
-
     /// Parses the next datagram of either side and emits complete hellos. Reports the result of each Initial packet and
     /// each invalid packet.
     ///
     /// `scratch` is a buffer for decryption; its contents are ignored.
     #[inline]
-    pub(super) fn take(
+    fn take(
         &mut self,
         datagram: &[u8],
         sender: Side,

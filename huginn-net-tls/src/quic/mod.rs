@@ -6,17 +6,22 @@
 //! All items except [`QuicError`] require the feature `quic`.
 
 #[cfg(feature = "quic")]
+#[cfg_attr(
+    not(feature = "packets"),
+    expect(dead_code, reason = "`ClientInitials` reads one connection of one side")
+)]
 mod connection;
 #[cfg(feature = "packets")]
 mod counters;
 mod error;
-#[cfg(feature = "quic")]
+#[cfg(feature = "packets")]
 mod flow;
 #[cfg(feature = "quic")]
 mod frames;
 #[cfg(feature = "quic")]
 mod keys;
 #[cfg(feature = "quic")]
+#[cfg_attr(not(feature = "packets"), expect(dead_code, reason = "`ClientInitials` follows no Retry"))]
 mod packet;
 #[cfg(feature = "quic")]
 mod reader;
@@ -26,8 +31,6 @@ mod version;
 #[cfg(feature = "packets")]
 pub use counters::QuicCounters;
 pub use error::QuicError;
-#[cfg(feature = "quic")]
-pub use packet::InitialIds;
 #[cfg(feature = "quic")]
 pub use reader::ClientInitials;
 

@@ -40,46 +40,6 @@ pub(super) struct Initial<'a> {
     pub(super) number_offset: usize,
 }
 
-/// The connection ids of an Initial packet. They are not encrypted.
-///
-/// All Initial packets of a client have the same source connection id. Their destination is one that the client made up,
-/// until it has heard from the server (RFC 9000, section 7.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct InitialIds<'a> {
-    /// Destination connection id, of up to 20 bytes.
-    pub destination: &'a [u8],
-    /// Source connection id, of up to 20 bytes.
-    pub source: &'a [u8],
-}
-
-impl<'a> InitialIds<'a> {
-    /// Reads the header of the first Initial packet of a datagram (RFC 9000, section 17.2.2). `None` if it has none.
-    ///
-    /// ```
-    /// use huginn_net_tls::quic::InitialIds;
-    ///
-    /// // The datagram of RFC 9001, appendix A.2.
-    /// let datagram = include_bytes!(concat!(
-    ///     env!("CARGO_MANIFEST_DIR"),
-    ///     "/src/quic/testdata/rfc9001-a2-client-initial.bin"
-    /// ));
-    /// let ids = InitialIds::from_datagram(datagram).expect("an Initial packet");
-    /// assert_eq!(ids.destination, [0x83, 0x94, 0xc8, 0xf0, 0x3e, 0x51, 0x57, 0x08]);
-    /// assert!(ids.source.is_empty());
-    /// ```
-    #[inline]
-    pub fn from_datagram(datagram: &'a [u8]) -> Option<Self> {
-        // Almost all datagrams have only a short header.
-        if datagram.first().is_none_or(|first| first & 0x80 == 0) {
-            return None;
-        }
-        Packets::new(datagram).find_map(|packet| match packet {
-            Ok(Packet::Initial(Initial { destination, source, .. })) => Some(Self { destination, source }),
-            _ => None,
-        })
-    }
-}
-
 /// Whether a datagram may be a client's first: it starts with an Initial packet of a known version, or with a reordered
 /// 0-RTT packet.
 #[cfg(feature = "packets")]

@@ -4,10 +4,20 @@ use std::collections::VecDeque;
 
 use huginn_net_wire::Side;
 
-use super::flow::{Found, QuicFlow};
+use super::QuicError;
+use super::connection::{Connection, Found};
+use super::packet::{Initial, Packet, Packets};
+use crate::limits::{
+    MAX_INITIAL_PACKETS, MAX_UNDECRYPTED, MAX_UNDECRYPTED_PER_DATAGRAM, MIN_CLIENT_DATAGRAM_LEN,
+};
 use crate::{ClientHello, TlsError, Transport};
 
-/// Finds the ClientHello in the datagrams of a QUIC client, which may be reordered.
+/// Finds the ClientHello in the datagrams of a QUIC connection, as its server does. Later datagrams may be reordered.
+///
+/// The keys derive from the first Initial packet, which begins its datagram, and do not change (RFC 9001, section 5.2). All
+/// other packets are skipped, and so are datagrams of less than 1,200 bytes, which servers must discard (RFC 9000, section
+/// 14.1). So a hello is the one that the server sees, whatever else a client sends. After a Retry, the keys are new: begin
+/// with a new reader.
 ///
 /// ```
 /// use huginn_net_tls::quic::ClientInitials;
@@ -27,20 +37,24 @@ use crate::{ClientHello, TlsError, Transport};
 /// ```
 #[derive(Debug, Default)]
 pub struct ClientInitials {
-    flow: QuicFlow,
+    connection: Option<Box<Connection>>,
+    /// Initial packets of the connection, and those before it that were not decrypted.
+    packets: u16,
+    sealed: u16,
+    given_up: bool,
     scratch: Vec<u8>,
     /// Hellos found but not returned yet.
     hellos: VecDeque<Result<ClientHello<'static>, TlsError>>,
 }
 
 impl ClientInitials {
-    /// Creates a reader for a new client.
+    /// Creates a reader for a new connection.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Parses the next datagram (the UDP payload). Returns the ClientHello when it is complete; later a second one, if the
-    /// server requested it, and the hellos of further connections.
+    /// server requested it.
     ///
     /// If a datagram completes two hellos, the next call returns the second one, even for an empty datagram.
     ///
@@ -48,36 +62,82 @@ impl ClientInitials {
     /// [`TlsError`] if a packet of the datagram is invalid, or a hello is malformed. Later datagrams may succeed
     /// unless the reader [has given up](Self::has_given_up).
     pub fn push(&mut self, datagram: &[u8]) -> Result<Option<ClientHello<'static>>, TlsError> {
-        let mut failure = None;
-        let hellos = &mut self.hellos;
-        self.flow.take(
-            datagram,
-            Side::Client,
-            &mut self.scratch,
-            &mut |outcome| failure = outcome.err().or(failure),
-            &mut |found: Found<'_>| {
-                let hello = ClientHello::parse_message(found.message, Transport::Quic);
-                hellos.push_back(hello.map(ClientHello::into_owned));
-            },
-        );
-        match (self.hellos.pop_front(), failure) {
-            (Some(hello), _) => hello.map(Some),
-            (None, Some(error)) => Err(error),
-            (None, None) => Ok(None),
+        let outcome = if self.given_up || datagram.len() < MIN_CLIENT_DATAGRAM_LEN {
+            Ok(())
+        } else {
+            self.read(datagram)
+        };
+        match self.hellos.pop_front() {
+            Some(hello) => hello.map(Some),
+            None => outcome.map(|()| None),
         }
     }
 
     /// Heap memory of the reader, in bytes.
     pub fn buffered_bytes(&self) -> usize {
+        let connection = self.connection.as_ref();
+        let connection = connection
+            .map_or(0, |connection| size_of::<Connection>().saturating_add(connection.buffered_bytes()));
         let hellos = self.hellos.iter().map(|hello| hello.as_ref().map_or(0, |hello| hello.message().len()));
-        self.flow.buffered_bytes().saturating_add(self.scratch.capacity()).saturating_add(hellos.sum())
+        connection.saturating_add(self.scratch.capacity()).saturating_add(hellos.sum())
     }
 
-    /// Whether to stop waiting for a ClientHello: hundreds of packets yielded none, too many in a row could not be
-    /// decrypted (as an error of [`push`](Self::push) reported), or the limit of hellos was reached.
-    ///
-    /// The first packet of another connection resets this.
+    /// Whether the reader ignores all further datagrams: hundreds of packets yielded no ClientHello, or none of the first
+    /// packets could be decrypted.
     pub fn has_given_up(&self) -> bool {
-        self.flow.has_given_up()
+        self.given_up
+    }
+
+    /// Reads the packets of a datagram. Returns the last error.
+    fn read(&mut self, datagram: &[u8]) -> Result<(), TlsError> {
+        let (mut outcome, mut sealed) = (Ok(()), 0_u8);
+        for (index, packet) in Packets::new(datagram).enumerate() {
+            let read = match packet {
+                Ok(Packet::Initial(packet)) => self.read_initial(&packet, index == 0),
+                Ok(_) => continue,
+                Err(error) => Err(error.into()),
+            };
+            sealed = sealed.saturating_add(u8::from(read == Err(QuicError::Sealed.into())));
+            outcome = read.and(outcome);
+            if self.exceeds_limits() {
+                self.given_up = true;
+                self.connection = None;
+                return Err(QuicError::GivenUp { packets: self.packets, sealed: self.sealed }.into());
+            }
+            if sealed >= MAX_UNDECRYPTED_PER_DATAGRAM {
+                break;
+            }
+        }
+        outcome
+    }
+
+    fn read_initial(&mut self, packet: &Initial<'_>, is_first: bool) -> Result<(), TlsError> {
+        let (connection, frames) = match &mut self.connection {
+            Some(connection) => {
+                let frames = connection.open(packet, Side::Client, &mut self.scratch);
+                (connection, frames.ok_or(QuicError::Sealed)?)
+            }
+            // A server takes a datagram for one of the connection that its first packet names (RFC 9000, section 12.2).
+            None if !is_first => return Err(QuicError::Sealed.into()),
+            none => {
+                let Some((connection, frames)) = Connection::start(packet, Side::Client, &mut self.scratch)
+                else {
+                    self.sealed = self.sealed.saturating_add(1);
+                    return Err(QuicError::Sealed.into());
+                };
+                (none.insert(Box::new(connection)), frames)
+            }
+        };
+        self.packets = self.packets.saturating_add(1);
+        let hellos = &mut self.hellos;
+        connection.read(frames, Side::Client, &mut |found: Found<'_>| {
+            let hello = ClientHello::parse_message(found.message, Transport::Quic);
+            hellos.push_back(hello.map(ClientHello::into_owned));
+        })
+    }
+
+    fn exceeds_limits(&self) -> bool {
+        let has_hello = self.connection.as_ref().is_some_and(|connection| connection.has_client_hello());
+        !has_hello && (self.packets >= MAX_INITIAL_PACKETS || self.sealed >= MAX_UNDECRYPTED)
     }
 }

@@ -4,7 +4,7 @@ use huginn_net_core::{Interest, Side};
 use proptest::prelude::*;
 
 use super::seal::{Packet, crypto, other, version_negotiation};
-use super::{Run, likely_sender, looks_like_initial, message, retry_request};
+use super::{Run, likely_sender, looks_like_initial, message, read, retry_request};
 use crate::TlsError;
 use crate::quic::packet::{self, Packets};
 use crate::quic::version::{LongType, RESERVED};
@@ -157,7 +157,7 @@ fn connection_ids_have_up_to_20_bytes() {
     }
     for len in [21, 255] {
         let packet = Packet { source: vec![7; len], ..Packet::client(V1, &ID) };
-        let outcome = ClientInitials::new().push(&packet.seal(&crypto(0, &hello())));
+        let outcome = read(&mut ClientInitials::new(), &packet.seal(&crypto(0, &hello())));
         assert_eq!(outcome.unwrap_err(), TlsError::Quic(QuicError::ConnectionId { len }));
     }
 }

@@ -8,8 +8,10 @@ mod vectors;
 
 use huginn_net_core::{Interest, Side};
 
-use super::flow::{Found, QuicFlow};
-use super::{QuicCounters, likely_sender, looks_like_initial};
+use super::connection::Found;
+use super::flow::QuicFlow;
+use super::{ClientInitials, QuicCounters, likely_sender, looks_like_initial};
+use crate::{ClientHello, TlsError};
 
 /// A flow and its hellos.
 #[derive(Debug, Default)]
@@ -37,6 +39,13 @@ impl Run {
     fn server(&mut self, datagram: &[u8]) -> Interest {
         self.push(Side::Server, datagram)
     }
+}
+
+/// Gives a reader a datagram, which it pads to the length that servers require.
+fn read(initials: &mut ClientInitials, datagram: &[u8]) -> Result<Option<ClientHello<'static>>, TlsError> {
+    let mut padded = datagram.to_vec();
+    padded.resize(datagram.len().max(1200), 0);
+    initials.push(&padded)
 }
 
 /// Builds a hello of this type with a body of `len` bytes: valid mandatory fields, then arbitrary bytes.
