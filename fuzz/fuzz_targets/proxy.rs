@@ -17,6 +17,7 @@ fuzz_target!(|data: &[u8]| {
         if whole.status() == RecordingStatus::Complete {
             assert_eq!(taken, sum);
             assert_eq!(whole.bytes(), &bytes[..taken]);
+            assert!(whole.complete().is_some_and(|complete| bytes[..taken].ends_with(complete)));
         }
         assert!(whole.buffered_bytes().max(pieces.buffered_bytes()) <= MAX_RECORDED_BYTES);
         whole

@@ -129,9 +129,13 @@ impl Recording {
         &self.bytes
     }
 
-    /// The recorded bytes, if they are complete.
+    /// The recorded bytes from the first handshake record or the head on, if they are complete.
     pub fn complete(&self) -> Option<&[u8]> {
-        (self.status == RecordingStatus::Complete).then_some(&*self.bytes)
+        let start = match &self.protocol {
+            Protocol::Tls(end) => end.start(),
+            Protocol::Http(_) => 0,
+        };
+        self.bytes.get(start..).filter(|_| self.status == RecordingStatus::Complete)
     }
 
     /// Memory of the recorded bytes.

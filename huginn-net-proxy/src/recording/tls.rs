@@ -2,8 +2,13 @@
 
 use super::Found;
 
-/// Content type of handshake records (RFC 8446, section 5.1).
+/// Content types of records (RFC 8446, section 5.1).
+const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
+/// The level of alerts that do not end a connection (RFC 5246, section 7.2).
+const WARNING: u8 = 1;
+/// Length of the record of an alert, in bytes.
+const ALERT_RECORD_LEN: usize = RECORD_HEADER_LEN + 2;
 /// Length of a record header, in bytes.
 const RECORD_HEADER_LEN: usize = 5;
 /// Maximum length of a fragment, in bytes (RFC 5246, section 6.2.3).
@@ -16,6 +21,8 @@ const MESSAGE_HEADER_LEN: usize = 4;
 /// Finds the end of a ClientHello, which may span records of any size.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HelloEnd {
+    /// Offset of the first handshake record. Warnings may precede it, which rustls and OpenSSL accept.
+    start: usize,
     /// Offset of the current record.
     record: usize,
     /// Bytes of the message in earlier records.
@@ -25,12 +32,27 @@ pub(super) struct HelloEnd {
 }
 
 impl HelloEnd {
+    /// Offset of the first handshake record.
+    pub(super) fn start(&self) -> usize {
+        self.start
+    }
+
     /// Continues the search in the bytes so far. Each record header is read once.
     pub(super) fn find(&mut self, bytes: &[u8]) -> Found {
         loop {
             let record = bytes.get(self.record..).unwrap_or_default();
-            if record.first().is_some_and(|kind| *kind != HANDSHAKE) {
-                return Found::Other;
+            match record.first() {
+                Some(&ALERT) if self.record == self.start => match record.first_chunk() {
+                    Some([_, _, _, 0, 2, WARNING, _]) => {
+                        self.record = self.record.saturating_add(ALERT_RECORD_LEN);
+                        self.start = self.record;
+                        continue;
+                    }
+                    Some(_) => return Found::Other,
+                    None => return Found::NotBefore(Some(self.record.saturating_add(ALERT_RECORD_LEN))),
+                },
+                None | Some(&HANDSHAKE) => {}
+                Some(_) => return Found::Other,
             }
             let start = self.record.saturating_add(RECORD_HEADER_LEN);
             let Some((&[_, _, _, high, low], rest)) = record.split_first_chunk() else {

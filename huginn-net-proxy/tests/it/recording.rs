@@ -44,6 +44,19 @@ fn two_messages_in_one_record_end_after_hello() {
 }
 
 #[test]
+fn warnings_before_hello_are_skipped() {
+    let warning = [21, 3, 1, 0, 2, 1, 90];
+    let bytes = [&warning[..], &warning, HELLO].concat();
+    for step in [1, 2, 7, 10, bytes.len()] {
+        let (recording, taken) = recorded(Recording::tls(), &bytes, step);
+        assert_eq!((recording.complete(), taken), (Some(HELLO), bytes.len()), "in steps of {step}");
+        assert_eq!(recording.bytes(), bytes);
+    }
+    let (endless, _) = recorded(Recording::tls(), &warning.repeat(10_000), 1000);
+    assert_eq!(endless.status(), RecordingStatus::LimitReached);
+}
+
+#[test]
 fn ends_with_first_head_for_any_pieces() {
     let akamai = Akamai::from_client_bytes(HTTP2).unwrap().unwrap();
     let heads = [
@@ -79,12 +92,15 @@ fn field_block_in_continuations_is_recorded_to_its_end() {
 
 #[test]
 fn other_protocols_are_not_recorded() {
-    let cases: [(Recording, &[u8]); 8] = [
+    let cases: [(Recording, &[u8]); 11] = [
         (Recording::tls(), b"GET / HTTP/1.1\r\n"),
         (Recording::tls(), &[22, 3, 1, 0, 0]),
         (Recording::tls(), &[22, 3, 1, 0xff, 0xff]),
         (Recording::tls(), &[22, 3, 1, 0, 4, 2]),
         (Recording::tls(), &[22, 3, 1, 0, 1, 1, 21, 3, 3, 0, 2]),
+        (Recording::tls(), &[21, 3, 1, 0, 2, 2, 40]),
+        (Recording::tls(), &[21, 3, 1, 0, 3, 1, 90]),
+        (Recording::tls(), &[22, 3, 1, 0, 1, 1, 21, 3, 3, 0, 2, 1, 90]),
         (Recording::http(), &[22, 3, 1, 0, 4, 1]),
         (Recording::http(), b"\r\n\0"),
         (Recording::http(), b"PRI * HTTP/2.0\r\n\r\nSM\r\xff"),

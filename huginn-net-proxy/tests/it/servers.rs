@@ -223,6 +223,16 @@ async fn hello_before_a_retry_request_counts() {
 }
 
 #[tokio::test]
+async fn warning_before_hello_hides_nothing() {
+    let (config, connector) = configs("http/1.1");
+    let mut stream = TcpStream::connect(serve(config, false).await).await.unwrap();
+    stream.write_all(&[21, 3, 1, 0, 2, 1, 90]).await.unwrap();
+    let mut stream = connector.connect(ServerName::try_from(NAME).unwrap(), stream).await.unwrap();
+    let (client, _) = exchange(&mut stream, HTTP1, 1000).await;
+    assert!(client.tls.unwrap().ja4.starts_with("t13d"));
+}
+
+#[tokio::test]
 async fn later_requests_have_fingerprint_of_first_and_forge_nothing() {
     let (config, connector) = configs("http/1.1");
     let mut stream = connect(&connector, serve(config, false).await).await;
