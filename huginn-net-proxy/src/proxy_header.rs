@@ -40,9 +40,10 @@ const FIXED_LEN: usize = 16;
 #[non_exhaustive]
 pub struct ProxyHeader {
     /// The addresses of the client and of the server that it connected to. `None` if the load balancer itself opened the
-    /// connection (command LOCAL), or if they are no IP addresses.
+    /// connection (command LOCAL), or if they are no IP addresses; such a header says nothing of a client.
     pub addresses: Option<[SocketAddr; 2]>,
-    /// The fingerprint. `None` if there is no TLV of type [`FINGERPRINT_TLV`], or if its value is no fingerprint.
+    /// The fingerprint. `None` if there are no addresses or no TLV of type [`FINGERPRINT_TLV`], or if its value is no
+    /// fingerprint.
     pub fingerprint: Option<ClientFingerprint>,
 }
 
@@ -72,21 +73,19 @@ impl ProxyHeader {
         self
     }
 
-    /// The bytes, to send before all others. If one address is of IPv6, an IPv4 address becomes an IPv4-mapped one.
+    /// The bytes, to send before all others. If one address is of IPv6, an IPv4 address becomes an IPv4-mapped one. Without
+    /// addresses, the command is LOCAL, and there is no fingerprint: receivers discard the rest of such a header.
     ///
     /// # Errors
     /// [`io::ErrorKind::WriteZero`] if the fingerprint does not fit into the 65,535 bytes of a header, which one of
     /// [`with_fingerprint`](Self::with_fingerprint) always does.
     pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
-        let mut builder = match self.addresses {
-            Some(addresses) => {
-                Builder::with_addresses(Version::Two | Command::Proxy, Protocol::Stream, to_wire(addresses))
-            }
-            None => {
-                let (command, addresses) = (Version::Two | Command::Local, Addresses::Unspecified);
-                Builder::with_addresses(command, Protocol::Unspecified, addresses)
-            }
+        let Some(addresses) = self.addresses else {
+            let (command, addresses) = (Version::Two | Command::Local, Addresses::Unspecified);
+            return Builder::with_addresses(command, Protocol::Unspecified, addresses).build();
         };
+        let mut builder =
+            Builder::with_addresses(Version::Two | Command::Proxy, Protocol::Stream, to_wire(addresses));
         if let Some(fingerprint) = &self.fingerprint {
             builder = builder.write_tlv(FINGERPRINT_TLV, &serde_json::to_vec(fingerprint)?)?;
         }
@@ -110,6 +109,7 @@ impl ProxyHeader {
             }
         }
         let addresses = (header.command == Command::Proxy).then(|| from_wire(&header.addresses)).flatten();
+        let fingerprint = fingerprint.filter(|_| addresses.is_some());
         Ok(Some(Parsed::new(Self { addresses, fingerprint }, header.len())))
     }
 

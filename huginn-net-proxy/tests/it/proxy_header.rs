@@ -62,11 +62,17 @@ fn reading_takes_header_only() {
 }
 
 #[test]
-fn header_without_client_has_no_addresses() {
+fn header_without_client_says_nothing() {
     let ips = [192, 0, 2, 1, 192, 0, 2, 2, 0, 1, 0, 2];
     let unix = [b'/'; 216];
-    for bytes in [bytes(0x20, 0x11, &ips), bytes(0x20, 0, &[]), bytes(0x21, 0, &[]), bytes(0x21, 0x31, &unix)]
-    {
+    let tlv = [FINGERPRINT_TLV, 0, 2, b'{', b'}'];
+    for bytes in [
+        bytes(0x20, 0x11, &ips),
+        bytes(0x20, 0x11, &[&ips[..], &tlv].concat()),
+        bytes(0x20, 0, &tlv),
+        bytes(0x21, 0, &tlv),
+        bytes(0x21, 0x31, &[&unix[..], &tlv].concat()),
+    ] {
         let parsed = ProxyHeader::parse(&bytes).unwrap().unwrap();
         assert_eq!((parsed.value, parsed.consumed), (ProxyHeader::default(), bytes.len()));
     }
@@ -160,6 +166,8 @@ proptest! {
         let bytes = &bytes[..bytes.len().saturating_sub(cut)];
         if let Ok(Some(parsed)) = ProxyHeader::parse(bytes) {
             prop_assert!(parsed.consumed <= bytes.len());
+            let again = parsed.value.to_bytes().unwrap();
+            prop_assert_eq!(ProxyHeader::parse(&again).unwrap().unwrap().value, parsed.value);
         }
     }
 }
