@@ -42,7 +42,7 @@ pub struct ConnectionParts {
     /// Its first request, which may still be recorded.
     pub http: Option<RecordingHandle>,
     /// A fingerprint of the client from elsewhere, such as the header of a load balancer. It fills the layers that the other
-    /// parts lack.
+    /// parts lack. The verdict compares only the other parts; without a request among them, it is the known one.
     pub known: Option<ClientFingerprint>,
 }
 

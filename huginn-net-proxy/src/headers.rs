@@ -3,7 +3,7 @@
 use std::str;
 use std::sync::Arc;
 
-use http::header::{CONNECTION, HeaderMap, HeaderName, HeaderValue, InvalidHeaderName};
+use http::header::{CONNECTION, HeaderMap, HeaderName, HeaderValue, InvalidHeaderName, TRAILER};
 
 use crate::ClientFingerprint;
 
@@ -195,8 +195,9 @@ impl FingerprintHeaders {
 
     /// Removes the headers that begin with the prefix.
     ///
-    /// The comparison ignores case and takes `_` for `-`, as CGI, WSGI and others do. The header Connection loses such
-    /// names too: a proxy behind would otherwise remove the headers that this one writes (RFC 9110, section 7.6.1).
+    /// The comparison ignores case and takes all signs for one: servers for CGI, WSGI and others write `_` for `-`, and some
+    /// for every sign. The headers Connection and Trailer lose such names too: a proxy behind would otherwise remove the
+    /// headers that this one writes (RFC 9110, section 7.6.1), or pass on trailers with these names (section 6.6.2).
     pub fn strip(&self, headers: &mut HeaderMap) {
         let forged: Vec<HeaderName> =
             headers.keys().filter(|name| self.is_reserved(name.as_str())).cloned().collect();
@@ -205,12 +206,14 @@ impl FingerprintHeaders {
         }
         let names =
             |value: &HeaderValue| value.as_bytes().split(|byte| *byte == b',').any(|name| self.lists(name));
-        if headers.get_all(CONNECTION).iter().any(names) {
-            let kept: Vec<HeaderValue> =
-                headers.get_all(CONNECTION).iter().filter_map(|value| self.without(value)).collect();
-            headers.remove(CONNECTION);
-            for value in kept {
-                headers.append(CONNECTION, value);
+        for list in [CONNECTION, TRAILER] {
+            if headers.get_all(&list).iter().any(names) {
+                let kept: Vec<HeaderValue> =
+                    headers.get_all(&list).iter().filter_map(|value| self.without(value)).collect();
+                headers.remove(&list);
+                for value in kept {
+                    headers.append(&list, value);
+                }
             }
         }
     }
@@ -224,19 +227,18 @@ impl FingerprintHeaders {
     }
 
     fn is_reserved(&self, name: &str) -> bool {
-        let same = |(one, other): (u8, u8)| {
-            one == other || (one == b'_' && other == b'-') || (one == b'-' && other == b'_')
-        };
+        let is_sign = |byte: u8| !byte.is_ascii_alphanumeric();
+        let same = |(one, other): (u8, u8)| one == other || is_sign(one) && is_sign(other);
         name.len() >= self.prefix.len()
             && name.bytes().map(|byte| byte.to_ascii_lowercase()).zip(self.prefix.bytes()).all(same)
     }
 
-    /// Whether an element of the header Connection is reserved.
+    /// Whether an element of a list of names is reserved.
     fn lists(&self, name: &[u8]) -> bool {
         str::from_utf8(name.trim_ascii()).is_ok_and(|name| self.is_reserved(name))
     }
 
-    /// A value of the header Connection without reserved names.
+    /// A list of names without reserved ones.
     fn without(&self, value: &HeaderValue) -> Option<HeaderValue> {
         let kept = value.as_bytes().split(|byte| *byte == b',').filter(|name| !self.lists(name));
         HeaderValue::from_bytes(&kept.collect::<Vec<_>>().join(&b','))

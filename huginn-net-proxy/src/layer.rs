@@ -14,7 +14,7 @@ use crate::{ClientFingerprint, ConnectionFingerprint, FingerprintHeaders};
 /// [headers](Self::with_headers).
 ///
 /// Create one layer for each connection. All requests of a connection have the same fingerprint: the header order, the
-/// signature and the verdict are those of the first one. Trailers are not changed.
+/// signature and the verdict are those of the first one. Trailers are not read or changed.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -6,8 +6,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::task::{Context, Poll};
 
-use axum::Router;
+use axum::extract::ConnectInfo;
+use axum::middleware::AddExtension;
 use axum::serve::{IncomingStream, Listener};
+use axum::{Extension, Router};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tower_layer::Layer;
@@ -22,10 +24,11 @@ use crate::{
 /// A listener for [`axum::serve()`] that ends TLS and fingerprints clients.
 ///
 /// Up to 8,192 handshakes run at a time; more clients wait in the backlog of the listener. A client whose handshake fails or
-/// times out is dropped.
+/// times out is dropped. [`axum::serve()`] sets no timeout for requests.
 pub struct FingerprintListener {
     listener: TcpListener,
     acceptor: FingerprintAcceptor,
+    max_handshakes: usize,
     handshakes: JoinSet<io::Result<Accepted>>,
 }
 
@@ -49,7 +52,14 @@ impl FingerprintListener {
     pub fn new(listener: TcpListener, acceptor: FingerprintAcceptor) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         crate::SavedSyn::enable(&listener)?;
-        Ok(Self { listener, acceptor, handshakes: JoinSet::new() })
+        Ok(Self { listener, acceptor, max_handshakes: MAX_HANDSHAKES, handshakes: JoinSet::new() })
+    }
+
+    /// Sets how many handshakes run at a time; the default is 8,192.
+    #[must_use]
+    pub fn with_max_handshakes(mut self, number: usize) -> Self {
+        self.max_handshakes = number.max(1);
+        self
     }
 
     fn start(&mut self, stream: TcpStream, address: SocketAddr) {
@@ -67,7 +77,7 @@ impl Listener for FingerprintListener {
 
     async fn accept(&mut self) -> Accepted {
         loop {
-            let has_room = self.handshakes.len() < MAX_HANDSHAKES;
+            let has_room = self.handshakes.len() < self.max_handshakes;
             tokio::select! {
                 Some(outcome) = self.handshakes.join_next() => {
                     if let Ok(Ok(accepted)) = outcome {
@@ -87,7 +97,8 @@ impl Listener for FingerprintListener {
     }
 }
 
-/// Makes the services of the connections of a [`FingerprintListener`]: an application in a [`FingerprintLayer`].
+/// Makes the services of the connections of a [`FingerprintListener`]: an application in a [`FingerprintLayer`]. Handlers
+/// also get the address of the client, as `ConnectInfo<SocketAddr>`.
 ///
 /// `examples/axum_proxy.rs` is a complete proxy.
 #[derive(Clone, Debug)]
@@ -111,7 +122,7 @@ impl FingerprintMakeService {
 }
 
 impl Service<IncomingStream<'_, FingerprintListener>> for FingerprintMakeService {
-    type Response = FingerprintService<Router>;
+    type Response = FingerprintService<AddExtension<Router, ConnectInfo<SocketAddr>>>;
     type Error = Infallible;
     type Future = Ready<Result<Self::Response, Infallible>>;
 
@@ -120,11 +131,12 @@ impl Service<IncomingStream<'_, FingerprintListener>> for FingerprintMakeService
     }
 
     fn call(&mut self, stream: IncomingStream<'_, FingerprintListener>) -> Self::Future {
-        let layer = FingerprintLayer::new(stream.remote_addr().connection.clone());
+        let FingerprintedAddr { address, connection } = stream.remote_addr().clone();
+        let layer = FingerprintLayer::new(connection);
         let layer = match &self.headers {
             Some(headers) => layer.with_headers(headers.clone()),
             None => layer,
         };
-        ready(Ok(layer.layer(self.app.clone())))
+        ready(Ok(layer.layer(Extension(ConnectInfo(address)).layer(self.app.clone()))))
     }
 }

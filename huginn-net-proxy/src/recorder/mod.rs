@@ -172,8 +172,8 @@ impl<S: Read> Recorder<S> {
     /// Reads until the recording ends or the client closes, and returns the recording. Later reads return these bytes
     /// again.
     ///
-    /// Memory is at most three times the limit of the recording while these bytes are not read. A client may take
-    /// forever: set a timeout on the stream.
+    /// Memory is at most three times the limit of the recording and 8 KiB more while these bytes are not read. A client may
+    /// take forever: set a timeout on the stream.
     ///
     /// # Errors
     /// Those of the stream. Peeking can then continue. [`io::ErrorKind::Other`] if the recording was taken.

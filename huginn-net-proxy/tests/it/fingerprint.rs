@@ -4,7 +4,10 @@ use huginn_net::consistency::ClientBytes;
 use huginn_net::http::http2::Akamai;
 use huginn_net::tls::ClientHello;
 use huginn_net::{ClientDatabase, Database};
-use huginn_net_proxy::{ClientFingerprint, Fingerprinter, MAX_TEXT_LEN};
+use huginn_net_proxy::{
+    ClientFingerprint, ConnectionFingerprint, ConnectionParts, Fingerprinter, MAX_TEXT_LEN, Recorder,
+    Recording,
+};
 
 use crate::{HELLO, HTTP1, HTTP2, in_tls_records};
 
@@ -102,6 +105,26 @@ fn unknown_layers_are_taken_from_other_fingerprint() {
     let inner = fingerprint(&ClientBytes { http: Some(HTTP1), ..ClientBytes::default() });
     let joined = inner.clone().or(edge.clone());
     assert_eq!((joined.tcp, joined.tls, joined.http), (edge.tcp, edge.tls, inner.http));
+}
+
+#[test]
+fn verdict_compares_own_layers_only() {
+    let mut edge =
+        fingerprint(&ClientBytes { tls: Some(HELLO), http: Some(HTTP2), ..ClientBytes::default() });
+    edge.consistency.as_mut().unwrap().outcome = "imitation".to_owned();
+    let connection = |http: Option<&[u8]>| {
+        let http = http.map(|bytes| {
+            let mut recorder = Recorder::new(bytes, Recording::http());
+            recorder.peek().unwrap();
+            recorder.handle()
+        });
+        let parts = ConnectionParts { http, known: Some(edge.clone()), ..ConnectionParts::default() };
+        ConnectionFingerprint::new(Fingerprinter::default(), parts).fingerprint()
+    };
+    assert_eq!(*connection(None), edge);
+    let with_request = connection(Some(HTTP1));
+    assert_eq!(with_request.consistency.as_ref().unwrap().outcome, "unknown");
+    assert_eq!((&with_request.tls, with_request.http == edge.http), (&edge.tls, false));
 }
 
 #[test]

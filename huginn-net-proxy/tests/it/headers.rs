@@ -48,9 +48,15 @@ fn invalid_prefixes_are_errors() {
 #[test]
 fn forged_headers_are_removed() {
     let mut headers = HeaderMap::new();
-    for name in
-        ["x-client-ja4", "x-client-other", "x_client_ja4", "x-client_ja4", "X-CLIENT-VERDICT", "x-client-"]
-    {
+    for name in [
+        "x-client-ja4",
+        "x-client-other",
+        "x_client_ja4",
+        "x-client.ja4",
+        "x!client~ja4",
+        "X-CLIENT-VERDICT",
+        "x-client-",
+    ] {
         headers.append(name.parse::<http::HeaderName>().unwrap(), HeaderValue::from_static("forged"));
         headers.append(name.parse::<http::HeaderName>().unwrap(), HeaderValue::from_static("forged again"));
     }
@@ -63,26 +69,21 @@ fn forged_headers_are_removed() {
 }
 
 #[test]
-fn connection_cannot_name_written_headers() {
-    let stripped = |values: &[&'static str]| {
+fn lists_cannot_name_written_headers() {
+    let stripped = |list: &'static str, values: &[&'static str]| {
         let mut headers = HeaderMap::new();
         for value in values {
-            headers.append("connection", HeaderValue::from_static(value));
+            headers.append(list, HeaderValue::from_static(value));
         }
         FingerprintHeaders::new("x-client-").unwrap().strip(&mut headers);
-        headers
-            .get_all("connection")
-            .iter()
-            .map(|value| value.to_str().unwrap().to_owned())
-            .collect::<Vec<_>>()
+        headers.get_all(list).iter().map(|value| value.to_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(stripped(&["keep-alive, X-Client-JA4 ,upgrade"]), ["keep-alive,upgrade"]);
-    assert_eq!(stripped(&["x-client-ja4", "x_client_ja4", "upgrade"]), ["upgrade"]);
-    assert_eq!(
-        stripped(&["keep-alive, upgrade"]),
-        ["keep-alive, upgrade"],
-        "an innocent value is kept as it is"
-    );
+    for list in ["connection", "trailer"] {
+        assert_eq!(stripped(list, &["keep-alive, X-Client-JA4 ,upgrade"]), ["keep-alive,upgrade"]);
+        assert_eq!(stripped(list, &["x-client-ja4", "x_client_ja4", "upgrade"]), ["upgrade"]);
+        let other = ["keep-alive, upgrade"];
+        assert_eq!(stripped(list, &other), other, "kept as it is");
+    }
 }
 
 #[test]

@@ -257,6 +257,17 @@ async fn fingerprint_crosses_pass_through() {
     assert!(client.tcp.is_some() && headers[0].starts_with("x-client-ja4="));
 }
 
+/// Answers as [`show`] does, with the address of the client as one of the headers.
+#[cfg(feature = "axum")]
+async fn show_address(
+    axum::extract::ConnectInfo(address): axum::extract::ConnectInfo<SocketAddr>,
+    client: Extension<Arc<ClientFingerprint>>,
+    mut request: Request,
+) -> String {
+    request.headers_mut().insert("x-client-address", address.to_string().parse().unwrap());
+    show(client, request).await
+}
+
 #[cfg(feature = "axum")]
 #[tokio::test]
 async fn stalled_handshakes_do_not_delay_others() {
@@ -268,7 +279,8 @@ async fn stalled_handshakes_do_not_delay_others() {
     let acceptor = FingerprintAcceptor::new(config).with_timeout(Duration::from_millis(300));
     let listener = FingerprintListener::new(listener, acceptor).unwrap();
     let headers = FingerprintHeaders::new("x-client-").unwrap();
-    let service = FingerprintMakeService::new(Router::new().fallback(any(show))).with_headers(headers);
+    let app = Router::new().fallback(any(show_address));
+    let service = FingerprintMakeService::new(app).with_headers(headers);
     tokio::spawn(async move { axum::serve(listener, service).await });
 
     let mut stalled = Vec::new();
@@ -277,8 +289,11 @@ async fn stalled_handshakes_do_not_delay_others() {
         client.write_all(&crate::HELLO[..100]).await.unwrap();
         stalled.push(client);
     }
-    let (client, headers) = exchange(&mut connect(&connector, address).await, HTTP2, 1000).await;
+    let mut stream = connect(&connector, address).await;
+    let (client, headers) = exchange(&mut stream, HTTP2, 1000).await;
     assert!(client.tcp.is_some() && client.http.is_some());
+    let expected = format!("x-client-address={}", stream.get_ref().0.local_addr().unwrap());
+    assert!(headers.contains(&expected), "{headers:?}");
     assert_eq!(headers[0], format!("x-client-ja4={}", client.tls.unwrap().ja4));
     // Their connections end with the timeout.
     for mut client in stalled {
