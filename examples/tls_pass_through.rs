@@ -25,8 +25,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(listen).await?;
     SavedSyn::enable(&listener)?;
     loop {
-        let (stream, _) = listener.accept().await?;
-        tokio::spawn(pass_through(stream, Arc::clone(&routes)));
+        match listener.accept().await {
+            Ok((stream, _)) => drop(tokio::spawn(pass_through(stream, Arc::clone(&routes)))),
+            // The client went away, or too many files are open: some are closed soon.
+            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
     }
 }
 
