@@ -13,7 +13,7 @@ from __future__ import annotations
 import glob
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _native
@@ -33,6 +33,7 @@ __all__ = [
     "Http2Client",
     "Live",
     "TcpSyn",
+    "client_fingerprint",
     "client_hello",
     "explain",
     "host_events",
@@ -291,6 +292,24 @@ class Live(_native.Live):
         """Returns frames received and dropped by interface, and the number of events that were dropped unread."""
         counters = {name: {"received": received, "dropped": dropped} for name, received, dropped in self.interfaces()}
         return {"interfaces": counters, "dropped_events": self.dropped_events()}
+
+
+def client_fingerprint(
+    *, syn: bytes | None = None, tls: bytes | None = None, quic: Sequence[bytes] = (), http: bytes | None = None
+) -> dict[str, Any]:
+    """Computes all fingerprints of a client from the first bytes of its connection.
+
+    Args:
+        syn: The SYN, from its IP header on, such as Linux saves with TCP_SAVE_SYN.
+        tls: The TLS records that the client sent first.
+        quic: The UDP payloads that the client of a QUIC connection sent, from the one that opened it on.
+        http: The bytes of the first request, decrypted: the head of HTTP/1, or the frames of HTTP/2 to its HEADERS.
+
+    Returns:
+        The layers ``tcp``, ``tls``, ``http`` and ``consistency``, as JSON (docs/proxy.md). Layers that are incomplete, or
+        cannot be parsed, are absent.
+    """
+    return json.loads(_native.client_fingerprint(syn, tls, list(quic), http))
 
 
 def sql(query: str, source: Any, **options: Any) -> duckdb.DuckDBPyRelation:

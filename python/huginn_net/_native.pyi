@@ -97,6 +97,7 @@ def http2_client(data: bytes) -> Http2Client | None:
 def tcp_syn(data: bytes) -> TcpSyn | None:
     """Parses an IP packet with a SYN or SYN+ACK; None if it is cut."""
 
+def client_fingerprint(syn: bytes | None, tls: bytes | None, quic: list[bytes], http: bytes | None) -> str: ...
 def explain(fingerprint: str, other: str | None = None) -> str:
     """Describes a fingerprint in text; with a second JA4 it lists the differences."""
 

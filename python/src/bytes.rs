@@ -1,10 +1,13 @@
 //! Fingerprints of bytes, for programs that end connections themselves.
 
+use huginn_net::consistency::ClientBytes;
 use huginn_net::explain::Fingerprint;
 use huginn_net::http::http2::Akamai;
 use huginn_net::tcp::{Handshake, TcpSignature};
+use huginn_net::tls::quic::ClientInitials;
 use huginn_net::tls::{self, Ja4Form};
 use huginn_net::{ClientDatabase, Database, Escaped};
+use huginn_net_proxy::Fingerprinter;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -115,6 +118,22 @@ pub(crate) fn tcp_syn(data: &[u8]) -> PyResult<Option<TcpSyn>> {
         Handshake::SynAck => database.match_syn_ack(&signature),
     };
     Ok(Some(TcpSyn { sig: signature.to_string(), label: found.map(|found| found.label.to_string()) }))
+}
+
+/// The fingerprint of a client over all layers, as JSON.
+#[pyfunction]
+#[pyo3(signature = (syn, tls, quic, http))]
+pub(crate) fn client_fingerprint(
+    syn: Option<&[u8]>,
+    tls: Option<&[u8]>,
+    quic: Vec<Vec<u8>>,
+    http: Option<&[u8]>,
+) -> PyResult<String> {
+    let mut initials = ClientInitials::new();
+    // A damaged datagram hides nothing.
+    let hello = quic.iter().find_map(|datagram| initials.push(datagram).ok().flatten());
+    let bytes = ClientBytes { syn, tls, hello: hello.as_ref(), http };
+    serde_json::to_string(&Fingerprinter::default().fingerprint(&bytes)).map_err(invalid)
 }
 
 /// Describes a fingerprint in text, as `huginn-net explain` does: JA4, JA3, JA3S, HASSH, Akamai's fingerprint of HTTP/2, the

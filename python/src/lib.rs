@@ -12,7 +12,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::bytes::{ClientHello, Http2Client, TcpSyn, client_hello, explain, http2_client, tcp_syn};
+    use crate::bytes::{
+        ClientHello, Http2Client, TcpSyn, client_fingerprint, client_hello, explain, http2_client, tcp_syn,
+    };
     #[pymodule_export]
     use crate::capture::Capture;
     #[pymodule_export]

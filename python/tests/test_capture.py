@@ -300,6 +300,21 @@ def test_tcp_syn():
     assert hn.tcp_syn(packet[:10]) is None
 
 
+def test_client_fingerprint():
+    syn = CURL.read_bytes()
+    syn = syn[40 + 14 : 40 + int.from_bytes(syn[32:36], "little")]
+    hello = (CAPTURES.parent / "huginn-net-tls/hellos/curl-openssl.bin").read_bytes()
+    initial = (CAPTURES.parent / "huginn-net-tls/src/quic/testdata/rfc9001-a2-client-initial.bin").read_bytes()
+    head = b"GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: curl/8.5.0\r\nAccept: */*\r\n\r\n"
+    found = hn.client_fingerprint(syn=syn, tls=hello, http=head)
+    assert found["tcp"]["system"] == "Linux 4.20 or newer"
+    assert (found["tls"]["ja4"], found["tls"]["ja4_s1"][:10]) == ("t13d3112h2_e8f1e7e78f70_b26ce05bbdd6", "t13d3111h2")
+    assert (found["http"]["version"], found["http"]["header_order"]) == ("1.1", "Host,User-Agent,Accept")
+    assert found["consistency"]["outcome"] == "unknown"
+    assert hn.client_fingerprint(quic=[b"", initial])["tls"]["sni"] == "example.com"
+    assert hn.client_fingerprint(tls=hello[:40], http=b"\0") == hn.client_fingerprint() == {}
+
+
 def test_queries_of_schema_page_run():
     page = (CAPTURES.parent / "docs/schema.md").read_text()
     queries = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
