@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Measures what fingerprints cost a proxy, and writes the tables of benches/results/proxy.md.
 #
-#   benches/proxy.sh [library|connections|requests|memory]...
+#   benches/proxy.sh [library|connections|instructions|requests|memory]...
 #
-# The default is all parts; the others stay unchanged. Needs h2load (nghttp2-client), nginx, openssl, jq and two cores: the
-# proxy has one, the load and the upstream the other.
+# The default is all parts; the others stay unchanged. Needs h2load (nghttp2-client), nginx, openssl, jq, valgrind and two
+# cores: the proxy has one, the load and the upstream the other.
 set -euo pipefail
 shopt -s inherit_errexit
 cd "$(dirname "$0")/.."
@@ -25,17 +25,17 @@ main() {
     fi
     for part; do
         case $part in
-            library | connections | requests | memory) ;;
+            library | connections | instructions | requests | memory) ;;
             *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
         esac
     done
-    trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$tmp"' EXIT
+    trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$tmp"' EXIT
     cargo build --quiet --release -p huginn-lab
     CARGO_TARGET_DIR=benches/proxy/target cargo build --quiet --release --manifest-path benches/proxy/Cargo.toml
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=localhost \
         -keyout "$tmp/key.pem" -out "$tmp/cert.pem" 2>/dev/null
     upstream &
-    [ $# -gt 0 ] || set -- library connections requests memory
+    [ $# -gt 0 ] || set -- library connections instructions requests memory
     measure_parts "$PAGE" "$@"
 }
 
@@ -58,17 +58,23 @@ END
     exec taskset -c 1 nginx -c "$tmp/nginx.conf"
 }
 
-# run PART connections|requests|idle|hello: runs a proxy once, and prints what it needed as JSON.
+# run PART connections|instructions|requests|idle|hello: runs a proxy once, and prints what it needed as JSON.
 run() {
-    local part=$1 load=$2 upstream=() pid before after report count
+    local part=$1 load=$2 upstream=() valgrind=() pid before after report count
     [ "$load" != requests ] || upstream=("127.0.0.1:$UPSTREAM")
     ulimit -n "$(ulimit -Hn)"
-    taskset -c 0 benches/proxy/target/release/proxy "$part" "127.0.0.1:$PORT" "$tmp/cert.pem" "$tmp/key.pem" \
+    [ "$load" != instructions ] ||
+        valgrind=(valgrind -q --tool=callgrind --callgrind-out-file="$tmp/callgrind.out" --max-threads=50)
+    taskset -c 0 "${valgrind[@]}" benches/proxy/target/release/proxy "$part" "127.0.0.1:$PORT" "$tmp/cert.pem" "$tmp/key.pem" \
         "${upstream[@]}" &
     pid=$!
     until (: <"/dev/tcp/127.0.0.1/$PORT") 2>/dev/null; do sleep 0.05; done
     if [[ "$load" =~ ^(idle|hello)$ ]]; then
         stall "$load"
+        return
+    fi
+    if [ "$load" = instructions ]; then
+        count_instructions
         return
     fi
     read -r before _ <"/proc/$pid/schedstat"
@@ -83,6 +89,19 @@ run() {
     jq -c --argjson nanos "$((after - before))" \
         '{cpu_us: ($nanos / 1000 / .requests), requests_per_second}' <<<"$report"
     [ "$count" -gt 0 ]
+}
+
+# Prints the instructions that the proxy $pid, which runs in callgrind, needs for a connection, in thousands.
+count_instructions() {
+    local connections=(taskset -c 1 "$lab" load --json --http 2 --churn -c 1 "https://127.0.0.1:$PORT/") report
+    # The first connections read the databases.
+    "${connections[@]}" -d 2 >/dev/null
+    callgrind_control -z "$pid" >/dev/null
+    report=$("${connections[@]}" -d 8)
+    kill $pid
+    wait $pid || true
+    jq -c --argjson instructions "$(awk '/^(summary|totals):/ { print $2; exit }' "$tmp/callgrind.out")" \
+        '{kilo_instructions: ($instructions / 1000 / .requests)}' <<<"$report"
 }
 
 # stall idle|hello: prints the memory that the proxy $pid needs for each of 10,000 clients that do nothing.
@@ -126,6 +145,10 @@ measure_connections() {
     compare connections 15 none syn hello http all
 }
 
+measure_instructions() {
+    compare instructions 5 none syn hello http all
+}
+
 measure_requests() {
     compare requests 11 none all
 }
@@ -149,7 +172,7 @@ compare() {
     done
     PROXY_FILES=$tmp "$lab" ab -n "$runs" "${commands[@]}" >"$tmp/$load.tables"
     # Not those of this script's own time and memory.
-    awk '/^\| (cpu_us|requests_per_second|kib_per_client) / { on = 1 } /^$/ { if (on) print; on = 0 } on' "$tmp/$load.tables"
+    awk '/^\| (cpu_us|kilo_instructions|requests_per_second|kib_per_client) / { on = 1 } /^$/ { if (on) print; on = 0 } on' "$tmp/$load.tables"
 }
 
 main "$@"
