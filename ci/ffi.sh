@@ -18,9 +18,10 @@ main() {
     check_header
     # The profile dev: without the optimisation across crates, which takes minutes.
     cargo build -p huginn-net-ffi
-    make -s -C huginn-net-ffi install PROFILE=dev PREFIX="$tmp/usr"
+    make -s -j4 -C huginn-net-ffi install PROFILE=dev PREFIX="$tmp/usr"
     export PKG_CONFIG_PATH=$tmp/usr/lib/pkgconfig LD_LIBRARY_PATH=$tmp/usr/lib
     check_symbols
+    check_soname
     check_programs
     check_nginx
 }
@@ -37,6 +38,13 @@ check_symbols() {
     diff -u --label header --label library \
         <(grep -oE '\bhuginn_[a-z_]+\(' huginn-net-ffi/include/huginn_net.h | tr -d '(' | sort -u) \
         <(nm -D --defined-only "$tmp/usr/lib/libhuginn_net.so" | awk '{ print $3 }' | sort)
+}
+
+check_soname() {
+    local soname
+    soname=$(readelf -d "$tmp/usr/lib/libhuginn_net.so" | sed -n 's/.*soname: \[\(.*\)\]/\1/p')
+    [ "$(readlink "$tmp/usr/lib/libhuginn_net.so")" = "$soname" ]
+    grep -qF "\`$soname\`" docs/c.md
 }
 
 check_programs() {
@@ -83,7 +91,7 @@ check_nginx() {
         examples/nginx/nginx.conf >"$tmp/nginx.conf"
     nginx -c "$tmp/nginx.conf"
     tcpdump -q -i lo -U --immediate-mode -Z root -w "$tmp/nginx.pcap" 'tcp port 18443' 2>"$tmp/tcpdump.err" &
-    until grep -q 'listening on' "$tmp/tcpdump.err"; do sleep 0.1; done
+    timeout 20 sh -c 'until grep -q "listening on" "$1"; do sleep 0.1; done' sh "$tmp/tcpdump.err"
     local options
     for options in --http1.1 --http2 "--http1.1 --tls-max 1.2" "--http2 --ciphers ECDHE-ECDSA-AES256-GCM-SHA384"; do
         curl -sk --max-time 10 $options https://127.0.0.1:18443/ >>"$tmp/nginx.txt"

@@ -125,6 +125,12 @@ static ngx_int_t get_value(ngx_http_request_t *r, ngx_http_variable_value_t *v, 
     if (r->connection->ssl != NULL) {
         client = SSL_get_ex_data(r->connection->ssl->connection, client_index);
     }
+#if (NGX_HTTP_V3)
+    /* The ClientHello of QUIC has another JA4. */
+    if (r->connection->quic != NULL) {
+        client = NULL;
+    }
+#endif
     v->not_found = 1;
     if (client == NULL) {
         return NGX_OK;

@@ -9,7 +9,8 @@ use crate::{ClientFingerprint, Fingerprinter, Recording, RecordingHandle, SavedS
 
 /// The fingerprint of one connection, computed when it is first needed. Cheap to clone.
 ///
-/// The first bytes are freed once the fingerprint is computed.
+/// The first bytes are freed once the fingerprint is complete: when it is first asked for, and the request of a part `http` was
+/// recorded.
 ///
 /// ```
 /// use std::io::Read;
