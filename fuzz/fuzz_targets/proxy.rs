@@ -1,8 +1,12 @@
-//! Feeds any bytes as the start of a client and as a PROXY header: pieces change nothing, and memory stays bounded.
+//! Feeds any bytes as the start of a client, as a PROXY header and as headers: pieces change nothing, memory stays bounded,
+//! and no forged header stays.
 #![no_main]
 
+use http::header::{CONNECTION, HeaderMap, HeaderName, HeaderValue};
 use huginn_net::consistency::ClientBytes;
-use huginn_net_proxy::{Fingerprinter, MAX_RECORDED_BYTES, ProxyHeader, Recording, RecordingStatus};
+use huginn_net_proxy::{
+    FingerprintHeaders, Fingerprinter, MAX_RECORDED_BYTES, ProxyHeader, Recording, RecordingStatus,
+};
 use libfuzzer_sys::fuzz_target;
 
 // The first byte is the length of pieces.
@@ -30,6 +34,25 @@ fuzz_target!(|data: &[u8]| {
         serde_json::from_str::<huginn_net_proxy::ClientFingerprint>(&json).expect("its JSON"),
         fingerprint
     );
+
+    // Each line is the name of a header and an element of Connection.
+    let mut headers = HeaderMap::new();
+    for line in bytes.split(|byte| *byte == b'\n').take(100) {
+        if let Ok(name) = HeaderName::from_bytes(line) {
+            headers.append(name, HeaderValue::from_static(""));
+        }
+        if let Ok(value) = HeaderValue::from_bytes(line) {
+            headers.append(CONNECTION, value);
+        }
+    }
+    FingerprintHeaders::new("x-").expect("a valid prefix").strip(&mut headers);
+    let connection =
+        headers.get_all(CONNECTION).iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    let names = headers.keys().map(|name| name.as_str().as_bytes()).chain(connection.map(<[u8]>::trim_ascii));
+    for name in names {
+        let is_forged = matches!(name, [b'x' | b'X', sign, ..] if !sign.is_ascii_alphanumeric());
+        assert!(!is_forged || str::from_utf8(name).is_err(), "{}", name.escape_ascii());
+    }
 
     if let Ok(Some(parsed)) = ProxyHeader::parse(bytes) {
         assert!(parsed.consumed <= bytes.len());
