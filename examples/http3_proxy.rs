@@ -94,7 +94,7 @@ impl Proxy {
             Ok(answer) => {
                 *head.status_mut() = answer.status();
                 *head.headers_mut() = answer.headers().clone();
-                remove_headers_of_one_connection(head.headers_mut());
+                remove_hop_by_hop_headers(head.headers_mut());
             }
             Err(status) => *head.status_mut() = *status,
         }
@@ -115,7 +115,7 @@ impl Proxy {
         let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
         head.uri = format!("http://{}{path}", self.upstream).parse()?;
         head.version = Version::HTTP_11;
-        remove_headers_of_one_connection(&mut head.headers);
+        remove_hop_by_hop_headers(&mut head.headers);
         // The client writes the length of the body that arrived.
         head.headers.remove(CONTENT_LENGTH);
         if let Some(host) = host {
@@ -125,8 +125,8 @@ impl Proxy {
     }
 }
 
-/// Removes the headers that concern one connection only (RFC 9110, section 7.6.1).
-fn remove_headers_of_one_connection(headers: &mut HeaderMap) {
+/// Removes hop-by-hop headers (RFC 9110, section 7.6.1).
+fn remove_hop_by_hop_headers(headers: &mut HeaderMap) {
     for name in "connection keep-alive proxy-connection te trailer transfer-encoding upgrade".split(' ') {
         headers.remove(name);
     }

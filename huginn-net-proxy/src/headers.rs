@@ -195,9 +195,10 @@ impl FingerprintHeaders {
 
     /// Removes the headers that begin with the prefix.
     ///
-    /// The comparison ignores case and takes all signs for one: servers for CGI, WSGI and others write `_` for `-`, and some
-    /// for every sign. The headers Connection and Trailer lose such names too: a proxy behind would otherwise remove the
-    /// headers that this one writes (RFC 9110, section 7.6.1), or pass on trailers with these names (section 6.6.2).
+    /// The comparison ignores case, and treats all punctuation as equal: CGI, WSGI and other interfaces write `_` for `-`,
+    /// and some servers for all punctuation. The headers Connection and Trailer lose such names too: the next proxy would
+    /// otherwise remove the headers that this one writes (RFC 9110, section 7.6.1), or forward trailers with these names
+    /// (section 6.6.2).
     pub fn strip(&self, headers: &mut HeaderMap) {
         let forged: Vec<HeaderName> =
             headers.keys().filter(|name| self.is_reserved(name.as_str())).cloned().collect();
@@ -227,8 +228,8 @@ impl FingerprintHeaders {
     }
 
     fn is_reserved(&self, name: &str) -> bool {
-        let is_sign = |byte: u8| !byte.is_ascii_alphanumeric();
-        let same = |(one, other): (u8, u8)| one == other || is_sign(one) && is_sign(other);
+        let is_punctuation = |byte: u8| !byte.is_ascii_alphanumeric();
+        let same = |(one, other): (u8, u8)| one == other || is_punctuation(one) && is_punctuation(other);
         name.len() >= self.prefix.len()
             && name.bytes().map(|byte| byte.to_ascii_lowercase()).zip(self.prefix.bytes()).all(same)
     }

@@ -130,7 +130,7 @@ async fn pass_on(client: Upstream, upstream: String, mut request: Request) -> Re
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
     *request.uri_mut() = format!("http://{upstream}{path}").parse().unwrap_or_default();
     *request.version_mut() = Version::HTTP_11;
-    // All but the host concern one connection only (RFC 9110, section 7.6.1).
+    // Host is set again; the others are hop-by-hop headers (RFC 9110, section 7.6.1).
     for name in "host connection keep-alive proxy-connection te trailer transfer-encoding upgrade".split(' ')
     {
         request.headers_mut().remove(name);
