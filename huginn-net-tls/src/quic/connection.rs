@@ -69,7 +69,9 @@ struct ConnectionId {
 struct Direction {
     /// Keys by version, which compatible negotiation changes (RFC 9368, section 2.3).
     keys: Option<(u32, Keys)>,
+    /// Packet numbers: the largest one, and that of the last packet.
     largest: Option<u64>,
+    last: Option<u64>,
     crypto: CryptoStream,
 }
 
@@ -163,6 +165,7 @@ impl Connection {
         let (_, keys) = direction.keys.as_ref()?;
         let opened = keys.open(packet, direction.largest, scratch)?;
         direction.largest = direction.largest.max(Some(opened.number));
+        direction.last = Some(opened.number);
         if !by_client {
             self.identity.server_id = Some(ConnectionId::new(packet.source));
         }
@@ -210,6 +213,17 @@ impl Connection {
             }
         }
         outcome
+    }
+
+    /// The number of the last packet that the client sent.
+    pub(super) const fn last_client_number(&self) -> Option<u64> {
+        self.sent_by_client.last
+    }
+
+    /// Whether a packet of the client continues the flight of its first one: with the same version and source connection id.
+    pub(super) fn continues_first_flight(&self, packet: &Initial<'_>) -> bool {
+        let version = self.sent_by_client.keys.as_ref().map(|(version, _)| *version);
+        version == Some(packet.version) && self.identity.client_id.bytes() == packet.source
     }
 
     pub(super) const fn client(&self) -> Side {

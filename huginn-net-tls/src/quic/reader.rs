@@ -12,12 +12,15 @@ use crate::limits::{
 };
 use crate::{ClientHello, TlsError, Transport};
 
-/// Finds the ClientHello in the datagrams of a QUIC connection, as its server does. Later datagrams may be reordered.
+/// Finds the ClientHello in the datagrams of the client of one QUIC connection. Later datagrams may be reordered.
 ///
-/// The keys derive from the first Initial packet, which begins its datagram, and do not change (RFC 9001, section 5.2). All
-/// other packets are skipped, and so are datagrams of less than 1,200 bytes, which servers must discard (RFC 9000, section
-/// 14.1). So a hello is the one that the server sees, whatever else a client sends. After a Retry, the keys are new: begin
-/// with a new reader.
+/// The keys derive from the first Initial packet, which begins its datagram (RFC 9001, section 5.2). Until the hello is
+/// complete, the reader skips packets that these keys do not decrypt, packets with another version or source connection id,
+/// repeated packet numbers, and datagrams of less than 1,200 bytes, which servers must discard (RFC 9000, section 14.1).
+/// After a Retry, the keys are new: begin with a new reader.
+///
+/// A client can nevertheless make the reader and the server see different hellos, by packets that the server discards for
+/// reasons of its own. If the TLS library of a server shows the ClientHello, prefer that.
 ///
 /// ```
 /// use huginn_net_tls::quic::ClientInitials;
@@ -41,6 +44,8 @@ pub struct ClientInitials {
     /// Initial packets of the connection, and those before it that were not decrypted.
     packets: u16,
     sealed: u16,
+    /// Their packet numbers, until the hello is complete.
+    numbers: Vec<u64>,
     given_up: bool,
     scratch: Vec<u8>,
     /// Hellos found but not returned yet.
@@ -79,7 +84,11 @@ impl ClientInitials {
         let connection = connection
             .map_or(0, |connection| size_of::<Connection>().saturating_add(connection.buffered_bytes()));
         let hellos = self.hellos.iter().map(|hello| hello.as_ref().map_or(0, |hello| hello.message().len()));
-        connection.saturating_add(self.scratch.capacity()).saturating_add(hellos.sum())
+        let numbers = self.numbers.capacity().saturating_mul(size_of::<u64>());
+        connection
+            .saturating_add(self.scratch.capacity())
+            .saturating_add(numbers)
+            .saturating_add(hellos.sum())
     }
 
     /// Whether the reader ignores all further datagrams: hundreds of packets yielded no ClientHello, or none of the first
@@ -114,6 +123,9 @@ impl ClientInitials {
     fn read_initial(&mut self, packet: &Initial<'_>, is_first: bool) -> Result<(), TlsError> {
         let (connection, frames) = match &mut self.connection {
             Some(connection) => {
+                if !connection.has_client_hello() && !connection.continues_first_flight(packet) {
+                    return Err(QuicError::Sealed.into());
+                }
                 let frames = connection.open(packet, Side::Client, &mut self.scratch);
                 (connection, frames.ok_or(QuicError::Sealed)?)
             }
@@ -129,6 +141,14 @@ impl ClientInitials {
             }
         };
         self.packets = self.packets.saturating_add(1);
+        if !connection.has_client_hello()
+            && let Some(number) = connection.last_client_number()
+        {
+            if self.numbers.contains(&number) {
+                return Ok(());
+            }
+            self.numbers.push(number);
+        }
         let hellos = &mut self.hellos;
         connection.read(frames, Side::Client, &mut |found: Found<'_>| {
             let hello = ClientHello::parse_message(found.message, Transport::Quic);

@@ -146,9 +146,9 @@ fn reader_reports_giving_up_once() {
     assert!(read(&mut initials, &another).unwrap().is_none());
 }
 
-/// The server of a connection sees none of these packets.
+/// A server discards all of these packets.
 #[test]
-fn reader_skips_packets_that_the_server_discards() {
+fn reader_skips_packets_of_other_connections_and_versions() {
     let hello = message(1, 600);
     let (start, end) =
         (packet(0).seal(&crypto(0, &hello[..300])), packet(1).seal(&crypto(300, &hello[300..])));
@@ -156,7 +156,13 @@ fn reader_skips_packets_that_the_server_discards() {
         let bytes = &message(1, 500)[from..to];
         Packet { number, ..Packet::client(1, b"another") }.seal(&crypto(from as u64, bytes))
     };
+    // The rest of another hello, with the keys of the connection.
+    let forged = |packet: Packet| packet.seal(&crypto(300, &[7; 304]));
     for (before, between) in [
+        (vec![], vec![forged(packet(0))]),
+        (vec![], vec![forged(Packet { source: b"other".to_vec(), ..packet(2) })]),
+        (vec![], vec![forged(Packet { number: 2, ..Packet::client(0x6b33_43cf, &ID) })]),
+        (vec![], vec![forged(Packet { number: 2, ..Packet::client(0xff00_001d, &ID) })]),
         // A packet with another connection id, alone or behind one of the connection.
         (vec![], vec![decoy(0, 0, 504)]),
         (vec![], vec![[&end[..], &decoy(0, 0, 504)].concat()]),
