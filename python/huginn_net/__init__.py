@@ -301,7 +301,7 @@ def client_fingerprint(
 
     Args:
         syn: The SYN, from its IP header on, such as Linux saves with TCP_SAVE_SYN.
-        tls: The TLS records that the client sent first.
+        tls: What the client sent first: TLS records, up to the ClientHello.
         quic: The UDP payloads that the client of a QUIC connection sent, from the one that opened it on.
         http: The bytes of the first request, decrypted: the head of HTTP/1, or the frames of HTTP/2 to its HEADERS.
 

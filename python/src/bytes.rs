@@ -7,7 +7,7 @@ use huginn_net::tcp::{Handshake, TcpSignature};
 use huginn_net::tls::quic::ClientInitials;
 use huginn_net::tls::{self, Ja4Form};
 use huginn_net::{ClientDatabase, Database, Escaped};
-use huginn_net_proxy::Fingerprinter;
+use huginn_net_proxy::{Fingerprinter, Recording};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -132,7 +132,12 @@ pub(crate) fn client_fingerprint(
     let mut initials = ClientInitials::new();
     // A damaged datagram hides nothing.
     let hello = quic.iter().find_map(|datagram| initials.push(datagram).ok().flatten());
-    let bytes = ClientBytes { syn, tls, hello: hello.as_ref(), http };
+    let record = |mut recording: Recording, bytes: Option<&[u8]>| {
+        recording.push(bytes.unwrap_or_default());
+        recording
+    };
+    let (tls, http) = (record(Recording::tls(), tls), record(Recording::http(), http));
+    let bytes = ClientBytes { syn, tls: tls.complete(), hello: hello.as_ref(), http: http.complete() };
     serde_json::to_string(&Fingerprinter::default().fingerprint(&bytes)).map_err(invalid)
 }
 

@@ -312,6 +312,8 @@ def test_client_fingerprint():
     assert (found["http"]["version"], found["http"]["header_order"]) == ("1.1", "Host,User-Agent,Accept")
     assert found["consistency"]["outcome"] == "unknown"
     assert hn.client_fingerprint(quic=[b"", initial])["tls"]["sni"] == "example.com"
+    warning = bytes([21, 3, 1, 0, 2, 1, 90])
+    assert hn.client_fingerprint(tls=warning + hello, http=head + b"body")["tls"] == found["tls"]
     assert hn.client_fingerprint(tls=hello[:40], http=b"\0") == hn.client_fingerprint() == {}
 
 

@@ -21,7 +21,8 @@ use crate::MAX_RECORDED_BYTES;
 ///     recording.push(read);
 /// }
 /// assert_eq!(recording.status(), RecordingStatus::Complete);
-/// let hello = ClientHello::from_records(recording.bytes())?.expect("a complete hello").value;
+/// let hello = recording.complete().expect("a complete recording");
+/// let hello = ClientHello::from_records(hello)?.expect("a complete hello").value;
 /// assert_eq!(hello.ja4().to_string(), "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6");
 /// # Ok::<(), huginn_net::tls::TlsError>(())
 /// ```

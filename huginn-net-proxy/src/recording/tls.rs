@@ -21,7 +21,7 @@ const MESSAGE_HEADER_LEN: usize = 4;
 /// Finds the end of a ClientHello, which may span records of any size.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HelloEnd {
-    /// Offset of the first handshake record. Warnings may precede it, which rustls and OpenSSL accept.
+    /// Offset of the first handshake record. Warnings may precede it: rustls accepts up to four.
     start: usize,
     /// Offset of the current record.
     record: usize,
