@@ -29,8 +29,9 @@ main() {
     server "$examples/axum_proxy" $SERVER4:443 "$tmp/cert.pem" "$tmp/key.pem" $SERVER4:8080 &
     server "$examples/http3_proxy" $SERVER4:443 "$tmp/cert.pem" "$tmp/key.pem" $SERVER4:8080 &
     server "$examples/tls_pass_through" $SERVER4:8443 $NAME=$SERVER4:8444 &
+    wait_for -u 443
     for port in 443 8080 8081 8443 8444; do
-        wait_for "$port"
+        wait_for -t "$port"
     done
     fetch_clients
     record "$tmp/proxy.pcap" $SERVER_NS hn-b 'tcp and not port 22 or udp port 443'
@@ -40,15 +41,16 @@ main() {
     python3 "$here/proxy.py" compare "$tmp"
 }
 
+# wait_for -t|-u PORT
 wait_for() {
     local _
     for _ in $(seq 100); do
-        if [ -n "$(ip netns exec $SERVER_NS ss -Hltn "sport = :$1")" ]; then
+        if [ -n "$(ip netns exec $SERVER_NS ss -Hln "$1" "sport = :$2")" ]; then
             return
         fi
         sleep 0.1
     done
-    echo "nothing listens on port $1" >&2
+    echo "nothing listens on port $2" >&2
     return 1
 }
 
@@ -73,7 +75,10 @@ run_clients() {
     client curl "${args[@]}" -k --http2 -H 'X-Client-Other: forged' "https://$NAME/curl-2"
     client curl "${args[@]}" -k --http1.1 --tls-max 1.2 "https://$NAME/curl-tls12"
     # A proxy takes the host of the target, not that of the header (RFC 9112, section 3.2.2).
-    client curl "${args[@]}" -k --http1.1 --request-target "http://target.example/curl-absolute" "https://$NAME/"
+    client curl "${args[@]}" -k --http1.1 --request-target "http://user@target.example/curl-absolute" \
+        -H 'Connection: Listed' -H 'Listed: for the proxy only' "https://$NAME/"
+    # The server itself as the target.
+    client curl "${args[@]}" -k --http1.1 -X OPTIONS --request-target '*' "https://$NAME/"
     client curl "${args[@]}" --http1.1 -H 'X-Client-JA4: forged' "http://$NAME:8080/clear-curl-1"
     client curl "${args[@]}" --http2-prior-knowledge -H 'X-Client-Other: forged' "http://$NAME:8081/clear-curl-2" || true
     client curl "${args[@]}" -k "https://$NAME:8443/pass-through" || true

@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p huginn-net-proxy --features axum --example axum_proxy 0.0.0.0:8443 cert.pem key.pem 127.0.0.1:8080`
 
-use axum::http::{HeaderValue, StatusCode, Version, header::HOST};
+use axum::http::{StatusCode, Uri, Version};
 use axum::{Router, body::Body, extract::Request, response::Response};
 use huginn_net_proxy::*;
 use hyper_util::{client::legacy, client::legacy::connect::HttpConnector, rt::TokioExecutor};
@@ -26,18 +26,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 type Upstream = legacy::Client<HttpConnector, Body>;
-
+const HOP_BY_HOP: &str = ",connection,keep-alive,proxy-connection,te,transfer-encoding,upgrade";
 async fn pass_on(client: Upstream, upstream: String, mut request: Request) -> Result<Response, StatusCode> {
-    let host = request.uri().authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok());
-    let host = host.or_else(|| request.headers().get(HOST).cloned());
-    let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
-    *request.uri_mut() = format!("http://{upstream}{path}").parse().map_err(|_| StatusCode::BAD_REQUEST)?;
-    *request.version_mut() = Version::HTTP_11;
-    // Host is set again; the others are hop-by-hop headers (RFC 9110, section 7.6.1).
-    for name in "host connection keep-alive proxy-connection te trailer transfer-encoding upgrade".split(' ')
-    {
-        request.headers_mut().remove(name);
+    let path = request.uri().path_and_query().cloned().ok_or(StatusCode::METHOD_NOT_ALLOWED)?;
+    let host = request.uri().authority().and_then(|host| host.as_str().rsplit('@').next()?.parse().ok());
+    let host = host.or_else(|| request.headers_mut().remove("host"));
+    let listed = request.headers().get_all("connection").iter().filter_map(|list| list.to_str().ok());
+    for name in (listed.collect::<Vec<_>>().join(",") + HOP_BY_HOP).split(',') {
+        request.headers_mut().remove(name.trim());
     }
-    request.headers_mut().extend(host.map(|host| (HOST, host)));
+    host.and_then(|host| request.headers_mut().insert("host", host));
+    let uri = Uri::builder().scheme("http").authority(upstream).path_and_query(path).build();
+    *request.uri_mut() = uri.map_err(|_| StatusCode::BAD_REQUEST)?;
+    *request.version_mut() = Version::HTTP_11;
     client.request(request).await.map(|answer| answer.map(Body::new)).map_err(|_| StatusCode::BAD_GATEWAY)
 }

@@ -7,8 +7,8 @@ use std::{env, error::Error, sync::Arc};
 use bytes::{Buf, Bytes};
 use h3::server::{RequestResolver, RequestStream};
 use h3_quinn::BidiStream;
-use http::header::{CONTENT_LENGTH, HOST};
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version};
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri, Version};
 use http_body_util::{BodyExt, Full};
 use huginn_net_proxy::{
     ConnectionFingerprint, ConnectionParts, FingerprintField, FingerprintHeaders, Fingerprinter,
@@ -111,9 +111,11 @@ impl Proxy {
 
     async fn pass_on(&self, request: Request<()>, body: Bytes) -> Outcome<Response<Body>> {
         let (mut head, ()) = request.into_parts();
-        let host = head.uri.authority().map(|host| HeaderValue::from_str(host.as_str())).transpose()?;
-        let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
-        head.uri = format!("http://{}{path}", self.upstream).parse()?;
+        let path = head.uri.path_and_query().cloned().ok_or("no path")?;
+        // Without user information, which Host does not have.
+        let host = head.uri.authority().and_then(|host| host.as_str().rsplit('@').next());
+        let host = host.map(HeaderValue::from_str).transpose()?;
+        head.uri = Uri::builder().scheme("http").authority(&*self.upstream).path_and_query(path).build()?;
         head.version = Version::HTTP_11;
         remove_hop_by_hop_headers(&mut head.headers);
         // The client writes the length of the body that arrived.
@@ -125,15 +127,18 @@ impl Proxy {
     }
 }
 
-/// Removes hop-by-hop headers (RFC 9110, section 7.6.1).
+/// Removes hop-by-hop headers, and those that Connection lists (RFC 9110, section 7.6.1).
 fn remove_hop_by_hop_headers(headers: &mut HeaderMap) {
-    for name in "connection keep-alive proxy-connection te trailer transfer-encoding upgrade".split(' ') {
-        headers.remove(name);
+    let listed = headers.get_all(CONNECTION).iter().filter_map(|list| list.to_str().ok());
+    let listed = listed.collect::<Vec<_>>().join(",");
+    let always = ["connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade"];
+    for name in listed.split(',').chain(always) {
+        headers.remove(name.trim());
     }
 }
 
-/// Reads the body of a request, or returns the status that refuses it: one that is longer than the limit, or that has
-/// another length than the header Content-Length says (RFC 9114, section 4.1.2).
+/// Reads the body of a request, or returns the status that refuses it: one that is longer than the limit, or whose
+/// length differs from Content-Length (RFC 9114, section 4.1.2).
 async fn read_body(
     stream: &mut RequestStream<BidiStream<Bytes>, Bytes>,
     headers: &HeaderMap,

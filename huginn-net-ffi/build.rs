@@ -1,6 +1,6 @@
 //! Names the shared library, so that programs find the version that they were linked with.
 
-/// Versions with these numbers are compatible: before 1.0, those of one minor version.
+/// Before 1.0, versions with the same major and minor number are compatible.
 const COMPATIBLE: &str = concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
 
 fn main() {

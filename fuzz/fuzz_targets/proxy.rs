@@ -2,7 +2,7 @@
 //! and no forged header stays.
 #![no_main]
 
-use http::header::{CONNECTION, HeaderMap, HeaderName, HeaderValue};
+use http::header::{CONNECTION, HeaderMap, HeaderName, HeaderValue, TRAILER};
 use huginn_net::consistency::ClientBytes;
 use huginn_net_proxy::{
     FingerprintHeaders, Fingerprinter, MAX_RECORDED_BYTES, ProxyHeader, Recording, RecordingStatus,
@@ -35,20 +35,21 @@ fuzz_target!(|data: &[u8]| {
         fingerprint
     );
 
-    // Each line is the name of a header and an element of Connection.
+    // Each line is the name of a header, and an element of Connection and of Trailer.
     let mut headers = HeaderMap::new();
     for line in bytes.split(|byte| *byte == b'\n').take(100) {
         if let Ok(name) = HeaderName::from_bytes(line) {
             headers.append(name, HeaderValue::from_static(""));
         }
         if let Ok(value) = HeaderValue::from_bytes(line) {
-            headers.append(CONNECTION, value);
+            headers.append(CONNECTION, value.clone());
+            headers.append(TRAILER, value);
         }
     }
     FingerprintHeaders::new("x-").expect("a valid prefix").strip(&mut headers);
-    let connection =
-        headers.get_all(CONNECTION).iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
-    let names = headers.keys().map(|name| name.as_str().as_bytes()).chain(connection.map(<[u8]>::trim_ascii));
+    let listed = [CONNECTION, TRAILER].map(|list| headers.get_all(list)).into_iter().flatten();
+    let listed = listed.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    let names = headers.keys().map(|name| name.as_str().as_bytes()).chain(listed.map(<[u8]>::trim_ascii));
     for name in names {
         let is_forged = matches!(name, [b'x' | b'X', sign, ..] if !sign.is_ascii_alphanumeric());
         assert!(!is_forged || str::from_utf8(name).is_err(), "{}", name.escape_ascii());

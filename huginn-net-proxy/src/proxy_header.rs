@@ -40,7 +40,7 @@ const FIXED_LEN: usize = 16;
 #[non_exhaustive]
 pub struct ProxyHeader {
     /// The addresses of the client and of the server that it connected to. `None` if the load balancer itself opened the
-    /// connection (command LOCAL), or if they are no IP addresses; such a header says nothing of a client.
+    /// connection (command LOCAL), or if they are not IP addresses. Such a header describes no client.
     pub addresses: Option<[SocketAddr; 2]>,
     /// The fingerprint. `None` if there are no addresses or no TLV of type [`FINGERPRINT_TLV`], or if its value is no
     /// fingerprint.

@@ -111,7 +111,7 @@ impl Hello {
             return;
         }
         message.extend_from_slice(bytes);
-        // It reads the length first.
+        // `from_message` checks the length before it parses.
         match ClientHello::from_message(message, Transport::Quic) {
             Ok(None) => {}
             Ok(Some(parsed)) => *self = Self::Complete(parsed.value.into_owned()),

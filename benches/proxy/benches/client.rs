@@ -14,6 +14,7 @@ use huginn_net_proxy::{Fingerprinter, Recording, SavedSyn};
 const HELLO: &[u8] = include_bytes!("../../../huginn-net-tls/hellos/curl-openssl.bin");
 const HTTP2: &[u8] = include_bytes!("../../../huginn-net-http/http2/curl.bin");
 const HTTP1: &[u8] = b"GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: curl/8.5.0\r\nAccept: */*\r\n\r\n";
+
 /// A recording in pieces of `step` bytes.
 fn record(mut recording: Recording, bytes: &[u8], step: usize) -> Recording {
     for piece in bytes.chunks(step) {

@@ -13,8 +13,8 @@ use anyhow::Context as _;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::Version;
-use axum::http::header::{HOST, HeaderValue};
+use axum::http::uri::PathAndQuery;
+use axum::http::{Uri, Version};
 use axum::response::Response;
 use huginn_net_proxy::{
     ConnectionFingerprint, ConnectionParts, FingerprintHeaders, FingerprintLayer, Fingerprinter, Recorder,
@@ -31,6 +31,8 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use tower_layer::Layer;
+
+const HOP_BY_HOP: &str = ",connection,keep-alive,proxy-connection,te,transfer-encoding,upgrade";
 
 type Upstream = Client<HttpConnector, Body>;
 
@@ -125,17 +127,17 @@ impl Server {
 
 /// Passes a request on, as `examples/axum_proxy.rs` does.
 async fn pass_on(client: Upstream, upstream: String, mut request: Request) -> Response {
-    let host = request.uri().authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok());
-    let host = host.or_else(|| request.headers().get(HOST).cloned());
-    let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
-    *request.uri_mut() = format!("http://{upstream}{path}").parse().unwrap_or_default();
-    *request.version_mut() = Version::HTTP_11;
-    // Host is set again; the others are hop-by-hop headers (RFC 9110, section 7.6.1).
-    for name in "host connection keep-alive proxy-connection te trailer transfer-encoding upgrade".split(' ')
-    {
-        request.headers_mut().remove(name);
+    let path = request.uri().path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
+    let host = request.uri().authority().and_then(|host| host.as_str().rsplit('@').next()?.parse().ok());
+    let host = host.or_else(|| request.headers_mut().remove("host"));
+    let listed = request.headers().get_all("connection").iter().filter_map(|list| list.to_str().ok());
+    for name in (listed.collect::<Vec<_>>().join(",") + HOP_BY_HOP).split(',') {
+        request.headers_mut().remove(name.trim());
     }
-    request.headers_mut().extend(host.map(|host| (HOST, host)));
+    host.and_then(|host| request.headers_mut().insert("host", host));
+    let uri = Uri::builder().scheme("http").authority(upstream).path_and_query(path).build();
+    *request.uri_mut() = uri.unwrap_or_default();
+    *request.version_mut() = Version::HTTP_11;
     match client.request(request).await {
         Ok(answer) => answer.map(Body::new),
         Err(error) => {
