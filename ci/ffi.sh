@@ -5,7 +5,7 @@
 # usage: ci/ffi.sh HUGINN_NET
 #
 # HUGINN_NET is the program to compare the nginx module with. Needs root, and the packages g++ gcc make pkg-config valgrind
-# nginx nginx-dev curl openssl tcpdump.
+# nginx nginx-dev curl openssl procps tcpdump.
 set -euo pipefail
 huginn_net=$(realpath "$1")
 cd "$(dirname "$0")/.."
@@ -103,6 +103,24 @@ check_nginx() {
     # The text of each response, and the events of each connection.
     diff -u --label nginx --label huginn-net "$tmp/nginx.txt" <(python3 ci/ffi.py "$tmp/nginx.json")
     cat "$tmp/nginx.txt"
+    remove_module
+}
+
+# Reloads the configuration without the module. OpenSSL still calls a function of it when a connection ends.
+remove_module() {
+    local worker answer
+    sed -i -e '/^load_module/d' -e 's/return 200 .*/return 200 "no module";/' "$tmp/nginx.conf"
+    worker=$(pgrep -P "$(cat "$tmp/nginx.pid")")
+    nginx -c "$tmp/nginx.conf" -s reload
+    timeout 20 sh -c 'while [ -e "/proc/$1" ]; do sleep 0.1; done' sh "$worker"
+    for _ in 1 2; do
+        answer=$(curl -sk --max-time 10 https://127.0.0.1:18443/)
+        [ "$answer" = "no module" ]
+    done
+    sleep 0.3
+    if grep 'exited on signal' "$tmp/error.log"; then
+        return 1
+    fi
 }
 
 stop_nginx() {

@@ -14,6 +14,7 @@ use rcgen::{CertifiedKey, generate_simple_self_signed};
 use tokio::sync::mpsc;
 use tokio_rustls::rustls;
 use tokio_rustls::rustls::RootCertStore;
+use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 
 const NAME: &str = "www.example.test";
@@ -38,7 +39,9 @@ fn serve(validates: bool) -> Server {
     let names = [NAME.to_owned(), "*.example.test".to_owned()];
     let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names).unwrap();
     let key = PrivatePkcs8KeyDer::from(signing_key.serialize_der());
-    let tls = rustls::ServerConfig::builder().with_no_client_auth();
+    let provider = CryptoProvider { kx_groups: vec![ring::kx_group::X25519], ..ring::default_provider() };
+    let tls = rustls::ServerConfig::builder_with_provider(Arc::new(provider));
+    let tls = tls.with_protocol_versions(&[&rustls::version::TLS13]).unwrap().with_no_client_auth();
     let mut tls = tls.with_single_cert(vec![cert.der().clone()], key.into()).unwrap();
     tls.alpn_protocols = vec![b"h3".to_vec()];
     let recorder = QuicHelloRecorder::new(Arc::new(QuicServerConfig::try_from(tls).unwrap()));
@@ -130,6 +133,26 @@ async fn hello_has_the_fingerprints_of_quic() {
     let found = ConnectionFingerprint::new(Fingerprinter::default(), parts).fingerprint();
     let tls = found.tls.as_ref().unwrap();
     assert_eq!((&tls.ja4, tls.alpn.as_deref(), tls.sni.as_deref()), (&ja4, Some("h3"), Some(NAME)));
+}
+
+#[tokio::test]
+async fn hello_before_a_retry_request_counts() {
+    let mut server = serve(false);
+    // The client sends a key for its first group only, so that the server asks for another hello.
+    let groups = vec![ring::kx_group::SECP384R1, ring::kx_group::X25519];
+    let provider = CryptoProvider { kx_groups: groups, ..ring::default_provider() };
+    let tls = rustls::ClientConfig::builder_with_provider(Arc::new(provider));
+    let tls = tls.with_protocol_versions(&[&rustls::version::TLS13]).unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(server.certificate.clone()).unwrap();
+    let mut tls = tls.with_root_certificates(roots).with_no_client_auth();
+    tls.alpn_protocols = vec![b"h3".to_vec()];
+    let client = Endpoint::client(LOCAL.parse().unwrap()).unwrap();
+    let config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).unwrap()));
+    let _connection = client.connect_with(config, server.address, NAME).unwrap().await.unwrap();
+    let (hello, _) = server.next().await;
+    // The first group of key_share is secp384r1 (RFC 8446, section 4.2.8).
+    assert_eq!(hello.unwrap().extension(51).unwrap()[2..4], [0, 24]);
 }
 
 #[tokio::test]

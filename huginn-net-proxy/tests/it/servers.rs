@@ -301,6 +301,27 @@ async fn stalled_handshakes_do_not_delay_others() {
     }
 }
 
+#[cfg(feature = "axum")]
+#[tokio::test]
+async fn handshakes_beyond_limit_wait() {
+    use std::time::Instant;
+
+    use huginn_net_proxy::{FingerprintListener, FingerprintMakeService};
+
+    const TIMEOUT: Duration = Duration::from_millis(300);
+    let (config, connector) = configs("h2");
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let acceptor = FingerprintAcceptor::new(config).with_timeout(TIMEOUT);
+    let listener = FingerprintListener::new(listener, acceptor).unwrap().with_max_handshakes(1);
+    let service = FingerprintMakeService::new(Router::new());
+    let start = Instant::now();
+    let _stalled = TcpStream::connect(address).await.unwrap();
+    tokio::spawn(async move { axum::serve(listener, service).await });
+    connect(&connector, address).await;
+    assert!(start.elapsed() >= TIMEOUT);
+}
+
 #[tokio::test]
 async fn handshake_that_stalls_ends() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
