@@ -64,14 +64,19 @@ struct ConnectionId {
     len: u8,
 }
 
+/// The number and the frames of a decrypted packet.
+pub(super) struct DecryptedPacket<'a> {
+    pub(super) number: u64,
+    pub(super) frames: CryptoFrames<'a>,
+}
+
 /// The state of one direction.
 #[derive(Debug, Default)]
 struct Direction {
     /// Keys by version, which compatible negotiation changes (RFC 9368, section 2.3).
     keys: Option<(u32, Keys)>,
-    /// Packet numbers: the largest one, and that of the last packet.
+    /// The largest packet number.
     largest: Option<u64>,
-    last: Option<u64>,
     crypto: CryptoStream,
 }
 
@@ -85,7 +90,7 @@ struct CryptoStream {
 }
 
 impl Connection {
-    /// Decrypts the first packet of a client. Returns a new connection and the packet's frames; `None` if the keys
+    /// Decrypts the first packet of a client. Returns a new connection and the packet; `None` if the keys
     /// derived from the packet do not decrypt it.
     ///
     /// In a reserved version, the authentication tag identifies one of seven possible protections.
@@ -93,7 +98,7 @@ impl Connection {
         packet: &Initial<'_>,
         client: Side,
         scratch: &'s mut Vec<u8>,
-    ) -> Option<(Self, CryptoFrames<'s>)> {
+    ) -> Option<(Self, DecryptedPacket<'s>)> {
         let reserved = if is_reserved(packet.version) {
             let decrypts = |protection: &&Protection| {
                 let keys = Keys::derive(protection, packet.destination, Side::Client);
@@ -104,8 +109,8 @@ impl Connection {
             None
         };
         let mut connection = Self { reserved, ..Self::new(packet, client) };
-        let frames = connection.open(packet, client, scratch)?;
-        Some((connection, frames))
+        let opened = connection.open(packet, client, scratch)?;
+        Some((connection, opened))
     }
 
     fn new(packet: &Initial<'_>, client: Side) -> Self {
@@ -143,13 +148,13 @@ impl Connection {
         }
     }
 
-    /// Decrypts a packet and returns its frames; `None` if this connection's keys do not fit.
+    /// Decrypts a packet; `None` if this connection's keys do not fit.
     pub(super) fn open<'s>(
         &mut self,
         packet: &Initial<'_>,
         sender: Side,
         scratch: &'s mut Vec<u8>,
-    ) -> Option<CryptoFrames<'s>> {
+    ) -> Option<DecryptedPacket<'s>> {
         let by_client = sender == self.identity.client;
         let (direction, role) = if by_client {
             (&mut self.sent_by_client, Side::Client)
@@ -165,11 +170,11 @@ impl Connection {
         let (_, keys) = direction.keys.as_ref()?;
         let opened = keys.open(packet, direction.largest, scratch)?;
         direction.largest = direction.largest.max(Some(opened.number));
-        direction.last = Some(opened.number);
         if !by_client {
             self.identity.server_id = Some(ConnectionId::new(packet.source));
         }
-        Some(CryptoFrames::new(scratch.get(opened.frames)?, protection.frames))
+        let frames = CryptoFrames::new(scratch.get(opened.frames)?, protection.frames);
+        Some(DecryptedPacket { number: opened.number, frames })
     }
 
     /// Processes the frames of a packet and emits complete hellos.
@@ -213,11 +218,6 @@ impl Connection {
             }
         }
         outcome
-    }
-
-    /// The number of the last packet that the client sent.
-    pub(super) const fn last_client_number(&self) -> Option<u64> {
-        self.sent_by_client.last
     }
 
     /// Whether a packet of the client continues the flight of its first one: with the same version and source connection id.

@@ -174,9 +174,9 @@ impl QuicFlow {
         match &mut self.state {
             State::Fresh => {}
             State::Open(connection) => {
-                if let Some(frames) = connection.open(packet, sender, scratch) {
+                if let Some(opened) = connection.open(packet, sender, scratch) {
                     (self.packets, self.sealed) = (self.packets.saturating_add(1), 0);
-                    return Some(connection.read(frames, sender, found));
+                    return Some(connection.read(opened.frames, sender, found));
                 }
             }
             State::Over(identity) => {
@@ -186,7 +186,7 @@ impl QuicFlow {
             }
         }
         // A client's first packet, also after a Retry, determines the keys itself (RFC 9001, section 5.2).
-        let Some((mut next, frames)) = Connection::start(packet, sender, scratch) else {
+        let Some((mut next, opened)) = Connection::start(packet, sender, scratch) else {
             self.sealed = self.sealed.saturating_add(1);
             return Some(Err(QuicError::Sealed.into()));
         };
@@ -195,7 +195,7 @@ impl QuicFlow {
             State::Open(previous) => next.follow(previous.identity()),
             State::Over(previous) => next.follow(previous),
         }
-        let outcome = next.read(frames, sender, found);
+        let outcome = next.read(opened.frames, sender, found);
         self.state = State::Open(Box::new(next));
         (self.packets, self.sealed, self.given_up) = (1, 0, false);
         Some(outcome)

@@ -44,9 +44,8 @@ pub struct ClientInitials {
     /// Initial packets of the connection, and those before it that were not decrypted.
     packets: u16,
     sealed: u16,
-    /// Their packet numbers, until the hello is complete.
+    /// Packet numbers of the connection, until the hello is complete.
     numbers: Vec<u64>,
-    given_up: bool,
     scratch: Vec<u8>,
     /// Hellos found but not returned yet.
     hellos: VecDeque<Result<ClientHello<'static>, TlsError>>,
@@ -67,7 +66,7 @@ impl ClientInitials {
     /// [`TlsError`] if a packet of the datagram is invalid, or a hello is malformed. Later datagrams may succeed
     /// unless the reader [has given up](Self::has_given_up).
     pub fn push(&mut self, datagram: &[u8]) -> Result<Option<ClientHello<'static>>, TlsError> {
-        let outcome = if self.given_up || datagram.len() < MIN_CLIENT_DATAGRAM_LEN {
+        let outcome = if self.has_given_up() || datagram.len() < MIN_CLIENT_DATAGRAM_LEN {
             Ok(())
         } else {
             self.read(datagram)
@@ -94,7 +93,8 @@ impl ClientInitials {
     /// Whether the reader ignores all further datagrams: hundreds of packets yielded no ClientHello, or none of the first
     /// packets could be decrypted.
     pub fn has_given_up(&self) -> bool {
-        self.given_up
+        let has_hello = self.connection.as_ref().is_some_and(|connection| connection.has_client_hello());
+        !has_hello && (self.packets >= MAX_INITIAL_PACKETS || self.sealed >= MAX_UNDECRYPTED)
     }
 
     /// Reads the packets of a datagram. Returns the last error.
@@ -108,8 +108,7 @@ impl ClientInitials {
             };
             sealed = sealed.saturating_add(u8::from(read == Err(QuicError::Sealed.into())));
             outcome = read.and(outcome);
-            if self.exceeds_limits() {
-                self.given_up = true;
+            if self.has_given_up() {
                 self.connection = None;
                 return Err(QuicError::GivenUp { packets: self.packets, sealed: self.sealed }.into());
             }
@@ -121,43 +120,36 @@ impl ClientInitials {
     }
 
     fn read_initial(&mut self, packet: &Initial<'_>, is_first: bool) -> Result<(), TlsError> {
-        let (connection, frames) = match &mut self.connection {
+        let (connection, opened) = match &mut self.connection {
             Some(connection) => {
                 if !connection.has_client_hello() && !connection.continues_first_flight(packet) {
                     return Err(QuicError::Sealed.into());
                 }
-                let frames = connection.open(packet, Side::Client, &mut self.scratch);
-                (connection, frames.ok_or(QuicError::Sealed)?)
+                let opened = connection.open(packet, Side::Client, &mut self.scratch);
+                (connection, opened.ok_or(QuicError::Sealed)?)
             }
             // A server takes a datagram for one of the connection that its first packet names (RFC 9000, section 12.2).
             None if !is_first => return Err(QuicError::Sealed.into()),
             none => {
-                let Some((connection, frames)) = Connection::start(packet, Side::Client, &mut self.scratch)
+                let Some((connection, opened)) = Connection::start(packet, Side::Client, &mut self.scratch)
                 else {
                     self.sealed = self.sealed.saturating_add(1);
                     return Err(QuicError::Sealed.into());
                 };
-                (none.insert(Box::new(connection)), frames)
+                (none.insert(Box::new(connection)), opened)
             }
         };
         self.packets = self.packets.saturating_add(1);
-        if !connection.has_client_hello()
-            && let Some(number) = connection.last_client_number()
-        {
-            if self.numbers.contains(&number) {
+        if !connection.has_client_hello() {
+            if self.numbers.contains(&opened.number) {
                 return Ok(());
             }
-            self.numbers.push(number);
+            self.numbers.push(opened.number);
         }
         let hellos = &mut self.hellos;
-        connection.read(frames, Side::Client, &mut |found: Found<'_>| {
+        connection.read(opened.frames, Side::Client, &mut |found: Found<'_>| {
             let hello = ClientHello::parse_message(found.message, Transport::Quic);
             hellos.push_back(hello.map(ClientHello::into_owned));
         })
-    }
-
-    fn exceeds_limits(&self) -> bool {
-        let has_hello = self.connection.as_ref().is_some_and(|connection| connection.has_client_hello());
-        !has_hello && (self.packets >= MAX_INITIAL_PACKETS || self.sealed >= MAX_UNDECRYPTED)
     }
 }

@@ -166,7 +166,7 @@ fn reader_skips_packets_of_other_connections_and_versions() {
         // A packet with another connection id, alone or behind one of the connection.
         (vec![], vec![decoy(0, 0, 504)]),
         (vec![], vec![[&end[..], &decoy(0, 0, 504)].concat()]),
-        // Many of them, each of which costs a decryption.
+        // Many of them.
         (vec![], vec![decoy(0, 0, 504); 100]),
         // A packet that does not begin its datagram, which is therefore of another connection.
         (
