@@ -67,7 +67,7 @@ fn serve(validates: bool) -> Server {
     Server { address, certificate: cert.der().clone(), hellos }
 }
 
-/// A client that offers so many protocols; each adds 11 bytes to its hello.
+/// A client that offers `protocols` protocols. Each adds 11 bytes to its hello.
 fn client(certificate: CertificateDer<'static>, protocols: usize) -> Endpoint {
     let mut roots = RootCertStore::empty();
     roots.add(certificate).unwrap();
@@ -209,7 +209,7 @@ async fn connections_of_one_address_have_their_own_hellos() {
     assert_eq!(found, names);
 }
 
-/// The first datagrams of a client that offers so many protocols.
+/// The first datagrams of a [`client`].
 async fn flight(protocols: usize) -> Vec<Vec<u8>> {
     let CertifiedKey { cert, .. } = generate_simple_self_signed([NAME.to_owned()]).unwrap();
     let socket = tokio::net::UdpSocket::bind(LOCAL).await.unwrap();
