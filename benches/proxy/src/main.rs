@@ -32,8 +32,6 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use tower_layer::Layer;
 
-const HOP_BY_HOP: &str = ",connection,keep-alive,proxy-connection,te,transfer-encoding,upgrade";
-
 type Upstream = Client<HttpConnector, Body>;
 
 #[derive(Clone)]
@@ -125,16 +123,9 @@ impl Server {
     }
 }
 
-/// Passes a request on, as `examples/axum_proxy.rs` does.
+/// Passes an HTTP/2 request on over HTTP/1.1. `examples/axum_proxy.rs` shows what a proxy in use does besides.
 async fn pass_on(client: Upstream, upstream: String, mut request: Request) -> Response {
     let path = request.uri().path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
-    let host = request.uri().authority().and_then(|host| host.as_str().rsplit('@').next()?.parse().ok());
-    let host = host.or_else(|| request.headers_mut().remove("host"));
-    let listed = request.headers().get_all("connection").iter().filter_map(|list| list.to_str().ok());
-    for name in (listed.collect::<Vec<_>>().join(",") + HOP_BY_HOP).split(',') {
-        request.headers_mut().remove(name.trim());
-    }
-    host.and_then(|host| request.headers_mut().insert("host", host));
     let uri = Uri::builder().scheme("http").authority(upstream).path_and_query(path).build();
     *request.uri_mut() = uri.unwrap_or_default();
     *request.version_mut() = Version::HTTP_11;
